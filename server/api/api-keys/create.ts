@@ -1,0 +1,34 @@
+import { Type } from 'typebox'
+import { apiKeyPrefix, hashApiKey, newApiKey } from '../../http/api-keys.ts'
+import { route } from '../../http/route.ts'
+import { developerOf } from '../auth/developer.ts'
+import { API_KEY_COLUMNS, ApiKeyName, ApiKeyWithSecret, apiKeySecretExample } from './api-key.ts'
+
+/** Creates an API key and shows it, once (contract 11, 19.8). */
+export const createApiKey = route(
+  {
+    method: 'POST',
+    path: '/api/v1/developer/api-keys',
+    operationId: 'createApiKey',
+    summary: 'Create an API key; the answer is the only one that shows it',
+    tag: 'API keys',
+    guard: 'developer',
+    body: Type.Object({ name: ApiKeyName({ default: 'Default' }) }),
+    bodyOptional: true,
+    bodyExample: { name: 'Production' },
+    status: 201,
+    response: ApiKeyWithSecret,
+    example: apiKeySecretExample,
+  },
+  async ({ auth, body, ctx }, { db }) => {
+    const key = newApiKey()
+    const row = await db.one<object>(
+      `insert into api_key (name, key_prefix, key_hash, created_by)
+       values ($1, $2, $3, $4)
+       returning ${API_KEY_COLUMNS}`,
+      [body.name, apiKeyPrefix(key), hashApiKey(key), developerOf(auth)],
+    )
+    ctx.set('Cache-Control', 'no-store')
+    return { ...row, key }
+  },
+)

@@ -1,0 +1,9 @@
+import type { Route } from '../../http/route.ts'
+import { createApiKey } from './create.ts'
+import { deleteApiKey } from './delete.ts'
+import { listApiKeys } from './list.ts'
+import { rotateApiKey } from './rotate.ts'
+import { updateApiKey } from './update.ts'
+
+/** API keys, which are the instance's, not a developer's. */
+export const apiKeyRoutes: readonly Route[] = [listApiKeys, createApiKey, updateApiKey, deleteApiKey, rotateApiKey]

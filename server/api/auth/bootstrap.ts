@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto'
+import type { Config } from '../../config.ts'
+import type { Database, Transaction } from '../../db/database.ts'
+import { apiKeyPrefix, hashApiKey, newApiKey } from '../../http/api-keys.ts'
+import { hashPassword } from './passwords.ts'
+
+/** What the start created, with the secrets nobody can read again; absent what was there already. */
+export interface Bootstrap {
+  /** The password only when it was generated: who set ADMIN_PASSWORD knows it, and it need not be printed. */
+  admin?: { email: string; password?: string }
+  apiKey?: string
+  /** Present with `apiKey`; false when it is BOOTSTRAP_API_KEY. */
+  apiKeyGenerated?: boolean
+}
+
+/**
+ * Creates the first developer when there is none, and the first API key when there is none (contract 11, design 2).
+ * Of several processes that start at once only one creates them; the others wait for it and create nothing.
+ */
+export async function bootstrapAccounts(db: Database, config: Config): Promise<Bootstrap> {
+  return db.transaction(async (tx) => {
+    await tx.query(`select pg_advisory_xact_lock(hashtextextended('bootstrap accounts', 0))`)
+    const exists = await tx.one<{ developer: boolean; api_key: boolean }>(
+      'select exists (select from developer) as developer, exists (select from api_key) as api_key',
+    )
+    return {
+      ...(!exists.developer && { admin: await createDeveloper(tx, config) }),
+      ...(!exists.api_key && { apiKey: await createApiKey(tx, config), apiKeyGenerated: !config.bootstrapApiKey }),
+    }
+  })
+}
+
+async function createDeveloper(tx: Transaction, config: Config): Promise<NonNullable<Bootstrap['admin']>> {
+  const password = config.adminPassword ?? randomBytes(18).toString('base64url')
+  await tx.query('insert into developer (email, password_hash) values ($1, $2)', [
+    config.adminEmail,
+    await hashPassword(password),
+  ])
+  return { email: config.adminEmail, ...(!config.adminPassword && { password }) }
+}
+
+async function createApiKey(tx: Transaction, config: Config): Promise<string> {
+  const key = config.bootstrapApiKey ?? newApiKey()
+  await tx.query(
+    `insert into api_key (name, key_prefix, key_hash, created_by)
+     values ('Default', $1, $2, (select id from developer order by created_at, id limit 1))`,
+    [apiKeyPrefix(key), hashApiKey(key)],
+  )
+  return key
+}

@@ -1,0 +1,48 @@
+import { Type } from 'typebox'
+import { errors } from '../../errors.ts'
+import { route } from '../../http/route.ts'
+import { developerOf } from './developer.ts'
+import { hashPassword, MIN_PASSWORD_LENGTH, verifyPassword } from './passwords.ts'
+import { changePassword as storePassword } from './sessions.ts'
+
+const NewPassword = () => Type.String({ minLength: MIN_PASSWORD_LENGTH })
+const MISMATCH = 'The confirmation password does not match the new password'
+
+/** Changes the password (contract 11) and ends every session of the developer, the caller's included. */
+export const changePassword = route(
+  {
+    method: 'POST',
+    path: '/api/v1/auth/change-password',
+    operationId: 'changePassword',
+    summary: 'Change the password and end every session',
+    tag: 'Auth',
+    guard: 'developer',
+    body: Type.Object({
+      current_password: Type.String(),
+      new_password: NewPassword(),
+      confirm_password: NewPassword(),
+    }),
+    bodyExample: {
+      current_password: 'correct horse battery',
+      new_password: 'staple of the horse',
+      confirm_password: 'staple of the horse',
+    },
+    response: Type.Object({ message: Type.String() }),
+    example: { message: 'Password updated successfully' },
+    errors: { 400: 'Incorrect current password' },
+  },
+  async ({ auth, body }, { db }) => {
+    if (body.new_password !== body.confirm_password) {
+      const issue = { type: 'value_error', msg: `Value error, ${MISMATCH}`, input: body.confirm_password }
+      throw errors.invalid([{ ...issue, loc: ['body', 'confirm_password'], ctx: { error: MISMATCH } }])
+    }
+    const id = developerOf(auth)
+    const current = await db.one<{ password_hash: string }>('select password_hash from developer where id = $1', [id])
+    const fits = await verifyPassword(body.current_password, current.password_hash)
+    const passwordHash = fits && (await hashPassword(body.new_password))
+    const changed =
+      passwordHash && (await db.transaction((tx) => storePassword(tx, id, passwordHash, current.password_hash)))
+    if (!changed) throw errors.badRequest('Incorrect current password')
+    return { message: 'Password updated successfully' }
+  },
+)

@@ -1,0 +1,28 @@
+import { Type } from 'typebox'
+import { route } from '../../http/route.ts'
+import { developerOf } from './developer.ts'
+import { endSession } from './sessions.ts'
+
+/**
+ * Says goodbye (contract 11): the client drops its access token. With the refresh token in the body that one is revoked
+ * as well; one that is unknown or somebody else's changes nothing.
+ */
+export const logout = route(
+  {
+    method: 'POST',
+    path: '/api/v1/auth/logout',
+    operationId: 'logout',
+    summary: 'Log out, and revoke the refresh token if it is given',
+    tag: 'Auth',
+    guard: 'developer',
+    body: Type.Object({ refresh_token: Type.Optional(Type.String()) }),
+    bodyOptional: true,
+    bodyExample: { refresh_token: 'rt-0123456789abcdef0123456789abcdef' },
+    response: Type.Object({ message: Type.String() }),
+    example: { message: 'Successfully logged out' },
+  },
+  async ({ auth, body }, { db }) => {
+    if (body.refresh_token) await endSession(db, body.refresh_token, developerOf(auth))
+    return { message: 'Successfully logged out' }
+  },
+)

@@ -1,0 +1,73 @@
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
+import { errors } from '../../errors.ts'
+
+/** Fewest characters of a new password (house decision). */
+export const MIN_PASSWORD_LENGTH = 12
+
+// House decision: N = 2^15, r = 8, p = 3, which takes 32 MiB and about 0.2 s.
+const COST = { ln: 15, r: 8, p: 3 }
+const SALT_BYTES = 16
+const KEY_BYTES = 32
+
+/** Hashes that run at the same time: more would take memory and the threads that file access needs. */
+const MAX_RUNNING = 2
+/** Hashes that may wait their turn, about a quarter of a minute's worth; a flood of logins is refused beyond. */
+const MAX_WAITING = 100
+
+let running = 0
+const waiting: (() => void)[] = []
+
+/** Runs `work` when its turn comes. @throws AppError overloaded */
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (running < MAX_RUNNING) running += 1
+  else if (waiting.length < MAX_WAITING) await new Promise<void>((resolve) => waiting.push(resolve))
+  else throw errors.overloaded('Too many logins at once; please retry.', 5)
+  try {
+    return await work()
+  } finally {
+    const next = waiting.shift()
+    // The place is handed over as it is, so that nobody who comes now overtakes.
+    if (next) next()
+    else running -= 1
+  }
+}
+
+function derive(password: string, salt: Buffer, { ln, r, p }: typeof COST): Promise<Buffer> {
+  const options: ScryptOptions = { N: 2 ** ln, r, p, maxmem: 256 * 2 ** ln * r }
+  return inTurn(
+    () =>
+      new Promise((resolve, reject) => {
+        // The same password typed on another system may arrive composed differently.
+        scrypt(password.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) =>
+          error ? reject(error) : resolve(key),
+        )
+      }),
+  )
+}
+
+const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '')
+const phc = (salt: Buffer, key: Buffer) =>
+  `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${base64(salt)}$${base64(key)}`
+
+/** What is compared when there is no account, so that the answer takes as long: no password fits it. */
+const NOBODY = phc(randomBytes(SALT_BYTES), randomBytes(KEY_BYTES))
+
+/** Hashes a password with scrypt into a PHC string, which carries its parameters and salt. @throws AppError overloaded */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES)
+  return phc(salt, await derive(password, salt, COST))
+}
+
+/**
+ * Whether the password fits the hash; without a hash (no such account) false after the same work.
+ * @throws AppError overloaded; Error when the stored text is no hash of ours.
+ */
+export async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
+  const [, ln, r, p, salt = '', key = ''] =
+    /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/.exec(stored ?? NOBODY) ?? []
+  if (!key) throw new Error('a stored password hash is damaged')
+  const cost = { ln: Number(ln), r: Number(r), p: Number(p) }
+  const derived = await derive(password, Buffer.from(salt, 'base64'), cost)
+  const expected = Buffer.from(key, 'base64')
+  return expected.length === derived.length && timingSafeEqual(expected, derived)
+}

@@ -1,0 +1,30 @@
+import { Type } from 'typebox'
+import { errors } from '../../errors.ts'
+import { route } from '../../http/route.ts'
+import { renewSession, TokenResponse, tokenExample } from './sessions.ts'
+
+/** Exchanges a refresh token for a new pair of tokens (contract 9.8). */
+export const refreshToken = route(
+  {
+    method: 'POST',
+    path: '/api/v1/token/refresh',
+    operationId: 'refreshToken',
+    summary: 'Exchange a refresh token for new tokens',
+    description:
+      'The old refresh token is spent. For 30 seconds it answers with its successor again, in case the answer was lost; ' +
+      'later its reuse revokes every token that descends from the same login.',
+    tag: 'Auth',
+    guard: 'public',
+    body: Type.Object({ refresh_token: Type.String() }),
+    bodyExample: { refresh_token: 'rt-0123456789abcdef0123456789abcdef' },
+    response: TokenResponse,
+    example: tokenExample,
+    errors: { 401: 'Invalid or revoked refresh token' },
+  },
+  async ({ body, ctx }, deps) => {
+    const tokens = await renewSession(deps, body.refresh_token)
+    if (!tokens) throw errors.badRefreshToken()
+    ctx.set('Cache-Control', 'no-store')
+    return tokens
+  },
+)

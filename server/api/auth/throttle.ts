@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import type { Database } from '../../db/database.ts'
+import { errors } from '../../errors.ts'
+
+/** How often something may be tried in one window, which starts with its first attempt. */
+export interface Limit {
+  name: string
+  attempts: number
+  windowSeconds: number
+}
+
+const keyOf = (limit: Limit, subject: string) => createHash('sha256').update(`${limit.name}\n${subject}`).digest()
+
+// Each new attempt clears a few windows that are over, so the table never outgrows what is being counted.
+const COUNT_SQL = `
+  with cleared as (
+    delete from throttle
+    where key in (
+      select key from throttle
+      where expires_at <= now() and key <> $1
+      order by expires_at
+      limit 10
+      for update skip locked
+    )
+  )
+  insert into throttle as t (key, attempts, expires_at)
+  values ($1, 1, now() + make_interval(secs => $2))
+  on conflict (key) do update
+  set attempts = case when t.expires_at <= now() then 1 else t.attempts + 1 end,
+      expires_at = case when t.expires_at <= now() then excluded.expires_at else t.expires_at end
+  returning t.attempts, ceil(date_part('epoch', t.expires_at - now()))::int4 as seconds_left`
+
+/**
+ * Counts an attempt before it is made, so that parallel ones cannot slip past the limit together.
+ * @throws AppError throttled
+ */
+export async function countAttempt(db: Database, limit: Limit, subject: string): Promise<void> {
+  const params = [keyOf(limit, subject), limit.windowSeconds]
+  const { attempts, seconds_left } = await db.one<{ attempts: number; seconds_left: number }>(COUNT_SQL, params)
+  if (attempts > limit.attempts) throw errors.throttled(Math.max(1, seconds_left))
+}
+
+/** Takes back an attempt that was counted: it turned out to be no guess. */
+export async function forgiveAttempt(db: Database, limit: Limit, subject: string): Promise<void> {
+  await db.query('update throttle set attempts = attempts - 1 where key = $1 and attempts > 0', [keyOf(limit, subject)])
+}
+
+/** What stands for a client: its IPv4 address, or the first 64 bits of its IPv6 address, all of which it owns. */
+export function clientNetwork(ip: string): string {
+  const address = ip.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '')
+  if (!address.includes(':')) return address
+  const [left = [], right = []] = address.split('::').map((side) => side.split(':').filter(Boolean))
+  const zeros = Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0')
+  return [...left, ...zeros, ...right].slice(0, 4).join(':')
+}

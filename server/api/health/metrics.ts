@@ -1,0 +1,16 @@
+import { Type } from 'typebox'
+import { Reply, route } from '../../http/route.ts'
+
+/** Metrics in Prometheus' text form; no health values, no user ids. */
+export const metrics = route(
+  {
+    method: 'GET',
+    path: '/metrics',
+    operationId: 'getMetrics',
+    summary: 'Metrics for Prometheus',
+    tag: 'Health',
+    guard: 'public',
+    response: Type.String(),
+  },
+  async (_, { metrics }) => new Reply(200, metrics.registry.contentType, await metrics.registry.metrics()),
+)

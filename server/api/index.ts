@@ -1,0 +1,19 @@
+import type { Route } from '../http/route.ts'
+import { apiKeyRoutes } from './api-keys/index.ts'
+import { authRoutes } from './auth/index.ts'
+import { healthRoutes } from './health/index.ts'
+import { sdkRoutes } from './sdk/index.ts'
+import { syncRoutes } from './sync/index.ts'
+import { timeseriesRoutes } from './timeseries/index.ts'
+import { userRoutes } from './users/index.ts'
+
+/** Every route of the API; a new resource is one folder and one line here. */
+export const routes: readonly Route[] = [
+  ...healthRoutes,
+  ...authRoutes,
+  ...apiKeyRoutes,
+  ...userRoutes,
+  ...sdkRoutes,
+  ...syncRoutes,
+  ...timeseriesRoutes,
+]

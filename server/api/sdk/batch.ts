@@ -1,0 +1,74 @@
+import { Type } from 'typebox'
+import { Instant, Nullable, Uuid } from '../../http/schema.ts'
+
+const REJECTION = Type.Object({
+  collection: Type.String(),
+  index: Nullable(Type.Integer()),
+  id: Nullable(Type.String()),
+  loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
+  type: Type.String(),
+  msg: Type.String(),
+})
+
+/** The account of one upload: what came, and what became of every item (sdk-payload 5.2). */
+export const Batch = Type.Object({
+  batch_id: Uuid(),
+  user_id: Uuid(),
+  provider: Type.String(),
+  run_id: Type.String(),
+  sync_session_id: Nullable(Type.String()),
+  sync_type: Type.String(),
+  status: Type.String({ description: 'queued, success, partial or failed' }),
+  received_at: Instant(),
+  finished_at: Nullable(Instant()),
+  received: Type.Integer(),
+  inserted: Type.Integer(),
+  updated: Type.Integer(),
+  unchanged: Type.Integer(),
+  duplicates: Type.Integer({ description: 'Items whose key another item of the same upload repeated' }),
+  ignored_type: Type.Integer(),
+  dropped_count: Type.Integer(),
+  deferred: Type.Record(Type.String(), Type.Integer(), {
+    description: 'Items of other importers, by collection; they stay in the stored upload',
+  }),
+  dropped: Type.Array(REJECTION, { description: 'The first 100 dropped items, without measured values' }),
+  error: Nullable(Type.String()),
+})
+
+/** Example of the description. */
+export const batchExample = {
+  batch_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77',
+  user_id: '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11',
+  provider: 'apple',
+  run_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77',
+  sync_session_id: null,
+  sync_type: 'live',
+  status: 'partial',
+  received_at: '2026-02-24T10:00:00Z',
+  finished_at: '2026-02-24T10:00:00.120000Z',
+  received: 3,
+  inserted: 1,
+  updated: 0,
+  unchanged: 1,
+  duplicates: 0,
+  ignored_type: 0,
+  dropped_count: 1,
+  deferred: { sleep: 20 },
+  dropped: [
+    {
+      collection: 'records',
+      index: 2,
+      id: 'EDBAB455-72C7-4A5D-9440-B40BCC0500C0',
+      loc: ['data', 'records', 2, 'value'],
+      type: 'missing',
+      msg: 'Field required',
+    },
+  ],
+  error: null,
+}
+
+/** Columns of `upload` under the names of the API. */
+export const BATCH_COLUMNS = `
+  id as batch_id, user_id, provider, run_key as run_id, sync_session_id, sync_type, status, received_at, finished_at,
+  received, inserted, updated, unchanged, duplicates, ignored as ignored_type, rejected as dropped_count, deferred,
+  rejections as dropped, error`

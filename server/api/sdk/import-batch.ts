@@ -1,0 +1,38 @@
+import { Type } from 'typebox'
+import { errors } from '../../errors.ts'
+import { route } from '../../http/route.ts'
+import { Uuid } from '../../http/schema.ts'
+
+/**
+ * Imports a stored upload again with the mapping of today: a new batch over the same stored body. What did not change
+ * is not touched; where a later upload said otherwise, this one now has the last word.
+ */
+export const importBatch = route(
+  {
+    method: 'POST',
+    path: '/api/v1/sdk/users/{user_id}/sync/batches/{batch_id}/import',
+    operationId: 'importSdkBatch',
+    summary: 'Import a stored upload again',
+    description:
+      'Creates a new batch over the stored body. Values that a later upload changed are set back to this one.',
+    tag: 'SDK',
+    guard: 'key',
+    params: Type.Object({ user_id: Uuid(), batch_id: Uuid() }),
+    status: 202,
+    response: Type.Object({ batch_id: Uuid(), run_id: Type.String() }),
+    example: { batch_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77', run_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77' },
+  },
+  async ({ params }, { db }) => {
+    const [batch] = await db.query<{ batch_id: string; run_id: string }>(
+      `with again as (select gen_random_uuid() as id)
+       select again.id as batch_id, again.id as run_id,
+              accept_upload(again.id, u.user_id, u.provider, u.sha256, null, 0, null, u.received, null, null, 'live',
+                            u.sdk_version, again.id::text)
+       from upload u, again
+       where u.id = $1 and u.user_id = $2`,
+      [params.batch_id, params.user_id],
+    )
+    if (!batch) throw errors.notFound('Batch', params.batch_id)
+    return { batch_id: batch.batch_id, run_id: batch.run_id }
+  },
+)

@@ -1,0 +1,146 @@
+import { Type } from 'typebox'
+import { errors } from '../../errors.ts'
+import { route } from '../../http/route.ts'
+import { Nullable, UserPath, Uuid } from '../../http/schema.ts'
+import { checkQueryProvider, uploadEncoding } from '../../ingest/accept.ts'
+
+const Accepted = Type.Object({
+  status_code: Type.Integer(),
+  response: Type.String(),
+  user_id: Uuid(),
+  batch_id: Uuid(),
+  run_id: Type.String(),
+  dropped_count: Type.Integer(),
+  records_saved: Type.Integer(),
+  records_inserted: Type.Integer(),
+  records_updated: Type.Integer(),
+  types: Type.Array(Type.String()),
+  workouts_saved: Type.Integer(),
+  meals_saved: Type.Integer(),
+  sleep_saved: Type.Integer(),
+})
+
+const Source = Type.Object({
+  appId: Type.Optional(Nullable(Type.String())),
+  name: Type.Optional(Nullable(Type.String())),
+  deviceModel: Type.Optional(Nullable(Type.String())),
+  deviceType: Type.Optional(Nullable(Type.String())),
+})
+
+/** Described for readers; the handler reads the bytes itself and bad items never fail the request. */
+const Upload = Type.Object({
+  provider: Type.Optional(Type.String({ description: 'apple, samsung or health_connect (alias google)' })),
+  sdkVersion: Type.Optional(Type.String()),
+  syncTimestamp: Type.Optional(Type.String({ format: 'date-time' })),
+  syncSessionId: Type.Optional(Nullable(Type.String())),
+  syncType: Type.Optional(Nullable(Type.String({ description: 'historical or live' }))),
+  data: Type.Object({
+    records: Type.Optional(
+      Type.Array(
+        Type.Object({
+          id: Type.Optional(Nullable(Type.String())),
+          type: Type.String(),
+          startDate: Type.String({ format: 'date-time' }),
+          endDate: Type.String({ format: 'date-time' }),
+          zoneOffset: Type.Optional(Nullable(Type.String())),
+          value: Type.Number(),
+          unit: Type.Optional(Nullable(Type.String())),
+          parentId: Type.Optional(Nullable(Type.String())),
+          source: Type.Optional(Nullable(Source)),
+        }),
+      ),
+    ),
+    sleep: Type.Optional(Type.Array(Type.Unknown())),
+    workouts: Type.Optional(Type.Array(Type.Unknown())),
+  }),
+})
+
+/** Takes an upload of a phone SDK: stored durably before the 202, imported in the background (contract 9.1). */
+export const syncUpload = route(
+  {
+    method: 'POST',
+    path: '/api/v1/sdk/users/{user_id}/sync',
+    operationId: 'uploadSdkData',
+    summary: 'Upload health data of a phone',
+    description:
+      'Answers 202 once the upload is stored. Content problems never fail the request: read the batch status. ' +
+      'The body may be compressed (gzip, deflate), at most 32 MiB decoded. The same X-Request-Id within 24 hours is the same upload.',
+    tag: 'SDK',
+    guard: 'sdk',
+    params: UserPath,
+    query: Type.Object({ provider: Type.Optional(Type.String()) }),
+    body: Upload,
+    bodyKind: 'bytes',
+    status: 202,
+    response: Accepted,
+    example: {
+      status_code: 202,
+      response: 'Import task queued successfully',
+      user_id: '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11',
+      batch_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77',
+      run_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77',
+      dropped_count: 0,
+      records_saved: 0,
+      records_inserted: 0,
+      records_updated: 0,
+      types: [],
+      workouts_saved: 0,
+      meals_saved: 0,
+      sleep_saved: 0,
+    },
+    bodyExample: {
+      provider: 'apple',
+      sdkVersion: '0.15.0',
+      data: {
+        records: [
+          {
+            id: '4BB916DA-5A7E-49B9-AD76-26FB84D59AB7',
+            type: 'HKQuantityTypeIdentifierHeartRate',
+            startDate: '2026-02-24T08:30:00Z',
+            endDate: '2026-02-24T08:30:00Z',
+            zoneOffset: '+01:00',
+            value: 62,
+            unit: 'bpm',
+            source: { name: 'Apple Watch', deviceModel: 'Watch7,5', deviceType: 'watch' },
+          },
+        ],
+      },
+    },
+    errors: {
+      400: 'Not a JSON object, a damaged compressed body, or an unsupported provider',
+      403: 'The token belongs to another user',
+      413: 'More than 32 MiB',
+      415: 'Another content type or encoding',
+      503: 'Overloaded; retry',
+    },
+  },
+  async ({ params, query, ctx }, { uploads }) => {
+    const queryProvider = checkQueryProvider(query.provider)
+    if (ctx.request.type && !ctx.is('json', '+json')) throw errors.wrongMediaType('application/json')
+    const encoding = uploadEncoding(ctx.get('content-encoding'))
+    if (!encoding) throw errors.wrongEncoding()
+    const { batchId, runKey } = await uploads.accept({
+      userId: params.user_id,
+      body: ctx.req,
+      contentLength: ctx.request.length,
+      encoding,
+      queryProvider,
+      requestId: ctx.get('x-request-id').slice(0, 200) || null,
+    })
+    return {
+      status_code: 202,
+      response: 'Import task queued successfully',
+      user_id: params.user_id,
+      batch_id: batchId,
+      run_id: runKey,
+      dropped_count: 0,
+      records_saved: 0,
+      records_inserted: 0,
+      records_updated: 0,
+      types: [],
+      workouts_saved: 0,
+      meals_saved: 0,
+      sleep_saved: 0,
+    }
+  },
+)

@@ -1,0 +1,83 @@
+import { Type } from 'typebox'
+import { errors } from '../../errors.ts'
+import { route } from '../../http/route.ts'
+import { Instant, Nullable } from '../../http/schema.ts'
+import { BATCH_COLUMNS, Batch, batchExample } from '../sdk/batch.ts'
+import { RECORD_COLUMNS, RunRecord, recordExample } from './run.ts'
+
+const RunType = Type.Object({
+  data_type: Type.String(),
+  kind: Type.String(),
+  status: Type.String(),
+  native_type: Nullable(Type.String()),
+  reported_records: Nullable(Type.Integer()),
+  items_inserted: Type.Integer(),
+  items_updated: Type.Integer(),
+  covered_start: Nullable(Instant()),
+  covered_end: Nullable(Instant()),
+  error_code: Nullable(Type.String()),
+  error: Nullable(Type.String()),
+  attempt: Type.Integer(),
+})
+
+/** One run with its counts per series type and its latest uploads (contract 7.5). */
+export const getRun = route(
+  {
+    method: 'GET',
+    path: '/api/v1/sync/history/{run_key}',
+    operationId: 'getSyncRun',
+    summary: 'One run in detail',
+    tag: 'Sync',
+    guard: 'key',
+    params: Type.Object({ run_key: Type.String({ maxLength: 200 }) }),
+    response: Type.Object({
+      ...RunRecord.properties,
+      data_types: Type.Array(RunType),
+      batches: Type.Array(Batch, { description: 'The newest 50 uploads of the run' }),
+    }),
+    example: {
+      ...recordExample,
+      data_types: [
+        {
+          data_type: 'heart_rate',
+          kind: 'series',
+          status: 'success',
+          native_type: null,
+          reported_records: null,
+          items_inserted: 10,
+          items_updated: 0,
+          covered_start: '2026-02-24T06:10:04Z',
+          covered_end: '2026-02-24T06:40:05Z',
+          error_code: null,
+          error: null,
+          attempt: 1,
+        },
+      ],
+      batches: [batchExample],
+    },
+    errors: { 404: 'Unknown run' },
+  },
+  async ({ params }, { db }) => {
+    const [run] = await db.query<{ user_id: string; run_key: string }>(
+      `select ${RECORD_COLUMNS} from sync_run where run_key = $1 order by started_at desc limit 1`,
+      [params.run_key],
+    )
+    if (!run) throw errors.missing('Sync run not found')
+    const [types, batches] = await Promise.all([
+      db.query(
+        `select data_type, kind, 'success' as status, null::text as native_type, null::int8 as reported_records,
+                items_inserted, items_updated, covered_start, covered_end,
+                null::text as error_code, null::text as error, 1 as attempt
+         from sync_run_type
+         where user_id = $1 and run_key = $2
+         order by data_type`,
+        [run.user_id, run.run_key],
+      ),
+      db.query(`select ${BATCH_COLUMNS} from upload where user_id = $1 and run_key = $2 order by seq desc limit 50`, [
+        run.user_id,
+        run.run_key,
+      ]),
+    ])
+    return { ...run, data_types: types, batches }
+  },
+)

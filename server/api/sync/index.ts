@@ -1,0 +1,9 @@
+import type { Route } from '../../http/route.ts'
+import { getRun } from './get-run.ts'
+import { listAllRuns } from './list-all-runs.ts'
+import { listEvents } from './list-events.ts'
+import { listHistory } from './list-history.ts'
+import { listRuns } from './list-runs.ts'
+
+/** What imports and syncs did (contract 7.5). */
+export const syncRoutes: readonly Route[] = [listEvents, listRuns, listAllRuns, listHistory, getRun]

@@ -1,0 +1,238 @@
+import { createHash } from 'node:crypto'
+import type { Context } from 'koa'
+import { Type } from 'typebox'
+import { DAILY_TOTAL_OFFSET, seriesByName } from '../../catalogue/series.ts'
+import type { Database } from '../../db/database.ts'
+import { type Position, readCursor, writeCursor } from '../../http/cursors.ts'
+import { parseDateInput } from '../../http/dates.ts'
+import { Reply, route } from '../../http/route.ts'
+import {
+  CursorPage,
+  DateInput,
+  Enum,
+  Instant,
+  Limit,
+  List,
+  Nullable,
+  Provider,
+  Series,
+  SourceMetadata,
+  UserPath,
+  Uuid,
+} from '../../http/schema.ts'
+import { BUCKET_MS, countRows, type Row, readRows, type Selection } from './page.ts'
+import { priorityDays } from './priority.ts'
+import { columnsJson, columnsMsgpack, csv, type Envelope, envelopeJson } from './render.ts'
+import { oncePerRevision, type Stored, type UserView, userView } from './user-view.ts'
+
+const COLUMNS_JSON = 'application/vnd.pulsebase.columns+json'
+const FORMATS = ['application/json', COLUMNS_JSON, 'application/msgpack', 'text/csv'] as const
+
+/** Points of one answer in the forms made for charts and notebooks. */
+const COLUMNS_LIMIT = 200_000
+
+const Sample = Type.Object({
+  timestamp: Instant(),
+  zone_offset: Nullable(Type.String()),
+  type: Type.String(),
+  value: Type.Number(),
+  unit: Type.String(),
+  source: SourceMetadata,
+  is_daily_total: Nullable(Type.Boolean()),
+})
+
+const query = (maxLimit: number) =>
+  Type.Object({
+    start_time: DateInput('First instant of the range. ISO 8601, date (00:00 UTC) or Unix seconds.'),
+    end_time: DateInput('End of the range, exclusive; a date alone includes that day.'),
+    types: Type.Optional(
+      List(Series(), { description: 'Series types; none = all. Repeat it, or separate by commas.' }),
+    ),
+    resolution: Enum(Object.keys(BUCKET_MS), {
+      default: 'raw',
+      description: 'Bucket width. Buckets start at multiples of it since 1970 UTC and never mix sources.',
+    }),
+    cursor: Type.Optional(Type.String()),
+    limit: Limit(maxLimit),
+    provider: Type.Optional(Provider()),
+    source: Type.Optional(Type.String({ description: 'Exact writer app' })),
+    device_model: Type.Optional(Type.String({ description: 'Exact device model' })),
+    data_source_id: Type.Optional(Uuid()),
+    filter_by_priority: Type.Boolean({
+      default: false,
+      description: 'Per local day and series type the best source only',
+    }),
+  })
+
+const example = {
+  data: [
+    {
+      timestamp: '2026-02-24T08:30:00Z',
+      zone_offset: '+01:00',
+      type: 'heart_rate',
+      value: 62,
+      unit: 'bpm',
+      source: {
+        provider: 'garmin',
+        source: 'garmin_connect_api',
+        device: 'Forerunner 255',
+        device_type: 'watch',
+        device_name: 'Forerunner 255',
+      },
+      is_daily_total: null,
+    },
+  ],
+  pagination: {
+    next_cursor: 'MjAyNi0wMi0yNFQwODozMDowMFp8MS4xfDkwMjEwfEFCQ0RFRg==',
+    previous_cursor: null,
+    has_more: true,
+    total_count: 90210,
+  },
+  metadata: { resolution: null, sample_count: 1, start_time: '2026-02-24T00:00:00Z', end_time: '2026-02-25T00:00:00Z' },
+}
+
+/** Samples of a user in time order, raw or in buckets (contract 5.1). */
+export const getTimeseries = route(
+  {
+    method: 'GET',
+    path: '/api/v1/users/{user_id}/timeseries',
+    operationId: 'getTimeseries',
+    summary: 'Samples of a user',
+    description: `Cursor-paged. With Accept ${FORMATS.slice(1).join(', ')} the page comes as columns, msgpack or CSV, up to ${COLUMNS_LIMIT} points. The ETag changes when the user's data does.`,
+    tag: 'Timeseries',
+    guard: 'key',
+    params: UserPath,
+    query: query(1000),
+    queryVariant: { applies: (ctx) => formatOf(ctx) !== 'application/json', schema: query(COLUMNS_LIMIT) },
+    response: CursorPage(Sample),
+    example,
+    alsoProduces: {
+      [COLUMNS_JSON]: { description: 'Columns: timestamp_ms, value, zone_offset_min, series (index into `series`)' },
+      'application/msgpack': { description: 'The same columns as msgpack' },
+      'text/csv': { description: 'One line per sample; cursors in X-Next-Cursor and X-Previous-Cursor' },
+    },
+    errors: { 400: 'Bad date or cursor' },
+  },
+  async ({ params, query, ctx }, { db, keys }) => {
+    const startMs = parseDateInput(query.start_time)
+    const endMs = parseDateInput(query.end_time, 'whole day')
+    const view = await userView(db, params.user_id)
+    const filters = JSON.stringify({ ...query, start_time: startMs, end_time: endMs, cursor: null, limit: null })
+    const scope = `timeseries ${params.user_id} ${filters}`
+    const position = query.cursor ? readCursor(keys.cursor, scope, query.cursor) : undefined
+    const format = formatOf(ctx)
+    const etag = etagOf(view, scope, format, query.cursor, query.limit)
+    const headers: Record<string, string> = { ETag: etag, Vary: 'Accept', 'Cache-Control': 'private, no-cache' }
+    if (
+      ctx
+        .get('if-none-match')
+        .split(/\s*,\s*/)
+        .includes(etag)
+    )
+      return new Reply(304, format, null, headers)
+
+    const stored = startMs < endMs ? matching(view.stored, query) : []
+    const days = query.filter_by_priority
+      ? await oncePerRevision(view, `days ${filters}`, () => priorityDays(db, stored, startMs, endMs))
+      : undefined
+    const selection: Selection = { stored, startMs, endMs, bucketMs: BUCKET_MS[query.resolution], days }
+    const page = await readPage(db, view, selection, filters, position, query.limit)
+    const cursor = (row: Row | undefined, backward: boolean) =>
+      row
+        ? writeCursor(keys.cursor, scope, {
+            timeMs: row.timeMs,
+            seriesId: row.stored.seriesId,
+            sourceId: row.stored.source.id,
+            backward,
+            total: page.total,
+          })
+        : null
+    const envelope: Envelope = {
+      nextCursor: page.more ? cursor(page.rows.at(-1), false) : null,
+      previousCursor: page.before ? cursor(page.rows[0], true) : null,
+      hasMore: page.more,
+      totalCount: page.total,
+      resolution: query.resolution === 'raw' ? null : query.resolution,
+      startMs,
+      endMs,
+    }
+    return answer(format, page.rows, envelope, headers)
+  },
+)
+
+function formatOf(ctx: Context): (typeof FORMATS)[number] {
+  const accepted = ctx.accepts(...FORMATS)
+  return FORMATS.find((format) => format === accepted) ?? 'application/json'
+}
+
+function etagOf(view: UserView, scope: string, format: string, cursor: string | undefined, limit: number): string {
+  const hash = createHash('sha1').update(`${view.revision} ${format} ${limit} ${cursor ?? ''} ${scope}`)
+  return `W/"${hash.digest('base64url').slice(0, 20)}"`
+}
+
+interface Filters {
+  types?: string[]
+  resolution: string
+  provider?: string
+  source?: string
+  device_model?: string
+  data_source_id?: string
+}
+
+/** The stored series the filters leave. Daily totals are samples of their own, never part of a bucket. */
+function matching(stored: readonly Stored[], filters: Filters): Stored[] {
+  const wanted = filters.types?.length ? new Set(filters.types.map((name) => seriesByName.get(name)?.id)) : undefined
+  return stored.filter(
+    ({ source, seriesId, isDailyTotal }) =>
+      (!wanted || wanted.has(seriesId % DAILY_TOTAL_OFFSET)) &&
+      (filters.resolution === 'raw' || !isDailyTotal) &&
+      (filters.provider === undefined || source.provider === filters.provider) &&
+      (filters.source === undefined || source.source === filters.source) &&
+      (filters.device_model === undefined || source.deviceModel === filters.device_model) &&
+      (filters.data_source_id === undefined || source.uid === filters.data_source_id),
+  )
+}
+
+interface Page {
+  rows: Row[]
+  /** Whether rows follow, and whether rows precede. */
+  more: boolean
+  before: boolean
+  total: number
+}
+
+async function readPage(
+  db: Database,
+  view: UserView,
+  selection: Selection,
+  filters: string,
+  position: Position | undefined,
+  limit: number,
+): Promise<Page> {
+  if (selection.stored.length === 0) return { rows: [], more: false, before: false, total: 0 }
+  const [rows, total] = await Promise.all([
+    readRows(db, selection, position, limit + 1),
+    position ? position.total : oncePerRevision(view, `count ${filters}`, () => countRows(db, selection)),
+  ])
+  const further = rows.length > limit
+  if (further) rows.pop()
+  // The row a cursor points at lies on the other side of the page.
+  if (position?.backward) return { rows: rows.reverse(), more: true, before: further, total }
+  return { rows, more: further, before: position !== undefined, total }
+}
+
+function answer(format: string, rows: Row[], envelope: Envelope, headers: Record<string, string>): Reply {
+  switch (format) {
+    case COLUMNS_JSON:
+      return new Reply(200, COLUMNS_JSON, columnsJson(rows, envelope), headers)
+    case 'application/msgpack':
+      return new Reply(200, 'application/msgpack', columnsMsgpack(rows, envelope), headers)
+    case 'text/csv':
+      if (envelope.nextCursor) headers['X-Next-Cursor'] = envelope.nextCursor
+      if (envelope.previousCursor) headers['X-Previous-Cursor'] = envelope.previousCursor
+      headers['X-Total-Count'] = String(envelope.totalCount)
+      return new Reply(200, 'text/csv; charset=utf-8', csv(rows, envelope), headers)
+    default:
+      return new Reply(200, 'application/json', envelopeJson(rows, envelope), headers)
+  }
+}

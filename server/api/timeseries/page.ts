@@ -1,0 +1,225 @@
+import type { Database } from '../../db/database.ts'
+import type { Position } from '../../http/cursors.ts'
+import type { Stored } from './user-view.ts'
+
+/** A sample or a bucket: epoch ms, value, and where it belongs. */
+export interface Row {
+  timeMs: number
+  value: number
+  stored: Stored
+  zoneMin: number | null
+}
+
+/** Which rows a page may hold. */
+export interface Selection {
+  stored: readonly Stored[]
+  startMs: number
+  endMs: number
+  /** Bucket width; undefined = raw samples. */
+  bucketMs: number | undefined
+  /** Local days a series of a source is limited to (days since 1970-01-01), in the order of `stored`; undefined = all. */
+  days: readonly (readonly number[])[] | undefined
+}
+
+/** Resolutions of contract 2.2 with their widths. */
+export const BUCKET_MS: Record<string, number | undefined> = {
+  raw: undefined,
+  '1min': 60_000,
+  '5min': 300_000,
+  '15min': 900_000,
+  '1hour': 3_600_000,
+}
+
+type Direction = 'forward' | 'backward'
+
+// One index probe per series of a source, each at most a page long, merged by a top-N sort: never more rows
+// are read than series × page. The outer bounds let TimescaleDB skip chunks before it starts.
+const RAW_SQL = perDirection(
+  (order) => `
+  select date_part('epoch', s.ts), s.value, s.source_id, s.series_id, s.zone_offset_min
+  from unnest($1::int4[], $2::int2[], $3::float8[], $4::float8[]) k (source_id, series_id, lo, hi)
+  cross join lateral (
+    select ts, value, source_id, series_id, zone_offset_min
+    from sample
+    where source_id = k.source_id
+      and series_id = k.series_id
+      and ts >= to_timestamp(k.lo)
+      and ts < to_timestamp(k.hi)
+      and ts >= to_timestamp($5)
+      and ts < to_timestamp($6)
+    order by ts ${order}
+    limit $7
+  ) s
+  order by s.ts ${order}, s.series_id ${order}, s.source_id ${order}
+  limit $7`,
+)
+
+const RAW_DAYS_SQL = perDirection(
+  (order) => `
+  select date_part('epoch', s.ts), s.value, s.source_id, s.series_id, s.zone_offset_min
+  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, lo float8, hi float8, days int4[])
+  cross join lateral (
+    select ts, value, source_id, series_id, zone_offset_min
+    from sample
+    where source_id = k.source_id
+      and series_id = k.series_id
+      and ts >= to_timestamp(k.lo)
+      and ts < to_timestamp(k.hi)
+      and local_day(ts, zone_offset_min) = any (k.days)
+    order by ts ${order}
+    limit $2
+  ) s
+  order by s.ts ${order}, s.series_id ${order}, s.source_id ${order}
+  limit $2`,
+)
+
+const BUCKETS_SQL = perDirection(
+  (order) => `
+  select date_part('epoch', b.bucket), b.n, b.total, b.highest, k.source_id, k.series_id, b.last_zone
+  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, lo float8, hi float8, days int4[])
+  cross join lateral bucket_page(
+    k.source_id, k.series_id, to_timestamp(k.lo), to_timestamp(k.hi), make_interval(secs => $3), $2, ${order === 'desc'}, k.days
+  ) b
+  order by b.bucket ${order}, k.series_id ${order}, k.source_id ${order}
+  limit $2`,
+)
+
+function perDirection(sql: (order: 'asc' | 'desc') => string): Record<Direction, string> {
+  return { forward: sql('asc'), backward: sql('desc') }
+}
+
+interface Bounds {
+  lo: number[]
+  hi: number[]
+}
+
+/**
+ * Each series continues after the cursor, at the cursor's own instant only if it sorts behind it there
+ * (before it, when walking back). A bucket counts as its start. Seconds, as `to_timestamp` takes them.
+ */
+function bounds(selection: Selection, position: Position | undefined): Bounds {
+  const lo: number[] = []
+  const hi: number[] = []
+  const step = selection.bucketMs ?? 1
+  for (const { seriesId, source } of selection.stored) {
+    let startMs = selection.startMs
+    let endMs = selection.endMs
+    if (position) {
+      const order = seriesId - position.seriesId || source.id - position.sourceId
+      if (position.backward) endMs = Math.min(endMs, position.timeMs + (order < 0 ? step : 0))
+      else startMs = Math.max(startMs, position.timeMs + (order > 0 ? 0 : step))
+    }
+    lo.push(startMs / 1000)
+    hi.push(endMs / 1000)
+  }
+  return { lo, hi }
+}
+
+/** Reads at most `limit` rows in the direction of the cursor, nearest first. */
+export async function readRows(
+  db: Database,
+  selection: Selection,
+  position: Position | undefined,
+  limit: number,
+): Promise<Row[]> {
+  const direction = position?.backward ? 'backward' : 'forward'
+  const { lo, hi } = bounds(selection, position)
+  const { stored, bucketMs, days } = selection
+  const find = finder(stored)
+  if (bucketMs === undefined && !days) {
+    type Raw = [at: number, value: number, source: number, series: number, zone: number | null]
+    const rows = await db.rows<Raw>(RAW_SQL[direction], [
+      stored.map((one) => one.source.id),
+      stored.map((one) => one.seriesId),
+      lo,
+      hi,
+      selection.startMs / 1000,
+      selection.endMs / 1000,
+      limit,
+    ])
+    return rows.map(([at, value, source, series, zone]) => ({
+      timeMs: Math.round(at * 1000),
+      value,
+      stored: find(source, series),
+      zoneMin: zone,
+    }))
+  }
+  const keys = stored.map((one, index) => ({
+    source_id: one.source.id,
+    series_id: one.seriesId,
+    lo: lo[index],
+    hi: hi[index],
+    days: days?.[index] ?? null,
+  }))
+  if (bucketMs === undefined) {
+    type Raw = [at: number, value: number, source: number, series: number, zone: number | null]
+    const rows = await db.rows<Raw>(RAW_DAYS_SQL[direction], [JSON.stringify(keys), limit])
+    return rows.map(([at, value, source, series, zone]) => ({
+      timeMs: Math.round(at * 1000),
+      value,
+      stored: find(source, series),
+      zoneMin: zone,
+    }))
+  }
+  type Bucket = [
+    at: number,
+    n: number,
+    total: number,
+    highest: number,
+    source: number,
+    series: number,
+    zone: number | null,
+  ]
+  const rows = await db.rows<Bucket>(BUCKETS_SQL[direction], [JSON.stringify(keys), limit, bucketMs / 1000])
+  return rows.map(([at, n, total, highest, source, series, zone]) => {
+    const one = find(source, series)
+    const { aggregation } = one.series
+    const value = aggregation === 'sum' ? total : aggregation === 'max' ? highest : total / n
+    return { timeMs: Math.round(at * 1000), value, stored: one, zoneMin: zone }
+  })
+}
+
+function finder(stored: readonly Stored[]): (source: number, series: number) => Stored {
+  const index = new Map(stored.map((one) => [one.source.id * 65_536 + one.seriesId, one]))
+  return (source, series) => index.get(source * 65_536 + series) as Stored
+}
+
+const COUNT_RAW_SQL = `
+  select coalesce(sum(c.n), 0)::int8 as n
+  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, days int4[])
+  cross join lateral (
+    select count(*) as n
+    from sample
+    where source_id = k.source_id
+      and series_id = k.series_id
+      and ts >= to_timestamp($2)
+      and ts < to_timestamp($3)
+      and (k.days is null or local_day(ts, zone_offset_min) = any (k.days))
+  ) c`
+
+const COUNT_BUCKETS_SQL = `
+  select coalesce(sum(c.n), 0)::int8 as n
+  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, days int4[])
+  cross join lateral (
+    select count(distinct time_bucket(make_interval(secs => $4), ts)) as n
+    from sample
+    where source_id = k.source_id
+      and series_id = k.series_id
+      and ts >= to_timestamp($2)
+      and ts < to_timestamp($3)
+      and (k.days is null or local_day(ts, zone_offset_min) = any (k.days))
+  ) c`
+
+/** Counts the rows of all pages together. */
+export async function countRows(db: Database, selection: Selection): Promise<number> {
+  const keys = selection.stored.map((one, index) => ({
+    source_id: one.source.id,
+    series_id: one.seriesId,
+    days: selection.days?.[index] ?? null,
+  }))
+  const params = [JSON.stringify(keys), selection.startMs / 1000, selection.endMs / 1000]
+  const { n } = selection.bucketMs
+    ? await db.one<{ n: number }>(COUNT_BUCKETS_SQL, [...params, selection.bucketMs / 1000])
+    : await db.one<{ n: number }>(COUNT_RAW_SQL, params)
+  return n
+}

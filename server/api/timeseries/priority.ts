@@ -1,0 +1,49 @@
+import type { Database } from '../../db/database.ts'
+import { bySourceRank, type Source, type Stored } from './user-view.ts'
+
+const DAY_MS = 86_400_000
+
+// A local day reaches up to 18 hours beyond the UTC day on either side.
+const DAYS_SQL = `
+  select k.position, d.day
+  from jsonb_to_recordset($1::jsonb) k (position int4, source_id int4, series_id int2)
+  cross join lateral (
+    select distinct local_day(ts, zone_offset_min) as day
+    from sample
+    where source_id = k.source_id
+      and series_id = k.series_id
+      and ts >= to_timestamp($2)
+      and ts < to_timestamp($3)
+  ) d`
+
+/**
+ * The local days each stored series may show when only the best source counts: per series type and local date the
+ * best-ranked source that has the type on that date (contract D-14 and 12.1). In the order of `stored`.
+ */
+export async function priorityDays(
+  db: Database,
+  stored: readonly Stored[],
+  startMs: number,
+  endMs: number,
+): Promise<number[][]> {
+  const keys = stored.map((one, position) => ({ position, source_id: one.source.id, series_id: one.seriesId }))
+  const rows = await db.rows<[position: number, day: number]>(DAYS_SQL, [
+    JSON.stringify(keys),
+    (startMs - 2 * DAY_MS) / 1000,
+    (endMs + 2 * DAY_MS) / 1000,
+  ])
+  const best = new Map<string, Source>()
+  const dayKey = (one: Stored, day: number) => `${one.series.id} ${day}`
+  for (const [position, day] of rows) {
+    const one = stored[position] as Stored
+    const key = dayKey(one, day)
+    const leader = best.get(key)
+    if (!leader || bySourceRank(one.source, leader) < 0) best.set(key, one.source)
+  }
+  const days: number[][] = stored.map(() => [])
+  for (const [position, day] of rows) {
+    const one = stored[position] as Stored
+    if (best.get(dayKey(one, day)) === one.source) days[position]?.push(day)
+  }
+  return days
+}

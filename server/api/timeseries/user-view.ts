@@ -1,0 +1,139 @@
+import { type DeviceType, deviceName, deviceTypeRanks } from '../../catalogue/devices.ts'
+import { providerByName } from '../../catalogue/providers.ts'
+import { DAILY_TOTAL_OFFSET, type SeriesType, seriesById } from '../../catalogue/series.ts'
+import type { Database } from '../../db/database.ts'
+import { errors } from '../../errors.ts'
+
+/** A data source as reads need it; `json` is its SourceMetadata, ready to be pasted into a row. */
+export interface Source {
+  id: number
+  uid: string
+  provider: string
+  deviceModel: string
+  source: string
+  deviceType: string
+  metadata: SourceMetadata
+  json: string
+}
+
+/** SourceMetadata of the specification. */
+export interface SourceMetadata {
+  provider: string
+  source: string | null
+  device: string | null
+  device_type: string
+  device_name: string | null
+}
+
+/** One series of one source: what the samples' primary key starts with. */
+export interface Stored {
+  source: Source
+  series: SeriesType
+  /** Key in the table: the series id, or its daily-total twin. */
+  seriesId: number
+  isDailyTotal: boolean
+}
+
+/** What a user has, as of a revision; kept in memory until the revision moves. */
+export interface UserView {
+  revision: number
+  stored: Stored[]
+  /** Answers that hold as long as the revision does: totals and priority days, by question. */
+  answers: Map<string, unknown>
+}
+
+const VIEWS_KEPT = 5_000
+const ANSWERS_KEPT = 200
+const views = new WeakMap<Database, Map<string, UserView>>()
+
+/**
+ * Returns what a user has stored. One primary-key probe when nothing changed since the last read.
+ * @throws AppError not_found for an unknown user
+ */
+export async function userView(db: Database, userId: string): Promise<UserView> {
+  const known = views.get(db) ?? new Map<string, UserView>()
+  views.set(db, known)
+  const [user] = await db.rows<[revision: number]>('select revision from app_user where id = $1', [userId])
+  if (!user) {
+    known.delete(userId)
+    throw errors.notFound('User', userId)
+  }
+  let view = known.get(userId)
+  if (view?.revision !== user[0]) {
+    view = { revision: user[0], stored: await loadStored(db, userId), answers: new Map() }
+    if (known.size >= VIEWS_KEPT) known.delete(known.keys().next().value as string)
+    known.set(userId, view)
+  }
+  return view
+}
+
+/** Asks once per revision: returns the kept answer to `question`, or computes and keeps it. */
+export async function oncePerRevision<T>(view: UserView, question: string, compute: () => Promise<T>): Promise<T> {
+  const kept = view.answers.get(question)
+  if (kept !== undefined) return kept as T
+  const answer = await compute()
+  if (view.answers.size >= ANSWERS_KEPT) view.answers.clear()
+  view.answers.set(question, answer)
+  return answer
+}
+
+async function loadStored(db: Database, userId: string): Promise<Stored[]> {
+  const rows = await db.query<{
+    id: number
+    uid: string
+    provider: string
+    device_model: string
+    source: string
+    device_type: string
+    series: number[]
+  }>(
+    `select d.id, d.uid, d.provider, d.device_model, d.source, d.device_type,
+            array_agg(s.series_id order by s.series_id) as series
+     from data_source d
+     join source_series s on s.source_id = d.id
+     where d.user_id = $1
+     group by d.id`,
+    [userId],
+  )
+  return rows.flatMap((row) => {
+    const metadata: SourceMetadata = {
+      provider: row.provider,
+      source: row.source || null,
+      device: row.device_model || null,
+      device_type: row.device_type,
+      device_name: deviceName(row.device_model),
+    }
+    const source: Source = {
+      id: row.id,
+      uid: row.uid,
+      provider: row.provider,
+      deviceModel: row.device_model,
+      source: row.source,
+      deviceType: row.device_type,
+      metadata,
+      json: JSON.stringify(metadata),
+    }
+    return row.series.flatMap((seriesId) => {
+      const series = seriesById.get(seriesId % DAILY_TOTAL_OFFSET)
+      return series ? [{ source, series, seriesId, isDailyTotal: seriesId >= DAILY_TOTAL_OFFSET }] : []
+    })
+  })
+}
+
+/**
+ * Orders sources from best to worst (contract 12.1): provider rank, device-type rank (no model = 99), model, source, id.
+ */
+export function bySourceRank(a: Source, b: Source): number {
+  return (
+    providerRank(a) - providerRank(b) ||
+    deviceRank(a) - deviceRank(b) ||
+    compareText(a.deviceModel, b.deviceModel) ||
+    compareText(a.source, b.source) ||
+    a.id - b.id
+  )
+}
+
+const providerRank = (source: Source) => providerByName.get(source.provider)?.rank ?? 99
+const deviceRank = (source: Source) =>
+  source.deviceModel ? (deviceTypeRanks[source.deviceType as DeviceType] ?? 99) : 99
+const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

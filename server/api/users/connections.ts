@@ -1,0 +1,92 @@
+import { Type } from 'typebox'
+import { type ProviderName, providerByName } from '../../catalogue/providers.ts'
+import { route } from '../../http/route.ts'
+import { Enum, Instant, Nullable, UserPath, Uuid } from '../../http/schema.ts'
+import { requireUser } from './exists.ts'
+import { connectionStatuses } from './user.ts'
+
+const Connection = Type.Object({
+  id: Uuid(),
+  user_id: Uuid(),
+  provider: Type.String(),
+  provider_user_id: Nullable(Type.String()),
+  provider_username: Nullable(Type.String()),
+  scope: Nullable(Type.String()),
+  status: Enum(connectionStatuses),
+  last_synced_at: Nullable(Instant()),
+  created_at: Instant(),
+  updated_at: Instant(),
+  icon_url: Nullable(Type.String()),
+  max_historical_days: Nullable(Type.Integer()),
+  rest_pull: Type.Boolean(),
+  webhook_stream: Type.Boolean(),
+  webhook_ping: Type.Boolean(),
+  webhook_callback: Type.Boolean(),
+  live_sync_mode: Nullable(Enum(['pull', 'webhook'])),
+  linked_user_ids: Type.Array(Uuid(), { description: 'Other users with an active connection to the same account' }),
+})
+
+/** What the catalogue knows about a connection's provider. */
+function capabilities(name: ProviderName) {
+  const provider = providerByName.get(name)
+  return {
+    icon_url: provider ? `/static/provider-icons/${name}.svg` : null,
+    max_historical_days: provider?.maxHistoricalDays ?? null,
+    rest_pull: provider?.restPull ?? false,
+    webhook_stream: provider?.webhookStream ?? false,
+    webhook_ping: provider?.webhookPing ?? false,
+    webhook_callback: provider?.webhookCallback ?? false,
+    live_sync_mode: provider?.defaultLiveSyncMode ?? null,
+  }
+}
+
+/** The provider connections of a user, newest first (contract 3.7, 19.1). */
+export const listConnections = route(
+  {
+    method: 'GET',
+    path: '/api/v1/users/{user_id}/connections',
+    operationId: 'listConnections',
+    summary: 'List the provider connections of a user',
+    tag: 'Users',
+    guard: 'key',
+    params: UserPath,
+    response: Type.Array(Connection),
+    example: [
+      {
+        id: '91aa0d2e-6a1b-4f3c-8d7e-2b5c9e0f1a23',
+        user_id: '0b0c2f7e-5d5f-4a0b-9c59-3f1f6c6a8e11',
+        provider: 'garmin',
+        provider_user_id: 'f3a9c1',
+        provider_username: null,
+        scope: null,
+        status: 'active',
+        last_synced_at: '2026-02-24T09:58:00Z',
+        created_at: '2026-01-05T09:15:00Z',
+        updated_at: '2026-02-24T09:58:00Z',
+        ...capabilities('garmin'),
+        linked_user_ids: [],
+      },
+    ],
+  },
+  async ({ params }, { db }) => {
+    await requireUser(db, params.user_id)
+    const rows = await db.query<{ provider: ProviderName; linked_user_ids: string[] }>(
+      `select c.id, c.user_id, c.provider, c.provider_user_id, c.provider_username, c.scope, c.status,
+              c.last_synced_at, c.created_at, c.updated_at,
+              array(
+                select o.user_id
+                from connection o
+                where o.provider = c.provider
+                  and o.provider_user_id = c.provider_user_id
+                  and o.user_id <> c.user_id
+                  and o.status = 'active'
+                order by o.user_id
+              ) as linked_user_ids
+       from connection c
+       where c.user_id = $1
+       order by c.created_at desc, c.id`,
+      [params.user_id],
+    )
+    return rows.map(({ linked_user_ids, ...row }) => ({ ...row, ...capabilities(row.provider), linked_user_ids }))
+  },
+)

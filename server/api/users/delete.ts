@@ -1,0 +1,41 @@
+import { errors } from '../../errors.ts'
+import { route } from '../../http/route.ts'
+import { UserPath } from '../../http/schema.ts'
+import { foldUsers, USER_COLUMNS, User, type UserConnectionRow, userExample, usersWithConnections } from './user.ts'
+
+/** Deletes a user with everything stored about it, and returns what it was (contract 3.6). */
+export const deleteUser = route(
+  {
+    method: 'DELETE',
+    path: '/api/v1/users/{user_id}',
+    operationId: 'deleteUser',
+    summary: 'Delete a user and all its data',
+    tag: 'Users',
+    guard: 'developer',
+    params: UserPath,
+    response: User,
+    example: userExample,
+  },
+  async ({ params }, { db }) =>
+    db.transaction(async (tx) => {
+      // Years of samples, or an import to wait for, take longer than a read may.
+      await tx.query(`select set_config('statement_timeout', '600s', true)`)
+      // An import holds this lock: it is waited for, and the next one finds no user.
+      await tx.query(`select pg_advisory_xact_lock(hashtextextended('ingest:' || $1, 0))`, [params.user_id])
+      const [user] = await tx.query('select 1 from app_user where id = $1 for update', [params.user_id])
+      if (!user) throw errors.notFound('User', params.user_id)
+      // Samples carry no foreign key. The keys go in as an array, so that the index is used in every chunk.
+      const sources = await tx.query<{ id: number }>('select id from data_source where user_id = $1', [params.user_id])
+      if (sources.length > 0) {
+        await tx.query('delete from sample where source_id = any($1::int4[])', [sources.map(({ id }) => id)])
+      }
+      const rows = await tx.query<UserConnectionRow>(
+        `with deleted as (
+           delete from app_user where id = $1 returning ${USER_COLUMNS}
+         )
+         ${usersWithConnections('deleted')}`,
+        [params.user_id],
+      )
+      return foldUsers(rows)[0]
+    }),
+)

@@ -1,0 +1,23 @@
+import type { Route } from '../../http/route.ts'
+import { listConnections } from './connections.ts'
+import { createUser } from './create.ts'
+import { listDataSources } from './data-sources.ts'
+import { deleteUser } from './delete.ts'
+import { getUser } from './get.ts'
+import { getPersonalRecord } from './get-personal-record.ts'
+import { listUsers } from './list.ts'
+import { putPersonalRecord } from './put-personal-record.ts'
+import { updateUser } from './update.ts'
+
+/** Users, and what hangs directly on one. */
+export const userRoutes: readonly Route[] = [
+  listUsers,
+  createUser,
+  getUser,
+  updateUser,
+  deleteUser,
+  listConnections,
+  listDataSources,
+  getPersonalRecord,
+  putPersonalRecord,
+]

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import Router from '@koa/router'
+import Koa, { type Context, type Next } from 'koa'
+import { routes } from './api/index.ts'
+import type { Config } from './config.ts'
+import type { Database } from './db/database.ts'
+import { AppError, errors } from './errors.ts'
+import type { ApiKeys } from './http/api-keys.ts'
+import { docsRouter } from './http/docs.ts'
+import { mount } from './http/route.ts'
+import type { Keys } from './http/tokens.ts'
+import type { Uploads } from './ingest/accept.ts'
+import type { Logger } from './log.ts'
+import type { Metrics } from './metrics.ts'
+
+/** What handlers work with; `main.ts` and the tests build it. */
+export interface Dependencies {
+  config: Config
+  db: Database
+  keys: Keys
+  apiKeys: ApiKeys
+  uploads: Uploads
+  log: Logger
+  metrics: Metrics
+  /** Whether migrations have run and jobs can be done, for `/readyz`. */
+  ready(): Promise<boolean>
+}
+
+/** Builds the Koa application; it does not listen. */
+export function buildApp(deps: Dependencies): Koa {
+  const app = new Koa()
+  app.on('error', (error) => {
+    // What breaks while a response is already under way (a client that left) is no defect of ours.
+    if (!['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes(error.code))
+      deps.log.error({ err: error }, 'response failed')
+  })
+  app.use(answerAndLog(deps))
+  app.use(cors(deps.config.corsOrigins))
+  const router = new Router()
+  mount(router, routes, deps)
+  const docs = docsRouter(routes)
+  app.use(withoutTrailingSlash)
+  app.use(docs.routes())
+  app.use(router.routes())
+  app.use(methodOrPathUnknown([router, docs]))
+  return app
+}
+
+/** Request id, timing, and the one place where an error becomes an answer. */
+function answerAndLog(deps: Dependencies) {
+  return async (ctx: Context, next: Next) => {
+    const started = performance.now()
+    const given = ctx.get('x-request-id')
+    const requestId = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
+    ctx.set('X-Request-Id', requestId)
+    try {
+      await next()
+    } catch (error) {
+      answerError(ctx, error, deps, requestId)
+    }
+    const seconds = (performance.now() - started) / 1000
+    const route = typeof ctx._matchedRoute === 'string' ? ctx._matchedRoute : 'none'
+    deps.metrics.httpSeconds.labels(ctx.method, route, String(ctx.status)).observe(seconds)
+  }
+}
+
+function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId: string): void {
+  ctx.type = 'application/json'
+  if (error instanceof AppError) {
+    ctx.status = error.status
+    ctx.set(error.headers)
+    ctx.body = JSON.stringify({ detail: error.detail })
+  } else if ((error as { code?: string }).code === '57014') {
+    // The read was stopped by the statement time limit: the request was too big, not wrong.
+    const { status, detail, headers } = errors.overloaded('The query took too long. Ask for a shorter time range.', 1)
+    ctx.status = status
+    ctx.set(headers)
+    ctx.body = JSON.stringify({ detail })
+  } else {
+    deps.log.error({ err: error, requestId, method: ctx.method, route: ctx._matchedRoute }, 'request failed')
+    ctx.status = 500
+    ctx.body = JSON.stringify({ detail: 'Internal server error' })
+  }
+  // What is left of a refused upload is not read: the connection cannot be used again.
+  if (!ctx.req.complete) ctx.set('Connection', 'close')
+}
+
+function cors(origins: string[]) {
+  return async (ctx: Context, next: Next) => {
+    const origin = ctx.get('origin')
+    if (!origin || !(origins.includes(origin) || origins.includes('*'))) return next()
+    ctx.vary('Origin')
+    ctx.set('Access-Control-Allow-Origin', origin)
+    ctx.set('Access-Control-Allow-Credentials', 'true')
+    ctx.set('Access-Control-Expose-Headers', 'ETag, X-Request-Id')
+    if (ctx.method !== 'OPTIONS' || !ctx.get('access-control-request-method')) return next()
+    ctx.set('Access-Control-Allow-Methods', 'GET, POST, PUT, PATCH, DELETE')
+    ctx.set('Access-Control-Allow-Headers', ctx.get('access-control-request-headers'))
+    ctx.status = 204
+  }
+}
+
+/** Both spellings of a path are the same route (contract 1.1). */
+async function withoutTrailingSlash(ctx: Context, next: Next): Promise<void> {
+  if (ctx.path.length > 1 && ctx.path.endsWith('/')) ctx.path = ctx.path.replace(/\/+$/, '') || '/'
+  await next()
+}
+
+function methodOrPathUnknown(routers: Router[]) {
+  return async (ctx: Context) => {
+    const matched = routers.flatMap((router) => router.match(ctx.path, ctx.method).path)
+    const methods = new Set(matched.flatMap((layer) => layer.methods))
+    if (methods.size === 0) throw errors.noRoute()
+    throw errors.wrongMethod([...methods].sort().join(', '))
+  }
+}

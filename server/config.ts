@@ -1,0 +1,187 @@
+import { BlockList, isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { providerNames } from './catalogue/providers.ts'
+
+/** OAuth client and addresses of one provider; absent values keep the provider's own. */
+export interface ProviderConfig {
+  clientId?: string
+  clientSecret?: string
+  authorizeUrl?: string
+  tokenUrl?: string
+  apiUrl?: string
+}
+
+/** Everything the environment decides, read once at start (design: "Starting it"). */
+export interface Config {
+  port: number
+  host: string
+  /** Absent: the embedded database in `dataDir` is started. */
+  databaseUrl?: string
+  dataDir: string
+  role: 'all' | 'api' | 'worker'
+  /** Absent only with the embedded database, where it is generated into `dataDir`. */
+  secretKey?: string
+  adminEmail: string
+  adminPassword?: string
+  bootstrapApiKey?: string
+  apiBaseUrl: string
+  /** Accepted header names of the API key, lower case; the first is the documented one. */
+  apiKeyHeaders: string[]
+  outgoingWebhooksEnabled: boolean
+  eventFeedEnabled: boolean
+  webhooksAllowHttp: boolean
+  webhooksAllowNetworks: string[]
+  corsOrigins: string[]
+  logLevel: string
+  /** Failed or successful attempts per address and minute, and per account and quarter of an hour. */
+  loginAttemptsPerMinute: number
+  loginAttemptsPerAccount: number
+  providers: Record<string, ProviderConfig>
+}
+
+/** A setting that stops the start; the message names the variable and what it should be. */
+export class ConfigError extends Error {
+  constructor(variable: string, expectation: string) {
+    super(`${variable} ${expectation}`)
+    this.name = 'ConfigError'
+  }
+}
+
+const PLACEHOLDERS = /^(change-?me|changethis|secret|password|test|default|placeholder)/i
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
+
+/**
+ * Turns environment variables into one typed object.
+ * @throws ConfigError naming the first variable that cannot be used.
+ */
+export function loadConfig(env: Record<string, string | undefined>): Config {
+  const text = (name: string) => env[name]?.trim() || undefined
+  const port = integer(env, 'PORT', 8000, 0, 65535)
+  const databaseUrl = text('DATABASE_URL')
+  if (databaseUrl && !/^postgres(ql)?:\/\//.test(databaseUrl)) {
+    throw new ConfigError('DATABASE_URL', 'must start with postgres:// or postgresql://')
+  }
+  const secretKey = secret(text('SECRET_KEY'), databaseUrl !== undefined)
+  const adminPassword = text('ADMIN_PASSWORD')
+  if (adminPassword && adminPassword.length < 12) {
+    throw new ConfigError('ADMIN_PASSWORD', 'must have at least 12 characters')
+  }
+  const bootstrapApiKey = text('BOOTSTRAP_API_KEY')
+  if (bootstrapApiKey && bootstrapApiKey.length < 24) {
+    throw new ConfigError('BOOTSTRAP_API_KEY', 'must have at least 24 characters')
+  }
+  const adminEmail = text('ADMIN_EMAIL') ?? 'admin@localhost'
+  if (!/^[^@\s]+@[^@\s]+$/.test(adminEmail)) throw new ConfigError('ADMIN_EMAIL', 'must be an email address')
+  return {
+    port,
+    host: text('HOST') ?? '127.0.0.1',
+    dataDir: resolve(text('DATA_DIR') ?? 'data'),
+    role: choice(env, 'ROLE', ['all', 'api', 'worker'] as const, 'all'),
+    adminEmail,
+    apiBaseUrl: url(env, 'API_BASE_URL') ?? `http://localhost:${port}`,
+    apiKeyHeaders: headerNames(text('API_KEY_HEADERS') ?? 'X-Service-API-Key'),
+    outgoingWebhooksEnabled: flag(env, 'OUTGOING_WEBHOOKS_ENABLED'),
+    eventFeedEnabled: flag(env, 'EVENT_FEED_ENABLED'),
+    webhooksAllowHttp: flag(env, 'WEBHOOKS_ALLOW_HTTP'),
+    webhooksAllowNetworks: networks(text('WEBHOOKS_ALLOW_NETWORKS')),
+    corsOrigins: list(text('CORS_ORIGINS')),
+    logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
+    loginAttemptsPerMinute: integer(env, 'LOGIN_ATTEMPTS_PER_MINUTE', 10, 1, 100_000),
+    loginAttemptsPerAccount: integer(env, 'LOGIN_ATTEMPTS_PER_ACCOUNT', 5, 1, 100_000),
+    providers: providerConfigs(env),
+    ...(databaseUrl && { databaseUrl }),
+    ...(secretKey && { secretKey }),
+    ...(adminPassword && { adminPassword }),
+    ...(bootstrapApiKey && { bootstrapApiKey }),
+  }
+}
+
+function secret(value: string | undefined, required: boolean): string | undefined {
+  if (value === undefined) {
+    if (!required) return undefined
+    throw new ConfigError('SECRET_KEY', 'is required with DATABASE_URL: set 32 or more random characters')
+  }
+  if (value.length < 32 || PLACEHOLDERS.test(value) || new Set(value).size < 8) {
+    throw new ConfigError('SECRET_KEY', 'must be 32 or more random characters, for example from: openssl rand -hex 32')
+  }
+  return value
+}
+
+type Env = Record<string, string | undefined>
+
+function integer(env: Env, name: string, fallback: number, min: number, max: number): number {
+  const value = env[name]?.trim()
+  if (!value) return fallback
+  const number = Number(value)
+  if (!/^\d+$/.test(value) || number < min || number > max) {
+    throw new ConfigError(name, `must be a whole number from ${min} to ${max}`)
+  }
+  return number
+}
+
+function flag(env: Env, name: string): boolean {
+  const value = env[name]?.trim().toLowerCase()
+  if (!value || ['false', '0', 'no', 'off'].includes(value)) return false
+  if (['true', '1', 'yes', 'on'].includes(value)) return true
+  throw new ConfigError(name, 'must be true or false')
+}
+
+function choice<T extends string>(env: Env, name: string, options: readonly T[], fallback: T): T {
+  const value = env[name]?.trim()
+  if (!value) return fallback
+  const found = options.find((option) => option === value)
+  if (!found) throw new ConfigError(name, `must be one of ${options.join(', ')}`)
+  return found
+}
+
+function url(env: Env, name: string): string | undefined {
+  const value = env[name]?.trim()
+  if (!value) return undefined
+  if (!/^https?:\/\//.test(value) || !URL.canParse(value)) throw new ConfigError(name, 'must be an http(s) address')
+  return value.replace(/\/+$/, '')
+}
+
+const list = (value: string | undefined) => (value ?? '').split(',').flatMap((item) => item.trim() || [])
+
+function headerNames(value: string): string[] {
+  const names = list(value).map((name) => name.toLowerCase())
+  if (names.length === 0 || names.some((name) => !/^[a-z0-9-]+$/.test(name) || name === 'authorization')) {
+    throw new ConfigError('API_KEY_HEADERS', 'must be a comma list of header names other than Authorization')
+  }
+  return names
+}
+
+function networks(value: string | undefined): string[] {
+  const ranges = list(value)
+  for (const range of ranges) {
+    const [address = '', bits = ''] = range.split('/')
+    const family = isIP(address)
+    try {
+      if (!family || !/^\d+$/.test(bits)) throw new Error('not a CIDR range')
+      new BlockList().addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4')
+    } catch {
+      throw new ConfigError('WEBHOOKS_ALLOW_NETWORKS', 'must be a comma list of CIDR ranges such as 10.0.0.0/8')
+    }
+  }
+  return ranges
+}
+
+function providerConfigs(env: Env): Record<string, ProviderConfig> {
+  const configs: Record<string, ProviderConfig> = {}
+  for (const provider of providerNames) {
+    const prefix = provider.toUpperCase()
+    const config: ProviderConfig = {}
+    const clientId = env[`${prefix}_CLIENT_ID`]?.trim()
+    const clientSecret = env[`${prefix}_CLIENT_SECRET`]?.trim()
+    const authorizeUrl = url(env, `${prefix}_AUTHORIZE_URL`)
+    const tokenUrl = url(env, `${prefix}_TOKEN_URL`)
+    const apiUrl = url(env, `${prefix}_API_URL`)
+    if (clientId) config.clientId = clientId
+    if (clientSecret) config.clientSecret = clientSecret
+    if (authorizeUrl) config.authorizeUrl = authorizeUrl
+    if (tokenUrl) config.tokenUrl = tokenUrl
+    if (apiUrl) config.apiUrl = apiUrl
+    if (Object.keys(config).length > 0) configs[provider] = config
+  }
+  return configs
+}

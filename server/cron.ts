@@ -1,0 +1,29 @@
+import { schedule } from 'node-cron'
+import type { Jobs } from './jobs.ts'
+import type { Logger } from './log.ts'
+
+/** What happens on a clock. An entry only enqueues, under a key, so any number of processes may tick. */
+const ENTRIES: readonly [expression: string, job: string][] = [
+  ['*/15 * * * * *', 'recover_processes'],
+  ['17 3 * * *', 'prune_accounts'],
+]
+
+/** Starts the clock; returns how to stop it. */
+export function startCron(jobs: Jobs, log: Logger): () => Promise<void> {
+  const entries = ENTRIES.map(([expression, job]) =>
+    schedule(
+      expression,
+      async () => {
+        try {
+          await jobs.enqueue(job, `cron:${job}`)
+        } catch (error) {
+          log.warn({ err: error, job }, 'cannot enqueue a scheduled job')
+        }
+      },
+      { timezone: 'UTC', noOverlap: true },
+    ),
+  )
+  return async () => {
+    for (const entry of entries) await entry.stop()
+  }
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { seriesTypes } from '../catalogue/series.ts'
+
+const SQL_FOLDER = fileURLToPath(new URL('../../sql/', import.meta.url))
+const LOCK_KEY = 7_234_901
+
+interface SqlFile {
+  name: string
+  text: string
+}
+
+async function sqlFiles(folder: string): Promise<SqlFile[]> {
+  const names = (await readdir(SQL_FOLDER + folder)).filter((name) => name.endsWith('.sql')).sort()
+  return Promise.all(
+    names.map(async (name) => ({
+      name: `${folder}/${name}`,
+      text: await readFile(`${SQL_FOLDER}${folder}/${name}`, 'utf8'),
+    })),
+  )
+}
+
+/**
+ * Brings the database to this version of the code: `sql/migrations` and the engine's own folder run once, in
+ * order, never edited; `sql/routines` run again whenever one of them changed. `sql/engine.sql` names the
+ * engine's folder, so no TypeScript asks which engine runs. Starters that come at the same time wait for the
+ * first one. Throws when an applied file was edited or a statement fails; nothing of a failed file is kept.
+ */
+export async function migrate(url: string, log: (message: string) => void = () => {}): Promise<void> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'pulsebase migrate',
+    options: '-c timezone=UTC',
+  })
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [LOCK_KEY])
+    await client.query(`
+      create table if not exists schema_migration (
+        name text primary key,
+        checksum text not null,
+        applied_at timestamptz not null default now()
+      )`)
+    const engineSql = await readFile(`${SQL_FOLDER}engine.sql`, 'utf8')
+    const answers = (await client.query(engineSql)) as unknown as pg.QueryResult<{ engine: string }>[]
+    const engine = [answers].flat().at(-1)?.rows[0]?.engine ?? 'plain'
+    await applyOnce(client, [...(await sqlFiles('migrations')), ...(await sqlFiles(engine))], log)
+    await applyRoutines(client, log)
+    await writeSeriesTypes(client)
+  } finally {
+    await client.end()
+  }
+}
+
+const checksum = (text: string) => createHash('sha256').update(text).digest('hex')
+
+async function applyOnce(client: pg.Client, files: SqlFile[], log: (message: string) => void): Promise<void> {
+  const applied = await client.query<{ name: string; checksum: string }>('select name, checksum from schema_migration')
+  const known = new Map(applied.rows.map((row) => [row.name, row.checksum]))
+  for (const file of files) {
+    const sum = checksum(file.text)
+    const before = known.get(file.name)
+    if (before === sum) continue
+    if (before) throw new Error(`sql/${file.name} was changed after it had been applied. Add a new migration instead.`)
+    await inTransaction(client, file, async () => {
+      await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [file.name, sum])
+    })
+    log(`applied sql/${file.name}`)
+  }
+}
+
+async function applyRoutines(client: pg.Client, log: (message: string) => void): Promise<void> {
+  const files = await sqlFiles('routines')
+  const sum = checksum(files.map((file) => file.text).join('\n'))
+  const current = await client.query('select 1 from schema_migration where name = $1 and checksum = $2', [
+    'routines',
+    sum,
+  ])
+  if (current.rowCount) return
+  const all = { name: 'routines', text: files.map((file) => file.text).join('\n') }
+  await inTransaction(client, all, async () => {
+    await client.query(
+      `insert into schema_migration (name, checksum) values ('routines', $1)
+       on conflict (name) do update set checksum = excluded.checksum, applied_at = now()`,
+      [sum],
+    )
+  })
+  log('applied sql/routines')
+}
+
+async function inTransaction(client: pg.Client, file: SqlFile, record: () => Promise<void>): Promise<void> {
+  // Some statements (refreshing an aggregate, creating an index concurrently) refuse to run in a transaction.
+  if (file.text.startsWith('-- no-transaction')) {
+    await client.query(file.text)
+    await record()
+    return
+  }
+  await client.query('begin')
+  try {
+    await client.query(file.text)
+    await record()
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    throw new Error(`sql/${file.name} failed`, { cause: error })
+  }
+}
+
+/** Mirrors the catalogue into `series_type`, for people and tools that read the database itself. */
+async function writeSeriesTypes(client: pg.Client): Promise<void> {
+  await client.query(
+    `insert into series_type (id, type, unit, aggregation, category)
+     select * from unnest($1::int2[], $2::text[], $3::text[], $4::text[], $5::text[])
+     on conflict (id) do update
+     set type = excluded.type, unit = excluded.unit, aggregation = excluded.aggregation, category = excluded.category
+     where (series_type.type, series_type.unit, series_type.aggregation, series_type.category)
+       is distinct from (excluded.type, excluded.unit, excluded.aggregation, excluded.category)`,
+    [
+      seriesTypes.map((series) => series.id),
+      seriesTypes.map((series) => series.type),
+      seriesTypes.map((series) => series.unit),
+      seriesTypes.map((series) => series.aggregation),
+      seriesTypes.map((series) => series.category),
+    ],
+  )
+}

@@ -1,0 +1,78 @@
+/** One failed check of a request, in the shape of contract 1.8. */
+export interface Issue {
+  type: string
+  loc: (string | number)[]
+  msg: string
+  input: unknown
+  ctx?: Record<string, unknown>
+}
+
+interface AppErrorOptions {
+  headers?: Record<string, string>
+  cause?: unknown
+}
+
+/**
+ * The one error a client may see: `status` and `detail` go on the wire as they are.
+ * Anything else that is thrown is a defect and becomes a logged 500 without internals.
+ */
+export class AppError extends Error {
+  readonly code: string
+  readonly status: number
+  readonly detail: string | Issue[]
+  readonly headers: Record<string, string>
+
+  constructor(code: string, status: number, detail: string | Issue[], options: AppErrorOptions = {}) {
+    super(typeof detail === 'string' ? detail : `${detail.length} validation failures`, { cause: options.cause })
+    this.name = 'AppError'
+    this.code = code
+    this.status = status
+    this.detail = detail
+    this.headers = options.headers ?? {}
+  }
+}
+
+const BEARER = { 'WWW-Authenticate': 'Bearer' }
+
+/** Every error a client can meet, with the exact texts of contract 1.6 to 1.8. */
+export const errors = {
+  invalid: (issues: Issue[]) => new AppError('invalid', 422, issues),
+  notFound: (entity: string, id: string) => new AppError('not_found', 404, `${entity} with ID: ${id} not found.`),
+  missing: (detail: string) => new AppError('not_found', 404, detail),
+  badRequest: (detail: string) => new AppError('bad_request', 400, detail),
+  conflict: (detail: string) => new AppError('conflict', 409, detail),
+  noRoute: () => new AppError('no_route', 404, 'Not Found'),
+  wrongMethod: (allow: string) =>
+    new AppError('wrong_method', 405, 'Method Not Allowed', { headers: { Allow: allow } }),
+  tooLarge: (limitBytes: number) =>
+    new AppError('too_large', 413, `Request body is larger than ${limitBytes} bytes. Send less per request.`),
+  wrongMediaType: (accepted: string) =>
+    new AppError('wrong_media_type', 415, `Unsupported media type. Send the body as ${accepted}.`),
+  wrongEncoding: () =>
+    new AppError('wrong_encoding', 415, 'Unsupported content encoding. Use gzip, deflate or none.', {
+      headers: { 'Accept-Encoding': 'gzip, deflate, identity' },
+    }),
+  overloaded: (detail: string, retryAfterSeconds: number) =>
+    new AppError('overloaded', 503, detail, { headers: { 'Retry-After': String(retryAfterSeconds) } }),
+  throttled: (retryAfterSeconds: number) =>
+    new AppError('throttled', 429, `Too many attempts. Try again in ${retryAfterSeconds} seconds.`, {
+      headers: { 'Retry-After': String(retryAfterSeconds) },
+    }),
+  noCredential: () => new AppError('no_credential', 401, 'Authentication required: provide JWT token or API key'),
+  badApiKey: () => new AppError('bad_api_key', 401, 'Invalid or missing API key'),
+  notDeveloper: () => new AppError('not_developer', 401, 'Could not validate credentials', { headers: BEARER }),
+  sdkTokenRefused: () => new AppError('sdk_token_refused', 401, 'SDK tokens cannot access this endpoint'),
+  noSdkCredential: () =>
+    new AppError('no_sdk_credential', 401, 'Authentication required: provide SDK token or API key'),
+  wrongUser: () => new AppError('wrong_user', 403, 'Token does not match user_id'),
+  badLogin: () => new AppError('bad_login', 401, 'Incorrect email or password', { headers: BEARER }),
+  badRefreshToken: () => new AppError('bad_refresh_token', 401, 'Invalid or revoked refresh token'),
+  badDatetime: (value: string) =>
+    new AppError(
+      'bad_datetime',
+      400,
+      `Invalid datetime format: '${value}'. Expected ISO 8601 format or Unix timestamp.`,
+    ),
+  badCursor: (value: string) =>
+    new AppError('bad_cursor', 400, `Invalid cursor format: '${value}'. Expected 'timestamp|id'.`),
+}

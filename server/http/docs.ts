@@ -1,0 +1,74 @@
+import { createReadStream } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import Router from '@koa/router'
+import { providers } from '../catalogue/providers.ts'
+import { openApiDocument } from './openapi.ts'
+import type { Route } from './route.ts'
+
+const swaggerFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+
+/** The files of the API reference that are served, with their types; nothing comes from another host. */
+const ASSETS = new Map([
+  ['swagger-ui.css', 'text/css'],
+  ['swagger-ui-bundle.js', 'text/javascript'],
+  ['favicon-32x32.png', 'image/png'],
+])
+
+const START_SCRIPT = `window.onload = () => {
+  SwaggerUIBundle({ url: '/openapi.json', dom_id: '#reference', deepLinking: true, tryItOutEnabled: true })
+}
+`
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Pulsebase API reference</title>
+<link rel="icon" href="/docs/favicon-32x32.png">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<div id="reference"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</html>
+`
+
+/** A letter on a disc: our own drawing, so that no provider's trade mark is shipped. */
+function providerIcon(name: string, index: number): string {
+  const hue = (index * 137) % 360
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 48 48" role="img" aria-label="${name}"><circle cx="24" cy="24" r="24" fill="hsl(${hue} 55% 42%)"/><text x="24" y="32" font-family="sans-serif" font-size="24" fill="#fff" text-anchor="middle">${name[0]}</text></svg>`
+}
+
+/** Serves `/openapi.json`, the API reference at `/docs`, and the provider icons. */
+export function docsRouter(routes: readonly Route[], apiKeyHeader = 'X-Service-API-Key'): Router {
+  const router = new Router()
+  const document = JSON.stringify(openApiDocument(routes, apiKeyHeader))
+  router.get('/openapi.json', (ctx) => {
+    ctx.type = 'application/json'
+    ctx.body = document
+  })
+  router.get('/docs', (ctx) => {
+    ctx.set('Content-Security-Policy', "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'")
+    ctx.type = 'text/html'
+    ctx.body = PAGE
+  })
+  router.get('/docs/start.js', (ctx) => {
+    ctx.type = 'text/javascript'
+    ctx.body = START_SCRIPT
+  })
+  for (const [file, type] of ASSETS) {
+    router.get(`/docs/${file}`, (ctx) => {
+      ctx.type = type
+      ctx.set('Cache-Control', 'public, max-age=86400')
+      ctx.body = createReadStream(join(swaggerFolder, file))
+    })
+  }
+  for (const [index, provider] of providers.entries()) {
+    router.get(`/static/provider-icons/${provider.provider}.svg`, (ctx) => {
+      ctx.type = 'image/svg+xml'
+      ctx.set('Cache-Control', 'public, max-age=86400')
+      ctx.body = providerIcon(provider.name, index)
+    })
+  }
+  return router
+}

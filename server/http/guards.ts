@@ -1,0 +1,82 @@
+import type { Context } from 'koa'
+import type { Dependencies } from '../app.ts'
+import { errors } from '../errors.ts'
+import { type AccessToken, verifyAccessToken } from './tokens.ts'
+
+/** Who may call a route (contract 1.6). */
+export type Guard = 'key' | 'developer' | 'sdk' | 'sdk or key' | 'public'
+
+/** Who calls. */
+export type Auth =
+  | { kind: 'developer'; developerId: string }
+  | { kind: 'key'; keyId: string }
+  | { kind: 'sdk'; userId: string }
+  | { kind: 'public' }
+
+/** Header that released SDKs send their API key in; accepted below `/sdk` only. */
+const SDK_KEY_HEADER = 'x-open-wearables-api-key'
+
+/**
+ * Lets a request through its guard or throws the 401 or 403 of contract 1.6, with its exact text and precedence:
+ * a bearer token is tried first, and one that does not validate is ignored when an API key is present.
+ */
+export async function authenticate(guard: Guard, ctx: Context, deps: Dependencies): Promise<Auth> {
+  if (guard === 'public') return { kind: 'public' }
+  const token = await bearerToken(ctx, deps)
+  if (guard === 'developer') {
+    if (token?.scope === 'sdk') throw errors.sdkTokenRefused()
+    const developer = await knownDeveloper(token, deps)
+    if (!developer) throw errors.notDeveloper()
+    return developer
+  }
+  const key = apiKey(ctx, deps, guard)
+  if (guard === 'sdk') {
+    if (token?.scope === 'sdk') return sdkUser(token.userId, ctx, deps)
+    if (!key) throw errors.noSdkCredential()
+    return knownKey(key, deps)
+  }
+  if (guard === 'sdk or key' && token?.scope === 'sdk') return sdkUser(token.userId, ctx, deps)
+  const developer = await knownDeveloper(token, deps)
+  if (developer) return developer
+  if (key) return knownKey(key, deps)
+  throw errors.noCredential()
+}
+
+async function bearerToken(ctx: Context, deps: Dependencies): Promise<AccessToken | undefined> {
+  const [scheme = '', token] = ctx.get('authorization').split(' ')
+  return scheme.toLowerCase() === 'bearer' && token ? verifyAccessToken(deps.keys, token) : undefined
+}
+
+/** A deleted developer's token, or one from before the last change of password, counts as invalid. */
+async function knownDeveloper(token: AccessToken | undefined, deps: Dependencies): Promise<Auth | undefined> {
+  if (token?.scope !== 'developer') return undefined
+  const [row] = await deps.db.query<{ id: string }>(
+    'select id from developer where id = $1 and tokens_valid_from <= to_timestamp($2)',
+    [token.developerId, token.issuedAt],
+  )
+  return row ? { kind: 'developer', developerId: row.id } : undefined
+}
+
+function apiKey(ctx: Context, deps: Dependencies, guard: Guard): string | undefined {
+  const names = guard.startsWith('sdk') ? [...deps.config.apiKeyHeaders, SDK_KEY_HEADER] : deps.config.apiKeyHeaders
+  for (const name of names) {
+    const value = ctx.get(name).trim()
+    if (value) return value
+  }
+  return undefined
+}
+
+async function knownKey(key: string, deps: Dependencies): Promise<Auth> {
+  const keyId = await deps.apiKeys.find(key)
+  if (!keyId) throw errors.badApiKey()
+  return { kind: 'key', keyId }
+}
+
+/** The phone of a deleted user has to sign out, which it does on 401 (sdk-payload 5.1). */
+async function sdkUser(userId: string, ctx: Context, deps: Dependencies): Promise<Auth> {
+  const pathUser: unknown = ctx.params.user_id
+  if (typeof pathUser === 'string' && pathUser.toLowerCase() !== userId) throw errors.wrongUser()
+  const [row] = await deps.db.query('select 1 from app_user where id = $1', [userId])
+  if (!row) throw errors.noSdkCredential()
+  return { kind: 'sdk', userId }
+}

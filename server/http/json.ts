@@ -1,0 +1,50 @@
+import type { Issue } from '../errors.ts'
+
+/** Deepest nesting of arrays and objects that is accepted (design: limits). */
+export const MAX_JSON_DEPTH = 32
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/**
+ * Depth of the deepest array or object in JSON text, without building it; stops counting above `limit`.
+ * Works on UTF-8 bytes: no multi-byte sequence contains an ASCII byte.
+ */
+export function jsonDepth(bytes: Uint8Array, limit = MAX_JSON_DEPTH): number {
+  let depth = 0
+  let deepest = 0
+  let inString = false
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index] as number
+    if (inString) {
+      if (byte === BACKSLASH) index += 1
+      else if (byte === QUOTE) inString = false
+    } else if (byte === QUOTE) inString = true
+    else if ((byte | 0x20) === 0x7b) {
+      depth += 1 // [ is 0x5b and { is 0x7b
+      if (depth > deepest) {
+        deepest = depth
+        if (deepest > limit) return deepest
+      }
+    } else if ((byte | 0x20) === 0x7d) depth -= 1
+  }
+  return deepest
+}
+
+/** Says what is wrong with JSON text that is malformed or too deep, as an issue of contract 1.8. */
+export function jsonProblem(text: string): Issue {
+  const [position, error] = jsonFailure(text)
+  return { type: 'json_invalid', loc: ['body', position], msg: 'JSON decode error', input: {}, ctx: { error } }
+}
+
+function jsonFailure(text: string): [position: number, error: string] {
+  if (jsonDepth(Buffer.from(text)) > MAX_JSON_DEPTH) return [0, `nested deeper than ${MAX_JSON_DEPTH} levels`]
+  try {
+    JSON.parse(text)
+    return [0, 'Expecting value']
+  } catch (error) {
+    const message = error instanceof Error ? error.message : ''
+    if (/end of JSON|Unterminated/.test(message)) return [text.length, 'Unexpected end of data']
+    return [Number(/at position (\d+)/.exec(message)?.[1] ?? 0), 'Expecting value']
+  }
+}

@@ -1,0 +1,194 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { koaBody } from 'koa-body'
+import type { Static, TSchema } from 'typebox'
+import { Type } from 'typebox'
+import type { Dependencies } from '../app.ts'
+import { type AppError, errors, type Issue } from '../errors.ts'
+import { type Auth, authenticate, type Guard } from './guards.ts'
+import { jsonDepth, jsonProblem, MAX_JSON_DEPTH } from './json.ts'
+import { type Check, compile, compileQuery } from './validate.ts'
+
+/** Size limit of a JSON or form body (house decision D-37). */
+const BODY_LIMIT_BYTES = 1024 * 1024
+
+/** What a handler gets: everything checked, converted and typed by the route's schemas. */
+export interface Input<P extends TSchema, Q extends TSchema, B extends TSchema> {
+  params: Static<P>
+  query: Static<Q>
+  body: Static<B>
+  auth: Auth
+  ctx: Context
+}
+
+/** An answer that is not plain JSON of the route's status. */
+export class Reply {
+  readonly status: number
+  readonly type: string
+  readonly body: string | Buffer | null
+  readonly headers: Record<string, string>
+  constructor(status: number, type: string, body: string | Buffer | null, headers: Record<string, string> = {}) {
+    this.status = status
+    this.type = type
+    this.body = body
+    this.headers = headers
+  }
+}
+
+interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** OpenAPI form: `/api/v1/users/{user_id}`. */
+  path: string
+  operationId: string
+  summary: string
+  description?: string
+  tag: string
+  guard: Guard
+  params?: P
+  query?: Q
+  /** The query schema for some requests: another form of the answer can allow more. */
+  queryVariant?: { applies(ctx: Context): boolean; schema: Q }
+  body?: B
+  /** `json` unless the body is a form, or `bytes`: the handler reads the stream itself. */
+  bodyKind?: 'json' | 'form' | 'bytes'
+  /** A missing JSON body counts as `{}`. */
+  bodyOptional?: boolean
+  /** Some failures mean something else here: the login answers 401 to an incomplete form. */
+  onInvalid?: () => AppError
+  /** Success status, 200 unless given. */
+  status?: number
+  response?: TSchema
+  example?: unknown
+  /** Other content types of the success answer, for the description. */
+  alsoProduces?: Record<string, { description: string }>
+  bodyExample?: unknown
+  /** Error statuses besides those that guard, body and path imply. */
+  errors?: Record<number, string>
+}
+
+/** A route with its handler: what the router mounts and the description describes. */
+export interface Route extends Definition<TSchema, TSchema, TSchema> {
+  handle(ctx: Context, deps: Dependencies): Promise<void>
+}
+
+const Nothing = Type.Object({})
+
+/**
+ * Declares a route once: method, path, guard, schemas, description and handler.
+ * The wrapper authenticates, then validates path, query and body together, then runs the handler and answers.
+ */
+export function route<
+  P extends TSchema = typeof Nothing,
+  Q extends TSchema = typeof Nothing,
+  B extends TSchema = typeof Nothing,
+>(definition: Definition<P, Q, B>, handler: (input: Input<P, Q, B>, deps: Dependencies) => Promise<unknown>): Route {
+  const checkParams = compile(definition.params ?? Nothing, 'text')
+  const checkQuery = compileQuery(definition.query ?? Nothing)
+  const variant = definition.queryVariant
+  const checkVariant = variant && compileQuery(variant.schema)
+  const readBody = bodyReader(definition as Definition<TSchema, TSchema, TSchema>)
+  return {
+    ...definition,
+    async handle(ctx, deps) {
+      const auth = await authenticate(definition.guard, ctx, deps)
+      const issues: Issue[] = []
+      const params = checkParams(ctx.params, ['path'], issues)
+      const check = checkVariant && variant?.applies(ctx) ? checkVariant : checkQuery
+      const query = check(ctx.query, ['query'], issues)
+      const body = await readBody(ctx, issues)
+      if (issues.length > 0) throw definition.onInvalid?.() ?? errors.invalid(issues)
+      const result = await handler({ params, query, body, auth, ctx } as Input<P, Q, B>, deps)
+      respond(ctx, definition.status ?? 200, result)
+    },
+  }
+}
+
+function respond(ctx: Context, status: number, result: unknown): void {
+  if (result instanceof Reply) {
+    ctx.set(result.headers)
+    ctx.status = result.status
+    if (result.body === null) return
+    ctx.type = result.type
+    ctx.body = result.body
+    return
+  }
+  ctx.status = status
+  if (status === 204) return
+  // Koa turns a null body into 204: the JSON literal has to be sent as text.
+  ctx.type = 'application/json'
+  ctx.body = JSON.stringify(result)
+}
+
+type ReadBody = (ctx: Context, issues: Issue[]) => Promise<unknown>
+
+function bodyReader(definition: Definition<TSchema, TSchema, TSchema>): ReadBody {
+  if (!definition.body || definition.bodyKind === 'bytes') return async () => undefined
+  const form = definition.bodyKind === 'form'
+  return parsedBody(compile(definition.body, form ? 'text' : 'json'), form, definition.bodyOptional === true)
+}
+
+function parsedBody(check: Check, form: boolean, optional: boolean): ReadBody {
+  const parse = koaBody({
+    json: !form,
+    urlencoded: form,
+    text: false,
+    multipart: false,
+    jsonStrict: false,
+    jsonLimit: BODY_LIMIT_BYTES,
+    formLimit: BODY_LIMIT_BYTES,
+    includeUnparsed: true,
+    parsedMethods: ['POST', 'PUT', 'PATCH', 'DELETE'] as never,
+    onError: (error) => {
+      throw error
+    },
+  })
+  const accepted = form ? 'application/x-www-form-urlencoded' : 'application/json'
+  return async (ctx, issues) => {
+    if (!ctx.request.type && ctx.request.length === 0) return missingBody(check, optional, issues)
+    if (!ctx.is(form ? 'urlencoded' : 'json') && (ctx.request.type || ctx.request.length)) {
+      throw errors.wrongMediaType(accepted)
+    }
+    try {
+      await parse(ctx as never, async () => {})
+    } catch (error) {
+      const issue = parseFailure(error)
+      issues.push(issue)
+      return undefined
+    }
+    const { body, rawBody } = ctx.request as unknown as { body: unknown; rawBody?: string }
+    if (body === undefined || rawBody === '') return missingBody(check, optional, issues)
+    if (!form && rawBody !== undefined && jsonDepth(Buffer.from(rawBody)) > MAX_JSON_DEPTH) {
+      issues.push(jsonProblem(rawBody))
+      return undefined
+    }
+    return check(body, ['body'], issues)
+  }
+}
+
+function missingBody(check: Check, optional: boolean, issues: Issue[]): unknown {
+  if (optional) return check({}, ['body'], issues)
+  issues.push({ type: 'missing', loc: ['body'], msg: 'Field required', input: null })
+  return undefined
+}
+
+/** Malformed JSON becomes an issue; what the body parser refused for its size or coding becomes its status. */
+function parseFailure(error: unknown): Issue {
+  const { status, body, type } = error as { status?: number; body?: unknown; type?: string }
+  if (status === 413) throw errors.tooLarge(BODY_LIMIT_BYTES)
+  if (status === 415) throw errors.wrongEncoding()
+  if (type === 'request.aborted' || type === 'request.size.invalid')
+    throw errors.badRequest('The request body ended early.')
+  if (status === 400 && typeof body === 'string') return jsonProblem(body)
+  if (status === 400) throw errors.badRequest('The request body could not be read.')
+  const code = (error as { code?: string }).code
+  if (code?.startsWith('Z_')) throw errors.badRequest('The compressed request body is damaged.')
+  throw error
+}
+
+/** Mounts routes; two hops from here to the SQL: wrapper, handler. */
+export function mount(router: Router, routes: readonly Route[], deps: Dependencies): void {
+  for (const one of routes) {
+    const path = one.path.replaceAll(/\{(\w+)\}/g, ':$1')
+    router.register(path, [one.method.toLowerCase() as 'get'], (ctx) => one.handle(ctx as unknown as Context, deps))
+  }
+}

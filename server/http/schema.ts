@@ -1,0 +1,80 @@
+import { type TSchema, Type } from 'typebox'
+import { providerNames } from '../catalogue/providers.ts'
+import { seriesByName, seriesNames } from '../catalogue/series.ts'
+
+/** A string that is one of `values`, in definition order as error messages list them (contract 1.8). */
+export const Enum = <T extends string>(values: readonly T[], options: object = {}) =>
+  Type.Unsafe<T>({ type: 'string', enum: [...values], ...options })
+
+/** `schema` or null. */
+export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+/** A repeatable query parameter, which may also be a comma list (contract 1.1). */
+export const List = <T extends TSchema>(item: T, options: object = {}) =>
+  Type.Array(item, { ...options, 'x-comma-list': true })
+
+/** UUID in any spelling of contract 1.2; handlers receive it lower case and hyphenated. */
+export const Uuid = (options: object = {}) => Type.String({ format: 'uuid', ...options })
+
+/** Instant as the API writes it: ISO 8601 in UTC with Z. */
+export const Instant = (options: object = {}) => Type.String({ format: 'date-time', ...options })
+
+/** Date input of contract 1.3: stays text here, parsed by `dates.ts` (a bad one is a 400, not a 422). */
+export const DateInput = (description: string) =>
+  Type.String({ description, examples: ['2026-02-24', '2026-02-24T08:30:00Z', '1771921800'] })
+
+/** Page size of the cursor-paged lists: 1 to 1000, default 50 (decision D-07). */
+export const Limit = (max = 1000, fallback = 50) => Type.Integer({ minimum: 1, maximum: max, default: fallback })
+
+/** Lower-case provider slug (contract 2.1). */
+export const Provider = () => Enum(providerNames)
+
+/** Series type name; the input spelling `active_energy` is accepted for `energy` (decision D-04). */
+export const Series = () =>
+  Enum(seriesNames, { 'x-aliases': [...seriesByName.keys()].filter((name) => !seriesNames.includes(name as never)) })
+
+/** `source` of a record (specification: SourceMetadata). */
+export const SourceMetadata = Type.Object({
+  provider: Type.String(),
+  source: Nullable(Type.String()),
+  device: Nullable(Type.String()),
+  device_type: Nullable(Type.String()),
+  device_name: Nullable(Type.String()),
+})
+
+/** Path parameter of every route below a user. */
+export const UserPath = Type.Object({ user_id: Uuid() })
+
+/** `{"detail": "..."}`. */
+export const ErrorBody = Type.Object({ detail: Type.String() })
+
+/** 422 body of contract 1.8. */
+export const ValidationBody = Type.Object({
+  detail: Type.Array(
+    Type.Object({
+      type: Type.String(),
+      loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
+      msg: Type.String(),
+      input: Type.Unknown(),
+      ctx: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    }),
+  ),
+})
+
+/** Cursor envelope of contract 1.4 around `item`. */
+export const CursorPage = <T extends TSchema>(item: T) =>
+  Type.Object({
+    data: Type.Array(item),
+    pagination: Type.Object({
+      next_cursor: Nullable(Type.String()),
+      previous_cursor: Nullable(Type.String()),
+      has_more: Type.Boolean(),
+      total_count: Nullable(Type.Integer()),
+    }),
+    metadata: Type.Object({
+      resolution: Nullable(Type.String()),
+      sample_count: Nullable(Type.Integer()),
+      start_time: Nullable(Instant()),
+      end_time: Nullable(Instant()),
+    }),
+  })

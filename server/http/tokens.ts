@@ -1,0 +1,59 @@
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { jwtVerify, SignJWT } from 'jose'
+
+/** Seconds an access token lives (contract 1.6: 60 minutes). */
+export const ACCESS_TOKEN_SECONDS = 3600
+
+/** What a verified access token says. `issuedAt` is in epoch seconds. */
+export type AccessToken =
+  | { scope: 'developer'; developerId: string; issuedAt: number }
+  | { scope: 'sdk'; userId: string; appId: string | null; issuedAt: number }
+
+/** Keys derived from SECRET_KEY, one for each purpose, so that no token of one kind verifies as another. */
+export interface Keys {
+  developer: Uint8Array
+  sdk: Uint8Array
+  cursor: Uint8Array
+}
+
+/** Derives the keys with HKDF-SHA256 (RFC 5869). */
+export function deriveKeys(secretKey: string): Keys {
+  const derive = (purpose: string) => new Uint8Array(hkdfSync('sha256', secretKey, '', `pulsebase ${purpose}`, 32))
+  return { developer: derive('developer token'), sdk: derive('sdk token'), cursor: derive('cursor') }
+}
+
+/**
+ * Signs an access token (HS256) that lives for an hour; `subject` is the developer's or the user's id, `issuedAt` is in
+ * epoch seconds, now unless given.
+ */
+export function signAccessToken(
+  keys: Keys,
+  scope: AccessToken['scope'],
+  subject: string,
+  options: { appId?: string; lifetimeSeconds?: number; issuedAt?: number } = {},
+): Promise<string> {
+  const now = options.issuedAt ?? Math.floor(Date.now() / 1000)
+  return new SignJWT({ scope, ...(options.appId && { app_id: options.appId }) })
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+    .setSubject(subject)
+    .setJti(randomBytes(9).toString('base64url'))
+    .setIssuedAt(now)
+    .setExpirationTime(now + (options.lifetimeSeconds ?? ACCESS_TOKEN_SECONDS))
+    .sign(keys[scope])
+}
+
+/** Verifies a bearer token of either kind; undefined when it is expired, forged, foreign or no token at all. */
+export async function verifyAccessToken(keys: Keys, token: string): Promise<AccessToken | undefined> {
+  for (const scope of ['developer', 'sdk'] as const) {
+    try {
+      const { payload } = await jwtVerify(token, keys[scope], { algorithms: ['HS256'] })
+      if (payload.scope !== scope || !payload.sub || payload.exp === undefined) continue
+      const issuedAt = payload.iat ?? 0
+      if (scope === 'developer') return { scope, developerId: payload.sub, issuedAt }
+      return { scope, userId: payload.sub, appId: typeof payload.app_id === 'string' ? payload.app_id : null, issuedAt }
+    } catch {
+      // Not of this kind: the other key may fit.
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,261 @@
+import type { TSchema } from 'typebox'
+import type { Issue } from '../errors.ts'
+import { checkDate, checkDatetime, checkEmail, checkUuid } from './formats.ts'
+
+type Loc = readonly (string | number)[]
+
+/** Returns the accepted (and for text, converted) value, or pushes what is wrong onto `issues`. */
+export type Check = (input: unknown, loc: Loc, issues: Issue[]) => unknown
+
+/** The JSON Schema keywords our schemas use; TypeBox builds nothing else from `http/schema.ts`. */
+interface Schema {
+  type?: string
+  enum?: readonly string[]
+  anyOf?: Schema[]
+  format?: string
+  pattern?: string
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
+  minItems?: number
+  maxItems?: number
+  items?: Schema
+  properties?: Record<string, Schema>
+  required?: readonly string[]
+  default?: unknown
+  'x-aliases'?: readonly string[]
+  'x-comma-list'?: boolean
+}
+
+/**
+ * Compiles a schema into a check that reports every failure with the wording of contract 1.8.
+ * `text` is for query strings, path parameters and forms: values are strings that are converted strictly,
+ * since TypeBox's own conversion turns '5.7' into 5 and '' into 0. `json` expects JSON types as they are.
+ */
+export function compile(schema: TSchema, source: 'text' | 'json'): Check {
+  return compileSchema(schema as Schema, source === 'text')
+}
+
+function compileSchema(schema: Schema, text: boolean): Check {
+  if (schema.anyOf) return compileUnion(schema.anyOf, text)
+  if (schema.enum) return compileEnum(schema, text)
+  switch (schema.type) {
+    case 'string':
+      return compileString(schema)
+    case 'integer':
+    case 'number':
+      return compileNumber(schema, text)
+    case 'boolean':
+      return text ? textBoolean : jsonBoolean
+    case 'array':
+      return compileArray(schema, text)
+    case 'object':
+      return compileObject(schema, text)
+    default:
+      return (input) => input
+  }
+}
+
+/** A union here is always "something or null"; text has no null. */
+function compileUnion(members: Schema[], text: boolean): Check {
+  const some = members.find((member) => member.type !== 'null')
+  if (!some) throw new Error('a union needs a member that is not null')
+  const check = compileSchema(some, text)
+  return (input, loc, issues) => (input === null && !text ? null : check(input, loc, issues))
+}
+
+function compileEnum(schema: Schema, text: boolean): Check {
+  const allowed = new Set<unknown>([...(schema.enum ?? []), ...(schema['x-aliases'] ?? [])])
+  const names = (schema.enum ?? []).map((name) => `'${name}'`)
+  const last = names.at(-1)
+  const expected = names.length > 1 ? `${names.slice(0, -1).join(', ')} or ${last}` : String(last)
+  return (input, loc, issues) => {
+    if (allowed.has(input)) return input
+    const value = text && Array.isArray(input) ? input.at(-1) : input
+    if (allowed.has(value)) return value
+    issues.push({ type: 'enum', loc: [...loc], msg: `Input should be ${expected}`, input: value, ctx: { expected } })
+    return undefined
+  }
+}
+
+const formats: Record<string, (value: string, loc: Loc, issues: Issue[]) => string | undefined> = {
+  uuid: checkUuid,
+  email: checkEmail,
+  date: checkDate,
+  'date-time': checkDatetime,
+}
+
+function compileString(schema: Schema): Check {
+  const pattern = schema.pattern ? new RegExp(schema.pattern, 'u') : undefined
+  const format = schema.format ? formats[schema.format] : undefined
+  const { minLength = 0, maxLength = 65_536 } = schema
+  return (raw, loc, issues) => {
+    const input = Array.isArray(raw) ? raw.at(-1) : raw
+    const fail = (type: string, msg: string, ctx?: Record<string, unknown>) => {
+      issues.push({ type, loc: [...loc], msg, input, ...(ctx && { ctx }) })
+      return undefined
+    }
+    if (typeof input !== 'string') return fail('string_type', 'Input should be a valid string')
+    // A lone surrogate cannot be stored as UTF-8, and PostgreSQL text cannot hold NUL.
+    if (!input.isWellFormed())
+      return fail('string_unicode', 'Input should be a valid string, unable to parse raw data as a unicode string')
+    const value = input.includes('\0') ? input.replaceAll('\0', '') : input
+    const length = value.length > maxLength || value.length < minLength * 2 ? [...value].length : value.length
+    if (length < minLength) {
+      const unit = minLength === 1 ? 'character' : 'characters'
+      return fail('string_too_short', `String should have at least ${minLength} ${unit}`, { min_length: minLength })
+    }
+    if (length > maxLength) {
+      return fail('string_too_long', `String should have at most ${maxLength} characters`, { max_length: maxLength })
+    }
+    if (pattern && !pattern.test(value)) {
+      const source = schema.pattern
+      return fail('string_pattern_mismatch', `String should match pattern '${source}'`, { pattern: source })
+    }
+    return format ? format(value, loc, issues) : value
+  }
+}
+
+function compileNumber(schema: Schema, text: boolean): Check {
+  const integer = schema.type === 'integer'
+  const kind = integer ? 'int' : 'float'
+  const noun = integer ? 'integer' : 'number'
+  return (raw, loc, issues) => {
+    const input = text && Array.isArray(raw) ? raw.at(-1) : raw
+    const fail = (type: string, msg: string, ctx?: Record<string, unknown>) => {
+      issues.push({ type, loc: [...loc], msg, input, ...(ctx && { ctx }) })
+      return undefined
+    }
+    let value: number
+    if (text) {
+      const digits = String(input).trim()
+      value = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(digits) ? Number(digits) : Number.NaN
+      if (integer && !/^[+-]?\d+(\.0+)?$/.test(digits)) value = Number.NaN
+      if (Number.isNaN(value)) {
+        return fail(
+          `${kind}_parsing`,
+          `Input should be a valid ${noun}, unable to parse string as ${integer ? 'an integer' : 'a number'}`,
+        )
+      }
+    } else {
+      if (typeof input !== 'number') return fail(`${kind}_type`, `Input should be a valid ${noun}`)
+      value = input
+      if (integer && !Number.isInteger(value)) {
+        return fail('int_from_float', 'Input should be a valid integer, got a number with a fractional part')
+      }
+    }
+    if (!Number.isFinite(value)) return fail('finite_number', 'Input should be a finite number')
+    if (schema.minimum !== undefined && value < schema.minimum) {
+      return fail('greater_than_equal', `Input should be greater than or equal to ${schema.minimum}`, {
+        ge: schema.minimum,
+      })
+    }
+    if (schema.maximum !== undefined && value > schema.maximum) {
+      return fail('less_than_equal', `Input should be less than or equal to ${schema.maximum}`, { le: schema.maximum })
+    }
+    return value
+  }
+}
+
+const TRUE = new Set(['true', '1', 'yes', 'on', 't', 'y'])
+const FALSE = new Set(['false', '0', 'no', 'off', 'f', 'n'])
+
+const textBoolean: Check = (raw, loc, issues) => {
+  const input = Array.isArray(raw) ? raw.at(-1) : raw
+  const word = String(input).toLowerCase()
+  if (TRUE.has(word)) return true
+  if (FALSE.has(word)) return false
+  const msg = 'Input should be a valid boolean, unable to interpret input'
+  issues.push({ type: 'bool_parsing', loc: [...loc], msg, input })
+  return undefined
+}
+
+const jsonBoolean: Check = (input, loc, issues) => {
+  if (typeof input === 'boolean') return input
+  issues.push({ type: 'bool_type', loc: [...loc], msg: 'Input should be a valid boolean', input })
+  return undefined
+}
+
+function compileArray(schema: Schema, text: boolean): Check {
+  const check = compileSchema(schema.items ?? {}, text)
+  const commas = text && schema['x-comma-list']
+  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
+  return (raw, loc, issues) => {
+    let input = raw
+    if (text && !Array.isArray(raw)) input = [raw]
+    if (!Array.isArray(input)) {
+      issues.push({ type: 'list_type', loc: [...loc], msg: 'Input should be a valid list', input })
+      return undefined
+    }
+    const items = commas ? input.flatMap((item) => String(item).split(',').filter(Boolean)) : input
+    const size = (type: string, msg: string, ctx: object) =>
+      issues.push({ type, loc: [...loc], msg, input, ctx: { field_type: 'List', ...ctx, actual_length: items.length } })
+    if (items.length > maxItems) {
+      size('too_long', `List should have at most ${maxItems} items after validation, not ${items.length}`, {
+        max_length: maxItems,
+      })
+      return undefined
+    }
+    if (items.length < minItems) {
+      size('too_short', `List should have at least ${minItems} items after validation, not ${items.length}`, {
+        min_length: minItems,
+      })
+      return undefined
+    }
+    return items.map((item, index) => check(item, [...loc, index], issues))
+  }
+}
+
+function compileObject(schema: Schema, text: boolean): Check {
+  const required = new Set(schema.required ?? [])
+  const fields = Object.entries(schema.properties ?? {}).map(([name, property]) => ({
+    name,
+    check: compileSchema(property, text),
+    required: required.has(name) && property.default === undefined,
+    fallback: property.default,
+  }))
+  return (input, loc, issues) => {
+    if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+      const msg = 'Input should be a valid dictionary'
+      issues.push({ type: 'dict_type', loc: [...loc], msg, input })
+      return undefined
+    }
+    const output: Record<string, unknown> = {}
+    for (const field of fields) {
+      const value = Object.hasOwn(input, field.name) ? (input as Record<string, unknown>)[field.name] : undefined
+      if (value !== undefined) output[field.name] = field.check(value, [...loc, field.name], issues)
+      else if (field.required) {
+        issues.push({ type: 'missing', loc: [...loc, field.name], msg: 'Field required', input: text ? null : input })
+      } else if (field.fallback !== undefined) output[field.name] = field.fallback
+    }
+    return output
+  }
+}
+
+/**
+ * Checks a query string: `name[]` counts as `name`, and an unknown name is an error,
+ * since a silently ignored filter returns wrong data (house decision).
+ */
+export function compileQuery(schema: TSchema): Check {
+  const known = new Set(Object.keys((schema as Schema).properties ?? {}))
+  const check = compile(schema, 'text')
+  return (input, loc, issues) => {
+    const query: Record<string, unknown> = {}
+    const unknown: Issue[] = []
+    for (const [key, value] of Object.entries(input as Record<string, unknown>)) {
+      const name = key.endsWith('[]') ? key.slice(0, -2) : key
+      if (known.has(name)) query[name] = query[name] === undefined ? value : [query[name], value].flat()
+      else
+        unknown.push({
+          type: 'extra_forbidden',
+          loc: [...loc, key],
+          msg: 'Extra inputs are not permitted',
+          input: value,
+        })
+    }
+    const output = check(query, loc, issues)
+    issues.push(...unknown)
+    return output
+  }
+}

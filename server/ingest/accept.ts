@@ -1,0 +1,234 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { type ContentEncoding, type Envelope, UPLOAD_LIMIT_BYTES, type UploadResult } from '../../workers/sdk-upload.ts'
+import type { Database } from '../db/database.ts'
+import { type AppError, errors } from '../errors.ts'
+import type { Metrics } from '../metrics.ts'
+import { resolveSdkProvider, type SdkProvider, sdkProviders } from '../providers/index.ts'
+import type { Threads } from './threads.ts'
+
+/** Bytes of bodies that may be in memory at once, in this process; beyond it uploads are answered 503. */
+const IN_FLIGHT_LIMIT_BYTES = 128 * 1024 * 1024
+
+/** One upload as it arrives. */
+export interface IncomingUpload {
+  userId: string
+  body: Readable
+  contentLength: number | undefined
+  encoding: ContentEncoding
+  queryProvider: string | null
+  /** The client's X-Request-Id: the same one within 24 hours is the same upload. */
+  requestId: string | null
+}
+
+/** What the 202 reports. */
+export interface AcceptedUpload {
+  batchId: string
+  runKey: string
+}
+
+/** Takes uploads in. */
+export interface Uploads {
+  /**
+   * Stores an upload durably and queues its import, in one transaction.
+   * @throws AppError not_found, too_large, bad_request, overloaded
+   */
+  accept(upload: IncomingUpload): Promise<AcceptedUpload>
+}
+
+interface Known {
+  user_exists: boolean
+  replayed_id: string | null
+  replayed_run: string | null
+  provider: SdkProvider | null
+  sdk_version: string | null
+  sync_session_id: string | null
+  sync_type: Envelope['syncType'] | null
+  received: number | null
+}
+
+const KNOWN_SQL = `
+  select
+    exists (select 1 from app_user where id = $1) as user_exists,
+    replay.id as replayed_id, replay.run_key as replayed_run,
+    same.provider, same.sdk_version, same.sync_session_id, same.sync_type, same.received
+  from (values (1)) one
+  left join lateral (
+    select id, run_key from upload
+    where user_id = $1 and request_id = $3 and received_at > now() - interval '24 hours'
+    limit 1
+  ) replay on true
+  left join lateral (
+    select provider, sdk_version, sync_session_id, sync_type, received from upload
+    where user_id = $1 and sha256 = $2 and status <> 'queued'
+    order by seq desc
+    limit 1
+  ) same on true`
+
+/** Builds the acceptance of uploads; see `Uploads`. */
+export function acceptUploads(db: Database, threads: Threads, metrics: Metrics): Uploads {
+  let inFlightBytes = 0
+
+  async function readBody(upload: IncomingUpload): Promise<{ bytes: Buffer; sha256: Buffer }> {
+    if ((upload.contentLength ?? 0) > UPLOAD_LIMIT_BYTES) throw errors.tooLarge(UPLOAD_LIMIT_BYTES)
+    // The provider named in the query is part of what makes two uploads the same.
+    const hash = createHash('sha256').update(`${upload.queryProvider ?? ''}\n${upload.encoding}\n`)
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of upload.body as AsyncIterable<Buffer>) {
+      size += chunk.length
+      inFlightBytes += chunk.length
+      hash.update(chunk)
+      chunks.push(chunk)
+      if (size > UPLOAD_LIMIT_BYTES || inFlightBytes > IN_FLIGHT_LIMIT_BYTES) {
+        inFlightBytes -= size
+        throw size > UPLOAD_LIMIT_BYTES
+          ? errors.tooLarge(UPLOAD_LIMIT_BYTES)
+          : errors.overloaded('Too many uploads at once; please retry.', 5)
+      }
+    }
+    return { bytes: Buffer.concat(chunks, size), sha256: hash.digest() }
+  }
+
+  async function accept(upload: IncomingUpload): Promise<AcceptedUpload> {
+    const { bytes, sha256 } = await readBody(upload)
+    try {
+      const known = await db.one<Known>(KNOWN_SQL, [upload.userId, sha256, upload.requestId])
+      if (!known.user_exists) throw errors.notFound('User', upload.userId)
+      if (known.replayed_id && known.replayed_run) return { batchId: known.replayed_id, runKey: known.replayed_run }
+      if (known.provider) return await storeAgain(db, upload, sha256, known)
+      const result = await threads.readUpload({
+        bytes,
+        encoding: upload.encoding,
+        queryProvider: upload.queryProvider,
+        provider: null,
+        nowMs: Date.now(),
+      })
+      if (!result.ok) throw refusal(result)
+      return await storeNew(db, upload, sha256, result)
+    } finally {
+      inFlightBytes -= bytes.length
+    }
+  }
+
+  return {
+    async accept(upload) {
+      try {
+        const accepted = await accept(upload)
+        metrics.uploadsAccepted.labels(upload.encoding).inc()
+        return accepted
+      } catch (error) {
+        metrics.uploadsRefused.labels((error as { code?: string }).code ?? 'error').inc()
+        throw error
+      }
+    },
+  }
+}
+
+/** The 400 and 413 of an upload; everything else about its content is answered 202 (house decision). */
+function refusal(result: Extract<UploadResult, { ok: false }>): AppError {
+  switch (result.code) {
+    case 'too_large':
+      return errors.tooLarge(UPLOAD_LIMIT_BYTES)
+    case 'damaged':
+      return errors.badRequest('The compressed request body is damaged or incomplete.')
+    case 'not_json':
+      return errors.badRequest('The request body is not valid JSON.')
+    case 'too_deep':
+      return errors.badRequest('The request body is nested too deeply.')
+    case 'not_object':
+      return errors.badRequest('The request body must be a JSON object.')
+    case 'provider':
+      return unsupportedProvider(result.provider)
+  }
+}
+
+/** 400 of contract 1.7 for a provider no SDK uploads for. */
+export function unsupportedProvider(provider: string): AppError {
+  return errors.badRequest(`Unsupported provider: ${provider}. Supported: ${SUPPORTED}`)
+}
+
+const SUPPORTED = ['apple', 'health_connect', 'samsung']
+  .filter((name) => sdkProviders.has(name as SdkProvider))
+  .join(', ')
+
+/** All batches of one historical export share a run; a live batch is a run of its own (sdk-payload 5.2). */
+function runKeyOf(envelope: Envelope, batchId: string): string {
+  return envelope.syncType === 'historical' && envelope.syncSessionId ? `sdk_${envelope.syncSessionId}` : batchId
+}
+
+const STORE_SQL = 'select accept_upload($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)'
+
+async function storeNew(
+  db: Database,
+  upload: IncomingUpload,
+  sha256: Buffer,
+  result: Extract<UploadResult, { ok: true }>,
+) {
+  const { envelope } = result
+  return store(
+    db,
+    upload,
+    sha256,
+    envelope,
+    result.received,
+    Buffer.from(result.parsed),
+    Buffer.from(result.gzip),
+    result.decodedBytes,
+  )
+}
+
+/** The same bytes were imported before: only the fact is stored, the import reads the stored body again. */
+async function storeAgain(db: Database, upload: IncomingUpload, sha256: Buffer, known: Known) {
+  const envelope: Envelope = {
+    provider: known.provider as SdkProvider,
+    sdkVersion: known.sdk_version,
+    syncSessionId: known.sync_session_id,
+    syncType: known.sync_type ?? 'live',
+  }
+  return store(db, upload, sha256, envelope, known.received ?? 0, null, null, 0)
+}
+
+async function store(
+  db: Database,
+  upload: IncomingUpload,
+  sha256: Buffer,
+  envelope: Envelope,
+  received: number,
+  parsed: Buffer | null,
+  gzip: Buffer | null,
+  decodedBytes: number,
+): Promise<AcceptedUpload> {
+  const batchId = randomUUID()
+  const runKey = runKeyOf(envelope, batchId)
+  await db.query(STORE_SQL, [
+    batchId,
+    upload.userId,
+    envelope.provider,
+    sha256,
+    gzip,
+    decodedBytes,
+    parsed,
+    received,
+    upload.requestId,
+    envelope.syncSessionId,
+    envelope.syncType,
+    envelope.sdkVersion,
+    runKey,
+  ])
+  return { batchId, runKey }
+}
+
+/** The content encodings an upload may have; undefined for any other. */
+export function uploadEncoding(header: string): ContentEncoding | undefined {
+  const name = header.trim().toLowerCase()
+  if (name === '' || name === 'identity') return 'identity'
+  return name === 'gzip' || name === 'x-gzip' ? 'gzip' : name === 'deflate' ? 'deflate' : undefined
+}
+
+/** Checks the provider named in the query before the body is read. @throws AppError bad_request */
+export function checkQueryProvider(provider: string | undefined): string | null {
+  if (provider === undefined) return null
+  if (!resolveSdkProvider(provider)) throw unsupportedProvider(provider)
+  return provider
+}

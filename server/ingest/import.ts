@@ -1,0 +1,186 @@
+import type { Database, Transaction } from '../db/database.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import type { SdkProvider } from '../providers/index.ts'
+import type { Batch } from './columns.ts'
+import { unpackBatch } from './pack.ts'
+import type { Threads } from './threads.ts'
+import { resolveSources, type SeriesCounts, writeSamples } from './write.ts'
+
+/** Uploads one job imports before it lets other users' jobs have a turn. */
+const UPLOADS_PER_JOB = 25
+
+/** Times an upload may fail on its own before it is set aside as failed; its body stays stored. */
+const MAX_ATTEMPTS = 5
+
+interface QueuedUpload {
+  id: string
+  provider: SdkProvider
+  run_key: string
+  sha256: Buffer
+  parsed: Buffer | null
+  received_at: string
+}
+
+interface Outcome {
+  status: 'success' | 'partial' | 'failed'
+  inserted: number
+  updated: number
+  unchanged: number
+  series: SeriesCounts[]
+}
+
+export interface Importer {
+  /** Imports the queued uploads of a user in order of arrival; true when more are left for another job. */
+  importUploads(userId: string): Promise<boolean>
+}
+
+/** Builds the importer; each upload is one transaction under the user's ingest lock. */
+export function createImporter(db: Database, threads: Threads, metrics: Metrics, log: Logger): Importer {
+  async function importNext(userId: string): Promise<boolean> {
+    const started = performance.now()
+    let current: QueuedUpload | undefined
+    try {
+      await db.transaction(async (tx) => {
+        // Serialises everything that writes this user's samples, deletion included.
+        await tx.query("select pg_advisory_xact_lock(hashtextextended('ingest:' || $1, 0))", [userId])
+        current = await oldestQueued(tx, userId)
+        if (!current) return
+        const batch = await batchOf(tx, userId, current)
+        const outcome = await writeBatch(tx, userId, current, batch)
+        await recordOutcome(tx, userId, current, batch, outcome)
+        metrics.samples.labels('inserted').inc(outcome.inserted)
+        metrics.samples.labels('updated').inc(outcome.updated)
+        metrics.samples.labels('unchanged').inc(outcome.unchanged)
+        metrics.samples.labels('rejected').inc(batch.rejected)
+      })
+    } catch (error) {
+      if (current && !isTransient(error)) await recordFailure(db, userId, current, error, log)
+      throw error
+    }
+    metrics.importSeconds.observe((performance.now() - started) / 1000)
+    return current !== undefined
+  }
+
+  async function batchOf(tx: Transaction, userId: string, upload: QueuedUpload): Promise<Batch> {
+    if (upload.parsed) return unpackBatch(upload.parsed)
+    const { gzip } = await tx.one<{ gzip: Buffer }>('select gzip from upload_body where user_id = $1 and sha256 = $2', [
+      userId,
+      upload.sha256,
+    ])
+    const result = await threads.readUpload({
+      bytes: gzip,
+      encoding: 'gzip',
+      queryProvider: null,
+      provider: upload.provider,
+      nowMs: Date.parse(upload.received_at),
+    })
+    if (!result.ok) throw new Error(`stored upload ${upload.id} cannot be read again: ${result.code}`)
+    return unpackBatch(result.parsed)
+  }
+
+  return {
+    async importUploads(userId) {
+      for (let count = 0; count < UPLOADS_PER_JOB; count += 1) {
+        if (!(await importNext(userId))) return false
+      }
+      return true
+    },
+  }
+}
+
+async function oldestQueued(tx: Transaction, userId: string): Promise<QueuedUpload | undefined> {
+  const [upload] = await tx.query<QueuedUpload>(
+    `select id, provider, run_key, sha256, parsed, received_at
+     from upload
+     where user_id = $1 and status = 'queued'
+     order by seq
+     limit 1`,
+    [userId],
+  )
+  return upload
+}
+
+async function writeBatch(tx: Transaction, userId: string, upload: QueuedUpload, batch: Batch): Promise<Outcome> {
+  const connection = await tx.one<{ id: string }>(
+    `insert into connection as c (user_id, provider, last_synced_at)
+     values ($1, $2, now())
+     on conflict (user_id, provider) do update
+     set last_synced_at = now(), updated_at = now(), status = 'active'
+     returning id`,
+    [userId, upload.provider],
+  )
+  const sourceIds = await resolveSources(tx, userId, upload.provider, connection.id, batch.sources)
+  const series = await writeSamples(tx, batch.samples, sourceIds)
+  const inserted = series.reduce((sum, one) => sum + one.inserted, 0)
+  const updated = series.reduce((sum, one) => sum + one.updated, 0)
+  const total = batch.samples.reduce((sum, columns) => sum + columns.timeMs.length, 0)
+  const deferred = Object.values(batch.deferred).reduce((sum, count) => sum + count, 0)
+  const kept = total + deferred
+  const status = batch.rejected === 0 ? 'success' : kept > 0 ? 'partial' : 'failed'
+  return { status, inserted, updated, unchanged: total - inserted - updated, series }
+}
+
+/** Writes what became of an upload to its row, its run and the progress events, in the transaction of the data. */
+async function recordOutcome(
+  tx: Transaction,
+  userId: string,
+  upload: QueuedUpload,
+  batch: Batch,
+  outcome: Outcome,
+): Promise<void> {
+  await tx.query('select finish_upload($1, $2, $3, $4)', [
+    upload.id,
+    userId,
+    JSON.stringify({
+      status: outcome.status,
+      inserted: outcome.inserted,
+      updated: outcome.updated,
+      unchanged: outcome.unchanged,
+      duplicates: batch.duplicates,
+      ignored: batch.ignored,
+      rejected: batch.rejected,
+      deferred: batch.deferred,
+      rejections: batch.rejections,
+    }),
+    JSON.stringify(
+      outcome.series.map((one) => ({
+        type: one.type,
+        inserted: one.inserted,
+        updated: one.updated,
+        first_ts: one.firstTs,
+        last_ts: one.lastTs,
+      })),
+    ),
+  ])
+}
+
+/** Whether the database, not the upload, is the reason: connection lost, deadlock, shutdown, out of resources. */
+function isTransient(error: unknown): boolean {
+  const code = (error as { code?: string }).code ?? ''
+  return /^(08|53|57P|40|E|55P)/.test(code) || /connection terminated|timeout/i.test(String((error as Error).message))
+}
+
+async function recordFailure(
+  db: Database,
+  userId: string,
+  upload: QueuedUpload,
+  error: unknown,
+  log: Logger,
+): Promise<void> {
+  log.error({ err: error, uploadId: upload.id }, 'an upload could not be imported')
+  const [row] = await db.query<{ attempts: number }>(
+    `update upload set attempts = attempts + 1 where id = $1 and status = 'queued' returning attempts`,
+    [upload.id],
+  )
+  if (!row || row.attempts < MAX_ATTEMPTS) return
+  await db.query('select finish_upload($1, $2, $3, $4)', [
+    upload.id,
+    userId,
+    JSON.stringify({
+      status: 'failed',
+      error: 'The upload could not be imported; its body is kept and can be imported again.',
+    }),
+    '[]',
+  ])
+}

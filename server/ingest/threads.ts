@@ -1,0 +1,40 @@
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { Piscina } from 'piscina'
+import type { UploadResult, UploadTask } from '../../workers/sdk-upload.ts'
+import { errors } from '../errors.ts'
+
+/** Uploads that may wait for a thread; beyond it the API says 503 instead of holding more bodies in memory. */
+const MAX_WAITING = 64
+
+/** The worker threads that parse and normalise uploads. */
+export interface Threads {
+  readUpload(task: UploadTask): Promise<UploadResult>
+  close(): Promise<void>
+}
+
+/** Starts the thread pool; threads are created when the first upload comes. */
+export function startThreads(count = Math.max(1, availableParallelism() - 1)): Threads {
+  const pool = new Piscina<UploadTask, UploadResult>({
+    filename: fileURLToPath(new URL('../../workers/sdk-upload.ts', import.meta.url)),
+    minThreads: 1,
+    maxThreads: count,
+    maxQueue: MAX_WAITING,
+    idleTimeout: 60_000,
+    // A 32 MiB body becomes a few hundred megabytes of objects; more than this is an attack or a defect.
+    resourceLimits: { maxOldGenerationSizeMb: 768, maxYoungGenerationSizeMb: 32 },
+  })
+  return {
+    async readUpload(task) {
+      try {
+        return await pool.run(task)
+      } catch (error) {
+        if (error instanceof Error && /queue is at limit/i.test(error.message)) {
+          throw errors.overloaded('Too many uploads at once; please retry.', 5)
+        }
+        throw error
+      }
+    },
+    close: () => pool.close(),
+  }
+}

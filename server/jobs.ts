@@ -1,0 +1,84 @@
+import { EventEmitter } from 'node:events'
+import {
+  Logger as QueueLogger,
+  type Runner,
+  run,
+  runMigrations,
+  type TaskList,
+  type WorkerEvents,
+} from 'graphile-worker'
+import type { Database } from './db/database.ts'
+import type { Importer } from './ingest/import.ts'
+import type { Logger } from './log.ts'
+import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
+
+/** Every kind of job, with its work; crons and transactions enqueue them by these names. */
+function tasks(db: Database, importer: Importer, process: LivingProcess, log: Logger): TaskList {
+  return {
+    import_uploads: async (payload, helpers) => {
+      const { user_id: userId } = payload as { user_id: string }
+      // The next turn goes to the back of the queue, so that one long history does not hold up everybody else.
+      if (await importer.importUploads(userId)) {
+        await helpers.addJob('import_uploads', { user_id: userId }, { jobKey: `import:${userId}`, priority: 10 })
+      }
+    },
+    recover_processes: () => recoverDeadProcesses(db, process, log),
+    prune_accounts: async () => {
+      await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")
+    },
+  }
+}
+
+interface JobsOptions {
+  url: string
+  db: Database
+  importer: Importer
+  concurrency: number
+  log: Logger
+}
+
+/** Job execution in this process. */
+export interface Jobs {
+  enqueue(kind: string, jobKey: string): Promise<void>
+  /** Lets running jobs finish and takes no more. */
+  stop(): Promise<void>
+  failed: Promise<Error>
+}
+
+/** Creates or upgrades the queue's own tables. Several starters at once are safe. */
+export const migrateJobs = (url: string) => runMigrations({ connectionString: url })
+
+/** Registers this process and starts taking jobs; the jobs of dead processes are freed first. */
+export async function startJobs({ url, db, importer, concurrency, log }: JobsOptions): Promise<Jobs> {
+  const process = await registerProcess(url, log)
+  await recoverDeadProcesses(db, process, log)
+  const events: WorkerEvents = new EventEmitter()
+  events.on('worker:create', ({ worker }) => process.addWorker(worker.workerId))
+  events.on('job:error', ({ job, error }) => {
+    log.warn({ err: error, job: job.task_identifier, attempt: job.attempts }, 'a job failed and will be tried again')
+  })
+  const runner: Runner = await run({
+    connectionString: url,
+    concurrency,
+    maxPoolSize: concurrency + 2,
+    noHandleSignals: true,
+    pollInterval: 2000,
+    taskList: tasks(db, importer, process, log),
+    events,
+    // The queue's own lines repeat what the events above report.
+    logger: new QueueLogger(() => (level, message) => log.debug({ level }, message)),
+  })
+  return {
+    enqueue: async (kind, jobKey) => {
+      await runner.addJob(kind, {}, { jobKey, jobKeyMode: 'preserve_run_at' })
+    },
+    async stop() {
+      await runner.stop()
+      await process.close()
+    },
+    failed: runner.promise.then(
+      () => new Promise<Error>(() => {}),
+      (error: Error) => error,
+    ),
+  }
+}

@@ -1,0 +1,186 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { bootstrapAccounts } from './api/auth/bootstrap.ts'
+import { buildApp, type Dependencies } from './app.ts'
+import { type Config, ConfigError, loadConfig } from './config.ts'
+import { startCron } from './cron.ts'
+import { type Database, openDatabase } from './db/database.ts'
+import { type EmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
+import { migrate } from './db/migrate.ts'
+import { openApiKeys } from './http/api-keys.ts'
+import { deriveKeys } from './http/tokens.ts'
+import { acceptUploads } from './ingest/accept.ts'
+import { createImporter } from './ingest/import.ts'
+import { startThreads } from './ingest/threads.ts'
+import { migrateJobs, startJobs } from './jobs.ts'
+import { type Logger, openLog } from './log.ts'
+import { createMetrics } from './metrics.ts'
+import { dataDirSecret } from './secrets.ts'
+import { welcome } from './welcome.ts'
+
+/** Connections of the API and of the importer; the queue has a few of its own. */
+const API_CONNECTIONS = 12
+const JOB_CONCURRENCY = 4
+const READ_TIMEOUT_MS = 10_000
+const JOB_TIMEOUT_MS = 60_000
+
+/** Time from SIGTERM to the end, whatever still runs (design: "Starting it"). */
+const DRAIN_MS = 20_000
+
+/** Steps to undo, run in reverse. */
+type Closers = (() => Promise<unknown>)[]
+
+async function start(config: Config, log: Logger, closers: Closers): Promise<Promise<string>> {
+  const embedded = config.databaseUrl ? undefined : await startEmbedded(config, log, closers)
+  const url = config.databaseUrl ?? (embedded as EmbeddedDatabase).url
+  await migrate(url, (message) => log.info(message))
+  await migrateJobs(url)
+  const keys = deriveKeys(config.secretKey ?? (await dataDirSecret(config.dataDir)))
+  const metrics = createMetrics()
+  const threads = startThreads()
+  closers.push(() => threads.close())
+  const ends = [embedded?.exited ?? new Promise<string>(() => {})]
+
+  if (config.role !== 'api') {
+    const db = database(url, 'pulsebase jobs', JOB_CONCURRENCY + 1, JOB_TIMEOUT_MS, log, closers)
+    const jobs = await startJobs({
+      url,
+      db,
+      importer: createImporter(db, threads, metrics, log),
+      concurrency: JOB_CONCURRENCY,
+      log,
+    })
+    closers.push(() => jobs.stop())
+    ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
+    const stopCron = startCron(jobs, log)
+    closers.push(stopCron)
+  }
+  const db = database(url, 'pulsebase api', API_CONNECTIONS, READ_TIMEOUT_MS, log, closers)
+  const created = await bootstrapAccounts(db, config)
+  const apiKeys = await openApiKeys(db, log)
+  closers.push(() => apiKeys.close())
+  let draining = false
+  const deps: Dependencies = {
+    config,
+    db,
+    keys,
+    apiKeys,
+    uploads: acceptUploads(db, threads, metrics),
+    log,
+    metrics,
+    ready: async () => !draining && (await answers(db)),
+  }
+  const server = createServer(buildApp(deps).callback())
+  closers.push(() => closeServer(server))
+  closers.push(async () => {
+    draining = true
+  })
+  await listen(server, config.port, config.host)
+  const { port } = server.address() as AddressInfo
+  welcome({ config, port, created, embedded: embedded !== undefined })
+  return Promise.race(ends)
+}
+
+async function startEmbedded(config: Config, log: Logger, closers: Closers): Promise<EmbeddedDatabase> {
+  const embedded = await startEmbeddedDatabase({ dataDir: config.dataDir, log: (message) => log.info(message) })
+  closers.push(() => embedded.stop())
+  return embedded
+}
+
+function database(
+  url: string,
+  name: string,
+  maxConnections: number,
+  statementTimeoutMs: number,
+  log: Logger,
+  closers: Closers,
+): Database {
+  const db = openDatabase({
+    url,
+    name,
+    maxConnections,
+    statementTimeoutMs,
+    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+  })
+  closers.push(() => db.end())
+  return db
+}
+
+async function answers(db: Database): Promise<boolean> {
+  try {
+    await db.query('select 1 as one')
+    return true
+  } catch {
+    return false
+  }
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  // A phone on a slow network may take minutes for 32 MiB; headers have to come at once.
+  server.requestTimeout = 300_000
+  server.headersTimeout = 20_000
+  server.keepAliveTimeout = 65_000
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const taken = error.code === 'EADDRINUSE'
+      reject(
+        taken ? new ConfigError('PORT', `${port} is in use on ${host}: stop what listens there or set another`) : error,
+      )
+    })
+    server.listen(port, host, resolve)
+  })
+}
+
+/** Lets running requests finish; idle connections are closed at once. */
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeIdleConnections()
+  })
+}
+
+async function close(closers: Closers, log: Logger): Promise<void> {
+  while (closers.length > 0) {
+    try {
+      await closers.pop()?.()
+    } catch (error) {
+      log.error({ err: error }, 'a part did not stop cleanly')
+    }
+  }
+}
+
+async function main(): Promise<void> {
+  const config = loadConfig(process.env)
+  const log = openLog(config.logLevel)
+  const closers: Closers = []
+  let stopping = false
+  async function stop(code: number): Promise<void> {
+    if (stopping) return
+    stopping = true
+    setTimeout(() => {
+      log.error('could not finish in time, stopping anyway')
+      process.exit(code)
+    }, DRAIN_MS).unref()
+    await close(closers, log)
+    process.exit(code)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      log.info({ signal }, 'stopping')
+      void stop(0)
+    })
+  }
+  try {
+    const reason = await await start(config, log, closers)
+    log.fatal(reason)
+    await stop(1)
+  } catch (error) {
+    if (!stopping) log.fatal({ err: error }, 'could not start')
+    await stop(1)
+  }
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof ConfigError ? `Cannot start: ${error.message}` : String(error)}\n`)
+  process.exit(1)
+})

@@ -1,0 +1,52 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+
+/** What `/metrics` shows, in Prometheus' names and units. */
+export interface Metrics {
+  registry: Registry
+  httpSeconds: Histogram<'method' | 'route' | 'status'>
+  uploadsAccepted: Counter<'provider'>
+  uploadsRefused: Counter<'reason'>
+  samples: Counter<'outcome'>
+  importSeconds: Histogram
+}
+
+/** Creates the metrics of one process in a registry of its own. */
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  return {
+    registry,
+    httpSeconds: new Histogram({
+      name: 'pulsebase_http_request_seconds',
+      help: 'Time from the first byte of a request to its answer',
+      labelNames: ['method', 'route', 'status'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+      registers,
+    }),
+    uploadsAccepted: new Counter({
+      name: 'pulsebase_uploads_accepted_total',
+      help: 'SDK uploads stored and answered 202',
+      labelNames: ['provider'],
+      registers,
+    }),
+    uploadsRefused: new Counter({
+      name: 'pulsebase_uploads_refused_total',
+      help: 'SDK uploads answered with an error, by its code',
+      labelNames: ['reason'],
+      registers,
+    }),
+    samples: new Counter({
+      name: 'pulsebase_samples_total',
+      help: 'Samples imported, by what became of them',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    importSeconds: new Histogram({
+      name: 'pulsebase_import_seconds',
+      help: 'Time to import one upload',
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
+      registers,
+    }),
+  }
+}

@@ -1,0 +1,50 @@
+import { type SeriesName, type SeriesType, seriesByName } from '../catalogue/series.ts'
+import { convertUnit, withoutNoise } from '../ingest/units.ts'
+
+/** How one wire type becomes samples of one series. */
+export interface RecordRule {
+  readonly series: SeriesType
+  /** The value is the total of its local day: stored in the daily-total twin, stamped local midnight. */
+  readonly dailyTotal: boolean
+  /**
+   * The value in the series unit; without a unit, or with an unknown one, it is in the platform's documented wire unit.
+   */
+  convert(value: number, unit: string | null): number
+}
+
+/** A rule, or `meal` or `cycle`: input of those importers, or `ignored`: unknown, or known and not stored. */
+export type RecordKind = RecordRule | 'meal' | 'cycle' | 'ignored'
+
+/** What a provider folder exports when a mobile SDK uploads for it. */
+export interface SdkAbility {
+  /** What becomes of a record with this case-sensitive wire type; unknown types are `ignored` (sdk-types 1 step 1). */
+  recordKind(type: string): RecordKind
+}
+
+/**
+ * Rule for a wire type whose documented unit is `wireUnit`, by the generic conversions of sdk-types 1.1. `factor` is
+ * for types whose unit text says nothing about the stored unit (sdk-types 1.1 exceptions): it takes a value in wireUnit
+ * to the series unit.
+ */
+export function recordRule(name: SeriesName, wireUnit: string, factor?: number): RecordRule {
+  const series = seriesByName.get(name)!
+  const fromWire = (value: number) =>
+    factor === undefined ? (convertUnit(value, wireUnit, series.unit) ?? value) : withoutNoise(value * factor)
+  return {
+    series,
+    dailyTotal: false,
+    convert(value, unit) {
+      if (unit === null || unit === '' || unit === wireUnit) return fromWire(value)
+      // The iOS SDK writes `count` where it knows no unit, so beside a factor it means nothing (sdk-types 2, notes).
+      if (unit === 'count' && factor !== undefined) return fromWire(value)
+      return convertUnit(value, unit, series.unit) ?? fromWire(value)
+    },
+  }
+}
+
+/**
+ * Whether samples of a series belong to a meal when their record names a parent: dietary_* and hydration (sdk-types 6).
+ */
+export function isNutrient(series: SeriesType): boolean {
+  return series.type.startsWith('dietary_') || series.type === 'hydration'
+}

@@ -1,0 +1,51 @@
+// Instants and zone offsets as they stand on the wire; pure, used by the API and by worker threads.
+
+const DATETIME = /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d{2}:?\d{2})?$/
+const ZONE = /^([+-])(\d{2}):?(\d{2})$/
+
+/** Largest civil zone offset accepted, in minutes (18 hours, as java.time has it). */
+const MAX_ZONE_MIN = 18 * 60
+
+/** Whether a calendar date exists: month 1 to 12, day within the month. */
+export function dateExists(year: number, month: number, day: number): boolean {
+  return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
+}
+
+/**
+ * Parses an ISO 8601 date-time to epoch milliseconds; without a zone it is UTC (contract 1.3).
+ * Undefined for anything else, also for a date alone, impossible dates, 24:00 and offsets beyond 18 hours.
+ */
+export function parseInstant(text: string): number | undefined {
+  const match = DATETIME.exec(text)
+  if (!match) return undefined
+  const part = (index: number) => Number(match[index] ?? 0)
+  const [year, month, day, hour, minute, second] = [part(1), part(2), part(3), part(4), part(5), part(6)]
+  if (!dateExists(year, month, day) || hour > 23 || minute > 59 || second > 59) return undefined
+  const zone = match[8] ? parseZoneOffset(match[8]) : 0
+  if (zone === undefined) return undefined
+  const ms = match[7] ? Math.round(Number(`0.${match[7]}`) * 1000) : 0
+  return new Date(0).setUTCFullYear(year, month - 1, day) + ((hour * 60 + minute - zone) * 60 + second) * 1000 + ms
+}
+
+/** Minutes east of UTC of `Z`, `+02:00` or `+0200`; undefined for anything else and beyond 18 hours. */
+export function parseZoneOffset(text: string): number | undefined {
+  if (text === 'Z' || text === 'z') return 0
+  const match = ZONE.exec(text)
+  if (!match) return undefined
+  const minutes = Number(match[2]) * 60 + Number(match[3])
+  if (Number(match[3]) > 59 || minutes > MAX_ZONE_MIN) return undefined
+  return match[1] === '-' ? -minutes : minutes
+}
+
+/** Writes epoch milliseconds as contract 1.2 wants: UTC with Z, six fractional digits only when not zero. */
+export function isoInstant(ms: number): string {
+  const text = new Date(ms).toISOString()
+  return text.endsWith('.000Z') ? `${text.slice(0, -5)}Z` : `${text.slice(0, -1)}000Z`
+}
+
+/** Writes minutes east of UTC as `+HH:MM` (contract 1.2). */
+export function zoneText(minutes: number): string {
+  const size = Math.abs(minutes)
+  const pad = (part: number) => String(part).padStart(2, '0')
+  return `${minutes < 0 ? '-' : '+'}${pad(Math.trunc(size / 60))}:${pad(size % 60)}`
+}

@@ -1,0 +1,33 @@
+-- Everything a 202 promises, in one statement and so in one transaction: the body, the upload, its run
+-- and the job that imports it. `gzip` and `parsed` are null when the same body is stored already.
+create or replace function accept_upload(
+  batch_id uuid, the_user uuid, the_provider text, body_sha256 bytea, body_gzip bytea, body_bytes int4,
+  parsed_batch bytea, items int4, the_request_id text, session_id text, the_sync_type text, the_sdk_version text,
+  the_run_key text
+) returns void
+language plpgsql as $$
+begin
+  if body_gzip is not null then
+    insert into upload_body (user_id, sha256, gzip, decoded_bytes)
+    values (the_user, body_sha256, body_gzip, body_bytes)
+    on conflict do nothing;
+  end if;
+  insert into upload (id, user_id, provider, sha256, request_id, sync_session_id, sync_type, sdk_version, run_key, parsed, received)
+  values (batch_id, the_user, the_provider, body_sha256, the_request_id, session_id, the_sync_type, the_sdk_version, the_run_key, parsed_batch, items);
+  insert into sync_run as run (run_key, user_id, provider, source, scope, items_received, pending)
+  values (the_run_key, the_user, the_provider, 'sdk', the_sync_type, items, 1)
+  on conflict (user_id, run_key) do update
+  set pending = run.pending + 1, items_received = run.items_received + excluded.items_received,
+      stage = 'queued', status = 'in_progress', ended_at = null, updated_at = now();
+  insert into sync_event (user_id, run_key, stage, status, items_total, metadata)
+  values (the_user, the_run_key, 'queued', 'in_progress', items, jsonb_build_object('batch_id', batch_id));
+  -- One job per user drains its uploads in order; a queued one covers this upload too.
+  perform graphile_worker.add_job(
+    'import_uploads',
+    payload => json_build_object('user_id', the_user),
+    job_key => 'import:' || the_user,
+    job_key_mode => 'preserve_run_at',
+    priority => (case the_sync_type when 'historical' then 10 else 0 end)
+  );
+end
+$$;

@@ -1,0 +1,309 @@
+import t from 'tap'
+import { providerByName, providerNames, providers } from '../../server/catalogue/providers.ts'
+import {
+  DAILY_TOTAL_OFFSET,
+  type SeriesName,
+  seriesById,
+  seriesByName,
+  seriesNames,
+  seriesTypes,
+} from '../../server/catalogue/series.ts'
+
+// type, unit, aggregation, event as sdk-types 11 lists them, with the two running events of contract 2.6, then the
+// series that only cloud providers send (contract 2.6).
+const catalogue = `
+  heart_rate bpm avg heart_rate.created
+  resting_heart_rate bpm avg heart_rate.created
+  heart_rate_variability_sdnn ms avg heart_rate_variability.created
+  heart_rate_recovery_one_minute bpm avg heart_rate.created
+  walking_heart_rate_average bpm avg heart_rate.created
+  heart_rate_variability_rmssd ms avg heart_rate_variability.created
+  oxygen_saturation percent avg spo2.created
+  blood_glucose mg_dl avg blood_glucose.created
+  blood_pressure_systolic mmHg avg blood_pressure.created
+  blood_pressure_diastolic mmHg avg blood_pressure.created
+  respiratory_rate brpm avg respiratory_rate.created
+  sleeping_breathing_disturbances count sum respiratory_rate.created
+  blood_alcohol_content mg_dl avg blood_glucose.created
+  peripheral_perfusion_index score avg spo2.created
+  forced_vital_capacity liters avg respiratory_rate.created
+  forced_expiratory_volume_1 liters avg respiratory_rate.created
+  peak_expiratory_flow_rate L/min avg respiratory_rate.created
+  breathing_disturbance_index score avg respiratory_rate.created
+  height cm avg body_composition.created
+  weight kg avg body_composition.created
+  body_fat_percentage percent avg body_composition.created
+  body_mass_index kg_m2 avg body_composition.created
+  lean_body_mass kg avg body_composition.created
+  body_temperature celsius avg body_temperature.created
+  skin_temperature celsius avg body_temperature.created
+  waist_circumference cm avg body_composition.created
+  body_fat_mass kg avg body_composition.created
+  skeletal_muscle_mass kg avg body_composition.created
+  skin_temperature_deviation celsius avg body_temperature.created
+  skin_temperature_trend_deviation celsius avg body_temperature.created
+  vo2_max ml_kg_min avg fitness_metrics.created
+  six_minute_walk_test_distance meters max fitness_metrics.created
+  cardiovascular_age years avg fitness_metrics.created
+  steps count sum steps.created
+  energy kcal sum calories.created
+  basal_energy kcal sum calories.created
+  stand_time minutes sum activity_timeseries.created
+  exercise_time minutes sum activity_timeseries.created
+  physical_effort score avg activity_timeseries.created
+  flights_climbed count sum activity_timeseries.created
+  average_met met avg activity_timeseries.created
+  active_time minutes sum activity_timeseries.created
+  distance_walking_running meters sum activity_timeseries.created
+  distance_cycling meters sum activity_timeseries.created
+  distance_swimming meters sum activity_timeseries.created
+  distance_downhill_snow_sports meters sum activity_timeseries.created
+  distance_other meters sum activity_timeseries.created
+  walking_step_length cm avg workout_metrics.created
+  walking_speed m_per_s avg workout_metrics.created
+  walking_double_support_percentage percent avg workout_metrics.created
+  walking_asymmetry_percentage percent avg workout_metrics.created
+  walking_steadiness percent avg workout_metrics.created
+  stair_descent_speed m_per_s avg workout_metrics.created
+  stair_ascent_speed m_per_s avg workout_metrics.created
+  running_power watts avg workout_metrics.created
+  running_speed m_per_s avg workout_metrics.created
+  running_vertical_oscillation cm avg workout_metrics.created
+  running_ground_contact_time ms avg workout_metrics.created
+  running_stride_length cm avg workout_metrics.created
+  running_vertical_ratio percent avg workout_metrics.created
+  running_stance_time_balance percent avg workout_metrics.created
+  swimming_stroke_count count sum workout_metrics.created
+  underwater_depth meters avg workout_metrics.created
+  cadence rpm avg workout_metrics.created
+  power watts avg workout_metrics.created
+  speed m_per_s avg workout_metrics.created
+  workout_effort_score score avg workout_metrics.created
+  estimated_workout_effort_score score avg workout_metrics.created
+  environmental_audio_exposure dB avg environmental.created
+  headphone_audio_exposure dB avg environmental.created
+  environmental_sound_reduction dB avg environmental.created
+  time_in_daylight minutes sum environmental.created
+  water_temperature celsius avg environmental.created
+  uv_exposure count sum environmental.created
+  inhaler_usage count sum environmental.created
+  weather_temperature celsius avg environmental.created
+  weather_humidity percent avg environmental.created
+  elevation meters avg timeseries.created
+  latitude degrees avg timeseries.created
+  longitude degrees avg timeseries.created
+  air_temperature celsius avg timeseries.created
+  electrodermal_activity count avg stress.created
+  push_count count sum activity_timeseries.created
+  atrial_fibrillation_burden count sum heart_rate.created
+  insulin_delivery count sum blood_glucose.created
+  number_of_times_fallen count sum activity_timeseries.created
+  number_of_alcoholic_beverages count sum activity_timeseries.created
+  nike_fuel count sum activity_timeseries.created
+  hydration mL sum activity_timeseries.created
+  dietary_energy_consumed kcal sum timeseries.created
+  dietary_energy_from_fat kcal sum timeseries.created
+  dietary_protein g sum timeseries.created
+  dietary_carbohydrates g sum timeseries.created
+  dietary_fiber g sum timeseries.created
+  dietary_sugar g sum timeseries.created
+  dietary_fat_total g sum timeseries.created
+  dietary_fat_saturated g sum timeseries.created
+  dietary_fat_monounsaturated g sum timeseries.created
+  dietary_fat_polyunsaturated g sum timeseries.created
+  dietary_fat_trans g sum timeseries.created
+  dietary_fat_unsaturated g sum timeseries.created
+  dietary_cholesterol mg sum timeseries.created
+  dietary_sodium mg sum timeseries.created
+  dietary_potassium mg sum timeseries.created
+  dietary_chloride mg sum timeseries.created
+  dietary_caffeine mg sum timeseries.created
+  dietary_calcium mg sum timeseries.created
+  dietary_iron mg sum timeseries.created
+  dietary_magnesium mg sum timeseries.created
+  dietary_phosphorus mg sum timeseries.created
+  dietary_zinc mg sum timeseries.created
+  dietary_copper mg sum timeseries.created
+  dietary_manganese mg sum timeseries.created
+  dietary_selenium mcg sum timeseries.created
+  dietary_chromium mcg sum timeseries.created
+  dietary_molybdenum mcg sum timeseries.created
+  dietary_iodine mcg sum timeseries.created
+  dietary_vitamin_a mcg sum timeseries.created
+  dietary_vitamin_b6 mg sum timeseries.created
+  dietary_vitamin_b12 mcg sum timeseries.created
+  dietary_vitamin_c mg sum timeseries.created
+  dietary_vitamin_d mcg sum timeseries.created
+  dietary_vitamin_e mg sum timeseries.created
+  dietary_vitamin_k mcg sum timeseries.created
+  dietary_thiamin mg sum timeseries.created
+  dietary_riboflavin mg sum timeseries.created
+  dietary_niacin mg sum timeseries.created
+  dietary_folate mcg sum timeseries.created
+  dietary_folic_acid mcg sum timeseries.created
+  dietary_biotin mcg sum timeseries.created
+  dietary_pantothenic_acid mg sum timeseries.created
+  recovery_score score avg recovery_score.created
+  bone_mass kg avg body_composition.created
+  body_water_mass kg avg body_composition.created
+  garmin_stress_level score avg stress.created
+  garmin_skin_temperature celsius avg body_temperature.created
+  garmin_fitness_age years avg fitness_metrics.created
+  garmin_body_battery percent avg recovery_score.created
+  withings_pulse_wave_velocity m_per_s avg fitness_metrics.created
+  withings_metabolic_age years avg fitness_metrics.created
+`
+
+t.test('every series has the unit, aggregation and event of the interface', async (t) => {
+  const expected = catalogue.trim().split('\n').sort()
+  const actual = seriesTypes.map((s) => `  ${s.type} ${s.unit} ${s.aggregation} ${s.event}`).sort()
+  t.strictSame(
+    actual.map((line) => line.trim()),
+    expected.map((line) => line.trim()).sort(),
+  )
+})
+
+t.test('the webhook groups hold exactly the series the specification names', async (t) => {
+  const inGroup = (event: string) => seriesTypes.filter((s) => s.event === event).map((s) => s.type)
+  t.strictSame(inGroup('steps.created'), ['steps'])
+  t.strictSame(inGroup('calories.created'), ['energy', 'basal_energy'])
+  t.strictSame(inGroup('heart_rate_variability.created'), [
+    'heart_rate_variability_sdnn',
+    'heart_rate_variability_rmssd',
+  ])
+  t.strictSame(inGroup('spo2.created'), ['oxygen_saturation', 'peripheral_perfusion_index'])
+  t.strictSame(inGroup('stress.created'), ['garmin_stress_level', 'electrodermal_activity'])
+  t.strictSame(inGroup('recovery_score.created'), ['recovery_score', 'garmin_body_battery'])
+  t.strictSame(inGroup('blood_glucose.created'), ['blood_glucose', 'blood_alcohol_content', 'insulin_delivery'])
+  t.equal(new Set(seriesTypes.map((s) => s.event)).size, 17)
+})
+
+t.test('stored ids never move', async (t) => {
+  const ids: readonly [number, SeriesName, string][] = [
+    [1, 'heart_rate', 'Heart & Cardiovascular'],
+    [6, 'recovery_score', 'Heart & Cardiovascular'],
+    [7, 'heart_rate_variability_rmssd', 'Heart & Cardiovascular'],
+    [20, 'oxygen_saturation', 'Blood & Respiratory'],
+    [31, 'breathing_disturbance_index', 'Blood & Respiratory'],
+    [40, 'height', 'Body Composition'],
+    [53, 'body_water_mass', 'Body Composition'],
+    [60, 'vo2_max', 'Fitness Metrics'],
+    [62, 'cardiovascular_age', 'Fitness Metrics'],
+    [80, 'steps', 'Activity - Basic'],
+    [81, 'energy', 'Activity - Basic'],
+    [88, 'active_time', 'Activity - Basic'],
+    [100, 'distance_walking_running', 'Activity - Distance'],
+    [104, 'distance_other', 'Activity - Distance'],
+    [120, 'walking_step_length', 'Activity - Walking'],
+    [126, 'stair_ascent_speed', 'Activity - Walking'],
+    [140, 'running_power', 'Activity - Running'],
+    [146, 'running_stance_time_balance', 'Activity - Running'],
+    [160, 'swimming_stroke_count', 'Activity - Swimming'],
+    [161, 'underwater_depth', 'Activity - Swimming'],
+    [180, 'cadence', 'Activity - Generic'],
+    [184, 'estimated_workout_effort_score', 'Activity - Generic'],
+    [200, 'environmental_audio_exposure', 'Environmental'],
+    [212, 'air_temperature', 'Environmental'],
+    [220, 'garmin_stress_level', 'Provider-Specific'],
+    [241, 'withings_metabolic_age', 'Provider-Specific'],
+    [260, 'dietary_energy_consumed', 'Nutrition'],
+    [297, 'dietary_caffeine', 'Nutrition'],
+    [298, 'dietary_fat_trans', 'Nutrition'],
+    [299, 'dietary_energy_from_fat', 'Nutrition'],
+    [500, 'electrodermal_activity', 'Other'],
+    [507, 'hydration', 'Other'],
+    [600, 'dietary_fat_unsaturated', 'Nutrition'],
+    [601, 'dietary_folic_acid', 'Nutrition'],
+  ]
+  for (const [id, type, category] of ids) {
+    t.match(seriesById.get(id), { id, type, category })
+    t.equal(seriesByName.get(type)?.id, id)
+  }
+})
+
+t.test('ids and names are unique, in order, and daily-total twins fit a smallint', async (t) => {
+  const ids = seriesTypes.map((s) => s.id)
+  t.equal(seriesTypes.length, 136 + 4)
+  t.equal(new Set(ids).size, 140)
+  t.equal(new Set(seriesNames).size, 140)
+  t.strictSame(
+    ids,
+    [...ids].sort((a, b) => a - b),
+  )
+  t.equal(DAILY_TOTAL_OFFSET, 10_000)
+  t.ok(ids.every((id) => id > 0 && id < DAILY_TOTAL_OFFSET && id + DAILY_TOTAL_OFFSET <= 32_767))
+})
+
+t.test('aggregations are counted as in contract 2.6, the four Android nutrients being sums', async (t) => {
+  const count = (aggregation: string) => seriesTypes.filter((s) => s.aggregation === aggregation).length
+  t.strictSame({ sum: count('sum'), avg: count('avg'), max: count('max') }, { sum: 62 + 4, avg: 73, max: 1 })
+})
+
+t.test('categories appear in the order of the coverage response', async (t) => {
+  t.strictSame(
+    [...new Set(seriesTypes.map((s) => s.category))],
+    [
+      'Heart & Cardiovascular',
+      'Blood & Respiratory',
+      'Body Composition',
+      'Fitness Metrics',
+      'Activity - Basic',
+      'Activity - Distance',
+      'Activity - Walking',
+      'Activity - Running',
+      'Activity - Swimming',
+      'Activity - Generic',
+      'Environmental',
+      'Provider-Specific',
+      'Nutrition',
+      'Other',
+    ],
+  )
+})
+
+t.test('active_energy is understood and energy is said', async (t) => {
+  t.equal(seriesByName.get('active_energy'), seriesByName.get('energy'))
+  t.equal(seriesByName.get('active_energy')?.type, 'energy')
+  t.notOk(seriesNames.includes('active_energy' as SeriesName))
+  t.equal(seriesByName.get('constructor'), undefined)
+})
+
+// cloud api, rest pull, client sdk, file import, stream, ping, callback, history days, configurable, live mode, rank:
+// contract 2.1 and 2.4; the live mode of providers with both ways is the house decision.
+const y = true
+const n = false
+const capabilities: Record<string, readonly unknown[]> = {
+  apple: ['Apple Health', n, n, y, y, n, n, n, null, n, null, 1],
+  samsung: ['Samsung Health', n, n, y, n, n, n, n, null, n, null, 10],
+  garmin: ['Garmin', y, n, n, n, y, n, y, 30, n, 'webhook', 2],
+  health_connect: ['Health Connect', n, n, y, n, n, n, n, null, n, null, 8],
+  google_health: ['Google Health', y, y, n, n, n, y, n, null, y, 'webhook', 7],
+  polar: ['Polar', y, y, n, n, n, y, n, null, y, 'webhook', 3],
+  suunto: ['Suunto', y, y, n, n, y, n, n, null, y, 'webhook', 4],
+  whoop: ['Whoop', y, y, n, n, n, y, n, null, y, 'webhook', 5],
+  strava: ['Strava', y, y, n, n, n, y, n, null, y, 'webhook', 12],
+  oura: ['Oura', y, y, n, n, n, y, n, null, y, 'webhook', 9],
+  fitbit: ['Fitbit', y, y, n, n, n, n, n, null, n, 'pull', 6],
+  ultrahuman: ['Ultrahuman', y, y, n, n, n, n, n, null, n, 'pull', 13],
+  sensorbio: ['Sensor Bio', y, y, n, n, n, n, n, null, n, 'pull', 11],
+  withings: ['Withings', y, y, n, n, n, y, n, null, y, 'webhook', 14],
+  unknown: ['Unknown', n, n, n, n, n, n, n, null, n, null, 99],
+  internal: ['Internal', n, n, n, n, n, n, n, null, n, null, 99],
+}
+
+t.test('providers are listed in order with the capabilities of the interface', async (t) => {
+  t.strictSame([...providerNames], Object.keys(capabilities))
+  for (const p of providers) {
+    t.strictSame(
+      [
+        ...[p.name, p.hasCloudApi, p.restPull, p.clientSdk, p.fileImport, p.webhookStream, p.webhookPing],
+        ...[p.webhookCallback, p.maxHistoricalDays, p.liveSyncConfigurable, p.defaultLiveSyncMode, p.rank],
+      ],
+      capabilities[p.provider],
+      p.provider,
+    )
+    t.equal(providerByName.get(p.provider), p)
+    t.equal(p.sentinel, p.rank === 99)
+  }
+  t.equal(providerByName.get('google'), undefined)
+})

@@ -1,0 +1,79 @@
+import { NO_ZONE, type SampleColumns } from '../server/ingest/columns.ts'
+
+interface Growing {
+  source: number
+  seriesId: number
+  timeMs: number[]
+  value: number[]
+  zoneMin: number[]
+  /** 1 while strictly ascending, -1 while strictly descending, 0 otherwise. */
+  direction: 1 | -1 | 0
+}
+
+/** Collects samples in any order and yields them as ascending columns per source and series. */
+export class SampleStreams {
+  readonly #streams = new Map<number, Growing>()
+  #last: Growing | undefined
+
+  /** Adds one sample; `zoneMin` null = unknown. */
+  add(source: number, seriesId: number, timeMs: number, value: number, zoneMin: number | null): void {
+    let stream = this.#last
+    if (!stream || stream.source !== source || stream.seriesId !== seriesId) stream = this.#stream(source, seriesId)
+    const count = stream.timeMs.length
+    if (count > 0) {
+      const step = Math.sign(timeMs - (stream.timeMs[count - 1] as number))
+      if (count === 1) stream.direction = step as 1 | -1 | 0
+      else if (step !== stream.direction) stream.direction = 0
+    }
+    stream.timeMs.push(timeMs)
+    stream.value.push(value)
+    stream.zoneMin.push(zoneMin ?? NO_ZONE)
+  }
+
+  #stream(source: number, seriesId: number): Growing {
+    const key = source * 65_536 + seriesId
+    let stream = this.#streams.get(key)
+    if (!stream) {
+      stream = { source, seriesId, timeMs: [], value: [], zoneMin: [], direction: 1 }
+      this.#streams.set(key, stream)
+    }
+    this.#last = stream
+    return stream
+  }
+
+  /** The columns, ordered by source and series; of samples at one instant the last one added stays. */
+  finish(): { samples: SampleColumns[]; duplicates: number } {
+    let duplicates = 0
+    const samples = [...this.#streams.values()]
+      .sort((a, b) => a.source - b.source || a.seriesId - b.seriesId)
+      .map((stream) => {
+        const order = keptOrder(stream)
+        duplicates += stream.timeMs.length - order.length
+        return gather(stream, order)
+      })
+    return { samples, duplicates }
+  }
+}
+
+/** Positions of the samples to keep, in ascending time. */
+function keptOrder(stream: Growing): number[] {
+  const order = Array.from(stream.timeMs.keys())
+  if (stream.direction === 1) return order
+  if (stream.direction === -1) return order.reverse()
+  const time = stream.timeMs
+  order.sort((a, b) => (time[a] as number) - (time[b] as number) || a - b)
+  return order.filter((position, index) => time[position] !== time[order[index + 1] as number])
+}
+
+function gather(stream: Growing, order: number[]): SampleColumns {
+  const timeMs = new Float64Array(order.length)
+  const value = new Float64Array(order.length)
+  const zoneMin = new Int16Array(order.length)
+  for (let index = 0; index < order.length; index += 1) {
+    const position = order[index] as number
+    timeMs[index] = stream.timeMs[position] as number
+    value[index] = stream.value[position] as number
+    zoneMin[index] = stream.zoneMin[position] as number
+  }
+  return { source: stream.source, seriesId: stream.seriesId, timeMs, value, zoneMin }
+}
