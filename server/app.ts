@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import Router from '@koa/router'
 import Koa, { type Context, type Next } from 'koa'
+import { healthRoutes } from './api/health/index.ts'
 import { routes } from './api/index.ts'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
@@ -26,8 +27,9 @@ export interface Dependencies {
   ready(): Promise<boolean>
 }
 
-/** Builds the Koa application; it does not listen. */
+/** Builds the Koa application; it does not listen. A process that only does jobs offers probes and metrics alone. */
 export function buildApp(deps: Dependencies): Koa {
+  const offered = deps.config.role === 'worker' ? healthRoutes : routes
   const app = new Koa()
   app.on('error', (error) => {
     // What breaks while a response is already under way (a client that left) is no defect of ours.
@@ -37,8 +39,8 @@ export function buildApp(deps: Dependencies): Koa {
   app.use(answerAndLog(deps))
   app.use(cors(deps.config.corsOrigins))
   const router = new Router()
-  mount(router, routes, deps)
-  const docs = docsRouter(routes)
+  mount(router, offered, deps)
+  const docs = docsRouter(offered, deps.config.apiKeyHeaders[0] ?? '')
   app.use(withoutTrailingSlash)
   app.use(docs.routes())
   app.use(router.routes())

@@ -25,7 +25,7 @@ export interface Config {
   adminPassword?: string
   bootstrapApiKey?: string
   apiBaseUrl: string
-  /** Accepted header names of the API key, lower case; the first is the documented one. */
+  /** Accepted header names of the API key; the first is the documented one. */
   apiKeyHeaders: string[]
   outgoingWebhooksEnabled: boolean
   eventFeedEnabled: boolean
@@ -58,8 +58,9 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   const text = (name: string) => env[name]?.trim() || undefined
   const port = integer(env, 'PORT', 8000, 0, 65535)
   const databaseUrl = text('DATABASE_URL')
-  if (databaseUrl && !/^postgres(ql)?:\/\//.test(databaseUrl)) {
-    throw new ConfigError('DATABASE_URL', 'must start with postgres:// or postgresql://')
+  // An address that cannot be parsed must stop here: the driver's own error would show it, password and all.
+  if (databaseUrl && !(/^postgres(ql)?:\/\//.test(databaseUrl) && URL.canParse(databaseUrl))) {
+    throw new ConfigError('DATABASE_URL', 'must be an address such as postgres://user:password@host:5432/database')
   }
   const secretKey = secret(text('SECRET_KEY'), databaseUrl !== undefined)
   const adminPassword = text('ADMIN_PASSWORD')
@@ -144,8 +145,11 @@ function url(env: Env, name: string): string | undefined {
 const list = (value: string | undefined) => (value ?? '').split(',').flatMap((item) => item.trim() || [])
 
 function headerNames(value: string): string[] {
-  const names = list(value).map((name) => name.toLowerCase())
-  if (names.length === 0 || names.some((name) => !/^[a-z0-9-]+$/.test(name) || name === 'authorization')) {
+  const names = list(value)
+  if (
+    names.length === 0 ||
+    names.some((name) => !/^[a-z0-9-]+$/i.test(name) || name.toLowerCase() === 'authorization')
+  ) {
     throw new ConfigError('API_KEY_HEADERS', 'must be a comma list of header names other than Authorization')
   }
   return names

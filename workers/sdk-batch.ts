@@ -18,14 +18,20 @@ const BAD_ZONE = ['zone_offset', 'Input should be a zone offset such as +02:00, 
 
 type Json = Record<string, unknown>
 
+/** Turns a string of a parsed body into the text it stands for. */
+export type Decode = (raw: string) => string
+
+const asIs: Decode = (raw) => raw
+
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * Turns the parsed body of an SDK upload into columns (sdk-payload 4, 5.3; sdk-types 1).
- * A bad item is counted with its index and reason and never costs a good one. `nowMs` is the server's clock.
+ * A bad item is counted with its index and reason and never costs a good one. `nowMs` is the server's clock;
+ * `decode` turns a string of the body into the text it stands for (see `parseJsonBytes`).
  */
-export function readSdkBatch(body: Json, provider: SdkProvider, nowMs: number): Batch {
-  const reader = new BatchReader(provider, nowMs)
+export function readSdkBatch(body: Json, provider: SdkProvider, nowMs: number, decode: Decode = asIs): Batch {
+  const reader = new BatchReader(provider, nowMs, decode)
   const data = body.data
   if (data === undefined || data === null) return reader.finish()
   if (!isObject(data)) {
@@ -48,14 +54,17 @@ class BatchReader {
   readonly #ability: SdkAbility
   readonly #latestMs: number
   readonly #streams = new SampleStreams()
-  readonly #sources = new Sources()
+  readonly #sources: Sources
+  readonly #decode: Decode
   readonly #rejections: Rejection[] = []
   readonly #deferred: Record<string, number> = {}
   #received = 0
   #ignored = 0
   #rejected = 0
 
-  constructor(provider: SdkProvider, nowMs: number) {
+  constructor(provider: SdkProvider, nowMs: number, decode: Decode) {
+    this.#decode = decode
+    this.#sources = new Sources(decode)
     const ability = sdkProviders.get(provider)
     if (!ability) throw new Error(`no SDK uploads for ${provider}`)
     this.#provider = provider
@@ -74,7 +83,14 @@ class BatchReader {
     if (index === null) this.#received += 1
     this.#rejected += 1
     if (this.#rejections.length >= REJECTIONS_KEPT) return
-    this.#rejections.push({ collection, index, id: normaliseDeviceString(id, 100) || null, loc, type, msg })
+    this.#rejections.push({
+      collection,
+      index,
+      id: typeof id === 'string' ? normaliseDeviceString(this.#decode(id), 100) || null : null,
+      loc,
+      type,
+      msg,
+    })
   }
 
   defer(collection: string, count: number): void {
@@ -134,7 +150,7 @@ class BatchReader {
     if (!startPlausible || endMs > this.#latestMs) return [startPlausible ? 'endDate' : 'startDate', ...IMPLAUSIBLE]
     const zone = zoneOf(item.zoneOffset)
     if (zone === undefined) return ['zoneOffset', ...BAD_ZONE]
-    const converted = rule.convert(value, typeof item.unit === 'string' ? item.unit : null)
+    const converted = rule.convert(value, typeof item.unit === 'string' ? this.#decode(item.unit) : null)
     if (!Number.isFinite(converted)) return ['value', 'finite_number', 'Input should be a finite number']
     const source = this.#sources.indexOf(item.source, this.#provider)
     if (rule.dailyTotal) {
@@ -220,42 +236,57 @@ function zoneOf(value: unknown): number | null | undefined {
   return parseZoneOffset(value)
 }
 
+/** The parts of a source object that decide what it is, each with its spelling in older payloads. */
+const SOURCE_FIELDS = [
+  ['deviceModel', 'device_model'],
+  ['productType', 'product_type'],
+  ['name', 'name'],
+  ['deviceName', 'device_name'],
+  ['appId', 'app_id'],
+  ['bundleIdentifier', 'bundle_identifier'],
+  ['deviceType', 'device_type'],
+  ['deviceSoftwareVersion', 'device_software_version'],
+] as const
+const VERSION_FIELDS = [
+  ['majorVersion', 'major_version'],
+  ['minorVersion', 'minor_version'],
+  ['patchVersion', 'patch_version'],
+] as const
+
 /** The distinct sources of an upload; most records repeat the previous one's, so that is compared first. */
 class Sources {
   readonly list: SourceIdentity[] = []
+  readonly #decode: Decode
   readonly #indexes = new Map<string, number>()
-  #lastKey = ''
+  #last: Json = {}
   #lastIndex = -1
+
+  constructor(decode: Decode) {
+    this.#decode = decode
+  }
 
   indexOf(value: unknown, provider: SdkProvider): number {
     const source = isObject(value) ? value : {}
+    if (this.#lastIndex >= 0 && sameSource(source, this.#last)) return this.#lastIndex
+    const parts = SOURCE_FIELDS.map(([name, older]) => this.#text(source[name] ?? source[older]))
     const system = source.operatingSystemVersion ?? source.operating_system_version
     const os = isObject(system) ? system : {}
-    // The parts that decide identity and description, as sent: cheaper to compare than to normalise.
-    const key = `${text(source.deviceModel ?? source.device_model)}\0${text(source.productType ?? source.product_type)}\0${text(source.name)}\0${text(source.deviceName ?? source.device_name)}\0${text(source.appId ?? source.app_id)}\0${text(source.bundleIdentifier ?? source.bundle_identifier)}\0${text(source.deviceType ?? source.device_type)}\0${text(source.deviceSoftwareVersion ?? source.device_software_version)}\0${text(os.majorVersion ?? os.major_version)}.${text(os.minorVersion ?? os.minor_version)}.${text(os.patchVersion ?? os.patch_version)}`
-    if (key === this.#lastKey && this.#lastIndex >= 0) return this.#lastIndex
-    let index = this.#indexes.get(key)
-    if (index === undefined) {
-      index = this.#add(key.split('\0'), provider)
-      this.#indexes.set(key, index)
-    }
-    this.#lastKey = key
+    parts.push(VERSION_FIELDS.map(([name, older]) => this.#text(os[name] ?? os[older])).join('.'))
+    const key = parts.join('\0')
+    const index = this.#indexes.get(key) ?? this.#add(parts, provider)
+    this.#indexes.set(key, index)
+    this.#last = source
     this.#lastIndex = index
     return index
   }
 
+  #text(value: unknown): string {
+    if (typeof value === 'number') return String(value)
+    return typeof value === 'string' ? this.#decode(value).replaceAll('\0', '') : ''
+  }
+
   #add(parts: string[], provider: SdkProvider): number {
-    const [model, product, name, device, app, bundle, type, software, system] = parts as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ]
+    const [model = '', product, name, device, app, bundle, type = '', software = '', system = ''] = parts
     const deviceModel = normaliseDeviceString(model, 100) || normaliseDeviceString(product, 100)
     const source = [name, device, app, bundle].map((part) => normaliseDeviceString(part, 100)).find(Boolean) ?? ''
     const version = /^\d+\.\d+\.\d+$/.test(system) ? system : software
@@ -268,15 +299,18 @@ class Sources {
     // Records of one device can differ in app or version only: still one source, described by the last.
     const same = this.list.findIndex((other) => other.deviceModel === deviceModel && other.source === source)
     if (same < 0) return this.list.push(identity) - 1
-    this.list[same] = {
-      ...identity,
-      softwareVersion: identity.softwareVersion ?? this.list[same]?.softwareVersion ?? null,
-    }
+    const softwareVersion = identity.softwareVersion ?? this.list[same]?.softwareVersion ?? null
+    this.list[same] = { ...identity, softwareVersion }
     return same
   }
 }
 
-function text(value: unknown): string {
-  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '') : value
-  return typeof value === 'number' ? String(value) : ''
+function sameSource(a: Json, b: Json): boolean {
+  for (const [name, older] of SOURCE_FIELDS) {
+    if (a[name] !== b[name] || a[older] !== b[older]) return false
+  }
+  const [left, right] = [a.operatingSystemVersion, b.operatingSystemVersion]
+  if (!isObject(left) || !isObject(right))
+    return left === right && a.operating_system_version === b.operating_system_version
+  return VERSION_FIELDS.every(([name]) => left[name] === right[name])
 }

@@ -20,7 +20,7 @@ import { freePort, type PostgresServer, type ServerOptions, spawnPostgres, stopL
 
 const DATABASE = 'pulsebase'
 const POLL_MS = 10
-const CONNECT_MS = 5000
+const CONNECT_MS = 2000
 const PROGRESS_MS = 10_000
 
 type Log = (message: string) => void

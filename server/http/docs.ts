@@ -40,7 +40,7 @@ function providerIcon(name: string, index: number): string {
 }
 
 /** Serves `/openapi.json`, the API reference at `/docs`, and the provider icons. */
-export function docsRouter(routes: readonly Route[], apiKeyHeader = 'X-Service-API-Key'): Router {
+export function docsRouter(routes: readonly Route[], apiKeyHeader: string): Router {
   const router = new Router()
   const document = JSON.stringify(openApiDocument(routes, apiKeyHeader))
   router.get('/openapi.json', (ctx) => {

@@ -82,7 +82,11 @@ export function checkEmail(value: string, loc: Loc, issues: Issue[]): string | u
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 
+const MIN_INSTANT_MS = Date.parse('0001-01-01T00:00:00Z')
+const MAX_INSTANT_MS = Date.parse('9999-12-31T23:59:59.999Z')
+
 function calendarProblem(year: number, month: number, day: number): string | undefined {
+  if (year < 1) return 'year 0 is out of range'
   if (month < 1 || month > 12) return 'month value is outside expected range of 1-12'
   return dateExists(year, month, day) ? undefined : 'day value is outside expected range'
 }
@@ -104,7 +108,8 @@ export function checkDate(value: string, loc: Loc, issues: Issue[]): string | un
 /** Accepts an ISO 8601 date-time (no zone = UTC) and returns it as an instant in UTC. */
 export function checkDatetime(value: string, loc: Loc, issues: Issue[]): string | undefined {
   const ms = parseInstant(value)
-  if (ms !== undefined) return new Date(ms).toISOString()
+  // A zone offset can move an instant out of the years 1 to 9999, which PostgreSQL and ISO text share.
+  if (ms !== undefined && ms >= MIN_INSTANT_MS && ms <= MAX_INSTANT_MS) return new Date(ms).toISOString()
   const error = value.length < 10 ? 'input is too short' : 'invalid character in year'
   const type = /^\d{4}-\d{2}-\d{2}[T ]/.test(value) ? 'datetime_parsing' : 'datetime_from_date_parsing'
   issues.push({ type, loc: [...loc], msg: `Input should be a valid datetime, ${error}`, input: value, ctx: { error } })

@@ -8,25 +8,28 @@ const BACKSLASH = 0x5c
 
 /**
  * Depth of the deepest array or object in JSON text, without building it; stops counting above `limit`.
- * Works on UTF-8 bytes: no multi-byte sequence contains an ASCII byte.
+ * Works on UTF-8 bytes: no multi-byte sequence contains an ASCII byte. Two tight loops, since most bytes are in strings.
  */
 export function jsonDepth(bytes: Uint8Array, limit = MAX_JSON_DEPTH): number {
+  const end = bytes.length
   let depth = 0
   let deepest = 0
-  let inString = false
-  for (let index = 0; index < bytes.length; index += 1) {
+  for (let index = 0; index < end; index += 1) {
     const byte = bytes[index] as number
-    if (inString) {
-      if (byte === BACKSLASH) index += 1
-      else if (byte === QUOTE) inString = false
-    } else if (byte === QUOTE) inString = true
-    else if ((byte | 0x20) === 0x7b) {
-      depth += 1 // [ is 0x5b and { is 0x7b
-      if (depth > deepest) {
-        deepest = depth
-        if (deepest > limit) return deepest
-      }
-    } else if ((byte | 0x20) === 0x7d) depth -= 1
+    if (byte === QUOTE) {
+      index += 1
+      while (index < end && bytes[index] !== QUOTE) index += bytes[index] === BACKSLASH ? 2 : 1
+    } else if (byte > 0x5a) {
+      // Setting bit 5 makes { of [ and } of ].
+      const bracket = byte | 0x20
+      if (bracket === 0x7b) {
+        depth += 1
+        if (depth > deepest) {
+          deepest = depth
+          if (deepest > limit) return deepest
+        }
+      } else if (bracket === 0x7d) depth -= 1
+    }
   }
   return deepest
 }

@@ -1,5 +1,6 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { jwtVerify, SignJWT } from 'jose'
+import { uuidProblem } from './formats.ts'
 
 /** Seconds an access token lives (contract 1.6: 60 minutes). */
 export const ACCESS_TOKEN_SECONDS = 3600
@@ -47,7 +48,7 @@ export async function verifyAccessToken(keys: Keys, token: string): Promise<Acce
   for (const scope of ['developer', 'sdk'] as const) {
     try {
       const { payload } = await jwtVerify(token, keys[scope], { algorithms: ['HS256'] })
-      if (payload.scope !== scope || !payload.sub || payload.exp === undefined) continue
+      if (payload.scope !== scope || payload.exp === undefined || !payload.sub || uuidProblem(payload.sub)) continue
       const issuedAt = payload.iat ?? 0
       if (scope === 'developer') return { scope, developerId: payload.sub, issuedAt }
       return { scope, userId: payload.sub, appId: typeof payload.app_id === 'string' ? payload.app_id : null, issuedAt }

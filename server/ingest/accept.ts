@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { type ContentEncoding, type Envelope, UPLOAD_LIMIT_BYTES, type UploadResult } from '../../workers/sdk-upload.ts'
-import type { Database } from '../db/database.ts'
+import { type Database, violatedConstraint } from '../db/database.ts'
 import { type AppError, errors } from '../errors.ts'
 import type { Metrics } from '../metrics.ts'
 import { resolveSdkProvider, type SdkProvider, sdkProviders } from '../providers/index.ts'
@@ -173,7 +173,7 @@ async function storeNew(
     envelope,
     result.received,
     Buffer.from(result.parsed),
-    Buffer.from(result.gzip),
+    Buffer.from(result.stored),
     result.decodedBytes,
   )
 }
@@ -196,17 +196,17 @@ async function store(
   envelope: Envelope,
   received: number,
   parsed: Buffer | null,
-  gzip: Buffer | null,
+  stored: Buffer | null,
   decodedBytes: number,
 ): Promise<AcceptedUpload> {
   const batchId = randomUUID()
   const runKey = runKeyOf(envelope, batchId)
-  await db.query(STORE_SQL, [
+  const params = [
     batchId,
     upload.userId,
     envelope.provider,
     sha256,
-    gzip,
+    stored,
     decodedBytes,
     parsed,
     received,
@@ -215,7 +215,14 @@ async function store(
     envelope.syncType,
     envelope.sdkVersion,
     runKey,
-  ])
+  ]
+  try {
+    await db.query(STORE_SQL, params)
+  } catch (error) {
+    // The user was deleted after the look-up.
+    if (violatedConstraint(error)?.endsWith('user_id_fkey')) throw errors.notFound('User', upload.userId)
+    throw error
+  }
   return { batchId, runKey }
 }
 

@@ -27,6 +27,7 @@ interface Outcome {
   inserted: number
   updated: number
   unchanged: number
+  sourcesChanged: boolean
   series: SeriesCounts[]
 }
 
@@ -64,13 +65,13 @@ export function createImporter(db: Database, threads: Threads, metrics: Metrics,
 
   async function batchOf(tx: Transaction, userId: string, upload: QueuedUpload): Promise<Batch> {
     if (upload.parsed) return unpackBatch(upload.parsed)
-    const { gzip } = await tx.one<{ gzip: Buffer }>('select gzip from upload_body where user_id = $1 and sha256 = $2', [
+    const { body } = await tx.one<{ body: Buffer }>('select body from upload_body where user_id = $1 and sha256 = $2', [
       userId,
       upload.sha256,
     ])
     const result = await threads.readUpload({
-      bytes: gzip,
-      encoding: 'gzip',
+      bytes: body,
+      encoding: 'br',
       queryProvider: null,
       provider: upload.provider,
       nowMs: Date.parse(upload.received_at),
@@ -110,15 +111,15 @@ async function writeBatch(tx: Transaction, userId: string, upload: QueuedUpload,
      returning id`,
     [userId, upload.provider],
   )
-  const sourceIds = await resolveSources(tx, userId, upload.provider, connection.id, batch.sources)
-  const series = await writeSamples(tx, batch.samples, sourceIds)
+  const sources = await resolveSources(tx, userId, upload.provider, connection.id, batch.sources)
+  const series = await writeSamples(tx, batch.samples, sources.ids)
   const inserted = series.reduce((sum, one) => sum + one.inserted, 0)
   const updated = series.reduce((sum, one) => sum + one.updated, 0)
   const total = batch.samples.reduce((sum, columns) => sum + columns.timeMs.length, 0)
   const deferred = Object.values(batch.deferred).reduce((sum, count) => sum + count, 0)
   const kept = total + deferred
   const status = batch.rejected === 0 ? 'success' : kept > 0 ? 'partial' : 'failed'
-  return { status, inserted, updated, unchanged: total - inserted - updated, series }
+  return { status, inserted, updated, unchanged: total - inserted - updated, sourcesChanged: sources.changed, series }
 }
 
 /** Writes what became of an upload to its row, its run and the progress events, in the transaction of the data. */
@@ -142,6 +143,7 @@ async function recordOutcome(
       rejected: batch.rejected,
       deferred: batch.deferred,
       rejections: batch.rejections,
+      sources_changed: outcome.sourcesChanged,
     }),
     JSON.stringify(
       outcome.series.map((one) => ({

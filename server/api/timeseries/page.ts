@@ -32,27 +32,10 @@ export const BUCKET_MS: Record<string, number | undefined> = {
 
 type Direction = 'forward' | 'backward'
 
-// One index probe per series of a source, each at most a page long, merged by a top-N sort: never more rows
-// are read than series × page. The outer bounds let TimescaleDB skip chunks before it starts.
-const RAW_SQL = perDirection(
-  (order) => `
-  select date_part('epoch', s.ts), s.value, s.source_id, s.series_id, s.zone_offset_min
-  from unnest($1::int4[], $2::int2[], $3::float8[], $4::float8[]) k (source_id, series_id, lo, hi)
-  cross join lateral (
-    select ts, value, source_id, series_id, zone_offset_min
-    from sample
-    where source_id = k.source_id
-      and series_id = k.series_id
-      and ts >= to_timestamp(k.lo)
-      and ts < to_timestamp(k.hi)
-      and ts >= to_timestamp($5)
-      and ts < to_timestamp($6)
-    order by ts ${order}
-    limit $7
-  ) s
-  order by s.ts ${order}, s.series_id ${order}, s.source_id ${order}
-  limit $7`,
-)
+/** A page of raw samples; see `sql/routines/read_samples.sql`. */
+export const RAW_SQL = `
+  select at, value, source_id, series_id, zone_offset_min
+  from sample_page($1, $2, $3, $4, $5, $6, $7, $8)`
 
 const RAW_DAYS_SQL = perDirection(
   (order) => `
@@ -128,7 +111,7 @@ export async function readRows(
   const find = finder(stored)
   if (bucketMs === undefined && !days) {
     type Raw = [at: number, value: number, source: number, series: number, zone: number | null]
-    const rows = await db.rows<Raw>(RAW_SQL[direction], [
+    const rows = await db.rows<Raw>(RAW_SQL, [
       stored.map((one) => one.source.id),
       stored.map((one) => one.seriesId),
       lo,
@@ -136,6 +119,7 @@ export async function readRows(
       selection.startMs / 1000,
       selection.endMs / 1000,
       limit,
+      direction === 'backward',
     ])
     return rows.map(([at, value, source, series, zone]) => ({
       timeMs: Math.round(at * 1000),

@@ -10,6 +10,8 @@ import { makePassable } from './place.ts'
 import { startTime } from './processes.ts'
 
 const run = promisify(execFile)
+/** Between the name of a copy and the pid of the process that is making it. */
+const DRAFT = '.copying-'
 
 /** PostgreSQL as npm delivered it: `native` holds bin, lib and share. */
 export interface NativePackage {
@@ -73,7 +75,7 @@ export async function usableBinaries(
 /** Copies bin, lib and share of `native` to `target` with open permissions and all links; whole or not at all. */
 export async function copyBinaries(native: string, target: string): Promise<void> {
   await removeDrafts(target)
-  const draft = `${target}.${process.pid}.${randomBytes(4).toString('hex')}`
+  const draft = `${target}${DRAFT}${process.pid}-${randomBytes(4).toString('hex')}`
   await copyTree(native, draft)
   for (const { from, to } of await missingLinks(draft)) await symlink(relative(dirname(to), from), to)
   try {
@@ -88,8 +90,8 @@ export async function copyBinaries(native: string, target: string): Promise<void
 /** Removes copies that their process did not live to finish. */
 async function removeDrafts(target: string): Promise<void> {
   for (const name of await readdir(dirname(target))) {
-    const pid = name.startsWith(`${basename(target)}.`) && name.slice(basename(target).length + 1).split('.')[0]
-    if (pid && (await startTime(Number(pid))) === undefined) {
+    const [original, owner] = name.split(DRAFT)
+    if (original === basename(target) && owner && (await startTime(Number.parseInt(owner, 10))) === undefined) {
       await rm(join(dirname(target), name), { recursive: true, force: true })
     }
   }

@@ -1,0 +1,10 @@
+// Run by tap after the last test file (see .taprc): stops the servers of before.ts, unless another run uses them.
+import { liveRuns, readRecord, stopServers, withRecordLock, writeRecord } from './servers.ts'
+
+await withRecordLock(async () => {
+  const record = readRecord()
+  if (!record) return
+  const runs = (await liveRuns(record)).filter(({ pid }) => pid !== process.ppid)
+  if (runs.length > 0) await writeRecord({ ...record, runs })
+  else await stopServers(record)
+})

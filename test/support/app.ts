@@ -1,0 +1,238 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { bootstrapAccounts } from '../../server/api/auth/bootstrap.ts'
+import { buildApp, type Dependencies } from '../../server/app.ts'
+import { type Config, loadConfig } from '../../server/config.ts'
+import { type Database, openDatabase } from '../../server/db/database.ts'
+import { migrate } from '../../server/db/migrate.ts'
+import { openApiKeys } from '../../server/http/api-keys.ts'
+import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
+import { acceptUploads, type Uploads } from '../../server/ingest/accept.ts'
+import { startThreads, type Threads } from '../../server/ingest/threads.ts'
+import { migrateJobs } from '../../server/jobs.ts'
+import { createMetrics } from '../../server/metrics.ts'
+import type { Engine } from './servers.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** What decides how a migrated database looks. */
+const TEMPLATE_SOURCES = ['server/catalogue/series.ts', 'node_modules/graphile-worker/package.json']
+
+const EMAIL = 'developer@example.org'
+const PASSWORD = 'correct horse battery staple'
+const SECRET_KEY = '8d2f6c0b9e7a41d35f1c8b6a0e9d7c5b'
+
+/** How a request is sent; `auth` is the API key unless given. */
+export interface TestRequest {
+  /** Sent as JSON, or as it is when it is text, bytes or a form. */
+  body?: unknown
+  headers?: Record<string, string>
+  auth?: 'key' | 'developer' | 'none' | { bearer: string }
+}
+
+/** An answer, its body parsed when it is JSON. */
+export interface TestAnswer {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any
+}
+
+/** A running service with a database of its own. */
+export interface TestApp {
+  url: string
+  db: Database
+  databaseUrl: string
+  apiKey: string
+  developer: { id: string; email: string; password: string; token(): Promise<string> }
+  /** What handlers get; starts the worker threads only when uploads are accepted. */
+  deps: Dependencies
+  threads(): Threads
+  request(method: string, path: string, options?: TestRequest): Promise<TestAnswer>
+  sdkToken(userId: string): Promise<string>
+  /** A second service on the same database, as another process would be. */
+  another(overrides?: Partial<Config>): Promise<TestApp>
+  close(): Promise<void>
+}
+
+/**
+ * Starts the service on a free port of 127.0.0.1 with a migrated database of its own and a developer and an API key in
+ * it; `overrides` replace settings. Logins are hardly limited unless overridden. All of it ends with the test.
+ */
+export async function startTestApp(t: Test, engine: Engine, overrides: Partial<Config> = {}): Promise<TestApp> {
+  const databaseUrl = await createTestDatabase(t, engine)
+  const apiKey = `sk-${randomBytes(16).toString('hex')}`
+  return startApp(t, databaseUrl, apiKey, overrides)
+}
+
+/** Creates a migrated, empty database on the engine's server and returns its address; it is dropped with the test. */
+export async function createTestDatabase(t: Test, engine: Engine): Promise<string> {
+  const name = `pulsebase_test_${randomBytes(8).toString('hex')}`
+  await asAdministrator(engine, async (client) => {
+    const template = await ensureTemplate(client, engine)
+    await client.query(`create database ${name} template ${template}`)
+  })
+  t.teardown(() => asAdministrator(engine, (client) => client.query(`drop database ${name} with (force)`)))
+  return addressOf(engine, name)
+}
+
+function addressOf(engine: Engine, database: string): string {
+  const url = new URL(engine.url)
+  url.pathname = `/${database}`
+  return url.href
+}
+
+async function asAdministrator<T>(engine: Engine, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: engine.url, application_name: 'pulsebase test' })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+let templateHash: Promise<string> | undefined
+
+async function hashSources(): Promise<string> {
+  const sql = (await readdir(`${ROOT}sql`, { recursive: true })).filter((path) => path.endsWith('.sql')).sort()
+  const hash = createHash('sha256')
+  for (const path of [...sql.map((file) => `sql/${file}`), ...TEMPLATE_SOURCES]) {
+    hash.update(`${path}\n`).update(await readFile(ROOT + path))
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+/** Creates the migrated database that the others are copies of, once per server and version of the schema. */
+async function ensureTemplate(client: pg.Client, engine: Engine): Promise<string> {
+  templateHash ??= hashSources()
+  const template = `pulsebase_template_${await templateHash}`
+  const exists = async () =>
+    (await client.query('select 1 from pg_database where datname = $1', [template])).rows.length > 0
+  if (await exists()) return template
+  await client.query(`select pg_advisory_lock(hashtext('pulsebase template'))`)
+  if (await exists()) return template
+  // It gets its name when it is complete: what an aborted run left is only ever called "new".
+  const unfinished = 'pulsebase_template_new'
+  await client.query(`drop database if exists ${unfinished} with (force)`)
+  await client.query(`create database ${unfinished} template template0`)
+  await migrate(addressOf(engine, unfinished))
+  await migrateJobs(addressOf(engine, unfinished))
+  // Nothing may be connected to what is copied: the migrators are on their way out, and TimescaleDB keeps a process
+  // in every database that allows it.
+  const migrators = `select 1 from pg_stat_activity where datname = $1 and backend_type = 'client backend'`
+  while ((await client.query(migrators, [unfinished])).rows.length > 0);
+  await client.query(`alter database ${unfinished} allow_connections false`)
+  await client.query('select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = $1', [unfinished])
+  await client.query(`alter database ${unfinished} rename to ${template}`)
+  await client.query(`select pg_advisory_unlock(hashtext('pulsebase template'))`)
+  return template
+}
+
+async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides: Partial<Config>): Promise<TestApp> {
+  const config: Config = {
+    ...loadConfig({
+      DATABASE_URL: databaseUrl,
+      SECRET_KEY,
+      PORT: '0',
+      ADMIN_EMAIL: EMAIL,
+      ADMIN_PASSWORD: PASSWORD,
+      BOOTSTRAP_API_KEY: apiKey,
+      LOGIN_ATTEMPTS_PER_MINUTE: '10000',
+      LOGIN_ATTEMPTS_PER_ACCOUNT: '10000',
+    }),
+    ...overrides,
+  }
+  // Standard output carries the test results.
+  const log = pino({ level: 'error' }, pino.destination(2))
+  const keys = deriveKeys(config.secretKey ?? SECRET_KEY)
+  const db = openDatabase({
+    url: databaseUrl,
+    name: 'pulsebase test',
+    maxConnections: 12,
+    statementTimeoutMs: 10_000,
+    onError: (error) => log.error({ err: error }, 'a database connection was lost'),
+  })
+  await bootstrapAccounts(db, config)
+  const apiKeys = await openApiKeys(db, log)
+  const metrics = createMetrics()
+  let threads: Threads | undefined
+  let uploads: Uploads | undefined
+  const startedThreads = () => {
+    threads ??= startThreads(1)
+    return threads
+  }
+  const startedUploads = () => {
+    uploads ??= acceptUploads(db, startedThreads(), metrics)
+    return uploads
+  }
+  const deps: Dependencies = {
+    config,
+    db,
+    keys,
+    apiKeys,
+    uploads: { accept: (upload) => startedUploads().accept(upload) },
+    log,
+    metrics,
+    ready: async () => true,
+  }
+  const server = createServer(buildApp(deps).callback())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { id } = await db.one<{ id: string }>('select id from developer order by created_at limit 1')
+  const token = () => signAccessToken(keys, 'developer', id)
+  let closing: Promise<void> | undefined
+  const app: TestApp = {
+    url,
+    db,
+    databaseUrl,
+    apiKey,
+    developer: { id, email: EMAIL, password: PASSWORD, token },
+    deps,
+    threads: startedThreads,
+    request: async (method, path, options = {}) => send(url, method, path, options, { apiKey, token }),
+    sdkToken: (userId) => signAccessToken(keys, 'sdk', userId),
+    another: (more = {}) => startApp(t, databaseUrl, apiKey, { ...overrides, ...more }),
+    close: () => {
+      closing ??= (async () => {
+        server.closeAllConnections()
+        await new Promise((resolve) => server.close(resolve))
+        await apiKeys.close()
+        await threads?.close()
+        await db.end()
+      })()
+      return closing
+    },
+  }
+  t.teardown(app.close)
+  return app
+}
+
+async function send(
+  url: string,
+  method: string,
+  path: string,
+  { body, headers = {}, auth = 'key' }: TestRequest,
+  { apiKey, token }: { apiKey: string; token(): Promise<string> },
+): Promise<TestAnswer> {
+  const sent = new Headers(headers)
+  if (auth === 'key') sent.set('X-Service-API-Key', apiKey)
+  else if (auth !== 'none') sent.set('Authorization', `Bearer ${auth === 'developer' ? await token() : auth.bearer}`)
+  const asIs = typeof body === 'string' || body instanceof Uint8Array || body instanceof URLSearchParams
+  if (body !== undefined && !asIs && !sent.has('content-type')) sent.set('Content-Type', 'application/json')
+  const response = await fetch(new URL(path, url), {
+    method,
+    headers: sent,
+    redirect: 'manual',
+    ...(body !== undefined && { body: asIs ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '')
+  return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text }
+}

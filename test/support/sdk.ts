@@ -1,0 +1,250 @@
+// What phones do: records, bodies and uploads, and what became of them.
+import type { Test } from 'tap'
+import { DAILY_TOTAL_OFFSET, seriesById } from '../../server/catalogue/series.ts'
+import { type Database, openDatabase } from '../../server/db/database.ts'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
+import { createImporter } from '../../server/ingest/import.ts'
+import { type Jobs, startJobs } from '../../server/jobs.ts'
+import type { TestAnswer, TestApp, TestRequest } from './app.ts'
+import { type Engine, engines } from './servers.ts'
+
+const WAIT_MS = 30_000
+
+/** Anything that answers requests: a `TestApp`, or a service in a process of its own. */
+export interface Api {
+  request(method: string, path: string, options?: TestRequest): Promise<TestAnswer>
+}
+
+/** An item of `data.records`; tests may leave out or spoil any field. */
+export type SdkRecord = Record<string, unknown>
+
+/** Whole seconds in UTC, as every SDK writes instants. */
+export const iso = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+
+/** A record at an instant (epoch ms); `fields` replace or add. */
+export const record = (type: string, ms: number, value: unknown, fields: SdkRecord = {}): SdkRecord => ({
+  id: null,
+  type,
+  startDate: iso(ms),
+  endDate: iso(ms),
+  zoneOffset: null,
+  source: WATCH,
+  value,
+  unit: null,
+  parentId: null,
+  metadata: null,
+  ...fields,
+})
+
+/** A source as the iOS SDK describes a watch. */
+export const WATCH = { name: 'Watch of Ada', deviceModel: 'Watch7,5', deviceType: 'watch' }
+
+/** A source as the iOS SDK describes a phone. */
+export const PHONE = { name: 'Phone of Ada', deviceModel: 'iPhone17,1', deviceType: 'phone' }
+
+/** A heart rate of the watch. */
+export const heartRate = (ms: number, value: unknown, fields: SdkRecord = {}): SdkRecord =>
+  record('HKQuantityTypeIdentifierHeartRate', ms, value, { unit: 'bpm', ...fields })
+
+/** Steps of the watch. */
+export const steps = (ms: number, value: unknown, fields: SdkRecord = {}): SdkRecord =>
+  record('HKQuantityTypeIdentifierStepCount', ms, value, { unit: 'count', ...fields })
+
+/** An upload's body around `records`; `envelope` replaces or adds fields. */
+export const body = (records: unknown, envelope: Record<string, unknown> = {}): Record<string, unknown> => ({
+  provider: 'apple',
+  sdkVersion: '0.15.0',
+  syncTimestamp: '2026-02-24T10:00:00Z',
+  data: { records, sleep: [], workouts: [] },
+  ...envelope,
+})
+
+/** Runs `test` once for every database engine of this run. */
+export function eachEngine(t: Test, name: string, test: (t: Test, engine: Engine) => Promise<void>): void {
+  for (const engine of engines()) void t.test(`${name} (${engine.name})`, (t) => test(t, engine))
+}
+
+/** Starts taking import jobs, as the service does beside its API; ends with the test. */
+export async function startImports(t: Test, app: TestApp, concurrency = 4): Promise<Jobs> {
+  const { log, metrics } = app.deps
+  const db = openDatabase({
+    url: app.databaseUrl,
+    name: 'pulsebase test jobs',
+    maxConnections: concurrency + 1,
+    statementTimeoutMs: 60_000,
+    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+  })
+  const importer = createImporter(db, app.threads(), metrics, log)
+  const jobs = await startJobs({ url: app.databaseUrl, db, importer, concurrency, log })
+  let stopping: Promise<void> | undefined
+  const stop = () => {
+    stopping ??= jobs.stop().then(() => db.end())
+    return stopping
+  }
+  t.teardown(stop)
+  return { ...jobs, stop }
+}
+
+/** Creates a user and returns its id. */
+export async function createUser(api: Api): Promise<string> {
+  const { status, body } = await api.request('POST', '/api/v1/users', { body: {} })
+  if (status !== 201) throw new Error(`cannot create a user: ${status}`)
+  return body.id
+}
+
+interface UploadOptions {
+  query?: string
+  headers?: Record<string, string>
+  auth?: TestRequest['auth']
+}
+
+/** Uploads a body: bytes and text as they are, anything else as JSON. */
+export function upload(
+  api: Api,
+  userId: string,
+  content: unknown,
+  { query = '', headers = {}, auth = 'key' }: UploadOptions = {},
+): Promise<TestAnswer> {
+  const bytes = content instanceof Uint8Array ? content : Buffer.from(asText(content))
+  return api.request('POST', `/api/v1/sdk/users/${userId}/sync${query}`, {
+    body: bytes,
+    headers: { 'Content-Type': 'application/json', ...headers },
+    auth,
+  })
+}
+
+const asText = (content: unknown) => (typeof content === 'string' ? content : JSON.stringify(content))
+
+/** What the batch status says. */
+export interface BatchStatus {
+  batch_id: string
+  run_id: string
+  status: string
+  received: number
+  inserted: number
+  updated: number
+  unchanged: number
+  duplicates: number
+  ignored_type: number
+  dropped_count: number
+  deferred: Record<string, number>
+  dropped: { collection: string; index: number | null; id: string | null; loc: unknown[]; type: string; msg: string }[]
+  [field: string]: unknown
+}
+
+/** Waits until a batch is imported and returns its status. */
+export async function waitForBatch(api: Api, userId: string, batchId: string): Promise<BatchStatus> {
+  let batch: BatchStatus | undefined
+  const finished = await waitUntil(
+    async () => {
+      const answer = await api.request('GET', `/api/v1/sdk/users/${userId}/sync/batches/${batchId}`)
+      if (answer.status !== 200) throw new Error(`batch ${batchId}: ${answer.status}`)
+      batch = answer.body
+      return answer.body.status !== 'queued'
+    },
+    WAIT_MS,
+    10,
+  )
+  if (!finished || !batch) throw new Error(`batch ${batchId} was not imported in time`)
+  return batch
+}
+
+/** Uploads a body, which must be accepted, and waits for its import. */
+export async function importBody(
+  api: Api,
+  userId: string,
+  content: unknown,
+  options: UploadOptions = {},
+): Promise<BatchStatus> {
+  const answer = await upload(api, userId, content, options)
+  if (answer.status !== 202) throw new Error(`upload: ${answer.status} ${JSON.stringify(answer.body)}`)
+  return waitForBatch(api, userId, answer.body.batch_id)
+}
+
+/** Waits until no upload of the user is queued any more, and returns all its batches, oldest first. */
+export async function waitForAll(api: Api, userId: string): Promise<BatchStatus[]> {
+  let batches: BatchStatus[] = []
+  const finished = await waitUntil(
+    async () => {
+      batches = (await api.request('GET', `/api/v1/sdk/users/${userId}/sync/batches?limit=200`)).body
+      return batches.every(({ status }) => status !== 'queued')
+    },
+    WAIT_MS,
+    20,
+  )
+  if (!finished) throw new Error('uploads were not imported in time')
+  return batches.reverse()
+}
+
+/** Where every item of a batch went; the sum of these is what it received. */
+export const accounted = (batch: BatchStatus): number =>
+  batch.inserted +
+  batch.updated +
+  batch.unchanged +
+  batch.duplicates +
+  batch.ignored_type +
+  batch.dropped_count +
+  Object.values(batch.deferred).reduce((sum, count) => sum + count, 0)
+
+/** A stored sample with what identifies it outside of this database. */
+export interface StoredSample {
+  provider: string
+  device: string
+  source: string
+  device_type: string
+  type: string
+  daily: boolean
+  ts: string
+  value: number
+  zone: number | null
+}
+
+/** Every sample of a user, in an order that does not depend on keys. */
+export async function storedSamples(db: Database, userId: string): Promise<StoredSample[]> {
+  const rows = await db.query<Omit<StoredSample, 'type' | 'daily'> & { series_id: number }>(
+    `select d.provider, d.device_model as device, d.source, d.device_type, s.series_id, s.ts, s.value,
+            s.zone_offset_min as zone
+     from sample s
+     join data_source d on d.id = s.source_id
+     where d.user_id = $1
+     order by s.ts, s.series_id, d.provider, d.device_model, d.source`,
+    [userId],
+  )
+  return rows.map(({ series_id, ...row }) => ({
+    ...row,
+    type: seriesById.get(series_id % DAILY_TOTAL_OFFSET)?.type ?? `? ${series_id}`,
+    daily: series_id >= DAILY_TOTAL_OFFSET,
+  }))
+}
+
+/** The versions of a user's rows: any write to one of them, even of the same values, changes this. */
+export async function rowVersions(db: Database, userId: string): Promise<Record<string, unknown>> {
+  const [samples, sources, users] = await Promise.all([
+    db.query(
+      `select s.source_id, s.series_id, s.ts, s.xmin::text from sample s join data_source d on d.id = s.source_id
+       where d.user_id = $1 order by 1, 2, 3`,
+      [userId],
+    ),
+    db.query('select id, xmin::text from data_source where user_id = $1 order by id', [userId]),
+    db.query('select revision, xmin::text from app_user where id = $1', [userId]),
+  ])
+  return { samples, sources, users }
+}
+
+/** A page of samples. */
+export async function timeseries(
+  api: Api,
+  userId: string,
+  query: Record<string, string | number | boolean | string[] | undefined>,
+  options: TestRequest = {},
+): Promise<TestAnswer> {
+  return api.request('GET', `/api/v1/users/${userId}/timeseries?${queryText(query)}`, options)
+}
+
+function queryText(query: Record<string, string | number | boolean | string[] | undefined>): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of [value].flat()) if (one !== undefined) parameters.append(name, String(one))
+  }
+  return parameters.toString()
+}
