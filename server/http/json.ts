@@ -42,12 +42,35 @@ export function jsonProblem(text: string): Issue {
 
 function jsonFailure(text: string): [position: number, error: string] {
   if (jsonDepth(Buffer.from(text)) > MAX_JSON_DEPTH) return [0, `nested deeper than ${MAX_JSON_DEPTH} levels`]
+  const message = parseMessage(text)
+  const position = Number(/at position (\d+)/.exec(message)?.[1] ?? 0)
+  if (/end of JSON|Unterminated/.test(message) || position === text.length)
+    return [text.length, 'Unexpected end of data']
+  return [message.startsWith(UNEXPECTED) ? unexpectedAt(text) : position, 'Expecting value']
+}
+
+/** V8's error for a character that cannot start a value, the only one that does not say where. */
+const UNEXPECTED = 'Unexpected token'
+/** Longest text that is searched for that character. */
+const MAX_SEARCHED_LENGTH = 65_536
+
+function parseMessage(text: string): string {
   try {
     JSON.parse(text)
-    return [0, 'Expecting value']
+    return ''
   } catch (error) {
-    const message = error instanceof Error ? error.message : ''
-    if (/end of JSON|Unterminated/.test(message)) return [text.length, 'Unexpected end of data']
-    return [Number(/at position (\d+)/.exec(message)?.[1] ?? 0), 'Expecting value']
+    return error instanceof Error ? error.message : ''
   }
+}
+
+/** Text up to the character fails in other ways, or not at all; with the character it fails as the whole does. */
+function unexpectedAt(text: string): number {
+  if (text.length > MAX_SEARCHED_LENGTH) return 0
+  let [low, high] = [0, text.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (parseMessage(text.slice(0, middle + 1)).startsWith(UNEXPECTED)) high = middle
+    else low = middle + 1
+  }
+  return low
 }

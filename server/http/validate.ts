@@ -42,7 +42,7 @@ function compileSchema(schema: Schema, text: boolean): Check {
   if (schema.enum) return compileEnum(schema, text)
   switch (schema.type) {
     case 'string':
-      return compileString(schema)
+      return compileString(schema, text)
     case 'integer':
     case 'number':
       return compileNumber(schema, text)
@@ -86,12 +86,12 @@ const formats: Record<string, (value: string, loc: Loc, issues: Issue[]) => stri
   'date-time': checkDatetime,
 }
 
-function compileString(schema: Schema): Check {
+function compileString(schema: Schema, text: boolean): Check {
   const pattern = schema.pattern ? new RegExp(schema.pattern, 'u') : undefined
   const format = schema.format ? formats[schema.format] : undefined
   const { minLength = 0, maxLength = 65_536 } = schema
   return (raw, loc, issues) => {
-    const input = Array.isArray(raw) ? raw.at(-1) : raw
+    const input = text && Array.isArray(raw) ? raw.at(-1) : raw
     const fail = (type: string, msg: string, ctx?: Record<string, unknown>) => {
       issues.push({ type, loc: [...loc], msg, input, ...(ctx && { ctx }) })
       return undefined

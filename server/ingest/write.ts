@@ -107,16 +107,13 @@ async function countStored(
   samples: readonly SampleColumns[],
   sourceIds: readonly number[],
 ): Promise<number[]> {
-  const rows = await tx.rows<[stored: number]>(
-    'select stored from count_stored($1, $2, $3, $4, $5)',
-    [
-      samples.map((columns) => sourceIds[columns.source] as number),
-      samples.map((columns) => columns.seriesId),
-      samples.map((columns) => (columns.timeMs[0] as number) / 1000),
-      samples.map((columns) => (columns.timeMs.at(-1) as number) / 1000),
-      samples.map((columns) => columns.timeMs.length * DENSE + 1),
-    ],
-  )
+  const rows = await tx.rows<[stored: number]>('select stored from count_stored($1, $2, $3, $4, $5)', [
+    samples.map((columns) => sourceIds[columns.source] as number),
+    samples.map((columns) => columns.seriesId),
+    samples.map((columns) => (columns.timeMs[0] as number) / 1000),
+    samples.map((columns) => (columns.timeMs.at(-1) as number) / 1000),
+    samples.map((columns) => columns.timeMs.length * DENSE + 1),
+  ])
   return rows.map(([stored]) => stored)
 }
 
