@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import Router from '@koa/router'
 import Koa, { type Context, type Next } from 'koa'
 import { healthRoutes } from './api/health/index.ts'
@@ -33,7 +34,7 @@ export function buildApp(deps: Dependencies): Koa {
   const app = new Koa()
   app.on('error', (error) => {
     // What breaks while a response is already under way (a client that left) is no defect of ours.
-    if (!['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes(error.code))
+    if (!['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'HPE_INVALID_EOF_STATE'].includes(error.code))
       deps.log.error({ err: error }, 'response failed')
   })
   app.use(answerAndLog(deps))
@@ -58,6 +59,7 @@ function answerAndLog(deps: Dependencies) {
     try {
       await next()
     } catch (error) {
+      await discardBody(ctx.req)
       answerError(ctx, error, deps, requestId)
     }
     const seconds = (performance.now() - started) / 1000
@@ -83,8 +85,34 @@ function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId
     ctx.status = 500
     ctx.body = JSON.stringify({ detail: 'Internal server error' })
   }
-  // What is left of a refused upload is not read: the connection cannot be used again.
+  // More than is discarded of a refused body: the connection cannot be used again.
   if (!ctx.req.complete) ctx.set('Connection', 'close')
+}
+
+/** Rest of a refused body that is read and thrown away before the answer, and the time that may take. */
+const DISCARD_BYTES = 64 * 1024 * 1024
+const DISCARD_MS = 10_000
+
+/**
+ * Lets the client finish sending: most read the answer only then, and closing a connection with unread bytes
+ * resets it, so that a phone would see a network error instead of its 401 or 413.
+ */
+function discardBody(req: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    if (req.complete || req.destroyed) return resolve()
+    let left = DISCARD_BYTES
+    const done = () => {
+      clearTimeout(timer)
+      req.off('data', count).off('end', done).off('close', done).pause()
+      resolve()
+    }
+    const count = (chunk: Buffer) => {
+      left -= chunk.length
+      if (left < 0) done()
+    }
+    const timer = setTimeout(done, DISCARD_MS)
+    req.on('data', count).on('end', done).on('close', done).resume()
+  })
 }
 
 function cors(origins: string[]) {
@@ -94,7 +122,7 @@ function cors(origins: string[]) {
     ctx.vary('Origin')
     ctx.set('Access-Control-Allow-Origin', origin)
     ctx.set('Access-Control-Allow-Credentials', 'true')
-    ctx.set('Access-Control-Expose-Headers', 'ETag, X-Request-Id')
+    ctx.set('Access-Control-Expose-Headers', 'ETag, Retry-After, X-Next-Cursor, X-Previous-Cursor, X-Request-Id, X-Total-Count')
     if (ctx.method !== 'OPTIONS' || !ctx.get('access-control-request-method')) return next()
     ctx.set('Access-Control-Allow-Methods', 'GET, POST, PUT, PATCH, DELETE')
     ctx.set('Access-Control-Allow-Headers', ctx.get('access-control-request-headers'))

@@ -3,17 +3,25 @@ import type { Issue } from '../errors.ts'
 /** Deepest nesting of arrays and objects that is accepted (design: limits). */
 export const MAX_JSON_DEPTH = 32
 
+/**
+ * Most arrays and objects in one text. Each costs some 60 bytes of heap, however short: 32 MiB of `[[[{}]]],` took
+ * more than a thread may have, which ended the process. A body full of records has a tenth of this.
+ */
+export const MAX_JSON_CONTAINERS = 1_000_000
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
 /**
- * Depth of the deepest array or object in JSON text, without building it; stops counting above `limit`.
+ * Depth of the deepest array or object in JSON text, without building it; stops counting above `limit`, and counts
+ * text of more than MAX_JSON_CONTAINERS arrays and objects as infinitely deep.
  * Works on UTF-8 bytes: no multi-byte sequence contains an ASCII byte. Two tight loops, since most bytes are in strings.
  */
 export function jsonDepth(bytes: Uint8Array, limit = MAX_JSON_DEPTH): number {
   const end = bytes.length
   let depth = 0
   let deepest = 0
+  let containers = 0
   for (let index = 0; index < end; index += 1) {
     const byte = bytes[index] as number
     if (byte === QUOTE) {
@@ -24,6 +32,7 @@ export function jsonDepth(bytes: Uint8Array, limit = MAX_JSON_DEPTH): number {
       const bracket = byte | 0x20
       if (bracket === 0x7b) {
         depth += 1
+        containers += 1
         if (depth > deepest) {
           deepest = depth
           if (deepest > limit) return deepest
@@ -31,7 +40,7 @@ export function jsonDepth(bytes: Uint8Array, limit = MAX_JSON_DEPTH): number {
       } else if (bracket === 0x7d) depth -= 1
     }
   }
-  return deepest
+  return containers > MAX_JSON_CONTAINERS ? Number.POSITIVE_INFINITY : deepest
 }
 
 /** Says what is wrong with JSON text that is malformed or too deep, as an issue of contract 1.8. */

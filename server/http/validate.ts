@@ -86,32 +86,49 @@ const formats: Record<string, (value: string, loc: Loc, issues: Issue[]) => stri
   'date-time': checkDatetime,
 }
 
+interface Failing {
+  issues: Issue[]
+  loc: Loc
+  input: unknown
+}
+
+// Not a closure of each check: making one costs more than the check itself.
+function fail({ issues, loc, input }: Failing, type: string, msg: string, ctx?: Record<string, unknown>): undefined {
+  issues.push({ type, loc: [...loc], msg, input, ...(ctx && { ctx }) })
+}
+
 function compileString(schema: Schema, text: boolean): Check {
   const pattern = schema.pattern ? new RegExp(schema.pattern, 'u') : undefined
   const format = schema.format ? formats[schema.format] : undefined
   const { minLength = 0, maxLength = 65_536 } = schema
   return (raw, loc, issues) => {
     const input = text && Array.isArray(raw) ? raw.at(-1) : raw
-    const fail = (type: string, msg: string, ctx?: Record<string, unknown>) => {
-      issues.push({ type, loc: [...loc], msg, input, ...(ctx && { ctx }) })
-      return undefined
-    }
-    if (typeof input !== 'string') return fail('string_type', 'Input should be a valid string')
+    if (typeof input !== 'string') return fail({ issues, loc, input }, 'string_type', 'Input should be a valid string')
     // A lone surrogate cannot be stored as UTF-8, and PostgreSQL text cannot hold NUL.
     if (!input.isWellFormed())
-      return fail('string_unicode', 'Input should be a valid string, unable to parse raw data as a unicode string')
+      return fail(
+        { issues, loc, input },
+        'string_unicode',
+        'Input should be a valid string, unable to parse raw data as a unicode string',
+      )
     const value = input.includes('\0') ? input.replaceAll('\0', '') : input
     const length = value.length > maxLength || value.length < minLength * 2 ? [...value].length : value.length
     if (length < minLength) {
       const unit = minLength === 1 ? 'character' : 'characters'
-      return fail('string_too_short', `String should have at least ${minLength} ${unit}`, { min_length: minLength })
+      return fail({ issues, loc, input }, 'string_too_short', `String should have at least ${minLength} ${unit}`, {
+        min_length: minLength,
+      })
     }
     if (length > maxLength) {
-      return fail('string_too_long', `String should have at most ${maxLength} characters`, { max_length: maxLength })
+      return fail({ issues, loc, input }, 'string_too_long', `String should have at most ${maxLength} characters`, {
+        max_length: maxLength,
+      })
     }
     if (pattern && !pattern.test(value)) {
       const source = schema.pattern
-      return fail('string_pattern_mismatch', `String should match pattern '${source}'`, { pattern: source })
+      return fail({ issues, loc, input }, 'string_pattern_mismatch', `String should match pattern '${source}'`, {
+        pattern: source,
+      })
     }
     return format ? format(value, loc, issues) : value
   }
@@ -123,10 +140,6 @@ function compileNumber(schema: Schema, text: boolean): Check {
   const noun = integer ? 'integer' : 'number'
   return (raw, loc, issues) => {
     const input = text && Array.isArray(raw) ? raw.at(-1) : raw
-    const fail = (type: string, msg: string, ctx?: Record<string, unknown>) => {
-      issues.push({ type, loc: [...loc], msg, input, ...(ctx && { ctx }) })
-      return undefined
-    }
     let value: number
     if (text) {
       const digits = String(input).trim()
@@ -134,25 +147,41 @@ function compileNumber(schema: Schema, text: boolean): Check {
       if (integer && !/^[+-]?\d+(\.0+)?$/.test(digits)) value = Number.NaN
       if (Number.isNaN(value)) {
         return fail(
+          { issues, loc, input },
           `${kind}_parsing`,
           `Input should be a valid ${noun}, unable to parse string as ${integer ? 'an integer' : 'a number'}`,
         )
       }
     } else {
-      if (typeof input !== 'number') return fail(`${kind}_type`, `Input should be a valid ${noun}`)
+      if (typeof input !== 'number')
+        return fail({ issues, loc, input }, `${kind}_type`, `Input should be a valid ${noun}`)
       value = input
       if (integer && !Number.isInteger(value)) {
-        return fail('int_from_float', 'Input should be a valid integer, got a number with a fractional part')
+        return fail(
+          { issues, loc, input },
+          'int_from_float',
+          'Input should be a valid integer, got a number with a fractional part',
+        )
       }
     }
-    if (!Number.isFinite(value)) return fail('finite_number', 'Input should be a finite number')
+    if (!Number.isFinite(value)) return fail({ issues, loc, input }, 'finite_number', 'Input should be a finite number')
     if (schema.minimum !== undefined && value < schema.minimum) {
-      return fail('greater_than_equal', `Input should be greater than or equal to ${schema.minimum}`, {
-        ge: schema.minimum,
-      })
+      return fail(
+        { issues, loc, input },
+        'greater_than_equal',
+        `Input should be greater than or equal to ${schema.minimum}`,
+        {
+          ge: schema.minimum,
+        },
+      )
     }
     if (schema.maximum !== undefined && value > schema.maximum) {
-      return fail('less_than_equal', `Input should be less than or equal to ${schema.maximum}`, { le: schema.maximum })
+      return fail(
+        { issues, loc, input },
+        'less_than_equal',
+        `Input should be less than or equal to ${schema.maximum}`,
+        { le: schema.maximum },
+      )
     }
     return value
   }

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { type ContentEncoding, type Envelope, UPLOAD_LIMIT_BYTES, type UploadResult } from '../../workers/sdk-upload.ts'
 import { type Database, violatedConstraint } from '../db/database.ts'
-import { type AppError, errors } from '../errors.ts'
+import { AppError, errors } from '../errors.ts'
 import type { Metrics } from '../metrics.ts'
 import { resolveSdkProvider, type SdkProvider, sdkProviders } from '../providers/index.ts'
 import type { Threads } from './threads.ts'
@@ -75,17 +75,19 @@ export function acceptUploads(db: Database, threads: Threads, metrics: Metrics):
     const hash = createHash('sha256').update(`${upload.queryProvider ?? ''}\n${upload.encoding}\n`)
     const chunks: Buffer[] = []
     let size = 0
-    for await (const chunk of upload.body as AsyncIterable<Buffer>) {
-      size += chunk.length
-      inFlightBytes += chunk.length
-      hash.update(chunk)
-      chunks.push(chunk)
-      if (size > UPLOAD_LIMIT_BYTES || inFlightBytes > IN_FLIGHT_LIMIT_BYTES) {
-        inFlightBytes -= size
-        throw size > UPLOAD_LIMIT_BYTES
-          ? errors.tooLarge(UPLOAD_LIMIT_BYTES)
-          : errors.overloaded('Too many uploads at once; please retry.', 5)
+    try {
+      // Left open when reading stops early: the answer goes out on the same connection.
+      for await (const chunk of upload.body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        size += chunk.length
+        inFlightBytes += chunk.length
+        if (size > UPLOAD_LIMIT_BYTES) throw errors.tooLarge(UPLOAD_LIMIT_BYTES)
+        if (inFlightBytes > IN_FLIGHT_LIMIT_BYTES) throw errors.overloaded('Too many uploads at once; please retry.', 5)
+        hash.update(chunk)
+        chunks.push(chunk)
       }
+    } catch (error) {
+      inFlightBytes -= size
+      throw error instanceof AppError ? error : errors.badRequest('The request body ended early.')
     }
     return { bytes: Buffer.concat(chunks, size), sha256: hash.digest() }
   }
@@ -135,7 +137,7 @@ function refusal(result: Extract<UploadResult, { ok: false }>): AppError {
     case 'not_json':
       return errors.badRequest('The request body is not valid JSON.')
     case 'too_deep':
-      return errors.badRequest('The request body is nested too deeply.')
+      return errors.badRequest('The request body is nested too deeply or has too many parts.')
     case 'not_object':
       return errors.badRequest('The request body must be a JSON object.')
     case 'provider':

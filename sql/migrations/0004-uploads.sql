@@ -48,6 +48,7 @@ create table upload (
 );
 alter table upload alter column parsed set storage external;
 create index upload_user_idx on upload (user_id, seq desc);
+create index upload_sha256_idx on upload (user_id, sha256);
 create index upload_run_idx on upload (user_id, run_key, seq desc);
 create index upload_queued_idx on upload (user_id, seq) where status = 'queued';
 create index upload_request_idx on upload (user_id, request_id) where request_id is not null;

@@ -82,19 +82,19 @@ t.test('login', async (t) => {
   })
 
   t.test('does the same work when there is no such account', async (t) => {
+    await app.db.query('insert into developer (email, password_hash) values ($1, $2)', [
+      'known@example.org',
+      await hashPassword('a password of somebody'),
+    ])
     const time = async (username: string) => {
       const started = performance.now()
       await login(app, { username, password: 'wrong wrong wrong' })
       return performance.now() - started
     }
-    const median = async (username: string) => {
-      const times: number[] = []
-      for (let run = 0; run < 5; run += 1) times.push(await time(username))
-      return times.sort((a, b) => a - b)[2] as number
-    }
-    const [known, unknown] = [await median(app.developer.email), await median('nobody@example.org')]
+    const best = async (username: string) => Math.min(await time(username), await time(username), await time(username))
+    const [known, unknown] = [await best('known@example.org'), await best('nobody@example.org')]
     // Without the work it would be a hundredth.
-    t.ok(unknown > known / 2 && unknown < known * 2, `${unknown} ms against ${known} ms`)
+    t.ok(unknown > known / 5 && unknown < known * 5, `${unknown} ms against ${known} ms`)
   })
 })
 
@@ -102,6 +102,7 @@ t.test('login is throttled', async (t) => {
   t.test('per account, for all processes together', async (t) => {
     const app = await startTestApp(t, engine, { loginAttemptsPerAccount: 3 })
     const other = await app.another()
+    const started = Date.now()
     for (let run = 0; run < 5; run += 1)
       t.equal((await login(app, credentials(app))).status, 200, 'success does not count')
     t.equal((await login(app, { ...credentials(app), password: 'wrong' })).status, 401)
@@ -115,7 +116,7 @@ t.test('login is throttled', async (t) => {
       const answer = await login(process, credentials(app))
       t.equal(answer.status, 429)
       const seconds = Number(answer.headers.get('retry-after'))
-      t.ok(seconds > 880 && seconds <= 900, `${seconds} s`)
+      t.ok(seconds <= 900 && seconds >= 899 - (Date.now() - started) / 1000, `${seconds} s`)
       t.strictSame(answer.body, { detail: `Too many attempts. Try again in ${seconds} seconds.` })
     }
     t.equal((await login(app, { username: 'nobody@example.org', password: 'x' })).status, 401, 'other accounts go on')

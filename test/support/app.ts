@@ -26,6 +26,8 @@ const TEMPLATE_SOURCES = ['server/catalogue/series.ts', 'node_modules/graphile-w
 
 const EMAIL = 'developer@example.org'
 const PASSWORD = 'correct horse battery staple'
+/** Its hash at a cost of next to nothing, since every test file would pay for the real one. */
+const PASSWORD_HASH = '$scrypt$ln=4,r=8,p=1$cHVsc2ViYXNlIHRlc3RzIQ$LU//oOIQp68a9HTm+CaLCp6gqpaNG4PhUKkLTbUrWZ0'
 const SECRET_KEY = '8d2f6c0b9e7a41d35f1c8b6a0e9d7c5b'
 
 /** How a request is sent; `auth` is the API key unless given. */
@@ -141,8 +143,6 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
       DATABASE_URL: databaseUrl,
       SECRET_KEY,
       PORT: '0',
-      ADMIN_EMAIL: EMAIL,
-      ADMIN_PASSWORD: PASSWORD,
       BOOTSTRAP_API_KEY: apiKey,
       LOGIN_ATTEMPTS_PER_MINUTE: '10000',
       LOGIN_ATTEMPTS_PER_ACCOUNT: '10000',
@@ -159,6 +159,10 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     statementTimeoutMs: 10_000,
     onError: (error) => log.error({ err: error }, 'a database connection was lost'),
   })
+  await db.query(
+    `insert into developer (email, password_hash) select $1, $2 where not exists (select from developer)`,
+    [EMAIL, PASSWORD_HASH],
+  )
   await bootstrapAccounts(db, config)
   const apiKeys = await openApiKeys(db, log)
   const metrics = createMetrics()
@@ -183,6 +187,8 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     ready: async () => true,
   }
   const server = createServer(buildApp(deps).callback())
+  // Longer than a test keeps the event loop busy: a connection closed while a request is on its way fails the request.
+  server.keepAliveTimeout = 65_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const { id } = await db.one<{ id: string }>('select id from developer order by created_at limit 1')

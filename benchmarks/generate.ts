@@ -1,0 +1,162 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Records in one upload body, as phones send a history. */
+export const RECORDS_PER_BODY = 2_000
+
+/** Instant of the first record of every dataset, epoch ms. */
+export const DATA_START_MS = Date.UTC(2024, 0, 1)
+
+/** Upload bodies of one user, written to disk once: generating them never falls into a measured time. */
+export interface Dataset {
+  bodies: number
+  records: number
+  /** What becomes of the records of a first upload. */
+  expected: Counts
+  read(body: number): Promise<Buffer>
+}
+
+/** Samples that are new, records that repeat another one, records that cannot be imported. */
+export interface Counts {
+  inserted: number
+  repeated: number
+  rejected: number
+}
+
+interface Plan {
+  kind: 'heart rate' | 'mixed'
+  bodies: number
+  everySeconds: number
+  seed: number
+}
+
+// HealthKit identifier without HKQuantityTypeIdentifier, unit as the SDK writes it, lowest value, range, decimals.
+const TYPES = [
+  ['HeartRate', 'bpm', 48, 110, 0],
+  ['StepCount', 'count', 1, 60, 0],
+  ['ActiveEnergyBurned', 'Cal', 0.1, 5, 3],
+  ['BasalEnergyBurned', 'Cal', 0.5, 1, 3],
+  ['DistanceWalkingRunning', 'm', 1, 40, 2],
+  ['RespiratoryRate', 'breaths/min', 11, 9, 1],
+  ['OxygenSaturation', '%', 0.93, 0.07, 2],
+  ['HeartRateVariabilitySDNN', 'ms', 20, 90, 2],
+  ['WalkingSpeed', 'm/s', 0.8, 0.9, 3],
+  ['WalkingStepLength', 'm', 0.5, 0.3, 3],
+  ['EnvironmentalAudioExposure', 'dBASPL', 40, 45, 2],
+  ['PhysicalEffort', 'kcal/hr/kg', 1, 6, 1],
+] as const
+
+/** Number of series types in a mixed dataset. */
+export const MIXED_TYPES = TYPES.length
+
+const SOURCE = JSON.stringify({
+  appId: 'com.apple.health.3F1C7A52-8E0B-4C1D-9B64-0D2A7E915C33',
+  name: 'Ana’s Apple Watch',
+  deviceId: null,
+  deviceName: 'Apple Watch',
+  deviceManufacturer: 'Apple Inc.',
+  deviceModel: 'Watch7,5',
+  deviceType: 'watch',
+  recordingMethod: null,
+  deviceSoftwareVersion: '11.4',
+  operatingSystemVersion: { majorVersion: 11, minorVersion: 4, patchVersion: 0 },
+})
+
+/** A seeded generator of numbers in [0, 1): mulberry32, the same sequence on every machine. */
+export function seededRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let bits = Math.imul(state ^ (state >>> 15), 1 | state)
+    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
+    return ((bits ^ (bits >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/**
+ * Writes a dataset as the iOS SDK would send it, in time order: heart rate alone, or every second record of one of
+ * eleven other types. Records are `everySeconds` apart on average, on whole seconds, no instant twice.
+ */
+export async function generate(directory: string, plan: Plan): Promise<Dataset> {
+  await writeBodies(directory, cleanRecords(plan))
+  const records = plan.bodies * RECORDS_PER_BODY
+  return dataset(directory, plan.bodies, { inserted: records, repeated: 0, rejected: 0 })
+}
+
+/**
+ * Writes as many records as `generate` would, out of order over the whole dataset: 30 % repeat another record,
+ * 1 % cannot be imported.
+ */
+export async function generateDisordered(directory: string, plan: Plan): Promise<Dataset> {
+  const random = seededRandom(plan.seed + 1)
+  const count = plan.bodies * RECORDS_PER_BODY
+  const repeated = Math.round(count * 0.3)
+  const rejected = Math.round(count * 0.01)
+  const kept = [...cleanRecords(plan)].slice(0, count - repeated - rejected)
+  const pick = () => kept[Math.floor(random() * kept.length)] as string
+  const repeats = Array.from({ length: repeated }, pick)
+  const bad = Array.from({ length: rejected }, (_, index) =>
+    index % 2 === 0
+      ? pick().replace(/"value":[^,]+/, '"value":null')
+      : pick().replace(/"startDate":"[^"]+"/, '"startDate":"yesterday"'),
+  )
+  await writeBodies(directory, shuffle([...kept, ...repeats, ...bad], random))
+  return dataset(directory, plan.bodies, { inserted: kept.length, repeated, rejected })
+}
+
+function dataset(directory: string, bodies: number, expected: Counts): Dataset {
+  const read = (body: number) => readFile(join(directory, `${body}.json`))
+  return { bodies, records: bodies * RECORDS_PER_BODY, expected, read }
+}
+
+function* cleanRecords({ kind, bodies, everySeconds, seed }: Plan): Generator<string> {
+  const random = seededRandom(seed)
+  for (let index = 0; index < bodies * RECORDS_PER_BODY; index += 1) {
+    const other = kind === 'mixed' && index % 2 === 1
+    const type = TYPES[other ? 1 + (((index - 1) / 2) % (MIXED_TYPES - 1)) : 0] as (typeof TYPES)[number]
+    const seconds = index * everySeconds + Math.floor(random() * everySeconds)
+    yield record(type, DATA_START_MS + seconds * 1000, random)
+  }
+}
+
+function record(type: (typeof TYPES)[number], timeMs: number, random: () => number): string {
+  const [name, unit, lowest, range, decimals] = type
+  const at = `${new Date(timeMs).toISOString().slice(0, 19)}Z`
+  const value = (lowest + random() * range).toFixed(decimals)
+  return `{"id":"${uuid(random)}","type":"HKQuantityTypeIdentifier${name}","startDate":"${at}","endDate":"${at}","zoneOffset":"+01:00","source":${SOURCE},"value":${value},"unit":"${unit}","parentId":null,"metadata":null}`
+}
+
+function uuid(random: () => number): string {
+  const hex = () =>
+    Math.floor(random() * 4_294_967_296)
+      .toString(16)
+      .toUpperCase()
+      .padStart(8, '0')
+  const [a, b, c, d] = [hex(), hex(), hex(), hex()]
+  return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-A${c.slice(1, 4)}-${c.slice(4)}${d}`
+}
+
+function shuffle(items: string[], random: () => number): string[] {
+  for (let index = items.length - 1; index > 0; index -= 1) {
+    const other = Math.floor(random() * (index + 1))
+    const item = items[index] as string
+    items[index] = items[other] as string
+    items[other] = item
+  }
+  return items
+}
+
+/** Each file is on disk before the next one: no write-back of ours shares the disk with what is measured. */
+async function writeBodies(directory: string, records: Iterable<string>): Promise<void> {
+  await mkdir(directory, { recursive: true })
+  let body = 0
+  let batch: string[] = []
+  for (const text of records) {
+    batch.push(text)
+    if (batch.length < RECORDS_PER_BODY) continue
+    const json = `{"provider":"apple","sdkVersion":"0.15.0","syncTimestamp":"2026-01-01T00:00:00Z","syncType":"live","data":{"records":[${batch.join(',')}],"sleep":[],"workouts":[]}}`
+    await writeFile(join(directory, `${body}.json`), json, { flush: true })
+    body += 1
+    batch = []
+  }
+}

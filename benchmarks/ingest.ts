@@ -1,0 +1,228 @@
+import { join } from 'node:path'
+import type { Client } from 'pg'
+import {
+  type Bench,
+  cpuText,
+  figure,
+  type Measure,
+  median,
+  type Timed,
+  timed,
+  withClient,
+  withDatabase,
+  withService,
+} from './bench.ts'
+import { copyFile, exportRows } from './copy.ts'
+import { type Counts, type Dataset, generate, generateDisordered } from './generate.ts'
+import type { Service } from './service.ts'
+import { type Job, upload } from './upload.ts'
+
+/** How fast uploads are imported: fresh ones, repeated ones, disordered ones. */
+export const ids = ['I1', 'I2', 'I3']
+
+/** What one round measured; parts that no wanted measure needs are absent. */
+interface Round {
+  fresh: Timed<Counts>
+  again: Timed<Counts> | undefined
+  disordered: Timed<Counts> | undefined
+  copied: { seconds: number; databaseCpu: number } | undefined
+  walBytesPerRow: number | undefined
+}
+
+interface Suite {
+  bench: Bench
+  service: Service
+  db: Client
+  url: string
+  /** One dataset for each user. */
+  clean: Dataset[]
+  disordered: Dataset[]
+  csv: string
+  records: number
+}
+
+/**
+ * Four users upload at the same time, two requests in flight each; two of them send heart rate, two a mix of twelve
+ * types. The table is empty before every part, and a checkpoint has just been made.
+ */
+export async function run(bench: Bench): Promise<Measure[]> {
+  const bodies = bench.quick ? 10 : 25
+  const at = (name: string) => join(bench.directory, `ingest-${name}`)
+  const beats = { kind: 'heart rate', bodies, everySeconds: 5, seed: 1 } as const
+  const mix = { kind: 'mixed', bodies, everySeconds: 5, seed: 2 } as const
+  const perUser = <T>(one: T, other: T) => [one, one, other, other]
+  const clean = perUser(await generate(at('beats'), beats), await generate(at('mix'), mix))
+  const disordered = perUser(
+    await generateDisordered(at('beats-disordered'), beats),
+    await generateDisordered(at('mix-disordered'), mix),
+  )
+  const records = clean.reduce((sum, dataset) => sum + dataset.records, 0)
+  return withDatabase(bench, 'ingest', (url) =>
+    withService(bench, url, 'ingest', (service) =>
+      withClient(url, async (db) => {
+        const csv = at(`${bench.engine.name}.csv`)
+        const suite: Suite = { bench, service, db, url, clean, disordered, csv, records }
+        // Not counted: warms both sides up, and leaves the rows that are to be copied.
+        await freshPart(suite)
+        await exportRows(url, csv)
+        const rounds: Round[] = []
+        for (let round = 0; round < bench.samples; round += 1) rounds.push(await measureRound(suite, round))
+        return measures(bench, records, rounds)
+      }),
+    ),
+  )
+}
+
+/** Every other round goes backwards, so that neither side always comes first. */
+async function measureRound(suite: Suite, round: number): Promise<Round> {
+  const { bench, disordered: datasets } = suite
+  const result: Partial<Round> = {}
+  const parts = [
+    async () => {
+      const { jobs, fresh } = await freshPart(suite)
+      result.fresh = fresh
+      if (!bench.wanted('I2')) return
+      result.again = await uploadPart(suite, jobs, 'again')
+      result.walBytesPerRow = await walOfRepeat(suite, jobs)
+    },
+    async () => {
+      if (bench.wanted('I1')) result.copied = await copyFile(bench.engine, suite)
+    },
+    async () => {
+      if (!bench.wanted('I3')) return
+      const jobs = await newUsers(suite, datasets)
+      result.disordered = await uploadPart(suite, jobs, 'fresh')
+    },
+  ]
+  for (const part of round % 2 === 0 ? parts : parts.reverse()) await part()
+  const { fresh, again, disordered, copied, walBytesPerRow } = result
+  if (!fresh) throw new Error('a round without a fresh upload')
+  return { fresh, again, disordered, copied, walBytesPerRow }
+}
+
+async function freshPart(suite: Suite): Promise<{ jobs: Job[]; fresh: Timed<Counts> }> {
+  const jobs = await newUsers(suite, suite.clean)
+  return { jobs, fresh: await uploadPart(suite, jobs, 'fresh') }
+}
+
+/** Empties the table and creates users that have never uploaded anything. */
+async function newUsers({ service, db }: Suite, datasets: Dataset[]): Promise<Job[]> {
+  await db.query('truncate sample')
+  return Promise.all(datasets.map(async (dataset) => ({ userId: await service.createUser(), dataset })))
+}
+
+/** Times an upload, and makes sure that it did what it was measured for. */
+async function uploadPart(suite: Suite, jobs: Job[], kind: 'fresh' | 'again'): Promise<Timed<Counts>> {
+  const { bench, service, db } = suite
+  await db.query('checkpoint')
+  const run = await timed(bench, service.pid, () => upload(service, db, jobs))
+  const expected: Counts = { inserted: 0, repeated: 0, rejected: 0 }
+  for (const { dataset } of jobs) {
+    const { inserted, repeated, rejected } = dataset.expected
+    expected.inserted += kind === 'fresh' ? inserted : 0
+    expected.repeated += kind === 'fresh' ? repeated : repeated + inserted
+    expected.rejected += rejected
+  }
+  const [got, wanted] = [JSON.stringify(run.result), JSON.stringify(expected)]
+  if (got !== wanted) throw new Error(`a ${kind} upload gave ${got} where ${wanted} was expected`)
+  return run
+}
+
+/**
+ * WAL of one more repetition, by row. Before it comes what autovacuum does to new rows within minutes in production:
+ * the first reader of a page since its rows were committed marks them, and with checksums a mark is WAL. Autovacuum
+ * itself rests meanwhile, and the checkpoint means that every page touched is written to the WAL as a whole once.
+ */
+async function walOfRepeat(suite: Suite, jobs: Job[]): Promise<number> {
+  const { db, records } = suite
+  const autovacuum = async (change: string) => {
+    await db.query(`alter system ${change}`)
+    await db.query('select pg_reload_conf()')
+  }
+  await autovacuum('set autovacuum = off')
+  try {
+    await db.query('vacuum')
+    await db.query('checkpoint')
+    const before = (await db.query<{ lsn: string }>('select pg_current_wal_lsn() as lsn')).rows[0]?.lsn
+    await upload(suite.service, db, jobs)
+    const { rows } = await db.query<{ bytes: string }>(
+      'select pg_wal_lsn_diff(pg_current_wal_lsn(), $1::pg_lsn) as bytes',
+      [before],
+    )
+    return Number(rows[0]?.bytes) / records
+  } finally {
+    await autovacuum('reset autovacuum')
+  }
+}
+
+function measures(bench: Bench, records: number, rounds: Round[]): Measure[] {
+  const rate = (seconds: number) => records / seconds
+  const ofAll = <T>(pick: (round: Round) => T | undefined) => rounds.map(pick).filter((value) => value !== undefined)
+  const told = (what: string, runs: Timed<Counts>[]) => {
+    const cpu = cpuText(
+      runs.map((run) => ({ cpu: run.cpu, count: records })),
+      'record',
+    )
+    return `${what} ${figure(rate(median(runs.map((run) => run.seconds))))} records/s: ${cpu}`
+  }
+  const fresh = told(
+    'fresh upload',
+    ofAll((round) => round.fresh),
+  )
+  const result: Measure[] = []
+  if (bench.wanted('I1')) {
+    const copied = ofAll((round) => round.copied)
+    const copyCpu = figure(median(copied.map((copy) => (copy.databaseCpu / records) * 1e6)))
+    result.push({
+      id: 'I1',
+      what: 'ingest through the API ÷ \\copy of the same rows',
+      values: ofAll((round) => round.copied && round.copied.seconds / round.fresh.seconds),
+      target: { at: 'least', value: 0.4 },
+      beside: [
+        fresh,
+        `copy ${figure(rate(median(copied.map((copy) => copy.seconds))))} rows/s: database ${copyCpu} µs of CPU a row`,
+      ],
+    })
+  }
+  if (bench.wanted('I2')) {
+    result.push(
+      {
+        id: 'I2',
+        what: 'the same upload again ÷ fresh',
+        values: ofAll((round) => round.again && round.fresh.seconds / round.again.seconds),
+        target: { at: 'least', value: 1.3 },
+        beside: [
+          fresh,
+          told(
+            'again',
+            ofAll((round) => round.again),
+          ),
+        ],
+      },
+      {
+        id: 'I2',
+        what: 'WAL of an unchanged row',
+        values: ofAll((round) => round.walBytesPerRow),
+        unit: 'B',
+        target: { at: 'most', value: 20 },
+        beside: [],
+      },
+    )
+  }
+  if (bench.wanted('I3')) {
+    result.push({
+      id: 'I3',
+      what: 'shuffled, 30 % repeated, 1 % bad ÷ clean, records/s',
+      values: ofAll((round) => round.disordered && round.fresh.seconds / round.disordered.seconds),
+      target: { at: 'least', value: 0.6 },
+      beside: [
+        fresh,
+        told(
+          'disordered',
+          ofAll((round) => round.disordered),
+        ),
+      ],
+    })
+  }
+  return result
+}

@@ -1,0 +1,52 @@
+// Process that reads at a fixed rate while the benchmark uploads; in a process of its own, so that the generator's own
+// event loop is not part of what it measures. Messages: what to read, {start}, {stop}; stop is answered with the
+// latencies in ms since start, everything else with true.
+import { Client } from 'undici'
+import { inTurn, send } from './requests.ts'
+
+interface Plan {
+  origin: string
+  headers: Record<string, string>
+  paths: string[]
+  perSecond: number
+}
+
+let probe: { start(): void; stop(): Promise<number[]> } | undefined
+
+process.on('message', async (message: Plan | { start: true } | { stop: true }) => {
+  if ('stop' in message) process.send?.(await probe?.stop())
+  else {
+    if ('start' in message) probe?.start()
+    else probe = prepare(message)
+    process.send?.(true)
+  }
+})
+
+process.once('disconnect', () => process.exit())
+
+function prepare({ origin, headers, paths, perSecond }: Plan) {
+  const next = inTurn(paths)
+  // As many connections as may wait at once: a slow answer never holds back the next request.
+  const clients = Array.from({ length: 20 }, () => new Client(origin, { pipelining: 1 }))
+  const client = inTurn(clients)
+  let latencies: number[] = []
+  let open: Promise<void>[] = []
+  let timer: NodeJS.Timeout | undefined
+  const read = async () => {
+    const at = performance.now()
+    await send(client(), { path: next(), headers }, 200)
+    latencies.push(performance.now() - at)
+  }
+  return {
+    start() {
+      latencies = []
+      open = []
+      timer = setInterval(() => open.push(read()), 1000 / perSecond)
+    },
+    async stop() {
+      clearInterval(timer)
+      await Promise.all(open)
+      return latencies
+    },
+  }
+}

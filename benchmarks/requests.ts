@@ -1,0 +1,83 @@
+import { Client } from 'undici'
+
+/** A GET request. */
+export interface Request {
+  path: string
+  headers: Record<string, string>
+}
+
+/** What a loop of requests achieved. */
+export interface Load {
+  count: number
+  seconds: number
+  latenciesMs: number[]
+}
+
+interface LoopOptions {
+  connections: number
+  seconds: number
+  /** The status every answer has to have. */
+  status?: number
+}
+
+/**
+ * Sends requests back to back for some seconds, one at a time on each connection. Bodies are not looked at:
+ * the generator shares the machine with what it measures.
+ * @throws Error at the first answer of another status.
+ */
+export async function requestLoop(
+  origin: string,
+  next: () => Request,
+  { connections, seconds, status = 200 }: LoopOptions,
+): Promise<Load> {
+  const clients = Array.from({ length: connections }, () => new Client(origin, { pipelining: 1 }))
+  const latenciesMs: number[] = []
+  const started = performance.now()
+  const end = started + seconds * 1000
+  try {
+    await Promise.all(
+      clients.map(async (client) => {
+        for (let at = performance.now(); at < end; ) {
+          await send(client, next(), status)
+          const now = performance.now()
+          latenciesMs.push(now - at)
+          at = now
+        }
+      }),
+    )
+    return { count: latenciesMs.length, seconds: (performance.now() - started) / 1000, latenciesMs }
+  } finally {
+    await Promise.all(clients.map((client) => client.close()))
+  }
+}
+
+/** Sends a request; resolves when its body has come, rejects when the answer has another status than `expected`. */
+export function send(client: Client, { path, headers }: Request, expected: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.dispatch(
+      { method: 'GET', path, headers },
+      {
+        onRequestStart() {},
+        onResponseStart(_, status) {
+          if (status !== expected) reject(new Error(`GET ${path} was answered ${status}`))
+        },
+        onResponseData() {},
+        onResponseEnd() {
+          resolve()
+        },
+        onResponseError(_, error) {
+          reject(error)
+        },
+      },
+    )
+  })
+}
+
+/** Goes round a list for ever. */
+export function inTurn<Item>(items: readonly Item[]): () => Item {
+  let index = -1
+  return () => {
+    index = (index + 1) % items.length
+    return items[index] as Item
+  }
+}

@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { waitUntil } from '../server/db/embedded/processes.ts'
+import { freePort } from '../server/db/embedded/server.ts'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const START_MS = 60_000
+/** Keys of the whole run: a service that is started again on a database finds its account there. */
+const API_KEY = `sk-${randomBytes(16).toString('hex')}`
+const SECRET_KEY = randomBytes(32).toString('hex')
+/** The service drains for 20 s at most. */
+const STOP_MS = 25_000
+
+/** The real service, as `npm start` runs it, in a process of its own. */
+export interface Service {
+  origin: string
+  pid: number
+  /** Header that carries the API key. */
+  headers: Record<string, string>
+  createUser(): Promise<string>
+  stop(): Promise<void>
+}
+
+interface ServiceOptions {
+  databaseUrl: string
+  /** For its log and data. */
+  directory: string
+  /** With it, the service writes a CPU profile of each of its threads there when it ends. */
+  profileDirectory?: string
+}
+
+/** Starts the service on a free port and waits until it is ready. Throws with the end of its log when it is not. */
+export async function startService({ databaseUrl, directory, profileDirectory }: ServiceOptions): Promise<Service> {
+  const home = await mkdtemp(join(directory, 'service-'))
+  if (profileDirectory) await mkdir(profileDirectory, { recursive: true })
+  const port = await freePort()
+  const logFile = join(home, 'log')
+  const log = openSync(logFile, 'a')
+  const profile = profileDirectory ? ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`] : []
+  const child = spawn(process.execPath, [...profile, '--import', 'tsx', 'server/main.ts'], {
+    cwd: ROOT,
+    stdio: ['ignore', log, log],
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: databaseUrl,
+      DATA_DIR: home,
+      PORT: String(port),
+      HOST: '127.0.0.1',
+      LOG_LEVEL: 'warn',
+      SECRET_KEY,
+      ADMIN_EMAIL: 'bench@example.org',
+      ADMIN_PASSWORD: randomBytes(12).toString('hex'),
+      BOOTSTRAP_API_KEY: API_KEY,
+    },
+  })
+  closeSync(log)
+  const exited = once(child, 'exit')
+  // Whatever ends this process: the service must not outlive it.
+  const atExit = () => child.kill('SIGKILL')
+  process.once('exit', atExit)
+  child.once('exit', () => process.off('exit', atExit))
+  const ended = () => child.exitCode !== null || child.signalCode !== null
+  const origin = `http://127.0.0.1:${port}`
+  const headers = { 'x-service-api-key': API_KEY }
+  const service: Service = {
+    origin,
+    pid: child.pid as number,
+    headers,
+    async createUser() {
+      const answer = await fetch(`${origin}/api/v1/users`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: '{"first_name":"Bench"}',
+      })
+      if (answer.status !== 201) throw new Error(`creating a user was answered ${answer.status}`)
+      return ((await answer.json()) as { id: string }).id
+    },
+    async stop() {
+      if (!ended()) child.kill('SIGTERM')
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+      await exited
+      clearTimeout(timer)
+    },
+  }
+  const ready = await waitUntil(async () => ended() || (await answers(`${origin}/readyz`)), START_MS, 50)
+  if (ready && !ended()) return service
+  await service.stop()
+  throw new Error(`the service did not start: ${readFileSync(logFile, 'utf8').slice(-2_000)}`)
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url)).ok
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,350 @@
+// Uploads that are broken or malicious, against the service in a process of its own: it answers, keeps nothing of what
+// it refused, lives on, and its event loop is never blocked for long.
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { deflateSync, gzipSync } from 'node:zlib'
+import t from 'tap'
+import { openDatabase } from '../../server/db/database.ts'
+import { createTestDatabase } from '../support/app.ts'
+import { body, createUser, eachEngine, heartRate, iso, record, waitForBatch } from '../support/sdk.ts'
+import { API_KEY, onDatabase, type Service, startService } from '../support/service.ts'
+
+const NOON = Date.UTC(2026, 1, 24, 12)
+const MIB = 2 ** 20
+const LIMIT_MS = 100
+/** Other processes may take the processor away from the service; its own doing would show every time. */
+const TRIES = 3
+
+interface Answer {
+  status: number
+  detail: unknown
+  batchId: string
+}
+
+/** Sends a body piece by piece; the answer may come, and the connection end, before all of it is sent. */
+function send(
+  service: Service,
+  user: string,
+  pieces: Iterable<Uint8Array>,
+  headers: Record<string, string | number> = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${service.url}/api/v1/sdk/users/${user}/sync`, {
+      method: 'POST',
+      headers: { 'X-Service-API-Key': API_KEY, 'Content-Type': 'application/json', ...headers },
+    })
+    let failure: Error | undefined
+    sent.on('response', (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('end', () => {
+        const { detail, batch_id: batchId } = JSON.parse(text)
+        resolve({ status: response.statusCode ?? 0, detail, batchId })
+      })
+      response.on('error', reject)
+    })
+    sent.on('error', (error) => {
+      failure = error
+    })
+    sent.on('close', () => reject(failure ?? new Error('no answer')))
+    const iterator = pieces[Symbol.iterator]()
+    const writeOn = () => {
+      for (;;) {
+        const { done, value } = iterator.next()
+        if (done) return void sent.end()
+        if (sent.destroyed || !sent.write(value)) return void sent.once('drain', writeOn)
+      }
+    }
+    writeOn()
+  })
+}
+
+/** Sends that many MiB of a larger body and closes the connection. */
+async function breakOff(service: Service, user: string, mebibytes: number): Promise<void> {
+  const sent = request(`${service.url}/api/v1/sdk/users/${user}/sync`, {
+    method: 'POST',
+    headers: { 'X-Service-API-Key': API_KEY, 'Content-Type': 'application/json', 'Content-Length': 31 * MIB },
+  })
+  sent.on('error', () => {})
+  for (let count = 0; count < mebibytes; count += 1) {
+    if (!sent.write(Buffer.alloc(MIB, ' ')) && !sent.destroyed) await once(sent, 'drain')
+  }
+  sent.destroy()
+  await new Promise((resolve) => sent.once('close', resolve))
+}
+
+function* repeated(piece: Uint8Array, times: number) {
+  for (let count = 0; count < times; count += 1) yield piece
+}
+
+/** A body of `mebibytes` whose records are this text over and over. */
+const filled = (item: string, mebibytes: number) => [
+  ...text('{"provider":"apple","data":{"records":['),
+  ...repeated(Buffer.from(`${item},`.repeat(Math.floor(MIB / (item.length + 1)))), mebibytes),
+  ...text(`${item}]}}`),
+]
+
+const json = (value: unknown) => [Buffer.from(JSON.stringify(value))]
+const text = (value: string) => [Buffer.from(value)]
+
+const TOO_LARGE = `Request body is larger than ${32 * MIB} bytes. Send less per request.`
+const NOT_JSON = 'The request body is not valid JSON.'
+const TOO_DEEP = 'The request body is nested too deeply or has too many parts.'
+const DAMAGED = 'The compressed request body is damaged or incomplete.'
+const gzip = { 'Content-Encoding': 'gzip' }
+const good = gzipSync(JSON.stringify(body([heartRate(NOON, 60)])))
+const spoilt = Buffer.from(good)
+spoilt[good.length - 6] = (spoilt.at(-6) ?? 0) ^ 1
+
+const refused: Record<string, [status: number, detail: string, pieces: () => Iterable<Uint8Array>, headers?: object]> =
+  {
+    'text that is not JSON': [400, NOT_JSON, () => text('hello')],
+    'nothing at all': [400, NOT_JSON, () => text('')],
+    'half a JSON object': [400, NOT_JSON, () => text('{"provider":"apple","data":{"records":[')],
+    'two JSON objects': [400, NOT_JSON, () => text('{"provider":"apple"}{}')],
+    'a value NaN': [400, NOT_JSON, () => text('{"provider":"apple","data":{"records":[{"value":NaN}]}}')],
+    'a raw NUL in a string': [400, NOT_JSON, () => text('{"provider":"apple\0"}')],
+    'bytes at random': [400, NOT_JSON, () => [Buffer.from(Array.from({ length: 5000 }, (_, n) => (n * 7919) % 256))]],
+    'a JSON array': [400, 'The request body must be a JSON object.', () => text('[{"provider":"apple"}]')],
+    'JSON null': [400, 'The request body must be a JSON object.', () => text('null')],
+    'a JSON string': [400, 'The request body must be a JSON object.', () => text('"apple"')],
+    'arrays 200,000 deep': [
+      400,
+      TOO_DEEP,
+      () => text(`{"provider":"apple","data":${'['.repeat(200_000)}${']'.repeat(200_000)}}`),
+    ],
+    'objects 200,000 deep': [400, TOO_DEEP, () => text('{"a":'.repeat(200_000))],
+    '33 MiB with Content-Length': [
+      413,
+      TOO_LARGE,
+      () => repeated(Buffer.alloc(MIB, ' '), 33),
+      { 'Content-Length': 33 * MIB },
+    ],
+    '33 MiB in chunks': [413, TOO_LARGE, () => repeated(Buffer.alloc(MIB, ' '), 33)],
+    '33 MiB of content in gzip': [413, TOO_LARGE, () => [gzipSync(Buffer.alloc(33 * MIB, ' '))], gzip],
+    'a gzip bomb of 1 GiB': [413, TOO_LARGE, () => repeated(gzipSync(Buffer.alloc(MIB)), 1024), gzip],
+    'a deflate bomb': [413, TOO_LARGE, () => [deflateSync(Buffer.alloc(100 * MIB))], { 'Content-Encoding': 'deflate' }],
+    '30 MiB without a credential': [
+      401,
+      'Authentication required: provide SDK token or API key',
+      () => repeated(Buffer.alloc(MIB, ' '), 30),
+      { 'X-Service-API-Key': '' },
+    ],
+    '30 MiB of text': [
+      415,
+      'Unsupported media type. Send the body as application/json.',
+      () => repeated(Buffer.alloc(MIB, ' '), 30),
+      { 'Content-Type': 'text/plain' },
+    ],
+    'truncated gzip': [400, DAMAGED, () => [good.subarray(0, -10)], gzip],
+    'gzip with a wrong checksum': [400, DAMAGED, () => [spoilt], gzip],
+    'JSON that says it is gzip': [400, DAMAGED, () => json(body([])), gzip],
+    'JSON that says it is deflate': [400, DAMAGED, () => json(body([])), { 'Content-Encoding': 'deflate' }],
+  }
+
+eachEngine(t, 'a hostile upload', async (t, engine) => {
+  const databaseUrl = await createTestDatabase(t, engine)
+  const service = await startService(t, onDatabase(databaseUrl), 'test/support/measured-main.ts')
+  const db = openDatabase({
+    url: databaseUrl,
+    name: 'test',
+    maxConnections: 2,
+    statementTimeoutMs: 10_000,
+    onError: () => {},
+  })
+  t.teardown(() => db.end())
+  const stored = (user: string) =>
+    db.one(
+      `select (select count(*) from upload where user_id = $1) as uploads,
+              (select count(*) from upload_body where user_id = $1) as bodies,
+              (select count(*) from sync_run where user_id = $1) as runs`,
+      [user],
+    )
+  const warmUp = await createUser(service)
+  for (const headers of [{}, gzip]) {
+    const { batchId } = await send(
+      service,
+      warmUp,
+      headers === gzip ? [good] : json(body([heartRate(NOON, 1)])),
+      headers,
+    )
+    await waitForBatch(service, warmUp, batchId)
+  }
+  await send(service, warmUp, repeated(Buffer.alloc(MIB, ' '), 30))
+
+  /** Does `work` until the event loop was free all the time, at most TRIES times. */
+  const unblocked = async <T>(work: () => Promise<T>): Promise<{ result: T; longestMs: number }> => {
+    for (let tries = 1; ; tries += 1) {
+      let result: T | undefined
+      const longestMs = await service.loopDelay(async () => {
+        result = await work()
+      })
+      if (longestMs < LIMIT_MS || tries === TRIES) return { result: result as T, longestMs }
+    }
+  }
+
+  await t.test('is refused and leaves nothing behind:', async (t) => {
+    const user = await createUser(service)
+    for (const [name, [status, detail, pieces, headers]] of Object.entries(refused)) {
+      const parts = [...pieces()]
+      const { result, longestMs } = await unblocked(() => send(service, user, parts, { ...headers }))
+      t.match(result, { status, detail }, name)
+      t.ok(longestMs < LIMIT_MS, `the event loop was blocked for ${longestMs.toFixed(0)} ms at most`)
+    }
+    t.strictSame(await stored(user), { uploads: 0, bodies: 0, runs: 0 })
+    t.ok(service.alive())
+    t.equal(
+      service
+        .output()
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .join('\n'),
+      '',
+      'no error was logged',
+    )
+  })
+
+  await t.test('loses its bad records only, and says which', async (t) => {
+    const soon = Date.now()
+    const bad: [fields: object, field: string, type: string][] = [
+      [{ startDate: '1970-01-01T00:00:00Z' }, 'startDate', 'implausible_timestamp'],
+      [{ startDate: '1989-12-31T23:59:59Z' }, 'startDate', 'implausible_timestamp'],
+      [{ startDate: '2099-01-01T00:00:00Z', endDate: '2099-01-01T00:00:00Z' }, 'startDate', 'implausible_timestamp'],
+      [{ endDate: '2099-01-01T00:00:00Z' }, 'endDate', 'implausible_timestamp'],
+      [{ startDate: iso(soon + 25 * 3_600_000) }, 'startDate', 'implausible_timestamp'],
+      [{ startDate: '2026-02-24T12:00:00+99:00' }, 'startDate', 'datetime_parsing'],
+      [{ startDate: '2026-02-24T12:00:00+18:01' }, 'startDate', 'datetime_parsing'],
+      [{ startDate: '2026-02-24' }, 'startDate', 'datetime_parsing'],
+      [{ startDate: '2026-02-30T12:00:00Z' }, 'startDate', 'datetime_parsing'],
+      [{ startDate: '2026-02-24T24:00:00Z' }, 'startDate', 'datetime_parsing'],
+      [{ startDate: '2026-02-24T12:00:0\0Z' }, 'startDate', 'datetime_parsing'],
+      [{ endDate: 1_771_934_400 }, 'endDate', 'datetime_parsing'],
+      [{ endDate: undefined }, 'endDate', 'missing'],
+      [{ zoneOffset: '+99:00' }, 'zoneOffset', 'zone_offset'],
+      [{ zoneOffset: '-18:01' }, 'zoneOffset', 'zone_offset'],
+      [{ zoneOffset: 'Berlin' }, 'zoneOffset', 'zone_offset'],
+      [{ zoneOffset: 120 }, 'zoneOffset', 'zone_offset'],
+      [{ value: null }, 'value', 'missing'],
+      [{ value: 'NaN' }, 'value', 'float_parsing'],
+      [{ value: '-Infinity' }, 'value', 'float_parsing'],
+      [{ value: '1e400' }, 'value', 'float_parsing'],
+      [{ value: '0x10' }, 'value', 'float_parsing'],
+      [{ value: '' }, 'value', 'float_parsing'],
+      [{ value: true }, 'value', 'float_parsing'],
+      [{ value: [1] }, 'value', 'float_parsing'],
+      [{ value: { toString: 1 } }, 'value', 'float_parsing'],
+      [{ value: '@1e400@' }, 'value', 'float_parsing'],
+      [{ value: 1e308, unit: 'count/s' }, 'value', 'finite_number'],
+    ]
+    const user = await createUser(service)
+    const records = [
+      heartRate(NOON - 1000, 59),
+      ...bad.map(([fields]) => heartRate(NOON, 4711, { id: 'x', ...fields })),
+    ]
+    const content = JSON.stringify(body([...records, heartRate(NOON + 1000, 61)])).replaceAll('"@1e400@"', '1e400')
+    const { batchId } = await send(service, user, text(content))
+    const batch = await waitForBatch(service, user, batchId)
+    t.match(batch, { status: 'partial', received: bad.length + 2, inserted: 2, dropped_count: bad.length })
+    t.strictSame(
+      batch.dropped.map(({ collection, index, id, loc, type }) => ({ collection, index, id, loc, type })),
+      bad.map(([, field, type], at) => {
+        const index = at + 1
+        return { collection: 'records', index, id: 'x', loc: ['data', 'records', index, field], type }
+      }),
+    )
+    t.notMatch(JSON.stringify(batch), '4711', 'no measured value is told')
+  })
+
+  await t.test('may have strings no database can hold', async (t) => {
+    const user = await createUser(service)
+    const odd = '"A\\u0000da\\ud800 \\udc00\\ufffe\\u202e \\u0007B"'
+    const content = JSON.stringify(
+      body(
+        [
+          heartRate(NOON, 60, {
+            id: '@',
+            zoneOffset: '+01:00',
+            source: { name: '@', deviceModel: '@', deviceType: '@' },
+          }),
+          heartRate(NOON, 60, { id: '@', value: null }),
+          record('@', NOON, 60),
+          heartRate(NOON + 1000, 60, { unit: '@', parentId: '@', metadata: { '@': '@' } }),
+          heartRate(NOON + 2000, 60, { id: 'x'.repeat(70_000), source: { name: 'ñ'.repeat(70_000) } }),
+          heartRate(NOON + 3000, 60, { source: { name: { a: 1 }, deviceModel: ['x'], operatingSystemVersion: 'x' } }),
+        ],
+        { sdkVersion: '@', syncSessionId: '@', syncType: '@', __proto__: '@', data2: '@' },
+      ),
+    ).replaceAll('"@"', odd)
+    const { batchId, status } = await send(service, user, text(content))
+    t.equal(status, 202)
+    const batch = await waitForBatch(service, user, batchId)
+    t.match(batch, { status: 'partial', inserted: 4, ignored_type: 1, dropped_count: 1, dropped: [{ index: 1 }] })
+    const { body: page } = await service.request(
+      'GET',
+      `/api/v1/users/${user}/timeseries?start_time=2026-02-24&end_time=2026-02-24`,
+    )
+    const names = page.data.map(({ source }: { source: { source: string; device: string } }) => source)
+    t.match(names[0], { source: /^Ada.* B$/, device: /^Ada.* B$/ })
+    for (const { source } of names) t.ok(source === null || (source.isWellFormed() && !/\p{Cc}/u.test(source)))
+    t.equal(names[2].source, 'ñ'.repeat(100), 'cut')
+    t.strictSame([names[3].source, names[3].device], [null, null])
+  })
+
+  await t.test('of invalid UTF-8 is stored with replacement characters', async (t) => {
+    const user = await createUser(service)
+    const [start, end] = JSON.stringify(body([heartRate(NOON, 60, { source: { name: '@' } })])).split('@')
+    const { batchId } = await send(service, user, [
+      ...text(`${start}`),
+      Buffer.from([0x41, 0xc3, 0xff]),
+      ...text(`${end}`),
+    ])
+    t.match(await waitForBatch(service, user, batchId), { status: 'success', inserted: 1 })
+  })
+
+  await t.test('of 50,000 records does not hold up others', async (t) => {
+    const user = await createUser(service)
+    let base = NOON - 2 * 86_400_000
+    const { result, longestMs } = await unblocked(async () => {
+      base -= 2 * 86_400_000
+      const parts = json(body(Array.from({ length: 50_000 }, (_, n) => heartRate(base + n * 1000, 60 + (n % 40)))))
+      const { batchId, status } = await send(service, user, parts)
+      return { status, batch: await waitForBatch(service, user, batchId) }
+    })
+    t.equal(result.status, 202)
+    t.match(result.batch, { status: 'success', received: 50_000, inserted: 50_000 })
+    t.ok(longestMs < LIMIT_MS, `the event loop was blocked for ${longestMs.toFixed(0)} ms at most`)
+  })
+
+  await t.test('made to cost memory does not end the process', async (t) => {
+    const user = await createUser(service)
+    // Small in text, large as objects: 31 MiB of these took up to a gigabyte.
+    for (const piece of ['[[[{}]]]', '{}', '[[],[]]', '{"a":{"a":0}}']) {
+      const { status, detail } = await send(service, user, filled(piece, 31))
+      t.match({ status, detail }, { status: 400, detail: TOO_DEEP }, piece)
+    }
+    const { status } = await send(service, user, filled('0', 2))
+    t.equal(status, 202, 'a million items of no kind')
+    t.ok(service.alive())
+    t.equal((await send(service, user, json(body([heartRate(NOON, 60)])))).status, 202, 'and the next is accepted')
+  })
+
+  await t.test('that breaks off leaves no trace', async (t) => {
+    const user = await createUser(service)
+    for (let count = 0; count < 6; count += 1) await breakOff(service, user, 30)
+    const after = await send(service, user, json(body([heartRate(NOON, 60)])))
+    t.equal(after.status, 202, 'its bytes are not counted for ever')
+    t.match(await stored(user), { uploads: 1 })
+  })
+
+  t.equal(
+    service
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .join('\n'),
+    '',
+    'no error was logged',
+  )
+})

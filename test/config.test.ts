@@ -1,0 +1,184 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { ConfigError, loadConfig } from '../server/config.ts'
+
+const KEY = '7f3c1d9be20a4658'.repeat(4)
+const DATABASE = { DATABASE_URL: 'postgres://pulsebase@localhost/pulsebase', SECRET_KEY: KEY }
+
+/** That each value is refused with a message that starts with the variable's name and says `expectation`. */
+function refuses(t: Test, variable: string, expectation: RegExp, ...values: string[]) {
+  for (const value of values) {
+    const message = new RegExp(`^${variable} ${expectation.source}`)
+    t.throws(() => loadConfig({ ...DATABASE, [variable]: value }), { name: 'ConfigError', message }, value)
+  }
+}
+
+t.test('an empty environment is a complete configuration, with the embedded database', async (t) => {
+  t.strictSame(loadConfig({}), {
+    port: 8000,
+    host: '127.0.0.1',
+    dataDir: resolve('data'),
+    role: 'all',
+    adminEmail: 'admin@localhost',
+    apiBaseUrl: 'http://localhost:8000',
+    apiKeyHeaders: ['X-Service-API-Key'],
+    outgoingWebhooksEnabled: false,
+    eventFeedEnabled: false,
+    webhooksAllowHttp: false,
+    webhooksAllowNetworks: [],
+    corsOrigins: [],
+    logLevel: 'info',
+    loginAttemptsPerMinute: 10,
+    loginAttemptsPerAccount: 5,
+    providers: {},
+  })
+})
+
+t.test('a variable that is empty or blank counts as unset', async (t) => {
+  const names = variables()
+  for (const value of ['', '  ']) {
+    t.strictSame(loadConfig(Object.fromEntries(names.map((name) => [name, value]))), loadConfig({}))
+  }
+})
+
+t.test('PORT', async (t) => {
+  t.match(loadConfig({ PORT: '18000' }), { port: 18_000, apiBaseUrl: 'http://localhost:18000' })
+  t.equal(loadConfig({ PORT: '0' }).port, 0, 'any free one')
+  refuses(t, 'PORT', /must be a whole number from 0 to 65535$/, 'abc', '-1', '65536', '80.5', '1e3', '0x50', '8000 ;')
+})
+
+t.test('HOST and DATA_DIR', async (t) => {
+  t.match(loadConfig({ HOST: '0.0.0.0', DATA_DIR: '/var/lib/pulse base' }), {
+    host: '0.0.0.0',
+    dataDir: '/var/lib/pulse base',
+  })
+  t.equal(loadConfig({ DATA_DIR: 'elsewhere' }).dataDir, resolve('elsewhere'), 'below the working directory')
+})
+
+t.test('DATABASE_URL', async (t) => {
+  for (const url of [DATABASE.DATABASE_URL, 'postgresql:///pulsebase?host=/var/run/postgresql']) {
+    t.equal(loadConfig({ ...DATABASE, DATABASE_URL: url }).databaseUrl, url)
+  }
+  refuses(t, 'DATABASE_URL', /must be an address such as postgres:/, 'localhost', 'mysql://x/y', 'postgres://h:port/x')
+  try {
+    loadConfig({ ...DATABASE, DATABASE_URL: 'postgres://pulsebase:hunter2@host:port/x' })
+  } catch (error) {
+    t.notMatch(String(error), /hunter2/, 'no value is shown')
+  }
+})
+
+t.test('SECRET_KEY', async (t) => {
+  t.equal(loadConfig(DATABASE).secretKey, KEY)
+  t.equal(loadConfig({ SECRET_KEY: KEY }).secretKey, KEY)
+  const { DATABASE_URL } = DATABASE
+  t.throws(() => loadConfig({ DATABASE_URL }), { message: /^SECRET_KEY is required with DATABASE_URL/ })
+  t.throws(() => loadConfig({ DATABASE_URL, SECRET_KEY: ' ' }), { message: /^SECRET_KEY is required/ })
+  const weak = [KEY.slice(0, 31), 'a'.repeat(64), 'abcabc'.repeat(8)]
+  const placeholders = ['changeme', 'change-me', 'secret', 'password', 'default'].map((word) => `${word}-${KEY}`)
+  refuses(t, 'SECRET_KEY', /must be 32 or more random characters, for example from: openssl rand -hex 32$/, ...weak)
+  refuses(t, 'SECRET_KEY', /must be 32 or more random characters/, ...placeholders)
+  t.throws(() => loadConfig({ SECRET_KEY: 'short' }), ConfigError, 'a given one is checked without DATABASE_URL too')
+})
+
+t.test('ROLE', async (t) => {
+  for (const role of ['all', 'api', 'worker']) t.equal(loadConfig({ ROLE: role }).role, role)
+  refuses(t, 'ROLE', /must be one of all, api, worker$/, 'x', 'API', 'api,worker')
+})
+
+t.test('ADMIN_EMAIL, ADMIN_PASSWORD and BOOTSTRAP_API_KEY', async (t) => {
+  const given = { ADMIN_EMAIL: 'ops@example.org', ADMIN_PASSWORD: 'x'.repeat(12), BOOTSTRAP_API_KEY: 'k'.repeat(24) }
+  t.match(loadConfig(given), {
+    adminEmail: given.ADMIN_EMAIL,
+    adminPassword: given.ADMIN_PASSWORD,
+    bootstrapApiKey: given.BOOTSTRAP_API_KEY,
+  })
+  refuses(t, 'ADMIN_EMAIL', /must be an email address$/, 'ops', 'a@b@c', 'a b@c')
+  refuses(t, 'ADMIN_PASSWORD', /must have at least 12 characters$/, 'x'.repeat(11))
+  refuses(t, 'BOOTSTRAP_API_KEY', /must have at least 24 characters$/, 'k'.repeat(23))
+})
+
+t.test('API_BASE_URL', async (t) => {
+  t.equal(
+    loadConfig({ API_BASE_URL: 'https://health.example.org/base//' }).apiBaseUrl,
+    'https://health.example.org/base',
+  )
+  refuses(t, 'API_BASE_URL', /must be an http\(s\) address$/, 'health.example.org', 'ftp://example.org', 'https://')
+})
+
+t.test('API_KEY_HEADERS', async (t) => {
+  const headers = ['X-My-Key', 'X-Open-Wearables-API-Key']
+  t.strictSame(loadConfig({ API_KEY_HEADERS: ` ${headers.join(' , ')},` }).apiKeyHeaders, headers)
+  const expectation = /must be a comma list of header names other than Authorization$/
+  refuses(t, 'API_KEY_HEADERS', expectation, ',', 'X-Key, Authorization', 'authorization', 'X Key', 'X-Key:')
+})
+
+t.test('OUTGOING_WEBHOOKS_ENABLED, EVENT_FEED_ENABLED and WEBHOOKS_ALLOW_HTTP', async (t) => {
+  const flags = {
+    OUTGOING_WEBHOOKS_ENABLED: 'outgoingWebhooksEnabled',
+    EVENT_FEED_ENABLED: 'eventFeedEnabled',
+    WEBHOOKS_ALLOW_HTTP: 'webhooksAllowHttp',
+  } as const
+  for (const [variable, field] of Object.entries(flags)) {
+    for (const yes of ['true', '1', 'yes', 'on', 'TRUE']) t.equal(loadConfig({ [variable]: yes })[field], true)
+    for (const no of ['false', '0', 'no', 'off', 'False']) t.equal(loadConfig({ [variable]: no })[field], false)
+    refuses(t, variable, /must be true or false$/, 'enabled', '2')
+  }
+})
+
+t.test('WEBHOOKS_ALLOW_NETWORKS', async (t) => {
+  const ranges = ['10.0.0.0/8', 'fd00::/8', '192.168.1.7/32']
+  t.strictSame(loadConfig({ WEBHOOKS_ALLOW_NETWORKS: ranges.join(', ') }).webhooksAllowNetworks, ranges)
+  const wrong = ['10.0.0.0', '10.0.0.0/33', '10.0.0/8', 'fd00::/129', 'example.org/8', '10.0.0.0/8,x', '10.0.0.0/ 8']
+  refuses(t, 'WEBHOOKS_ALLOW_NETWORKS', /must be a comma list of CIDR ranges such as 10\.0\.0\.0\/8$/, ...wrong)
+})
+
+t.test('CORS_ORIGINS', async (t) => {
+  const origins = ['https://portal.example.org', 'http://localhost:3000']
+  t.strictSame(loadConfig({ CORS_ORIGINS: origins.join(', ') }).corsOrigins, origins)
+})
+
+t.test('LOG_LEVEL', async (t) => {
+  t.equal(loadConfig({ LOG_LEVEL: 'debug' }).logLevel, 'debug')
+  refuses(t, 'LOG_LEVEL', /must be one of fatal, error, warn, info, debug, trace, silent$/, 'verbose', 'INFO')
+})
+
+t.test('LOGIN_ATTEMPTS_PER_MINUTE and LOGIN_ATTEMPTS_PER_ACCOUNT', async (t) => {
+  const config = loadConfig({ LOGIN_ATTEMPTS_PER_MINUTE: '30', LOGIN_ATTEMPTS_PER_ACCOUNT: '7' })
+  t.match(config, { loginAttemptsPerMinute: 30, loginAttemptsPerAccount: 7 })
+  for (const variable of ['LOGIN_ATTEMPTS_PER_MINUTE', 'LOGIN_ATTEMPTS_PER_ACCOUNT']) {
+    refuses(t, variable, /must be a whole number from 1 to 100000$/, '0', 'none')
+  }
+})
+
+t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
+  const config = loadConfig({
+    OURA_CLIENT_ID: 'id',
+    OURA_CLIENT_SECRET: 'hush',
+    OURA_AUTHORIZE_URL: 'http://localhost:9000/authorize',
+    GOOGLE_HEALTH_TOKEN_URL: 'http://localhost:9000/token/',
+    GOOGLE_HEALTH_API_URL: 'http://localhost:9000/api',
+  })
+  t.strictSame(config.providers, {
+    google_health: { tokenUrl: 'http://localhost:9000/token', apiUrl: 'http://localhost:9000/api' },
+    oura: { clientId: 'id', clientSecret: 'hush', authorizeUrl: 'http://localhost:9000/authorize' },
+  })
+  refuses(t, 'OURA_API_URL', /must be an http\(s\) address$/, 'api.ouraring.com')
+})
+
+t.test('every variable is tested above', async (t) => {
+  const tests = await readFile(fileURLToPath(import.meta.url), 'utf8')
+  const untested = variables().filter((name) => !tests.includes(name))
+  t.strictSame(
+    untested.filter((name) => !/_(CLIENT_ID|CLIENT_SECRET|AUTHORIZE_URL|TOKEN_URL|API_URL)$/.test(name)),
+    [],
+  )
+})
+
+/** The names of all variables that are read. */
+function variables(): string[] {
+  const names = new Set<string>()
+  loadConfig(new Proxy({}, { get: (_, name) => void names.add(String(name)) }))
+  return [...names]
+}

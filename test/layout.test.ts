@@ -1,0 +1,148 @@
+// The promises of design.md 3 that a machine can check: where things are, and what does not know what.
+import { readdir, readFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { routes } from '../server/api/index.ts'
+import { providers } from '../server/catalogue/providers.ts'
+import type { Route } from '../server/http/route.ts'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+
+const SOURCE_LINES = 400
+/** Tests are lists of cases: reading one case does not take the others. */
+const TEST_LINES = 800
+
+/** Examples in the description of the API name some provider. */
+const EXAMPLE = /\b(last_synced_)?provider: '|capabilities\('/
+
+/** Values of a field, not knowledge about a provider: where each is named, and why that is all right. */
+const PROVIDERS_NAMED: Record<string, string> = {
+  'server/ingest/accept.ts': 'the order of an error text',
+}
+
+const files = (await Promise.all(['server', 'workers', 'sql', 'benchmarks', 'test'].map(filesBelow))).flat()
+const source = files.filter((file) => /^(server|workers)\/.*\.ts$/.test(file))
+
+t.test('which engine runs is asked in sql/engine.sql and nowhere else', async (t) => {
+  for (const file of files.filter((name) => /^(server|workers|sql)\//.test(name))) {
+    if (file === 'sql/engine.sql' || file.startsWith('sql/timescale/')) continue
+    // Switching something off is no question: a plain server takes such a setting, and nobody there reads it.
+    const code = withoutComments(file, await text(file)).replaceAll(/^set timescaledb\.\w+ = off$/gm, '')
+    t.notMatch(code, /timescale|hypertable/i, file)
+  }
+})
+
+t.test('a provider is named in its folder and in the catalogue only', async (t) => {
+  const slugs = providers.filter(({ sentinel }) => !sentinel).map(({ provider }) => provider)
+  const named = new RegExp(`['"\`](${slugs.join('|')})['"\`]`)
+  for (const file of source) {
+    if (/^server\/(providers|catalogue)\//.test(file) || PROVIDERS_NAMED[file]) continue
+    const lines = withoutComments(file, await text(file)).split('\n')
+    t.strictSame(
+      lines.filter((line) => named.test(line) && !EXAMPLE.test(line)),
+      [],
+      file,
+    )
+  }
+  for (const folder of await folders('server/providers')) {
+    t.ok(slugs.includes(folder as never), `server/providers/${folder} is a provider`)
+    t.match(await text('server/providers/index.ts'), `./${folder}/index.ts`)
+  }
+})
+
+t.test('mapping code imports the catalogue and column types, nothing that does something', async (t) => {
+  for (const file of source.filter((name) => /^server\/providers\/.*\/(records|map)\.ts$/.test(name))) {
+    const imports = [...(await text(file)).matchAll(/from '([^']+)'/g)].map(([, from]) => from ?? '')
+    const pure = /^(\.\/|\.\.\/[^/]+\.ts$|\.\.\/\.\.\/(catalogue\/|time\.ts|ingest\/(units|columns)\.ts))/
+    t.strictSame(
+      imports.filter((from) => !pure.test(from)),
+      [],
+      file,
+    )
+  }
+})
+
+t.test('an endpoint is one file and one line in the index of its resource', async (t) => {
+  const mounted = new Set<unknown>(routes)
+  for (const folder of await folders('server/api')) {
+    const index = await text(`server/api/${folder}/index.ts`)
+    t.match(await text('server/api/index.ts'), `./${folder}/index.ts`)
+    for (const file of source.filter((name) => dirname(name) === `server/api/${folder}`)) {
+      const exports = Object.values((await import(join(ROOT, file))) as object).filter(isRoute)
+      if (basename(file) === 'index.ts') continue
+      t.ok(exports.length <= 1, `${file} holds one endpoint`)
+      for (const route of exports) {
+        t.match(index, `./${basename(file)}`)
+        t.ok(mounted.has(route), `${route.operationId} is offered`)
+      }
+    }
+  }
+  const unique = (key: (route: Route) => string) => t.equal(new Set(routes.map(key)).size, routes.length)
+  unique(({ operationId }) => operationId)
+  unique(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`)
+})
+
+t.test('the environment is read by the configuration', async (t) => {
+  // Handing it on, npm's own mark, and the few variables that programs we start must have.
+  const others = new Set(['server/main.ts', 'server/db/embedded/processes.ts', 'server/db/embedded/cluster.ts'])
+  for (const file of source) {
+    if (!others.has(file)) t.notMatch(withoutComments(file, await text(file)), /process\.env/, file)
+  }
+})
+
+t.test('a helper lives beside its caller', async (t) => {
+  const bins = /\/(utils?|helpers?|services?|common|misc|lib)(\/|\.ts$)/
+  t.strictSame(
+    source.filter((file) => bins.test(file)),
+    [],
+  )
+})
+
+t.test('no file is too long to read', async (t) => {
+  for (const file of files.filter((name) => /\.(ts|sql)$/.test(name))) {
+    const lines = (await text(file)).split('\n').length - 1
+    const limit = file.startsWith('test/') ? TEST_LINES : SOURCE_LINES
+    t.ok(lines <= limit, `${file} has ${lines} lines, at most ${limit}`)
+  }
+})
+
+t.test('tests stand where what they test stands', async (t) => {
+  const ofThisFolder = ['config', 'layout', 'migrate', 'readme', 'start']
+  for (const file of files.filter((name) => /\.(test|long)\.ts$/.test(name))) {
+    const folder = dirname(file).replace(/^test\/?/, '')
+    if (folder === '') t.ok(ofThisFolder.includes(basename(file).split('.')[0] ?? ''), file)
+    else
+      t.ok(
+        source.some((name) => new RegExp(`^(server/)?${folder}/`).test(name)),
+        file,
+      )
+  }
+})
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(ROOT + folder, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes('results'))
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length))
+    .sort()
+}
+
+async function folders(parent: string): Promise<string[]> {
+  const entries = await readdir(ROOT + parent, { withFileTypes: true })
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+}
+
+function text(file: string): Promise<string> {
+  return readFile(ROOT + file, 'utf8')
+}
+
+/** Good enough for this code: `//` after a colon belongs to an address. */
+function withoutComments(file: string, content: string): string {
+  if (file.endsWith('.sql')) return content.replaceAll(/--.*$/gm, '')
+  return content.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(?<!:)\/\/.*$/gm, '')
+}
+
+function isRoute(value: unknown): value is Route {
+  return typeof value === 'object' && value !== null && 'operationId' in value && 'handle' in value
+}

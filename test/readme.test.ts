@@ -1,0 +1,256 @@
+// What the documentation shows is run here against the service that `npm start` starts, so it cannot rot.
+import { type ExecFileOptions, execFile, spawn } from 'node:child_process'
+import { chmod, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { getTimeseries } from '../server/api/timeseries/get-timeseries.ts'
+import { loadConfig } from '../server/config.ts'
+import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
+import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
+import { createMetrics } from '../server/metrics.ts'
+
+const run = promisify(execFile)
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const PAGES = ['README.md', 'docs/uploads.md', 'docs/reading.md', 'docs/operations.md']
+
+interface Block {
+  language: string
+  code: string
+}
+
+/** The variables of the snippets; what a page assigns to them is replaced. */
+type Variables = Record<'URL' | 'KEY' | 'USER_ID' | 'BATCH_ID', string>
+
+t.test('npm start, and then everything the pages show', async (t) => {
+  const service = await npmStart(t)
+  const variables: Variables = { URL: service.url, KEY: service.apiKey, USER_ID: '', BATCH_ID: '' }
+
+  await t.test('README.md shows what the first start prints', async (t) => {
+    const shown = (await blocks('README.md')).find(({ code }) => code.includes('First start'))?.code ?? ''
+    const password = /password (\S+)/.exec(shown)?.[1] ?? ''
+    const apiKey = /API key {2}(\S+)/.exec(shown)?.[1] ?? ''
+    const printed = service
+      .welcome()
+      .replaceAll(service.url, 'http://localhost:8000')
+      .replace(service.dataDir, '/home/ada/pulsebase/data')
+      .replaceAll(service.apiKey, apiKey)
+      .replace(/password \S+/, `password ${password}`)
+    t.equal(printed, shown.trim())
+  })
+
+  for (const page of PAGES) {
+    await t.test(`${page} shows what the service answers`, async (t) => {
+      const all = await blocks(page)
+      for (const [index, { language, code }] of all.entries()) {
+        if (language !== 'sh') continue
+        const answer = await runShell(code, variables)
+        const next = all[index + 1]
+        if (next && ['json', 'csv', 'text'].includes(next.language)) {
+          t.strictSame(comparable(answer), comparable(next.code), firstLine(code))
+        } else t.notMatch(answer, '"detail":', firstLine(code))
+        remember(variables, answer)
+      }
+    })
+  }
+
+  await t.test('the program in Python', async (t) => {
+    const code = (await blocks('docs/reading.md')).find(({ language }) => language === 'python')?.code ?? ''
+    const lines = await output('python3', ['-c', code], { env: { ...process.env, ...variables } })
+    if (lines === undefined) {
+      t.comment('there is no python3 here: not run')
+      return
+    }
+    t.strictSame(lines.trim().split('\n'), [
+      '2026-02-24T08:30:00Z 62 bpm',
+      '2026-02-24T08:45:00Z 70 bpm',
+      '2026-02-24T09:10:00Z 118 bpm',
+    ])
+  })
+
+  await t.test('the program in JavaScript', async (t) => {
+    const code = (await blocks('docs/reading.md')).find(({ language }) => language === 'js')?.code ?? ''
+    const env = { ...process.env, ...variables }
+    const lines = await output(process.execPath, ['--input-type=module', '-e', code], { env })
+    t.match(
+      lines,
+      /^heart_rate bpm \[\s+\[ '2026-02-24T08:00:00.000Z', 66 \],\s+\[ '2026-02-24T09:00:00.000Z', 118 \]\s+\]$/m,
+    )
+  })
+
+  await t.test('a SIGTERM that reaches npm alone stops all of it', async (t) => {
+    service.stop()
+    const gone = () =>
+      fetch(service.url).then(
+        () => false,
+        () => true,
+      )
+    t.ok(await waitUntil(gone, 20_000, 50))
+    const pidFile = join(service.dataDir, 'postgres', 'postmaster.pid')
+    t.ok(
+      await waitUntil(
+        async () =>
+          stat(pidFile).then(
+            () => false,
+            () => true,
+          ),
+        20_000,
+        50,
+      ),
+      'its database as well',
+    )
+  })
+})
+
+t.test('the table of variables in README.md is complete', async (t) => {
+  const read = new Set<string>()
+  loadConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }))
+  const endings = /^[A-Z_]+_(CLIENT_ID|CLIENT_SECRET|AUTHORIZE_URL|TOKEN_URL|API_URL)$/
+  const names = [...read].map((name) => name.replace(endings, '<PROVIDER>_$1'))
+  t.strictSame((await namesIn('README.md', 'Configuration')).sort(), [...new Set(names)].sort())
+})
+
+t.test('the parameters in docs/reading.md are those of the route', async (t) => {
+  const { properties } = getTimeseries.query as unknown as { properties: object }
+  const documented = await namesIn('docs/reading.md', 'Reading')
+  t.strictSame(documented.sort(), Object.keys(properties).sort())
+})
+
+t.test('the metrics in docs/operations.md are those that are offered', async (t) => {
+  const offered = createMetrics().registry.getMetricsAsArray()
+  const documented = await namesIn('docs/operations.md', 'Probes and metrics')
+  t.strictSame(
+    documented.filter((name) => name.startsWith('pulsebase_')).sort(),
+    offered
+      .map(({ name }) => name)
+      .filter((name) => name.startsWith('pulsebase_'))
+      .sort(),
+  )
+})
+
+t.test('the reasons in docs/uploads.md exist', async (t) => {
+  const reader = await readFile(`${ROOT}workers/sdk-batch.ts`, 'utf8')
+  const documented = await namesIn('docs/uploads.md', 'What became of an upload')
+  const statuses = ['status', 'queued', 'success', 'partial', 'failed', 'type']
+  for (const name of documented.filter((name) => !statuses.includes(name))) t.match(reader, `'${name}'`)
+})
+
+t.test('what the pages point to is there', async (t) => {
+  for (const page of PAGES) {
+    const text = await readFile(ROOT + page, 'utf8')
+    for (const [, path = '', anchor] of text.matchAll(/\]\((?!http)([^)#]*)(#[^)]*)?\)/g)) {
+      const target = join(ROOT, page, '..', path)
+      t.ok(await stat(target), `${page} → ${path}`)
+      if (anchor) t.ok((await headings(target)).includes(anchor), `${page} → ${path}${anchor}`)
+    }
+    for (const [, path = ''] of text.matchAll(/`((?:server|workers|sql|test|docs|\.ci)\/[\w./-]*)`/g)) {
+      t.ok(await stat(ROOT + path), `${page} → ${path}`)
+    }
+  }
+})
+
+/** Starts the service with the README's command, in a data directory of its own. */
+async function npmStart(t: Test) {
+  const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'pulsebase-readme-')))
+  await chmod(dataDir, 0o755)
+  t.teardown(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }))
+  const port = String(await freePort())
+  const { PATH, HOME } = process.env
+  const npm = spawn('npm', ['start'], {
+    cwd: ROOT,
+    env: { PATH, HOME, PORT: port, DATA_DIR: dataDir },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const end = () => signalProcess(-(npm.pid ?? 0), 'SIGKILL')
+  process.once('exit', end)
+  t.teardown(async () => {
+    end()
+    process.off('exit', end)
+    await stopLeftover(join(dataDir, 'postgres'), () => {}).catch(() => {})
+  })
+  let printed = ''
+  for (const stream of [npm.stdout, npm.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk) => {
+      printed += chunk
+    })
+  }
+  const welcome = () => /^Pulsebase is ready[\s\S]*\n\n$/m.exec(printed)?.[0].trim() ?? ''
+  await waitUntil(async () => welcome() !== '' || npm.exitCode !== null, 60_000)
+  const url = /ready at (\S+)/.exec(welcome())?.[1]
+  const apiKey = /API key {2}(\S+)/.exec(welcome())?.[1]
+  if (!url || !apiKey) throw new Error(`npm start did not start the service: ${printed}`)
+  return { url, apiKey, dataDir, welcome, stop: () => npm.kill('SIGTERM') }
+}
+
+async function blocks(page: string): Promise<Block[]> {
+  const text = await readFile(ROOT + page, 'utf8')
+  return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = '', code = '']) => ({ language, code }))
+}
+
+/** The names in backticks in the first column of the tables of a section. */
+async function namesIn(page: string, heading: string): Promise<string[]> {
+  const sections = (await readFile(ROOT + page, 'utf8')).split(/^#+ /m)
+  const section = sections.find((text) => text.startsWith(`${heading}\n`)) ?? ''
+  const cells = [...section.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = '']) => cell)
+  return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
+}
+
+/** Runs a block with bash; fails with the script's own words when one of its commands fails. */
+async function runShell(code: string, variables: Variables): Promise<string> {
+  // Imports are done in the background, a moment after their upload.
+  if (variables.USER_ID) await waitUntil(async () => !(await batches(variables)).includes('"queued"'), 20_000)
+  const names = Object.keys(variables).join('|')
+  const assignments = Object.entries(variables).map(([name, value]) => `${name}='${value}'\n`)
+  const script = code.replaceAll(new RegExp(`^(${names})=.*$`, 'gm'), '')
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', assignments.join('') + script], { cwd: ROOT })
+  return stdout
+}
+
+async function batches({ URL: url, KEY, USER_ID }: Variables): Promise<string> {
+  const headers = { 'X-Service-API-Key': KEY }
+  return (await fetch(`${url}/api/v1/sdk/users/${USER_ID}/sync/batches`, { headers })).text()
+}
+
+/** What the reader is told to copy from an answer. */
+function remember(variables: Variables, answer: string): void {
+  variables.USER_ID ||= /^\{"id":"([^"]+)"/.exec(answer)?.[1] ?? ''
+  variables.BATCH_ID ||= /"batch_id":"([^"]+)"/.exec(answer)?.[1] ?? ''
+}
+
+/** An answer without what differs from run to run: ids, cursors, and times of this run. */
+function comparable(text: string): unknown {
+  const stable = text
+    .trim()
+    .replaceAll('\r\n', '\n')
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
+    .replaceAll(/("\w+_cursor": ?)"[^"]+"/g, '$1"<cursor>"')
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/g, '<now>')
+  return stable.startsWith('{') ? JSON.parse(stable) : stable
+}
+
+const firstLine = (code: string) => code.split('\n')[0] ?? ''
+
+/** What a program prints; undefined when there is no such program. */
+async function output(program: string, args: string[], options: ExecFileOptions): Promise<string | undefined> {
+  try {
+    return String((await run(program, args, options)).stdout)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Anchors of a page's headings, as GitHub makes them. */
+async function headings(page: string): Promise<string[]> {
+  const lines = (await readFile(page, 'utf8')).matchAll(/^#+ (.*)$/gm)
+  return [...lines].map(
+    ([, title = '']) =>
+      `#${title
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-')}`,
+  )
+}

@@ -1,0 +1,136 @@
+// The service as operators start it: a process of its own, which tests can measure and kill.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { signalProcess, waitUntil } from '../../server/db/embedded/processes.ts'
+import type { TestAnswer, TestRequest } from './app.ts'
+import type { Api } from './sdk.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const START_MS = 60_000
+
+/** A running service in a process group of its own. */
+export interface Service extends Api {
+  url: string
+  pid: number
+  /** Everything it printed so far. */
+  output(): string
+  /** Whether the process still runs. */
+  alive(): boolean
+  /** Runs `work` and returns the longest time the event loop of a measured service was blocked meanwhile, in ms. */
+  loopDelay(work: () => Promise<unknown>): Promise<number>
+  /** Resident memory of the process in MiB. */
+  rssMiB(): Promise<number>
+  /** SIGKILL to the whole process group; resolves when the process is gone. */
+  kill(): Promise<void>
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>
+}
+
+/** The key of a service started with `BOOTSTRAP_API_KEY: API_KEY`. */
+export const API_KEY = 'sk-0123456789abcdef0123456789abcdef'
+
+const SETTINGS = {
+  PORT: '0',
+  LOG_LEVEL: 'error',
+  ADMIN_PASSWORD: 'correct horse battery staple',
+  BOOTSTRAP_API_KEY: API_KEY,
+}
+
+/** Settings for a database that is there already. */
+export const onDatabase = (url: string): Record<string, string> => ({
+  DATABASE_URL: url,
+  SECRET_KEY: '8d2f6c0b9e7a41d35f1c8b6a0e9d7c5b',
+})
+
+/** Starts the service with these settings and resolves when it serves; the process ends with the test. */
+export async function startService(
+  t: Test,
+  settings: Record<string, string>,
+  entry: 'server/main.ts' | 'test/support/measured-main.ts' = 'server/main.ts',
+): Promise<Service> {
+  const { PATH = '', HOME = '', TMPDIR = '' } = process.env
+  const child = spawn(process.execPath, ['--import', 'tsx', entry], {
+    cwd: ROOT,
+    detached: true,
+    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...SETTINGS, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe', entry === 'server/main.ts' ? 'ignore' : 'ipc'],
+  })
+  let printed = ''
+  const collect = (chunk: Buffer) => {
+    printed += chunk
+  }
+  child.stdout?.on('data', collect)
+  child.stderr?.on('data', collect)
+  const { pid } = child
+  if (pid === undefined) throw new Error('the service could not be started')
+  const alive = () => child.exitCode === null && child.signalCode === null
+  // Also when the test is ended from outside, before its teardown.
+  const onExit = () => signalGroup(pid)
+  process.once('exit', onExit)
+  child.once('exit', () => process.off('exit', onExit))
+  t.teardown(() => endGroup(child, pid))
+  const address = () => /is ready at (http:\S+)/.exec(printed)?.[1]
+  await waitUntil(async () => address() !== undefined || !alive(), START_MS, 10)
+  const url = address()
+  if (!url) throw new Error(`the service did not start:\n${printed}`)
+  const ask = async (question: 'reset' | 'read') => {
+    const answer = once(child, 'message')
+    child.send(question)
+    return ((await answer)[0] as { maxMs: number }).maxMs
+  }
+  return {
+    url,
+    pid,
+    alive,
+    output: () => printed,
+    request: (method, path, options) => send(url, method, path, options),
+    async loopDelay(work) {
+      await ask('reset')
+      await work()
+      return ask('read')
+    },
+    async rssMiB() {
+      const status = await readFile(`/proc/${pid}/status`, 'utf8')
+      return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024
+    },
+    kill: () => endGroup(child, pid),
+    async stop() {
+      const exited = once(child, 'exit')
+      signalProcess(pid, 'SIGTERM')
+      return (await exited)[0] as number | null
+    },
+  }
+}
+
+/** Ends the process with all it started in its group; its database server is in a session of its own. */
+async function endGroup(child: ChildProcess, pid: number): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  signalGroup(pid)
+  await exited
+}
+
+const signalGroup = (pid: number) => signalProcess(-pid, 'SIGKILL')
+
+async function send(
+  url: string,
+  method: string,
+  path: string,
+  { body, headers = {}, auth = 'key' }: TestRequest = {},
+): Promise<TestAnswer> {
+  const sent = new Headers(headers)
+  if (auth === 'key') sent.set('X-Service-API-Key', API_KEY)
+  const asIs = typeof body === 'string' || body instanceof Uint8Array
+  if (body !== undefined && !sent.has('content-type')) sent.set('Content-Type', 'application/json')
+  const response = await fetch(new URL(path, url), {
+    method,
+    headers: sent,
+    ...(body !== undefined && { body: asIs ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '')
+  return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text }
+}
