@@ -29,6 +29,9 @@ function stat(pid: number | string): Stat {
 /** CPU seconds a process has used so far, all of its threads together. */
 export const cpuSeconds = (pid: number): number => stat(pid).ownSeconds
 
+/** CPU seconds of a process' main thread so far: in Node, the event loop's. */
+export const mainThreadCpuSeconds = (pid: number): number => stat(`${pid}/task/${pid}`).ownSeconds
+
 /** CPU seconds of a process and all its children so far, ended ones included: a PostgreSQL server. */
 export function familyCpuSeconds(pid: number): number {
   const { ownSeconds, endedSeconds } = stat(pid)

@@ -69,8 +69,11 @@ function answerAndLog(deps: Dependencies) {
 }
 
 function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId: string): void {
+  const log = (err: unknown) =>
+    deps.log.error({ err, requestId, method: ctx.method, route: ctx._matchedRoute }, 'request failed')
   ctx.type = 'application/json'
   if (error instanceof AppError) {
+    if (error.cause) log(error.cause)
     ctx.status = error.status
     ctx.set(error.headers)
     ctx.body = JSON.stringify({ detail: error.detail })
@@ -81,7 +84,7 @@ function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId
     ctx.set(headers)
     ctx.body = JSON.stringify({ detail })
   } else {
-    deps.log.error({ err: error, requestId, method: ctx.method, route: ctx._matchedRoute }, 'request failed')
+    log(error)
     ctx.status = 500
     ctx.body = JSON.stringify({ detail: 'Internal server error' })
   }
@@ -122,7 +125,10 @@ function cors(origins: string[]) {
     ctx.vary('Origin')
     ctx.set('Access-Control-Allow-Origin', origin)
     ctx.set('Access-Control-Allow-Credentials', 'true')
-    ctx.set('Access-Control-Expose-Headers', 'ETag, Retry-After, X-Next-Cursor, X-Previous-Cursor, X-Request-Id, X-Total-Count')
+    ctx.set(
+      'Access-Control-Expose-Headers',
+      'ETag, Retry-After, X-Next-Cursor, X-Previous-Cursor, X-Request-Id, X-Total-Count',
+    )
     if (ctx.method !== 'OPTIONS' || !ctx.get('access-control-request-method')) return next()
     ctx.set('Access-Control-Allow-Methods', 'GET, POST, PUT, PATCH, DELETE')
     ctx.set('Access-Control-Allow-Headers', ctx.get('access-control-request-headers'))

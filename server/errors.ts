@@ -54,6 +54,11 @@ export const errors = {
     }),
   overloaded: (detail: string, retryAfterSeconds: number) =>
     new AppError('overloaded', 503, detail, { headers: { 'Retry-After': String(retryAfterSeconds) } }),
+  notStored: (cause: unknown) =>
+    new AppError('not_stored', 503, 'Failed to persist payload; please retry.', {
+      headers: { 'Retry-After': '5' },
+      cause,
+    }),
   throttled: (retryAfterSeconds: number) =>
     new AppError('throttled', 429, `Too many attempts. Try again in ${retryAfterSeconds} seconds.`, {
       headers: { 'Retry-After': String(retryAfterSeconds) },

@@ -22,11 +22,37 @@ function tasks(db: Database, importer: Importer, process: LivingProcess, log: Lo
         await helpers.addJob('import_uploads', { user_id: userId }, { jobKey: `import:${userId}`, priority: 10 })
       }
     },
-    recover_processes: () => recoverDeadProcesses(db, process, log),
+    recover_processes: async () => {
+      await recoverDeadProcesses(db, process, log)
+      await requeueForgotten(db)
+    },
     prune_accounts: async () => {
       await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")
     },
   }
+}
+
+/**
+ * Enqueues the imports that have uploads but no job: an upload that is accepted in the very moment a worker takes the
+ * user's job adds none, and that worker may look for uploads before this one is committed.
+ */
+async function requeueForgotten(db: Database): Promise<void> {
+  await db.query(
+    `select graphile_worker.add_job(
+       'import_uploads',
+       payload => json_build_object('user_id', waiting.user_id),
+       job_key => 'import:' || waiting.user_id,
+       job_key_mode => 'preserve_run_at',
+       priority => 10
+     )
+     from (
+       select distinct user_id from upload where status = 'queued' and received_at < now() - interval '20 seconds'
+     ) waiting
+     where not exists (
+       select 1 from graphile_worker.jobs j
+       where j.key = 'import:' || waiting.user_id and j.attempts < j.max_attempts
+     )`,
+  )
 }
 
 interface JobsOptions {

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import pg from 'pg'
 import { bootstrapAccounts } from './api/auth/bootstrap.ts'
 import { buildApp, type Dependencies } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
@@ -37,7 +38,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
   const embedded = config.databaseUrl ? undefined : await startEmbedded(config, log, closers)
   const url = config.databaseUrl ?? (embedded as EmbeddedDatabase).url
   await migrate(url, (message) => log.info(message))
-  await migrateJobs(url)
+  await oneAtATime(url, () => migrateJobs(url))
   const keys = deriveKeys(config.secretKey ?? (await dataDirSecret(config.dataDir)))
   const metrics = createMetrics()
   const threads = startThreads()
@@ -82,6 +83,18 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
   const { port } = server.address() as AddressInfo
   welcome({ config, port, created, embedded: embedded !== undefined })
   return Promise.race(ends)
+}
+
+/** Does `work` while no other process does it: of several that create the queue's schema at once, all but one fail. */
+async function oneAtATime(url: string, work: () => Promise<void>): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: 'pulsebase migrate' })
+  await client.connect()
+  try {
+    await client.query(`select pg_advisory_lock(hashtextextended('migrate jobs', 0))`)
+    await work()
+  } finally {
+    await client.end()
+  }
 }
 
 async function startEmbedded(config: Config, log: Logger, closers: Closers): Promise<EmbeddedDatabase> {

@@ -262,7 +262,7 @@ function spawnService(t: Test, env: Record<string, string>): Service {
 
 async function startService(t: Test, env: Record<string, string>): Promise<Service & { url: string }> {
   const service = spawnService(t, env)
-  const url = () => /ready at (\S+)[\s\S]*\n\n$/.exec(service.output())?.[1]
+  const url = () => /ready at (\S+) .*\n(\nFirst start[\s\S]*\n {2}curl .*\n)?\n/.exec(service.output())?.[1]
   const gone = () => service.child.exitCode !== null || service.child.signalCode !== null
   await waitUntil(async () => url() !== undefined || gone(), START_MS)
   const found = url()

@@ -1,4 +1,4 @@
-import { inferDeviceType, normaliseDeviceString } from '../server/catalogue/devices.ts'
+import { inferDeviceType, isVague, normaliseDeviceString } from '../server/catalogue/devices.ts'
 import { DAILY_TOTAL_OFFSET } from '../server/catalogue/series.ts'
 import { type Batch, REJECTIONS_KEPT, type Rejection, type SourceIdentity } from '../server/ingest/columns.ts'
 import { type SdkProvider, sdkProviders } from '../server/providers/index.ts'
@@ -258,6 +258,8 @@ class Sources {
   readonly list: SourceIdentity[] = []
   readonly #decode: Decode
   readonly #indexes = new Map<string, number>()
+  /** Index in `list` by identity. */
+  readonly #places = new Map<string, number>()
   #last: Json = {}
   #lastIndex = -1
 
@@ -296,11 +298,20 @@ class Sources {
       softwareVersion: normaliseDeviceString(version, 50) || null,
       deviceType: inferDeviceType({ provider, model: deviceModel, sourceName: source, reported: type }),
     }
-    // Records of one device can differ in app or version only: still one source, described by the last.
-    const same = this.list.findIndex((other) => other.deviceModel === deviceModel && other.source === source)
-    if (same < 0) return this.list.push(identity) - 1
-    const softwareVersion = identity.softwareVersion ?? this.list[same]?.softwareVersion ?? null
-    this.list[same] = { ...identity, softwareVersion }
+    // Records of one device can differ in version, app or what they call it: still one source. As between uploads,
+    // a newer version and a more specific type stay.
+    const place = `${deviceModel}\0${source}`
+    const same = this.#places.get(place)
+    const known = same === undefined ? undefined : this.list[same]
+    if (same === undefined || !known) {
+      this.#places.set(place, this.list.length)
+      return this.list.push(identity) - 1
+    }
+    this.list[same] = {
+      ...identity,
+      softwareVersion: identity.softwareVersion ?? known.softwareVersion,
+      deviceType: isVague(identity.deviceType) ? known.deviceType : identity.deviceType,
+    }
     return same
   }
 }

@@ -141,12 +141,12 @@ export function inferDeviceType({ provider, model, sourceName, reported }: Devic
   if (only) return only
 
   let inferred = typeOfModel(model ?? '')
-  if (vague(inferred)) inferred = typeOfSourceName(sourceName ?? '', provider) ?? inferred
+  if (isVague(inferred)) inferred = typeOfSourceName(sourceName ?? '', provider) ?? inferred
 
   const told = reportedDevices.get((reported ?? '').trim().toLowerCase())
   // Old Samsung SDKs report their watches as phones, iOS its iPads: a vague report gives way to a specific model.
-  if (told && !((told === 'phone' || told === 'other') && !vague(inferred))) return told
-  return vague(inferred) && provider === 'suunto' ? 'watch' : inferred
+  if (told && !((told === 'phone' || told === 'other') && !isVague(inferred))) return told
+  return isVague(inferred) && provider === 'suunto' ? 'watch' : inferred
 }
 
 function typeOfModel(model: string): DeviceType {
@@ -214,7 +214,8 @@ export function normaliseDeviceString(text: unknown, max: number): string {
 // Printable ASCII words parted by single spaces: nearly every device string, and already normal.
 const plain = /^[!-~]+(?: [!-~]+)*$/
 
-function vague(type: DeviceType): boolean {
+/** Whether a device type says nothing that any other type would not say better. */
+export function isVague(type: string): boolean {
   return type === 'other' || type === 'unknown'
 }
 

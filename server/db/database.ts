@@ -95,6 +95,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   })
   // An idle connection that breaks is replaced by the pool; without a listener Node would exit.
   pool.on('error', options.onError)
+  // The pool does not listen to a connection in use. Its query or the next one fails, which is where it is handled.
+  pool.on('connect', (client) => client.on('error', () => {}))
   return {
     ...queryable(pool),
     pool,

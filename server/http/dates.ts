@@ -29,7 +29,8 @@ function unixSeconds(value: string): number | undefined {
 function calendarDay(value: string, dateOnly: DateOnlyEnd): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(value)) return undefined
   const midnight = parseInstant(`${value}T00:00:00Z`)
-  return midnight === undefined || dateOnly === 'start of day' ? midnight : midnight + DAY_MS
+  if (midnight === undefined || dateOnly === 'start of day') return midnight
+  return Math.min(midnight + DAY_MS, MAX_MS)
 }
 
 // A literal + in a query string decodes to a space: "…T00:00:00 02:00" was "+02:00".

@@ -25,13 +25,14 @@ export interface IncomingUpload {
 export interface AcceptedUpload {
   batchId: string
   runKey: string
+  provider: SdkProvider
 }
 
 /** Takes uploads in. */
 export interface Uploads {
   /**
    * Stores an upload durably and queues its import, in one transaction.
-   * @throws AppError not_found, too_large, bad_request, overloaded
+   * @throws AppError not_found, too_large, bad_request, overloaded, not_stored
    */
   accept(upload: IncomingUpload): Promise<AcceptedUpload>
 }
@@ -40,6 +41,7 @@ interface Known {
   user_exists: boolean
   replayed_id: string | null
   replayed_run: string | null
+  replayed_provider: SdkProvider | null
   provider: SdkProvider | null
   sdk_version: string | null
   sync_session_id: string | null
@@ -50,11 +52,11 @@ interface Known {
 const KNOWN_SQL = `
   select
     exists (select 1 from app_user where id = $1) as user_exists,
-    replay.id as replayed_id, replay.run_key as replayed_run,
+    replay.id as replayed_id, replay.run_key as replayed_run, replay.provider as replayed_provider,
     same.provider, same.sdk_version, same.sync_session_id, same.sync_type, same.received
   from (values (1)) one
   left join lateral (
-    select id, run_key from upload
+    select id, run_key, provider from upload
     where user_id = $1 and request_id = $3 and received_at > now() - interval '24 hours'
     limit 1
   ) replay on true
@@ -97,7 +99,8 @@ export function acceptUploads(db: Database, threads: Threads, metrics: Metrics):
     try {
       const known = await db.one<Known>(KNOWN_SQL, [upload.userId, sha256, upload.requestId])
       if (!known.user_exists) throw errors.notFound('User', upload.userId)
-      if (known.replayed_id && known.replayed_run) return { batchId: known.replayed_id, runKey: known.replayed_run }
+      if (known.replayed_id && known.replayed_run && known.replayed_provider)
+        return { batchId: known.replayed_id, runKey: known.replayed_run, provider: known.replayed_provider }
       if (known.provider) return await storeAgain(db, upload, sha256, known)
       const result = await threads.readUpload({
         bytes,
@@ -117,10 +120,11 @@ export function acceptUploads(db: Database, threads: Threads, metrics: Metrics):
     async accept(upload) {
       try {
         const accepted = await accept(upload)
-        metrics.uploadsAccepted.labels(upload.encoding).inc()
+        metrics.uploadsAccepted.labels(accepted.provider).inc()
         return accepted
-      } catch (error) {
-        metrics.uploadsRefused.labels((error as { code?: string }).code ?? 'error').inc()
+      } catch (thrown) {
+        const error = thrown instanceof AppError ? thrown : errors.notStored(thrown)
+        metrics.uploadsRefused.labels(error.code).inc()
         throw error
       }
     },
@@ -225,7 +229,7 @@ async function store(
     if (violatedConstraint(error)?.endsWith('user_id_fkey')) throw errors.notFound('User', upload.userId)
     throw error
   }
-  return { batchId, runKey }
+  return { batchId, runKey, provider: envelope.provider }
 }
 
 /** The content encodings an upload may have; undefined for any other. */

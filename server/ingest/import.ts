@@ -157,9 +157,10 @@ async function recordOutcome(
   ])
 }
 
-/** Whether the database, not the upload, is the reason: connection lost, deadlock, shutdown, out of resources. */
+/** Whether the upload is not the reason: no thread free, or connection lost, deadlock, shutdown, out of resources. */
 function isTransient(error: unknown): boolean {
   const code = (error as { code?: string }).code ?? ''
+  if (code === 'overloaded') return true
   return /^(08|53|57P|40|E|55P)/.test(code) || /connection terminated|timeout/i.test(String((error as Error).message))
 }
 

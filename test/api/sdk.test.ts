@@ -1,6 +1,7 @@
 // What a phone meets when it uploads: contract 9.1, sdk-payload 1 to 5.
 import { deflateSync, gzipSync } from 'node:zlib'
 import t from 'tap'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { startTestApp } from '../support/app.ts'
 import {
   body,
@@ -215,10 +216,23 @@ eachEngine(t, 'an upload', async (t, engine) => {
       )
       return rows.length > 0
     }
-    while (!(await waiting())) await new Promise((resolve) => setTimeout(resolve, 5))
+    t.ok(await waitUntil(waiting, 10_000, 5))
     await client.query('commit')
     client.release()
     t.equal((await answer).status, 404)
+  })
+
+  await t.test('that cannot be stored is answered 503, so that the phone tries again', async (t) => {
+    const user = await createUser(app)
+    const error = t.capture(app.deps.log, 'error')
+    await app.db.query('alter table upload rename to upload_away')
+    const answer = await upload(app, user, body([heartRate(NOON, 60)]))
+    await app.db.query('alter table upload_away rename to upload')
+    t.equal(answer.status, 503)
+    t.strictSame(answer.body, { detail: 'Failed to persist payload; please retry.' })
+    t.equal(answer.headers.get('retry-after'), '5')
+    t.match(error(), [{ args: [{ err: /does not exist/ }, 'request failed'] }], 'and the operator is told why')
+    t.match(await importBody(app, user, body([heartRate(NOON, 60)])), { status: 'success' })
   })
 
   await t.test('is counted by provider for the operator', async (t) => {
@@ -226,8 +240,16 @@ eachEngine(t, 'an upload', async (t, engine) => {
     await importBody(app, user, body([heartRate(NOON, 60, { type: 'HEART_RATE' })], { provider: 'samsung' }))
     await upload(app, user, '[')
     const { body: metrics } = await app.request('GET', '/metrics', { auth: 'none' })
-    t.match(metrics, /^pulsebase_uploads_accepted_total\{provider="samsung"\} [1-9]/m)
-    t.match(metrics, /^pulsebase_uploads_refused_total\{reason="bad_request"\} [1-9]/m)
-    t.match(metrics, /^pulsebase_samples_total\{outcome="inserted"\} [1-9]/m)
+    for (const [name, label] of [
+      ['uploads_accepted', 'provider="samsung"'],
+      ['uploads_refused', 'reason="bad_request"'],
+      ['samples', 'outcome="inserted"'],
+    ]) {
+      const line = `pulsebase_${name}_total{${label}} `
+      t.ok(
+        metrics.split('\n').some((one: string) => one.startsWith(line) && Number(one.slice(line.length)) > 0),
+        line,
+      )
+    }
   })
 })

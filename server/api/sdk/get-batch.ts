@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Uuid } from '../../http/schema.ts'
+import { requireUser } from '../users/exists.ts'
 import { BATCH_COLUMNS, Batch, batchExample } from './batch.ts'
 
 /** One upload and what became of each of its items (sdk-payload 5.2). */
@@ -22,7 +23,10 @@ export const getBatch = route(
       params.batch_id,
       params.user_id,
     ])
-    if (!batch) throw errors.notFound('Batch', params.batch_id)
+    if (!batch) {
+      await requireUser(db, params.user_id)
+      throw errors.notFound('Batch', params.batch_id)
+    }
     return batch
   },
 )

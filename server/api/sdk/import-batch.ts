@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Uuid } from '../../http/schema.ts'
+import { requireUser } from '../users/exists.ts'
 
 /**
  * Imports a stored upload again with the mapping of today: a new batch over the same stored body. What did not change
@@ -32,7 +33,10 @@ export const importBatch = route(
        where u.id = $1 and u.user_id = $2`,
       [params.batch_id, params.user_id],
     )
-    if (!batch) throw errors.notFound('Batch', params.batch_id)
+    if (!batch) {
+      await requireUser(db, params.user_id)
+      throw errors.notFound('Batch', params.batch_id)
+    }
     return { batch_id: batch.batch_id, run_id: batch.run_id }
   },
 )

@@ -1,9 +1,12 @@
 import type { Database } from '../../db/database.ts'
 import { bySourceRank, type Source, type Stored } from './user-view.ts'
 
-const DAY_MS = 86_400_000
+/**
+ * How far samples of one local date may lie apart: a day, and 18 hours of zone offset on either side. A better source
+ * of a date that the range touches may lie that far outside of it.
+ */
+const LOCAL_DATE_MS = 60 * 3_600_000
 
-// A local day reaches up to 18 hours beyond the UTC day on either side.
 const DAYS_SQL = `
   select k.position, d.day
   from jsonb_to_recordset($1::jsonb) k (position int4, source_id int4, series_id int2)
@@ -29,8 +32,8 @@ export async function priorityDays(
   const keys = stored.map((one, position) => ({ position, source_id: one.source.id, series_id: one.seriesId }))
   const rows = await db.rows<[position: number, day: number]>(DAYS_SQL, [
     JSON.stringify(keys),
-    (startMs - 2 * DAY_MS) / 1000,
-    (endMs + 2 * DAY_MS) / 1000,
+    (startMs - LOCAL_DATE_MS) / 1000,
+    (endMs + LOCAL_DATE_MS) / 1000,
   ])
   const best = new Map<string, Source>()
   const dayKey = (one: Stored, day: number) => `${one.series.id} ${day}`

@@ -31,10 +31,10 @@ function zoneFragment(zoneMin: number | null): string {
 }
 
 /**
- * Writes a page as one string: the parts of a row that repeat are pasted, not serialised
- * (a third faster than JSON.stringify over row objects).
+ * Writes a page as one text: the parts of a row that repeat are pasted, not serialised (a third faster than
+ * JSON.stringify over row objects). It is ASCII, so that it is built and sent with one byte a character.
  */
-export function envelopeJson(rows: readonly Row[], envelope: Envelope): string {
+export function envelopeJson(rows: readonly Row[], envelope: Envelope): Buffer {
   const bucketed = envelope.resolution !== null
   const parts: string[] = []
   const tails = new Map<Stored, { type: string; tail: string }>()
@@ -54,7 +54,8 @@ export function envelopeJson(rows: readonly Row[], envelope: Envelope): string {
     )
   }
   const { pagination, metadata } = around(rows, envelope)
-  return `{"data":[${parts.join(',')}],"pagination":${JSON.stringify(pagination)},"metadata":${JSON.stringify(metadata)}}`
+  const text = `{"data":[${parts.join(',')}],"pagination":${JSON.stringify(pagination)},"metadata":${JSON.stringify(metadata)}}`
+  return Buffer.from(text, 'latin1')
 }
 
 function around(rows: readonly Row[], envelope: Envelope) {

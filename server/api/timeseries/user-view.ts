@@ -4,7 +4,7 @@ import { DAILY_TOTAL_OFFSET, type SeriesType, seriesById } from '../../catalogue
 import type { Database } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 
-/** A data source as reads need it; `json` is its SourceMetadata, ready to be pasted into a row. */
+/** A data source as reads need it; `json` is its SourceMetadata in ASCII, ready to be pasted into a row. */
 export interface Source {
   id: number
   uid: string
@@ -77,6 +77,13 @@ export async function oncePerRevision<T>(view: UserView, question: string, compu
   return answer
 }
 
+/** JSON with every character outside ASCII as an escape. */
+const asciiJson = (value: unknown) =>
+  JSON.stringify(value).replaceAll(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
 async function loadStored(db: Database, userId: string): Promise<Stored[]> {
   const rows = await db.query<{
     id: number
@@ -111,7 +118,7 @@ async function loadStored(db: Database, userId: string): Promise<Stored[]> {
       source: row.source,
       deviceType: row.device_type,
       metadata,
-      json: JSON.stringify(metadata),
+      json: asciiJson(metadata),
     }
     return row.series.flatMap((seriesId) => {
       const series = seriesById.get(seriesId % DAILY_TOTAL_OFFSET)

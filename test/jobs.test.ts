@@ -1,0 +1,152 @@
+// Jobs survive what happens to the processes, connections and jobs around them: an upload that was answered 202 is
+// imported. Real kills are in test/ingest/crash.long.ts.
+import pg from 'pg'
+import t from 'tap'
+import { waitUntil } from '../server/db/embedded/processes.ts'
+import { startTestApp, type TestApp } from './support/app.ts'
+import {
+  body,
+  createUser,
+  eachEngine,
+  heartRate,
+  startImports,
+  storedSamples,
+  upload,
+  waitForAll,
+} from './support/sdk.ts'
+
+const NOON = Date.UTC(2026, 1, 24, 12)
+const LIVENESS = 7_234_902
+
+/** Uploads and returns the user; nothing imports it. */
+async function queued(app: TestApp): Promise<string> {
+  const user = await createUser(app)
+  const { status } = await upload(app, user, body([heartRate(NOON, 60)]))
+  if (status !== 202) throw new Error(`upload: ${status}`)
+  return user
+}
+
+/** As if a worker had taken the import job of this user. */
+const take = (app: TestApp, user: string, worker: string) =>
+  app.db.query(
+    `update graphile_worker._private_jobs set locked_by = $2, locked_at = now(), attempts = attempts + 1 where key = $1`,
+    [`import:${user}`, worker],
+  )
+
+const imported = async (app: TestApp, user: string) => (await storedSamples(app.db, user)).length === 1
+
+eachEngine(t, 'jobs', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+
+  await t.test('of a process that died are taken over when another starts', async (t) => {
+    const user = await queued(app)
+    await take(app, user, 'worker-dead')
+    await app.db.query(`insert into process (host, pid, worker_ids) values ('elsewhere', 1, '{worker-dead}')`)
+    const jobs = await startImports(t, app)
+    t.ok(await waitUntil(() => imported(app, user), 10_000))
+    t.equal((await app.db.query('select 1 from process')).length, 1, 'of the living')
+    await jobs.stop()
+    t.strictSame(await app.db.query('select 1 from process'), [], 'who sign off')
+  })
+
+  await t.test('of a process that lives are left to it', async (t) => {
+    const user = await queued(app)
+    const client = new pg.Client({ connectionString: app.databaseUrl })
+    await client.connect()
+    const { rows } = await client.query(
+      `insert into process (host, pid, worker_ids) values ('elsewhere', 2, '{worker-alive}') returning id`,
+    )
+    await client.query('select pg_advisory_lock($1, $2)', [LIVENESS, Number(rows[0].id)])
+    await take(app, user, 'worker-alive')
+    const jobs = await startImports(t, app)
+    await jobs.enqueue('recover_processes', 'test')
+    const swept = async () => (await app.db.query(`select 1 from graphile_worker.jobs where key = 'test'`)).length === 0
+    t.ok(await waitUntil(swept, 10_000))
+    t.notOk(await imported(app, user))
+
+    await client.end()
+    await jobs.enqueue('recover_processes', 'test')
+    t.ok(await waitUntil(() => imported(app, user), 10_000), 'until it dies')
+    await jobs.stop()
+  })
+
+  await t.test('that fell between two chairs are found', async (t) => {
+    // An upload arrives while a worker takes the user's job: the queue sees a job that is about to run and adds none,
+    // but the worker looks for uploads before this one is committed.
+    const user = await queued(app)
+    const worker = await app.db.pool.connect()
+    await worker.query('begin')
+    await worker.query(
+      `update graphile_worker._private_jobs set locked_by = 'w', locked_at = now() where key = 'import:' || $1`,
+      [user],
+    )
+    const answer = upload(app, user, body([heartRate(NOON, 61)]))
+    const waiting = async () =>
+      (
+        await app.db.query(
+          `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%accept_upload%'`,
+        )
+      ).length > 0
+    t.ok(await waitUntil(waiting, 10_000))
+    await worker.query('commit')
+    worker.release()
+    t.equal((await answer).status, 202)
+    await app.db.query(`delete from graphile_worker._private_jobs where locked_by = 'w'`)
+    t.strictSame(await app.db.query('select 1 from graphile_worker.jobs'), [], 'nobody will import it')
+
+    await app.db.query(`update upload set received_at = received_at - interval '1 minute' where user_id = $1`, [user])
+    const jobs = await startImports(t, app)
+    await jobs.enqueue('recover_processes', 'test')
+    t.ok(await waitUntil(() => imported(app, user), 10_000))
+    await jobs.stop()
+  })
+
+  await t.test('go on after every connection to the database was lost', async (t) => {
+    const jobs = await startImports(t, app)
+    const users = await Promise.all(Array.from({ length: 3 }, () => createUser(app)))
+    const accepted = new Map(users.map((user) => [user, 0]))
+    for (let round = 0; round < 12; round += 1) {
+      await Promise.all(
+        users.map(async (user) => {
+          const answer = await upload(app, user, body([heartRate(NOON + round * 1000, round)]))
+          // Cut off before it was stored: the phone sends it again.
+          if (answer.status === 503) return
+          t.equal(answer.status, 202)
+          accepted.set(user, (accepted.get(user) ?? 0) + 1)
+        }),
+      )
+      if (round % 4 !== 3) continue
+      const client = new pg.Client({ connectionString: engine.url })
+      await client.connect()
+      await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+        new URL(app.databaseUrl).pathname.slice(1),
+      ])
+      await client.end()
+    }
+    for (const user of users) {
+      const batches = await waitForAll(app, user)
+      t.ok(batches.every(({ status }) => status === 'success'))
+      t.equal(batches.length, accepted.get(user))
+      t.equal((await storedSamples(app.db, user)).length, accepted.get(user))
+    }
+    await jobs.stop()
+  })
+
+  await t.test('that run are finished before the process stops', async (t) => {
+    const user = await createUser(app)
+    const other = await startImports(t, app)
+    const values = Array.from({ length: 20 }, (_, n) => n)
+    for (const value of values) await upload(app, user, body([heartRate(NOON + value * 1000, value)]))
+    await other.stop()
+    const [left] = await app.db.query<{ n: number }>(
+      `select count(*) as n from graphile_worker.jobs where locked_at is not null`,
+    )
+    t.equal(left?.n, 0, 'nothing is left half done')
+    await startImports(t, app)
+    await waitForAll(app, user)
+    t.strictSame(
+      (await storedSamples(app.db, user)).map(({ value }) => value),
+      values,
+    )
+  })
+})
