@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   Logger as QueueLogger,
   type Runner,
@@ -7,6 +8,7 @@ import {
   type TaskList,
   type WorkerEvents,
 } from 'graphile-worker'
+import pg from 'pg'
 import type { Database } from './db/database.ts'
 import type { Importer } from './ingest/import.ts'
 import type { Logger } from './log.ts'
@@ -71,40 +73,92 @@ export interface Jobs {
   failed: Promise<Error>
 }
 
-/** Creates or upgrades the queue's own tables. Several starters at once are safe. */
-export const migrateJobs = (url: string) => runMigrations({ connectionString: url })
+/**
+ * Creates or upgrades the queue's own tables. Under a lock: of several processes that create them at once, the queue
+ * itself lets only one succeed.
+ */
+export async function migrateJobs(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: 'pulsebase migrate' })
+  await client.connect()
+  try {
+    await client.query(`select pg_advisory_lock(hashtextextended('migrate jobs', 0))`)
+    await runMigrations({ connectionString: url })
+  } finally {
+    await client.end()
+  }
+}
+
+const RETRY_MS = 1000
 
 /** Registers this process and starts taking jobs; the jobs of dead processes are freed first. */
 export async function startJobs({ url, db, importer, concurrency, log }: JobsOptions): Promise<Jobs> {
   const process = await registerProcess(url, log)
   await recoverDeadProcesses(db, process, log)
+  let fail: (error: Error) => void = () => {}
+  const failed = new Promise<Error>((resolve) => {
+    fail = resolve
+  })
+  const lost: string[] = []
+  let stopping = false
+  let replacing: Promise<void> | undefined
+
   const events: WorkerEvents = new EventEmitter()
   events.on('worker:create', ({ worker }) => process.addWorker(worker.workerId))
   events.on('job:error', ({ job, error }) => {
     log.warn({ err: error, job: job.task_identifier, attempt: job.attempts }, 'a job failed and will be tried again')
   })
-  const runner: Runner = await run({
-    connectionString: url,
-    concurrency,
-    maxPoolSize: concurrency + 2,
-    noHandleSignals: true,
-    pollInterval: 2000,
-    taskList: tasks(db, importer, process, log),
-    events,
-    // The queue's own lines repeat what the events above report.
-    logger: new QueueLogger(() => (level, message) => log.debug({ level }, message)),
+  events.on('worker:stop', ({ worker, error }) => {
+    if (!error || stopping) return
+    log.warn({ err: error }, 'a worker could not report the end of its job and is replaced')
+    lost.push(worker.workerId)
+    replacing ??= replaceRunner().finally(() => {
+      replacing = undefined
+    })
   })
+  async function startRunner(): Promise<Runner> {
+    const started = await run({
+      connectionString: url,
+      concurrency,
+      maxPoolSize: concurrency + 2,
+      noHandleSignals: true,
+      pollInterval: 2000,
+      taskList: tasks(db, importer, process, log),
+      events,
+      // The queue's own lines repeat what the events above report.
+      logger: new QueueLogger(() => (level, message) => log.debug({ level }, message)),
+    })
+    started.promise.catch(fail)
+    return started
+  }
+  let runner = await startRunner()
+
+  /** The queue goes on without a worker that gave up, and its job stays locked for four hours. */
+  async function replaceRunner(): Promise<void> {
+    const old = runner
+    while (!stopping && (runner === old || lost.length > 0)) {
+      try {
+        if (runner === old) runner = await startRunner()
+        const known = lost.length
+        await db.query('select graphile_worker.force_unlock_workers($1)', [lost])
+        lost.splice(0, known)
+      } catch (error) {
+        log.warn({ err: error }, 'cannot replace a worker yet')
+        await delay(RETRY_MS)
+      }
+    }
+    if (runner !== old) await old.stop()
+  }
+
   return {
     enqueue: async (kind, jobKey) => {
       await runner.addJob(kind, {}, { jobKey, jobKeyMode: 'preserve_run_at' })
     },
     async stop() {
+      stopping = true
+      await replacing
       await runner.stop()
       await process.close()
     },
-    failed: runner.promise.then(
-      () => new Promise<Error>(() => {}),
-      (error: Error) => error,
-    ),
+    failed,
   }
 }

@@ -1,6 +1,5 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import pg from 'pg'
 import { bootstrapAccounts } from './api/auth/bootstrap.ts'
 import { buildApp, type Dependencies } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
@@ -38,7 +37,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
   const embedded = config.databaseUrl ? undefined : await startEmbedded(config, log, closers)
   const url = config.databaseUrl ?? (embedded as EmbeddedDatabase).url
   await migrate(url, (message) => log.info(message))
-  await oneAtATime(url, () => migrateJobs(url))
+  await migrateJobs(url)
   const keys = deriveKeys(config.secretKey ?? (await dataDirSecret(config.dataDir)))
   const metrics = createMetrics()
   const threads = startThreads()
@@ -83,18 +82,6 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
   const { port } = server.address() as AddressInfo
   welcome({ config, port, created, embedded: embedded !== undefined })
   return Promise.race(ends)
-}
-
-/** Does `work` while no other process does it: of several that create the queue's schema at once, all but one fail. */
-async function oneAtATime(url: string, work: () => Promise<void>): Promise<void> {
-  const client = new pg.Client({ connectionString: url, application_name: 'pulsebase migrate' })
-  await client.connect()
-  try {
-    await client.query(`select pg_advisory_lock(hashtextextended('migrate jobs', 0))`)
-    await work()
-  } finally {
-    await client.end()
-  }
 }
 
 async function startEmbedded(config: Config, log: Logger, closers: Closers): Promise<EmbeddedDatabase> {
@@ -188,10 +175,6 @@ async function main(): Promise<void> {
       void stop(0)
     })
   }
-  onParentGone(() => {
-    log.info('stopping: npm, which started this process, is gone')
-    void stop(0)
-  })
   try {
     const reason = await await start(config, log, closers)
     log.fatal(reason)
@@ -203,20 +186,6 @@ async function main(): Promise<void> {
     }
     await stop(1)
   }
-}
-
-/**
- * `npm start` puts a shell between npm and this process; a signal to npm alone ends these two and would leave the
- * service behind, unknown to whoever started it.
- */
-function onParentGone(stop: () => void): void {
-  if (!process.env.npm_lifecycle_event) return
-  const parent = process.ppid
-  const timer = setInterval(() => {
-    if (process.ppid === parent) return
-    clearInterval(timer)
-    stop()
-  }, POLL_MS).unref()
 }
 
 function sayCannotStart(error: unknown): void {

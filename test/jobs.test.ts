@@ -3,6 +3,8 @@
 import pg from 'pg'
 import t from 'tap'
 import { waitUntil } from '../server/db/embedded/processes.ts'
+import { createImporter, type Importer } from '../server/ingest/import.ts'
+import { startJobs } from '../server/jobs.ts'
 import { startTestApp, type TestApp } from './support/app.ts'
 import {
   body,
@@ -102,6 +104,9 @@ eachEngine(t, 'jobs', async (t, engine) => {
   })
 
   await t.test('go on after every connection to the database was lost', async (t) => {
+    // Requests and jobs fail for a moment, and say so.
+    t.capture(app.deps.log, 'error')
+    t.capture(console, 'trace')
     const jobs = await startImports(t, app)
     const users = await Promise.all(Array.from({ length: 3 }, () => createUser(app)))
     const accepted = new Map(users.map((user) => [user, 0]))
@@ -110,7 +115,7 @@ eachEngine(t, 'jobs', async (t, engine) => {
         users.map(async (user) => {
           const answer = await upload(app, user, body([heartRate(NOON + round * 1000, round)]))
           // Cut off before it was stored: the phone sends it again.
-          if (answer.status === 503) return
+          if (answer.status >= 500) return
           t.equal(answer.status, 202)
           accepted.set(user, (accepted.get(user) ?? 0) + 1)
         }),
@@ -130,6 +135,52 @@ eachEngine(t, 'jobs', async (t, engine) => {
       t.equal((await storedSamples(app.db, user)).length, accepted.get(user))
     }
     await jobs.stop()
+  })
+
+  await t.test('are done even after a worker could not report the end of one', async (t) => {
+    const { log, metrics } = app.deps
+    const importer = createImporter(app.db, app.threads(), metrics, log)
+    const trace = t.capture(console, 'trace')
+    let renamed = false
+    const breakOnce: Importer = {
+      async importUploads(user) {
+        const more = await importer.importUploads(user)
+        if (!renamed) await app.db.query('alter table graphile_worker._private_jobs rename to away')
+        renamed = true
+        return more
+      },
+    }
+    const user = await queued(app)
+    const jobs = await startJobs({ url: app.databaseUrl, db: app.db, importer: breakOnce, concurrency: 1, log })
+    t.teardown(() => jobs.stop())
+    t.ok(await waitUntil(async () => trace().length > 0, 10_000), 'the only worker has given up')
+    await app.db.query('alter table graphile_worker.away rename to _private_jobs')
+    const other = await queued(app)
+    t.ok(await waitUntil(() => imported(app, other), 10_000))
+    const ended = async () =>
+      (await app.db.query('select 1 from graphile_worker.jobs where key = $1', [`import:${user}`])).length === 0
+    t.ok(await waitUntil(ended, 10_000), 'and its job is not locked for ever')
+    t.ok(await imported(app, user))
+  })
+
+  await t.test('are not taken away from a process that lost a connection', async (t) => {
+    const jobs = await startImports(t, app)
+    const alive = () =>
+      app.db.query<{ pid: number; workers: number }>(
+        `select l.pid, array_length(p.worker_ids, 1) as workers
+         from process p left join pg_locks l on l.locktype = 'advisory' and (l.classid, l.objid) = ($1, p.id)`,
+        [LIVENESS],
+      )
+    t.ok(await waitUntil(async () => (await alive())[0]?.workers === 4, 10_000))
+    const [before] = await alive()
+    await app.db.query('select pg_terminate_backend($1)', [before?.pid ?? 0])
+    const registered = async () => {
+      const rows = await alive()
+      return rows.length === 1 && rows[0]?.workers === 4 && ![null, before?.pid].includes(rows[0].pid)
+    }
+    t.ok(await waitUntil(registered, 10_000), 'it registers again')
+    await jobs.stop()
+    t.strictSame(await alive(), [])
   })
 
   await t.test('that run are finished before the process stops', async (t) => {

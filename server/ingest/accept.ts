@@ -154,9 +154,7 @@ export function unsupportedProvider(provider: string): AppError {
   return errors.badRequest(`Unsupported provider: ${provider}. Supported: ${SUPPORTED}`)
 }
 
-const SUPPORTED = ['apple', 'health_connect', 'samsung']
-  .filter((name) => sdkProviders.has(name as SdkProvider))
-  .join(', ')
+const SUPPORTED = [...sdkProviders.keys()].sort().join(', ')
 
 /** All batches of one historical export share a run; a live batch is a run of its own (sdk-payload 5.2). */
 function runKeyOf(envelope: Envelope, batchId: string): string {
