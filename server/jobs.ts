@@ -36,7 +36,9 @@ function tasks(db: Database, importer: Importer, process: LivingProcess, log: Lo
 
 /**
  * Enqueues the imports that have uploads but no job: an upload that is accepted in the very moment a worker takes the
- * user's job adds none, and that worker may look for uploads before this one is committed.
+ * user's job adds none, and that worker may look for uploads before this one is committed. A worker that lost its
+ * connection while taking a job does not know of it, so one taken long ago counts as none; imports of one user never
+ * run side by side.
  */
 async function requeueForgotten(db: Database): Promise<void> {
   await db.query(
@@ -52,7 +54,9 @@ async function requeueForgotten(db: Database): Promise<void> {
      ) waiting
      where not exists (
        select 1 from graphile_worker.jobs j
-       where j.key = 'import:' || waiting.user_id and j.attempts < j.max_attempts
+       where j.key = 'import:' || waiting.user_id
+         and j.attempts < j.max_attempts
+         and (j.locked_at is null or j.locked_at > now() - interval '10 minutes')
      )`,
   )
 }

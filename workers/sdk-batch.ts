@@ -316,12 +316,21 @@ class Sources {
   }
 }
 
+const SOURCE_NAMES: readonly string[] = SOURCE_FIELDS.flat()
+const VERSION_NAMES: readonly string[] = VERSION_FIELDS.flat()
+
 function sameSource(a: Json, b: Json): boolean {
-  for (const [name, older] of SOURCE_FIELDS) {
-    if (a[name] !== b[name] || a[older] !== b[older]) return false
+  if (!sameFields(a, b, SOURCE_NAMES)) return false
+  const left = a.operatingSystemVersion ?? a.operating_system_version
+  const right = b.operatingSystemVersion ?? b.operating_system_version
+  return isObject(left) && isObject(right) ? sameFields(left, right, VERSION_NAMES) : left === right
+}
+
+// Runs for every record: an indexed loop takes half the time of one over pairs.
+function sameFields(a: Json, b: Json, names: readonly string[]): boolean {
+  for (let index = 0; index < names.length; index += 1) {
+    const name = names[index] as string
+    if (a[name] !== b[name]) return false
   }
-  const [left, right] = [a.operatingSystemVersion, b.operatingSystemVersion]
-  if (!isObject(left) || !isObject(right))
-    return left === right && a.operating_system_version === b.operating_system_version
-  return VERSION_FIELDS.every(([name]) => left[name] === right[name])
+  return true
 }

@@ -96,6 +96,7 @@ export function acceptUploads(db: Database, threads: Threads, metrics: Metrics):
 
   async function accept(upload: IncomingUpload): Promise<AcceptedUpload> {
     const { bytes, sha256 } = await readBody(upload)
+    const size = bytes.length
     try {
       const known = await db.one<Known>(KNOWN_SQL, [upload.userId, sha256, upload.requestId])
       if (!known.user_exists) throw errors.notFound('User', upload.userId)
@@ -112,7 +113,7 @@ export function acceptUploads(db: Database, threads: Threads, metrics: Metrics):
       if (!result.ok) throw refusal(result)
       return await storeNew(db, upload, sha256, result)
     } finally {
-      inFlightBytes -= bytes.length
+      inFlightBytes -= size
     }
   }
 

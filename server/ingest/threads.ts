@@ -9,8 +9,15 @@ const MAX_WAITING = 64
 
 /** The worker threads that parse and normalise uploads. */
 export interface Threads {
+  /** Reads an upload; `task.bytes` is given away. */
   readUpload(task: UploadTask): Promise<UploadResult>
   close(): Promise<void>
+}
+
+/** Hands a buffer over instead of copying it, unless it is a piece of a larger one. The caller cannot use it again. */
+function transferable(bytes: Uint8Array): ArrayBuffer[] {
+  const { buffer } = bytes
+  return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength ? [buffer] : []
 }
 
 /** Starts the thread pool; threads are created when the first upload comes. */
@@ -27,7 +34,7 @@ export function startThreads(count = Math.max(1, availableParallelism() - 1)): T
   return {
     async readUpload(task) {
       try {
-        return await pool.run(task)
+        return await pool.run(task, { transferList: transferable(task.bytes) })
       } catch (error) {
         if (error instanceof Error && /queue is at limit/i.test(error.message)) {
           throw errors.overloaded('Too many uploads at once; please retry.', 5)
