@@ -62,7 +62,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
       withClient(url, async (db) => {
         const csv = at(`${bench.engine.name}.csv`)
         const suite: Suite = { bench, service, db, url, clean, disordered, csv, records }
-        // Not counted: warms both sides up, and leaves the rows that are to be copied.
+        // Not counted: the service compiles its code, and the rows that are to be copied come to be.
         await freshPart(suite)
         await exportRows(url, csv)
         const rounds: Round[] = []

@@ -53,9 +53,15 @@ export async function openApiKeys(db: Database, log: Logger): Promise<ApiKeys> {
     client.on('error', lost)
     client.on('end', lost)
     client.on('notification', forget)
-    await client.query('set statement_timeout = 0; listen api_key_changed')
+    try {
+      await client.query('set statement_timeout = 0; listen api_key_changed')
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
     listening = true
     stopListening = async () => {
+      if (!listening) return
       listening = false
       client.release(true)
     }
