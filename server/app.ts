@@ -5,7 +5,7 @@ import Koa, { type Context, type Next } from 'koa'
 import { healthRoutes } from './api/health/index.ts'
 import { routes } from './api/index.ts'
 import type { Config } from './config.ts'
-import type { Database } from './db/database.ts'
+import { type Database, databaseUnavailable } from './db/database.ts'
 import { AppError, errors } from './errors.ts'
 import type { ApiKeys } from './http/api-keys.ts'
 import { docsRouter } from './http/docs.ts'
@@ -68,21 +68,25 @@ function answerAndLog(deps: Dependencies) {
   }
 }
 
+function refuse(ctx: Context, { status, headers, detail }: AppError): void {
+  ctx.status = status
+  ctx.set(headers)
+  ctx.body = JSON.stringify({ detail })
+}
+
 function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId: string): void {
   const log = (err: unknown) =>
     deps.log.error({ err, requestId, method: ctx.method, route: ctx._matchedRoute }, 'request failed')
   ctx.type = 'application/json'
   if (error instanceof AppError) {
     if (error.cause) log(error.cause)
-    ctx.status = error.status
-    ctx.set(error.headers)
-    ctx.body = JSON.stringify({ detail: error.detail })
+    refuse(ctx, error)
   } else if ((error as { code?: string }).code === '57014') {
     // The read was stopped by the statement time limit: the request was too big, not wrong.
-    const { status, detail, headers } = errors.overloaded('The query took too long. Ask for a shorter time range.', 1)
-    ctx.status = status
-    ctx.set(headers)
-    ctx.body = JSON.stringify({ detail })
+    refuse(ctx, errors.overloaded('The query took too long. Ask for a shorter time range.', 1))
+  } else if (databaseUnavailable(error)) {
+    log(error)
+    refuse(ctx, errors.overloaded('The database is not available. Try again in a moment.', 1))
   } else {
     log(error)
     ctx.status = 500
@@ -114,6 +118,8 @@ function discardBody(req: IncomingMessage): Promise<void> {
       if (left < 0) done()
     }
     const timer = setTimeout(done, DISCARD_MS)
+    // A decompressor that gave up would hold it back.
+    req.unpipe()
     req.on('data', count).on('end', done).on('close', done).resume()
   })
 }

@@ -14,15 +14,19 @@ import type { Importer } from './ingest/import.ts'
 import type { Logger } from './log.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
 
+/** How long a job waits that met another worker importing for the same user. */
+const BUSY_DELAY_MS = 250
+
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
 function tasks(db: Database, importer: Importer, process: LivingProcess, log: Logger): TaskList {
   return {
     import_uploads: async (payload, helpers) => {
       const { user_id: userId } = payload as { user_id: string }
       // The next turn goes to the back of the queue, so that one long history does not hold up everybody else.
-      if (await importer.importUploads(userId)) {
-        await helpers.addJob('import_uploads', { user_id: userId }, { jobKey: `import:${userId}`, priority: 10 })
-      }
+      const left = await importer.importUploads(userId)
+      if (!left) return
+      const runAt = new Date(Date.now() + (left === 'busy' ? BUSY_DELAY_MS : 0))
+      await helpers.addJob('import_uploads', { user_id: userId }, { jobKey: `import:${userId}`, priority: 10, runAt })
     },
     recover_processes: async () => {
       await recoverDeadProcesses(db, process, log)
@@ -104,6 +108,10 @@ export async function startJobs({ url, db, importer, concurrency, log }: JobsOpt
   })
   const lost: string[] = []
   let stopping = false
+  // Ours, because the queue stops listening to the errors of its own before all of its connections have ended.
+  const pool = new pg.Pool({ connectionString: url, application_name: 'pulsebase queue', max: concurrency + 2 })
+  pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'))
+  pool.on('connect', (client) => client.on('error', () => {}))
   let replacing: Promise<void> | undefined
 
   const events: WorkerEvents = new EventEmitter()
@@ -121,9 +129,8 @@ export async function startJobs({ url, db, importer, concurrency, log }: JobsOpt
   })
   async function startRunner(): Promise<Runner> {
     const started = await run({
-      connectionString: url,
+      pgPool: pool,
       concurrency,
-      maxPoolSize: concurrency + 2,
       noHandleSignals: true,
       pollInterval: 2000,
       taskList: tasks(db, importer, process, log),
@@ -161,6 +168,7 @@ export async function startJobs({ url, db, importer, concurrency, log }: JobsOpt
       stopping = true
       await replacing
       await runner.stop()
+      await pool.end()
       await process.close()
     },
     failed,

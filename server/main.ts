@@ -59,10 +59,9 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
     closers.push(stopCron)
   }
   const db = database(url, 'pulsebase api', API_CONNECTIONS, READ_TIMEOUT_MS, log, closers)
-  const created = await bootstrapAccounts(db, config)
   const apiKeys = await openApiKeys(db, log)
   closers.push(() => apiKeys.close())
-  let draining = false
+  let open = false
   const deps: Dependencies = {
     config,
     db,
@@ -71,14 +70,17 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
     uploads: acceptUploads(db, threads, metrics),
     log,
     metrics,
-    ready: async () => !draining && (await answers(db)),
+    ready: async () => open && (await answers(db)),
   }
   const server = createServer(buildApp(deps).callback())
   closers.push(() => closeServer(server))
   closers.push(async () => {
-    draining = true
+    open = false
   })
   await listen(server, config.port, config.host)
+  // Only now, since the secrets are shown once: a start that fails before must not have made them.
+  const created = await bootstrapAccounts(db, config)
+  open = true
   const { port } = server.address() as AddressInfo
   welcome({ config, port, created, embedded: embedded !== undefined })
   return Promise.race(ends)

@@ -26,18 +26,28 @@ export interface LivingProcess {
  */
 export async function registerProcess(url: string, log: Logger): Promise<LivingProcess> {
   const workerIds: string[] = []
-  let entry = await enter(0)
   let closing = false
+  let registered: pg.Client | undefined
+  let entry = await enter(0)
   // What is done with the entry, one after the other.
   let done: Promise<unknown> = Promise.resolve()
 
   async function enter(formerId: number): Promise<{ id: number; client: pg.Client }> {
     const client = new pg.Client({ connectionString: url, application_name: 'pulsebase process', keepAlive: true })
     client.on('error', (error) => {
-      if (closing || client !== entry.client) return
+      if (closing || client !== registered) return
       log.warn({ err: error }, 'lost the connection that shows this process lives')
       done = done.then(enterAgain)
     })
+    try {
+      return await takeEntry(client, formerId)
+    } catch (error) {
+      await client.end().catch(() => {})
+      throw error
+    }
+  }
+
+  async function takeEntry(client: pg.Client, formerId: number): Promise<{ id: number; client: pg.Client }> {
     await client.connect()
     // The row may only be seen once its lock is held, else another process would take it for dead.
     await client.query('begin')
@@ -49,6 +59,7 @@ export async function registerProcess(url: string, log: Logger): Promise<LivingP
     const id = Number(rows[0]?.id)
     await client.query('select pg_advisory_lock($1, $2)', [LIVENESS, id])
     await client.query('commit')
+    registered = client
     return { id, client }
   }
 

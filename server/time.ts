@@ -60,9 +60,8 @@ export function isoInstant(ms: number): string {
   return `${cachedDate}${time}${fraction === 0 ? '' : `.${String(fraction).padStart(3, '0')}000`}Z`
 }
 
-/** Writes minutes east of UTC as `+HH:MM` (contract 1.2). */
+/** Writes minutes east of UTC, at most 18 hours, as `+HH:MM` (contract 1.2). */
 export function zoneText(minutes: number): string {
   const size = Math.abs(minutes)
-  const pad = (part: number) => String(part).padStart(2, '0')
-  return `${minutes < 0 ? '-' : '+'}${pad(Math.trunc(size / 60))}:${pad(size % 60)}`
+  return `${minutes < 0 ? '-' : '+'}${TWO_DIGITS[Math.trunc(size / 60)]}:${TWO_DIGITS[size % 60]}`
 }

@@ -3,7 +3,8 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, readFile, readlink, realpath, rm, stat } from 'node:fs/promises'
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { Agent, createServer, type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +14,7 @@ import t, { type Test } from 'tap'
 import { SHARED_DIR } from '../server/db/embedded/place.ts'
 import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
-import type { TestAnswer, TestRequest } from './support/app.ts'
+import { createTestDatabase, type TestAnswer, type TestRequest } from './support/app.ts'
 import { type Api, body, createUser, eachEngine, heartRate, importBody, timeseries, waitForAll } from './support/sdk.ts'
 import { type Engine, engines } from './support/servers.ts'
 
@@ -208,6 +209,24 @@ eachEngine(t, 'processes of different roles share one database', async (t, engin
   for (const secret of [SECRET_KEY, env.ADMIN_PASSWORD, env.BOOTSTRAP_API_KEY, password]) {
     if (secret) t.notOk(log.includes(secret))
   }
+})
+
+t.test('a first start that finds its port taken keeps the secrets for the next one', async (t) => {
+  const [engine] = engines()
+  if (!engine) return
+  const url = await createTestDatabase(t, engine)
+  const blocker = createServer().listen(0, '127.0.0.1')
+  await once(blocker, 'listening')
+  t.teardown(() => blocker.close())
+  const { port } = blocker.address() as AddressInfo
+  const env = { DATABASE_URL: url, SECRET_KEY, ADMIN_EMAIL: 'new@example.org' }
+  const refused = spawnService(t, { ...env, PORT: String(port) })
+  t.strictSame(await refused.ended, [1, null])
+  const started = await startService(t, env)
+  t.match(started.output(), /login {4}new@example\.org\n {2}password \S{20}/)
+  t.match(started.output(), /API key {2}sk-[0-9a-f]{32}/)
+  started.child.kill('SIGTERM')
+  await started.ended
 })
 
 t.test('what cannot work stops the start in words, with exit code 1 and no stack', async (t) => {

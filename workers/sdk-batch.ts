@@ -7,6 +7,9 @@ import { parseInstant, parseZoneOffset } from '../server/time.ts'
 import { SampleStreams } from './sample-streams.ts'
 
 const DAY_MS = 86_400_000
+
+/** Far above any measurement, far below where a year's sum would overflow and make good samples unreadable. */
+const MAX_VALUE = 1e15
 const HOUR_MS = 3_600_000
 
 /** Earliest plausible sample (design: limits); later than now + 24 h is implausible too. */
@@ -14,6 +17,10 @@ const MIN_TIME_MS = Date.UTC(1990, 0, 1)
 
 const MISSING = ['missing', 'Field required'] as const
 const IMPLAUSIBLE = ['implausible_timestamp', 'Time should be between 1990-01-01 and 24 hours from now'] as const
+const NOT_FINITE = ['finite_number', 'Input should be a finite number'] as const
+const NOT_A_NUMBER = ['float_parsing', 'Input should be a valid number'] as const
+const TOO_LARGE = ['implausible_value', 'Input should be a number of at most 15 digits'] as const
+const TOO_MANY_SOURCES = ['too_many_sources', 'An upload may have at most 500 sources'] as const
 const BAD_ZONE = ['zone_offset', 'Input should be a zone offset such as +02:00, at most 18 hours'] as const
 
 type Json = Record<string, unknown>
@@ -140,7 +147,7 @@ class BatchReader {
     const value = numeric(item.value)
     if (value === undefined) {
       const absent = item.value === undefined || item.value === null
-      return ['value', ...(absent ? MISSING : (['float_parsing', 'Input should be a finite number'] as const))]
+      return ['value', ...(absent ? MISSING : typeof item.value === 'number' ? NOT_FINITE : NOT_A_NUMBER)]
     }
     const startMs = instant(item.startDate)
     if (startMs === undefined) return ['startDate', ...dateProblem(item.startDate)]
@@ -151,8 +158,9 @@ class BatchReader {
     const zone = zoneOf(item.zoneOffset)
     if (zone === undefined) return ['zoneOffset', ...BAD_ZONE]
     const converted = rule.convert(value, typeof item.unit === 'string' ? this.#decode(item.unit) : null)
-    if (!Number.isFinite(converted)) return ['value', 'finite_number', 'Input should be a finite number']
+    if (!(Math.abs(converted) <= MAX_VALUE)) return ['value', ...TOO_LARGE]
     const source = this.#sources.indexOf(item.source, this.#provider)
+    if (source === undefined) return ['source', ...TOO_MANY_SOURCES]
     if (rule.dailyTotal) {
       const shift = (zone ?? 0) * 60_000
       const midnight = Math.floor((startMs + shift) / DAY_MS) * DAY_MS - shift
@@ -253,6 +261,9 @@ const VERSION_FIELDS = [
   ['patchVersion', 'patch_version'],
 ] as const
 
+/** Sources of one upload: a person has a handful, and every one is a row that later reads look at. */
+const MAX_SOURCES = 500
+
 /** The distinct sources of an upload; most records repeat the previous one's, so that is compared first. */
 class Sources {
   readonly list: SourceIdentity[] = []
@@ -267,7 +278,8 @@ class Sources {
     this.#decode = decode
   }
 
-  indexOf(value: unknown, provider: SdkProvider): number {
+  /** Position of a record's source in `list`; undefined when it would be one too many. */
+  indexOf(value: unknown, provider: SdkProvider): number | undefined {
     const source = isObject(value) ? value : {}
     if (this.#lastIndex >= 0 && sameSource(source, this.#last)) return this.#lastIndex
     const parts = SOURCE_FIELDS.map(([name, older]) => this.#text(source[name] ?? source[older]))
@@ -275,7 +287,8 @@ class Sources {
     const os = isObject(system) ? system : {}
     parts.push(VERSION_FIELDS.map(([name, older]) => this.#text(os[name] ?? os[older])).join('.'))
     const key = parts.join('\0')
-    const index = this.#indexes.get(key) ?? this.#add(parts, provider)
+    const index = this.#indexes.get(key) ?? (this.#indexes.size < MAX_SOURCES ? this.#add(parts, provider) : undefined)
+    if (index === undefined) return undefined
     this.#indexes.set(key, index)
     this.#last = source
     this.#lastIndex = index

@@ -121,6 +121,15 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 }
 
+// Connection lost, out of resources, shutdown or recovery, deadlock, lock not available; and codes of sockets.
+const UNAVAILABLE_CODE = /^(08...|53...|57P..|40...|55P..|ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/
+
+/** Whether the database, not the statement, is the reason of a failure, so that the same may work a moment later. */
+export function databaseUnavailable(error: unknown): boolean {
+  const { code = '', message = '' } = error as { code?: string; message?: string }
+  return UNAVAILABLE_CODE.test(code) || /^(Connection terminated|timeout exceeded when trying to connect)/.test(message)
+}
+
 /** The constraint a failed statement violated, undefined for any other failure. */
 export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.constraint : undefined

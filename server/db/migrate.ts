@@ -59,6 +59,11 @@ const checksum = (text: string) => createHash('sha256').update(text).digest('hex
 async function applyOnce(client: pg.Client, files: SqlFile[], log: (message: string) => void): Promise<void> {
   const applied = await client.query<{ name: string; checksum: string }>('select name, checksum from schema_migration')
   const known = new Map(applied.rows.map((row) => [row.name, row.checksum]))
+  const names = new Set(['routines', ...files.map((file) => file.name)])
+  const newer = [...known.keys()].filter((name) => !names.has(name))
+  if (newer.length > 0) {
+    throw new Error(`The database was migrated by a newer version (sql/${newer[0]}). Start that version instead.`)
+  }
   for (const file of files) {
     const sum = checksum(file.text)
     const before = known.get(file.name)
@@ -91,12 +96,6 @@ async function applyRoutines(client: pg.Client, log: (message: string) => void):
 }
 
 async function inTransaction(client: pg.Client, file: SqlFile, record: () => Promise<void>): Promise<void> {
-  // Some statements (refreshing an aggregate, creating an index concurrently) refuse to run in a transaction.
-  if (file.text.startsWith('-- no-transaction')) {
-    await client.query(file.text)
-    await record()
-    return
-  }
   await client.query('begin')
   try {
     await client.query(file.text)

@@ -22,6 +22,8 @@ export interface ApiKeys {
 
 const FLUSH_INTERVAL_MS = 30_000
 const RECONNECT_MS = 1_000
+/** Bounds what a notification that never arrives can cost: a connection that died silently, a pooler in between. */
+const REMEMBER_MS = 60_000
 
 /**
  * Remembers keys that were found, and forgets them when PostgreSQL notifies that one changed, so that a
@@ -29,7 +31,7 @@ const RECONNECT_MS = 1_000
  * is remembered. The last use of each key is written back every 30 seconds.
  */
 export async function openApiKeys(db: Database, log: Logger): Promise<ApiKeys> {
-  const known = new Map<string, string>()
+  const known = new Map<string, { id: string; untilMs: number }>()
   const used = new Map<string, number>()
   let listening = false
   let closed = false
@@ -92,13 +94,14 @@ export async function openApiKeys(db: Database, log: Logger): Promise<ApiKeys> {
     async find(key) {
       const hash = hashApiKey(key)
       const name = hash.toString('base64')
-      let id = known.get(name)
+      const remembered = known.get(name)
+      let id = remembered && remembered.untilMs > Date.now() ? remembered.id : undefined
       if (!id) {
         const before = generation
         const [row] = await db.query<{ id: string }>('select id from api_key where key_hash = $1', [hash])
         id = row?.id
         // A change during the look-up may have been this very key.
-        if (id && listening && before === generation) known.set(name, id)
+        if (id && listening && before === generation) known.set(name, { id, untilMs: Date.now() + REMEMBER_MS })
       }
       if (id) used.set(id, Date.now())
       return id

@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import type { Dependencies } from '../app.ts'
 import { errors } from '../errors.ts'
+import { checkUuid } from './formats.ts'
 import { type AccessToken, verifyAccessToken } from './tokens.ts'
 
 /** Who may call a route (contract 1.6). */
@@ -29,7 +30,7 @@ export async function authenticate(guard: Guard, ctx: Context, deps: Dependencie
     if (!developer) throw errors.notDeveloper()
     return developer
   }
-  const key = apiKey(ctx, deps, guard)
+  const key = apiKey(ctx, deps)
   if (guard === 'sdk') {
     if (token?.scope === 'sdk') return sdkUser(token.userId, ctx, deps)
     if (!key) throw errors.noSdkCredential()
@@ -57,8 +58,10 @@ async function knownDeveloper(token: AccessToken | undefined, deps: Dependencies
   return row ? { kind: 'developer', developerId: row.id } : undefined
 }
 
-function apiKey(ctx: Context, deps: Dependencies, guard: Guard): string | undefined {
-  const names = guard.startsWith('sdk') ? [...deps.config.apiKeyHeaders, SDK_KEY_HEADER] : deps.config.apiKeyHeaders
+function apiKey(ctx: Context, deps: Dependencies): string | undefined {
+  const names = ctx.path.startsWith('/api/v1/sdk/')
+    ? [...deps.config.apiKeyHeaders, SDK_KEY_HEADER]
+    : deps.config.apiKeyHeaders
   for (const name of names) {
     const value = ctx.get(name).trim()
     if (value) return value
@@ -74,8 +77,9 @@ async function knownKey(key: string, deps: Dependencies): Promise<Auth> {
 
 /** The phone of a deleted user has to sign out, which it does on 401 (sdk-payload 5.1). */
 async function sdkUser(userId: string, ctx: Context, deps: Dependencies): Promise<Auth> {
-  const pathUser: unknown = ctx.params.user_id
-  if (typeof pathUser === 'string' && pathUser.toLowerCase() !== userId) throw errors.wrongUser()
+  const pathUser = checkUuid(String(ctx.params.user_id), [], [])
+  // What is no UUID at all is told so by the validation.
+  if (pathUser && pathUser !== userId) throw errors.wrongUser()
   const [row] = await deps.db.query('select 1 from app_user where id = $1', [userId])
   if (!row) throw errors.noSdkCredential()
   return { kind: 'sdk', userId }

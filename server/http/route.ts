@@ -5,6 +5,7 @@ import type { Static, TSchema } from 'typebox'
 import { Type } from 'typebox'
 import type { Dependencies } from '../app.ts'
 import { type AppError, errors, type Issue } from '../errors.ts'
+import { contentEncoding } from './encoding.ts'
 import { type Auth, authenticate, type Guard } from './guards.ts'
 import { jsonDepth, jsonProblem, MAX_JSON_DEPTH } from './json.ts'
 import { type Check, compile, compileQuery } from './validate.ts'
@@ -124,10 +125,11 @@ type ReadBody = (ctx: Context, issues: Issue[]) => Promise<unknown>
 function bodyReader(definition: Definition<TSchema, TSchema, TSchema>): ReadBody {
   if (!definition.body || definition.bodyKind === 'bytes') return async () => undefined
   const form = definition.bodyKind === 'form'
-  return parsedBody(compile(definition.body, form ? 'text' : 'json'), form, definition.bodyOptional === true)
+  const check = compile(definition.body, form ? 'text' : 'json')
+  return parsedBody(check, form, definition.bodyOptional === true, definition.onInvalid)
 }
 
-function parsedBody(check: Check, form: boolean, optional: boolean): ReadBody {
+function parsedBody(check: Check, form: boolean, optional: boolean, onInvalid?: () => AppError): ReadBody {
   const parse = koaBody({
     json: !form,
     urlencoded: form,
@@ -144,10 +146,9 @@ function parsedBody(check: Check, form: boolean, optional: boolean): ReadBody {
   })
   const accepted = form ? 'application/x-www-form-urlencoded' : 'application/json'
   return async (ctx, issues) => {
-    if (!ctx.request.type && ctx.request.length === 0) return missingBody(check, optional, issues)
-    if (!ctx.is(form ? 'urlencoded' : 'json') && (ctx.request.type || ctx.request.length)) {
-      throw errors.wrongMediaType(accepted)
-    }
+    if (!hasBody(ctx)) return missingBody(check, optional, issues)
+    if (!ctx.is(form ? 'urlencoded' : 'json')) throw onInvalid?.() ?? errors.wrongMediaType(accepted)
+    if (!contentEncoding(ctx.get('content-encoding'))) throw errors.wrongEncoding()
     try {
       await parse(ctx as never, async () => {})
     } catch (error) {
@@ -164,6 +165,9 @@ function parsedBody(check: Check, form: boolean, optional: boolean): ReadBody {
     return check(body, ['body'], issues)
   }
 }
+
+/** Whether the request announces a body at all. */
+const hasBody = (ctx: Context) => ctx.get('transfer-encoding') !== '' || (ctx.request.length ?? 0) > 0
 
 function missingBody(check: Check, optional: boolean, issues: Issue[]): unknown {
   if (optional) return check({}, ['body'], issues)

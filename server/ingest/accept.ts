@@ -17,7 +17,7 @@ export interface IncomingUpload {
   contentLength: number | undefined
   encoding: ContentEncoding
   queryProvider: string | null
-  /** The client's X-Request-Id: the same one within 24 hours is the same upload. */
+  /** The client's X-Request-Id: the same one with the same body within 24 hours is the same upload. */
   requestId: string | null
 }
 
@@ -57,7 +57,7 @@ const KNOWN_SQL = `
   from (values (1)) one
   left join lateral (
     select id, run_key, provider from upload
-    where user_id = $1 and request_id = $3 and received_at > now() - interval '24 hours'
+    where user_id = $1 and request_id = $3 and sha256 = $2 and received_at > now() - interval '24 hours'
     limit 1
   ) replay on true
   left join lateral (
@@ -229,13 +229,6 @@ async function store(
     throw error
   }
   return { batchId, runKey, provider: envelope.provider }
-}
-
-/** The content encodings an upload may have; undefined for any other. */
-export function uploadEncoding(header: string): ContentEncoding | undefined {
-  const name = header.trim().toLowerCase()
-  if (name === '' || name === 'identity') return 'identity'
-  return name === 'gzip' || name === 'x-gzip' ? 'gzip' : name === 'deflate' ? 'deflate' : undefined
 }
 
 /** Checks the provider named in the query before the body is read. @throws AppError bad_request */

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '../db/database.ts'
+import { type Database, databaseUnavailable, type Transaction } from '../db/database.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { SdkProvider } from '../providers/index.ts'
@@ -32,20 +32,25 @@ interface Outcome {
 }
 
 export interface Importer {
-  /** Imports the queued uploads of a user in order of arrival; true when more are left for another job. */
-  importUploads(userId: string): Promise<boolean>
+  /**
+   * Imports the queued uploads of a user in order of arrival. False when none is left, `more` when another job should
+   * go on, `busy` when another worker is at it.
+   */
+  importUploads(userId: string): Promise<false | 'more' | 'busy'>
 }
 
 /** Builds the importer; each upload is one transaction under the user's ingest lock. */
 export function createImporter(db: Database, threads: Threads, metrics: Metrics, log: Logger): Importer {
-  async function importNext(userId: string): Promise<boolean> {
+  async function importNext(userId: string): Promise<'imported' | 'none' | 'busy'> {
     const started = performance.now()
     let current: QueuedUpload | undefined
+    let free = true
     try {
       await db.transaction(async (tx) => {
-        // Serialises everything that writes this user's samples, deletion included.
-        await tx.query("select pg_advisory_xact_lock(hashtextextended('ingest:' || $1, 0))", [userId])
-        current = await oldestQueued(tx, userId)
+        // Serialises everything that writes this user's samples, deletion included. Another worker that imports for
+        // this user is not waited for: one user must not hold all workers.
+        free = (await tx.one<{ free: boolean }>(TRY_LOCK_SQL, [userId])).free
+        current = free ? await oldestQueued(tx, userId) : undefined
         if (!current) return
         const batch = await batchOf(tx, userId, current)
         const outcome = await writeBatch(tx, userId, current, batch)
@@ -56,11 +61,12 @@ export function createImporter(db: Database, threads: Threads, metrics: Metrics,
         metrics.samples.labels('rejected').inc(batch.rejected)
       })
     } catch (error) {
-      if (current && !isTransient(error)) await recordFailure(db, userId, current, error, log)
-      throw error
+      const setAside = current && !isTransient(error) && (await recordFailure(db, userId, current, error, log))
+      if (!setAside) throw error
     }
     metrics.importSeconds.observe((performance.now() - started) / 1000)
-    return current !== undefined
+    if (!free) return 'busy'
+    return current ? 'imported' : 'none'
   }
 
   async function batchOf(tx: Transaction, userId: string, upload: QueuedUpload): Promise<Batch> {
@@ -83,9 +89,10 @@ export function createImporter(db: Database, threads: Threads, metrics: Metrics,
   return {
     async importUploads(userId) {
       for (let count = 0; count < UPLOADS_PER_JOB; count += 1) {
-        if (!(await importNext(userId))) return false
+        const outcome = await importNext(userId)
+        if (outcome !== 'imported') return outcome === 'busy' ? 'busy' : false
       }
-      return true
+      return 'more'
     },
   }
 }
@@ -157,12 +164,12 @@ async function recordOutcome(
   ])
 }
 
-/** Whether the upload is not the reason: no thread free, or connection lost, deadlock, shutdown, out of resources. */
-function isTransient(error: unknown): boolean {
-  const code = (error as { code?: string }).code ?? ''
-  if (code === 'overloaded') return true
-  return /^(08|53|57P|40|E|55P)/.test(code) || /connection terminated|timeout/i.test(String((error as Error).message))
-}
+const TRY_LOCK_SQL = "select pg_try_advisory_xact_lock(hashtextextended('ingest:' || $1, 0)) as free"
+
+/** Whether the upload is not the reason. A statement that takes too long counts as the upload's own fault. */
+const isTransient = (error: unknown) => databaseUnavailable(error) || (error as { code?: string }).code === 'overloaded'
+
+/** Counts a failure of an upload; true when it was the last one allowed and the upload was set aside. */
 
 async function recordFailure(
   db: Database,
@@ -170,20 +177,17 @@ async function recordFailure(
   upload: QueuedUpload,
   error: unknown,
   log: Logger,
-): Promise<void> {
+): Promise<boolean> {
   log.error({ err: error, uploadId: upload.id }, 'an upload could not be imported')
-  const [row] = await db.query<{ attempts: number }>(
-    `update upload set attempts = attempts + 1 where id = $1 and status = 'queued' returning attempts`,
-    [upload.id],
-  )
-  if (!row || row.attempts < MAX_ATTEMPTS) return
-  await db.query('select finish_upload($1, $2, $3, $4)', [
-    upload.id,
-    userId,
-    JSON.stringify({
-      status: 'failed',
-      error: 'The upload could not be imported; its body is kept and can be imported again.',
-    }),
-    '[]',
-  ])
+  return db.transaction(async (tx) => {
+    const [row] = await tx.query<{ attempts: number }>(
+      `update upload set attempts = attempts + 1 where id = $1 and status = 'queued' returning attempts`,
+      [upload.id],
+    )
+    if (!row || row.attempts < MAX_ATTEMPTS) return false
+    const detail = 'The upload could not be imported; its body is kept and can be imported again.'
+    const result = JSON.stringify({ status: 'failed', error: detail })
+    await tx.query('select finish_upload($1, $2, $3, $4)', [upload.id, userId, result, '[]'])
+    return true
+  })
 }

@@ -20,8 +20,12 @@ begin
     from jsonb_to_record(result) as x (inserted int4, updated int4, unchanged int4, duplicates int4, ignored int4,
                                        rejected int4, deferred jsonb, rejections jsonb, error text)
   ) r
-  where u.id = batch_id
+  where u.id = batch_id and u.status = 'queued'
   returning u.* into up;
+  -- Finished by somebody else in the meantime: counted there.
+  if not found then
+    return;
+  end if;
   changed := up.inserted + up.updated;
 
   update sync_run s
@@ -46,7 +50,8 @@ begin
                     else 'success' end,
       message = initcap(replace(s.provider, '_', ' ')) || ' batch saved: ' || up.inserted || ' new, ' || up.updated || ' updated'
                 || case when up.rejected > 0 then ' (' || up.rejected || ' record(s) dropped by validation)' else '' end,
-      ended_at = case when run.pending = 0 then clock_timestamp() end
+      ended_at = case when run.pending = 0 then clock_timestamp() end,
+      updated_at = clock_timestamp()
   where s.user_id = the_user and s.run_key = up.run_key
   returning s.* into run;
 
@@ -59,8 +64,8 @@ begin
       covered_start = least(t.covered_start, excluded.covered_start),
       covered_end = greatest(t.covered_end, excluded.covered_end);
 
-  insert into sync_event (user_id, run_key, stage, status, message, items_processed, items_total, error, metadata)
-  values (the_user, up.run_key, run.stage, run.status, run.message, up.received, up.received, up.error,
+  insert into sync_event (created_at, user_id, run_key, stage, status, message, items_processed, items_total, error, metadata)
+  values (clock_timestamp(), the_user, up.run_key, run.stage, run.status, run.message, up.received, up.received, up.error,
           jsonb_build_object('batch_id', up.id, 'records_saved', changed, 'records_inserted', up.inserted,
                              'records_updated', up.updated, 'records_unchanged', up.unchanged + up.duplicates,
                              'dropped_count', up.rejected, 'ignored_type', up.ignored, 'deferred', up.deferred));

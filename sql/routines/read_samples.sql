@@ -27,7 +27,7 @@ declare
 begin
   while wanted > 0 and low < high loop
     if backward then
-      low := greatest(high - span, far_end);
+      low := greatest(high - least(span, high - far_end), far_end);
       return query
         select date_part('epoch', s.ts), s.value, s.source_id, s.series_id, s.zone_offset_min
         from unnest(source_ids, series_ids, los, his) k (source_id, series_id, lo, hi)
@@ -49,7 +49,7 @@ begin
       high := low;
       low := far_end;
     else
-      high := least(low + span, far_end);
+      high := least(low + least(span, far_end - low), far_end);
       return query
         select date_part('epoch', s.ts), s.value, s.source_id, s.series_id, s.zone_offset_min
         from unnest(source_ids, series_ids, los, his) k (source_id, series_id, lo, hi)
@@ -93,7 +93,7 @@ declare
 begin
   while low < high and nearest is null loop
     if backward then
-      low := greatest(high - span, lo);
+      low := greatest(high - least(span, high - lo), lo);
       select s.ts into nearest from sample s
       where s.source_id = the_source and s.series_id = the_series and s.ts >= low and s.ts < high
         and (days is null or local_day(s.ts, s.zone_offset_min) = any (days))
@@ -101,7 +101,7 @@ begin
       high := low;
       low := lo;
     else
-      high := least(low + span, hi);
+      high := least(low + least(span, hi - low), hi);
       select s.ts into nearest from sample s
       where s.source_id = the_source and s.series_id = the_series and s.ts >= low and s.ts < high
         and (days is null or local_day(s.ts, s.zone_offset_min) = any (days))

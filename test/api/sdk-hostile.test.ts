@@ -6,7 +6,8 @@ import { deflateSync, gzipSync } from 'node:zlib'
 import t from 'tap'
 import { openDatabase } from '../../server/db/database.ts'
 import { createTestDatabase } from '../support/app.ts'
-import { body, createUser, eachEngine, heartRate, iso, record, waitForBatch } from '../support/sdk.ts'
+import { body, createUser, heartRate, waitForBatch } from '../support/sdk.ts'
+import { engines } from '../support/servers.ts'
 import { API_KEY, onDatabase, type Service, startService } from '../support/service.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
@@ -144,7 +145,10 @@ const refused: Record<string, [status: number, detail: string, pieces: () => Ite
     'JSON that says it is deflate': [400, DAMAGED, () => json(body([])), { 'Content-Encoding': 'deflate' }],
   }
 
-eachEngine(t, 'a hostile upload', async (t, engine) => {
+t.test('a hostile upload', async (t) => {
+  // What is refused never reaches the database, so one engine stands for all.
+  const engine = engines().at(-1)
+  if (!engine) throw new Error('no engine')
   const databaseUrl = await createTestDatabase(t, engine)
   const service = await startService(t, onDatabase(databaseUrl), 'test/support/measured-main.ts')
   const db = openDatabase({
@@ -204,103 +208,6 @@ eachEngine(t, 'a hostile upload', async (t, engine) => {
       '',
       'no error was logged',
     )
-  })
-
-  await t.test('loses its bad records only, and says which', async (t) => {
-    const soon = Date.now()
-    const bad: [fields: object, field: string, type: string][] = [
-      [{ startDate: '1970-01-01T00:00:00Z' }, 'startDate', 'implausible_timestamp'],
-      [{ startDate: '1989-12-31T23:59:59Z' }, 'startDate', 'implausible_timestamp'],
-      [{ startDate: '2099-01-01T00:00:00Z', endDate: '2099-01-01T00:00:00Z' }, 'startDate', 'implausible_timestamp'],
-      [{ endDate: '2099-01-01T00:00:00Z' }, 'endDate', 'implausible_timestamp'],
-      [{ startDate: iso(soon + 25 * 3_600_000) }, 'startDate', 'implausible_timestamp'],
-      [{ startDate: '2026-02-24T12:00:00+99:00' }, 'startDate', 'datetime_parsing'],
-      [{ startDate: '2026-02-24T12:00:00+18:01' }, 'startDate', 'datetime_parsing'],
-      [{ startDate: '2026-02-24' }, 'startDate', 'datetime_parsing'],
-      [{ startDate: '2026-02-30T12:00:00Z' }, 'startDate', 'datetime_parsing'],
-      [{ startDate: '2026-02-24T24:00:00Z' }, 'startDate', 'datetime_parsing'],
-      [{ startDate: '2026-02-24T12:00:0\0Z' }, 'startDate', 'datetime_parsing'],
-      [{ endDate: 1_771_934_400 }, 'endDate', 'datetime_parsing'],
-      [{ endDate: undefined }, 'endDate', 'missing'],
-      [{ zoneOffset: '+99:00' }, 'zoneOffset', 'zone_offset'],
-      [{ zoneOffset: '-18:01' }, 'zoneOffset', 'zone_offset'],
-      [{ zoneOffset: 'Berlin' }, 'zoneOffset', 'zone_offset'],
-      [{ zoneOffset: 120 }, 'zoneOffset', 'zone_offset'],
-      [{ value: null }, 'value', 'missing'],
-      [{ value: 'NaN' }, 'value', 'float_parsing'],
-      [{ value: '-Infinity' }, 'value', 'float_parsing'],
-      [{ value: '1e400' }, 'value', 'float_parsing'],
-      [{ value: '0x10' }, 'value', 'float_parsing'],
-      [{ value: '' }, 'value', 'float_parsing'],
-      [{ value: true }, 'value', 'float_parsing'],
-      [{ value: [1] }, 'value', 'float_parsing'],
-      [{ value: { toString: 1 } }, 'value', 'float_parsing'],
-      [{ value: '@1e400@' }, 'value', 'float_parsing'],
-      [{ value: 1e308, unit: 'count/s' }, 'value', 'finite_number'],
-    ]
-    const user = await createUser(service)
-    const records = [
-      heartRate(NOON - 1000, 59),
-      ...bad.map(([fields]) => heartRate(NOON, 4711, { id: 'x', ...fields })),
-    ]
-    const content = JSON.stringify(body([...records, heartRate(NOON + 1000, 61)])).replaceAll('"@1e400@"', '1e400')
-    const { batchId } = await send(service, user, text(content))
-    const batch = await waitForBatch(service, user, batchId)
-    t.match(batch, { status: 'partial', received: bad.length + 2, inserted: 2, dropped_count: bad.length })
-    t.strictSame(
-      batch.dropped.map(({ collection, index, id, loc, type }) => ({ collection, index, id, loc, type })),
-      bad.map(([, field, type], at) => {
-        const index = at + 1
-        return { collection: 'records', index, id: 'x', loc: ['data', 'records', index, field], type }
-      }),
-    )
-    t.notMatch(JSON.stringify(batch), '4711', 'no measured value is told')
-  })
-
-  await t.test('may have strings no database can hold', async (t) => {
-    const user = await createUser(service)
-    const odd = '"A\\u0000da\\ud800 \\udc00\\ufffe\\u202e \\u0007B"'
-    const content = JSON.stringify(
-      body(
-        [
-          heartRate(NOON, 60, {
-            id: '@',
-            zoneOffset: '+01:00',
-            source: { name: '@', deviceModel: '@', deviceType: '@' },
-          }),
-          heartRate(NOON, 60, { id: '@', value: null }),
-          record('@', NOON, 60),
-          heartRate(NOON + 1000, 60, { unit: '@', parentId: '@', metadata: { '@': '@' } }),
-          heartRate(NOON + 2000, 60, { id: 'x'.repeat(70_000), source: { name: 'ñ'.repeat(70_000) } }),
-          heartRate(NOON + 3000, 60, { source: { name: { a: 1 }, deviceModel: ['x'], operatingSystemVersion: 'x' } }),
-        ],
-        { sdkVersion: '@', syncSessionId: '@', syncType: '@', __proto__: '@', data2: '@' },
-      ),
-    ).replaceAll('"@"', odd)
-    const { batchId, status } = await send(service, user, text(content))
-    t.equal(status, 202)
-    const batch = await waitForBatch(service, user, batchId)
-    t.match(batch, { status: 'partial', inserted: 4, ignored_type: 1, dropped_count: 1, dropped: [{ index: 1 }] })
-    const { body: page } = await service.request(
-      'GET',
-      `/api/v1/users/${user}/timeseries?start_time=2026-02-24&end_time=2026-02-24`,
-    )
-    const names = page.data.map(({ source }: { source: { source: string; device: string } }) => source)
-    t.match(names[0], { source: /^Ada.* B$/, device: /^Ada.* B$/ })
-    for (const { source } of names) t.ok(source === null || (source.isWellFormed() && !/\p{Cc}/u.test(source)))
-    t.equal(names[2].source, 'ñ'.repeat(100), 'cut')
-    t.strictSame([names[3].source, names[3].device], [null, null])
-  })
-
-  await t.test('of invalid UTF-8 is stored with replacement characters', async (t) => {
-    const user = await createUser(service)
-    const [start, end] = JSON.stringify(body([heartRate(NOON, 60, { source: { name: '@' } })])).split('@')
-    const { batchId } = await send(service, user, [
-      ...text(`${start}`),
-      Buffer.from([0x41, 0xc3, 0xff]),
-      ...text(`${end}`),
-    ])
-    t.match(await waitForBatch(service, user, batchId), { status: 'success', inserted: 1 })
   })
 
   await t.test('of 50,000 records does not hold up others', async (t) => {

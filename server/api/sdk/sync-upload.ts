@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
+import { contentEncoding } from '../../http/encoding.ts'
 import { route } from '../../http/route.ts'
 import { Nullable, UserPath, Uuid } from '../../http/schema.ts'
-import { checkQueryProvider, uploadEncoding } from '../../ingest/accept.ts'
+import { checkQueryProvider } from '../../ingest/accept.ts'
 
 const Accepted = Type.Object({
   status_code: Type.Integer(),
@@ -116,8 +117,8 @@ export const syncUpload = route(
   },
   async ({ params, query, ctx }, { uploads }) => {
     const queryProvider = checkQueryProvider(query.provider)
-    if (ctx.request.type && !ctx.is('json', '+json')) throw errors.wrongMediaType('application/json')
-    const encoding = uploadEncoding(ctx.get('content-encoding'))
+    if (ctx.request.type && ctx.is('json', '+json') === false) throw errors.wrongMediaType('application/json')
+    const encoding = contentEncoding(ctx.get('content-encoding'))
     if (!encoding) throw errors.wrongEncoding()
     const { batchId, runKey } = await uploads.accept({
       userId: params.user_id,

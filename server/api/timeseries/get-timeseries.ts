@@ -122,22 +122,17 @@ export const getTimeseries = route(
     const scope = `timeseries ${params.user_id} ${filters}`
     const position = query.cursor ? readCursor(keys.cursor, scope, query.cursor) : undefined
     const format = formatOf(ctx)
-    const etag = etagOf(view, scope, format, query.cursor, query.limit)
+    const etag = etagOf(view, scope, format, query.cursor, limit)
     const headers: Record<string, string> = { ETag: etag, Vary: 'Accept', 'Cache-Control': 'private, no-cache' }
-    if (
-      ctx
-        .get('if-none-match')
-        .split(/\s*,\s*/)
-        .includes(etag)
-    )
-      return new Reply(304, format, null, headers)
+    const held = ctx.get('if-none-match').split(/\s*,\s*/)
+    if (held.includes(etag)) return new Reply(304, format, null, headers)
 
     const stored = startMs < endMs ? matching(view.stored, query) : []
     const days = query.filter_by_priority
       ? await oncePerRevision(view, `days ${filters}`, () => priorityDays(db, stored, startMs, endMs))
       : undefined
     const selection: Selection = { stored, startMs, endMs, bucketMs: BUCKET_MS[query.resolution], days }
-    const page = await readPage(db, view, selection, filters, position, query.limit)
+    const page = await readPage(db, view, selection, filters, position, limit)
     const cursor = (row: Row | undefined, backward: boolean) =>
       row
         ? writeCursor(keys.cursor, scope, {
@@ -211,12 +206,12 @@ async function readPage(
   limit: number,
 ): Promise<Page> {
   if (selection.stored.length === 0) return { rows: [], more: false, before: false, total: 0 }
-  const [rows, total] = await Promise.all([
-    readRows(db, selection, position, limit + 1),
-    position ? position.total : oncePerRevision(view, `count ${filters}`, () => countRows(db, selection)),
-  ])
+  const rows = await readRows(db, selection, position, limit + 1)
   const further = rows.length > limit
   if (further) rows.pop()
+  // A first page that holds everything needs no count, a later one has it in its cursor.
+  const count = () => oncePerRevision(view, `count ${filters}`, () => countRows(db, selection))
+  const total = position?.total ?? (further ? await count() : rows.length)
   // The row a cursor points at lies on the other side of the page.
   if (position?.backward) return { rows: rows.reverse(), more: true, before: further, total }
   return { rows, more: further, before: position !== undefined, total }

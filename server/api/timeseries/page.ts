@@ -116,8 +116,8 @@ export async function readRows(
       stored.map((one) => one.seriesId),
       lo,
       hi,
-      selection.startMs / 1000,
-      selection.endMs / 1000,
+      lo.reduce((a, b) => Math.min(a, b), selection.endMs / 1000),
+      hi.reduce((a, b) => Math.max(a, b), selection.startMs / 1000),
       limit,
       direction === 'backward',
     ])

@@ -43,7 +43,7 @@ export interface UserView {
 }
 
 const VIEWS_KEPT = 5_000
-const ANSWERS_KEPT = 200
+const ANSWERS_KEPT = 20
 const views = new WeakMap<Database, Map<string, UserView>>()
 
 /**
@@ -62,8 +62,10 @@ export async function userView(db: Database, userId: string): Promise<UserView> 
   if (view?.revision !== user[0]) {
     view = { revision: user[0], stored: await loadStored(db, userId), answers: new Map() }
     if (known.size >= VIEWS_KEPT) known.delete(known.keys().next().value as string)
-    known.set(userId, view)
   }
+  // Behind all others: the first in the map is the one not asked for longest.
+  known.delete(userId)
+  known.set(userId, view)
   return view
 }
 

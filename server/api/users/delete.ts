@@ -29,6 +29,11 @@ export const deleteUser = route(
       if (sources.length > 0) {
         await tx.query('delete from sample where source_id = any($1::int4[])', [sources.map(({ id }) => id)])
       }
+      await tx.query(
+        `delete from graphile_worker._private_jobs
+         where payload ->> 'user_id' = $1 and locked_at is null`,
+        [params.user_id],
+      )
       const rows = await tx.query<UserConnectionRow>(
         `with deleted as (
            delete from app_user where id = $1 returning ${USER_COLUMNS}

@@ -1,0 +1,132 @@
+// One test for each fault that a reader or a newcomer found, so that none comes back.
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { startTestApp } from '../support/app.ts'
+import {
+  body,
+  createUser,
+  eachEngine,
+  heartRate,
+  startImports,
+  storedSamples,
+  upload,
+  waitForBatch,
+} from '../support/sdk.ts'
+import { engines } from '../support/servers.ts'
+
+const NOON = Date.UTC(2026, 1, 24, 12)
+
+eachEngine(t, 'uploads and reads', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+
+  await t.test('the same X-Request-Id with another body is another upload', async (t) => {
+    const user = await createUser(app)
+    const headers = { 'X-Request-Id': 'one-for-all' }
+    const first = await upload(app, user, body([heartRate(NOON, 60)]), { headers })
+    const second = await upload(app, user, body([heartRate(NOON + 1000, 61)]), { headers })
+    t.not(first.body.batch_id, second.body.batch_id)
+    await waitForBatch(app, user, first.body.batch_id)
+    await waitForBatch(app, user, second.body.batch_id)
+    t.equal((await storedSamples(app.db, user)).length, 2)
+  })
+
+  await t.test('pages go back from the end of time', async (t) => {
+    const user = await createUser(app)
+    const { body: accepted } = await upload(
+      app,
+      user,
+      body([0, 1, 2, 3].map((n) => heartRate(NOON + n * 1000, 60 + n))),
+    )
+    await waitForBatch(app, user, accepted.batch_id)
+    const path = `/api/v1/users/${user}/timeseries?start_time=1970-01-01&end_time=9999-12-31&limit=2`
+    for (const resolution of ['raw', '1min']) {
+      const first = await app.request('GET', `${path.replace('limit=2', 'limit=1')}&resolution=${resolution}`)
+      t.equal(first.status, 200)
+      if (!first.body.pagination.next_cursor) continue
+      const next = await app.request(
+        'GET',
+        `${path.replace('limit=2', 'limit=1')}&resolution=${resolution}&cursor=${first.body.pagination.next_cursor}`,
+      )
+      const back = await app.request(
+        'GET',
+        `${path}&resolution=${resolution}&cursor=${next.body.pagination.previous_cursor}`,
+      )
+      t.equal(back.status, 200)
+      t.strictSame(back.body.data, first.body.data)
+    }
+  })
+
+  await t.test('a value no sum could hold is dropped, and the good ones stay readable', async (t) => {
+    const user = await createUser(app)
+    const records = [heartRate(NOON, 1.7e308), heartRate(NOON + 1000, -1e16), heartRate(NOON + 2000, 60)]
+    const { body: accepted } = await upload(app, user, body(records))
+    const batch = await waitForBatch(app, user, accepted.batch_id)
+    t.match(batch, { inserted: 1, dropped_count: 2, dropped: [{ type: 'implausible_value' }, { index: 1 }] })
+    const read = await app.request(
+      'GET',
+      `/api/v1/users/${user}/timeseries?start_time=2026-01-01&end_time=2026-12-31&resolution=1hour`,
+    )
+    t.match(read.body.data, [{ value: 60 }])
+  })
+
+  await t.test('an upload cannot bring more sources than a person could have', async (t) => {
+    const user = await createUser(app)
+    const records = Array.from({ length: 600 }, (_, n) =>
+      heartRate(NOON + n * 1000, 60, { source: { name: `Watch ${n}` } }),
+    )
+    const { body: accepted } = await upload(app, user, body(records))
+    const batch = await waitForBatch(app, user, accepted.batch_id)
+    t.match(batch, { inserted: 500, dropped_count: 100, dropped: [{ index: 500, type: 'too_many_sources' }] })
+  })
+
+  await t.test('a batch imported again keeps the kind of its upload', async (t) => {
+    const user = await createUser(app)
+    const content = body([heartRate(NOON, 60)], { syncType: 'historical', syncSessionId: 'session-1' })
+    const { body: accepted } = await upload(app, user, content)
+    await waitForBatch(app, user, accepted.batch_id)
+    const again = await app.request('POST', `/api/v1/sdk/users/${user}/sync/batches/${accepted.batch_id}/import`)
+    await waitForBatch(app, user, again.body.batch_id)
+    const sent = await upload(app, user, content)
+    t.equal(sent.body.run_id, 'sdk_session-1')
+  })
+
+  await t.test('a deleted user leaves no job behind', async (t) => {
+    const user = await createUser(app)
+    await upload(app, user, body([heartRate(NOON, 60)]))
+    t.equal((await app.request('DELETE', `/api/v1/users/${user}`, { auth: 'developer' })).status, 200)
+    const jobs = await app.db.query(
+      `select 1 from graphile_worker._private_jobs where payload ->> 'user_id' = $1 and locked_at is null`,
+      [user],
+    )
+    t.equal(jobs.length, 0)
+  })
+})
+
+t.test('bodies of other routes', async (t) => {
+  const app = await startTestApp(t, engines()[0]!)
+  const send = (init: RequestInit) =>
+    fetch(`${app.url}/api/v1/users`, {
+      method: 'POST',
+      ...init,
+      headers: { 'X-Service-API-Key': app.apiKey, 'Content-Type': 'application/json', ...init.headers },
+    })
+
+  await t.test('none at all is a missing body', async (t) => {
+    const answer = await send({})
+    t.equal(answer.status, 422)
+    t.match(await answer.json(), { detail: [{ type: 'missing', loc: ['body'] }] })
+  })
+
+  await t.test('an encoding that is not offered is refused', async (t) => {
+    const answer = await send({ body: gzipSync('{}'), headers: { 'Content-Encoding': 'br' } })
+    t.equal(answer.status, 415)
+  })
+
+  await t.test('a gzip bomb is refused without waiting for a time limit', async (t) => {
+    const bomb = gzipSync(Buffer.concat([Buffer.from('{"first_name":"'), Buffer.alloc(300_000_000, 'a')]), { level: 1 })
+    const slow = AbortSignal.timeout(8_000)
+    const answer = await send({ body: bomb, headers: { 'Content-Encoding': 'gzip' }, signal: slow })
+    t.equal(answer.status, 413)
+  })
+})

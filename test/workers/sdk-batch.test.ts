@@ -1,0 +1,293 @@
+// From the parsed body of an upload to columns: sdk-payload 4, 5.3, 9; sdk-types 1, 6, 9.
+import fc from 'fast-check'
+import t from 'tap'
+import { DAILY_TOTAL_OFFSET, seriesById } from '../../server/catalogue/series.ts'
+import { type Batch, NO_ZONE } from '../../server/ingest/columns.ts'
+import { packBatch, unpackBatch } from '../../server/ingest/pack.ts'
+import type { SdkProvider } from '../../server/providers/index.ts'
+import { SampleStreams } from '../../workers/sample-streams.ts'
+import { readSdkBatch } from '../../workers/sdk-batch.ts'
+import { body, heartRate, PHONE, record, type SdkRecord, steps, WATCH } from '../support/sdk.ts'
+
+const NOON = Date.UTC(2026, 1, 24, 12)
+const DAY_MS = 86_400_000
+const HEART_RATE = 1
+
+const read = (records: unknown[], provider: SdkProvider = 'apple', nowMs = NOON + DAY_MS) =>
+  readSdkBatch(body(records), provider, nowMs)
+
+/** Samples as text: series, time, value, zone, source. */
+function described({ samples, sources }: Batch): string[] {
+  return samples.flatMap(({ source, seriesId, timeMs, value, zoneMin }) =>
+    Array.from(timeMs, (ms, index) => {
+      const { type } = seriesById.get(seriesId % DAILY_TOTAL_OFFSET) ?? {}
+      const zone = zoneMin[index] === NO_ZONE ? '-' : zoneMin[index]
+      const daily = seriesId > DAILY_TOTAL_OFFSET ? ' day' : ''
+      return `${type}${daily} ${new Date(ms).toISOString()} ${value[index]} ${zone} ${sources[source]?.source}`
+    }),
+  )
+}
+
+t.test('an instant is read from any ISO 8601 spelling with time of day', async (t) => {
+  const times: [text: string, utc: string][] = [
+    ['2026-02-24T12:00:00Z', '2026-02-24T12:00:00.000Z'],
+    ['2026-02-24T12:00:00.5Z', '2026-02-24T12:00:00.500Z'],
+    ['2026-02-24T12:00:00.123456789Z', '2026-02-24T12:00:00.123Z'],
+    ['2026-02-24T12:00Z', '2026-02-24T12:00:00.000Z'],
+    ['2026-02-24 12:00:00', '2026-02-24T12:00:00.000Z'],
+    ['2026-02-24T12:00:00', '2026-02-24T12:00:00.000Z'],
+    ['2026-02-24T13:00:00+01:00', '2026-02-24T12:00:00.000Z'],
+    ['2026-02-24T06:30:00-0530', '2026-02-24T12:00:00.000Z'],
+    ['2024-02-29T23:59:59Z', '2024-02-29T23:59:59.000Z'],
+    ['1990-01-01T00:00:00Z', '1990-01-01T00:00:00.000Z'],
+  ]
+  for (const [text, utc] of times) {
+    const batch = read([heartRate(0, 60, { startDate: text, endDate: text })])
+    t.strictSame(described(batch), [`heart_rate ${utc} 60 - Watch of Ada`], text)
+  }
+  // The way every SDK writes it is read digit by digit: that must not accept more, nor less.
+  const digits = fc.noBias(fc.integer({ min: 0, max: 99 })).map((number) => String(number).padStart(2, '0'))
+  const parts = fc.tuple(fc.constantFrom('1999', '2024', '2025'), digits, digits, digits, digits, digits)
+  const nearly = fc.tuple(parts, fc.nat(19), fc.constantFrom('', 'x', ' ', '-', 'Z', '9', '/', ':'))
+  const property = fc.property(nearly, ([[year, month, day, hour, minute, second], place, other]) => {
+    const whole = `${year}-${month}-${day}T${hour}:${minute}:${second}Z`
+    for (const text of [whole, whole.slice(0, place) + other + whole.slice(place + 1)]) {
+      const { samples, rejected } = read([heartRate(0, 60, { startDate: text, endDate: text })])
+      const ms = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?Z?$/.test(text)
+        ? Date.parse(`${text.slice(0, 19).replace('Z', '').replace(' ', 'T')}Z`)
+        : Number.NaN
+      const valid =
+        ms >= Date.UTC(1990, 0, 1) &&
+        ms < Date.UTC(2027, 0, 1) &&
+        new Date(ms).toISOString().startsWith(text.slice(0, 10))
+      if (valid !== (samples.length === 1) || (valid && samples[0]?.timeMs[0] !== ms)) return false
+      if (valid === (rejected === 1)) return false
+    }
+    return true
+  })
+  t.doesNotThrow(() => fc.assert(property, { seed: 1, numRuns: 2000 }))
+})
+
+t.test('a zone offset is kept in minutes, and an over-long one is no offset', async (t) => {
+  const zones: [text: unknown, minutes: number | null][] = [
+    ['+02:00', 120],
+    ['-05:30', -330],
+    ['+0530', 330],
+    ['Z', 0],
+    ['+18:00', 1080],
+    ['-18:00', -1080],
+    ['', null],
+    [null, null],
+    [undefined, null],
+    ['Europe/Berlin', null],
+  ]
+  for (const [zoneOffset, minutes] of zones) {
+    const [columns] = read([heartRate(NOON, 60, { zoneOffset })]).samples
+    t.equal(columns?.zoneMin[0], minutes ?? NO_ZONE, String(zoneOffset))
+  }
+})
+
+t.test('a value may be numeric text', async (t) => {
+  for (const [value, number] of [
+    ['62.5', 62.5],
+    [' 62.5 ', 62.5],
+    ['+62', 62],
+    ['6.2e1', 62],
+    ['.5', 0.5],
+    [-3, -3],
+    [0, 0],
+  ] as const) {
+    t.equal(read([heartRate(NOON, value)]).samples[0]?.value[0], number, String(value))
+  }
+})
+
+t.test('a daily rate is the total of its local day, whatever the hour', async (t) => {
+  const rate = (text: string, value: number, zoneOffset: string | null) =>
+    record('BASAL_METABOLIC_RATE', Date.parse(text), value, { zoneOffset, unit: 'kcal/day' })
+  const batch = read(
+    [
+      rate('2026-02-23T22:00:00Z', 1, '+02:00'),
+      rate('2026-02-24T21:59:59Z', 2, '+02:00'),
+      rate('2026-02-23T21:59:59Z', 3, '+02:00'),
+      rate('2026-02-24T12:00:00Z', 4, null),
+      rate('2026-02-24T04:59:59Z', 5, '-05:00'),
+    ],
+    'samsung',
+  )
+  t.strictSame(described(batch), [
+    'basal_energy day 2026-02-22T22:00:00.000Z 3 120 Watch of Ada',
+    'basal_energy day 2026-02-23T05:00:00.000Z 5 -300 Watch of Ada',
+    'basal_energy day 2026-02-23T22:00:00.000Z 2 120 Watch of Ada',
+    'basal_energy day 2026-02-24T00:00:00.000Z 4 - Watch of Ada',
+  ])
+  t.equal(batch.duplicates, 1)
+})
+
+t.test('meals with their nutrients and cycles wait for their importers', async (t) => {
+  const food = record('HKCorrelationTypeIdentifierFood', NOON, 1, { id: 'meal' })
+  const protein = (fields: SdkRecord) =>
+    record('HKQuantityTypeIdentifierDietaryProtein', NOON, 9, { unit: 'g', ...fields })
+  const batch = read([
+    protein({ parentId: 'meal' }),
+    food,
+    protein({ parentId: 'other meal' }),
+    protein({ parentId: null }),
+    heartRate(NOON, 71, { parentId: 'meal' }),
+    record('HKQuantityTypeIdentifierDietaryWater', NOON, 0.35, { unit: 'L', parentId: 'meal' }),
+    record('HKCategoryTypeIdentifierMenstrualFlow', NOON, 3),
+  ])
+  t.match(batch, { received: 7, deferred: { meals: 3, cycles: 1 }, duplicates: 1, rejected: 0 })
+  t.strictSame(
+    described(batch).map((line) => line.split(' ')[0]),
+    ['heart_rate', 'dietary_protein'],
+  )
+})
+
+t.test('a source is its device and its writer, in every spelling', async (t) => {
+  const cases: [source: unknown, model: string, name: string, version: string | null][] = [
+    [{ name: 'N', deviceName: 'D', appId: 'A', deviceModel: 'M' }, 'M', 'N', null],
+    [{ name: ' ', deviceName: 'D', appId: 'A', productType: 'P' }, 'P', 'D', null],
+    [{ name: null, appId: 'A', bundleIdentifier: 'B' }, '', 'A', null],
+    [{ bundleIdentifier: 'B', deviceSoftwareVersion: '11.4' }, '', 'B', '11.4'],
+    [{ device_name: 'D', device_model: 'M', device_software_version: '7' }, 'M', 'D', '7'],
+    [
+      {
+        app_id: 'A',
+        product_type: 'P',
+        operating_system_version: { major_version: 1, minor_version: 2, patch_version: 3 },
+      },
+      'P',
+      'A',
+      '1.2.3',
+    ],
+    [
+      { name: 'N', operatingSystemVersion: { majorVersion: 18, minorVersion: 4 }, deviceSoftwareVersion: '9' },
+      '',
+      'N',
+      '9',
+    ],
+    [{ name: 'N', operatingSystemVersion: 'x' }, '', 'N', null],
+    [{ name: `  a \t b\u0000${'c'.repeat(200)}` }, '', `a b${'c'.repeat(97)}`, null],
+    [null, '', '', null],
+    ['watch', '', '', null],
+    [[], '', '', null],
+  ]
+  for (const [source, deviceModel, name, softwareVersion] of cases) {
+    const { sources } = read([heartRate(NOON, 60, { source })])
+    t.match(sources, [{ deviceModel, source: name, softwareVersion }], JSON.stringify(source)?.slice(0, 80))
+  }
+})
+
+t.test('records of one device are one source, described by its best facts', async (t) => {
+  const version = (patchVersion: number) => ({
+    operatingSystemVersion: { majorVersion: 11, minorVersion: 4, patchVersion },
+  })
+  const { sources, samples } = read([
+    heartRate(NOON, 60, { source: { name: 'Strap', deviceType: 'chest_strap', ...version(0) } }),
+    steps(NOON, 1, { source: PHONE }),
+    heartRate(NOON + 1000, 61, { source: { name: 'Strap', appId: 'other', ...version(1) } }),
+    heartRate(NOON + 2000, 62, { source: { name: 'Strap', deviceType: 'unknown' } }),
+    heartRate(NOON + 3000, 63, { source: { name: 'strap' } }),
+  ])
+  t.match(sources, [
+    { source: 'Strap', deviceType: 'chest_strap', softwareVersion: '11.4.1' },
+    { source: 'Phone of Ada' },
+    { source: 'strap', deviceType: 'unknown' },
+  ])
+  t.strictSame(
+    samples.map(({ source, timeMs }) => [source, timeMs.length]),
+    [
+      [0, 3],
+      [1, 1],
+      [2, 1],
+    ],
+  )
+})
+
+t.test('an upload from tens of thousands of sources is read in time that grows with it', async (t) => {
+  const upload = (count: number) =>
+    Array.from({ length: count }, (_, n) => heartRate(NOON + n * 1000, 60, { source: { name: `source ${n}` } }))
+  const small = upload(2000)
+  const large = upload(40_000)
+  const seconds = (records: unknown[]) => {
+    const started = performance.now()
+    read(records)
+    return performance.now() - started
+  }
+  seconds(small)
+  t.ok(seconds(large) < 20 * 4 * Math.max(seconds(small), 5))
+})
+
+t.test('bad items never cost good ones', async (t) => {
+  const good = heartRate(NOON, 60)
+  const thing = fc.oneof(fc.anything({ maxDepth: 2 }), fc.constant('2026-02-24T12:00:00Z'), fc.constant(null))
+  const bad = fc.oneof(
+    fc.anything({ maxDepth: 2 }),
+    fc.dictionary(fc.constantFrom(...Object.keys(good)), thing).map((fields) => ({ ...good, ...fields })),
+    fc
+      .dictionary(fc.constantFrom('name', 'deviceModel', 'operatingSystemVersion'), thing)
+      .map((source) => ({ ...good, source })),
+  )
+  const property = fc.property(fc.array(bad), (items) => {
+    // As JSON brings them: no functions, no undefined.
+    const records = JSON.parse(JSON.stringify([heartRate(NOON - 1000, 1), ...items, heartRate(NOON - 2000, 2)]) ?? '[]')
+    const batch = read(records)
+    const samples = batch.samples.reduce((sum, { timeMs }) => sum + timeMs.length, 0)
+    const deferred = Object.values(batch.deferred).reduce((sum, count) => sum + count, 0)
+    if (batch.received !== records.length) return false
+    if (samples + deferred + batch.duplicates + batch.ignored + batch.rejected !== batch.received) return false
+    return batch.samples.some(({ timeMs }) => timeMs[0] === NOON - 2000 && timeMs.includes(NOON - 1000))
+  })
+  t.doesNotThrow(() => fc.assert(property, { seed: 2, numRuns: 500 }))
+})
+
+t.test('samples come in ascending order, of one instant the last', async (t) => {
+  const sample = fc.record({
+    source: fc.nat(2),
+    series: fc.nat(2),
+    ms: fc.nat(40),
+    value: fc.nat(9),
+    zone: fc.constantFrom(null, 0, -330),
+  })
+  const orders = [
+    (a: { ms: number }, b: { ms: number }) => a.ms - b.ms,
+    (a: { ms: number }, b: { ms: number }) => b.ms - a.ms,
+    () => 0,
+  ]
+  const property = fc.property(fc.array(sample, { maxLength: 60 }), fc.nat(2), (added, order) => {
+    const list = added.toSorted(orders[order])
+    const streams = new SampleStreams()
+    const expected = new Map<string, [number, number]>()
+    for (const { source, series, ms, value, zone } of list) {
+      streams.add(source, series, ms, value, zone)
+      expected.set(`${source} ${series} ${ms}`, [value, zone ?? NO_ZONE])
+    }
+    const { samples, duplicates } = streams.finish()
+    if (duplicates !== list.length - expected.size) return false
+    const found = samples.flatMap(({ source, seriesId, timeMs, value, zoneMin }) =>
+      Array.from(timeMs, (ms, index) => {
+        if (index > 0 && ms <= (timeMs[index - 1] as number)) throw new Error('not ascending')
+        return [`${source} ${seriesId} ${ms}`, [value[index], zoneMin[index]]]
+      }),
+    )
+    const keys = samples.map(({ source, seriesId }) => source * 100 + seriesId)
+    if (keys.some((key, index) => index > 0 && key <= (keys[index - 1] as number))) return false
+    return JSON.stringify(found.sort()) === JSON.stringify([...expected].sort())
+  })
+  t.doesNotThrow(() => fc.assert(property, { seed: 3, numRuns: 1000 }))
+})
+
+t.test('a packed batch is the same when it is unpacked', async (t) => {
+  const batch = read([
+    heartRate(NOON, 60, { zoneOffset: '-05:30' }),
+    heartRate(NOON + 500, 61.25, { startDate: '2026-02-24T12:00:00.5Z' }),
+    steps(NOON, 5, { source: { name: 'Größe ’ 心', deviceModel: null } }),
+    heartRate(NOON, null),
+    record('HKCategoryTypeIdentifierMenstrualFlow', NOON, 3),
+    record('x', NOON, 3, { source: WATCH }),
+  ])
+  t.strictSame(unpackBatch(packBatch(batch)), batch)
+  t.equal(batch.samples[0]?.seriesId, HEART_RATE)
+  const empty = read([])
+  t.strictSame(unpackBatch(packBatch(empty)), empty)
+})

@@ -1,0 +1,144 @@
+// The entry of the worker threads: bytes in, columns or the reason of a refusal out; nothing is ever thrown.
+import { brotliDecompressSync, deflateSync, gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import t from 'tap'
+import { unpackBatch } from '../../server/ingest/pack.ts'
+import { parseJsonBytes } from '../../workers/json-bytes.ts'
+import readUpload, { type UploadResult, type UploadTask } from '../../workers/sdk-upload.ts'
+import { body, heartRate } from '../support/sdk.ts'
+
+const NOON = Date.UTC(2026, 1, 24, 12)
+
+const read = (content: unknown, task: Partial<UploadTask> = {}): UploadResult => {
+  const bytes =
+    content instanceof Uint8Array
+      ? content
+      : Buffer.from(typeof content === 'string' ? content : JSON.stringify(content))
+  return readUpload({ bytes, encoding: 'identity', queryProvider: null, provider: null, nowMs: NOON + 1000, ...task })
+}
+
+const accepted = (result: UploadResult) => {
+  if (!result.ok) throw new Error(result.code)
+  return { ...result, batch: unpackBatch(result.parsed) }
+}
+
+t.test('the same upload is the same in every encoding, and as it is stored', async (t) => {
+  const text = JSON.stringify(body([heartRate(NOON, 60, { source: { name: 'Größe ’ 心 😀' } })], { sdkVersion: 'ü’' }))
+  const bytes = Buffer.from(text)
+  const first = accepted(read(text))
+  t.match(first.batch.sources, [{ source: 'Größe ’ 心 😀' }])
+  t.equal(first.envelope.sdkVersion, 'ü’')
+  t.equal(first.decodedBytes, bytes.length)
+  for (const [encoding, content] of [
+    ['gzip', gzipSync(bytes)],
+    ['deflate', deflateSync(bytes)],
+  ] as const) {
+    const other = accepted(read(content, { encoding }))
+    t.strictSame(other.batch, first.batch, encoding)
+    t.equal(brotliDecompressSync(other.stored).toString(), text)
+  }
+  const again = accepted(read(first.stored, { encoding: 'br', provider: 'apple' }))
+  t.strictSame(again.batch, first.batch, 'read from the store')
+})
+
+t.test('a stored upload keeps the provider it was accepted for', async (t) => {
+  const content = body([heartRate(NOON, 60, { type: 'HEART_RATE' })], { provider: 'samsung' })
+  const first = accepted(read(content, { queryProvider: 'google' }))
+  t.equal(first.envelope.provider, 'health_connect')
+  const again = accepted(read(first.stored, { encoding: 'br', provider: 'health_connect' }))
+  t.strictSame(again.batch, first.batch)
+})
+
+t.test('strings mean the same with escapes and without', async (t) => {
+  const character = fc.oneof(
+    fc.constantFrom(
+      '"',
+      '\\',
+      '\u0000',
+      '\n',
+      '\u007f',
+      '\u0080',
+      'ÿ',
+      'Ā',
+      '’',
+      '心',
+      '😀',
+      '\ufeff',
+      '\u2028',
+      '\ud800',
+    ),
+    fc.string({ unit: 'binary', maxLength: 3 }),
+  )
+  const value = fc.array(character, { maxLength: 12 }).map((parts) => parts.join(''))
+  const spellings = [
+    (text: string) => JSON.stringify(text),
+    (text: string) =>
+      JSON.stringify(text).replaceAll(/[^ -~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  ]
+  const property = fc.property(value, (text) => {
+    for (const spelling of spellings) {
+      const json = Buffer.from(`{"a":[${spelling(text)}],"b":1}`)
+      const parsed = parseJsonBytes(json)
+      if (!parsed) return false
+      const { a, b } = parsed.body as { a: [string]; b: number }
+      // Half of a surrogate pair has no UTF-8: as bytes it is a replacement character.
+      const expected = JSON.parse(json.toString('utf8')).a[0]
+      if (b !== 1 || parsed.decode(a[0]) !== expected) return false
+    }
+    return true
+  })
+  t.doesNotThrow(() => fc.assert(property, { seed: 4, numRuns: 400 }))
+  t.equal(parseJsonBytes(Buffer.from('{"a":')), undefined)
+  t.equal(parseJsonBytes(Buffer.from('')), undefined)
+})
+
+t.test('no bytes at all make it throw', async (t) => {
+  const good = Buffer.from(JSON.stringify(body([heartRate(NOON, 60)])))
+  const compressed = gzipSync(good)
+  const damaged = fc
+    .tuple(fc.constantFrom(good, compressed), fc.array(fc.tuple(fc.nat(compressed.length - 1), fc.nat(255))))
+    .map(([bytes, changes]) => {
+      const copy = Buffer.from(bytes)
+      for (const [place, value] of changes) copy[place] = value
+      return copy
+    })
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    damaged,
+    fc.json().map((text) => Buffer.from(text)),
+  )
+  const property = fc.property(bytes, fc.constantFrom('identity', 'gzip', 'deflate'), (bytes, encoding) => {
+    const result = read(Uint8Array.from(bytes), { encoding: encoding as 'gzip' })
+    return result.ok ? result.received >= 0 : typeof result.code === 'string'
+  })
+  t.doesNotThrow(() => fc.assert(property, { seed: 5, numRuns: 500 }))
+})
+
+t.test('refusals say why', async (t) => {
+  const deep = (depth: number) => `{"provider":"apple","x":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
+  t.match(read(deep(32)), { ok: true })
+  t.match(read(deep(33)), { ok: false, code: 'too_deep' })
+  t.match(
+    read(`{"provider":"apple","x":"${'[{'.repeat(100)}\\"${'['.repeat(100)}"}`),
+    { ok: true },
+    'brackets in strings',
+  )
+  t.match(read(`{"provider":"apple","x":[${'[],'.repeat(999_997)}[]]}`), { ok: true })
+  t.match(
+    read(`{"provider":"apple","x":[${'[],'.repeat(999_998)}[]]}`),
+    { ok: false, code: 'too_deep' },
+    'too many parts',
+  )
+  t.match(read('[]'), { ok: false, code: 'not_object' })
+  t.match(read('null'), { ok: false, code: 'not_object' })
+  t.match(read(''), { ok: false, code: 'not_json' })
+  t.match(read('\ufeff{}'), { ok: false, code: 'not_json' })
+  t.match(read(gzipSync(Buffer.alloc(33 * 2 ** 20)), { encoding: 'gzip' }), { ok: false, code: 'too_large' })
+  t.match(read('x', { encoding: 'gzip' }), { ok: false, code: 'damaged' })
+  t.match(read({ provider: `fit\u0000bit${'x'.repeat(100)}` }), {
+    ok: false,
+    code: 'provider',
+    provider: /^fitbitx{44}$/,
+  })
+  t.match(read({ provider: null }), { ok: false, code: 'provider', provider: '' })
+})
