@@ -32,8 +32,9 @@ function tasks(db: Database, importer: Importer, process: LivingProcess, log: Lo
       await recoverDeadProcesses(db, process, log)
       await requeueForgotten(db)
     },
-    prune_accounts: async () => {
+    prune: async () => {
       await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")
+      await db.query("delete from sync_event where created_at < now() - interval '30 days'")
     },
   }
 }

@@ -35,7 +35,7 @@ export interface Envelope {
 
 export type UploadResult =
   | { ok: true; envelope: Envelope; received: number; parsed: Uint8Array; stored: Uint8Array; decodedBytes: number }
-  | { ok: false; code: 'too_large' | 'damaged' | 'not_json' | 'too_deep' | 'not_object' }
+  | { ok: false; code: 'too_large' | 'damaged' | 'not_json' | 'too_deep' | 'not_object' | 'no_provider' }
   | { ok: false; code: 'provider'; provider: string }
 
 /**
@@ -54,6 +54,8 @@ export default function readUpload(task: UploadTask): UploadResult {
   const fields = body as Record<string, unknown>
   const field = (name: string) => (typeof fields[name] === 'string' ? text(fields[name]) : '')
   const named = task.provider ?? task.queryProvider ?? field('provider')
+  if (named === '' && (fields.provider === undefined || fields.provider === null))
+    return { ok: false, code: 'no_provider' }
   const provider = resolveSdkProvider(named)
   if (!provider) return { ok: false, code: 'provider', provider: normaliseDeviceString(named, 50) }
   const batch = readSdkBatch(fields, provider, task.nowMs, text)

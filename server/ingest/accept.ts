@@ -145,6 +145,9 @@ function refusal(result: Extract<UploadResult, { ok: false }>): AppError {
       return errors.badRequest('The request body is nested too deeply or has too many parts.')
     case 'not_object':
       return errors.badRequest('The request body must be a JSON object.')
+    case 'no_provider':
+      // Decision D-22: absent in query and body.
+      return errors.invalid([{ type: 'missing', loc: ['body', 'provider'], msg: 'Field required', input: null }])
     case 'provider':
       return unsupportedProvider(result.provider)
   }

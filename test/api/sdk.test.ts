@@ -135,10 +135,13 @@ eachEngine(t, 'an upload', async (t, engine) => {
     }
     await refused(body([], { provider: 'fitbit' }), '', 'fitbit')
     await refused(body([]), '?provider=fitbit', 'fitbit')
-    await refused(body([], { provider: undefined }), '', '')
     await refused(body([], { provider: 5 }), '', '')
     await refused(body([], { provider: 'constructor' }), '', 'constructor')
-    await refused({}, '', '')
+    for (const content of [body([], { provider: undefined }), body([], { provider: null }), {}]) {
+      const { status, body: answer } = await upload(app, user, content)
+      t.equal(status, 422)
+      t.match(answer, { detail: [{ type: 'missing', loc: ['body', 'provider'], msg: 'Field required' }] })
+    }
     t.equal(await uploads(user), 0)
   })
 

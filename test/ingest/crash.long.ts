@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { signalProcess, waitUntil } from '../../server/db/embedded/processes.ts'
 import { createTestDatabase } from '../support/app.ts'
-import { body, createUser, eachEngine, heartRate, upload } from '../support/sdk.ts'
+import { accounted, type BatchStatus, body, createUser, eachEngine, heartRate, upload } from '../support/sdk.ts'
 import { onDatabase, type Service, startService } from '../support/service.ts'
 
 const SEED = 20_260_224
@@ -28,18 +28,17 @@ interface Phone {
   accepted: Map<string, number>
 }
 
-const valueOf = (upload: number, place: number) => 40 + ((upload * 31 + place * 7) % 120)
+const valueAt = (upload: number, place: number) => 40 + ((upload * 31 + place * 7) % 120)
 const timeOf = (upload: number, place: number) => BASE + (upload * RECORDS + place) * 1000
 
 /** New samples, some that were sent before, and one that says which upload was the last. */
-const content = (upload: number) =>
-  body([
-    ...Array.from({ length: RECORDS }, (_, place) => heartRate(timeOf(upload, place), valueOf(upload, place))),
-    ...(upload > 0
-      ? Array.from({ length: REPEATED }, (_, place) => heartRate(timeOf(upload - 1, place), valueOf(upload - 1, place)))
-      : []),
-    heartRate(BASE - 1000, upload),
-  ])
+const content = (upload: number) => {
+  const records = (upload: number, count: number) =>
+    Array.from({ length: count }, (_, place) => heartRate(timeOf(upload, place), valueAt(upload, place)))
+  const known = upload > 0 ? records(upload - 1, REPEATED) : []
+  const last = heartRate(BASE - 1000, upload)
+  return body([...records(upload, RECORDS), ...known, last], { syncSessionId: String(upload) })
+}
 
 /** Sends until the connection breaks. */
 async function sendOn(service: Service, phone: Phone, onAccepted: () => void): Promise<void> {
@@ -138,18 +137,24 @@ async function checkPhone(t: Test, service: Service, phone: Phone): Promise<void
     [...phone.accepted.keys()].every((id) => stored.has(id)),
     `${phone.accepted.size} uploads answered 202 are there`,
   )
-  let inserted = 0
-  const counted = await Promise.all(
-    runs.map(async ({ run_id }) => {
-      const { body: batch } = await service.request('GET', `/api/v1/sdk/users/${phone.user}/sync/batches/${run_id}`)
-      inserted += batch.inserted
-      const sum = batch.inserted + batch.updated + batch.unchanged + batch.duplicates
-      return batch.status === 'success' && sum === batch.received
-    }),
+  const batches = await Promise.all(
+    runs.map(
+      async ({ run_id }) =>
+        (await service.request('GET', `/api/v1/sdk/users/${phone.user}/sync/batches/${run_id}`)).body as BatchStatus,
+    ),
   )
-  t.ok(counted.every(Boolean), 'each of them a success that accounts for all it received')
-  const answeredTwice = [...phone.accepted.values()].filter((number, at, all) => number % 2 && all.indexOf(number) < at)
-  t.strictSame(answeredTwice, [], 'an upload with an id is one batch, however often it was sent')
+  t.ok(
+    batches.every((batch) => batch.status === 'success' && accounted(batch) === batch.received),
+    'each of them a success that accounts for all it received',
+  )
+  const inserted = batches.reduce((sum, batch) => sum + batch.inserted, 0)
+  const sentAs = batches.map(({ sync_session_id }) => Number(sync_session_id)).sort((a, b) => a - b)
+  t.strictSame([...new Set(sentAs)], [...phone.accepted.values()], 'all uploads, none missing')
+  const twice = sentAs.filter((number, at) => number === sentAs[at - 1])
+  t.ok(
+    twice.every((number) => number % 2 === 0),
+    `${twice.length} came twice, since an answer was lost; none with an id did`,
+  )
 
   const samples = new Map<number, number>()
   let cursor: string | undefined
@@ -173,7 +178,7 @@ async function checkPhone(t: Test, service: Service, phone: Phone): Promise<void
   let wrong = 0
   for (let upload = 0; upload < expected; upload += 1) {
     for (let place = 0; place < RECORDS; place += 1) {
-      if (samples.get(timeOf(upload, place)) !== valueOf(upload, place)) wrong += 1
+      if (samples.get(timeOf(upload, place)) !== valueAt(upload, place)) wrong += 1
     }
   }
   t.equal(wrong, 0, 'with their values')

@@ -56,7 +56,7 @@ async function lockDeveloper(
   return row
 }
 
-/** Rotated tokens stay until they expire, because their reuse has to be noticed; the job `prune_accounts` clears them. */
+/** Rotated tokens stay until they expire, because their reuse has to be noticed; the job `prune` clears them. */
 async function storeToken(tx: Transaction, developerId: string, familyId: string | null, token: string): Promise<void> {
   await tx.query(
     `insert into refresh_token (developer_id, family_id, token_hash, expires_at)
