@@ -78,7 +78,7 @@ t.test('login', async (t) => {
 
   t.test('does not take JSON', async (t) => {
     const answer = await app.request('POST', '/api/v1/auth/login', { auth: 'none', body: credentials(app) })
-    t.equal(answer.status, 415)
+    t.equal(answer.status, 401)
   })
 
   t.test('does the same work when there is no such account', async (t) => {
