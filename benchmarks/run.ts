@@ -17,8 +17,10 @@ const say = (line: string) => process.stdout.write(`${line}\n`)
 const stops = new Set<() => Promise<void>>()
 
 function closing(stop: () => Promise<void>): () => Promise<void> {
-  const once = async () => {
-    if (stops.delete(once)) await stop()
+  let stopped: Promise<void> | undefined
+  const once = () => {
+    stopped ??= stop().finally(() => stops.delete(once))
+    return stopped
   }
   stops.add(once)
   return once
@@ -52,6 +54,7 @@ if (names.length === 0) throw new Error(`--engine takes ${ENGINE_NAMES.join(' or
 if (!Number.isInteger(samples) || samples < 1) throw new Error('--samples takes a whole number from 1')
 
 let failed = false
+let interrupted = false
 
 /** Runs the wanted suites on one engine; a suite that cannot be run does not keep the others from it. */
 async function measureEngine(name: EngineName, directory: string, stamp: string): Promise<EngineResult | undefined> {
@@ -98,6 +101,7 @@ async function main(): Promise<number> {
   const results: EngineResult[] = []
   for (const name of names) {
     const result = await measureEngine(name, directory, stamp)
+    if (interrupted) return 130
     if (result) results.push(result)
   }
   for (const result of results) say(`\n${table(head, result)}`)
@@ -107,7 +111,10 @@ async function main(): Promise<number> {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
+  // A terminal and npm may both send it: the second one must not cut the clean-up short.
+  process.on(signal, () => {
+    if (interrupted) return
+    interrupted = true
     void stopEverything().finally(() => process.exit(130))
   })
 }

@@ -21,12 +21,19 @@ begin
       stage = 'queued', status = 'in_progress', ended_at = null, updated_at = now();
   insert into sync_event (user_id, run_key, stage, status, items_total, metadata)
   values (the_user, the_run_key, 'queued', 'in_progress', items, jsonb_build_object('batch_id', batch_id));
-  -- One job per user drains its uploads in order; a queued one covers this upload too.
+  -- One job per user drains its uploads in order; a queued one covers this upload too. It keeps its place, so that
+  -- users take turns, unless it failed and waits for a later try: new data is tried at once.
   perform graphile_worker.add_job(
     'import_uploads',
     payload => json_build_object('user_id', the_user),
     job_key => 'import:' || the_user,
-    job_key_mode => 'preserve_run_at',
+    job_key_mode => case
+      when exists (
+        select 1 from graphile_worker.jobs j
+        where j.key = 'import:' || the_user and j.attempts > 0 and j.locked_at is null
+      ) then 'replace'
+      else 'preserve_run_at'
+    end,
     priority => (case the_sync_type when 'historical' then 10 else 0 end)
   );
 end
