@@ -6,6 +6,8 @@ create or replace function accept_upload(
   the_run_key text
 ) returns void
 language plpgsql as $$
+declare
+  job_id int8;
 begin
   if stored_body is not null then
     insert into upload_body (user_id, sha256, body, decoded_bytes)
@@ -22,19 +24,24 @@ begin
   insert into sync_event (user_id, run_key, stage, status, items_total, metadata)
   values (the_user, the_run_key, 'queued', 'in_progress', items, jsonb_build_object('batch_id', batch_id));
   -- One job per user drains its uploads in order; a queued one covers this upload too. It keeps its place, so that
-  -- users take turns, unless it failed and waits for a later try: new data is tried at once.
-  perform graphile_worker.add_job(
-    'import_uploads',
-    payload => json_build_object('user_id', the_user),
-    job_key => 'import:' || the_user,
-    job_key_mode => case
-      when exists (
-        select 1 from graphile_worker.jobs j
-        where j.key = 'import:' || the_user and j.attempts > 0 and j.locked_at is null
-      ) then 'replace'
-      else 'preserve_run_at'
-    end,
-    priority => (case the_sync_type when 'historical' then 10 else 0 end)
-  );
+  -- users take turns, unless it failed and waits for a later try: new data is tried at once. When a worker takes the
+  -- job in this very moment the queue adds none and answers null: the next attempt then sees it taken.
+  loop
+    select j.id into job_id
+    from graphile_worker.add_job(
+      'import_uploads',
+      payload => json_build_object('user_id', the_user),
+      job_key => 'import:' || the_user,
+      job_key_mode => case
+        when exists (
+          select 1 from graphile_worker.jobs w
+          where w.key = 'import:' || the_user and w.attempts > 0 and w.locked_at is null
+        ) then 'replace'
+        else 'preserve_run_at'
+      end,
+      priority => (case the_sync_type when 'historical' then 10 else 0 end)
+    ) j;
+    exit when job_id is not null;
+  end loop;
 end
 $$;
