@@ -287,7 +287,7 @@ class Sources {
     const os = isObject(system) ? system : {}
     parts.push(VERSION_FIELDS.map(([name, older]) => this.#text(os[name] ?? os[older])).join('.'))
     const key = parts.join('\0')
-    const index = this.#indexes.get(key) ?? (this.#indexes.size < MAX_SOURCES ? this.#add(parts, provider) : undefined)
+    const index = this.#indexes.get(key) ?? this.#add(parts, provider)
     if (index === undefined) return undefined
     this.#indexes.set(key, index)
     this.#last = source
@@ -300,7 +300,7 @@ class Sources {
     return typeof value === 'string' ? this.#decode(value).replaceAll('\0', '') : ''
   }
 
-  #add(parts: string[], provider: SdkProvider): number {
+  #add(parts: string[], provider: SdkProvider): number | undefined {
     const [model = '', product, name, device, app, bundle, type = '', software = '', system = ''] = parts
     const deviceModel = normaliseDeviceString(model, 100) || normaliseDeviceString(product, 100)
     const source = [name, device, app, bundle].map((part) => normaliseDeviceString(part, 100)).find(Boolean) ?? ''
@@ -317,6 +317,7 @@ class Sources {
     const same = this.#places.get(place)
     const known = same === undefined ? undefined : this.list[same]
     if (same === undefined || !known) {
+      if (this.list.length === MAX_SOURCES) return undefined
       this.#places.set(place, this.list.length)
       return this.list.push(identity) - 1
     }

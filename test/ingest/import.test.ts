@@ -209,7 +209,7 @@ eachEngine(t, 'imports', async (t, engine) => {
           )
         }
       }),
-      { numRuns: 12, seed: 20_260_224 },
+      { numRuns: 8, seed: 20_260_224 },
     )
   })
 

@@ -274,11 +274,11 @@ eachEngine(t, 'each body gives the rows the specification lists, and only once:'
       const { received } = await importBody(app, whole, { ...content, data: { ...content.data, records } })
       const rows = await storedSamples(app.db, whole)
 
-      const pieces = fc.array(fc.nat(4), { minLength: records.length, maxLength: records.length })
+      const pieces = fc.array(fc.nat(3), { minLength: records.length, maxLength: records.length })
       const order = fc.shuffledSubarray([...records.keys()], { minLength: records.length })
       await fc.assert(
         fc.asyncProperty(pieces, order, async (pieceOf, order) => {
-          const split: SdkRecord[][] = [[], [], [], [], []]
+          const split: SdkRecord[][] = [[], [], [], []]
           for (const index of order) {
             const item = records[index] as SdkRecord
             split[mealOf(records, item) ?? pieceOf[index] ?? 0]?.push(item)
@@ -293,7 +293,7 @@ eachEngine(t, 'each body gives the rows the specification lists, and only once:'
           t.equal(sum(batches.map(accounted)), received)
           t.equal(sum(batches.map((batch) => batch.inserted)), rows.length)
         }),
-        { numRuns: 2, seed: 20_250_506 },
+        { numRuns: 1, seed: 20_250_506 },
       )
     }
   })
@@ -313,5 +313,5 @@ function mealOf(records: SdkRecord[], item: SdkRecord): number | undefined {
   const isMeal = (one: SdkRecord) => /Food$|^FOOD$/.test(String(one.type))
   const id = isMeal(item) ? item.id : item.parentId
   const at = records.findIndex((one) => isMeal(one) && one.id === id && id !== null && id !== undefined)
-  return at < 0 ? undefined : at % 5
+  return at < 0 ? undefined : at % 4
 }
