@@ -14,8 +14,11 @@ import type { Importer } from './ingest/import.ts'
 import type { Logger } from './log.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
 
-/** How long a job waits that met another worker importing for the same user. */
+/** How long a job waits that met another process importing for the same user. */
 const BUSY_DELAY_MS = 250
+
+/** How often the queue looks for jobs whose time has come; one that may run at once is notified. */
+const POLL_MS = 500
 
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
 function tasks(db: Database, importer: Importer, process: LivingProcess, log: Logger): TaskList {
@@ -133,7 +136,7 @@ export async function startJobs({ url, db, importer, concurrency, log }: JobsOpt
       pgPool: pool,
       concurrency,
       noHandleSignals: true,
-      pollInterval: 2000,
+      pollInterval: POLL_MS,
       taskList: tasks(db, importer, process, log),
       events,
       // The queue's own lines repeat what the events above report.

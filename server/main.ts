@@ -10,6 +10,7 @@ import { migrate } from './db/migrate.ts'
 import { openApiKeys } from './http/api-keys.ts'
 import { deriveKeys } from './http/tokens.ts'
 import { acceptUploads } from './ingest/accept.ts'
+import { createHandover } from './ingest/handover.ts'
 import { createImporter } from './ingest/import.ts'
 import { startThreads } from './ingest/threads.ts'
 import { migrateJobs, startJobs } from './jobs.ts'
@@ -42,6 +43,8 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
   const metrics = createMetrics()
   const threads = startThreads()
   closers.push(() => threads.close())
+  // What is imported elsewhere is read from the database there.
+  const handover = config.role === 'all' ? createHandover() : createHandover(0)
   const ends = [embedded?.exited ?? new Promise<string>(() => {})]
 
   if (config.role !== 'api') {
@@ -49,7 +52,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
     const jobs = await startJobs({
       url,
       db,
-      importer: createImporter(db, threads, metrics, log),
+      importer: createImporter(db, threads, handover, metrics, log),
       concurrency: JOB_CONCURRENCY,
       log,
     })
@@ -67,7 +70,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
     db,
     keys,
     apiKeys,
-    uploads: acceptUploads(db, threads, metrics),
+    uploads: acceptUploads(db, threads, handover, metrics),
     log,
     metrics,
     ready: async () => open && (await answers(db)),

@@ -174,7 +174,7 @@ eachEngine(t, 'jobs', async (t, engine) => {
 
   await t.test('are done even after a worker could not report the end of one', async (t) => {
     const { log, metrics } = app.deps
-    const importer = createImporter(app.db, app.threads(), metrics, log)
+    const importer = createImporter(app.db, app.threads(), app.handover, metrics, log)
     const trace = t.capture(console, 'trace')
     let renamed = false
     const breakOnce: Importer = {

@@ -41,17 +41,31 @@ export class SampleStreams {
     return stream
   }
 
-  /** The columns, ordered by source and series; of samples at one instant the last one added stays. */
+  /**
+   * The columns, ordered by source and series; of samples at one instant the last one added stays. All of them lie in
+   * one buffer, so that handing a batch to another thread is one transfer.
+   */
   finish(): { samples: SampleColumns[]; duplicates: number } {
-    let duplicates = 0
-    const samples = [...this.#streams.values()]
-      .sort((a, b) => a.source - b.source || a.seriesId - b.seriesId)
-      .map((stream) => {
-        const order = keptOrder(stream)
-        duplicates += stream.timeMs.length - order.length
-        return gather(stream, order)
-      })
-    return { samples, duplicates }
+    const streams = [...this.#streams.values()].sort((a, b) => a.source - b.source || a.seriesId - b.seriesId)
+    const orders = streams.map(keptOrder)
+    const added = streams.reduce((sum, stream) => sum + stream.timeMs.length, 0)
+    const kept = orders.reduce((sum, order) => sum + order.length, 0)
+    const buffer = new ArrayBuffer(kept * 18)
+    let at = 0
+    const samples = streams.map((stream, index) => {
+      const order = orders[index] as number[]
+      const columns = {
+        source: stream.source,
+        seriesId: stream.seriesId,
+        timeMs: new Float64Array(buffer, at * 8, order.length),
+        value: new Float64Array(buffer, (kept + at) * 8, order.length),
+        zoneMin: new Int16Array(buffer, kept * 16 + at * 2, order.length),
+      }
+      gather(stream, order, columns)
+      at += order.length
+      return columns
+    })
+    return { samples, duplicates: added - kept }
   }
 }
 
@@ -65,15 +79,11 @@ function keptOrder(stream: Growing): number[] {
   return order.filter((position, index) => time[position] !== time[order[index + 1] as number])
 }
 
-function gather(stream: Growing, order: number[]): SampleColumns {
-  const timeMs = new Float64Array(order.length)
-  const value = new Float64Array(order.length)
-  const zoneMin = new Int16Array(order.length)
+function gather(stream: Growing, order: number[], columns: SampleColumns): void {
   for (let index = 0; index < order.length; index += 1) {
     const position = order[index] as number
-    timeMs[index] = stream.timeMs[position] as number
-    value[index] = stream.value[position] as number
-    zoneMin[index] = stream.zoneMin[position] as number
+    columns.timeMs[index] = stream.timeMs[position] as number
+    columns.value[index] = stream.value[position] as number
+    columns.zoneMin[index] = stream.zoneMin[position] as number
   }
-  return { source: stream.source, seriesId: stream.seriesId, timeMs, value, zoneMin }
 }

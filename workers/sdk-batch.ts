@@ -4,6 +4,7 @@ import { type Batch, REJECTIONS_KEPT, type Rejection, type SourceIdentity } from
 import { type SdkProvider, sdkProviders } from '../server/providers/index.ts'
 import { isNutrient, type RecordKind, type RecordRule, type SdkAbility } from '../server/providers/sdk.ts'
 import { parseInstant, parseZoneOffset } from '../server/time.ts'
+import type { ParsedBody } from './json-bytes.ts'
 import { SampleStreams } from './sample-streams.ts'
 
 const DAY_MS = 86_400_000
@@ -25,21 +26,15 @@ const BAD_ZONE = ['zone_offset', 'Input should be a zone offset such as +02:00, 
 
 type Json = Record<string, unknown>
 
-/** Turns a string of a parsed body into the text it stands for. */
-export type Decode = (raw: string) => string
-
-const asIs: Decode = (raw) => raw
-
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * Turns the parsed body of an SDK upload into columns (sdk-payload 4, 5.3; sdk-types 1).
- * A bad item is counted with its index and reason and never costs a good one. `nowMs` is the server's clock;
- * `decode` turns a string of the body into the text it stands for (see `parseJsonBytes`).
+ * A bad item is counted with its index and reason and never costs a good one. `nowMs` is the server's clock.
  */
-export function readSdkBatch(body: Json, provider: SdkProvider, nowMs: number, decode: Decode = asIs): Batch {
-  const reader = new BatchReader(provider, nowMs, decode)
-  const data = body.data
+export function readSdkBatch(parsed: ParsedBody, provider: SdkProvider, nowMs: number): Batch {
+  const reader = new BatchReader(provider, nowMs, parsed)
+  const data = isObject(parsed.body) ? parsed.body.data : undefined
   if (data === undefined || data === null) return reader.finish()
   if (!isObject(data)) {
     reader.reject('data', null, null, ['data'], 'dict_type', 'Input should be a valid dictionary')
@@ -57,24 +52,22 @@ export function readSdkBatch(body: Json, provider: SdkProvider, nowMs: number, d
 }
 
 class BatchReader {
-  readonly #provider: SdkProvider
   readonly #ability: SdkAbility
   readonly #latestMs: number
   readonly #streams = new SampleStreams()
   readonly #sources: Sources
-  readonly #decode: Decode
+  readonly #decode: ParsedBody['decode']
   readonly #rejections: Rejection[] = []
   readonly #deferred: Record<string, number> = {}
   #received = 0
   #ignored = 0
   #rejected = 0
 
-  constructor(provider: SdkProvider, nowMs: number, decode: Decode) {
-    this.#decode = decode
-    this.#sources = new Sources(decode)
+  constructor(provider: SdkProvider, nowMs: number, parsed: ParsedBody) {
+    this.#decode = parsed.decode
+    this.#sources = new Sources(parsed, provider)
     const ability = sdkProviders.get(provider)
     if (!ability) throw new Error(`no SDK uploads for ${provider}`)
-    this.#provider = provider
     this.#ability = ability
     this.#latestMs = nowMs + 24 * HOUR_MS
   }
@@ -159,7 +152,7 @@ class BatchReader {
     if (zone === undefined) return ['zoneOffset', ...BAD_ZONE]
     const converted = rule.convert(value, typeof item.unit === 'string' ? this.#decode(item.unit) : null)
     if (!(Math.abs(converted) <= MAX_VALUE)) return ['value', ...TOO_LARGE]
-    const source = this.#sources.indexOf(item.source, this.#provider)
+    const source = this.#sources.indexOf(item.source)
     if (source === undefined) return ['source', ...TOO_MANY_SOURCES]
     if (rule.dailyTotal) {
       const shift = (zone ?? 0) * 60_000
@@ -264,43 +257,53 @@ const VERSION_FIELDS = [
 /** Sources of one upload: a person has a handful, and every one is a row that later reads look at. */
 const MAX_SOURCES = 500
 
-/** The distinct sources of an upload; most records repeat the previous one's, so that is compared first. */
+/** The distinct sources of an upload. */
 class Sources {
   readonly list: SourceIdentity[] = []
-  readonly #decode: Decode
+  readonly #parsed: ParsedBody
+  readonly #provider: SdkProvider
+  /** Index in `list` of each of the body's shared source objects. */
+  readonly #shared: (number | undefined)[] = []
+  /** Index in `list` by everything the object says. */
   readonly #indexes = new Map<string, number>()
   /** Index in `list` by identity. */
   readonly #places = new Map<string, number>()
-  #last: Json = {}
-  #lastIndex = -1
 
-  constructor(decode: Decode) {
-    this.#decode = decode
+  constructor(parsed: ParsedBody, provider: SdkProvider) {
+    this.#parsed = parsed
+    this.#provider = provider
   }
 
   /** Position of a record's source in `list`; undefined when it would be one too many. */
-  indexOf(value: unknown, provider: SdkProvider): number | undefined {
+  indexOf(value: unknown): number | undefined {
+    if (typeof value !== 'number') return this.#find(value)
+    const place = value - this.#parsed.firstSource
+    let index = this.#shared[place]
+    if (index === undefined) {
+      index = this.#find(this.#parsed.sources[place])
+      if (place in this.#parsed.sources) this.#shared[place] = index
+    }
+    return index
+  }
+
+  #find(value: unknown): number | undefined {
     const source = isObject(value) ? value : {}
-    if (this.#lastIndex >= 0 && sameSource(source, this.#last)) return this.#lastIndex
     const parts = SOURCE_FIELDS.map(([name, older]) => this.#text(source[name] ?? source[older]))
     const system = source.operatingSystemVersion ?? source.operating_system_version
     const os = isObject(system) ? system : {}
     parts.push(VERSION_FIELDS.map(([name, older]) => this.#text(os[name] ?? os[older])).join('.'))
     const key = parts.join('\0')
-    const index = this.#indexes.get(key) ?? this.#add(parts, provider)
-    if (index === undefined) return undefined
-    this.#indexes.set(key, index)
-    this.#last = source
-    this.#lastIndex = index
+    const index = this.#indexes.get(key) ?? this.#add(parts)
+    if (index !== undefined) this.#indexes.set(key, index)
     return index
   }
 
   #text(value: unknown): string {
     if (typeof value === 'number') return String(value)
-    return typeof value === 'string' ? this.#decode(value).replaceAll('\0', '') : ''
+    return typeof value === 'string' ? this.#parsed.decode(value).replaceAll('\0', '') : ''
   }
 
-  #add(parts: string[], provider: SdkProvider): number | undefined {
+  #add(parts: string[]): number | undefined {
     const [model = '', product, name, device, app, bundle, type = '', software = '', system = ''] = parts
     const deviceModel = normaliseDeviceString(model, 100) || normaliseDeviceString(product, 100)
     const source = [name, device, app, bundle].map((part) => normaliseDeviceString(part, 100)).find(Boolean) ?? ''
@@ -309,7 +312,7 @@ class Sources {
       deviceModel,
       source,
       softwareVersion: normaliseDeviceString(version, 50) || null,
-      deviceType: inferDeviceType({ provider, model: deviceModel, sourceName: source, reported: type }),
+      deviceType: inferDeviceType({ provider: this.#provider, model: deviceModel, sourceName: source, reported: type }),
     }
     // Records of one device can differ in version, app or what they call it: still one source. As between uploads,
     // a newer version and a more specific type stay.
@@ -328,23 +331,4 @@ class Sources {
     }
     return same
   }
-}
-
-const SOURCE_NAMES: readonly string[] = SOURCE_FIELDS.flat()
-const VERSION_NAMES: readonly string[] = VERSION_FIELDS.flat()
-
-function sameSource(a: Json, b: Json): boolean {
-  if (!sameFields(a, b, SOURCE_NAMES)) return false
-  const left = a.operatingSystemVersion ?? a.operating_system_version
-  const right = b.operatingSystemVersion ?? b.operating_system_version
-  return isObject(left) && isObject(right) ? sameFields(left, right, VERSION_NAMES) : left === right
-}
-
-// Runs for every record: an indexed loop takes half the time of one over pairs.
-function sameFields(a: Json, b: Json, names: readonly string[]): boolean {
-  for (let index = 0; index < names.length; index += 1) {
-    const name = names[index] as string
-    if (a[name] !== b[name]) return false
-  }
-  return true
 }

@@ -1,7 +1,7 @@
 import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, inflateSync } from 'node:zlib'
+import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
-import { jsonDepth, MAX_JSON_DEPTH } from '../server/http/json.ts'
-import { packBatch } from '../server/ingest/pack.ts'
+import type { Batch } from '../server/ingest/columns.ts'
 import { resolveSdkProvider, type SdkProvider } from '../server/providers/index.ts'
 import { parseJsonBytes } from './json-bytes.ts'
 import { readSdkBatch } from './sdk-batch.ts'
@@ -34,21 +34,29 @@ export interface Envelope {
 }
 
 export type UploadResult =
-  | { ok: true; envelope: Envelope; received: number; parsed: Uint8Array; stored: Uint8Array; decodedBytes: number }
+  | { ok: true; envelope: Envelope; batch: Batch; stored: Uint8Array; decodedBytes: number }
   | { ok: false; code: 'too_large' | 'damaged' | 'not_json' | 'too_deep' | 'not_object' | 'no_provider' }
   | { ok: false; code: 'provider'; provider: string }
 
+/** Thread entry: `readUpload`, its buffers handed over instead of copied. */
+export default function readUploadInThread(task: UploadTask): UploadResult {
+  const result = readUpload(task)
+  if (!result.ok) return result
+  // The columns of a batch share one buffer.
+  const columns = result.batch.samples.slice(0, 1).map(({ timeMs }) => timeMs.buffer)
+  const buffers = [result.stored.buffer, ...columns]
+  return move({ [transferableSymbol]: buffers, [valueSymbol]: result } as never) as unknown as UploadResult
+}
+
 /**
- * Thread entry: bytes of an SDK upload in, packed columns and the compressed body out.
+ * Bytes of an SDK upload in, columns and the compressed body out.
  * Nothing is thrown for bad input, since error classes do not cross threads.
  */
-export default function readUpload(task: UploadTask): UploadResult {
+export function readUpload(task: UploadTask): UploadResult {
   const decoded = decode(task)
   if (!(decoded instanceof Uint8Array)) return decoded
-  // A stored body passed this test when it came.
-  if (!task.provider && jsonDepth(decoded) > MAX_JSON_DEPTH) return { ok: false, code: 'too_deep' }
   const parsed = parseJsonBytes(decoded)
-  if (!parsed) return { ok: false, code: 'not_json' }
+  if (typeof parsed === 'string') return { ok: false, code: parsed }
   const { body, decode: text } = parsed
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return { ok: false, code: 'not_object' }
   const fields = body as Record<string, unknown>
@@ -58,8 +66,7 @@ export default function readUpload(task: UploadTask): UploadResult {
     return { ok: false, code: 'no_provider' }
   const provider = resolveSdkProvider(named)
   if (!provider) return { ok: false, code: 'provider', provider: normaliseDeviceString(named, 50) }
-  const batch = readSdkBatch(fields, provider, task.nowMs, text)
-  const result: UploadResult = {
+  return {
     ok: true,
     envelope: {
       provider,
@@ -67,12 +74,11 @@ export default function readUpload(task: UploadTask): UploadResult {
       syncSessionId: normaliseDeviceString(field('syncSessionId'), 100) || null,
       syncType: fields.syncType === 'historical' ? 'historical' : 'live',
     },
-    received: batch.received,
-    parsed: packBatch(batch),
-    stored: task.provider ? new Uint8Array() : brotliCompressSync(decoded, STORED),
+    batch: readSdkBatch(parsed, provider, task.nowMs),
+    // A copy, since a small result is a piece of a buffer that others use.
+    stored: task.provider ? new Uint8Array() : new Uint8Array(brotliCompressSync(decoded, STORED)),
     decodedBytes: decoded.byteLength,
   }
-  return result
 }
 
 function decode({ bytes, encoding }: UploadTask): Uint8Array | UploadResult {

@@ -5,6 +5,7 @@ import { type Database, violatedConstraint } from '../db/database.ts'
 import { AppError, errors } from '../errors.ts'
 import type { Metrics } from '../metrics.ts'
 import { resolveSdkProvider, type SdkProvider, sdkProviders } from '../providers/index.ts'
+import type { Handover } from './handover.ts'
 import type { Threads } from './threads.ts'
 
 /** Bytes of bodies that may be in memory at once, in this process; beyond it uploads are answered 503. */
@@ -68,7 +69,7 @@ const KNOWN_SQL = `
   ) same on true`
 
 /** Builds the acceptance of uploads; see `Uploads`. */
-export function acceptUploads(db: Database, threads: Threads, metrics: Metrics): Uploads {
+export function acceptUploads(db: Database, threads: Threads, handover: Handover, metrics: Metrics): Uploads {
   let inFlightBytes = 0
 
   async function readBody(upload: IncomingUpload): Promise<{ bytes: Buffer; sha256: Buffer }> {
@@ -111,9 +112,28 @@ export function acceptUploads(db: Database, threads: Threads, metrics: Metrics):
         nowMs: Date.now(),
       })
       if (!result.ok) throw refusal(result)
-      return await storeNew(db, upload, sha256, result)
+      return await storeNew(upload, sha256, result)
     } finally {
       inFlightBytes -= size
+    }
+  }
+
+  async function storeNew(
+    upload: IncomingUpload,
+    sha256: Buffer,
+    { envelope, batch, stored, decodedBytes }: Extract<UploadResult, { ok: true }>,
+  ): Promise<AcceptedUpload> {
+    const batchId = randomUUID()
+    // Before it is stored: a worker may take it in that very moment.
+    handover.put(batchId, batch)
+    try {
+      const body = { bytes: Buffer.from(stored.buffer), decodedBytes }
+      const accepted = await store(db, batchId, upload, sha256, envelope, batch.received, body)
+      if (accepted.batchId !== batchId) handover.take(batchId)
+      return accepted
+    } catch (error) {
+      handover.take(batchId)
+      throw error
     }
   }
 
@@ -165,27 +185,6 @@ function runKeyOf(envelope: Envelope, batchId: string): string {
   return envelope.syncType === 'historical' && envelope.syncSessionId ? `sdk_${envelope.syncSessionId}` : batchId
 }
 
-const STORE_SQL = 'select accept_upload($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)'
-
-async function storeNew(
-  db: Database,
-  upload: IncomingUpload,
-  sha256: Buffer,
-  result: Extract<UploadResult, { ok: true }>,
-) {
-  const { envelope } = result
-  return store(
-    db,
-    upload,
-    sha256,
-    envelope,
-    result.received,
-    Buffer.from(result.parsed),
-    Buffer.from(result.stored),
-    result.decodedBytes,
-  )
-}
-
 /** The same bytes were imported before: only the fact is stored, the import reads the stored body again. */
 async function storeAgain(db: Database, upload: IncomingUpload, sha256: Buffer, known: Known) {
   const envelope: Envelope = {
@@ -194,44 +193,45 @@ async function storeAgain(db: Database, upload: IncomingUpload, sha256: Buffer, 
     syncSessionId: known.sync_session_id,
     syncType: known.sync_type ?? 'live',
   }
-  return store(db, upload, sha256, envelope, known.received ?? 0, null, null, 0)
+  return store(db, randomUUID(), upload, sha256, envelope, known.received ?? 0, undefined)
 }
 
+const STORE_SQL = `
+  select batch_id, run_key, provider
+  from accept_upload($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+
+/** Stores an upload, or returns the one that came with the same request id in this very moment. */
 async function store(
   db: Database,
+  batchId: string,
   upload: IncomingUpload,
   sha256: Buffer,
   envelope: Envelope,
   received: number,
-  parsed: Buffer | null,
-  stored: Buffer | null,
-  decodedBytes: number,
+  body: { bytes: Buffer; decodedBytes: number } | undefined,
 ): Promise<AcceptedUpload> {
-  const batchId = randomUUID()
-  const runKey = runKeyOf(envelope, batchId)
   const params = [
     batchId,
     upload.userId,
     envelope.provider,
     sha256,
-    stored,
-    decodedBytes,
-    parsed,
+    body?.bytes ?? null,
+    body?.decodedBytes ?? 0,
     received,
     upload.requestId,
     envelope.syncSessionId,
     envelope.syncType,
     envelope.sdkVersion,
-    runKey,
+    runKeyOf(envelope, batchId),
   ]
   try {
-    await db.query(STORE_SQL, params)
+    const row = await db.one<{ batch_id: string; run_key: string; provider: SdkProvider }>(STORE_SQL, params)
+    return { batchId: row.batch_id, runKey: row.run_key, provider: row.provider }
   } catch (error) {
     // The user was deleted after the look-up.
     if (violatedConstraint(error)?.endsWith('user_id_fkey')) throw errors.notFound('User', upload.userId)
     throw error
   }
-  return { batchId, runKey, provider: envelope.provider }
 }
 
 /** Checks the provider named in the query before the body is read. @throws AppError bad_request */

@@ -3,7 +3,7 @@ import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { SdkProvider } from '../providers/index.ts'
 import type { Batch } from './columns.ts'
-import { unpackBatch } from './pack.ts'
+import type { Handover } from './handover.ts'
 import type { Threads } from './threads.ts'
 import { resolveSources, type SeriesCounts, writeSamples } from './write.ts'
 
@@ -18,7 +18,6 @@ interface QueuedUpload {
   provider: SdkProvider
   run_key: string
   sha256: Buffer
-  parsed: Buffer | null
   received_at: string
 }
 
@@ -33,14 +32,23 @@ interface Outcome {
 
 export interface Importer {
   /**
-   * Imports the queued uploads of a user in order of arrival. False when none is left, `more` when another job should
-   * go on, `busy` when another worker is at it.
+   * Imports the queued uploads of a user in order of arrival. False when none is left or this process is at it already,
+   * `more` when another job should go on, `busy` when another process is at it.
    */
   importUploads(userId: string): Promise<false | 'more' | 'busy'>
 }
 
 /** Builds the importer; each upload is one transaction under the user's ingest lock. */
-export function createImporter(db: Database, threads: Threads, metrics: Metrics, log: Logger): Importer {
+export function createImporter(
+  db: Database,
+  threads: Threads,
+  handover: Handover,
+  metrics: Metrics,
+  log: Logger,
+): Importer {
+  /** Users this process imports for now; true: it was asked for more meanwhile. */
+  const importing = new Map<string, boolean>()
+
   async function importNext(userId: string): Promise<'imported' | 'none' | 'busy'> {
     const started = performance.now()
     let current: QueuedUpload | undefined
@@ -70,7 +78,8 @@ export function createImporter(db: Database, threads: Threads, metrics: Metrics,
   }
 
   async function batchOf(tx: Transaction, userId: string, upload: QueuedUpload): Promise<Batch> {
-    if (upload.parsed) return unpackBatch(upload.parsed)
+    const handedOver = handover.take(upload.id)
+    if (handedOver) return handedOver
     const { body } = await tx.one<{ body: Buffer }>('select body from upload_body where user_id = $1 and sha256 = $2', [
       userId,
       upload.sha256,
@@ -83,23 +92,38 @@ export function createImporter(db: Database, threads: Threads, metrics: Metrics,
       nowMs: Date.parse(upload.received_at),
     })
     if (!result.ok) throw new Error(`stored upload ${upload.id} cannot be read again: ${result.code}`)
-    return unpackBatch(result.parsed)
+    return result.batch
+  }
+
+  async function importAll(userId: string): Promise<false | 'more' | 'busy'> {
+    for (let count = 0; count < UPLOADS_PER_JOB; count += 1) {
+      importing.set(userId, false)
+      const outcome = await importNext(userId)
+      if (outcome === 'busy') return 'busy'
+      if (outcome === 'none' && !importing.get(userId)) return false
+    }
+    return 'more'
   }
 
   return {
     async importUploads(userId) {
-      for (let count = 0; count < UPLOADS_PER_JOB; count += 1) {
-        const outcome = await importNext(userId)
-        if (outcome !== 'imported') return outcome === 'busy' ? 'busy' : false
+      // An upload that came while its user's job runs has a job of its own: the running one takes it over at once.
+      if (importing.has(userId)) {
+        importing.set(userId, true)
+        return false
       }
-      return 'more'
+      try {
+        return await importAll(userId)
+      } finally {
+        importing.delete(userId)
+      }
     },
   }
 }
 
 async function oldestQueued(tx: Transaction, userId: string): Promise<QueuedUpload | undefined> {
   const [upload] = await tx.query<QueuedUpload>(
-    `select id, provider, run_key, sha256, parsed, received_at
+    `select id, provider, run_key, sha256, received_at
      from upload
      where user_id = $1 and status = 'queued'
      order by seq
@@ -170,7 +194,6 @@ const TRY_LOCK_SQL = "select pg_try_advisory_xact_lock(hashtextextended('ingest:
 const isTransient = (error: unknown) => databaseUnavailable(error) || (error as { code?: string }).code === 'overloaded'
 
 /** Counts a failure of an upload; true when it was the last one allowed and the upload was set aside. */
-
 async function recordFailure(
   db: Database,
   userId: string,

@@ -1,28 +1,44 @@
 -- Everything a 202 promises, in one statement and so in one transaction: the body, the upload, its run
--- and the job that imports it. `stored_body` and `parsed_batch` are null when the same body is stored already.
+-- and the job that imports it. `stored_body` is null when the same body is stored already. Returns the upload, or the
+-- one that was stored within 24 hours for the same request id and body.
 create or replace function accept_upload(
-  batch_id uuid, the_user uuid, the_provider text, body_sha256 bytea, stored_body bytea, body_bytes int4,
-  parsed_batch bytea, items int4, the_request_id text, session_id text, the_sync_type text, the_sdk_version text,
-  the_run_key text
-) returns void
+  the_id uuid, the_user uuid, the_provider text, body_sha256 bytea, stored_body bytea, body_bytes int4, items int4,
+  the_request_id text, session_id text, the_sync_type text, the_sdk_version text, the_run_key text
+) returns table (batch_id uuid, run_key text, provider text)
 language plpgsql as $$
+#variable_conflict use_column
 declare
   job_id int8;
 begin
+  if the_request_id is not null then
+    -- A phone that lost the answer sends again, perhaps while the first request is still under way.
+    perform pg_advisory_xact_lock(hashtextextended('request:' || the_user || ':' || the_request_id, 0));
+    return query
+      select u.id, u.run_key, u.provider
+      from upload u
+      where u.user_id = the_user
+        and u.request_id = the_request_id
+        and u.sha256 = body_sha256
+        and u.received_at > now() - interval '24 hours'
+      limit 1;
+    if found then
+      return;
+    end if;
+  end if;
   if stored_body is not null then
     insert into upload_body (user_id, sha256, body, decoded_bytes)
     values (the_user, body_sha256, stored_body, body_bytes)
     on conflict do nothing;
   end if;
-  insert into upload (id, user_id, provider, sha256, request_id, sync_session_id, sync_type, sdk_version, run_key, parsed, received)
-  values (batch_id, the_user, the_provider, body_sha256, the_request_id, session_id, the_sync_type, the_sdk_version, the_run_key, parsed_batch, items);
+  insert into upload (id, user_id, provider, sha256, request_id, sync_session_id, sync_type, sdk_version, run_key, received)
+  values (the_id, the_user, the_provider, body_sha256, the_request_id, session_id, the_sync_type, the_sdk_version, the_run_key, items);
   insert into sync_run as run (run_key, user_id, provider, source, scope, items_received, pending)
   values (the_run_key, the_user, the_provider, 'sdk', the_sync_type, items, 1)
   on conflict (user_id, run_key) do update
   set pending = run.pending + 1, items_received = run.items_received + excluded.items_received,
       stage = 'queued', status = 'in_progress', ended_at = null, updated_at = now();
   insert into sync_event (user_id, run_key, stage, status, items_total, metadata)
-  values (the_user, the_run_key, 'queued', 'in_progress', items, jsonb_build_object('batch_id', batch_id));
+  values (the_user, the_run_key, 'queued', 'in_progress', items, jsonb_build_object('batch_id', the_id));
   -- One job per user drains its uploads in order; a queued one covers this upload too. It keeps its place, so that
   -- users take turns, unless it failed and waits for a later try: new data is tried at once. When a worker takes the
   -- job in this very moment the queue adds none and answers null: the next attempt then sees it taken.
@@ -43,5 +59,6 @@ begin
     ) j;
     exit when job_id is not null;
   end loop;
+  return query select the_id, the_run_key, the_provider;
 end
 $$;

@@ -9,7 +9,7 @@ declare
   changed int4;
 begin
   update upload u
-  set status = result ->> 'status', parsed = null, finished_at = clock_timestamp(),
+  set status = result ->> 'status', finished_at = clock_timestamp(),
       inserted = r.inserted, updated = r.updated, unchanged = r.unchanged, duplicates = r.duplicates,
       ignored = r.ignored, rejected = r.rejected,
       deferred = coalesce(r.deferred, '{}'), rejections = coalesce(r.rejections, '[]'), error = r.error

@@ -162,6 +162,11 @@ eachEngine(t, 'an upload', async (t, engine) => {
     await waitForBatch(app, user, first.body.batch_id)
     t.strictSame((await upload(app, user, content, { headers })).body, first.body, 'after the import, too')
     t.equal(await uploads(user), 1)
+    const once = { 'X-Request-Id': 'all-at-once' }
+    const racing = body([heartRate(NOON, 61)])
+    const answers = await Promise.all(Array.from({ length: 8 }, () => upload(app, user, racing, { headers: once })))
+    t.equal(new Set(answers.map((answer) => answer.body.batch_id)).size, 1, 'while the first one is under way, too')
+    t.equal(await uploads(user), 2)
     t.not((await upload(app, other, content, { headers })).body.batch_id, first.body.batch_id)
     t.equal(await uploads(other), 1, 'of this user only')
     await app.db.query(`update upload set received_at = received_at - interval '25 hours' where user_id = $1`, [user])

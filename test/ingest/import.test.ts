@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { errors } from '../../server/errors.ts'
+import { createHandover } from '../../server/ingest/handover.ts'
 import { createImporter } from '../../server/ingest/import.ts'
 import { startTestApp } from '../support/app.ts'
 import {
@@ -35,6 +36,9 @@ eachEngine(t, 'imports', async (t, engine) => {
     }
   }
 
+  /** As in a process that did not accept the uploads. */
+  const nothing = createHandover(0)
+
   const batchNow = async (user: string, batch: string) =>
     (await app.request('GET', `/api/v1/sdk/users/${user}/sync/batches/${batch}`)).body
 
@@ -53,9 +57,11 @@ eachEngine(t, 'imports', async (t, engine) => {
     const user = await createUser(app)
     await queue(user, [heartRate(NOON, 60)], [heartRate(NOON, 61)])
     const [bad, good] = (await app.request('GET', `/api/v1/sdk/users/${user}/sync/batches`)).body.reverse()
-    await app.db.query(`update upload set parsed = '\\xc1' where id = $1`, [bad.batch_id])
+    const spoil = `update upload_body b set body = set_byte(b.body, 3, 255 - get_byte(b.body, 3)) from upload u
+                   where u.id = $1 and b.user_id = u.user_id and b.sha256 = u.sha256`
+    await app.db.query(spoil, [bad.batch_id])
     const error = t.capture(app.deps.log, 'error')
-    const importer = createImporter(app.db, app.threads(), app.deps.metrics, app.deps.log)
+    const importer = createImporter(app.db, app.threads(), nothing, app.deps.metrics, app.deps.log)
     for (let attempt = 1; attempt <= 4; attempt += 1) {
       t.match(await batchNow(user, bad.batch_id), { status: 'queued' }, `attempt ${attempt}`)
       await t.rejects(importer.importUploads(user))
@@ -68,6 +74,7 @@ eachEngine(t, 'imports', async (t, engine) => {
     t.equal(error().length, 5, 'the operator is told')
     t.match((await app.request('GET', `/api/v1/sync/history/${bad.run_id}`)).body, { status: 'failed', error: /kept/ })
 
+    await app.db.query(spoil, [bad.batch_id])
     const again = `/api/v1/sdk/users/${user}/sync/batches/${bad.batch_id}/import`
     const { batch_id: retried } = (await app.request('POST', again)).body
     t.equal(await importer.importUploads(user), false)
@@ -79,11 +86,10 @@ eachEngine(t, 'imports', async (t, engine) => {
     const user = await createUser(app)
     await queue(user, [heartRate(NOON, 60)])
     // A stored body has to be read again, and all threads are busy.
-    await app.db.query('update upload set parsed = null where user_id = $1', [user])
     const threads = { ...app.threads(), readUpload: () => Promise.reject(errors.overloaded('Too many uploads.', 5)) }
-    const busy = createImporter(app.db, threads, app.deps.metrics, app.deps.log)
+    const busy = createImporter(app.db, threads, nothing, app.deps.metrics, app.deps.log)
     for (let attempt = 1; attempt <= 7; attempt += 1) await t.rejects(busy.importUploads(user))
-    const importer = createImporter(app.db, app.threads(), app.deps.metrics, app.deps.log)
+    const importer = createImporter(app.db, app.threads(), nothing, app.deps.metrics, app.deps.log)
     t.equal(await importer.importUploads(user), false)
     t.strictSame(await values(user), [60])
   })

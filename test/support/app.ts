@@ -14,6 +14,7 @@ import { migrate } from '../../server/db/migrate.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
 import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
 import { acceptUploads, type Uploads } from '../../server/ingest/accept.ts'
+import { createHandover, type Handover } from '../../server/ingest/handover.ts'
 import { startThreads, type Threads } from '../../server/ingest/threads.ts'
 import { migrateJobs } from '../../server/jobs.ts'
 import { createMetrics } from '../../server/metrics.ts'
@@ -56,6 +57,8 @@ export interface TestApp {
   /** What handlers get; starts the worker threads only when uploads are accepted. */
   deps: Dependencies
   threads(): Threads
+  /** Where accepted uploads wait for an importer of this process. */
+  handover: Handover
   request(method: string, path: string, options?: TestRequest): Promise<TestAnswer>
   sdkToken(userId: string): Promise<string>
   /** A second service on the same database, as another process would be. */
@@ -166,6 +169,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   await bootstrapAccounts(db, config)
   const apiKeys = await openApiKeys(db, log)
   const metrics = createMetrics()
+  const handover = createHandover()
   let threads: Threads | undefined
   let uploads: Uploads | undefined
   const startedThreads = () => {
@@ -173,7 +177,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     return threads
   }
   const startedUploads = () => {
-    uploads ??= acceptUploads(db, startedThreads(), metrics)
+    uploads ??= acceptUploads(db, startedThreads(), handover, metrics)
     return uploads
   }
   const deps: Dependencies = {
@@ -202,6 +206,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     developer: { id, email: EMAIL, password: PASSWORD, token },
     deps,
     threads: startedThreads,
+    handover,
     request: async (method, path, options = {}) => send(url, method, path, options, { apiKey, token }),
     sdkToken: (userId) => signAccessToken(keys, 'sdk', userId),
     another: (more = {}) => startApp(t, databaseUrl, apiKey, { ...overrides, ...more }),

@@ -74,7 +74,7 @@ export async function startImports(t: Test, app: TestApp, concurrency = 4): Prom
     statementTimeoutMs: 60_000,
     onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
   })
-  const importer = createImporter(db, app.threads(), metrics, log)
+  const importer = createImporter(db, app.threads(), app.handover, metrics, log)
   const jobs = await startJobs({ url: app.databaseUrl, db, importer, concurrency, log })
   let stopping: Promise<void> | undefined
   const stop = () => {

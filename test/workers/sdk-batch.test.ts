@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import t from 'tap'
 import { DAILY_TOTAL_OFFSET, seriesById } from '../../server/catalogue/series.ts'
 import { type Batch, NO_ZONE } from '../../server/ingest/columns.ts'
-import { packBatch, unpackBatch } from '../../server/ingest/pack.ts'
 import type { SdkProvider } from '../../server/providers/index.ts'
 import { SampleStreams } from '../../workers/sample-streams.ts'
 import { readSdkBatch } from '../../workers/sdk-batch.ts'
@@ -11,10 +10,9 @@ import { body, heartRate, PHONE, record, type SdkRecord, steps, WATCH } from '..
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 const DAY_MS = 86_400_000
-const HEART_RATE = 1
 
 const read = (records: unknown[], provider: SdkProvider = 'apple', nowMs = NOON + DAY_MS) =>
-  readSdkBatch(body(records), provider, nowMs)
+  readSdkBatch({ body: body(records), decode: (text) => text, sources: [], firstSource: 0 }, provider, nowMs)
 
 /** Samples as text: series, time, value, zone, source. */
 function described({ samples, sources }: Batch): string[] {
@@ -271,19 +269,4 @@ t.test('samples come in ascending order, of one instant the last', async (t) => 
     return JSON.stringify(found.sort()) === JSON.stringify([...expected].sort())
   })
   t.doesNotThrow(() => fc.assert(property, { seed: 3, numRuns: 1000 }))
-})
-
-t.test('a packed batch is the same when it is unpacked', async (t) => {
-  const batch = read([
-    heartRate(NOON, 60, { zoneOffset: '-05:30' }),
-    heartRate(NOON + 500, 61.25, { startDate: '2026-02-24T12:00:00.5Z' }),
-    steps(NOON, 5, { source: { name: 'Größe ’ 心', deviceModel: null } }),
-    heartRate(NOON, null),
-    record('HKCategoryTypeIdentifierMenstrualFlow', NOON, 3),
-    record('x', NOON, 3, { source: WATCH }),
-  ])
-  t.strictSame(unpackBatch(packBatch(batch)), batch)
-  t.equal(batch.samples[0]?.seriesId, HEART_RATE)
-  const empty = read([])
-  t.strictSame(unpackBatch(packBatch(empty)), empty)
 })

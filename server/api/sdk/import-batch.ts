@@ -25,11 +25,11 @@ export const importBatch = route(
   },
   async ({ params }, { db }) => {
     const [batch] = await db.query<{ batch_id: string; run_id: string }>(
-      `with again as (select gen_random_uuid() as id)
-       select again.id as batch_id, again.id as run_id,
-              accept_upload(again.id, u.user_id, u.provider, u.sha256, null, 0, null, u.received, null, u.sync_session_id,
-                            u.sync_type, u.sdk_version, again.id::text)
-       from upload u, again
+      `select a.batch_id, a.run_key as run_id
+       from upload u
+       cross join lateral gen_random_uuid() again
+       cross join lateral accept_upload(again, u.user_id, u.provider, u.sha256, null, 0, u.received, null,
+                                        u.sync_session_id, u.sync_type, u.sdk_version, again::text) a
        where u.id = $1 and u.user_id = $2`,
       [params.batch_id, params.user_id],
     )
