@@ -1,5 +1,5 @@
 import { type Selection as PageSelection, readRows } from '../server/api/timeseries/page.ts'
-import { userView } from '../server/api/timeseries/user-view.ts'
+import { type UserView, userView } from '../server/api/timeseries/user-view.ts'
 import { type Database, openDatabase } from '../server/db/database.ts'
 import type { Position } from '../server/http/cursors.ts'
 import type { Request } from './requests.ts'
@@ -58,8 +58,8 @@ export async function walkPages(service: Service, databaseUrl: string, walk: Wal
     onError: () => {},
   })
   try {
-    const { stored } = await userView(db, walk.userId)
-    const wanted = stored.filter(({ series }) => walk.type === undefined || series.type === walk.type)
+    const view = await userView(db, walk.userId)
+    const wanted = view.stored.filter(({ series }) => walk.type === undefined || series.type === walk.type)
     const pages: CursorPage[] = []
     for (const window of walk.windows) {
       const selection: PageSelection = {
@@ -72,7 +72,7 @@ export async function walkPages(service: Service, databaseUrl: string, walk: Wal
       const first = firstPage(service, walk, window)
       let { body } = await get(service, first)
       for (let page = 0; page < walk.pages && body.pagination.next_cursor; page += 1) {
-        const statement = await statementBehind(selection, body, walk.limit)
+        const statement = await statementBehind(view, selection, body, walk.limit)
         const request = {
           path: `${first.path}&cursor=${encodeURIComponent(body.pagination.next_cursor)}`,
           headers: service.headers,
@@ -100,6 +100,7 @@ async function get(service: Service, { path, headers }: Request): Promise<{ body
  * undefined with several series, where the last row alone does not tell the position.
  */
 async function statementBehind(
+  view: UserView,
   selection: PageSelection,
   body: Envelope,
   limit: number,
@@ -117,6 +118,6 @@ async function statementBehind(
     },
   }
   // One row more than the page tells whether there is another.
-  await readRows(listener as unknown as Database, selection, position, limit + 1)
+  await readRows(listener as unknown as Database, selection, position, limit + 1, view)
   return heard
 }

@@ -123,18 +123,9 @@ export function acceptUploads(db: Database, threads: Threads, handover: Handover
     sha256: Buffer,
     { envelope, batch, stored, decodedBytes }: Extract<UploadResult, { ok: true }>,
   ): Promise<AcceptedUpload> {
-    const batchId = randomUUID()
     // Before it is stored: a worker may take it in that very moment.
-    handover.put(batchId, batch)
-    try {
-      const body = { bytes: Buffer.from(stored.buffer), decodedBytes }
-      const accepted = await store(db, batchId, upload, sha256, envelope, batch.received, body)
-      if (accepted.batchId !== batchId) handover.take(batchId)
-      return accepted
-    } catch (error) {
-      handover.take(batchId)
-      throw error
-    }
+    handover.put(upload.userId, sha256, batch)
+    return store(db, upload, sha256, envelope, batch.received, { bytes: Buffer.from(stored.buffer), decodedBytes })
   }
 
   return {
@@ -185,7 +176,7 @@ function runKeyOf(envelope: Envelope, batchId: string): string {
   return envelope.syncType === 'historical' && envelope.syncSessionId ? `sdk_${envelope.syncSessionId}` : batchId
 }
 
-/** The same bytes were imported before: only the fact is stored, the import reads the stored body again. */
+/** The same bytes were imported before: only the fact is stored. */
 async function storeAgain(db: Database, upload: IncomingUpload, sha256: Buffer, known: Known) {
   const envelope: Envelope = {
     provider: known.provider as SdkProvider,
@@ -193,7 +184,7 @@ async function storeAgain(db: Database, upload: IncomingUpload, sha256: Buffer, 
     syncSessionId: known.sync_session_id,
     syncType: known.sync_type ?? 'live',
   }
-  return store(db, randomUUID(), upload, sha256, envelope, known.received ?? 0, undefined)
+  return store(db, upload, sha256, envelope, known.received ?? 0, undefined)
 }
 
 const STORE_SQL = `
@@ -203,13 +194,13 @@ const STORE_SQL = `
 /** Stores an upload, or returns the one that came with the same request id in this very moment. */
 async function store(
   db: Database,
-  batchId: string,
   upload: IncomingUpload,
   sha256: Buffer,
   envelope: Envelope,
   received: number,
   body: { bytes: Buffer; decodedBytes: number } | undefined,
 ): Promise<AcceptedUpload> {
+  const batchId = randomUUID()
   const params = [
     batchId,
     upload.userId,

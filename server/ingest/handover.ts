@@ -1,47 +1,58 @@
 import type { Batch } from './columns.ts'
 
-/** Bytes of batches that wait in memory for their import; some three million samples. */
+/** Bytes of samples that are kept; some three million. */
 const LIMIT_BYTES = 64 * 1024 * 1024
 
 /** Milliseconds and value as float64, zone offset as int16. */
 const SAMPLE_BYTES = 18
 
 /**
- * Batches on their way from acceptance to import within this process. It only saves reading a stored body again:
- * what is not here (another process accepted it, or this one restarted) is read from the database.
+ * Parsed bodies on their way from acceptance to import within this process, and for a while after it, since a phone
+ * that lost an answer sends the same again. It only saves reading a stored body: what is not here (another process
+ * accepted it, this one restarted, others came since) is read from the database.
  */
 export interface Handover {
-  /** Keeps the batch of an upload, at the cost of the oldest ones when there are too many. */
-  put(uploadId: string, batch: Batch): void
-  /** Returns the batch of an upload and forgets it; undefined when it is not here. */
-  take(uploadId: string): Batch | undefined
+  /** Keeps the batch of a user's body, at the cost of those not asked for longest. */
+  put(userId: string, sha256: Buffer, batch: Batch): void
+  /** The batch of a user's body, undefined when it is not here. It is shared: nobody may change it. */
+  get(userId: string, sha256: Buffer): Batch | undefined
 }
 
 const bytesOf = (batch: Batch) => batch.samples.reduce((sum, { timeMs }) => sum + timeMs.length * SAMPLE_BYTES, 0)
+
+const keyOf = (userId: string, sha256: Buffer) => `${userId} ${sha256.toString('base64')}`
 
 /** Creates an empty handover of at most `limitBytes` of samples; 0 = nothing is ever kept. */
 export function createHandover(limitBytes = LIMIT_BYTES): Handover {
   const kept = new Map<string, Batch>()
   let bytes = 0
-  const take = (uploadId: string) => {
-    const batch = kept.get(uploadId)
-    if (batch) {
-      kept.delete(uploadId)
-      bytes -= bytesOf(batch)
-    }
+  function forget(key: string): Batch | undefined {
+    const batch = kept.get(key)
+    if (batch) bytes -= bytesOf(batch)
+    kept.delete(key)
     return batch
   }
+  function keep(key: string, batch: Batch): void {
+    // The first in the map is the one not asked for longest.
+    kept.set(key, batch)
+    bytes += bytesOf(batch)
+    for (const oldest of kept.keys()) {
+      if (bytes <= limitBytes) break
+      forget(oldest)
+    }
+  }
   return {
-    put(uploadId, batch) {
-      const size = bytesOf(batch)
-      if (size > limitBytes) return
-      kept.set(uploadId, batch)
-      bytes += size
-      for (const oldest of kept.keys()) {
-        if (bytes <= limitBytes) break
-        take(oldest)
-      }
+    put(userId, sha256, batch) {
+      const key = keyOf(userId, sha256)
+      forget(key)
+      keep(key, batch)
     },
-    take,
+    get(userId, sha256) {
+      const key = keyOf(userId, sha256)
+      const batch = forget(key)
+      // What was rejected may be acceptable by now: a time in the future is.
+      if (batch && batch.rejected === 0) keep(key, batch)
+      return batch
+    },
   }
 }

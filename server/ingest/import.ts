@@ -78,7 +78,7 @@ export function createImporter(
   }
 
   async function batchOf(tx: Transaction, userId: string, upload: QueuedUpload): Promise<Batch> {
-    const handedOver = handover.take(upload.id)
+    const handedOver = handover.get(userId, upload.sha256)
     if (handedOver) return handedOver
     const { body } = await tx.one<{ body: Buffer }>('select body from upload_body where user_id = $1 and sha256 = $2', [
       userId,

@@ -6,7 +6,7 @@ import { type Batch, NO_ZONE } from '../../server/ingest/columns.ts'
 import type { SdkProvider } from '../../server/providers/index.ts'
 import { SampleStreams } from '../../workers/sample-streams.ts'
 import { readSdkBatch } from '../../workers/sdk-batch.ts'
-import { body, heartRate, PHONE, record, type SdkRecord, steps, WATCH } from '../support/sdk.ts'
+import { body, heartRate, PHONE, record, type SdkRecord, steps } from '../support/sdk.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 const DAY_MS = 86_400_000

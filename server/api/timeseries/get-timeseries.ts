@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Context } from 'koa'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import type { Dependencies } from '../../app.ts'
 import { DAILY_TOTAL_OFFSET, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
 import { type Position, readCursor, writeCursor } from '../../http/cursors.ts'
@@ -23,7 +24,7 @@ import {
 import { BUCKET_MS, countRows, type Row, readRows, type Selection } from './page.ts'
 import { priorityDays } from './priority.ts'
 import { columnsJson, columnsMsgpack, csv, type Envelope, envelopeJson } from './render.ts'
-import { oncePerRevision, type Stored, type UserView, userView } from './user-view.ts'
+import { oncePerRevision, rememberedView, type Stored, type UserView, userView } from './user-view.ts'
 
 const COLUMNS_JSON = 'application/vnd.pulsebase.columns+json'
 const FORMATS = ['application/json', COLUMNS_JSON, 'application/msgpack', 'text/csv'] as const
@@ -64,6 +65,8 @@ const query = (maxLimit: number) =>
     }),
   })
 
+const Query = query(1000)
+
 const example = {
   data: [
     {
@@ -102,7 +105,7 @@ export const getTimeseries = route(
     tag: 'Timeseries',
     guard: 'key',
     params: UserPath,
-    query: query(1000),
+    query: Query,
     queryVariant: { applies: (ctx) => formatOf(ctx) !== 'application/json', schema: query(COLUMNS_LIMIT) },
     response: CursorPage(Sample),
     example,
@@ -113,48 +116,70 @@ export const getTimeseries = route(
     },
     errors: { 400: 'Bad date or cursor' },
   },
-  async ({ params, query, ctx }, { db, keys }) => {
-    const startMs = parseDateInput(query.start_time)
-    const endMs = parseDateInput(query.end_time, 'whole day')
-    const view = await userView(db, params.user_id)
-    const { cursor: _, limit, ...narrowing } = query
-    const filters = JSON.stringify({ ...narrowing, start_time: startMs, end_time: endMs })
-    const scope = `timeseries ${params.user_id} ${filters}`
-    const position = query.cursor ? readCursor(keys.cursor, scope, query.cursor) : undefined
-    const format = formatOf(ctx)
-    const etag = etagOf(view, scope, format, query.cursor, limit)
-    const headers: Record<string, string> = { ETag: etag, Vary: 'Accept', 'Cache-Control': 'private, no-cache' }
-    const held = ctx.get('if-none-match').split(/\s*,\s*/)
-    if (held.includes(etag)) return new Reply(304, format, null, headers)
-
-    const stored = startMs < endMs ? matching(view.stored, query) : []
-    const days = query.filter_by_priority
-      ? await oncePerRevision(view, `days ${filters}`, () => priorityDays(db, stored, startMs, endMs))
-      : undefined
-    const selection: Selection = { stored, startMs, endMs, bucketMs: BUCKET_MS[query.resolution], days }
-    const page = await readPage(db, view, selection, filters, position, limit)
-    const cursor = (row: Row | undefined, backward: boolean) =>
-      row
-        ? writeCursor(keys.cursor, scope, {
-            timeMs: row.timeMs,
-            seriesId: row.stored.seriesId,
-            sourceId: row.stored.source.id,
-            backward,
-            total: page.total,
-          })
-        : null
-    const envelope: Envelope = {
-      nextCursor: page.more ? cursor(page.rows.at(-1), false) : null,
-      previousCursor: page.before ? cursor(page.rows[0], true) : null,
-      hasMore: page.more,
-      totalCount: page.total,
-      resolution: query.resolution === 'raw' ? null : query.resolution,
-      startMs,
-      endMs,
-    }
-    return answer(format, page.rows, envelope, headers)
+  async ({ params, query, ctx }, deps) => {
+    const asked: Asked = { ...params, query, format: formatOf(ctx), held: ctx.get('if-none-match').split(/\s*,\s*/) }
+    // The page itself says whether what is remembered of the user still holds: one statement instead of two.
+    const known = query.resolution === 'raw' && !query.filter_by_priority && !asked.held[0]
+    const remembered = known ? rememberedView(deps.db, params.user_id) : undefined
+    const reply = remembered && (await replyFrom(remembered, asked, deps, true))
+    return reply ?? replyFrom(await userView(deps.db, params.user_id), asked, deps, false)
   },
 )
+
+/** A request for a page. */
+interface Asked {
+  user_id: string
+  query: Static<typeof Query>
+  format: (typeof FORMATS)[number]
+  /** ETags the client has. */
+  held: string[]
+}
+
+/** Answers from what is known of the user; undefined when that is only remembered and may not hold any more. */
+async function replyFrom(
+  view: UserView,
+  { user_id, query, format, held }: Asked,
+  { db, keys }: Dependencies,
+  remembered: boolean,
+): Promise<Reply | undefined> {
+  const startMs = parseDateInput(query.start_time)
+  const endMs = parseDateInput(query.end_time, 'whole day')
+  const { cursor: _, limit, ...narrowing } = query
+  const filters = JSON.stringify({ ...narrowing, start_time: startMs, end_time: endMs })
+  const scope = `timeseries ${user_id} ${filters}`
+  const position = query.cursor ? readCursor(keys.cursor, scope, query.cursor) : undefined
+  const etag = etagOf(view, scope, format, query.cursor, limit)
+  const headers: Record<string, string> = { ETag: etag, Vary: 'Accept', 'Cache-Control': 'private, no-cache' }
+  if (held.includes(etag)) return new Reply(304, format, null, headers)
+
+  const stored = startMs < endMs ? matching(view.stored, query) : []
+  const days = query.filter_by_priority
+    ? await oncePerRevision(view, `days ${filters}`, () => priorityDays(db, stored, startMs, endMs))
+    : undefined
+  const selection: Selection = { stored, startMs, endMs, bucketMs: BUCKET_MS[query.resolution], days }
+  const page = await readPage(db, view, { selection, filters, position, limit, remembered })
+  if (remembered && page.rows.length === 0) return undefined
+  const cursor = (row: Row | undefined, backward: boolean) =>
+    row
+      ? writeCursor(keys.cursor, scope, {
+          timeMs: row.timeMs,
+          seriesId: row.stored.seriesId,
+          sourceId: row.stored.source.id,
+          backward,
+          total: page.total,
+        })
+      : null
+  const envelope: Envelope = {
+    nextCursor: page.more ? cursor(page.rows.at(-1), false) : null,
+    previousCursor: page.before ? cursor(page.rows[0], true) : null,
+    hasMore: page.more,
+    totalCount: page.total,
+    resolution: query.resolution === 'raw' ? null : query.resolution,
+    startMs,
+    endMs,
+  }
+  return answer(format, page.rows, envelope, headers)
+}
 
 function formatOf(ctx: Context): (typeof FORMATS)[number] {
   const accepted = ctx.accepts(...FORMATS)
@@ -197,16 +222,22 @@ interface Page {
   total: number
 }
 
+interface PageAsked {
+  selection: Selection
+  filters: string
+  position: Position | undefined
+  limit: number
+  /** Nothing is wanted when the view is not the user's any more. */
+  remembered: boolean
+}
+
 async function readPage(
   db: Database,
   view: UserView,
-  selection: Selection,
-  filters: string,
-  position: Position | undefined,
-  limit: number,
+  { selection, filters, position, limit, remembered }: PageAsked,
 ): Promise<Page> {
   if (selection.stored.length === 0) return { rows: [], more: false, before: false, total: 0 }
-  const rows = await readRows(db, selection, position, limit + 1)
+  const rows = await readRows(db, selection, position, limit + 1, remembered ? view : undefined)
   const further = rows.length > limit
   if (further) rows.pop()
   // A first page that holds everything needs no count, a later one has it in its cursor.

@@ -32,10 +32,14 @@ export const BUCKET_MS: Record<string, number | undefined> = {
 
 type Direction = 'forward' | 'backward'
 
-/** A page of raw samples; see `sql/routines/read_samples.sql`. */
-export const RAW_SQL = `
+/**
+ * A page of raw samples; see `sql/routines/read_samples.sql`. Nothing when the user's revision has moved on, so that
+ * what is remembered of a user needs no statement of its own to be checked.
+ */
+const RAW_SQL = `
   select at, value, source_id, series_id, zone_offset_min
-  from sample_page($1, $2, $3, $4, $5, $6, $7, $8)`
+  from sample_page($1, $2, $3, $4, $5, $6, $7, $8)
+  where $9::uuid is null or exists (select 1 from app_user where id = $9 and revision = $10)`
 
 const RAW_DAYS_SQL = perDirection(
   (order) => `
@@ -98,12 +102,22 @@ function bounds(selection: Selection, position: Position | undefined): Bounds {
   return { lo, hi }
 }
 
-/** Reads at most `limit` rows in the direction of the cursor, nearest first. */
+/** A user's data as of a revision. */
+export interface AsOf {
+  userId: string
+  revision: number
+}
+
+/**
+ * Reads at most `limit` rows in the direction of the cursor, nearest first. Raw samples without priority days can be
+ * asked for as of a revision: no rows when it is not the user's any more.
+ */
 export async function readRows(
   db: Database,
   selection: Selection,
   position: Position | undefined,
   limit: number,
+  asOf?: AsOf,
 ): Promise<Row[]> {
   const direction = position?.backward ? 'backward' : 'forward'
   const { lo, hi } = bounds(selection, position)
@@ -120,6 +134,8 @@ export async function readRows(
       hi.reduce((a, b) => Math.max(a, b), selection.startMs / 1000),
       limit,
       direction === 'backward',
+      asOf?.userId ?? null,
+      asOf?.revision ?? null,
     ])
     return rows.map(([at, value, source, series, zone]) => ({
       timeMs: Math.round(at * 1000),

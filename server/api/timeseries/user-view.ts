@@ -36,6 +36,7 @@ export interface Stored {
 
 /** What a user has, as of a revision; kept in memory until the revision moves. */
 export interface UserView {
+  userId: string
   revision: number
   stored: Stored[]
   /** Answers that hold as long as the revision does: totals and priority days, by question. */
@@ -60,13 +61,18 @@ export async function userView(db: Database, userId: string): Promise<UserView> 
   }
   let view = known.get(userId)
   if (view?.revision !== user[0]) {
-    view = { revision: user[0], stored: await loadStored(db, userId), answers: new Map() }
+    view = { userId, revision: user[0], stored: await loadStored(db, userId), answers: new Map() }
     if (known.size >= VIEWS_KEPT) known.delete(known.keys().next().value as string)
   }
   // Behind all others: the first in the map is the one not asked for longest.
   known.delete(userId)
   known.set(userId, view)
   return view
+}
+
+/** What was stored at the last look, perhaps no longer so; undefined when there was none. Asks the database nothing. */
+export function rememberedView(db: Database, userId: string): UserView | undefined {
+  return views.get(db)?.get(userId)
 }
 
 /** Asks once per revision: returns the kept answer to `question`, or computes and keeps it. */
