@@ -5,6 +5,7 @@ import type { Logger } from './log.ts'
 /** What happens on a clock. An entry only enqueues, under a key, so any number of processes may tick. */
 const ENTRIES: readonly [expression: string, job: string][] = [
   ['*/15 * * * * *', 'recover_processes'],
+  ['* * * * *', 'refresh_rollups'],
   ['17 3 * * *', 'prune'],
 ]
 

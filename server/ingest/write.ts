@@ -86,7 +86,7 @@ export async function writeSamples(
         isoInstant(timeMs.at(-1) as number),
       )
     }
-    await rememberSeries(tx, fresh, sourceIds)
+    await noteAdded(tx, fresh, sourceIds)
   }
   if (fresh.length < samples.length) {
     for (const row of await merge(tx, samples, sourceIds, storedRows)) {
@@ -160,14 +160,25 @@ async function merge(
   ])
 }
 
-/** Notes which series a source has; a series that overlaps stored samples was noted with those. */
-async function rememberSeries(tx: Transaction, samples: readonly SampleColumns[], sourceIds: readonly number[]) {
-  await tx.query(
-    `insert into source_series (source_id, series_id)
-     select source_id, series_id from unnest($1::int4[], $2::int2[]) pair (source_id, series_id)
-     on conflict do nothing`,
-    [samples.map((columns) => sourceIds[columns.source] as number), samples.map((columns) => columns.seriesId)],
-  )
+/** Samples of a series further apart than this are dirty ranges of their own: what lies between has not changed. */
+const RANGE_GAP_MS = 86_400_000
+
+/** Notes which series a source has and which ranges are not in the rollups; the merge does so itself. */
+async function noteAdded(tx: Transaction, samples: readonly SampleColumns[], sourceIds: readonly number[]) {
+  const ranges = { source: [] as number[], series: [] as number[], lo: [] as number[], hi: [] as number[] }
+  for (const { source, seriesId, timeMs } of samples) {
+    let start = 0
+    for (let index = 1; index <= timeMs.length; index += 1) {
+      const last = timeMs[index - 1] as number
+      if (index < timeMs.length && (timeMs[index] as number) - last <= RANGE_GAP_MS) continue
+      ranges.source.push(sourceIds[source] as number)
+      ranges.series.push(seriesId)
+      ranges.lo.push((timeMs[start] as number) / 1000)
+      ranges.hi.push(last / 1000)
+      start = index
+    }
+  }
+  await tx.query('select note_added($1, $2, $3, $4)', [ranges.source, ranges.series, ranges.lo, ranges.hi])
 }
 
 /** A series and its daily totals are one type to the outside. */

@@ -118,7 +118,7 @@ $$;
 -- The first `most` buckets (the last ones with `backward`) that hold samples of one series of one source within
 -- [lo, hi), computed from raw samples: jumps to the next sample by index, so empty time costs nothing, aggregates a
 -- page's worth of time from there, and stops with the page. `days` limits it to samples of those local days.
-create or replace function bucket_page(
+create or replace function raw_bucket_page(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, most int4, backward boolean, days int4[]
 ) returns table (bucket timestamptz, n int8, total float8, highest float8, last_zone int2)
 language plpgsql stable

@@ -1,4 +1,4 @@
--- Both functions run for every upload, so their plans are made once: planning over many chunks costs more than
+-- These functions run for every upload, so their plans are made once: planning over many chunks costs more than
 -- running. The outer bounds (`first`, `last`) let TimescaleDB skip chunks before it starts; testing every chunk
 -- again for each segment would cost 0.5 ms a segment at 37 chunks, so that is off (the setting means nothing
 -- to a plain server).
@@ -35,8 +35,36 @@ begin
 end
 $$;
 
+-- Notes that samples between `los` and `his` (seconds) were added to series: which series a source has, and what the
+-- rollups are behind with.
+create or replace function note_added(source_ids int4[], series_ids int2[], los float8[], his float8[]) returns void
+language sql as $$
+  insert into source_series (source_id, series_id)
+  select distinct k.source_id, k.series_id from unnest(source_ids, series_ids) k (source_id, series_id)
+  on conflict do nothing;
+  insert into rollup_dirty (source_id, series_id, lo, hi)
+  select k.source_id, k.series_id, to_timestamp(k.lo), to_timestamp(k.hi)
+  from unnest(source_ids, series_ids, los, his) k (source_id, series_id, lo, hi);
+$$;
+
+-- Removes the samples of a series within [lo, hi]; the rollups follow. Returns how many there were. The caller holds the
+-- user's ingest lock.
+create or replace function delete_samples(the_source int4, the_series int2, lo timestamptz, hi timestamptz) returns int8
+language sql as $$
+  with gone as (
+    delete from sample s
+    where s.source_id = the_source and s.series_id = the_series and s.ts >= delete_samples.lo and s.ts <= delete_samples.hi
+    returning s.ts
+  ), dirtied as (
+    insert into rollup_dirty (source_id, series_id, lo, hi)
+    select the_source, the_series, min(g.ts), max(g.ts) from gone g having count(*) > 0
+  )
+  select count(*) from gone;
+$$;
+
 -- Moves the rows of the session's `incoming` table into `sample`: new keys are inserted, changed ones updated,
--- unchanged ones not touched at all (no row lock, no WAL). Returns counts per series, once for the new rows and
+-- unchanged ones not touched at all (no row lock, no WAL). Runs of days with changes become dirty ranges. Returns
+-- counts per series, once for the new rows and
 -- once for the changed ones. The segments say where stored rows are looked for: a whole range where data is
 -- dense, single instants where it is not. The caller holds the user's ingest lock, so what is read stays true.
 create or replace function merge_samples(source_ids int4[], series_ids int2[], los float8[], his float8[])
@@ -75,6 +103,19 @@ begin
       from changed c
       on conflict (source_id, series_id, ts) do update
       set value = excluded.value, zone_offset_min = excluded.zone_offset_min
+    ), days as (
+      select c.source_id, c.series_id, time_bucket('1 day', c.ts) as day, min(c.ts) as lo, max(c.ts) as hi
+      from changed c
+      group by 1, 2, 3
+    ), runs as (
+      -- Days that follow each other differ from their number in the order by the same day.
+      select d.*, d.day - interval '1 day' * row_number() over (partition by d.source_id, d.series_id order by d.day) as run
+      from days d
+    ), dirtied as (
+      insert into rollup_dirty (source_id, series_id, lo, hi)
+      select r.source_id, r.series_id, min(r.lo), max(r.hi)
+      from runs r
+      group by r.source_id, r.series_id, r.run
     )
     select c.series_id, c.is_new, count(*), min(c.ts), max(c.ts)
     from changed c

@@ -288,8 +288,8 @@ eachEngine(t, 'timeseries', async (t, engine) => {
       [android, midnight],
     )
     await app.db.query(
-      `insert into source_series select id, 82 from data_source where user_id = $1 on conflict do nothing`,
-      [android],
+      `select note_added(array[id], array[82::int2], array[$2::float8], array[$2::float8]) from data_source where user_id = $1`,
+      [android, Date.parse(midnight) / 1000],
     )
     const batch = await importBody(
       app,

@@ -185,41 +185,44 @@ function finder(stored: readonly Stored[]): (source: number, series: number) => 
 }
 
 const COUNT_RAW_SQL = `
-  select coalesce(sum(c.n), 0)::int8 as n
-  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, days int4[])
-  cross join lateral (
-    select count(*) as n
-    from sample
-    where source_id = k.source_id
-      and series_id = k.series_id
-      and ts >= to_timestamp($2)
-      and ts < to_timestamp($3)
-      and (k.days is null or local_day(ts, zone_offset_min) = any (k.days))
-  ) c`
+  select coalesce(sum(sample_count(k.source_id, k.series_id, to_timestamp($3), to_timestamp($4))), 0)::int8 as n
+  from unnest($1::int4[], $2::int2[]) k (source_id, series_id)`
 
 const COUNT_BUCKETS_SQL = `
+  select coalesce(sum(bucket_count(k.source_id, k.series_id, to_timestamp($3), to_timestamp($4), make_interval(secs => $5))), 0)::int8 as n
+  from unnest($1::int4[], $2::int2[]) k (source_id, series_id)`
+
+/** With priority days: only samples know their local day. */
+const COUNT_DAYS_SQL = `
   select coalesce(sum(c.n), 0)::int8 as n
   from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, days int4[])
   cross join lateral (
-    select count(distinct time_bucket(make_interval(secs => $4), ts)) as n
+    select case when $4::float8 is null then count(*) else count(distinct time_bucket(make_interval(secs => $4), ts)) end as n
     from sample
     where source_id = k.source_id
       and series_id = k.series_id
       and ts >= to_timestamp($2)
       and ts < to_timestamp($3)
-      and (k.days is null or local_day(ts, zone_offset_min) = any (k.days))
+      and local_day(ts, zone_offset_min) = any (k.days)
   ) c`
 
 /** Counts the rows of all pages together. */
 export async function countRows(db: Database, selection: Selection): Promise<number> {
-  const keys = selection.stored.map((one, index) => ({
-    source_id: one.source.id,
-    series_id: one.seriesId,
-    days: selection.days?.[index] ?? null,
-  }))
-  const params = [JSON.stringify(keys), selection.startMs / 1000, selection.endMs / 1000]
-  const { n } = selection.bucketMs
-    ? await db.one<{ n: number }>(COUNT_BUCKETS_SQL, [...params, selection.bucketMs / 1000])
-    : await db.one<{ n: number }>(COUNT_RAW_SQL, params)
+  const { stored, days, bucketMs } = selection
+  const [start, end] = [selection.startMs / 1000, selection.endMs / 1000]
+  const width = bucketMs === undefined ? null : bucketMs / 1000
+  if (days) {
+    const keys = stored.map((one, index) => ({
+      source_id: one.source.id,
+      series_id: one.seriesId,
+      days: days[index],
+    }))
+    return (await db.one<{ n: number }>(COUNT_DAYS_SQL, [JSON.stringify(keys), start, end, width])).n
+  }
+  const params = [stored.map((one) => one.source.id), stored.map((one) => one.seriesId), start, end]
+  const { n } =
+    width === null
+      ? await db.one<{ n: number }>(COUNT_RAW_SQL, params)
+      : await db.one<{ n: number }>(COUNT_BUCKETS_SQL, [...params, width])
   return n
 }

@@ -24,10 +24,14 @@ export const deleteUser = route(
       await tx.query(`select pg_advisory_xact_lock(hashtextextended('ingest:' || $1, 0))`, [params.user_id])
       const [user] = await tx.query('select 1 from app_user where id = $1 for update', [params.user_id])
       if (!user) throw errors.notFound('User', params.user_id)
+      // A refresh of rollups locks its source: it is waited for, and the next one finds none.
+      const sources = await tx.query<{ id: number }>('select id from data_source where user_id = $1 for update', [
+        params.user_id,
+      ])
       // Samples carry no foreign key. The keys go in as an array, so that the index is used in every chunk.
-      const sources = await tx.query<{ id: number }>('select id from data_source where user_id = $1', [params.user_id])
-      if (sources.length > 0) {
-        await tx.query('delete from sample where source_id = any($1::int4[])', [sources.map(({ id }) => id)])
+      const ids = sources.map(({ id }) => id)
+      for (const table of ids.length > 0 ? ['sample', 'rollup_15min', 'rollup_1hour', 'rollup_1day'] : []) {
+        await tx.query(`delete from ${table} where source_id = any($1::int4[])`, [ids])
       }
       await tx.query(
         `delete from graphile_worker._private_jobs

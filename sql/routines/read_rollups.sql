@@ -1,0 +1,153 @@
+-- A window of a series in parts, in order of time: those its rollups answer, which are whole buckets of `width` that are
+-- not dirty, and those only the samples answer: dirty buckets and the cut ones at the window's ends.
+create or replace function rollup_parts(the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval)
+returns table (starts timestamptz, ends timestamptz, rolled_up boolean)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  first timestamptz := time_bucket(width, lo + width - interval '1 microsecond');
+  last timestamptz := time_bucket(width, hi);
+  clean tstzmultirange;
+begin
+  if first >= last then
+    return query select lo, hi, false;
+    return;
+  end if;
+  select tstzmultirange(tstzrange(first, last))
+         - coalesce(range_agg(tstzrange(time_bucket(width, d.lo), time_bucket(width, d.hi) + width)), '{}')
+  into clean
+  from rollup_dirty d
+  where d.source_id = the_source and d.series_id = the_series and d.lo < last and d.hi >= first;
+  return query
+    select lower(r), upper(r), true from unnest(clean) r
+    union all
+    select lower(r), upper(r), false from unnest(tstzmultirange(tstzrange(lo, hi)) - clean) r
+    order by 1;
+end
+$$;
+
+-- The first `most` buckets (the last ones with `backward`) that hold samples of one series of one source within
+-- [lo, hi): from the rollups where they are clean, from the samples elsewhere. `days` limits it to samples of those
+-- local days, which only the samples know.
+create or replace function bucket_page(
+  the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, most int4, backward boolean, days int4[]
+) returns table (bucket timestamptz, n int8, total float8, highest float8, last_zone int2)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+declare
+  part record;
+  wanted int4 := most;
+  found_rows int4;
+begin
+  if days is not null or width < interval '15 minutes' then
+    return query select * from raw_bucket_page(the_source, the_series, lo, hi, width, most, backward, days);
+    return;
+  end if;
+  for part in
+    select * from rollup_parts(the_source, the_series, lo, hi, width) p
+    order by case when backward then -date_part('epoch', p.starts) else date_part('epoch', p.starts) end
+  loop
+    if not part.rolled_up then
+      return query
+        select * from raw_bucket_page(the_source, the_series, part.starts, part.ends, width, wanted, backward, null);
+    elsif width = interval '15 minutes' and backward then
+      return query
+        select r.bucket, r.n, r.total, r.highest, r.last_zone from rollup_15min r
+        where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends
+        order by r.bucket desc limit wanted;
+    elsif width = interval '15 minutes' then
+      return query
+        select r.bucket, r.n, r.total, r.highest, r.last_zone from rollup_15min r
+        where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends
+        order by r.bucket limit wanted;
+    elsif backward then
+      return query
+        select r.bucket, r.n, r.total, r.highest, r.last_zone from rollup_1hour r
+        where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends
+        order by r.bucket desc limit wanted;
+    else
+      return query
+        select r.bucket, r.n, r.total, r.highest, r.last_zone from rollup_1hour r
+        where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends
+        order by r.bucket limit wanted;
+    end if;
+    get diagnostics found_rows = row_count;
+    wanted := wanted - found_rows;
+    exit when wanted <= 0;
+  end loop;
+end
+$$;
+
+-- Number of samples of a series within [lo, hi): whole days and hours from the rollups, the rest counted. A short window
+-- is counted at once, which takes no longer than asking which part of it is dirty.
+create or replace function sample_count(the_source int4, the_series int2, lo timestamptz, hi timestamptz) returns int8
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+declare
+  part record;
+  found int8;
+  counted int8 := 0;
+begin
+  if hi - lo <= interval '30 hours' then
+    return (
+      select count(*) from sample s
+      where s.source_id = the_source and s.series_id = the_series and s.ts >= lo and s.ts < hi
+    );
+  end if;
+  for part in select * from rollup_parts(the_source, the_series, lo, hi, interval '1 day')
+  loop
+    if part.rolled_up then
+      select coalesce(sum(r.n), 0) into found
+      from rollup_1day r
+      where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
+    else
+      select count(*) into found
+      from sample s
+      where s.source_id = the_source and s.series_id = the_series and s.ts >= part.starts and s.ts < part.ends;
+    end if;
+    counted := counted + found;
+  end loop;
+  return counted;
+end
+$$;
+
+-- Number of buckets of `width` that hold samples of a series within [lo, hi).
+create or replace function bucket_count(the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval)
+returns int8
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+declare
+  part record;
+  found int8;
+  counted int8 := 0;
+begin
+  for part in
+    select p.* from rollup_parts(the_source, the_series, lo, hi, width) p where width >= interval '15 minutes'
+    union all
+    select lo, hi, false where width < interval '15 minutes'
+  loop
+    if not part.rolled_up then
+      select count(distinct time_bucket(width, s.ts)) into found
+      from sample s
+      where s.source_id = the_source and s.series_id = the_series and s.ts >= part.starts and s.ts < part.ends;
+    elsif width = interval '15 minutes' then
+      select count(*) into found
+      from rollup_15min r
+      where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
+    else
+      select count(*) into found
+      from rollup_1hour r
+      where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
+    end if;
+    counted := counted + found;
+  end loop;
+  return counted;
+end
+$$;

@@ -1,0 +1,155 @@
+-- Brings the rollups of a series up to date where they are dirty, at most `span` of time from its first dirty instant
+-- on, and forgets the dirty ranges it covered. Changes that are committed meanwhile have dirty ranges of their own, which
+-- stay. Buckets are computed anew from the samples below them, never by adding differences. Returns whether it did
+-- anything: false when nothing is dirty or another session is at it.
+create or replace function refresh_series(the_source int4, the_series int2, span interval) returns boolean
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+declare
+  claimed int8[];
+  low timestamptz;
+  high timestamptz;
+  until timestamptz;
+  ranges tstzmultirange;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('rollup:' || the_source || ':' || the_series, 0)) then
+    return false;
+  end if;
+  -- A deletion of the user waits for this; one that is under way leaves nothing to do.
+  perform 1 from data_source where id = the_source for key share skip locked;
+  if not found then
+    return false;
+  end if;
+  select array_agg(d.seq), min(d.lo), max(d.hi) into claimed, low, high
+  from rollup_dirty d
+  where d.source_id = the_source and d.series_id = the_series;
+  if claimed is null then
+    return false;
+  end if;
+  -- Whole days, so that what is left starts where no bucket is half done.
+  until := time_bucket('1 day', least(high, low + span)) + interval '1 day';
+  select range_agg(tstzrange(time_bucket('15 minutes', d.lo), least(time_bucket('15 minutes', d.hi) + interval '15 minutes', until)))
+  into ranges
+  from rollup_dirty d
+  where d.seq = any (claimed) and d.lo < until;
+
+  perform refresh_15min(the_source, the_series, ranges);
+  perform refresh_1hour(the_source, the_series, widened(ranges, interval '1 hour'));
+  perform refresh_1day(the_source, the_series, widened(ranges, interval '1 day'));
+
+  delete from rollup_dirty d where d.seq = any (claimed) and d.hi < until;
+  update rollup_dirty d set lo = until where d.seq = any (claimed) and d.lo < until;
+  return true;
+end
+$$;
+
+-- Ranges with their ends moved out to whole buckets.
+create or replace function widened(ranges tstzmultirange, width interval) returns tstzmultirange
+language sql immutable
+return (
+  select range_agg(tstzrange(time_bucket(width, lower(r)), time_bucket(width, upper(r) + width - interval '1 microsecond')))
+  from unnest(ranges) r
+);
+
+-- The three refreshes: a bucket that lost its last sample goes, one that did not change is not touched. The latest
+-- sample of a bucket is the largest of (time, value, zone), compared as arrays.
+create or replace function refresh_15min(the_source int4, the_series int2, ranges tstzmultirange) returns void
+language plpgsql
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  with fresh as materialized (
+    select time_bucket('15 minutes', s.ts) as bucket, count(*) as n, sum(s.value) as total, min(s.value) as lowest,
+           max(s.value) as highest,
+           max(array[date_part('epoch', s.ts), s.value, coalesce(s.zone_offset_min, -32768)]) as last
+    from unnest(ranges) r
+    cross join lateral (
+      select ts, value, zone_offset_min
+      from sample
+      where source_id = the_source and series_id = the_series and ts >= lower(r) and ts < upper(r)
+    ) s
+    group by 1
+  ), gone as (
+    delete from rollup_15min o
+    using unnest(ranges) r
+    where o.source_id = the_source and o.series_id = the_series and o.bucket >= lower(r) and o.bucket < upper(r)
+      and not exists (select 1 from fresh f where f.bucket = o.bucket)
+  )
+  insert into rollup_15min as o (source_id, series_id, bucket, n, total, lowest, highest, last_value, last_zone)
+  select the_source, the_series, f.bucket, f.n, f.total, f.lowest, f.highest, f.last[2], nullif(f.last[3], -32768)::int2
+  from fresh f
+  on conflict (source_id, series_id, bucket) do update
+  set n = excluded.n, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest,
+      last_value = excluded.last_value, last_zone = excluded.last_zone
+  where (o.n, o.total, o.lowest, o.highest, o.last_value, o.last_zone)
+    is distinct from (excluded.n, excluded.total, excluded.lowest, excluded.highest, excluded.last_value, excluded.last_zone);
+end
+$$;
+
+create or replace function refresh_1hour(the_source int4, the_series int2, ranges tstzmultirange) returns void
+language plpgsql
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  with fresh as materialized (
+    select time_bucket('1 hour', s.bucket) as bucket, sum(s.n)::int8 as n, sum(s.total) as total, min(s.lowest) as lowest,
+           max(s.highest) as highest,
+           max(array[date_part('epoch', s.bucket), s.last_value, coalesce(s.last_zone, -32768)]) as last
+    from unnest(ranges) r
+    cross join lateral (
+      select *
+      from rollup_15min
+      where source_id = the_source and series_id = the_series and bucket >= lower(r) and bucket < upper(r)
+    ) s
+    group by 1
+  ), gone as (
+    delete from rollup_1hour o
+    using unnest(ranges) r
+    where o.source_id = the_source and o.series_id = the_series and o.bucket >= lower(r) and o.bucket < upper(r)
+      and not exists (select 1 from fresh f where f.bucket = o.bucket)
+  )
+  insert into rollup_1hour as o (source_id, series_id, bucket, n, total, lowest, highest, last_value, last_zone)
+  select the_source, the_series, f.bucket, f.n, f.total, f.lowest, f.highest, f.last[2], nullif(f.last[3], -32768)::int2
+  from fresh f
+  on conflict (source_id, series_id, bucket) do update
+  set n = excluded.n, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest,
+      last_value = excluded.last_value, last_zone = excluded.last_zone
+  where (o.n, o.total, o.lowest, o.highest, o.last_value, o.last_zone)
+    is distinct from (excluded.n, excluded.total, excluded.lowest, excluded.highest, excluded.last_value, excluded.last_zone);
+end
+$$;
+
+create or replace function refresh_1day(the_source int4, the_series int2, ranges tstzmultirange) returns void
+language plpgsql
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  with fresh as materialized (
+    select time_bucket('1 day', s.bucket) as bucket, sum(s.n)::int8 as n, sum(s.total) as total, min(s.lowest) as lowest,
+           max(s.highest) as highest,
+           max(array[date_part('epoch', s.bucket), s.last_value, coalesce(s.last_zone, -32768)]) as last
+    from unnest(ranges) r
+    cross join lateral (
+      select *
+      from rollup_1hour
+      where source_id = the_source and series_id = the_series and bucket >= lower(r) and bucket < upper(r)
+    ) s
+    group by 1
+  ), gone as (
+    delete from rollup_1day o
+    using unnest(ranges) r
+    where o.source_id = the_source and o.series_id = the_series and o.bucket >= lower(r) and o.bucket < upper(r)
+      and not exists (select 1 from fresh f where f.bucket = o.bucket)
+  )
+  insert into rollup_1day as o (source_id, series_id, bucket, n, total, lowest, highest, last_value, last_zone)
+  select the_source, the_series, f.bucket, f.n, f.total, f.lowest, f.highest, f.last[2], nullif(f.last[3], -32768)::int2
+  from fresh f
+  on conflict (source_id, series_id, bucket) do update
+  set n = excluded.n, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest,
+      last_value = excluded.last_value, last_zone = excluded.last_zone
+  where (o.n, o.total, o.lowest, o.highest, o.last_value, o.last_zone)
+    is distinct from (excluded.n, excluded.total, excluded.lowest, excluded.highest, excluded.last_value, excluded.last_zone);
+end
+$$;
