@@ -79,9 +79,11 @@ eachEngine(t, 'the engine is found out, not configured', async (t, engine) => {
   const timescale = engine.name === 'timescale'
   t.equal((await query(`select 1 from pg_extension where extname = 'timescaledb'`)).length, timescale ? 1 : 0)
   if (timescale) {
-    const hypertables = 'select hypertable_name as name, num_dimensions from timescaledb_information.hypertables'
+    const hypertables =
+      'select hypertable_name as name, num_dimensions from timescaledb_information.hypertables where hypertable_name = $$sample$$'
     t.strictSame(await query(hypertables), [{ name: 'sample', num_dimensions: 1 }])
-    const width = 'select time_interval::text as width from timescaledb_information.dimensions'
+    const width =
+      'select time_interval::text as width from timescaledb_information.dimensions where hypertable_name = $$sample$$'
     t.strictSame(await query(width), [{ width: '30 days' }])
   } else {
     t.strictSame(await query(`select relkind from pg_class where oid = 'sample'::regclass`), [{ relkind: 'r' }])

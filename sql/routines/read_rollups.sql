@@ -81,9 +81,11 @@ begin
 end
 $$;
 
--- Number of samples of a series within [lo, hi): whole days and hours from the rollups, the rest counted. A short window
--- is counted at once, which takes no longer than asking which part of it is dirty.
-create or replace function sample_count(the_source int4, the_series int2, lo timestamptz, hi timestamptz) returns int8
+-- Number of samples of a series within [lo, hi): whole days from the rollups, whole hours of what is left, the rest
+-- counted.
+create or replace function sample_count(
+  the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval default '1 day'
+) returns int8
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
@@ -93,24 +95,24 @@ declare
   found int8;
   counted int8 := 0;
 begin
-  if hi - lo <= interval '30 hours' then
-    return (
-      select count(*) from sample s
-      where s.source_id = the_source and s.series_id = the_series and s.ts >= lo and s.ts < hi
-    );
-  end if;
-  for part in select * from rollup_parts(the_source, the_series, lo, hi, interval '1 day')
+  for part in select * from rollup_parts(the_source, the_series, lo, hi, width)
   loop
-    if part.rolled_up then
-      select coalesce(sum(r.n), 0) into found
+    if part.rolled_up and width = interval '1 day' then
+      select sum(r.n) into found
       from rollup_1day r
       where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
+    elsif part.rolled_up then
+      select sum(r.n) into found
+      from rollup_1hour r
+      where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
+    elsif width = interval '1 day' and part.ends - part.starts > interval '2 hours' then
+      found := sample_count(the_source, the_series, part.starts, part.ends, interval '1 hour');
     else
       select count(*) into found
       from sample s
       where s.source_id = the_source and s.series_id = the_series and s.ts >= part.starts and s.ts < part.ends;
     end if;
-    counted := counted + found;
+    counted := counted + coalesce(found, 0);
   end loop;
   return counted;
 end

@@ -21,7 +21,7 @@ import {
   UserPath,
   Uuid,
 } from '../../http/schema.ts'
-import { BUCKET_MS, countRows, type Row, readRows, type Selection } from './page.ts'
+import { BUCKET_MS, countRows, type Row, readCounted, readRows, type Selection } from './page.ts'
 import { priorityDays } from './priority.ts'
 import { columnsJson, columnsMsgpack, csv, type Envelope, envelopeJson } from './render.ts'
 import { oncePerRevision, rememberedView, type Stored, type UserView, userView } from './user-view.ts'
@@ -237,11 +237,18 @@ async function readPage(
   { selection, filters, position, limit, remembered }: PageAsked,
 ): Promise<Page> {
   if (selection.stored.length === 0) return { rows: [], more: false, before: false, total: 0 }
-  const rows = await readRows(db, selection, position, limit + 1, remembered ? view : undefined)
+  const asOf = remembered ? view : undefined
+  const question = `count ${filters}`
+  const raw = selection.bucketMs === undefined && !selection.days
+  const counted =
+    !position && raw && !view.answers.has(question)
+      ? await readCounted(db, selection, limit + 1, asOf)
+      : { rows: await readRows(db, selection, position, limit + 1, asOf), total: undefined }
+  const { rows } = counted
   const further = rows.length > limit
   if (further) rows.pop()
   // A first page that holds everything needs no count, a later one has it in its cursor.
-  const count = () => oncePerRevision(view, `count ${filters}`, () => countRows(db, selection))
+  const count = () => oncePerRevision(view, question, async () => counted.total ?? countRows(db, selection))
   const total = position?.total ?? (further ? await count() : rows.length)
   // The row a cursor points at lies on the other side of the page.
   if (position?.backward) return { rows: rows.reverse(), more: true, before: further, total }

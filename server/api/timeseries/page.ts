@@ -41,6 +41,12 @@ const RAW_SQL = `
   from sample_page($1, $2, $3, $4, $5, $6, $7, $8)
   where $9::uuid is null or exists (select 1 from app_user where id = $9 and revision = $10)`
 
+/** The same with the number of samples on all pages, in a row without a source: one statement for a first page. */
+const RAW_COUNTED_SQL = `${RAW_SQL}
+  union all
+  select sum(sample_count(k.source_id, k.series_id, to_timestamp($5), to_timestamp($6))), null, null, null, null
+  from unnest($1::int4[], $2::int2[]) k (source_id, series_id)`
+
 const RAW_DAYS_SQL = perDirection(
   (order) => `
   select date_part('epoch', s.ts), s.value, s.source_id, s.series_id, s.zone_offset_min
@@ -120,30 +126,12 @@ export async function readRows(
   asOf?: AsOf,
 ): Promise<Row[]> {
   const direction = position?.backward ? 'backward' : 'forward'
-  const { lo, hi } = bounds(selection, position)
   const { stored, bucketMs, days } = selection
-  const find = finder(stored)
   if (bucketMs === undefined && !days) {
-    type Raw = [at: number, value: number, source: number, series: number, zone: number | null]
-    const rows = await db.rows<Raw>(RAW_SQL, [
-      stored.map((one) => one.source.id),
-      stored.map((one) => one.seriesId),
-      lo,
-      hi,
-      lo.reduce((a, b) => Math.min(a, b), selection.endMs / 1000),
-      hi.reduce((a, b) => Math.max(a, b), selection.startMs / 1000),
-      limit,
-      direction === 'backward',
-      asOf?.userId ?? null,
-      asOf?.revision ?? null,
-    ])
-    return rows.map(([at, value, source, series, zone]) => ({
-      timeMs: Math.round(at * 1000),
-      value,
-      stored: find(source, series),
-      zoneMin: zone,
-    }))
+    return rawRows(stored, await db.rows<Raw>(RAW_SQL, rawParams(selection, position, limit, asOf)))
   }
+  const { lo, hi } = bounds(selection, position)
+  const find = finder(stored)
   const keys = stored.map((one, index) => ({
     source_id: one.source.id,
     series_id: one.seriesId,
@@ -152,14 +140,7 @@ export async function readRows(
     days: days?.[index] ?? null,
   }))
   if (bucketMs === undefined) {
-    type Raw = [at: number, value: number, source: number, series: number, zone: number | null]
-    const rows = await db.rows<Raw>(RAW_DAYS_SQL[direction], [JSON.stringify(keys), limit])
-    return rows.map(([at, value, source, series, zone]) => ({
-      timeMs: Math.round(at * 1000),
-      value,
-      stored: find(source, series),
-      zoneMin: zone,
-    }))
+    return rawRows(stored, await db.rows<Raw>(RAW_DAYS_SQL[direction], [JSON.stringify(keys), limit]))
   }
   type Bucket = [
     at: number,
@@ -177,6 +158,47 @@ export async function readRows(
     const value = aggregation === 'sum' ? total : aggregation === 'max' ? highest : total / n
     return { timeMs: Math.round(at * 1000), value, stored: one, zoneMin: zone }
   })
+}
+
+type Raw = [at: number, value: number, source: number, series: number, zone: number | null]
+
+function rawParams(selection: Selection, position: Position | undefined, limit: number, asOf: AsOf | undefined) {
+  const { lo, hi } = bounds(selection, position)
+  return [
+    selection.stored.map((one) => one.source.id),
+    selection.stored.map((one) => one.seriesId),
+    lo,
+    hi,
+    lo.reduce((a, b) => Math.min(a, b), selection.endMs / 1000),
+    hi.reduce((a, b) => Math.max(a, b), selection.startMs / 1000),
+    limit,
+    position?.backward === true,
+    asOf?.userId ?? null,
+    asOf?.revision ?? null,
+  ]
+}
+
+function rawRows(stored: readonly Stored[], rows: readonly Raw[]): Row[] {
+  const find = finder(stored)
+  return rows.map(([at, value, source, series, zone]) => ({
+    timeMs: Math.round(at * 1000),
+    value,
+    stored: find(source, series),
+    zoneMin: zone,
+  }))
+}
+
+/** Reads the first page of raw samples and how many there are on all pages; see `readRows`. */
+export async function readCounted(
+  db: Database,
+  selection: Selection,
+  limit: number,
+  asOf?: AsOf,
+): Promise<{ rows: Row[]; total: number }> {
+  const rows = await db.rows<Raw>(RAW_COUNTED_SQL, rawParams(selection, undefined, limit, asOf))
+  const samples = rows.filter(([, , source]) => source !== null)
+  const total = rows.find(([, , source]) => source === null)?.[0] ?? 0
+  return { rows: rawRows(selection.stored, samples), total }
 }
 
 function finder(stored: readonly Stored[]): (source: number, series: number) => Stored {
