@@ -3,6 +3,7 @@ import { apiKeyRoutes } from './api-keys/index.ts'
 import { authRoutes } from './auth/index.ts'
 import { healthRoutes } from './health/index.ts'
 import { sdkRoutes } from './sdk/index.ts'
+import { settingsRoutes } from './settings/index.ts'
 import { summaryRoutes } from './summaries/index.ts'
 import { syncRoutes } from './sync/index.ts'
 import { timeseriesRoutes } from './timeseries/index.ts'
@@ -18,4 +19,5 @@ export const routes: readonly Route[] = [
   ...syncRoutes,
   ...timeseriesRoutes,
   ...summaryRoutes,
+  ...settingsRoutes,
 ]

@@ -7,3 +7,8 @@ return floor((extract(epoch from ts) + coalesce(zone_offset_min, 0) * 60) / 8640
 create or replace function raw_floor() returns timestamptz
 language sql stable
 as $$ select coalesce(a.raw_floor, '-infinity') from archival a $$;
+
+-- Nothing before this instant is kept, not even rollups.
+create or replace function rollup_floor() returns timestamptz
+language sql stable
+as $$ select coalesce(a.rollup_floor, '-infinity') from archival a $$;

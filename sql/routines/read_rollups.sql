@@ -12,6 +12,10 @@ declare
   archived timestamptz := raw_floor();
   clean tstzmultirange;
 begin
+  if lo < archived then
+    lo := greatest(lo, rollup_floor());
+    first := greatest(first, lo);
+  end if;
   if lo >= hi then
     return;
   end if;
@@ -50,7 +54,7 @@ as $$
   where r.source_id = the_source
     and r.series_id = the_series
     and width >= interval '15 minutes'
-    and r.bucket >= time_bucket(width, lo)
+    and r.bucket >= greatest(time_bucket(width, lo), rollup_floor())
     and r.bucket < least(hi, raw_floor())
     and local_day(r.bucket, r.last_zone) = any (days)
   group by 1;
@@ -209,6 +213,10 @@ declare
   -- Days the rollups can answer: whole ones, and archived ones of which the window has a part.
   rolled_up tstzmultirange := tstzmultirange(tstzrange(first, last));
 begin
+  if lo < archived then
+    lo := greatest(lo, rollup_floor());
+    rolled_up := rolled_up * tstzmultirange(tstzrange(lo, null));
+  end if;
   if lo >= hi then
     return;
   end if;

@@ -52,10 +52,10 @@ export const getTimeline = route(
     response: Timeline,
     example: {
       bucket: 'day',
-      group_by: 'provider',
+      group_by: 'series_type',
       series: [
         {
-          key: 'oura',
+          key: 'heart_rate',
           metric: 'data_points',
           buckets: [
             ['2026-02-23', 812],
