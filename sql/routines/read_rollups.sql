@@ -202,7 +202,7 @@ $$;
 -- Number of samples of each series on each day of UTC within [lo, hi), archived ones included. `place` is the place of
 -- the series in the arrays, from 1; a row is a day with samples, perhaps in two parts.
 create or replace function daily_counts(source_ids int4[], series_ids int2[], lo timestamptz, hi timestamptz)
-returns table (place int8, day date, n int8)
+returns table (place int8, day timestamptz, n int8)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
@@ -227,7 +227,7 @@ begin
     );
   end if;
   return query
-    select k.place, (c.bucket at time zone 'UTC')::date, c.n
+    select k.place, c.bucket, c.n
     from unnest(source_ids, series_ids) with ordinality k (source_id, series_id, place)
     cross join lateral (
       select coalesce(range_agg(tstzrange(time_bucket('1 day', d.lo), time_bucket('1 day', d.hi) + interval '1 day')), '{}') as days

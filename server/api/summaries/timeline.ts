@@ -19,18 +19,15 @@ const Timeline = Type.Object({
 })
 
 // The buckets of a series come as one text that is pasted into the answer: three years of days are ten thousand pairs.
-// 1970-01-05 was a Monday.
+// Buckets of seven days start on Mondays, as ISO weeks do.
 const TIMELINE_SQL = `
-  select b.key, string_agg('["' || b.bucket || '",' || b.n || ']', ',' order by b.bucket)
+  select b.key, string_agg('["' || (b.bucket at time zone 'UTC')::date || '",' || b.n || ']', ',' order by b.bucket), sum(b.n)::int8
   from (
-    select ($5::text[])[c.place] as key,
-           case $6::text when 'week' then c.day - (c.day - date '1970-01-05') % 7 else c.day end as bucket,
-           sum(c.n) as n
+    select ($5::int4[])[c.place] as key, time_bucket($6::interval, c.day) as bucket, sum(c.n::int4) as n
     from daily_counts($1, $2, to_timestamp($3), to_timestamp($4)) c
     group by 1, 2
   ) b
-  group by 1
-  order by sum(b.n) desc, 1`
+  group by 1`
 
 /** Number of samples per day or week, archived ones included (contract 4.6, 12.7). */
 export const getTimeline = route(
@@ -75,16 +72,20 @@ export const getTimeline = route(
       query.group_by === 'workout_type'
         ? []
         : stored.filter(({ source }) => query.provider === undefined || source.provider === query.provider)
-    const rows = await db.rows<[key: string, buckets: string]>(TIMELINE_SQL, [
+    // A series and its daily totals are one type.
+    const names = counted.map(({ source, series }) => (query.group_by === 'provider' ? source.provider : series.type))
+    const keys = [...new Set(names)].sort()
+    const rows = await db.rows<[key: number, buckets: string, total: number]>(TIMELINE_SQL, [
       counted.map(({ source }) => source.id),
       counted.map(({ seriesId }) => seriesId),
       start,
       end,
-      // A series and its daily totals are one type.
-      counted.map(({ source, series }) => (query.group_by === 'provider' ? source.provider : series.type)),
-      query.bucket,
+      names.map((name) => keys.indexOf(name)),
+      query.bucket === 'week' ? '7 days' : '1 day',
     ])
-    const series = rows.map(([key, buckets]) => `{"key":"${key}","metric":"data_points","buckets":[${buckets}]}`)
+    const series = rows
+      .sort(([a, , most], [b, , more]) => more - most || a - b)
+      .map(([key, buckets]) => `{"key":"${keys[key]}","metric":"data_points","buckets":[${buckets}]}`)
     const text = `{"bucket":"${query.bucket}","group_by":"${query.group_by}","series":[${series.join(',')}]}`
     return new Reply(200, 'application/json', text)
   },
