@@ -82,22 +82,28 @@ function columns({ series, samples }: Extract<Step, { kind: 'write' }>): SampleC
 
 interface Bench {
   db: Database
+  url: string
   sources: number[]
   /** What must be stored, by source and series. */
   model: Map<string, Map<number, Sample>>
 }
 
+function connect(t: Test, url: string, name: string): Database {
+  // Some connections are killed below.
+  const db = openDatabase({ url, name, maxConnections: 6, statementTimeoutMs: 30_000, onError: () => {} })
+  t.teardown(() => db.end())
+  return db
+}
+
 async function open(t: Test, engine: Engine): Promise<Bench> {
   const url = await createTestDatabase(t, engine)
-  const onError = (error: Error) => t.fail(error.message)
-  const db = openDatabase({ url, name: 'pulsebase test', maxConnections: 6, statementTimeoutMs: 30_000, onError })
-  t.teardown(() => db.end())
+  const db = connect(t, url, 'pulsebase test')
   const sources = await db.rows<[number]>(
     `with someone as (insert into app_user default values returning id)
      insert into data_source (user_id, provider, source) select id, 'apple', name from someone, unnest(array['a', 'b']) name
      returning id`,
   )
-  return { db, sources: sources.map(([id]) => id), model: new Map() }
+  return { db, url, sources: sources.map(([id]) => id), model: new Map() }
 }
 
 const keyOf = (source: number, series: number) => `${source} ${series}`
@@ -276,26 +282,42 @@ eachEngine(t, 'rollups', async (t, engine) => {
     t.ok(compared > 5_000, `${compared} rows compared`)
   })
 
-  await t.test('lose no change that is committed while they are refreshed', async (t) => {
+  await t.test('lose no change that is committed while they are refreshed, and killed', async (t) => {
     const bench = await open(t, engine)
-    const { db } = bench
+    const { db, url } = bench
+    const theirs = connect(t, url, 'pulsebase refresher')
     let writing = true
+    let killed = 0
     const refresher = async () => {
       while (writing) {
-        await refreshRollups(db)
+        await refreshRollups(theirs).catch(() => {
+          killed += 1
+        })
         await delay(1)
       }
     }
-    const refreshers = [refresher(), refresher()]
+    const killer = async () => {
+      const kill = `select pg_terminate_backend(pid) from pg_stat_activity
+                    where datname = current_database() and application_name = 'pulsebase refresher'`
+      while (writing) {
+        await delay(7)
+        await db.query(kill)
+      }
+    }
+    const refreshers = [refresher(), refresher(), killer()]
     const writes = fc.sample(fc.noBias(fc.record({ kind: fc.constant('write' as const), ...place, samples })), {
       numRuns: 40,
       seed: SEED,
     })
-    for (const write of writes) await apply(bench, write)
-    writing = false
+    try {
+      for (const write of writes) await apply(bench, write)
+    } finally {
+      writing = false
+    }
     await Promise.all(refreshers)
     await refreshRollups(db)
     t.equal((await db.query('select 1 from rollup_dirty')).length, 0)
     t.ok((await checkStored(bench)) > 1_000)
+    t.ok(killed > 0, `${killed} refreshes were killed`)
   })
 })
