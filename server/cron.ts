@@ -7,6 +7,7 @@ const ENTRIES: readonly [expression: string, job: string][] = [
   ['*/15 * * * * *', 'recover_processes'],
   ['* * * * *', 'refresh_rollups'],
   ['17 3 * * *', 'prune'],
+  ['41 2 * * *', 'compress_chunks'],
 ]
 
 /** Starts the clock; returns how to stop it. */

@@ -6,6 +6,7 @@ create or replace function refresh_series(the_source int4, the_series int2, span
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
+set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
 as $$
 declare
   claimed int8[];
@@ -151,5 +152,19 @@ begin
       last_value = excluded.last_value, last_zone = excluded.last_zone
   where (o.n, o.total, o.lowest, o.highest, o.last_value, o.last_zone)
     is distinct from (excluded.n, excluded.total, excluded.lowest, excluded.highest, excluded.last_value, excluded.last_zone);
+end
+$$;
+
+-- Removes the rollups of sources. The caller has locked the sources, which keeps refreshes of their series away; a
+-- refresh of everybody's rollups is waited for, since it may have read the samples already.
+create or replace function delete_rollups(source_ids int4[]) returns void
+language plpgsql
+set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
+as $$
+begin
+  perform pg_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0));
+  delete from rollup_15min where source_id = any (source_ids);
+  delete from rollup_1hour where source_id = any (source_ids);
+  delete from rollup_1day where source_id = any (source_ids);
 end
 $$;

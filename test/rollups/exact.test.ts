@@ -1,9 +1,10 @@
-// Rollups against a recomputation from the samples, after random writes, overwrites, deletions and refreshes in random
-// order (design: C3): what is read is exact at every moment, what is stored is exact when nothing is dirty.
+// Rollups against a recomputation from the samples, after random writes, overwrites, deletions, compressions and
+// refreshes in random order (design: C3): what is read is exact at every moment, what is stored is exact when nothing is dirty.
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import t from 'tap'
+import { compressChunks } from '../../server/db/compress.ts'
 import { type Database, openDatabase } from '../../server/db/database.ts'
 import type { SampleColumns } from '../../server/ingest/columns.ts'
 import { writeSamples } from '../../server/ingest/write.ts'
@@ -29,6 +30,7 @@ type Step =
   | { kind: 'write'; source: number; series: number; samples: Sample[] }
   | { kind: 'delete'; source: number; series: number; startMs: number; lengthMs: number }
   | { kind: 'refresh'; span: string; workers: number }
+  | { kind: 'compress' }
 
 // Many on the edges of buckets; writes are dense or spread over weeks, and meet each other often.
 const sample = fc.record({
@@ -66,6 +68,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       workers: fc.constantFrom(1, 1, 3),
     }),
   },
+  { weight: 1, arbitrary: fc.constant({ kind: 'compress' as const }) },
 )
 
 function columns({ series, samples }: Extract<Step, { kind: 'write' }>): SampleColumns {
@@ -103,6 +106,10 @@ async function open(t: Test, engine: Engine): Promise<Bench> {
 const keyOf = (source: number, series: number) => `${source} ${series}`
 
 async function apply({ db, sources, model }: Bench, step: Step): Promise<void> {
+  if (step.kind === 'compress') {
+    await compressChunks(db, '0')
+    return
+  }
   if (step.kind === 'refresh') {
     const one = async () => {
       const sql = `select refresh_series(source_id, series_id, $1::interval) from (select distinct source_id, series_id from rollup_dirty) d`
