@@ -28,7 +28,7 @@ export interface Measure {
   what: string
   /** One value for each round: a ratio, unless `unit` says otherwise. */
   values: number[]
-  unit?: 'B' | 'MB' | 'ms'
+  unit?: 'B' | 'MB' | 'ms' | 'µs'
   target: { at: 'least' | 'most'; value: number }
   /** What is reported beside it: absolute figures, CPU times. */
   beside: string[]

@@ -12,6 +12,7 @@ import {
   withService,
 } from './bench.ts'
 import { DATA_START_MS, type Dataset, generate, RECORDS_PER_BODY, seededRandom } from './generate.ts'
+import { settle } from './history.ts'
 import { type CursorPage, firstPage, type Window, walkPages } from './pages.ts'
 import { startHelper } from './processes.ts'
 import { inTurn, type Load, type Request, requestLoop } from './requests.ts'
@@ -83,17 +84,7 @@ async function load(service: Service, url: string, data: readonly Dataset[]): Pr
   const jobs = await Promise.all(data.map(async (dataset) => ({ userId: await service.createUser(), dataset })))
   await withClient(url, async (db) => {
     await upload(service, db, jobs)
-    // What the service does within a minute.
-    while (
-      (
-        await db.query(
-          'select refresh_series(source_id, series_id, $1) from (select distinct source_id, series_id from rollup_dirty) d',
-          ['120 days'],
-        )
-      ).rows.length > 0
-    );
-    // What autovacuum has long done to the data of production.
-    await db.query('vacuum (analyze) sample, rollup_15min, rollup_1hour, rollup_1day')
+    await settle(db)
   })
   return jobs
 }

@@ -8,8 +8,9 @@ import * as ingest from './ingest.ts'
 import * as memory from './memory.ts'
 import * as reads from './reads.ts'
 import { type EngineResult, header, isMet, RESULTS, table, writeResults } from './report.ts'
+import * as rollups from './rollups.ts'
 
-const SUITES = [ingest, memory, reads]
+const SUITES = [ingest, memory, reads, rollups]
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 

@@ -14,6 +14,7 @@ import type { Database } from './db/database.ts'
 import type { Importer } from './ingest/import.ts'
 import type { Logger } from './log.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
+import { archive } from './rollups/archive.ts'
 import { refreshRollups } from './rollups/refresh.ts'
 
 /** How long a job waits that met another process importing for the same user. */
@@ -44,6 +45,10 @@ function tasks(db: Database, importer: Importer, process: LivingProcess, log: Lo
     compress_chunks: async (_payload, helpers) => {
       const more = await compressChunks(db)
       if (more) await helpers.addJob('compress_chunks', {}, { jobKey: 'cron:compress_chunks', priority: 10 })
+    },
+    archive: async (_payload, helpers) => {
+      const more = await archive(db, Date.now())
+      if (more) await helpers.addJob('archive', {}, { jobKey: 'cron:archive', priority: 10 })
     },
     prune: async () => {
       await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")

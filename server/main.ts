@@ -16,6 +16,7 @@ import { startThreads } from './ingest/threads.ts'
 import { migrateJobs, startJobs } from './jobs.ts'
 import { type Logger, openLog } from './log.ts'
 import { createMetrics } from './metrics.ts'
+import { observeRollups } from './rollups/observe.ts'
 import { dataDirSecret } from './secrets.ts'
 import { welcome } from './welcome.ts'
 
@@ -62,6 +63,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
     closers.push(stopCron)
   }
   const db = database(url, 'pulsebase api', API_CONNECTIONS, READ_TIMEOUT_MS, log, closers)
+  observeRollups(metrics.registry, db)
   const apiKeys = await openApiKeys(db, log)
   closers.push(() => apiKeys.close())
   let open = false

@@ -3,6 +3,8 @@ import { apiKeyRoutes } from './api-keys/index.ts'
 import { authRoutes } from './auth/index.ts'
 import { healthRoutes } from './health/index.ts'
 import { sdkRoutes } from './sdk/index.ts'
+import { settingsRoutes } from './settings/index.ts'
+import { summaryRoutes } from './summaries/index.ts'
 import { syncRoutes } from './sync/index.ts'
 import { timeseriesRoutes } from './timeseries/index.ts'
 import { userRoutes } from './users/index.ts'
@@ -16,4 +18,6 @@ export const routes: readonly Route[] = [
   ...sdkRoutes,
   ...syncRoutes,
   ...timeseriesRoutes,
+  ...summaryRoutes,
+  ...settingsRoutes,
 ]

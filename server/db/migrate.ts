@@ -24,7 +24,7 @@ async function sqlFiles(folder: string): Promise<SqlFile[]> {
 
 /**
  * Brings the database to this version of the code: `sql/migrations` and the engine's own folder run once, in
- * order, never edited; `sql/routines` and those of the engine run again whenever one of them changed. `sql/engine.sql` names the
+ * order, never edited; `sql/routines` and the engine's own run again whenever one of them changed. `sql/engine.sql` names the
  * engine's folder, so no TypeScript asks which engine runs. Starters that come at the same time wait for the
  * first one. Throws when an applied file was edited or a statement fails; nothing of a failed file is kept.
  */
@@ -47,7 +47,7 @@ export async function migrate(url: string, log: (message: string) => void = () =
     const answers = (await client.query(engineSql)) as unknown as pg.QueryResult<{ engine: string }>[]
     const engine = [answers].flat().at(-1)?.rows[0]?.engine ?? 'plain'
     await applyOnce(client, [...(await sqlFiles('migrations')), ...(await sqlFiles(engine))], log)
-    await applyRoutines(client, [...(await sqlFiles('routines')), ...(await sqlFiles(`${engine}/routines`))], log)
+    await applyRoutines(client, engine, log)
     await writeSeriesTypes(client)
   } finally {
     await client.end()
@@ -76,7 +76,8 @@ async function applyOnce(client: pg.Client, files: SqlFile[], log: (message: str
   }
 }
 
-async function applyRoutines(client: pg.Client, files: SqlFile[], log: (message: string) => void): Promise<void> {
+async function applyRoutines(client: pg.Client, engine: string, log: (message: string) => void): Promise<void> {
+  const files = [...(await sqlFiles('routines')), ...(await sqlFiles(`${engine}/routines`))]
   const sum = checksum(files.map((file) => file.text).join('\n'))
   const current = await client.query('select 1 from schema_migration where name = $1 and checksum = $2', [
     'routines',

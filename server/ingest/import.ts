@@ -2,6 +2,8 @@ import { type Database, databaseUnavailable, type Transaction } from '../db/data
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { SdkProvider } from '../providers/index.ts'
+import { ARCHIVAL_LOCK_SQL } from '../rollups/archive.ts'
+import { withoutArchived } from './archived.ts'
 import type { Batch } from './columns.ts'
 import type { Handover } from './handover.ts'
 import type { Threads } from './threads.ts'
@@ -19,6 +21,8 @@ interface QueuedUpload {
   run_key: string
   sha256: Buffer
   received_at: string
+  /** Samples before it are not taken any more; null = all are. */
+  write_floor_ms: number | null
 }
 
 interface Outcome {
@@ -60,7 +64,7 @@ export function createImporter(
         free = (await tx.one<{ free: boolean }>(TRY_LOCK_SQL, [userId])).free
         current = free ? await oldestQueued(tx, userId) : undefined
         if (!current) return
-        const batch = await batchOf(tx, userId, current)
+        const batch = withoutArchived(await batchOf(tx, userId, current), current.write_floor_ms)
         const outcome = await writeBatch(tx, userId, current, batch)
         await recordOutcome(tx, userId, current, batch, outcome)
         metrics.samples.labels('inserted').inc(outcome.inserted)
@@ -123,7 +127,8 @@ export function createImporter(
 
 async function oldestQueued(tx: Transaction, userId: string): Promise<QueuedUpload | undefined> {
   const [upload] = await tx.query<QueuedUpload>(
-    `select id, provider, run_key, sha256, received_at
+    `select id, provider, run_key, sha256, received_at,
+            (select date_part('epoch', write_floor) * 1000 from archival) as write_floor_ms
      from upload
      where user_id = $1 and status = 'queued'
      order by seq
@@ -188,7 +193,10 @@ async function recordOutcome(
   ])
 }
 
-const TRY_LOCK_SQL = "select pg_try_advisory_xact_lock(hashtextextended('ingest:' || $1, 0)) as free"
+// The second lock keeps the floor of the archive where it is until the samples are committed.
+const TRY_LOCK_SQL = `
+  select pg_try_advisory_xact_lock(hashtextextended('ingest:' || $1, 0)) as free,
+         pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL})`
 
 /** Whether the upload is not the reason. A statement that takes too long counts as the upload's own fault. */
 const isTransient = (error: unknown) => databaseUnavailable(error) || (error as { code?: string }).code === 'overloaded'

@@ -1,5 +1,6 @@
 -- A window of a series in parts, in order of time: those its rollups answer, which are whole buckets of `width` that are
--- not dirty, and those only the samples answer: dirty buckets and the cut ones at the window's ends.
+-- not dirty, and those only the samples answer: dirty buckets and the cut ones at the window's ends. Where samples are
+-- archived the rollups answer everything, and a bucket that the window cuts counts as a whole.
 create or replace function rollup_parts(the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval)
 returns table (starts timestamptz, ends timestamptz, rolled_up boolean)
 language plpgsql stable
@@ -8,23 +9,55 @@ as $$
 declare
   first timestamptz := time_bucket(width, lo + width - interval '1 microsecond');
   last timestamptz := time_bucket(width, hi);
+  archived timestamptz := raw_floor();
   clean tstzmultirange;
 begin
-  if first >= last then
+  if lo < archived then
+    lo := greatest(lo, rollup_floor());
+    first := greatest(first, lo);
+  end if;
+  if lo >= hi then
+    return;
+  end if;
+  if first >= last and lo >= archived then
     return query select lo, hi, false;
     return;
   end if;
-  select tstzmultirange(tstzrange(first, last))
+  select tstzmultirange(tstzrange(first, greatest(first, last)))
          - coalesce(range_agg(tstzrange(time_bucket(width, d.lo), time_bucket(width, d.hi) + width)), '{}')
   into clean
   from rollup_dirty d
   where d.source_id = the_source and d.series_id = the_series and d.lo < last and d.hi >= first;
+  if lo < archived then
+    clean := clean + tstzmultirange(
+      tstzrange(time_bucket(width, lo), least(archived, time_bucket(width, hi - interval '1 microsecond') + width))
+    );
+  end if;
   return query
     select lower(r), upper(r), true from unnest(clean) r
     union all
     select lower(r), upper(r), false from unnest(tstzmultirange(tstzrange(lo, hi)) - clean) r
     order by 1;
 end
+$$;
+
+-- Archived buckets of a series within [lo, hi), of certain local days: the day of a quarter hour is that of its latest
+-- sample.
+create or replace function archived_bucket_page(
+  the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, days int4[]
+) returns table (bucket timestamptz, n int8, total float8, highest float8, last_zone int2)
+language sql stable
+as $$
+  select time_bucket(width, r.bucket), sum(r.n)::int8, sum(r.total), max(r.highest),
+         nullif((max(array[date_part('epoch', r.bucket), coalesce(r.last_zone, -32768)]))[2], -32768)::int2
+  from rollup_15min r
+  where r.source_id = the_source
+    and r.series_id = the_series
+    and width >= interval '15 minutes'
+    and r.bucket >= greatest(time_bucket(width, lo), rollup_floor())
+    and r.bucket < least(hi, raw_floor())
+    and local_day(r.bucket, r.last_zone) = any (days)
+  group by 1;
 $$;
 
 -- The first `most` buckets (the last ones with `backward`) that hold samples of one series of one source within
@@ -42,8 +75,20 @@ declare
   wanted int4 := most;
   found_rows int4;
 begin
-  if days is not null or width < interval '15 minutes' then
-    return query select * from raw_bucket_page(the_source, the_series, lo, hi, width, most, backward, days);
+  if days is not null then
+    return query
+      select *
+      from (
+        select * from archived_bucket_page(the_source, the_series, lo, hi, width, days)
+        union all
+        select * from raw_bucket_page(the_source, the_series, lo, hi, width, most, backward, days)
+      ) b
+      order by case when backward then -date_part('epoch', b.bucket) else date_part('epoch', b.bucket) end
+      limit most;
+    return;
+  end if;
+  if width < interval '15 minutes' then
+    return query select * from raw_bucket_page(the_source, the_series, lo, hi, width, most, backward, null);
     return;
   end if;
   for part in
@@ -81,7 +126,7 @@ begin
 end
 $$;
 
--- Number of samples of a series within [lo, hi): whole days from the rollups, whole hours of what is left, the rest
+-- Number of samples of a series within [lo, hi) that are not archived: whole days from the rollups, whole hours of what is left, the rest
 -- counted.
 create or replace function sample_count(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval default '1 day'
@@ -95,7 +140,7 @@ declare
   found int8;
   counted int8 := 0;
 begin
-  for part in select * from rollup_parts(the_source, the_series, lo, hi, width)
+  for part in select * from rollup_parts(the_source, the_series, greatest(lo, raw_floor()), hi, width)
   loop
     if part.rolled_up and width = interval '1 day' then
       select sum(r.n) into found
@@ -133,7 +178,7 @@ begin
   for part in
     select p.* from rollup_parts(the_source, the_series, lo, hi, width) p where width >= interval '15 minutes'
     union all
-    select lo, hi, false where width < interval '15 minutes'
+    select greatest(lo, raw_floor()), hi, false where width < interval '15 minutes'
   loop
     if not part.rolled_up then
       select count(distinct time_bucket(width, s.ts)) into found
@@ -151,5 +196,60 @@ begin
     counted := counted + found;
   end loop;
   return counted;
+end
+$$;
+
+-- Number of samples of each series on each day of UTC within [lo, hi), archived ones included.
+create or replace function daily_counts(source_ids int4[], series_ids int2[], lo timestamptz, hi timestamptz)
+returns table (source_id int4, series_id int2, day timestamptz, n int8)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+declare
+  first timestamptz := time_bucket('1 day', lo + interval '1 day' - interval '1 microsecond');
+  last timestamptz := greatest(first, time_bucket('1 day', hi));
+  archived timestamptz := raw_floor();
+  -- Days the rollups can answer: whole ones, and archived ones of which the window has a part.
+  rolled_up tstzmultirange := tstzmultirange(tstzrange(first, last));
+begin
+  if lo < archived then
+    lo := greatest(lo, rollup_floor());
+    rolled_up := rolled_up * tstzmultirange(tstzrange(lo, null));
+  end if;
+  if lo >= hi then
+    return;
+  end if;
+  if lo < archived then
+    rolled_up := rolled_up + tstzmultirange(
+      tstzrange(time_bucket('1 day', lo), least(archived, time_bucket('1 day', hi - interval '1 microsecond') + interval '1 day'))
+    );
+  end if;
+  return query
+    select k.source_id, k.series_id, c.day, c.n
+    from unnest(source_ids, series_ids) k (source_id, series_id)
+    cross join lateral (
+      select coalesce(range_agg(tstzrange(time_bucket('1 day', d.lo), time_bucket('1 day', d.hi) + interval '1 day')), '{}') as days
+      from rollup_dirty d
+      where d.source_id = k.source_id and d.series_id = k.series_id and d.lo < daily_counts.hi and d.hi >= daily_counts.lo
+    ) dirty
+    cross join lateral (
+      select r.bucket as day, r.n
+      from rollup_1day r
+      where r.source_id = k.source_id
+        and r.series_id = k.series_id
+        and r.bucket >= lower(rolled_up)
+        and r.bucket < upper(rolled_up)
+        and not r.bucket <@ dirty.days
+      union all
+      select time_bucket('1 day', s.ts), count(*)
+      from unnest(tstzmultirange(tstzrange(daily_counts.lo, daily_counts.hi)) - (rolled_up - dirty.days)) part
+      cross join lateral (
+        select p.ts
+        from sample p
+        where p.source_id = k.source_id and p.series_id = k.series_id and p.ts >= lower(part) and p.ts < upper(part)
+      ) s
+      group by 1
+    ) c;
 end
 $$;

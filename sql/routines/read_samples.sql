@@ -1,8 +1,3 @@
--- Number of the local day of a sample: days since 1970-01-01 at its own zone offset (null = UTC).
-create or replace function local_day(ts timestamptz, zone_offset_min int2) returns int4
-language sql immutable parallel safe
-return floor((extract(epoch from ts) + coalesce(zone_offset_min, 0) * 60) / 86400)::int4;
-
 -- The readers below plan once (planning over many chunks costs more than a page) and do not let TimescaleDB test
 -- every chunk again for each series, which took 0.5 ms a series at 37 chunks; a plain server ignores that setting.
 -- They walk in windows of time, since opening every chunk of a long range costs 0.7 ms where a page needs one or two.
@@ -18,7 +13,7 @@ set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
-  low timestamptz := to_timestamp(start_at);
+  low timestamptz := greatest(to_timestamp(start_at), raw_floor());
   high timestamptz := to_timestamp(end_at);
   far_end timestamptz := case when backward then low else high end;
   span interval := interval '45 days';
@@ -126,18 +121,19 @@ set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
-  low timestamptz := lo;
+  earliest timestamptz := greatest(lo, raw_floor());
+  low timestamptz := earliest;
   high timestamptz := hi;
   near timestamptz;
   wanted int4 := most;
   found_rows int4;
 begin
-  while wanted > 0 and lo < hi loop
+  while wanted > 0 and earliest < hi loop
     if backward then
-      near := nearest_sample(the_source, the_series, lo, high, true, days);
+      near := nearest_sample(the_source, the_series, earliest, high, true, days);
       exit when near is null;
       high := least(time_bucket(width, near) + width, high);
-      low := greatest(time_bucket(width, near) - width * (most - 1), lo);
+      low := greatest(time_bucket(width, near) - width * (most - 1), earliest);
     else
       near := nearest_sample(the_source, the_series, low, hi, false, days);
       exit when near is null;

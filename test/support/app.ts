@@ -18,6 +18,7 @@ import { createHandover, type Handover } from '../../server/ingest/handover.ts'
 import { startThreads, type Threads } from '../../server/ingest/threads.ts'
 import { migrateJobs } from '../../server/jobs.ts'
 import { createMetrics } from '../../server/metrics.ts'
+import { observeRollups } from '../../server/rollups/observe.ts'
 import type { Engine } from './servers.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -169,6 +170,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   await bootstrapAccounts(db, config)
   const apiKeys = await openApiKeys(db, log)
   const metrics = createMetrics()
+  observeRollups(metrics.registry, db)
   const handover = createHandover()
   let threads: Threads | undefined
   let uploads: Uploads | undefined

@@ -56,7 +56,7 @@ const RAW_DAYS_SQL = perDirection(
     from sample
     where source_id = k.source_id
       and series_id = k.series_id
-      and ts >= to_timestamp(k.lo)
+      and ts >= greatest(to_timestamp(k.lo), raw_floor())
       and ts < to_timestamp(k.hi)
       and local_day(ts, zone_offset_min) = any (k.days)
     order by ts ${order}
@@ -223,9 +223,13 @@ const COUNT_DAYS_SQL = `
     from sample
     where source_id = k.source_id
       and series_id = k.series_id
-      and ts >= to_timestamp($2)
+      and ts >= greatest(to_timestamp($2), raw_floor())
       and ts < to_timestamp($3)
       and local_day(ts, zone_offset_min) = any (k.days)
+    union all
+    select count(*)
+    from archived_bucket_page(k.source_id, k.series_id, to_timestamp($2), to_timestamp($3), make_interval(secs => $4), k.days)
+    where $4 is not null
   ) c`
 
 /** Counts the rows of all pages together. */

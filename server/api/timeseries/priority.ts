@@ -15,8 +15,15 @@ const DAYS_SQL = `
     from sample
     where source_id = k.source_id
       and series_id = k.series_id
-      and ts >= to_timestamp($2)
+      and ts >= greatest(to_timestamp($2), raw_floor())
       and ts < to_timestamp($3)
+    union
+    select local_day(bucket, last_zone)
+    from rollup_15min
+    where source_id = k.source_id
+      and series_id = k.series_id
+      and bucket >= to_timestamp($2)
+      and bucket < least(to_timestamp($3), raw_floor())
   ) d`
 
 /**

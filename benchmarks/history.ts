@@ -1,0 +1,72 @@
+import type { Client } from 'pg'
+import { DATA_START_MS } from './generate.ts'
+import type { Service } from './service.ts'
+
+/** A series of a long history: its id, seconds between two samples, lowest value, range, decimals. */
+const SERIES = [
+  [1, 126, 48, 110, 0],
+  [80, 600, 1, 60, 0],
+  [81, 600, 0.1, 5, 3],
+  [82, 900, 0.5, 1, 3],
+  [100, 900, 1, 40, 2],
+  [24, 1_800, 11, 9, 1],
+  [20, 3_600, 93, 7, 0],
+  [3, 7_200, 20, 90, 2],
+  [2, 86_400, 45, 20, 0],
+  [41, 604_800, 60, 30, 1],
+] as const
+
+/** Seconds of the first sample of every history. */
+export const HISTORY_START = DATA_START_MS / 1000
+
+/** Seconds of a year. */
+export const YEAR_SECONDS = 365 * 86_400
+
+interface History {
+  userId: string
+  /** Keys as the table has them. */
+  sourceId: number
+  samples: number
+}
+
+/**
+ * Stores `years` of ten series of a new user, from frequent heart rates to weekly weights, straight into the table
+ * with what an import notes beside them; `thin` leaves out all but every so many samples.
+ */
+export async function storeHistory(service: Service, db: Client, years: number, thin = 1): Promise<History> {
+  const userId = await service.createUser()
+  const { rows } = await db.query<{ id: number }>(
+    `insert into data_source (user_id, provider, device_model, source, device_type)
+     values ($1, 'apple', 'Watch7,5', 'Watch', 'watch') returning id`,
+    [userId],
+  )
+  const sourceId = rows[0]?.id as number
+  let samples = 0
+  for (const [seriesId, everySeconds, lowest, range, decimals] of SERIES) {
+    const { rowCount } = await db.query(
+      `insert into sample (ts, value, source_id, series_id, zone_offset_min)
+       select to_timestamp($3::float8 + n * $5::float8 + (hashint4(n * 31 + $2::int4) & 1023) % greatest(1, ($5::float8 / 3)::int4)),
+              round(($6::float8 + (hashint4(n + $2::int4) & 65535) / 65535.0::float8 * $7::float8)::numeric, $8)::float8, $1, $2::int4, 60
+       from generate_series(0, floor($4::float8 / $5::float8)::int4 - 1) n`,
+      [sourceId, seriesId, HISTORY_START, years * YEAR_SECONDS, everySeconds * thin, lowest, range, decimals],
+    )
+    samples += rowCount ?? 0
+    await db.query('select note_added(array[$1::int4], array[$2::int2], array[$3::float8], array[$4::float8])', [
+      sourceId,
+      seriesId,
+      HISTORY_START,
+      HISTORY_START + years * YEAR_SECONDS,
+    ])
+  }
+  await db.query('update app_user set revision = revision + 1 where id = $1', [userId])
+  return { userId, sourceId, samples }
+}
+
+/** Does what the service does within minutes: rollups catch up, and autovacuum looks at what is new. */
+export async function settle(db: Client): Promise<void> {
+  const refresh = `select refresh_series(source_id, series_id, '120 days')
+                   from (select distinct source_id, series_id from rollup_dirty) d`
+  while ((await db.query(refresh)).rows.length > 0);
+  await db.query('vacuum (analyze) sample')
+  for (const table of ['rollup_15min', 'rollup_1hour', 'rollup_1day']) await db.query(`vacuum (analyze) ${table}`)
+}

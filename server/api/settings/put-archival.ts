@@ -1,0 +1,27 @@
+import { route } from '../../http/route.ts'
+import { Archival, ArchivalBody, archivalExample, readArchival } from './archival.ts'
+
+/** Sets what is kept for how long; both values are replaced, an absent one is for ever (contract 13). */
+export const putArchival = route(
+  {
+    method: 'PUT',
+    path: '/api/v1/settings/archival',
+    operationId: 'putArchival',
+    summary: 'Set what is kept for how long',
+    description:
+      'Samples older than archive_after_days are removed by the next run, by whole months of 30 days; what they add up to per quarter hour, hour and day stays. Nothing older than delete_after_days stays. What has been removed does not come back, and uploads of samples that old are rejected.',
+    tag: 'Settings',
+    guard: 'developer',
+    body: ArchivalBody,
+    bodyExample: { archive_after_days: 90, delete_after_days: null },
+    response: Archival,
+    example: archivalExample,
+  },
+  async ({ body }, { db }) => {
+    await db.query('update archival set archive_after_days = $1, delete_after_days = $2', [
+      body.archive_after_days ?? null,
+      body.delete_after_days ?? null,
+    ])
+    return readArchival(db)
+  },
+)

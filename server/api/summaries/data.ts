@@ -1,0 +1,122 @@
+import { Type } from 'typebox'
+import { DAILY_TOTAL_OFFSET } from '../../catalogue/series.ts'
+import { route } from '../../http/route.ts'
+import { DateInput, UserPath } from '../../http/schema.ts'
+import { type Stored, userView } from '../timeseries/user-view.ts'
+import { optionalWindow } from './window.ts'
+
+const Counts = Type.Record(Type.String(), Type.Integer())
+
+const DataSummary = Type.Object({
+  user_id: Type.String(),
+  total_data_points: Type.Integer(),
+  total_workouts: Type.Integer(),
+  total_sleep_events: Type.Integer(),
+  series_type_counts: Counts,
+  workout_type_counts: Counts,
+  by_provider: Type.Array(
+    Type.Object({
+      provider: Type.String(),
+      data_points: Type.Integer(),
+      series_counts: Counts,
+      workout_count: Type.Integer(),
+      sleep_count: Type.Integer(),
+    }),
+  ),
+  has_womens_health_data: Type.Boolean(),
+})
+
+const COUNTS_SQL = `
+  select c.source_id, c.series_id, sum(c.n)::int8
+  from daily_counts($1, $2, to_timestamp($3), to_timestamp($4)) c
+  group by 1, 2
+  order by 3 desc, 2, 1`
+
+/** Number of samples a user has, by type and provider, archived ones included (contract 4.5). */
+export const getDataSummary = route(
+  {
+    method: 'GET',
+    path: '/api/v1/users/{user_id}/summaries/data',
+    operationId: 'getDataSummary',
+    summary: 'How much data a user has',
+    tag: 'Summaries',
+    guard: 'key',
+    params: UserPath,
+    query: Type.Object({
+      start_date: Type.Optional(DateInput('First instant; a date is its midnight UTC. None = all of history.')),
+      end_date: Type.Optional(DateInput('End, exclusive; a date alone includes that day.')),
+    }),
+    response: DataSummary,
+    example: {
+      user_id: '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11',
+      total_data_points: 98_330,
+      total_workouts: 0,
+      total_sleep_events: 0,
+      series_type_counts: { heart_rate: 90_210, steps: 8120 },
+      workout_type_counts: {},
+      by_provider: [
+        {
+          provider: 'garmin',
+          data_points: 98_330,
+          series_counts: { heart_rate: 90_210, steps: 8120 },
+          workout_count: 0,
+          sleep_count: 0,
+        },
+      ],
+      has_womens_health_data: false,
+    },
+    errors: { 400: 'Bad date' },
+  },
+  async ({ params, query }, { db }) => {
+    const { start, end } = optionalWindow(query, 'whole day')
+    const { stored } = await userView(db, params.user_id)
+    const rows = await db.rows<[source: number, series: number, n: number]>(COUNTS_SQL, [
+      stored.map(({ source }) => source.id),
+      stored.map(({ seriesId }) => seriesId),
+      start,
+      end,
+    ])
+    const { all, providers } = summed(rows, stored)
+    return {
+      user_id: params.user_id,
+      total_data_points: total(all),
+      // No events are stored yet, so nobody has any.
+      total_workouts: 0,
+      total_sleep_events: 0,
+      series_type_counts: all,
+      workout_type_counts: {},
+      by_provider: [...providers]
+        .map(([provider, counts]) => ({
+          provider,
+          data_points: total(counts),
+          series_counts: counts,
+          workout_count: 0,
+          sleep_count: 0,
+        }))
+        .sort((a, b) => b.data_points - a.data_points || (a.provider < b.provider ? -1 : 1)),
+      has_womens_health_data: false,
+    }
+  },
+)
+
+type Counted = Record<string, number>
+
+const total = (counts: Counted) => Object.values(counts).reduce((sum, n) => sum + n, 0)
+
+/** Counts by type, for all and for each provider; a series and its daily totals are one type. */
+function summed(rows: readonly [source: number, series: number, n: number][], stored: readonly Stored[]) {
+  const all: Counted = {}
+  const providers = new Map<string, Counted>()
+  for (const [sourceId, seriesId, n] of rows) {
+    const one = stored.find(
+      ({ source, series }) => source.id === sourceId && series.id === seriesId % DAILY_TOTAL_OFFSET,
+    )
+    if (!one) continue
+    const { provider } = one.source
+    const own = providers.get(provider) ?? {}
+    providers.set(provider, own)
+    all[one.series.type] = (all[one.series.type] ?? 0) + n
+    own[one.series.type] = (own[one.series.type] ?? 0) + n
+  }
+  return { all, providers }
+}

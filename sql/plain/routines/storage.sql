@@ -1,0 +1,37 @@
+-- Removes what is archived as a whole and returns how many pieces: a table has no pieces.
+create or replace function drop_archived_chunks() returns int8
+language sql
+return 0::int8;
+
+-- What the planner takes a table to hold; counted when it has never been looked at.
+create or replace function estimated_rows(the_table regclass) returns int8
+language plpgsql stable
+as $$
+declare
+  rows int8 := (select reltuples::int8 from pg_class where oid = the_table);
+begin
+  if rows < 0 then
+    execute format('select count(*) from %s', the_table) into rows;
+  end if;
+  return rows;
+end
+$$;
+
+-- Sizes of what holds samples and of what holds rollups, in bytes. Row counts and the span of time are the planner's
+-- estimates: counting would read everything.
+create or replace function storage_report()
+returns table (
+  live_data_bytes int8, live_index_bytes int8, live_rows int8, live_span_days float8,
+  archive_data_bytes int8, archive_index_bytes int8, archive_rows int8, uncompressed_bytes int8, compressed_bytes int8
+)
+language sql stable
+as $$
+  select
+    pg_table_size('sample'), pg_indexes_size('sample'), estimated_rows('sample'),
+    (select date_part('epoch', bounds[cardinality(bounds)] - bounds[1]) / 86400
+     from pg_stats s, cast(s.histogram_bounds::text as timestamptz[]) bounds
+     where s.schemaname = current_schema() and s.tablename = 'sample' and s.attname = 'ts'),
+    sum(pg_table_size(r.name))::int8, sum(pg_indexes_size(r.name))::int8, sum(estimated_rows(r.name))::int8,
+    null::int8, null::int8
+  from (values ('rollup_15min'::regclass), ('rollup_1hour'), ('rollup_1day')) r (name)
+$$;

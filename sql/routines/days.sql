@@ -1,0 +1,14 @@
+-- Number of the local day of a sample: days since 1970-01-01 at its own zone offset (null = UTC).
+create or replace function local_day(ts timestamptz, zone_offset_min int2) returns int4
+language sql immutable parallel safe
+return floor((extract(epoch from ts) + coalesce(zone_offset_min, 0) * 60) / 86400)::int4;
+
+-- Samples before this instant are archived: only the rollups know of them.
+create or replace function raw_floor() returns timestamptz
+language sql stable
+as $$ select coalesce(a.raw_floor, '-infinity') from archival a $$;
+
+-- Nothing before this instant is kept, not even rollups.
+create or replace function rollup_floor() returns timestamptz
+language sql stable
+as $$ select coalesce(a.rollup_floor, '-infinity') from archival a $$;

@@ -1,0 +1,34 @@
+-- Removes the chunks of samples that are archived as a whole and returns how many.
+create or replace function drop_archived_chunks() returns int8
+language sql
+as $$
+  select count(*)
+  from archival a
+  cross join lateral drop_chunks('sample', older_than => a.raw_floor)
+  where a.raw_floor is not null
+$$;
+
+-- Sizes of what holds samples and of what holds rollups, in bytes. Row counts are estimates: counting would read
+-- everything. The span of time is that of the chunks, up to now.
+create or replace function storage_report()
+returns table (
+  live_data_bytes int8, live_index_bytes int8, live_rows int8, live_span_days float8,
+  archive_data_bytes int8, archive_index_bytes int8, archive_rows int8, uncompressed_bytes int8, compressed_bytes int8
+)
+language sql stable
+as $$
+  select
+    (select sum(table_bytes + coalesce(toast_bytes, 0))::int8 from hypertable_detailed_size('sample')),
+    (select sum(index_bytes)::int8 from hypertable_detailed_size('sample')),
+    approximate_row_count('sample'),
+    (select date_part('epoch', least(max(range_end), now()) - min(range_start)) / 86400
+     from timescaledb_information.chunks where hypertable_name = 'sample'),
+    sum(s.data)::int8, sum(s.indexes)::int8, sum(approximate_row_count(r.name))::int8,
+    (select before_compression_total_bytes from hypertable_compression_stats('sample')),
+    (select after_compression_total_bytes from hypertable_compression_stats('sample'))
+  from (values ('rollup_15min'::regclass), ('rollup_1hour'), ('rollup_1day')) r (name)
+  cross join lateral (
+    select sum(table_bytes + coalesce(toast_bytes, 0)) as data, sum(index_bytes) as indexes
+    from hypertable_detailed_size(r.name)
+  ) s
+$$;

@@ -1,0 +1,255 @@
+// Retention: samples go, what they add up to stays; nothing comes back and nothing erases it (contract 13, 12.7).
+import t, { type Test } from 'tap'
+import { createHandover } from '../../server/ingest/handover.ts'
+import { createImporter } from '../../server/ingest/import.ts'
+import { archive, floors } from '../../server/rollups/archive.ts'
+import { refreshRollups } from '../../server/rollups/refresh.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import {
+  body,
+  createUser,
+  eachEngine,
+  heartRate,
+  importBody,
+  PHONE,
+  startImports,
+  steps,
+  timeseries,
+  upload,
+  waitForBatch,
+} from '../support/sdk.ts'
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const MONTH_MS = 30 * DAY_MS
+const NOW = Date.now()
+/** Where samples end that are 60 days old. */
+const FLOOR = Math.floor((NOW - 60 * DAY_MS) / MONTH_MS) * MONTH_MS
+const iso = (ms: number) => new Date(ms).toISOString()
+
+const settings = (app: TestApp, values: object) =>
+  app.request('PUT', '/api/v1/settings/archival', { auth: 'developer', body: values })
+
+/** Two devices, a heart rate every two hours for a year, at the floor too; steps on a few days. */
+async function filled(app: TestApp): Promise<string> {
+  const user = await createUser(app)
+  const times = (everyMs: number) =>
+    Array.from({ length: Math.floor((365 * DAY_MS) / everyMs) }, (_, n) => FLOOR - 300 * DAY_MS + n * everyMs)
+  const zoneOffset = '+02:00'
+  await importBody(app, user, body(times(2 * HOUR_MS).map((ms, n) => heartRate(ms, 50 + (n % 80), { zoneOffset }))))
+  await importBody(
+    app,
+    user,
+    body(times(5 * DAY_MS).map((ms, n) => steps(ms + 60_000 * n, 10 + n, { source: PHONE, zoneOffset }))),
+  )
+  return user
+}
+
+interface Answers {
+  [question: string]: unknown
+}
+
+/** Every read that goes on telling what was archived. */
+async function aggregated(app: TestApp, user: string): Promise<Answers> {
+  const range = { start_time: iso(FLOOR - 301 * DAY_MS), end_time: iso(FLOOR + 80 * DAY_MS), limit: 1000 }
+  const pages = async (query: Record<string, string | boolean>) => {
+    const data: unknown[] = []
+    let cursor: string | undefined
+    let total = -1
+    do {
+      const { body } = await timeseries(app, user, { ...range, ...query, cursor })
+      data.push(...body.data)
+      total = body.pagination.total_count
+      cursor = body.pagination.next_cursor ?? undefined
+    } while (cursor)
+    if (total !== data.length) throw new Error(`total_count is ${total} of ${data.length}`)
+    return data
+  }
+  const summary = (path: string) => app.request('GET', `/api/v1/users/${user}/summaries/data${path}`)
+  return {
+    hours: await pages({ resolution: '1hour' }),
+    quarters: await pages({ resolution: '15min', types: 'steps' }),
+    best: await pages({ resolution: '1hour', filter_by_priority: true }),
+    days: (await summary('/timeline')).body,
+    weeks: (await summary('/timeline?bucket=week&group_by=series_type')).body,
+    part: (await summary(`/timeline?start_date=${(FLOOR - 40 * DAY_MS) / 1000}&end_date=${FLOOR / 1000}`)).body,
+    summary: (await summary('')).body,
+  }
+}
+
+const rawTimes = async (app: TestApp, user: string) => {
+  const range = { start_time: iso(FLOOR - 301 * DAY_MS), end_time: iso(FLOOR + 80 * DAY_MS), limit: 1000 }
+  const { body } = await timeseries(app, user, range)
+  const minutes = await timeseries(app, user, { ...range, resolution: '1min' })
+  if (minutes.body.pagination.total_count !== body.pagination.total_count) throw new Error('minutes do not match')
+  return {
+    first: Date.parse(body.data[0]?.timestamp),
+    total: body.pagination.total_count,
+    etag: (await timeseries(app, user, range)).headers.get('etag'),
+  }
+}
+
+eachEngine(t, 'archival', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await filled(app)
+  const before = await aggregated(app, user)
+  const raw = await rawTimes(app, user)
+
+  await t.test('does nothing until it is set', async (t) => {
+    t.equal(await archive(app.db, NOW), false)
+    t.strictSame(await rawTimes(app, user), raw)
+    const { body } = await app.request('GET', '/api/v1/settings/archival', { auth: 'developer' })
+    t.match(body, {
+      settings: { archive_after_days: null, delete_after_days: null },
+      storage: { growth_class: 'linear' },
+    })
+  })
+
+  await t.test('drops samples and keeps what they add up to', async (t) => {
+    t.match((await settings(app, { archive_after_days: 60 })).body, {
+      settings: { archive_after_days: 60, delete_after_days: null },
+      storage: { growth_class: 'linear_efficient' },
+    })
+    await run(t, app)
+    const kept = await rawTimes(app, user)
+    t.ok(kept.first >= FLOOR, 'raw samples start at the floor')
+    t.ok(kept.total > 0 && kept.total < raw.total)
+    t.not(kept.etag, raw.etag, 'what a client holds is not valid any more')
+    const stored = await app.db.one<{ n: number }>('select count(*) as n from sample where ts < to_timestamp($1)', [
+      FLOOR / 1000,
+    ])
+    t.equal(stored.n, 0, 'they are gone')
+    t.strictSame(await aggregated(app, user), before)
+  })
+
+  await t.test('refuses samples that are older, and only those', async (t) => {
+    const late = heartRate(FLOOR - 1000, 200)
+    const batch = await importBody(app, user, body([late, heartRate(FLOOR, 201), late]))
+    t.match(batch, { status: 'partial', received: 3, inserted: 0, updated: 1, dropped_count: 1, duplicates: 1 })
+    t.match(batch.dropped, [{ index: null, type: 'archived', msg: /before \d{4}-\d\d-\d\d/ }])
+    t.match(await importBody(app, user, body([heartRate(FLOOR - 1000, 200)])), { status: 'failed', dropped_count: 1 })
+    await importBody(app, user, body([heartRate(FLOOR, 50 + ((300 * 12) % 80), { zoneOffset: '+02:00' })]))
+    await refreshRollups(app.db)
+    t.strictSame(await aggregated(app, user), before, 'nothing was refreshed behind the floor')
+  })
+
+  await t.test('goes on with what an import had under way', async (t) => {
+    const other = await createUser(app)
+    const importer = createImporter(app.db, app.threads(), createHandover(0), app.deps.metrics, app.deps.log)
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const importing = app.db.transaction(async (tx) => {
+      await tx.query(`select pg_advisory_xact_lock_shared(hashtextextended('archival', 0))`)
+      await held
+    })
+    await settings(app, { archive_after_days: 30 })
+    const archiving = archive(app.db, NOW)
+    const { body: queued } = await upload(app, other, body([heartRate(FLOOR + DAY_MS, 60)]))
+    release()
+    await Promise.all([importing, archiving, importer.importUploads(other)])
+    const { status } = await waitForBatch(app, other, queued.batch_id)
+    const counted = (await app.request('GET', `/api/v1/users/${other}/summaries/data`)).body.total_data_points
+    t.equal(counted, status === 'success' ? 1 : 0, `${status}: taken before the floor rose, or refused after`)
+  })
+
+  await t.test('deletes what is beyond the horizon, rollups too', async (t) => {
+    t.match((await settings(app, { archive_after_days: 30, delete_after_days: 200 })).body, {
+      storage: { growth_class: 'bounded' },
+    })
+    await run(t, app)
+    const horizon = Math.floor((NOW - 200 * DAY_MS) / MONTH_MS) * MONTH_MS
+    const { days, hours, summary } = await aggregated(app, user)
+    const expected = (before.hours as { timestamp: string }[]).filter(
+      ({ timestamp }) => Date.parse(timestamp) >= horizon,
+    )
+    t.strictSame(hours, expected)
+    t.ok(
+      (days as { series: { buckets: string[][] }[] }).series.every(
+        ({ buckets }) => Date.parse(buckets[0]?.[0] ?? '') >= horizon,
+      ),
+    )
+    t.equal((summary as { total_data_points: number }).total_data_points, expected.length)
+    for (const table of ['sample', 'rollup_15min', 'rollup_1hour', 'rollup_1day']) {
+      const column = table === 'sample' ? 'ts' : 'bucket'
+      const { n } = await app.db.one<{ n: number }>(
+        `select count(*) as n from ${table} where ${column} < to_timestamp($1)`,
+        [horizon / 1000],
+      )
+      t.equal(n, 0, table)
+    }
+  })
+
+  await t.test('never goes back', async (t) => {
+    await settings(app, {})
+    const answers = await aggregated(app, user)
+    await run(t, app)
+    t.strictSame(await aggregated(app, user), answers)
+    t.match(await importBody(app, user, body([heartRate(FLOOR - 1000, 200)])), { status: 'failed' })
+  })
+
+  await t.test('shows the operator where it stands', async (t) => {
+    const metric = async (name: string) => {
+      const { body } = await app.request('GET', '/metrics', { auth: 'none' })
+      return Number(new RegExp(`^${name} (.+)$`, 'm').exec(body)?.[1])
+    }
+    await refreshRollups(app.db)
+    t.equal(await metric('pulsebase_rollup_dirty_ranges'), 0)
+    t.equal(await metric('pulsebase_rollup_lag_seconds'), 0)
+    await importBody(app, user, body([heartRate(NOW - HOUR_MS, 60), heartRate(NOW - 5 * DAY_MS, 61)]))
+    t.equal(await metric('pulsebase_rollup_dirty_ranges'), 2)
+    t.ok((await metric('pulsebase_rollup_lag_seconds')) > 0)
+    t.ok((await metric('pulsebase_sample_bytes')) > 8192)
+    t.equal(await metric('pulsebase_sample_compression_ratio'), 0)
+
+    const { body: answer } = await app.request('GET', '/api/v1/settings/archival', { auth: 'developer' })
+    const { storage } = answer
+    const { total } = await app.db.one<{ total: number }>('select pg_database_size(current_database()) as total')
+    t.ok(Math.abs(storage.total_bytes - total) < 5e6, 'the size of the database')
+    const parts = [
+      'live_data_bytes',
+      'live_index_bytes',
+      'archive_data_bytes',
+      'archive_index_bytes',
+      'other_tables_bytes',
+    ]
+    t.equal(
+      parts.reduce((sum, part) => sum + storage[part], 0),
+      storage.total_bytes,
+    )
+    t.match(storage.total_pretty, /^\d+\.\d MB$/)
+  })
+
+  await t.test('is for developers, within its limits', async (t) => {
+    t.equal((await app.request('GET', '/api/v1/settings/archival')).status, 401)
+    for (const values of [{ archive_after_days: 0 }, { archive_after_days: 3651 }, { delete_after_days: '9' }, []]) {
+      t.equal((await settings(app, values)).status, 422)
+    }
+    t.match((await app.request('POST', '/api/v1/settings/archival/run', { auth: 'developer' })).body, {
+      status: 'dispatched',
+    })
+  })
+})
+
+/** As the job does, a piece at a time. */
+async function run(t: Test, app: TestApp): Promise<void> {
+  let runs = 1
+  while (await archive(app.db, NOW, 1)) runs += 1
+  t.ok(runs < 1000, `${runs} runs`)
+}
+
+t.test('floors are the same whole months for both engines', async (t) => {
+  const at = Date.UTC(2026, 10, 22)
+  const none = { archive_after_days: null, delete_after_days: null }
+  t.strictSame(floors(none, at), { rawMs: null, rollupMs: null })
+  const day = (ms: number | null) => (ms === null ? null : ms / MONTH_MS)
+  const months = Math.floor((at - 90 * DAY_MS) / MONTH_MS)
+  t.equal(day(floors({ ...none, archive_after_days: 90 }, at).rawMs), months)
+  t.equal(
+    floors({ archive_after_days: 90, delete_after_days: 30 }, at).rawMs,
+    floors({ ...none, delete_after_days: 30 }, at).rawMs,
+  )
+  t.ok(at - (floors({ ...none, archive_after_days: 90 }, at).rawMs ?? 0) >= 90 * DAY_MS, 'never early')
+})
