@@ -51,6 +51,7 @@ function tasks(db: Database, importer: Importer, process: LivingProcess, log: Lo
       if (more) await helpers.addJob('archive', {}, { jobKey: 'cron:archive', priority: 10 })
     },
     prune: async () => {
+      await db.query('select forget_old_minutes()')
       await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")
       await db.query("delete from sync_event where created_at < now() - interval '30 days'")
     },

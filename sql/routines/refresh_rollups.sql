@@ -36,6 +36,7 @@ begin
   from rollup_dirty d
   where d.seq = any (claimed) and d.lo < until;
 
+  perform refresh_minutes(the_source, the_series, ranges);
   perform refresh_15min(the_source, the_series, ranges);
   perform refresh_1hour(the_source, the_series, widened(ranges, interval '1 hour'));
   perform refresh_1day(the_source, the_series, widened(ranges, interval '1 day'));
@@ -166,5 +167,9 @@ begin
   delete from rollup_15min where source_id = any (source_ids);
   delete from rollup_1hour where source_id = any (source_ids);
   delete from rollup_1day where source_id = any (source_ids);
+  if rollup_from('1 minute') < 'infinity' then
+    delete from rollup_1min where source_id = any (source_ids);
+    delete from rollup_5min where source_id = any (source_ids);
+  end if;
 end
 $$;

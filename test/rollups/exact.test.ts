@@ -8,7 +8,9 @@ import { compressChunks } from '../../server/db/compress.ts'
 import { type Database, openDatabase } from '../../server/db/database.ts'
 import type { SampleColumns } from '../../server/ingest/columns.ts'
 import { writeSamples } from '../../server/ingest/write.ts'
+import { refreshContinuous } from '../../server/rollups/continuous.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
+import { applyStrategy, type Strategy } from '../../server/rollups/strategy.ts'
 import { createTestDatabase } from '../support/app.ts'
 import { eachEngine } from '../support/sdk.ts'
 import type { Engine } from '../support/servers.ts'
@@ -16,8 +18,9 @@ import type { Engine } from '../support/servers.ts'
 const SEED = 20_261_122
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
-const BASE = Date.UTC(2025, 11, 20)
+/** Ends about today: rollups of minutes, and refreshes of everybody's, are of the last days only. */
 const DAYS = 40
+const BASE = (Math.floor(Date.now() / DAY_MS) - DAYS + 1) * DAY_MS
 const SERIES = [1, 80, 10_082]
 
 interface Sample {
@@ -85,13 +88,15 @@ function columns({ series, samples }: Extract<Step, { kind: 'write' }>): SampleC
 
 interface Bench {
   db: Database
+  strategy: Strategy
   sources: number[]
   /** What must be stored, by source and series. */
   model: Map<string, Map<number, Sample>>
 }
 
-async function open(t: Test, engine: Engine): Promise<Bench> {
+async function open(t: Test, engine: Engine, strategy: Strategy): Promise<Bench> {
   const url = await createTestDatabase(t, engine)
+  await applyStrategy(url, strategy, () => {})
   const onError = (error: Error) => t.fail(error.message)
   const db = openDatabase({ url, name: 'pulsebase test', maxConnections: 6, statementTimeoutMs: 30_000, onError })
   t.teardown(() => db.end())
@@ -100,18 +105,22 @@ async function open(t: Test, engine: Engine): Promise<Bench> {
      insert into data_source (user_id, provider, source) select id, 'apple', name from someone, unnest(array['a', 'b']) name
      returning id`,
   )
-  return { db, sources: sources.map(([id]) => id), model: new Map() }
+  return { db, strategy, sources: sources.map(([id]) => id), model: new Map() }
 }
 
 const keyOf = (source: number, series: number) => `${source} ${series}`
 
-async function apply({ db, sources, model }: Bench, step: Step): Promise<void> {
+/** Days that a refresh of everybody's rollups reaches back, instead of the time that one of a series covers. */
+const REACH: Record<string, string> = { '1 day': '2 days', '3 days': '15 days', '120 days': '60 days' }
+
+async function apply({ db, strategy, sources, model }: Bench, step: Step): Promise<void> {
   if (step.kind === 'compress') {
     await compressChunks(db, '0')
     return
   }
   if (step.kind === 'refresh') {
     const one = async () => {
+      if (strategy === 'continuous') return void (await refreshContinuous(db, 10_000, REACH[step.span]))
       const sql = `select refresh_series(source_id, series_id, $1::interval) from (select distinct source_id, series_id from rollup_dirty) d`
       await db.query(sql, [step.span])
     }
@@ -183,6 +192,8 @@ function same(found: Partial<Bucket>[], expected: Bucket[], magnitude: number): 
 }
 
 const WIDTHS: [interval: string, ms: number, table: string][] = [
+  ['1 minute', MINUTE_MS, 'rollup_1min'],
+  ['5 minutes', 5 * MINUTE_MS, 'rollup_5min'],
   ['15 minutes', 15 * MINUTE_MS, 'rollup_15min'],
   ['1 hour', 60 * MINUTE_MS, 'rollup_1hour'],
   ['1 day', DAY_MS, 'rollup_1day'],
@@ -237,18 +248,22 @@ const magnitude = (held: Map<number, Sample>) => [...held.values()].reduce((sum,
 /** Every row of every rollup, when nothing is dirty. */
 async function checkStored({ db, sources, model }: Bench): Promise<number> {
   let rows = 0
-  for (const [, widthMs, table] of WIDTHS) {
+  for (const [width, widthMs, table] of WIDTHS) {
+    const { from } = await db.one<{ from: number }>(`select date_part('epoch', rollup_from($1)) * 1000 as from`, [
+      width,
+    ])
+    if (from === Number.POSITIVE_INFINITY) continue
     for (const [key, held] of model) {
       const [source = 0, series = 0] = key.split(' ').map(Number)
       const stored = await db.rows<[number, number, number, number, number, number, number]>(
         `select date_part('epoch', bucket) * 1000, n, total, lowest, highest, last_value, last_zone
-         from ${table} where source_id = $1 and series_id = $2 order by bucket`,
-        [sources[source] as number, series],
+         from ${table} where source_id = $1 and series_id = $2 and bucket >= rollup_from($3) order by bucket`,
+        [sources[source] as number, series, width],
       )
       const found = stored.map(([ms, n, total, lowest, highest, last, zone]) => ({
         ...{ ms, n, total, lowest, highest, last, zone },
       }))
-      const expected = recompute(held.values(), widthMs, 0, Number.POSITIVE_INFINITY)
+      const expected = recompute(held.values(), widthMs, from, Number.POSITIVE_INFINITY)
       if (!same(found, expected, magnitude(held))) {
         throw new Error(`${table} ${key} ${JSON.stringify({ found, expected })}`.slice(0, 3000))
       }
@@ -258,9 +273,17 @@ async function checkStored({ db, sources, model }: Bench): Promise<number> {
   return rows
 }
 
-eachEngine(t, 'rollups', async (t, engine) => {
+/** Runs `test` for every way in which every engine can keep rollups. */
+function eachStrategy(name: string, test: (t: Test, engine: Engine, strategy: Strategy) => Promise<void>): void {
+  eachEngine(t, name, async (t, engine) => {
+    await t.test('per series', (t) => test(t, engine, 'per_series'))
+    if (engine.name === 'timescale') await t.test('continuous', (t) => test(t, engine, 'continuous'))
+  })
+}
+
+eachStrategy('rollups', async (t, engine, strategy) => {
   await t.test('are exact at every moment, and when they have caught up', async (t) => {
-    const bench = await open(t, engine)
+    const bench = await open(t, engine, strategy)
     let compared = 0
     const history = fc.array(fc.tuple(step, fc.array(read, { minLength: 1, maxLength: 3 })), {
       minLength: 10,
@@ -284,7 +307,7 @@ eachEngine(t, 'rollups', async (t, engine) => {
   })
 
   await t.test('lose no change that is committed while they are refreshed', async (t) => {
-    const bench = await open(t, engine)
+    const bench = await open(t, engine, strategy)
     const { db } = bench
     let writing = true
     const refresher = async () => {
