@@ -33,6 +33,16 @@ const LATE_SQL = `
     select source_id, series_id from rollup_dirty group by source_id, series_id having min(lo) < $2 order by min(seq) limit $3
   ) d`
 
+/**
+ * One pass over each window. Versions that know options split a window into batches and, up to 2.28.3 at least, leave out a
+ * change whose only instant is the very start of a batch.
+ */
+const CALL_SQL = `
+  select case when pronargs > 4
+    then 'call refresh_continuous_aggregate($1::text::regclass, $2::timestamptz, $3::timestamptz, options => ''{"buckets_per_batch": 0}'')'
+    else 'call refresh_continuous_aggregate($1::text::regclass, $2::timestamptz, $3::timestamptz)' end as call
+  from pg_proc where proname = 'refresh_continuous_aggregate'`
+
 const DIRTY_SQL = `
   select array_agg(d.seq) as seqs, min(d.lo) as lo, max(d.hi) as hi from rollup_dirty d where d.lo >= $1`
 
@@ -67,6 +77,7 @@ export async function refreshContinuous(db: Database, budgetMs: number, recentTi
 async function refreshRecent(client: pg.PoolClient, recent: string): Promise<void> {
   const { seqs, lo, hi } = (await client.query(DIRTY_SQL, [recent])).rows[0]
   if (!seqs) return
+  const { call } = (await client.query<{ call: string }>(CALL_SQL)).rows[0] as { call: string }
   for (const [name, width] of AGGREGATES) {
     const window = await client.query<{ lo: string; hi: string }>(
       `select greatest(time_bucket($3, $1::timestamptz), rollup_from($3))::text as lo,
@@ -75,8 +86,7 @@ async function refreshRecent(client: pg.PoolClient, recent: string): Promise<voi
       [lo, hi, width],
     )
     const { lo: from, hi: to } = window.rows[0] as { lo: string; hi: string }
-    if (from < to)
-      await client.query(`call refresh_continuous_aggregate('${name}', $1::timestamptz, $2::timestamptz)`, [from, to])
+    if (from < to) await client.query(call, [name, from, to])
   }
   await client.query('delete from rollup_dirty where seq = any($1)', [seqs])
 }
