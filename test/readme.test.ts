@@ -8,13 +8,22 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { getTimeseries } from '../server/api/timeseries/get-timeseries.ts'
 import { loadConfig } from '../server/config.ts'
+import type { Database } from '../server/db/database.ts'
 import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
 import { createMetrics } from '../server/metrics.ts'
+import { observeRollups } from '../server/rollups/observe.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
-const PAGES = ['README.md', 'docs/uploads.md', 'docs/reading.md', 'docs/operations.md']
+const PAGES = [
+  'README.md',
+  'docs/uploads.md',
+  'docs/reading.md',
+  'docs/operations.md',
+  'docs/rollups.md',
+  'docs/sizing.md',
+]
 
 interface Block {
   language: string
@@ -119,7 +128,10 @@ t.test('the parameters in docs/reading.md are those of the route', async (t) => 
 })
 
 t.test('the metrics in docs/operations.md are those that are offered', async (t) => {
-  const offered = createMetrics().registry.getMetricsAsArray()
+  const { registry } = createMetrics()
+  // Nobody asks for values here, so no database is asked.
+  observeRollups(registry, {} as Database)
+  const offered = registry.getMetricsAsArray()
   const documented = await namesIn('docs/operations.md', 'Probes and metrics')
   t.strictSame(
     documented.filter((name) => name.startsWith('pulsebase_')).sort(),
@@ -131,7 +143,9 @@ t.test('the metrics in docs/operations.md are those that are offered', async (t)
 })
 
 t.test('the reasons in docs/uploads.md exist', async (t) => {
-  const reader = await readFile(`${ROOT}workers/sdk-batch.ts`, 'utf8')
+  const reader =
+    (await readFile(`${ROOT}workers/sdk-batch.ts`, 'utf8')) +
+    (await readFile(`${ROOT}server/ingest/archived.ts`, 'utf8'))
   const documented = await namesIn('docs/uploads.md', 'What became of an upload')
   const statuses = ['status', 'queued', 'success', 'partial', 'failed', 'type']
   for (const name of documented.filter((name) => !statuses.includes(name))) t.match(reader, `'${name}'`)

@@ -241,9 +241,10 @@ begin
 end
 $$;
 
--- Number of samples of each series on each day of UTC within [lo, hi), archived ones included.
+-- Number of samples of each series on each day of UTC within [lo, hi), archived ones included. `place` is the place of
+-- the series in the arrays, from 1; a row is a day with samples, perhaps in two parts.
 create or replace function daily_counts(source_ids int4[], series_ids int2[], lo timestamptz, hi timestamptz)
-returns table (source_id int4, series_id int2, day timestamptz, n int8)
+returns table (place int8, day timestamptz, n int8)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
@@ -268,21 +269,21 @@ begin
     );
   end if;
   return query
-    select k.source_id, k.series_id, c.day, c.n
-    from unnest(source_ids, series_ids) k (source_id, series_id)
+    select k.place, c.bucket, c.n
+    from unnest(source_ids, series_ids) with ordinality k (source_id, series_id, place)
     cross join lateral (
       select coalesce(range_agg(tstzrange(time_bucket('1 day', d.lo), time_bucket('1 day', d.hi) + interval '1 day')), '{}') as days
       from rollup_dirty d
       where d.source_id = k.source_id and d.series_id = k.series_id and d.lo < daily_counts.hi and d.hi >= daily_counts.lo
     ) dirty
     cross join lateral (
-      select r.bucket as day, r.n
+      select r.bucket, r.n
       from rollup_1day r
       where r.source_id = k.source_id
         and r.series_id = k.series_id
         and r.bucket >= lower(rolled_up)
         and r.bucket < upper(rolled_up)
-        and not r.bucket <@ dirty.days
+        and (isempty(dirty.days) or not r.bucket <@ dirty.days)
       union all
       select time_bucket('1 day', s.ts), count(*)
       from unnest(tstzmultirange(tstzrange(daily_counts.lo, daily_counts.hi)) - (rolled_up - dirty.days)) part

@@ -55,38 +55,31 @@ return (
   from unnest(ranges) r
 );
 
--- The three refreshes: a bucket that lost its last sample goes, one that did not change is not touched. The latest
--- sample of a bucket is the largest of (time, value, zone), compared as arrays.
+-- The three refreshes compute every bucket of the ranges anew; a bucket that lost its last sample goes. The latest sample
+-- of a bucket is the largest of (time, value, zone), compared as arrays. One range at a time, since joins of the ranges
+-- with the rows were planned as squares while tables were new.
 create or replace function refresh_15min(the_source int4, the_series int2, ranges tstzmultirange) returns void
 language plpgsql
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  part tstzrange;
 begin
-  with fresh as materialized (
-    select time_bucket('15 minutes', s.ts) as bucket, count(*) as n, sum(s.value) as total, min(s.value) as lowest,
-           max(s.value) as highest,
-           max(array[date_part('epoch', s.ts), s.value, coalesce(s.zone_offset_min, -32768)]) as last
-    from unnest(ranges) r
-    cross join lateral (
-      select ts, value, zone_offset_min
-      from sample
-      where source_id = the_source and series_id = the_series and ts >= lower(r) and ts < upper(r)
-    ) s
-    group by 1
-  ), gone as (
+  foreach part in array array(select unnest(ranges))
+  loop
     delete from rollup_15min o
-    using unnest(ranges) r
-    where o.source_id = the_source and o.series_id = the_series and o.bucket >= lower(r) and o.bucket < upper(r)
-      and not exists (select 1 from fresh f where f.bucket = o.bucket)
-  )
-  insert into rollup_15min as o (source_id, series_id, bucket, n, total, lowest, highest, last_value, last_zone)
-  select the_source, the_series, f.bucket, f.n, f.total, f.lowest, f.highest, f.last[2], nullif(f.last[3], -32768)::int2
-  from fresh f
-  on conflict (source_id, series_id, bucket) do update
-  set n = excluded.n, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest,
-      last_value = excluded.last_value, last_zone = excluded.last_zone
-  where (o.n, o.total, o.lowest, o.highest, o.last_value, o.last_zone)
-    is distinct from (excluded.n, excluded.total, excluded.lowest, excluded.highest, excluded.last_value, excluded.last_zone);
+    where o.source_id = the_source and o.series_id = the_series and o.bucket >= lower(part) and o.bucket < upper(part);
+    insert into rollup_15min (source_id, series_id, bucket, n, total, lowest, highest, last_value, last_zone)
+    select the_source, the_series, f.bucket, f.n, f.total, f.lowest, f.highest, f.last[2], nullif(f.last[3], -32768)::int2
+    from (
+      select time_bucket('15 minutes', s.ts) as bucket, count(*) as n, sum(s.value) as total, min(s.value) as lowest,
+             max(s.value) as highest,
+             max(array[date_part('epoch', s.ts), s.value, coalesce(s.zone_offset_min, -32768)]) as last
+      from sample s
+      where s.source_id = the_source and s.series_id = the_series and s.ts >= lower(part) and s.ts < upper(part)
+      group by 1
+    ) f;
+  end loop;
 end
 $$;
 
@@ -94,32 +87,24 @@ create or replace function refresh_1hour(the_source int4, the_series int2, range
 language plpgsql
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  part tstzrange;
 begin
-  with fresh as materialized (
-    select time_bucket('1 hour', s.bucket) as bucket, sum(s.n)::int8 as n, sum(s.total) as total, min(s.lowest) as lowest,
-           max(s.highest) as highest,
-           max(array[date_part('epoch', s.bucket), s.last_value, coalesce(s.last_zone, -32768)]) as last
-    from unnest(ranges) r
-    cross join lateral (
-      select *
-      from rollup_15min
-      where source_id = the_source and series_id = the_series and bucket >= lower(r) and bucket < upper(r)
-    ) s
-    group by 1
-  ), gone as (
+  foreach part in array array(select unnest(ranges))
+  loop
     delete from rollup_1hour o
-    using unnest(ranges) r
-    where o.source_id = the_source and o.series_id = the_series and o.bucket >= lower(r) and o.bucket < upper(r)
-      and not exists (select 1 from fresh f where f.bucket = o.bucket)
-  )
-  insert into rollup_1hour as o (source_id, series_id, bucket, n, total, lowest, highest, last_value, last_zone)
-  select the_source, the_series, f.bucket, f.n, f.total, f.lowest, f.highest, f.last[2], nullif(f.last[3], -32768)::int2
-  from fresh f
-  on conflict (source_id, series_id, bucket) do update
-  set n = excluded.n, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest,
-      last_value = excluded.last_value, last_zone = excluded.last_zone
-  where (o.n, o.total, o.lowest, o.highest, o.last_value, o.last_zone)
-    is distinct from (excluded.n, excluded.total, excluded.lowest, excluded.highest, excluded.last_value, excluded.last_zone);
+    where o.source_id = the_source and o.series_id = the_series and o.bucket >= lower(part) and o.bucket < upper(part);
+    insert into rollup_1hour (source_id, series_id, bucket, n, total, lowest, highest, last_value, last_zone)
+    select the_source, the_series, f.bucket, f.n, f.total, f.lowest, f.highest, f.last[2], nullif(f.last[3], -32768)::int2
+    from (
+      select time_bucket('1 hour', s.bucket) as bucket, sum(s.n)::int8 as n, sum(s.total) as total,
+             min(s.lowest) as lowest, max(s.highest) as highest,
+             max(array[date_part('epoch', s.bucket), s.last_value, coalesce(s.last_zone, -32768)]) as last
+      from rollup_15min s
+      where s.source_id = the_source and s.series_id = the_series and s.bucket >= lower(part) and s.bucket < upper(part)
+      group by 1
+    ) f;
+  end loop;
 end
 $$;
 
@@ -127,32 +112,24 @@ create or replace function refresh_1day(the_source int4, the_series int2, ranges
 language plpgsql
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  part tstzrange;
 begin
-  with fresh as materialized (
-    select time_bucket('1 day', s.bucket) as bucket, sum(s.n)::int8 as n, sum(s.total) as total, min(s.lowest) as lowest,
-           max(s.highest) as highest,
-           max(array[date_part('epoch', s.bucket), s.last_value, coalesce(s.last_zone, -32768)]) as last
-    from unnest(ranges) r
-    cross join lateral (
-      select *
-      from rollup_1hour
-      where source_id = the_source and series_id = the_series and bucket >= lower(r) and bucket < upper(r)
-    ) s
-    group by 1
-  ), gone as (
+  foreach part in array array(select unnest(ranges))
+  loop
     delete from rollup_1day o
-    using unnest(ranges) r
-    where o.source_id = the_source and o.series_id = the_series and o.bucket >= lower(r) and o.bucket < upper(r)
-      and not exists (select 1 from fresh f where f.bucket = o.bucket)
-  )
-  insert into rollup_1day as o (source_id, series_id, bucket, n, total, lowest, highest, last_value, last_zone)
-  select the_source, the_series, f.bucket, f.n, f.total, f.lowest, f.highest, f.last[2], nullif(f.last[3], -32768)::int2
-  from fresh f
-  on conflict (source_id, series_id, bucket) do update
-  set n = excluded.n, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest,
-      last_value = excluded.last_value, last_zone = excluded.last_zone
-  where (o.n, o.total, o.lowest, o.highest, o.last_value, o.last_zone)
-    is distinct from (excluded.n, excluded.total, excluded.lowest, excluded.highest, excluded.last_value, excluded.last_zone);
+    where o.source_id = the_source and o.series_id = the_series and o.bucket >= lower(part) and o.bucket < upper(part);
+    insert into rollup_1day (source_id, series_id, bucket, n, total, lowest, highest, last_value, last_zone)
+    select the_source, the_series, f.bucket, f.n, f.total, f.lowest, f.highest, f.last[2], nullif(f.last[3], -32768)::int2
+    from (
+      select time_bucket('1 day', s.bucket) as bucket, sum(s.n)::int8 as n, sum(s.total) as total,
+             min(s.lowest) as lowest, max(s.highest) as highest,
+             max(array[date_part('epoch', s.bucket), s.last_value, coalesce(s.last_zone, -32768)]) as last
+      from rollup_1hour s
+      where s.source_id = the_source and s.series_id = the_series and s.bucket >= lower(part) and s.bucket < upper(part)
+      group by 1
+    ) f;
+  end loop;
 end
 $$;
 

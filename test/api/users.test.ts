@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { createImporter } from '../../server/ingest/import.ts'
+import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
 
@@ -623,6 +624,7 @@ async function fill(app: TestApp, id: string): Promise<void> {
   if (answer.status !== 202) throw new Error(JSON.stringify(answer.body))
   const { db, metrics, log } = app.deps
   await createImporter(db, app.threads(), app.handover, metrics, log).importUploads(id)
+  await refreshRollups(db)
   await app.request('PUT', `${USERS}/${id}/personal-record`, { body: { sex: 'female' } })
 }
 

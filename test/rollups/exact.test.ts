@@ -5,7 +5,19 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
-import { apply, checkReads, checkStored, eachStrategy, open, place, read, SEED, samples, step } from './model.ts'
+import {
+  apply,
+  checkReads,
+  checkStored,
+  connect,
+  eachStrategy,
+  open,
+  place,
+  read,
+  SEED,
+  samples,
+  step,
+} from './model.ts'
 
 eachStrategy(t, 'rollups', async (t, engine, strategy) => {
   await t.test('are exact at every moment, and when they have caught up', async (t) => {
@@ -32,26 +44,42 @@ eachStrategy(t, 'rollups', async (t, engine, strategy) => {
     t.ok(compared > 5_000, `${compared} rows compared`)
   })
 
-  await t.test('lose no change that is committed while they are refreshed', async (t) => {
+  await t.test('lose no change that is committed while they are refreshed, and killed', async (t) => {
     const bench = await open(t, engine, strategy)
-    const { db } = bench
+    const { db, url } = bench
+    const theirs = { ...bench, db: connect(t, url, 'pulsebase refresher') }
     let writing = true
+    let killed = 0
     const refresher = async (span: string) => {
       while (writing) {
-        await apply(bench, { kind: 'refresh', span, workers: 1 })
+        await apply(theirs, { kind: 'refresh', span, workers: 1 }).catch(() => {
+          killed += 1
+        })
         await delay(1)
       }
     }
-    const refreshers = [refresher('120 days'), refresher('1 day')]
+    const killer = async () => {
+      const kill = `select pg_terminate_backend(pid) from pg_stat_activity
+                    where datname = current_database() and application_name = 'pulsebase refresher'`
+      while (writing) {
+        await delay(7)
+        await db.query(kill)
+      }
+    }
+    const refreshers = [refresher('120 days'), refresher('1 day'), killer()]
     const writes = fc.sample(fc.noBias(fc.record({ kind: fc.constant('write' as const), ...place, samples })), {
       numRuns: 40,
       seed: SEED,
     })
-    for (const write of writes) await apply(bench, write)
-    writing = false
+    try {
+      for (const write of writes) await apply(bench, write)
+    } finally {
+      writing = false
+    }
     await Promise.all(refreshers)
     await refreshRollups(db)
     t.equal((await db.query('select 1 from rollup_dirty')).length, 0)
     t.ok((await checkStored(bench)) > 1_000)
+    t.ok(killed > 0, `${killed} refreshes were killed`)
   })
 })

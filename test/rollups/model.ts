@@ -95,14 +95,18 @@ export interface Bench {
   model: Map<string, Map<number, Sample>>
 }
 
+/** Connections under a name of their own; they may be ended by others. */
+export function connect(t: Test, url: string, name: string): Database {
+  const db = openDatabase({ url, name, maxConnections: 6, statementTimeoutMs: 30_000, onError: () => {} })
+  t.teardown(() => db.end())
+  return db
+}
+
 /** A database with two sources whose rollups are kept in this way. */
 export async function open(t: Test, engine: Engine, strategy: Strategy): Promise<Bench> {
   const url = await createTestDatabase(t, engine)
   await applyStrategy(url, strategy, () => {})
-  // Connections are lost where a test ends them.
-  const onError = () => {}
-  const db = openDatabase({ url, name: 'pulsebase test', maxConnections: 6, statementTimeoutMs: 30_000, onError })
-  t.teardown(() => db.end())
+  const db = connect(t, url, 'pulsebase test')
   const sources = await db.rows<[number]>(
     `with someone as (insert into app_user default values returning id)
      insert into data_source (user_id, provider, source) select id, 'apple', name from someone, unnest(array['a', 'b']) name

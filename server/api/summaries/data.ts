@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import { DAILY_TOTAL_OFFSET } from '../../catalogue/series.ts'
 import { route } from '../../http/route.ts'
 import { DateInput, UserPath } from '../../http/schema.ts'
 import { type Stored, userView } from '../timeseries/user-view.ts'
@@ -27,10 +26,10 @@ const DataSummary = Type.Object({
 })
 
 const COUNTS_SQL = `
-  select c.source_id, c.series_id, sum(c.n)::int8
+  select c.place, sum(c.n)::int8
   from daily_counts($1, $2, to_timestamp($3), to_timestamp($4)) c
-  group by 1, 2
-  order by 3 desc, 2, 1`
+  group by 1
+  order by 2 desc, 1`
 
 /** Number of samples a user has, by type and provider, archived ones included (contract 4.5). */
 export const getDataSummary = route(
@@ -70,7 +69,7 @@ export const getDataSummary = route(
   async ({ params, query }, { db }) => {
     const { start, end } = optionalWindow(query, 'whole day')
     const { stored } = await userView(db, params.user_id)
-    const rows = await db.rows<[source: number, series: number, n: number]>(COUNTS_SQL, [
+    const rows = await db.rows<[place: number, n: number]>(COUNTS_SQL, [
       stored.map(({ source }) => source.id),
       stored.map(({ seriesId }) => seriesId),
       start,
@@ -104,14 +103,11 @@ type Counted = Record<string, number>
 const total = (counts: Counted) => Object.values(counts).reduce((sum, n) => sum + n, 0)
 
 /** Counts by type, for all and for each provider; a series and its daily totals are one type. */
-function summed(rows: readonly [source: number, series: number, n: number][], stored: readonly Stored[]) {
+function summed(rows: readonly [place: number, n: number][], stored: readonly Stored[]) {
   const all: Counted = {}
   const providers = new Map<string, Counted>()
-  for (const [sourceId, seriesId, n] of rows) {
-    const one = stored.find(
-      ({ source, series }) => source.id === sourceId && series.id === seriesId % DAILY_TOTAL_OFFSET,
-    )
-    if (!one) continue
+  for (const [place, n] of rows) {
+    const one = stored[place - 1] as Stored
     const { provider } = one.source
     const own = providers.get(provider) ?? {}
     providers.set(provider, own)

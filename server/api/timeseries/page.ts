@@ -68,8 +68,10 @@ const RAW_DAYS_SQL = perDirection(
 
 const BUCKETS_SQL = perDirection(
   (order) => `
-  select date_part('epoch', b.bucket), b.n, b.total, b.highest, k.source_id, k.series_id, b.last_zone
-  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, lo float8, hi float8, days int4[])
+  select date_part('epoch', b.bucket),
+         case k.how when 'sum' then b.total when 'max' then b.highest else b.total / b.n end,
+         k.place, b.last_zone
+  from jsonb_to_recordset($1::jsonb) k (place int4, source_id int4, series_id int2, how text, lo float8, hi float8, days int4[])
   cross join lateral bucket_page(
     k.source_id, k.series_id, to_timestamp(k.lo), to_timestamp(k.hi), make_interval(secs => $3), $2, ${order === 'desc'}, k.days
   ) b
@@ -131,10 +133,11 @@ export async function readRows(
     return rawRows(stored, await db.rows<Raw>(RAW_SQL, rawParams(selection, position, limit, asOf)))
   }
   const { lo, hi } = bounds(selection, position)
-  const find = finder(stored)
   const keys = stored.map((one, index) => ({
+    place: index,
     source_id: one.source.id,
     series_id: one.seriesId,
+    how: one.series.aggregation,
     lo: lo[index],
     hi: hi[index],
     days: days?.[index] ?? null,
@@ -142,22 +145,14 @@ export async function readRows(
   if (bucketMs === undefined) {
     return rawRows(stored, await db.rows<Raw>(RAW_DAYS_SQL[direction], [JSON.stringify(keys), limit]))
   }
-  type Bucket = [
-    at: number,
-    n: number,
-    total: number,
-    highest: number,
-    source: number,
-    series: number,
-    zone: number | null,
-  ]
+  type Bucket = [at: number, value: number, place: number, zone: number | null]
   const rows = await db.rows<Bucket>(BUCKETS_SQL[direction], [JSON.stringify(keys), limit, bucketMs / 1000])
-  return rows.map(([at, n, total, highest, source, series, zone]) => {
-    const one = find(source, series)
-    const { aggregation } = one.series
-    const value = aggregation === 'sum' ? total : aggregation === 'max' ? highest : total / n
-    return { timeMs: Math.round(at * 1000), value, stored: one, zoneMin: zone }
-  })
+  return rows.map(([at, value, place, zone]) => ({
+    timeMs: Math.round(at * 1000),
+    value,
+    stored: stored[place] as Stored,
+    zoneMin: zone,
+  }))
 }
 
 type Raw = [at: number, value: number, source: number, series: number, zone: number | null]
