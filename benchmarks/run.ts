@@ -7,10 +7,11 @@ import { ENGINE_NAMES, type EngineName, startEngine, temporaryDirectory } from '
 import * as ingest from './ingest.ts'
 import * as memory from './memory.ts'
 import * as reads from './reads.ts'
+import * as refresh from './refresh.ts'
 import { type EngineResult, header, isMet, RESULTS, table, writeResults } from './report.ts'
 import * as rollups from './rollups.ts'
 
-const SUITES = [ingest, memory, reads, rollups]
+const SUITES = [ingest, memory, reads, rollups, refresh]
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 

@@ -32,6 +32,8 @@ export interface Config {
   webhooksAllowHttp: boolean
   webhooksAllowNetworks: string[]
   corsOrigins: string[]
+  /** How rollups are kept; `auto`: as continuous aggregates where the database has them. */
+  rollupStrategy: 'auto' | 'continuous' | 'per_series'
   logLevel: string
   /** Failed or successful attempts per address and minute, and per account and quarter of an hour. */
   loginAttemptsPerMinute: number
@@ -86,6 +88,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     webhooksAllowHttp: flag(env, 'WEBHOOKS_ALLOW_HTTP'),
     webhooksAllowNetworks: networks(text('WEBHOOKS_ALLOW_NETWORKS')),
     corsOrigins: list(text('CORS_ORIGINS')),
+    rollupStrategy: choice(env, 'ROLLUP_STRATEGY', ['auto', 'continuous', 'per_series'] as const, 'auto'),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
     loginAttemptsPerMinute: integer(env, 'LOGIN_ATTEMPTS_PER_MINUTE', 10, 1, 100_000),
     loginAttemptsPerAccount: integer(env, 'LOGIN_ATTEMPTS_PER_ACCOUNT', 5, 1, 100_000),

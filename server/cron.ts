@@ -8,6 +8,7 @@ const ENTRIES: readonly [expression: string, job: string][] = [
   ['* * * * *', 'refresh_rollups'],
   ['0 3 * * *', 'archive'],
   ['17 3 * * *', 'prune'],
+  ['41 2 * * *', 'compress_chunks'],
 ]
 
 /** Starts the clock; returns how to stop it. */

@@ -9,6 +9,7 @@ import {
   type WorkerEvents,
 } from 'graphile-worker'
 import pg from 'pg'
+import { compressChunks } from './db/compress.ts'
 import type { Database } from './db/database.ts'
 import type { Importer } from './ingest/import.ts'
 import type { Logger } from './log.ts'
@@ -43,11 +44,16 @@ function tasks(db: Database, importer: Importer, process: LivingProcess, log: Lo
       const more = await refreshRollups(db)
       if (more) await helpers.addJob('refresh_rollups', {}, { jobKey: 'cron:refresh_rollups', priority: 10 })
     },
+    compress_chunks: async (_payload, helpers) => {
+      const more = await compressChunks(db)
+      if (more) await helpers.addJob('compress_chunks', {}, { jobKey: 'cron:compress_chunks', priority: 10 })
+    },
     archive: async (_payload, helpers) => {
       const more = await archive(db, Date.now())
       if (more) await helpers.addJob('archive', {}, { jobKey: 'cron:archive', priority: 10 })
     },
     prune: async () => {
+      await db.query('select forget_old_minutes()')
       await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")
       await db.query("delete from sync_event where created_at < now() - interval '30 days'")
     },

@@ -17,6 +17,7 @@ import { migrateJobs, startJobs } from './jobs.ts'
 import { type Logger, openLog } from './log.ts'
 import { createMetrics } from './metrics.ts'
 import { observeRollups } from './rollups/observe.ts'
+import { applyStrategy } from './rollups/strategy.ts'
 import { dataDirSecret } from './secrets.ts'
 import { welcome } from './welcome.ts'
 
@@ -39,6 +40,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
   const embedded = config.databaseUrl ? undefined : await startEmbedded(config, log, closers)
   const url = config.databaseUrl ?? (embedded as EmbeddedDatabase).url
   await migrate(url, (message) => log.info(message))
+  await applyStrategy(url, config.rollupStrategy, (message) => log.info(message))
   await migrateJobs(url)
   const keys = deriveKeys(config.secretKey ?? (await dataDirSecret(config.dataDir)))
   const metrics = createMetrics()

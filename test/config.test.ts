@@ -29,6 +29,7 @@ t.test('an empty environment is a complete configuration, with the embedded data
     webhooksAllowHttp: false,
     webhooksAllowNetworks: [],
     corsOrigins: [],
+    rollupStrategy: 'auto',
     logLevel: 'info',
     loginAttemptsPerMinute: 10,
     loginAttemptsPerAccount: 5,
@@ -137,6 +138,13 @@ t.test('WEBHOOKS_ALLOW_NETWORKS', async (t) => {
 t.test('CORS_ORIGINS', async (t) => {
   const origins = ['https://portal.example.org', 'http://localhost:3000']
   t.strictSame(loadConfig({ CORS_ORIGINS: origins.join(', ') }).corsOrigins, origins)
+})
+
+t.test('ROLLUP_STRATEGY', async (t) => {
+  for (const strategy of ['auto', 'continuous', 'per_series']) {
+    t.equal(loadConfig({ ROLLUP_STRATEGY: strategy }).rollupStrategy, strategy)
+  }
+  refuses(t, 'ROLLUP_STRATEGY', /must be one of auto, continuous, per_series$/, 'none', 'Auto')
 })
 
 t.test('LOG_LEVEL', async (t) => {

@@ -2,6 +2,7 @@
 create or replace function delete_archived_samples(most int4) returns int8
 language plpgsql
 set plan_cache_mode = force_generic_plan
+set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
 as $$
 declare
   archived timestamptz := raw_floor();
@@ -29,6 +30,7 @@ $$;
 -- Removes rollups before the horizon, of as many series as hold `most` of them; returns how many.
 create or replace function delete_expired_rollups(most int4) returns int8
 language plpgsql
+set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
 as $$
 declare
   horizon timestamptz := rollup_floor();

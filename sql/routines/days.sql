@@ -12,3 +12,11 @@ as $$ select coalesce(a.raw_floor, '-infinity') from archival a $$;
 create or replace function rollup_floor() returns timestamptz
 language sql stable
 as $$ select coalesce(a.rollup_floor, '-infinity') from archival a $$;
+
+-- From this instant on there are rollups of `width`, a divisor of a day; 'infinity' where there are none.
+create or replace function rollup_from(width interval) returns timestamptz
+language sql stable
+as $$
+  select case when width < interval '15 minutes' then coalesce(r.minutes_from, 'infinity') else '-infinity' end
+  from rollup_strategy r
+$$;

@@ -1,6 +1,7 @@
 -- A window of a series in parts, in order of time: those its rollups answer, which are whole buckets of `width` that are
 -- not dirty, and those only the samples answer: dirty buckets and the cut ones at the window's ends. Where samples are
--- archived the rollups answer everything, and a bucket that the window cuts counts as a whole.
+-- archived the rollups answer everything, and a bucket that the window cuts counts as a whole; but rollups of minutes,
+-- where there are any, begin later than that.
 create or replace function rollup_parts(the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval)
 returns table (starts timestamptz, ends timestamptz, rolled_up boolean)
 language plpgsql stable
@@ -12,7 +13,10 @@ declare
   archived timestamptz := raw_floor();
   clean tstzmultirange;
 begin
-  if lo < archived then
+  if width < interval '15 minutes' then
+    lo := greatest(lo, archived);
+    first := greatest(first, rollup_from(width));
+  elsif lo < archived then
     lo := greatest(lo, rollup_floor());
     first := greatest(first, lo);
   end if;
@@ -60,6 +64,40 @@ as $$
   group by 1;
 $$;
 
+-- Rollups of one or of five minutes within [lo, hi), where there are any (see rollup_from): the first ones, or the last.
+create or replace function minute_rollup_page(
+  the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, most int4, backward boolean
+) returns table (bucket timestamptz, n int8, total float8, highest float8, last_zone int2)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+begin
+  case
+    when width = interval '1 minute' and backward then
+      return query
+        select r.bucket, r.n, r.total, r.highest, r.last_zone from rollup_1min r
+        where r.source_id = the_source and r.series_id = the_series and r.bucket >= lo and r.bucket < hi
+        order by r.bucket desc limit most;
+    when width = interval '1 minute' then
+      return query
+        select r.bucket, r.n, r.total, r.highest, r.last_zone from rollup_1min r
+        where r.source_id = the_source and r.series_id = the_series and r.bucket >= lo and r.bucket < hi
+        order by r.bucket limit most;
+    when backward then
+      return query
+        select r.bucket, r.n, r.total, r.highest, r.last_zone from rollup_5min r
+        where r.source_id = the_source and r.series_id = the_series and r.bucket >= lo and r.bucket < hi
+        order by r.bucket desc limit most;
+    else
+      return query
+        select r.bucket, r.n, r.total, r.highest, r.last_zone from rollup_5min r
+        where r.source_id = the_source and r.series_id = the_series and r.bucket >= lo and r.bucket < hi
+        order by r.bucket limit most;
+  end case;
+end
+$$;
+
 -- The first `most` buckets (the last ones with `backward`) that hold samples of one series of one source within
 -- [lo, hi): from the rollups where they are clean, from the samples elsewhere. `days` limits it to samples of those
 -- local days, which only the samples know.
@@ -87,10 +125,6 @@ begin
       limit most;
     return;
   end if;
-  if width < interval '15 minutes' then
-    return query select * from raw_bucket_page(the_source, the_series, lo, hi, width, most, backward, null);
-    return;
-  end if;
   for part in
     select * from rollup_parts(the_source, the_series, lo, hi, width) p
     order by case when backward then -date_part('epoch', p.starts) else date_part('epoch', p.starts) end
@@ -98,6 +132,9 @@ begin
     if not part.rolled_up then
       return query
         select * from raw_bucket_page(the_source, the_series, part.starts, part.ends, width, wanted, backward, null);
+    elsif width < interval '15 minutes' then
+      return query
+        select * from minute_rollup_page(the_source, the_series, part.starts, part.ends, width, wanted, backward);
     elsif width = interval '15 minutes' and backward then
       return query
         select r.bucket, r.n, r.total, r.highest, r.last_zone from rollup_15min r
@@ -175,15 +212,20 @@ declare
   found int8;
   counted int8 := 0;
 begin
-  for part in
-    select p.* from rollup_parts(the_source, the_series, lo, hi, width) p where width >= interval '15 minutes'
-    union all
-    select greatest(lo, raw_floor()), hi, false where width < interval '15 minutes'
+  for part in select * from rollup_parts(the_source, the_series, lo, hi, width)
   loop
     if not part.rolled_up then
       select count(distinct time_bucket(width, s.ts)) into found
       from sample s
       where s.source_id = the_source and s.series_id = the_series and s.ts >= part.starts and s.ts < part.ends;
+    elsif width = interval '1 minute' then
+      select count(*) into found
+      from rollup_1min r
+      where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
+    elsif width = interval '5 minutes' then
+      select count(*) into found
+      from rollup_5min r
+      where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
     elsif width = interval '15 minutes' then
       select count(*) into found
       from rollup_15min r

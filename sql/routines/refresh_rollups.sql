@@ -6,6 +6,7 @@ create or replace function refresh_series(the_source int4, the_series int2, span
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
+set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
 as $$
 declare
   claimed int8[];
@@ -35,6 +36,7 @@ begin
   from rollup_dirty d
   where d.seq = any (claimed) and d.lo < until;
 
+  perform refresh_minutes(the_source, the_series, ranges);
   perform refresh_15min(the_source, the_series, ranges);
   perform refresh_1hour(the_source, the_series, widened(ranges, interval '1 hour'));
   perform refresh_1day(the_source, the_series, widened(ranges, interval '1 day'));
@@ -128,5 +130,23 @@ begin
       group by 1
     ) f;
   end loop;
+end
+$$;
+
+-- Removes the rollups of sources. The caller has locked the sources, which keeps refreshes of their series away; a
+-- refresh of everybody's rollups is waited for, since it may have read the samples already.
+create or replace function delete_rollups(source_ids int4[]) returns void
+language plpgsql
+set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
+as $$
+begin
+  perform pg_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0));
+  delete from rollup_15min where source_id = any (source_ids);
+  delete from rollup_1hour where source_id = any (source_ids);
+  delete from rollup_1day where source_id = any (source_ids);
+  if rollup_from('1 minute') < 'infinity' then
+    delete from rollup_1min where source_id = any (source_ids);
+    delete from rollup_5min where source_id = any (source_ids);
+  end if;
 end
 $$;

@@ -3,10 +3,12 @@
 -- again for each segment would cost 0.5 ms a segment at 37 chunks, so that is off (the setting means nothing
 -- to a plain server).
 
--- Stored samples within each segment, counted up to `most` of it; in the order of the segments.
+-- Stored samples within each segment, counted up to `most` of it; in the order of the segments. As the first step of
+-- every write it also lifts, for this transaction, TimescaleDB's limit of compressed rows that a write may open (100,000;
+-- a history that meets stored samples opens more); a plain server takes the setting and does nothing with it.
 create or replace function count_stored(source_ids int4[], series_ids int2[], los float8[], his float8[], most int4[])
 returns table (stored int8)
-language plpgsql stable
+language plpgsql
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
 as $$
@@ -14,6 +16,7 @@ declare
   first timestamptz := (select to_timestamp(min(lo)) from unnest(los) lo);
   last timestamptz := (select to_timestamp(max(hi)) from unnest(his) hi);
 begin
+  perform set_config('timescaledb.max_tuples_decompressed_per_dml_transaction', '0', true);
   return query
     select (
       select count(*)
@@ -50,7 +53,9 @@ $$;
 -- Removes the samples of a series within [lo, hi]; the rollups follow. Returns how many there were. The caller holds the
 -- user's ingest lock.
 create or replace function delete_samples(the_source int4, the_series int2, lo timestamptz, hi timestamptz) returns int8
-language sql as $$
+language sql
+set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
+as $$
   with gone as (
     delete from sample s
     where s.source_id = the_source and s.series_id = the_series and s.ts >= delete_samples.lo and s.ts <= delete_samples.hi
@@ -60,6 +65,18 @@ language sql as $$
     select the_source, the_series, min(g.ts), max(g.ts) from gone g having count(*) > 0
   )
   select count(*) from gone;
+$$;
+
+-- Removes everything sources ever sent. Samples carry no foreign key; the keys come as an array, so that the index is
+-- used in every chunk. The caller has locked the sources and holds the ingest lock of their user.
+create or replace function delete_sources(source_ids int4[]) returns void
+language plpgsql
+set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
+as $$
+begin
+  delete from sample where source_id = any (source_ids);
+  perform delete_rollups(source_ids);
+end
 $$;
 
 -- Moves the rows of the session's `incoming` table into `sample`: new keys are inserted, changed ones updated,

@@ -1,265 +1,27 @@
-// Rollups against a recomputation from the samples, after random writes, overwrites, deletions and refreshes in random
-// order (design: C3): what is read is exact at every moment, what is stored is exact when nothing is dirty.
+// Rollups against a recomputation from the samples, after random writes, overwrites, deletions, compressions and
+// refreshes in random order (design: C3): what is read is exact at every moment, what is stored is exact when nothing
+// is dirty.
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
-import type { Test } from 'tap'
 import t from 'tap'
-import { type Database, openDatabase } from '../../server/db/database.ts'
-import type { SampleColumns } from '../../server/ingest/columns.ts'
-import { writeSamples } from '../../server/ingest/write.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
-import { createTestDatabase } from '../support/app.ts'
-import { eachEngine } from '../support/sdk.ts'
-import type { Engine } from '../support/servers.ts'
+import {
+  apply,
+  checkReads,
+  checkStored,
+  connect,
+  eachStrategy,
+  open,
+  place,
+  read,
+  SEED,
+  samples,
+  step,
+} from './model.ts'
 
-const SEED = 20_261_122
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
-const BASE = Date.UTC(2025, 11, 20)
-const DAYS = 40
-const SERIES = [1, 80, 10_082]
-
-interface Sample {
-  ms: number
-  value: number
-  zone: number
-}
-
-type Step =
-  | { kind: 'write'; source: number; series: number; samples: Sample[] }
-  | { kind: 'delete'; source: number; series: number; startMs: number; lengthMs: number }
-  | { kind: 'refresh'; span: string; workers: number }
-
-// Many on the edges of buckets; writes are dense or spread over weeks, and meet each other often.
-const sample = fc.record({
-  ms: fc
-    .tuple(fc.nat(DAYS * 96 - 1), fc.constantFrom(0, 0, 1, 899_999, 450_000), fc.nat(3))
-    .map(([quarter, rest, shift]) => BASE + quarter * 15 * MINUTE_MS + Math.min(rest + shift * 1000, 899_999)),
-  value: fc.oneof(fc.integer({ min: -50, max: 4000 }), fc.double({ min: -1e6, max: 1e6, noNaN: true })),
-  zone: fc.constantFrom(0, 60, -330, 840),
-})
-const samples = fc.oneof(
-  fc.array(sample, { minLength: 1, maxLength: 200, size: 'max' }),
-  fc
-    .tuple(fc.nat(DAYS * DAY_MS), fc.integer({ min: 1, max: 400 }), fc.nat(999))
-    .map(([start, count, value]) =>
-      Array.from({ length: count }, (_, n) => ({ ms: BASE + start + n * 20_000, value: value + n / 8, zone: 60 })),
-    ),
-)
-const place = { source: fc.nat(1), series: fc.constantFrom(...SERIES) }
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('write' as const), ...place, samples }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('delete' as const),
-      ...place,
-      startMs: fc.nat(DAYS * DAY_MS).map((ms) => BASE + ms),
-      lengthMs: fc.constantFrom(0, 15 * MINUTE_MS, DAY_MS, 20 * DAY_MS),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('refresh' as const),
-      span: fc.constantFrom('1 day', '3 days', '120 days'),
-      workers: fc.constantFrom(1, 1, 3),
-    }),
-  },
-)
-
-function columns({ series, samples }: Extract<Step, { kind: 'write' }>): SampleColumns {
-  const last = new Map(samples.map((one) => [one.ms, one]))
-  const sorted = [...last.values()].sort((a, b) => a.ms - b.ms)
-  return {
-    source: 0,
-    seriesId: series,
-    timeMs: Float64Array.from(sorted, ({ ms }) => ms),
-    value: Float64Array.from(sorted, ({ value }) => value),
-    zoneMin: Int16Array.from(sorted, ({ zone }) => zone),
-  }
-}
-
-interface Bench {
-  db: Database
-  url: string
-  sources: number[]
-  /** What must be stored, by source and series. */
-  model: Map<string, Map<number, Sample>>
-}
-
-function connect(t: Test, url: string, name: string): Database {
-  // Some connections are killed below.
-  const db = openDatabase({ url, name, maxConnections: 6, statementTimeoutMs: 30_000, onError: () => {} })
-  t.teardown(() => db.end())
-  return db
-}
-
-async function open(t: Test, engine: Engine): Promise<Bench> {
-  const url = await createTestDatabase(t, engine)
-  const db = connect(t, url, 'pulsebase test')
-  const sources = await db.rows<[number]>(
-    `with someone as (insert into app_user default values returning id)
-     insert into data_source (user_id, provider, source) select id, 'apple', name from someone, unnest(array['a', 'b']) name
-     returning id`,
-  )
-  return { db, url, sources: sources.map(([id]) => id), model: new Map() }
-}
-
-const keyOf = (source: number, series: number) => `${source} ${series}`
-
-async function apply({ db, sources, model }: Bench, step: Step): Promise<void> {
-  if (step.kind === 'refresh') {
-    const one = async () => {
-      const sql = `select refresh_series(source_id, series_id, $1::interval) from (select distinct source_id, series_id from rollup_dirty) d`
-      await db.query(sql, [step.span])
-    }
-    await Promise.all(Array.from({ length: step.workers }, one))
-    return
-  }
-  const source = sources[step.source] as number
-  const key = keyOf(step.source, step.series)
-  const held = model.get(key) ?? new Map<number, Sample>()
-  model.set(key, held)
-  if (step.kind === 'write') {
-    await db.transaction((tx) => writeSamples(tx, [columns(step)], [source]))
-    for (const one of step.samples) held.set(one.ms, one)
-    return
-  }
-  const endMs = step.startMs + step.lengthMs
-  const { gone } = await db.one<{ gone: number }>(
-    'select delete_samples($1, $2::int2, to_timestamp($3), to_timestamp($4)) as gone',
-    [source, step.series, step.startMs / 1000, endMs / 1000],
-  )
-  let count = 0
-  for (const ms of [...held.keys()]) if (ms >= step.startMs && ms <= endMs && held.delete(ms)) count += 1
-  if (gone !== count) throw new Error(`${gone} samples were deleted, not ${count}`)
-}
-
-interface Bucket {
-  ms: number
-  n: number
-  total: number
-  lowest: number
-  highest: number
-  last: number
-  zone: number
-}
-
-function recompute(samples: Iterable<Sample>, widthMs: number, startMs: number, endMs: number): Bucket[] {
-  const buckets = new Map<number, Sample[]>()
-  for (const one of samples) {
-    if (one.ms < startMs || one.ms >= endMs) continue
-    const ms = Math.floor(one.ms / widthMs) * widthMs
-    buckets.set(ms, [...(buckets.get(ms) ?? []), one])
-  }
-  return [...buckets]
-    .sort(([a], [b]) => a - b)
-    .map(([ms, members]) => {
-      const last = members.reduce((a, b) => (b.ms > a.ms ? b : a))
-      const values = members.map(({ value }) => value)
-      return {
-        ms,
-        n: members.length,
-        total: values.reduce((a, b) => a + b, 0),
-        lowest: Math.min(...values),
-        highest: Math.max(...values),
-        last: last.value,
-        zone: last.zone,
-      }
-    })
-}
-
-/** Exact counts; sums to 1e-9 of the sum of magnitudes, since they are added in another order. */
-function same(found: Partial<Bucket>[], expected: Bucket[], magnitude: number): boolean {
-  if (found.length !== expected.length) return false
-  return found.every((bucket, index) =>
-    Object.entries(bucket).every(([field, value]) => {
-      const wanted = (expected[index] as Bucket)[field as keyof Bucket]
-      return field === 'total' ? Math.abs(value - wanted) <= 1e-9 * magnitude : value === wanted
-    }),
-  )
-}
-
-const WIDTHS: [interval: string, ms: number, table: string][] = [
-  ['15 minutes', 15 * MINUTE_MS, 'rollup_15min'],
-  ['1 hour', 60 * MINUTE_MS, 'rollup_1hour'],
-  ['1 day', DAY_MS, 'rollup_1day'],
-]
-
-interface Read {
-  startMs: number
-  endMs: number
-  width: string
-  most: number
-  backward: boolean
-}
-
-const read = fc.record({
-  startMs: fc.integer({ min: -DAY_MS, max: DAYS * DAY_MS }).map((ms) => BASE + ms),
-  endMs: fc.integer({ min: 0, max: (DAYS + 2) * DAY_MS }).map((ms) => BASE + ms),
-  width: fc.constantFrom('1 minute', '5 minutes', '15 minutes', '1 hour'),
-  most: fc.constantFrom(1, 7, 10_000),
-  backward: fc.boolean(),
-})
-
-/** Reads a window of every series and compares it with what must be stored. */
-async function checkReads({ db, sources, model }: Bench, asked: Read): Promise<void> {
-  if (asked.startMs >= asked.endMs) return
-  for (const [key, held] of model) {
-    const [source = 0, series = 0] = key.split(' ').map(Number)
-    const bounds = [sources[source] as number, series, asked.startMs / 1000, asked.endMs / 1000]
-    const widthMs = (Number.parseInt(asked.width, 10) * MINUTE_MS * (asked.width === '1 hour' ? 60 : 1)) as number
-    const all = recompute(held.values(), widthMs, asked.startMs, asked.endMs)
-    const rows = await db.rows<[number, number, number, number, number]>(
-      `select date_part('epoch', bucket) * 1000, n, total, highest, last_zone
-       from bucket_page($1, $2::int2, to_timestamp($3), to_timestamp($4), $5::interval, $6, $7, null)`,
-      [...bounds, asked.width, asked.most, asked.backward],
-    )
-    const found = rows.map(([ms, n, total, highest, zone]) => ({ ms, n, total, highest, zone }))
-    const expected = asked.backward ? all.slice(-asked.most).reverse() : all.slice(0, asked.most)
-    const counts = await db.one<{ samples: number; buckets: number }>(
-      `select sample_count($1, $2::int2, to_timestamp($3), to_timestamp($4)) as samples,
-              bucket_count($1, $2::int2, to_timestamp($3), to_timestamp($4), $5::interval) as buckets`,
-      [...bounds, asked.width],
-    )
-    const samples = all.reduce((sum, { n }) => sum + n, 0)
-    const right = counts.samples === samples && counts.buckets === all.length
-    if (!right || !same(found, expected, magnitude(held))) {
-      throw new Error(`${key} ${JSON.stringify({ asked, counts, found, expected })}`.slice(0, 3000))
-    }
-  }
-}
-
-const magnitude = (held: Map<number, Sample>) => [...held.values()].reduce((sum, { value }) => sum + Math.abs(value), 1)
-
-/** Every row of every rollup, when nothing is dirty. */
-async function checkStored({ db, sources, model }: Bench): Promise<number> {
-  let rows = 0
-  for (const [, widthMs, table] of WIDTHS) {
-    for (const [key, held] of model) {
-      const [source = 0, series = 0] = key.split(' ').map(Number)
-      const stored = await db.rows<[number, number, number, number, number, number, number]>(
-        `select date_part('epoch', bucket) * 1000, n, total, lowest, highest, last_value, last_zone
-         from ${table} where source_id = $1 and series_id = $2 order by bucket`,
-        [sources[source] as number, series],
-      )
-      const found = stored.map(([ms, n, total, lowest, highest, last, zone]) => ({
-        ...{ ms, n, total, lowest, highest, last, zone },
-      }))
-      const expected = recompute(held.values(), widthMs, 0, Number.POSITIVE_INFINITY)
-      if (!same(found, expected, magnitude(held))) {
-        throw new Error(`${table} ${key} ${JSON.stringify({ found, expected })}`.slice(0, 3000))
-      }
-      rows += found.length
-    }
-  }
-  return rows
-}
-
-eachEngine(t, 'rollups', async (t, engine) => {
+eachStrategy(t, 'rollups', async (t, engine, strategy) => {
   await t.test('are exact at every moment, and when they have caught up', async (t) => {
-    const bench = await open(t, engine)
+    const bench = await open(t, engine, strategy)
     let compared = 0
     const history = fc.array(fc.tuple(step, fc.array(read, { minLength: 1, maxLength: 3 })), {
       minLength: 10,
@@ -283,14 +45,14 @@ eachEngine(t, 'rollups', async (t, engine) => {
   })
 
   await t.test('lose no change that is committed while they are refreshed, and killed', async (t) => {
-    const bench = await open(t, engine)
+    const bench = await open(t, engine, strategy)
     const { db, url } = bench
-    const theirs = connect(t, url, 'pulsebase refresher')
+    const theirs = { ...bench, db: connect(t, url, 'pulsebase refresher') }
     let writing = true
     let killed = 0
-    const refresher = async () => {
+    const refresher = async (span: string) => {
       while (writing) {
-        await refreshRollups(theirs).catch(() => {
+        await apply(theirs, { kind: 'refresh', span, workers: 1 }).catch(() => {
           killed += 1
         })
         await delay(1)
@@ -304,7 +66,7 @@ eachEngine(t, 'rollups', async (t, engine) => {
         await db.query(kill)
       }
     }
-    const refreshers = [refresher(), refresher(), killer()]
+    const refreshers = [refresher('120 days'), refresher('1 day'), killer()]
     const writes = fc.sample(fc.noBias(fc.record({ kind: fc.constant('write' as const), ...place, samples })), {
       numRuns: 40,
       seed: SEED,

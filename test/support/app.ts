@@ -19,6 +19,7 @@ import { startThreads, type Threads } from '../../server/ingest/threads.ts'
 import { migrateJobs } from '../../server/jobs.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { observeRollups } from '../../server/rollups/observe.ts'
+import { applyStrategy } from '../../server/rollups/strategy.ts'
 import type { Engine } from './servers.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -130,6 +131,7 @@ async function ensureTemplate(client: pg.Client, engine: Engine): Promise<string
   await client.query(`create database ${unfinished} template template0`)
   await migrate(addressOf(engine, unfinished))
   await migrateJobs(addressOf(engine, unfinished))
+  await applyStrategy(addressOf(engine, unfinished), 'auto', () => {})
   // Nothing may be connected to what is copied: the migrators are on their way out, and TimescaleDB keeps a process
   // in every database that allows it.
   const migrators = `select 1 from pg_stat_activity where datname = $1 and backend_type = 'client backend'`

@@ -28,11 +28,7 @@ export const deleteUser = route(
       const sources = await tx.query<{ id: number }>('select id from data_source where user_id = $1 for update', [
         params.user_id,
       ])
-      // Samples carry no foreign key. The keys go in as an array, so that the index is used in every chunk.
-      const ids = sources.map(({ id }) => id)
-      for (const table of ids.length > 0 ? ['sample', 'rollup_15min', 'rollup_1hour', 'rollup_1day'] : []) {
-        await tx.query(`delete from ${table} where source_id = any($1::int4[])`, [ids])
-      }
+      if (sources.length > 0) await tx.query('select delete_sources($1)', [sources.map(({ id }) => id)])
       await tx.query(
         `delete from graphile_worker._private_jobs
          where payload ->> 'user_id' = $1 and locked_at is null`,

@@ -1,7 +1,9 @@
--- Removes the chunks of samples that are archived as a whole and returns how many.
+-- Removes the chunks of samples that are archived as a whole and returns how many. A refresh of everybody's rollups that
+-- does not know of the new floor is waited for: it would take what it no longer finds for deleted.
 create or replace function drop_archived_chunks() returns int8
 language sql
 as $$
+  select pg_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0));
   select count(*)
   from archival a
   cross join lateral drop_chunks('sample', older_than => a.raw_floor)

@@ -1,0 +1,57 @@
+import pg from 'pg'
+import { ConfigError } from '../config.ts'
+
+/** How rollups are kept and refreshed. */
+export type Strategy = 'continuous' | 'per_series'
+
+interface State {
+  obstacle: string | null
+  current: Strategy
+  archived: boolean
+}
+
+const STATE_SQL = `
+  select continuous_obstacle() as obstacle, s.strategy as current, coalesce(a.raw_floor, a.write_floor) is not null as archived
+  from rollup_strategy s, archival a`
+
+/**
+ * Converts the rollups to the strategy that is wanted, and says which one it is and why. Reads are exact before and
+ * after, from the samples until the rollups are refreshed. Starters that come at the same time wait for the first one.
+ * @throws ConfigError when `continuous` is wanted and cannot be had.
+ */
+export async function applyStrategy(
+  url: string,
+  wanted: 'auto' | Strategy,
+  log: (message: string) => void,
+): Promise<Strategy> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'pulsebase migrate',
+    options: '-c timezone=UTC',
+  })
+  await client.connect()
+  try {
+    await client.query(`select pg_advisory_lock(hashtextextended('rollup strategy', 0))`)
+    const state = (await client.query<State>(STATE_SQL)).rows[0] as State
+    const { chosen, reason } = choose(wanted, state)
+    if (chosen !== state.current) await client.query(`select use_${chosen}()`)
+    log(`rollups: ${chosen}${reason ? ` (${reason})` : ''}`)
+    return chosen
+  } finally {
+    await client.end()
+  }
+}
+
+const ARCHIVED = 'samples are archived, so their rollups cannot be computed again as continuous aggregates'
+
+function choose(
+  wanted: 'auto' | Strategy,
+  { obstacle, current, archived }: State,
+): { chosen: Strategy; reason?: string } {
+  if (wanted === 'per_series') return { chosen: 'per_series' }
+  // Archived rollups can be kept where they are, but not moved over.
+  const reason = obstacle ?? (archived && current === 'per_series' ? ARCHIVED : undefined)
+  if (!reason) return { chosen: 'continuous' }
+  if (wanted === 'continuous') throw new ConfigError('ROLLUP_STRATEGY', `cannot be continuous: ${reason}`)
+  return { chosen: 'per_series', reason }
+}

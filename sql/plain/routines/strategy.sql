@@ -1,0 +1,13 @@
+-- Why rollups cannot be continuous aggregates here; null when they can.
+create or replace function continuous_obstacle() returns text
+language sql
+return 'this database has no continuous aggregates';
+
+-- There are no rollups of minutes here: the samples answer in their place.
+create or replace function refresh_minutes(the_source int4, the_series int2, ranges tstzmultirange) returns void
+language sql
+as $$ select $$;
+
+create or replace function forget_old_minutes() returns void
+language sql
+as $$ select $$;

@@ -1,0 +1,76 @@
+-- Columnstore of the samples and the rollups: one segment per series of a source, in order of time. Measured with twelve
+-- types of 30 users (2.25 million samples; 85.6 B each in rows), pages of 100 by sample_page:
+--
+--   segment by              order by        B a sample   one series      backward        twelve series
+--   (rows, not compressed)                       85.6    0.23 ms         0.20 ms         1.2 ms
+--   source_id, series_id    ts                    7.8    0.24 ms         0.23 ms         0.7 ms
+--   source_id, series_id    ts desc               7.8    0.25 ms         0.25 ms         0.8 ms
+--   source_id               series_id, ts         9.1    3.5  ms         7.0  ms         5.7 ms
+--   source_id               ts                   11.7    0.26 ms         0.24 ms         4.2 ms
+--
+-- A hypertable of this database that is not set up yet is set up here, so that a server whose licence was changed to one
+-- with a columnstore gets it without a migration. The aggregates have it from their creation. Returns whether it did.
+create or replace function enable_columnstore() returns boolean
+language plpgsql as $$
+declare
+  one record;
+  enabled boolean := false;
+begin
+  for one in
+    select h.hypertable_name as name, case h.hypertable_name when 'sample' then 'ts' else 'bucket' end as instant
+    from timescaledb_information.hypertables h
+    where h.hypertable_schema = current_schema() and not h.compression_enabled
+  loop
+    execute format(
+      'alter table %I set (timescaledb.compress, timescaledb.compress_segmentby = ''source_id, series_id'', timescaledb.compress_orderby = %L)',
+      one.name, one.instant
+    );
+    enabled := true;
+  end loop;
+  return enabled;
+end
+$$;
+
+-- Compresses one chunk that ended at least `age` ago: first those that never were, then those that got late data since,
+-- of which only the touched segments are done again. One that is in use is left for another time. Returns whether it did
+-- anything. Uploads into that chunk wait meanwhile, all others and all reads go on; so that none waits long behind us, we wait for
+-- locks briefly, and never for one held by a transaction that has read the chunk and now waits to write to it: where the
+-- old rows cannot be cut off within five seconds, they are deleted.
+create or replace function compress_next(age interval) returns boolean
+language plpgsql
+set lock_timeout = '2s'
+set timescaledb.compress_truncate_behaviour = truncate_or_delete
+as $$
+declare
+  chunk regclass;
+begin
+  if current_setting('timescaledb.license') <> 'timescale' then
+    return false;
+  end if;
+  begin
+    -- By itself, since it locks the tables until its transaction ends.
+    if enable_columnstore() then
+      return true;
+    end if;
+  exception when lock_not_available or deadlock_detected or serialization_failure then
+    return false;
+  end;
+  for chunk in
+    select c.chunk
+    from unnest(array['sample', 'rollup_1min', 'rollup_5min', 'rollup_15min', 'rollup_1hour', 'rollup_1day']) name
+    cross join lateral show_chunks(to_regclass(name), older_than => now() - age) shown (chunk)
+    cross join lateral (select shown.chunk, _timescaledb_functions.chunk_status(shown.chunk) as status) c
+    -- Bit 1: compressed; 2 and 8: it holds rows beside its columns.
+    where to_regclass(name) is not null and (c.status & 1 = 0 or c.status & 10 <> 0)
+    order by c.status & 1, c.chunk
+  loop
+    begin
+      perform compress_chunk(chunk);
+      return true;
+    exception when lock_not_available or deadlock_detected or serialization_failure then
+      continue;
+    end;
+  end loop;
+  return false;
+end
+$$;

@@ -1,0 +1,129 @@
+// Chunks that are compressed take writes like any other, and being compressed gets in nobody's way. On an engine without
+// chunks the same holds trivially.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Test } from 'tap'
+import t from 'tap'
+import { compressChunks } from '../../server/db/compress.ts'
+import { type Database, openDatabase } from '../../server/db/database.ts'
+import type { SampleColumns } from '../../server/ingest/columns.ts'
+import { writeSamples } from '../../server/ingest/write.ts'
+import { refreshRollups } from '../../server/rollups/refresh.ts'
+import { createTestDatabase } from '../support/app.ts'
+import { eachEngine } from '../support/sdk.ts'
+import type { Engine } from '../support/servers.ts'
+
+const BASE_MS = Date.UTC(2025, 2, 1)
+const HEART_RATE = 1
+const ROWS = 130_000
+
+async function open(t: Test, engine: Engine): Promise<{ db: Database; source: number }> {
+  const url = await createTestDatabase(t, engine)
+  const onError = (error: Error) => t.fail(error.message)
+  const db = openDatabase({ url, name: 'pulsebase test', maxConnections: 6, statementTimeoutMs: 60_000, onError })
+  t.teardown(() => db.end())
+  const { id } = await db.one<{ id: number }>(
+    `with someone as (insert into app_user default values returning id)
+     insert into data_source (user_id, provider, source) select id, 'apple', 'a' from someone returning id`,
+  )
+  return { db, source: id }
+}
+
+/** One sample every `stepMs` from the base on, `value` more than its number. */
+function columns(count: number, stepMs: number, value: number, offsetMs = 0): SampleColumns {
+  return {
+    source: 0,
+    seriesId: HEART_RATE,
+    timeMs: Float64Array.from({ length: count }, (_, n) => BASE_MS + offsetMs + n * stepMs),
+    value: Float64Array.from({ length: count }, (_, n) => value + n),
+    zoneMin: new Int16Array(count).fill(60),
+  }
+}
+
+const write = (db: Database, source: number, samples: SampleColumns) =>
+  db.transaction((tx) => writeSamples(tx, [samples], [source]))
+
+const stored = (db: Database) =>
+  db.one<{ n: number; total: number }>('select count(*) as n, sum(value) as total from sample')
+
+/** Sum of the values of `columns(count, …, value)`. */
+const sum = (count: number, value: number) => count * value + (count * (count - 1)) / 2
+
+eachEngine(t, 'compressed chunks', async (t, engine) => {
+  await t.test('take overwrites, late samples and deletions of any size', async (t) => {
+    const { db, source } = await open(t, engine)
+    await write(db, source, columns(ROWS, 20_000, 0))
+    await refreshRollups(db)
+    while (await compressChunks(db, '0'));
+    t.strictSame(await stored(db), { n: ROWS, total: sum(ROWS, 0) })
+
+    const [counts] = await write(db, source, columns(ROWS, 20_000, 1))
+    t.match(counts, { inserted: 0, updated: ROWS }, 'every sample is overwritten in one transaction')
+    t.strictSame(await stored(db), { n: ROWS, total: sum(ROWS, 1) })
+    const [late] = await write(db, source, columns(500, 20_000, 7, 10_000))
+    t.match(late, { inserted: 500, updated: 0 }, 'what falls between compressed samples is new')
+    while (await compressChunks(db, '0'));
+    t.strictSame(await stored(db), { n: ROWS + 500, total: sum(ROWS, 1) + sum(500, 7) })
+    t.strictSame(await write(db, source, columns(ROWS, 20_000, 1)), [], 'a repeated upload changes nothing')
+
+    await refreshRollups(db)
+    const { gone } = await db.one<{ gone: number }>(
+      `select delete_samples($1, 1::int2, '2025-03-01', '2025-03-30') as gone`,
+      [source],
+    )
+    t.ok(gone > 100_000, `${gone} are deleted in one transaction`)
+    await refreshRollups(db)
+    const left = await stored(db)
+    t.equal(left.n, ROWS + 500 - gone)
+    for (const table of ['rollup_15min', 'rollup_1hour', 'rollup_1day']) {
+      t.strictSame(await db.one(`select sum(n)::int8 as n, sum(total) as total from ${table}`), left, table)
+    }
+    while (await compressChunks(db, '0'));
+    await db.transaction((tx) => tx.query('select delete_sources($1)', [[source]]))
+    t.equal((await stored(db)).n, 0, 'all of a source goes')
+    t.strictSame(await db.one('select count(*) as n from rollup_15min'), { n: 0 })
+  })
+
+  await t.test('are compressed beside uploads: neither loses anything or waits long', async (t) => {
+    const { db, source } = await open(t, engine)
+    await write(db, source, columns(5_000, 60_000, 0))
+    const held = await db.pool.connect()
+    try {
+      await held.query('begin')
+      await held.query(`insert into sample values ('2025-03-01 00:00:10Z', 5, $1, 1, 60)`, [source])
+      const started = performance.now()
+      while (await compressChunks(db, '0'));
+      t.ok(performance.now() - started < 10_000, 'a chunk in use is left for another time')
+      await held.query('commit')
+    } finally {
+      held.release()
+    }
+    let writing = true
+    const compressor = async () => {
+      let rounds = 0
+      while (writing) {
+        await compressChunks(db, '0')
+        rounds += 1
+        await delay(5)
+      }
+      return rounds
+    }
+    const compressing = compressor()
+    let slowest = 0
+    for (let round = 1; round <= 10; round += 1) {
+      const started = performance.now()
+      await write(db, source, columns(300, 60_000, round, round % 2 === 0 ? 0 : round * 1000))
+      slowest = Math.max(slowest, performance.now() - started)
+    }
+    writing = false
+    t.ok((await compressing) > 0)
+    t.ok(slowest < 9_000, `an upload took ${Math.round(slowest)} ms at most`)
+    // Even rounds overwrite the first 300, odd ones add 300 each but for second 10, which is 'held' already there once.
+    const { n } = await stored(db)
+    t.equal(n, 5_000 + 1 + 5 * 300)
+    const { total } = await db.one<{ total: number }>(
+      `select sum(value) as total from sample where date_part('second', ts) = 0 and ts < to_timestamp($1)`,
+      [(BASE_MS + 300 * 60_000) / 1000],
+    )
+    t.equal(total, sum(300, 10), 'the last overwrite is what is stored')
+  })
+})

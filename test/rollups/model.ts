@@ -1,0 +1,295 @@
+// What must be stored and answered after any writes, deletions, compressions and refreshes, and the steps that do so.
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import { compressChunks } from '../../server/db/compress.ts'
+import { type Database, openDatabase } from '../../server/db/database.ts'
+import type { SampleColumns } from '../../server/ingest/columns.ts'
+import { writeSamples } from '../../server/ingest/write.ts'
+import { refreshContinuous } from '../../server/rollups/continuous.ts'
+import { applyStrategy, type Strategy } from '../../server/rollups/strategy.ts'
+import { createTestDatabase } from '../support/app.ts'
+import { eachEngine } from '../support/sdk.ts'
+import type { Engine } from '../support/servers.ts'
+
+export const SEED = 20_261_122
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+/** Ends about today: rollups of minutes, and refreshes of everybody's, are of the last days only. */
+const DAYS = 40
+const BASE = (Math.floor(Date.now() / DAY_MS) - DAYS + 1) * DAY_MS
+const SERIES = [1, 80, 10_082]
+
+export interface Sample {
+  ms: number
+  value: number
+  zone: number
+}
+
+export type Step =
+  | { kind: 'write'; source: number; series: number; samples: Sample[] }
+  | { kind: 'delete'; source: number; series: number; startMs: number; lengthMs: number }
+  | { kind: 'refresh'; span: string; workers: number }
+  | { kind: 'compress' }
+
+// Many on the edges of buckets; writes are dense or spread over weeks, and meet each other often.
+const sample = fc.record({
+  ms: fc
+    .tuple(fc.nat(DAYS * 96 - 1), fc.constantFrom(0, 0, 1, 899_999, 450_000), fc.nat(3))
+    .map(([quarter, rest, shift]) => BASE + quarter * 15 * MINUTE_MS + Math.min(rest + shift * 1000, 899_999)),
+  value: fc.oneof(fc.integer({ min: -50, max: 4000 }), fc.double({ min: -1e6, max: 1e6, noNaN: true })),
+  zone: fc.constantFrom(0, 60, -330, 840),
+})
+/** Samples of one write. */
+export const samples = fc.oneof(
+  fc.array(sample, { minLength: 1, maxLength: 200, size: 'max' }),
+  fc
+    .tuple(fc.nat(DAYS * DAY_MS), fc.integer({ min: 1, max: 400 }), fc.nat(999))
+    .map(([start, count, value]) =>
+      Array.from({ length: count }, (_, n) => ({ ms: BASE + start + n * 20_000, value: value + n / 8, zone: 60 })),
+    ),
+)
+/** The series that is written to. */
+export const place = { source: fc.nat(1), series: fc.constantFrom(...SERIES) }
+/** What happens to the data, at random. */
+export const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('write' as const), ...place, samples }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('delete' as const),
+      ...place,
+      startMs: fc.nat(DAYS * DAY_MS).map((ms) => BASE + ms),
+      lengthMs: fc.constantFrom(0, 15 * MINUTE_MS, DAY_MS, 20 * DAY_MS),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('refresh' as const),
+      span: fc.constantFrom('1 day', '3 days', '120 days'),
+      workers: fc.constantFrom(1, 1, 3),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: 'compress' as const }) },
+)
+
+function columns({ series, samples }: Extract<Step, { kind: 'write' }>): SampleColumns {
+  const last = new Map(samples.map((one) => [one.ms, one]))
+  const sorted = [...last.values()].sort((a, b) => a.ms - b.ms)
+  return {
+    source: 0,
+    seriesId: series,
+    timeMs: Float64Array.from(sorted, ({ ms }) => ms),
+    value: Float64Array.from(sorted, ({ value }) => value),
+    zoneMin: Int16Array.from(sorted, ({ zone }) => zone),
+  }
+}
+
+/** A database under test, and what it must hold. */
+export interface Bench {
+  url: string
+  db: Database
+  strategy: Strategy
+  sources: number[]
+  /** What must be stored, by source and series. */
+  model: Map<string, Map<number, Sample>>
+}
+
+/** Connections under a name of their own; they may be ended by others. */
+export function connect(t: Test, url: string, name: string): Database {
+  const db = openDatabase({ url, name, maxConnections: 6, statementTimeoutMs: 30_000, onError: () => {} })
+  t.teardown(() => db.end())
+  return db
+}
+
+/** A database with two sources whose rollups are kept in this way. */
+export async function open(t: Test, engine: Engine, strategy: Strategy): Promise<Bench> {
+  const url = await createTestDatabase(t, engine)
+  await applyStrategy(url, strategy, () => {})
+  const db = connect(t, url, 'pulsebase test')
+  const sources = await db.rows<[number]>(
+    `with someone as (insert into app_user default values returning id)
+     insert into data_source (user_id, provider, source) select id, 'apple', name from someone, unnest(array['a', 'b']) name
+     returning id`,
+  )
+  return { url, db, strategy, sources: sources.map(([id]) => id), model: new Map() }
+}
+
+const keyOf = (source: number, series: number) => `${source} ${series}`
+
+/** Days that a refresh of everybody's rollups reaches back, instead of the time that one of a series covers. */
+const REACH: Record<string, string> = { '1 day': '2 days', '3 days': '15 days', '120 days': '60 days' }
+
+/** Does a step to the database and to the model of it. */
+export async function apply({ db, strategy, sources, model }: Bench, step: Step): Promise<void> {
+  if (step.kind === 'compress') {
+    await compressChunks(db, '0')
+    return
+  }
+  if (step.kind === 'refresh') {
+    const one = async () => {
+      if (strategy === 'continuous') return void (await refreshContinuous(db, 10_000, REACH[step.span]))
+      const sql = `select refresh_series(source_id, series_id, $1::interval) from (select distinct source_id, series_id from rollup_dirty) d`
+      await db.query(sql, [step.span])
+    }
+    await Promise.all(Array.from({ length: step.workers }, one))
+    return
+  }
+  const source = sources[step.source] as number
+  const key = keyOf(step.source, step.series)
+  const held = model.get(key) ?? new Map<number, Sample>()
+  model.set(key, held)
+  if (step.kind === 'write') {
+    await db.transaction((tx) => writeSamples(tx, [columns(step)], [source]))
+    for (const one of step.samples) held.set(one.ms, one)
+    return
+  }
+  const endMs = step.startMs + step.lengthMs
+  const { gone } = await db.one<{ gone: number }>(
+    'select delete_samples($1, $2::int2, to_timestamp($3), to_timestamp($4)) as gone',
+    [source, step.series, step.startMs / 1000, endMs / 1000],
+  )
+  let count = 0
+  for (const ms of [...held.keys()]) if (ms >= step.startMs && ms <= endMs && held.delete(ms)) count += 1
+  if (gone !== count) throw new Error(`${gone} samples were deleted, not ${count}`)
+}
+
+interface Bucket {
+  ms: number
+  n: number
+  total: number
+  lowest: number
+  highest: number
+  last: number
+  zone: number
+}
+
+function recompute(samples: Iterable<Sample>, widthMs: number, startMs: number, endMs: number): Bucket[] {
+  const buckets = new Map<number, Sample[]>()
+  for (const one of samples) {
+    if (one.ms < startMs || one.ms >= endMs) continue
+    const ms = Math.floor(one.ms / widthMs) * widthMs
+    buckets.set(ms, [...(buckets.get(ms) ?? []), one])
+  }
+  return [...buckets]
+    .sort(([a], [b]) => a - b)
+    .map(([ms, members]) => {
+      const last = members.reduce((a, b) => (b.ms > a.ms ? b : a))
+      const values = members.map(({ value }) => value)
+      return {
+        ms,
+        n: members.length,
+        total: values.reduce((a, b) => a + b, 0),
+        lowest: Math.min(...values),
+        highest: Math.max(...values),
+        last: last.value,
+        zone: last.zone,
+      }
+    })
+}
+
+/** Exact counts; sums to 1e-9 of the sum of magnitudes, since they are added in another order. */
+function same(found: Partial<Bucket>[], expected: Bucket[], magnitude: number): boolean {
+  if (found.length !== expected.length) return false
+  return found.every((bucket, index) =>
+    Object.entries(bucket).every(([field, value]) => {
+      const wanted = (expected[index] as Bucket)[field as keyof Bucket]
+      return field === 'total' ? Math.abs(value - wanted) <= 1e-9 * magnitude : value === wanted
+    }),
+  )
+}
+
+const WIDTHS: [interval: string, ms: number, table: string][] = [
+  ['1 minute', MINUTE_MS, 'rollup_1min'],
+  ['5 minutes', 5 * MINUTE_MS, 'rollup_5min'],
+  ['15 minutes', 15 * MINUTE_MS, 'rollup_15min'],
+  ['1 hour', 60 * MINUTE_MS, 'rollup_1hour'],
+  ['1 day', DAY_MS, 'rollup_1day'],
+]
+
+export interface Read {
+  startMs: number
+  endMs: number
+  width: string
+  most: number
+  backward: boolean
+}
+
+/** A window that is asked for. */
+export const read = fc.record({
+  startMs: fc.integer({ min: -DAY_MS, max: DAYS * DAY_MS }).map((ms) => BASE + ms),
+  endMs: fc.integer({ min: 0, max: (DAYS + 2) * DAY_MS }).map((ms) => BASE + ms),
+  width: fc.constantFrom('1 minute', '5 minutes', '15 minutes', '1 hour'),
+  most: fc.constantFrom(1, 7, 10_000),
+  backward: fc.boolean(),
+})
+
+/** Reads a window of every series and compares it with what must be stored. */
+export async function checkReads({ db, sources, model }: Bench, asked: Read): Promise<void> {
+  if (asked.startMs >= asked.endMs) return
+  for (const [key, held] of model) {
+    const [source = 0, series = 0] = key.split(' ').map(Number)
+    const bounds = [sources[source] as number, series, asked.startMs / 1000, asked.endMs / 1000]
+    const widthMs = (Number.parseInt(asked.width, 10) * MINUTE_MS * (asked.width === '1 hour' ? 60 : 1)) as number
+    const all = recompute(held.values(), widthMs, asked.startMs, asked.endMs)
+    const rows = await db.rows<[number, number, number, number, number]>(
+      `select date_part('epoch', bucket) * 1000, n, total, highest, last_zone
+       from bucket_page($1, $2::int2, to_timestamp($3), to_timestamp($4), $5::interval, $6, $7, null)`,
+      [...bounds, asked.width, asked.most, asked.backward],
+    )
+    const found = rows.map(([ms, n, total, highest, zone]) => ({ ms, n, total, highest, zone }))
+    const expected = asked.backward ? all.slice(-asked.most).reverse() : all.slice(0, asked.most)
+    const counts = await db.one<{ samples: number; buckets: number }>(
+      `select sample_count($1, $2::int2, to_timestamp($3), to_timestamp($4)) as samples,
+              bucket_count($1, $2::int2, to_timestamp($3), to_timestamp($4), $5::interval) as buckets`,
+      [...bounds, asked.width],
+    )
+    const samples = all.reduce((sum, { n }) => sum + n, 0)
+    const right = counts.samples === samples && counts.buckets === all.length
+    if (!right || !same(found, expected, magnitude(held))) {
+      throw new Error(`${key} ${JSON.stringify({ asked, counts, found, expected })}`.slice(0, 3000))
+    }
+  }
+}
+
+const magnitude = (held: Map<number, Sample>) => [...held.values()].reduce((sum, { value }) => sum + Math.abs(value), 1)
+
+/** Every row of every rollup, when nothing is dirty. */
+export async function checkStored({ db, sources, model }: Bench): Promise<number> {
+  let rows = 0
+  for (const [width, widthMs, table] of WIDTHS) {
+    const { from } = await db.one<{ from: number }>(`select date_part('epoch', rollup_from($1)) * 1000 as from`, [
+      width,
+    ])
+    if (from === Number.POSITIVE_INFINITY) continue
+    for (const [key, held] of model) {
+      const [source = 0, series = 0] = key.split(' ').map(Number)
+      const stored = await db.rows<[number, number, number, number, number, number, number]>(
+        `select date_part('epoch', bucket) * 1000, n, total, lowest, highest, last_value, last_zone
+         from ${table} where source_id = $1 and series_id = $2 and bucket >= rollup_from($3) order by bucket`,
+        [sources[source] as number, series, width],
+      )
+      const found = stored.map(([ms, n, total, lowest, highest, last, zone]) => ({
+        ...{ ms, n, total, lowest, highest, last, zone },
+      }))
+      const expected = recompute(held.values(), widthMs, from, Number.POSITIVE_INFINITY)
+      if (!same(found, expected, magnitude(held))) {
+        throw new Error(`${table} ${key} ${JSON.stringify({ found, expected })}`.slice(0, 3000))
+      }
+      rows += found.length
+    }
+  }
+  return rows
+}
+
+/** Runs `test` for every way in which every engine can keep rollups. */
+export function eachStrategy(
+  t: Test,
+  name: string,
+  test: (t: Test, engine: Engine, strategy: Strategy) => Promise<void>,
+): void {
+  eachEngine(t, name, async (t, engine) => {
+    await t.test('per series', (t) => test(t, engine, 'per_series'))
+    if (engine.name === 'timescale') await t.test('continuous', (t) => test(t, engine, 'continuous'))
+  })
+}
