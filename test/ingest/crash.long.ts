@@ -40,13 +40,17 @@ const content = (upload: number) => {
   return body([...records(upload, RECORDS), ...known, last], { syncSessionId: String(upload) })
 }
 
+/** Sends the next upload. iOS gives an upload an id that it keeps when it sends it again, Android does not. */
+function send(service: Service, { user, next }: Phone) {
+  const headers: Record<string, string> = next % 2 ? { 'X-Request-Id': `${user}-${next}` } : {}
+  return upload(service, user, content(next), { headers })
+}
+
 /** Sends until the connection breaks. */
 async function sendOn(service: Service, phone: Phone, onAccepted: () => void): Promise<void> {
   for (;;) {
     try {
-      // iOS gives an upload an id that it keeps when it sends it again, Android does not.
-      const headers: Record<string, string> = phone.next % 2 ? { 'X-Request-Id': `${phone.user}-${phone.next}` } : {}
-      const answer = await upload(service, phone.user, content(phone.next), { headers })
+      const answer = await send(service, phone)
       if (answer.status !== 202) continue
       phone.accepted.set(answer.body.batch_id, phone.next)
       phone.next += 1
@@ -116,7 +120,7 @@ async function survive(
   }
   // What the last kill cut off is sent once more.
   for (const phone of phones) {
-    const answer = await upload(service, phone.user, content(phone.next))
+    const answer = await send(service, phone)
     t.equal(answer.status, 202)
     phone.accepted.set(answer.body.batch_id, phone.next)
   }
