@@ -28,9 +28,7 @@ begin
      as select ' || columns || ' from %I group by 1, source_id, series_id with no data',
     name, width, source
   );
-  select format('%I.%I', a.materialization_hypertable_schema, a.materialization_hypertable_name)::regclass into stored
-  from timescaledb_information.continuous_aggregates a
-  where a.view_schema = current_schema() and a.view_name = create_aggregate.name;
+  stored := stored_in(name);
   perform set_chunk_time_interval(stored, chunk);
   execute format('create unique index on %s (source_id, series_id, bucket)', stored);
   execute format(
