@@ -17,7 +17,7 @@ import { type LivingProcess, recoverDeadProcesses, registerProcess } from './pro
 import { archive } from './rollups/archive.ts'
 import { refreshRollups } from './rollups/refresh.ts'
 
-/** How long a job waits that met another process importing for the same user. */
+/** How long a job waits that met another one importing for the same user. */
 const BUSY_DELAY_MS = 250
 
 /** How often the queue looks for jobs whose time has come; one that may run at once is notified. */
@@ -32,7 +32,9 @@ function tasks(db: Database, importer: Importer, process: LivingProcess, log: Lo
       const left = await importer.importUploads(userId)
       if (!left) return
       const runAt = new Date(Date.now() + (left === 'busy' ? BUSY_DELAY_MS : 0))
-      await helpers.addJob('import_uploads', { user_id: userId }, { jobKey: `import:${userId}`, priority: 10, runAt })
+      // A job that new data has added meanwhile is not put off.
+      const options = { jobKey: `import:${userId}`, jobKeyMode: 'preserve_run_at', priority: 10, runAt } as const
+      await helpers.addJob('import_uploads', { user_id: userId }, options)
     },
     recover_processes: async () => {
       await recoverDeadProcesses(db, process, log)

@@ -3,7 +3,9 @@
 import pg from 'pg'
 import t from 'tap'
 import { waitUntil } from '../server/db/embedded/processes.ts'
+import { createHandover } from '../server/ingest/handover.ts'
 import { createImporter, type Importer } from '../server/ingest/import.ts'
+import type { Threads } from '../server/ingest/threads.ts'
 import { startJobs } from '../server/jobs.ts'
 import { startTestApp, type TestApp } from './support/app.ts'
 import {
@@ -170,6 +172,40 @@ eachEngine(t, 'jobs', async (t, engine) => {
       t.equal((await storedSamples(app.db, user)).length, accepted.get(user))
     }
     await jobs.stop()
+  })
+
+  await t.test('keep a successor while one runs, so that its death loses no time', async (t) => {
+    const { log, metrics } = app.deps
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const threads: Threads = { ...app.threads(), readUpload: (task) => held.then(() => app.threads().readUpload(task)) }
+    const importer = createImporter(app.db, threads, createHandover(0), metrics, log)
+    const ended: unknown[] = []
+    const counting: Importer = {
+      async importUploads(user) {
+        const outcome = await importer.importUploads(user)
+        ended.push(outcome)
+        return outcome
+      },
+    }
+    const user = await queued(app)
+    const jobs = await startJobs({ url: app.databaseUrl, db: app.db, importer: counting, concurrency: 2, log })
+    t.teardown(() => jobs.stop())
+    const running = () =>
+      app.db.query('select 1 from graphile_worker.jobs where key = $1 and locked_at is not null', [`import:${user}`])
+    t.ok(await waitUntil(async () => (await running()).length === 1, 10_000, 10))
+    await upload(app, user, body([heartRate(NOON, 99)]))
+    t.ok(await waitUntil(async () => ended.length > 0, 10_000, 5), 'the second job met the first one')
+    // The queue never tries a job again whose key went to another one.
+    const successors = await app.db.query(
+      'select 1 from graphile_worker.jobs where key = $1 and attempts < max_attempts',
+      [`import:${user}`],
+    )
+    t.equal(successors.length, 1)
+    release()
+    t.ok((await waitForAll(app, user)).every(({ status }) => status === 'success'))
   })
 
   await t.test('are done even after a worker could not report the end of one', async (t) => {

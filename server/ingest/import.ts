@@ -36,8 +36,8 @@ interface Outcome {
 
 export interface Importer {
   /**
-   * Imports the queued uploads of a user in order of arrival. False when none is left or this process is at it already,
-   * `more` when another job should go on, `busy` when another process is at it.
+   * Imports the queued uploads of a user in order of arrival. False when none is left, `more` when another job should
+   * go on, `busy` when another job is at it.
    */
   importUploads(userId: string): Promise<false | 'more' | 'busy'>
 }
@@ -111,10 +111,11 @@ export function createImporter(
 
   return {
     async importUploads(userId) {
-      // An upload that came while its user's job runs has a job of its own: the running one takes it over at once.
+      // An upload that came while its user's job runs has a job of its own: the running one takes the upload over at
+      // once, and the other job stays behind it, since the queue does not try a job again that has a successor.
       if (importing.has(userId)) {
         importing.set(userId, true)
-        return false
+        return 'busy'
       }
       try {
         return await importAll(userId)

@@ -40,8 +40,9 @@ begin
   insert into sync_event (user_id, run_key, stage, status, items_total, metadata)
   values (the_user, the_run_key, 'queued', 'in_progress', items, jsonb_build_object('batch_id', the_id));
   -- One job per user drains its uploads in order; a queued one covers this upload too. It keeps its place, so that
-  -- users take turns, unless it failed and waits for a later try: new data is tried at once. When a worker takes the
-  -- job in this very moment the queue adds none and answers null: the next attempt then sees it taken.
+  -- users take turns, unless it waits for a later time, after a failure or behind a running job: new data is tried at
+  -- once. When a worker takes the job in this very moment the queue adds none and answers null: the next attempt then
+  -- sees it taken.
   loop
     select j.id into job_id
     from graphile_worker.add_job(
@@ -51,7 +52,7 @@ begin
       job_key_mode => case
         when exists (
           select 1 from graphile_worker.jobs w
-          where w.key = 'import:' || the_user and w.attempts > 0 and w.locked_at is null
+          where w.key = 'import:' || the_user and (w.attempts > 0 or w.run_at > now()) and w.locked_at is null
         ) then 'replace'
         else 'preserve_run_at'
       end,

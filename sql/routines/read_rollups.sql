@@ -14,8 +14,9 @@ declare
   clean tstzmultirange;
 begin
   if width < interval '15 minutes' then
+    -- The same on every engine: minutes are told as far back as there are samples.
     lo := greatest(lo, archived);
-    first := greatest(first, rollup_from(width));
+    first := greatest(first, lo, rollup_from(width));
   elsif lo < archived then
     lo := greatest(lo, rollup_floor());
     first := greatest(first, lo);

@@ -50,15 +50,16 @@ language sql as $$
   from unnest(source_ids, series_ids, los, his) k (source_id, series_id, lo, hi);
 $$;
 
--- Removes the samples of a series within [lo, hi]; the rollups follow. Returns how many there were. The caller holds the
--- user's ingest lock.
+-- Removes the samples of a series within [lo, hi]; the rollups follow. Returns how many there were. What is archived is
+-- final. The caller holds the user's ingest lock and, shared, that of the archive.
 create or replace function delete_samples(the_source int4, the_series int2, lo timestamptz, hi timestamptz) returns int8
 language sql
 set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
 as $$
   with gone as (
     delete from sample s
-    where s.source_id = the_source and s.series_id = the_series and s.ts >= delete_samples.lo and s.ts <= delete_samples.hi
+    where s.source_id = the_source and s.series_id = the_series and s.ts <= delete_samples.hi
+      and s.ts >= greatest(delete_samples.lo, (select write_floor from archival))
     returning s.ts
   ), dirtied as (
     insert into rollup_dirty (source_id, series_id, lo, hi)

@@ -5,6 +5,7 @@ import { compressChunks } from '../../server/db/compress.ts'
 import { type Database, openDatabase } from '../../server/db/database.ts'
 import type { SampleColumns } from '../../server/ingest/columns.ts'
 import { writeSamples } from '../../server/ingest/write.ts'
+import { archive, floors } from '../../server/rollups/archive.ts'
 import { refreshContinuous } from '../../server/rollups/continuous.ts'
 import { applyStrategy, type Strategy } from '../../server/rollups/strategy.ts'
 import { createTestDatabase } from '../support/app.ts'
@@ -30,6 +31,7 @@ export type Step =
   | { kind: 'delete'; source: number; series: number; startMs: number; lengthMs: number }
   | { kind: 'refresh'; span: string; workers: number }
   | { kind: 'compress' }
+  | { kind: 'archive'; days: number }
 
 // Many on the edges of buckets; writes are dense or spread over weeks, and meet each other often.
 const sample = fc.record({
@@ -71,6 +73,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.constant({ kind: 'compress' as const }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('archive' as const), days: fc.constantFrom(400, 30, 5) }) },
 )
 
 function columns({ series, samples }: Extract<Step, { kind: 'write' }>): SampleColumns {
@@ -93,6 +96,8 @@ export interface Bench {
   sources: number[]
   /** What must be stored, by source and series. */
   model: Map<string, Map<number, Sample>>
+  /** Samples before it are archived (epoch ms). */
+  floor: { ms: number }
 }
 
 /** Connections under a name of their own; they may be ended by others. */
@@ -112,7 +117,7 @@ export async function open(t: Test, engine: Engine, strategy: Strategy): Promise
      insert into data_source (user_id, provider, source) select id, 'apple', name from someone, unnest(array['a', 'b']) name
      returning id`,
   )
-  return { url, db, strategy, sources: sources.map(([id]) => id), model: new Map() }
+  return { url, db, strategy, sources: sources.map(([id]) => id), model: new Map(), floor: { ms: 0 } }
 }
 
 const keyOf = (source: number, series: number) => `${source} ${series}`
@@ -121,9 +126,16 @@ const keyOf = (source: number, series: number) => `${source} ${series}`
 const REACH: Record<string, string> = { '1 day': '2 days', '3 days': '15 days', '120 days': '60 days' }
 
 /** Does a step to the database and to the model of it. */
-export async function apply({ db, strategy, sources, model }: Bench, step: Step): Promise<void> {
+export async function apply({ db, strategy, sources, model, floor }: Bench, step: Step): Promise<void> {
   if (step.kind === 'compress') {
     await compressChunks(db, '0')
+    return
+  }
+  if (step.kind === 'archive') {
+    await db.query('update archival set archive_after_days = $1', [step.days])
+    while (await archive(db, Date.now()));
+    const settings = { archive_after_days: step.days, delete_after_days: null }
+    floor.ms = Math.max(floor.ms, floors(settings, Date.now()).rawMs ?? 0)
     return
   }
   if (step.kind === 'refresh') {
@@ -140,8 +152,10 @@ export async function apply({ db, strategy, sources, model }: Bench, step: Step)
   const held = model.get(key) ?? new Map<number, Sample>()
   model.set(key, held)
   if (step.kind === 'write') {
-    await db.transaction((tx) => writeSamples(tx, [columns(step)], [source]))
-    for (const one of step.samples) held.set(one.ms, one)
+    // An import rejects the others.
+    const samples = step.samples.filter(({ ms }) => ms >= floor.ms)
+    if (samples.length > 0) await db.transaction((tx) => writeSamples(tx, [columns({ ...step, samples })], [source]))
+    for (const one of samples) held.set(one.ms, one)
     return
   }
   const endMs = step.startMs + step.lengthMs
@@ -150,7 +164,8 @@ export async function apply({ db, strategy, sources, model }: Bench, step: Step)
     [source, step.series, step.startMs / 1000, endMs / 1000],
   )
   let count = 0
-  for (const ms of [...held.keys()]) if (ms >= step.startMs && ms <= endMs && held.delete(ms)) count += 1
+  const startMs = Math.max(step.startMs, floor.ms)
+  for (const ms of [...held.keys()]) if (ms >= startMs && ms <= endMs && held.delete(ms)) count += 1
   if (gone !== count) throw new Error(`${gone} samples were deleted, not ${count}`)
 }
 
@@ -162,6 +177,15 @@ interface Bucket {
   highest: number
   last: number
   zone: number
+}
+
+/** Where samples are archived a bucket that the window cuts counts as a whole, and there are no narrow ones. */
+function visible({ startMs, endMs }: Read, widthMs: number, floorMs: number): (sample: Sample) => boolean {
+  return ({ ms }) => {
+    if (ms >= floorMs) return ms >= startMs && ms < endMs
+    const bucket = Math.floor(ms / widthMs) * widthMs
+    return widthMs >= 15 * MINUTE_MS && bucket + widthMs > startMs && bucket < endMs
+  }
 }
 
 function recompute(samples: Iterable<Sample>, widthMs: number, startMs: number, endMs: number): Bucket[] {
@@ -225,13 +249,14 @@ export const read = fc.record({
 })
 
 /** Reads a window of every series and compares it with what must be stored. */
-export async function checkReads({ db, sources, model }: Bench, asked: Read): Promise<void> {
+export async function checkReads({ db, sources, model, floor }: Bench, asked: Read): Promise<void> {
   if (asked.startMs >= asked.endMs) return
   for (const [key, held] of model) {
     const [source = 0, series = 0] = key.split(' ').map(Number)
     const bounds = [sources[source] as number, series, asked.startMs / 1000, asked.endMs / 1000]
     const widthMs = (Number.parseInt(asked.width, 10) * MINUTE_MS * (asked.width === '1 hour' ? 60 : 1)) as number
-    const all = recompute(held.values(), widthMs, asked.startMs, asked.endMs)
+    const shown = [...held.values()].filter(visible(asked, widthMs, floor.ms))
+    const all = recompute(shown, widthMs, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY)
     const rows = await db.rows<[number, number, number, number, number]>(
       `select date_part('epoch', bucket) * 1000, n, total, highest, last_zone
        from bucket_page($1, $2::int2, to_timestamp($3), to_timestamp($4), $5::interval, $6, $7, null)`,
@@ -244,7 +269,7 @@ export async function checkReads({ db, sources, model }: Bench, asked: Read): Pr
               bucket_count($1, $2::int2, to_timestamp($3), to_timestamp($4), $5::interval) as buckets`,
       [...bounds, asked.width],
     )
-    const samples = all.reduce((sum, { n }) => sum + n, 0)
+    const samples = shown.filter(({ ms }) => ms >= floor.ms).length
     const right = counts.samples === samples && counts.buckets === all.length
     if (!right || !same(found, expected, magnitude(held))) {
       throw new Error(`${key} ${JSON.stringify({ asked, counts, found, expected })}`.slice(0, 3000))
