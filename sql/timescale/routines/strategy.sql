@@ -6,6 +6,11 @@ as $$
   where current_setting('timescaledb.license') <> 'timescale'
 $$;
 
+-- Whether other editions of this engine have them, so that their absence is worth a word.
+create or replace function continuous_expected() returns boolean
+language sql
+return true;
+
 -- Creates one aggregate without data, with the columns of the tables that it takes the place of. What it is computed from
 -- is either samples or a narrower aggregate. It can be written to like a table, through a view that PostgreSQL itself
 -- finds updatable; the unique index is what such a write, and every reader, looks up. The index on the bucket that
