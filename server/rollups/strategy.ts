@@ -6,17 +6,19 @@ export type Strategy = 'continuous' | 'per_series'
 
 interface State {
   obstacle: string | null
+  expected: boolean
   current: Strategy
   archived: boolean
 }
 
 const STATE_SQL = `
-  select continuous_obstacle() as obstacle, s.strategy as current, coalesce(a.raw_floor, a.write_floor) is not null as archived
+  select continuous_obstacle() as obstacle, continuous_expected() as expected, s.strategy as current, coalesce(a.raw_floor, a.write_floor) is not null as archived
   from rollup_strategy s, archival a`
 
 /**
- * Converts the rollups to the strategy that is wanted, and says which one it is and why. Reads are exact before and
- * after, from the samples until the rollups are refreshed. Starters that come at the same time wait for the first one.
+ * Converts the rollups to the strategy that is wanted, and says so, or why it is not the one that this engine usually has.
+ * Reads are exact before and after, from the samples until the rollups are refreshed. Starters that come at the same time
+ * wait for the first one.
  * @throws ConfigError when `continuous` is wanted and cannot be had.
  */
 export async function applyStrategy(
@@ -35,7 +37,7 @@ export async function applyStrategy(
     const state = (await client.query<State>(STATE_SQL)).rows[0] as State
     const { chosen, reason } = choose(wanted, state)
     if (chosen !== state.current) await client.query(`select use_${chosen}()`)
-    log(`rollups: ${chosen}${reason ? ` (${reason})` : ''}`)
+    if (chosen !== state.current || (reason && state.expected)) log(`rollups: ${chosen}${reason ? ` (${reason})` : ''}`)
     return chosen
   } finally {
     await client.end()

@@ -3,6 +3,11 @@ create or replace function continuous_obstacle() returns text
 language sql
 return 'this database has no continuous aggregates';
 
+-- Whether other editions of this engine have them, so that their absence is worth a word.
+create or replace function continuous_expected() returns boolean
+language sql
+return false;
+
 -- There are no rollups of minutes here: the samples answer in their place.
 create or replace function refresh_minutes(the_source int4, the_series int2, ranges tstzmultirange) returns void
 language sql

@@ -10,6 +10,18 @@ as $$
   where a.raw_floor is not null
 $$;
 
+-- The hypertable that holds the rows of a rollup, which is a table or an aggregate; null when there is none.
+create or replace function stored_in(rollup text) returns regclass
+language sql stable
+as $$
+  select coalesce(
+    (select format('%I.%I', a.materialization_hypertable_schema, a.materialization_hypertable_name)::regclass
+     from timescaledb_information.continuous_aggregates a
+     where a.view_schema = current_schema() and a.view_name = rollup),
+    to_regclass(rollup)
+  )
+$$;
+
 -- Sizes of what holds samples and of what holds rollups, in bytes. Row counts are estimates: counting would read
 -- everything. The span of time is that of the chunks, up to now.
 create or replace function storage_report()
@@ -25,12 +37,16 @@ as $$
     approximate_row_count('sample'),
     (select date_part('epoch', least(max(range_end), now()) - min(range_start)) / 86400
      from timescaledb_information.chunks where hypertable_name = 'sample'),
-    sum(s.data)::int8, sum(s.indexes)::int8, sum(approximate_row_count(r.name))::int8,
+    sum(s.data)::int8, sum(s.indexes)::int8, sum(approximate_row_count(r.held))::int8,
     (select before_compression_total_bytes from hypertable_compression_stats('sample')),
     (select after_compression_total_bytes from hypertable_compression_stats('sample'))
-  from (values ('rollup_15min'::regclass), ('rollup_1hour'), ('rollup_1day')) r (name)
+  from (
+    select stored_in(name) as held
+    from unnest(array['rollup_1min', 'rollup_5min', 'rollup_15min', 'rollup_1hour', 'rollup_1day']) name
+  ) r
   cross join lateral (
     select sum(table_bytes + coalesce(toast_bytes, 0)) as data, sum(index_bytes) as indexes
-    from hypertable_detailed_size(r.name)
+    from hypertable_detailed_size(r.held)
   ) s
+  where r.held is not null
 $$;

@@ -6,6 +6,11 @@ as $$
   where current_setting('timescaledb.license') <> 'timescale'
 $$;
 
+-- Whether other editions of this engine have them, so that their absence is worth a word.
+create or replace function continuous_expected() returns boolean
+language sql
+return true;
+
 -- Creates one aggregate without data, with the columns of the tables that it takes the place of. What it is computed from
 -- is either samples or a narrower aggregate. It can be written to like a table, through a view that PostgreSQL itself
 -- finds updatable; the unique index is what such a write, and every reader, looks up. The index on the bucket that
@@ -28,9 +33,7 @@ begin
      as select ' || columns || ' from %I group by 1, source_id, series_id with no data',
     name, width, source
   );
-  select format('%I.%I', a.materialization_hypertable_schema, a.materialization_hypertable_name)::regclass into stored
-  from timescaledb_information.continuous_aggregates a
-  where a.view_schema = current_schema() and a.view_name = create_aggregate.name;
+  stored := stored_in(name);
   perform set_chunk_time_interval(stored, chunk);
   execute format('create unique index on %s (source_id, series_id, bucket)', stored);
   execute format(
