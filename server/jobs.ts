@@ -17,6 +17,9 @@ import { type LivingProcess, recoverDeadProcesses, registerProcess } from './pro
 import { archive } from './rollups/archive.ts'
 import { refreshRollups } from './rollups/refresh.ts'
 
+/** Attempts of a job that the clock enqueues again anyway. */
+const CLOCK_ATTEMPTS = 3
+
 /** How long a job waits that met another one importing for the same user. */
 const BUSY_DELAY_MS = 250
 
@@ -184,7 +187,7 @@ export async function startJobs({ url, db, importer, concurrency, log }: JobsOpt
 
   return {
     enqueue: async (kind, jobKey) => {
-      await runner.addJob(kind, {}, { jobKey, jobKeyMode: 'preserve_run_at' })
+      await runner.addJob(kind, {}, { jobKey, jobKeyMode: 'preserve_run_at', maxAttempts: CLOCK_ATTEMPTS })
     },
     async stop() {
       stopping = true

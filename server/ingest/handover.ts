@@ -6,6 +6,11 @@ const LIMIT_BYTES = 64 * 1024 * 1024
 /** Milliseconds and value as float64, zone offset as int16. */
 const SAMPLE_BYTES = 18
 
+/** Rough room of what is around the samples: keys and objects, generously. */
+const BATCH_BYTES = 2_048
+const COLUMNS_BYTES = 1_024
+const ITEM_BYTES = 512
+
 /**
  * Parsed bodies on their way from acceptance to import within this process, and for a while after it, since a phone
  * that lost an answer sends the same again. It only saves reading a stored body: what is not here (another process
@@ -18,7 +23,10 @@ export interface Handover {
   get(userId: string, sha256: Buffer): Batch | undefined
 }
 
-const bytesOf = (batch: Batch) => batch.samples.reduce((sum, { timeMs }) => sum + timeMs.length * SAMPLE_BYTES, 0)
+const bytesOf = ({ samples, sources, rejections }: Batch) =>
+  samples.reduce((sum, { timeMs }) => sum + timeMs.length * SAMPLE_BYTES, BATCH_BYTES) +
+  samples.length * COLUMNS_BYTES +
+  (sources.length + rejections.length) * ITEM_BYTES
 
 const keyOf = (userId: string, sha256: Buffer) => `${userId} ${sha256.toString('base64')}`
 

@@ -15,6 +15,9 @@ const UPLOADS_PER_JOB = 25
 /** Times an upload may fail on its own before it is set aside as failed; its body stays stored. */
 const MAX_ATTEMPTS = 5
 
+/** Time an import waits for others, such as the compression of a chunk, before it is tried again later. */
+const LOCK_TIMEOUT_MS = 20_000
+
 interface QueuedUpload {
   id: string
   provider: SdkProvider
@@ -197,7 +200,8 @@ async function recordOutcome(
 // The second lock keeps the floor of the archive where it is until the samples are committed.
 const TRY_LOCK_SQL = `
   select pg_try_advisory_xact_lock(hashtextextended('ingest:' || $1, 0)) as free,
-         pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL})`
+         pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL}),
+         set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true)`
 
 /** Whether the upload is not the reason. A statement that takes too long counts as the upload's own fault. */
 const isTransient = (error: unknown) => databaseUnavailable(error) || (error as { code?: string }).code === 'overloaded'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Database } from '../db/database.ts'
+import type { Database, Queryable } from '../db/database.ts'
 import { refreshRollups } from './refresh.ts'
 
 /** What is kept for how long; null = for ever. */
@@ -50,7 +50,7 @@ export async function archive(db: Database, nowMs: number, budgetMs = BUDGET_MS)
     // Another process may be at the rest of it.
     if (!(await refreshRollups(db, deadline - performance.now()))) await delay(WAIT_MS)
   }
-  await raiseReadFloors(db, rollupMs)
+  if (!(await raiseReadFloors(db, rollupMs))) return true
   return removeArchived(db, deadline)
 }
 
@@ -62,24 +62,32 @@ async function raiseWriteFloor(db: Database, rawMs: number): Promise<void> {
   })
 }
 
-async function dirtyBelowFloor(db: Database): Promise<boolean> {
+async function dirtyBelowFloor(db: Queryable): Promise<boolean> {
   const rows = await db.query('select 1 from rollup_dirty d, archival a where d.lo < a.write_floor limit 1')
   return rows.length > 0
 }
 
-/** What has been answered before is not any more: every user's revision moves. */
-async function raiseReadFloors(db: Database, rollupMs: number | null): Promise<void> {
-  await db.query(
-    `with raised as (
-       update archival
-       set raw_floor = write_floor, rollup_floor = greatest(rollup_floor, to_timestamp($1))
-       where raw_floor is distinct from write_floor
-          or rollup_floor is distinct from greatest(rollup_floor, to_timestamp($1))
-       returning 1
-     )
-     update app_user set revision = revision + 1 where exists (select 1 from raised)`,
-    [rollupMs === null ? null : rollupMs / 1000],
-  )
+/**
+ * False when there is something dirty below the floor after all: another run raised it, or rollups were converted. What
+ * has been answered before is not any more: every user's revision moves.
+ */
+async function raiseReadFloors(db: Database, rollupMs: number | null): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    await tx.query(`select pg_advisory_xact_lock(${ARCHIVAL_LOCK_SQL})`)
+    if (await dirtyBelowFloor(tx)) return false
+    await tx.query(
+      `with raised as (
+         update archival
+         set raw_floor = write_floor, rollup_floor = greatest(rollup_floor, to_timestamp($1))
+         where raw_floor is distinct from write_floor
+            or rollup_floor is distinct from greatest(rollup_floor, to_timestamp($1))
+         returning 1
+       )
+       update app_user set revision = revision + 1 where exists (select 1 from raised)`,
+      [rollupMs === null ? null : rollupMs / 1000],
+    )
+    return true
+  })
 }
 
 async function removeArchived(db: Database, deadline: number): Promise<boolean> {

@@ -2,14 +2,15 @@ import type { Database } from '../db/database.ts'
 import { refreshContinuous } from './continuous.ts'
 import type { Strategy } from './strategy.ts'
 
-/** Series that are refreshed in one transaction. */
+/** Series that are refreshed in one transaction, and dirty days of each that it covers: bounds its length. */
 const SERIES_AT_ONCE = 20
-
-/** Dirty time of a series that one transaction covers: bounds its length, whatever was uploaded. */
-const SPAN = '120 days'
+const SPAN_DAYS = 120
 
 /** Time after which a run leaves the rest to the next one. */
 const BUDGET_MS = 20_000
+
+/** SQLSTATE query_canceled. */
+const STATEMENT_TIMEOUT = '57014'
 
 const REFRESH_SQL = `
   select refresh_series(d.source_id, d.series_id, $1)
@@ -33,10 +34,18 @@ export async function refreshRollups(db: Database, budgetMs = BUDGET_MS): Promis
  */
 async function refreshPerSeries(db: Database, budgetMs: number): Promise<boolean> {
   const deadline = performance.now() + budgetMs
+  let [series, days] = [SERIES_AT_ONCE, SPAN_DAYS]
   for (;;) {
-    const rows = await db.rows<[refreshed: boolean]>(REFRESH_SQL, [SPAN, SERIES_AT_ONCE])
-    // Nothing is dirty, or others are at all of it.
-    if (!rows.some(([refreshed]) => refreshed)) return false
+    try {
+      const rows = await db.rows<[refreshed: boolean]>(REFRESH_SQL, [`${days} days`, series])
+      // Nothing is dirty, or others are at all of it.
+      if (!rows.some(([refreshed]) => refreshed)) return false
+    } catch (error) {
+      // Samples so dense that the statement took too long: less at once.
+      if ((error as { code?: string }).code !== STATEMENT_TIMEOUT || series === 1) throw error
+      series = Math.ceil(series / 5)
+      days = Math.ceil(days / 5)
+    }
     if (performance.now() > deadline) return true
   }
 }

@@ -8,6 +8,9 @@ declare
   archived timestamptz := raw_floor();
   deleted int8;
 begin
+  if archived = '-infinity' then
+    return 0;
+  end if;
   with doomed as (
     select s.source_id, s.series_id, s.ts
     from source_series k
@@ -38,6 +41,9 @@ declare
   found_rows int8;
   deleted int8 := 0;
 begin
+  if horizon = '-infinity' then
+    return 0;
+  end if;
   for series in select k.source_id, k.series_id from source_series k
   loop
     delete from rollup_15min r

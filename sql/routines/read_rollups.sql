@@ -60,7 +60,7 @@ as $$
     and r.series_id = the_series
     and width >= interval '15 minutes'
     and r.bucket >= greatest(time_bucket(width, lo), rollup_floor())
-    and r.bucket < least(hi, raw_floor())
+    and r.bucket < least(time_bucket(width, hi - interval '1 microsecond') + width, raw_floor())
     and local_day(r.bucket, r.last_zone) = any (days)
   group by 1;
 $$;

@@ -15,7 +15,9 @@ declare
   until timestamptz;
   ranges tstzmultirange;
 begin
-  if not pg_try_advisory_xact_lock(hashtextextended('rollup:' || the_source || ':' || the_series, 0)) then
+  -- The first is held alone while all rollups are refreshed or converted, by a session that may call this itself.
+  if not pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0))
+     or not pg_try_advisory_xact_lock(hashtextextended('rollup:' || the_source || ':' || the_series, 0)) then
     return false;
   end if;
   -- A deletion of the user waits for this; one that is under way leaves nothing to do.

@@ -62,7 +62,8 @@ begin
     cross join lateral (select shown.chunk, _timescaledb_functions.chunk_status(shown.chunk) as status) c
     -- Bit 1: compressed; 2 and 8: it holds rows beside its columns.
     where to_regclass(name) is not null and (c.status & 1 = 0 or c.status & 10 <> 0)
-    order by c.status & 1, c.chunk
+    -- At random, so that one that fails again and again does not keep all others waiting.
+    order by c.status & 1, random()
   loop
     begin
       perform compress_chunk(chunk);

@@ -48,6 +48,9 @@ create or replace function use_continuous() returns void
 language plpgsql
 as $$
 begin
+  -- No refresh and no archival goes on meanwhile: they would forget, or drop, what is not in the new rollups yet.
+  perform pg_advisory_xact_lock(hashtextextended('refresh all rollups', 0));
+  perform pg_advisory_xact_lock(hashtextextended('archival', 0));
   if exists (select 1 from archival where coalesce(raw_floor, write_floor) is not null) then
     raise exception 'samples are archived: their rollups cannot be computed again';
   end if;
@@ -78,6 +81,8 @@ as $$
 declare
   name text;
 begin
+  -- No refresh goes on meanwhile, and no deletion of a user: they would be lost on the copy.
+  perform pg_advisory_xact_lock(hashtextextended('refresh all rollups', 0));
   foreach name in array array['rollup_15min', 'rollup_1hour', 'rollup_1day'] loop
     execute format('create temporary table %I on commit drop as select * from %I', 'held_' || name, name);
   end loop;
