@@ -52,7 +52,7 @@ function tasks(db: Database, importer: Importer, process: LivingProcess, log: Lo
       if (more) await helpers.addJob('compress_chunks', {}, { jobKey: 'cron:compress_chunks', priority: 10 })
     },
     archive: async (_payload, helpers) => {
-      const more = await archive(db, Date.now())
+      const more = await archive(db, Date.now(), (message) => log.info(message))
       if (more) await helpers.addJob('archive', {}, { jobKey: 'cron:archive', priority: 10 })
     },
     prune: async () => {

@@ -15,6 +15,9 @@ const UPLOADS_PER_JOB = 25
 /** Times an upload may fail on its own before it is set aside as failed; its body stays stored. */
 const MAX_ATTEMPTS = 5
 
+/** What becomes of samples, as the metrics count it. */
+const OUTCOMES = ['inserted', 'updated', 'unchanged', 'rejected'] as const
+
 /** Time an import waits for others, such as the compression of a chunk, before it is tried again later. */
 const LOCK_TIMEOUT_MS = 20_000
 
@@ -60,6 +63,7 @@ export function createImporter(
     const started = performance.now()
     let current: QueuedUpload | undefined
     let free = true
+    let counts: Record<(typeof OUTCOMES)[number], number> | undefined
     try {
       await db.transaction(async (tx) => {
         // Serialises everything that writes this user's samples, deletion included. Another worker that imports for
@@ -70,18 +74,18 @@ export function createImporter(
         const batch = withoutArchived(await batchOf(tx, userId, current), current.write_floor_ms)
         const outcome = await writeBatch(tx, userId, current, batch)
         await recordOutcome(tx, userId, current, batch, outcome)
-        metrics.samples.labels('inserted').inc(outcome.inserted)
-        metrics.samples.labels('updated').inc(outcome.updated)
-        metrics.samples.labels('unchanged').inc(outcome.unchanged)
-        metrics.samples.labels('rejected').inc(batch.rejected)
+        counts = { ...outcome, rejected: batch.rejected }
       })
+      // Only what is committed counts.
+      for (const outcome of OUTCOMES) metrics.samples.labels(outcome).inc(counts?.[outcome] ?? 0)
     } catch (error) {
       const setAside = current && !isTransient(error) && (await recordFailure(db, userId, current, error, log))
       if (!setAside) throw error
     }
-    metrics.importSeconds.observe((performance.now() - started) / 1000)
     if (!free) return 'busy'
-    return current ? 'imported' : 'none'
+    if (!current) return 'none'
+    metrics.importSeconds.observe((performance.now() - started) / 1000)
+    return 'imported'
   }
 
   async function batchOf(tx: Transaction, userId: string, upload: QueuedUpload): Promise<Batch> {

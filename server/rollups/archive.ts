@@ -40,7 +40,12 @@ export function floors({ archive_after_days, delete_after_days }: ArchivalSettin
  * completed, then reads stop seeing its samples, then these are removed. Any step may be repeated, so a run that was
  * killed is taken up by the next one. Returns whether there is more to do.
  */
-export async function archive(db: Database, nowMs: number, budgetMs = BUDGET_MS): Promise<boolean> {
+export async function archive(
+  db: Database,
+  nowMs: number,
+  log: (message: string) => void = () => {},
+  budgetMs = BUDGET_MS,
+): Promise<boolean> {
   const deadline = performance.now() + budgetMs
   const settings = await db.one<ArchivalSettings>('select archive_after_days, delete_after_days from archival')
   const { rawMs, rollupMs } = floors(settings, nowMs)
@@ -51,7 +56,7 @@ export async function archive(db: Database, nowMs: number, budgetMs = BUDGET_MS)
     if (!(await refreshRollups(db, deadline - performance.now()))) await delay(WAIT_MS)
   }
   if (!(await raiseReadFloors(db, rollupMs))) return true
-  return removeArchived(db, deadline)
+  return removeArchived(db, deadline, log)
 }
 
 /** Imports under way are waited for; the next ones see the new floor. A floor is never lowered: its data is gone. */
@@ -90,14 +95,20 @@ async function raiseReadFloors(db: Database, rollupMs: number | null): Promise<b
   })
 }
 
-async function removeArchived(db: Database, deadline: number): Promise<boolean> {
-  await db.query('select drop_archived_chunks()')
+async function removeArchived(db: Database, deadline: number, log: (message: string) => void): Promise<boolean> {
+  const { chunks } = await db.one<{ chunks: number }>('select drop_archived_chunks() as chunks')
+  let rows = 0
+  let more = false
   for (const remove of ['delete_archived_samples', 'delete_expired_rollups']) {
     for (;;) {
       const { removed } = await db.one<{ removed: number }>(`select ${remove}($1) as removed`, [ROWS_AT_ONCE])
+      rows += removed
       if (removed === 0) break
-      if (performance.now() > deadline) return true
+      more = performance.now() > deadline
+      if (more) break
     }
+    if (more) break
   }
-  return false
+  if (chunks + rows > 0) log(`archival removed ${chunks} chunks of samples and ${rows} rows`)
+  return more
 }
