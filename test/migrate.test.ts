@@ -79,12 +79,16 @@ eachEngine(t, 'the engine is found out, not configured', async (t, engine) => {
   const timescale = engine.name === 'timescale'
   t.equal((await query(`select 1 from pg_extension where extname = 'timescaledb'`)).length, timescale ? 1 : 0)
   if (timescale) {
-    const hypertables =
-      'select hypertable_name as name, num_dimensions from timescaledb_information.hypertables where hypertable_name = $$sample$$'
-    t.strictSame(await query(hypertables), [{ name: 'sample', num_dimensions: 1 }])
-    const width =
-      'select time_interval::text as width from timescaledb_information.dimensions where hypertable_name = $$sample$$'
-    t.strictSame(await query(width), [{ width: '30 days' }])
+    const hypertables = `select hypertable_name as name, num_dimensions, d.time_interval::text as width
+                         from timescaledb_information.hypertables h
+                         join timescaledb_information.dimensions d using (hypertable_schema, hypertable_name)
+                         order by d.time_interval`
+    t.strictSame(await query(hypertables), [
+      { name: 'sample', num_dimensions: 1, width: '30 days' },
+      { name: 'rollup_15min', num_dimensions: 1, width: '180 days' },
+      { name: 'rollup_1hour', num_dimensions: 1, width: '720 days' },
+      { name: 'rollup_1day', num_dimensions: 1, width: '7200 days' },
+    ])
   } else {
     t.strictSame(await query(`select relkind from pg_class where oid = 'sample'::regclass`), [{ relkind: 'r' }])
   }
