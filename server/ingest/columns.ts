@@ -46,8 +46,104 @@ export interface Batch {
   rejected: number
   /** The first REJECTIONS_KEPT of them. */
   rejections: Rejection[]
-  /** Items of other importers, by collection; they stay in the stored body. */
-  deferred: Record<string, number>
+  events: BatchEvents
+}
+
+/** Everything of a batch that is no sample; sources are places in the batch's list, as those of samples are. */
+export interface BatchEvents {
+  sleep: SleepStage[]
+  workouts: Workout[]
+  meals: Meal[]
+  nutrients: Nutrient[]
+  cycles: CycleObservation[]
+  activities: Activity[]
+  deletions: Deletion[]
+}
+
+/** What every event has: its source, epoch milliseconds, minutes east of UTC or null, the platform's id or null. */
+export interface EventItem {
+  source: number
+  externalId: string | null
+  startMs: number
+  endMs: number
+  zoneMin: number | null
+}
+
+/** Stages of sleep that are stored (contract 2.2 SleepStageType without `unknown`). */
+export const sleepStages = ['in_bed', 'awake', 'sleeping', 'light', 'deep', 'rem'] as const
+export type SleepStageName = (typeof sleepStages)[number]
+
+/** One interval of sleep as a phone sends it; sessions are made of them. */
+export interface SleepStage extends EventItem {
+  stage: SleepStageName
+  /** The platform's own session; '' where sessions follow from the gaps between stages. */
+  session: string
+  /** The platform's score of the session, 0 to 100. */
+  score: number | null
+}
+
+/** One workout; fields and units as the columns of the table `workout` (contract 5.3, sdk-types 8). */
+export interface Workout extends EventItem {
+  type: string
+  title: string | null
+  notes: string | null
+  entrySource: 'manual' | 'automatic' | 'unknown' | null
+  durationSeconds: number
+  movingSeconds: number | null
+  caloriesKcal: number | null
+  distanceMeters: number | null
+  steps: number | null
+  heartRateMin: number | null
+  heartRateAvg: number | null
+  heartRateMax: number | null
+  averageSpeed: number | null
+  maxSpeed: number | null
+  averageCadence: number | null
+  averageWatts: number | null
+  maxWatts: number | null
+  elevationGainMeters: number | null
+  elevationHighMeters: number | null
+  elevationLowMeters: number | null
+  zones: unknown
+  segments: unknown
+  laps: unknown
+  route: unknown
+}
+
+/** A meal without what was eaten. */
+export interface Meal extends EventItem {
+  externalId: string
+  title: string | null
+  mealType: string | null
+}
+
+/** A nutrient that names a meal; whether that exists is known in the database. */
+export interface Nutrient extends EventItem {
+  /** External id of the meal. */
+  meal: string
+  seriesId: number
+  value: number
+}
+
+/** One observation of a menstrual cycle. */
+export interface CycleObservation extends EventItem {
+  kind: string
+  /** What was observed, in our words; null when the platform does not say. */
+  level: string | null
+  /** Whether the platform calls it the first day of a cycle; null when it does not say. */
+  cycleStart: boolean | null
+}
+
+/** A session that is neither workout nor sleep. */
+export interface Activity extends EventItem {
+  type: string
+}
+
+/** The platform deleted something. */
+export interface Deletion {
+  externalId: string
+  /** Wire type of what was deleted, if it was sent. */
+  type: string | null
 }
 
 /** How many rejections of an upload are listed; all are counted. */

@@ -3,8 +3,10 @@ import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { SdkProvider } from '../providers/index.ts'
 import { ARCHIVAL_LOCK_SQL } from '../rollups/archive.ts'
+import { isoInstant } from '../time.ts'
 import { withoutArchived } from './archived.ts'
 import type { Batch } from './columns.ts'
+import { type EventCounts, writeEvents } from './events.ts'
 import type { Handover } from './handover.ts'
 import type { Threads } from './threads.ts'
 import { resolveSources, type SeriesCounts, writeSamples } from './write.ts'
@@ -36,8 +38,11 @@ interface Outcome {
   inserted: number
   updated: number
   unchanged: number
+  duplicates: number
+  deleted: number
   sourcesChanged: boolean
   series: SeriesCounts[]
+  events: EventCounts[]
 }
 
 export interface Importer {
@@ -156,14 +161,30 @@ async function writeBatch(tx: Transaction, userId: string, upload: QueuedUpload,
     [userId, upload.provider],
   )
   const sources = await resolveSources(tx, userId, upload.provider, connection.id, batch.sources)
-  const series = await writeSamples(tx, batch.samples, sources.ids)
-  const inserted = series.reduce((sum, one) => sum + one.inserted, 0)
-  const updated = series.reduce((sum, one) => sum + one.updated, 0)
-  const total = batch.samples.reduce((sum, columns) => sum + columns.timeMs.length, 0)
-  const deferred = Object.values(batch.deferred).reduce((sum, count) => sum + count, 0)
-  const kept = total + deferred
+  const target = { userId, provider: upload.provider, sourceIds: sources.ids }
+  const { counts: events, loose } = await writeEvents(tx, target, batch.events)
+  const series = [
+    ...(await writeSamples(tx, batch.samples, sources.ids)),
+    // After the others, which may hold the same instants.
+    ...(await writeSamples(tx, loose, sources.ids)),
+  ]
+  const samples = [...batch.samples, ...loose].reduce((sum, { timeMs }) => sum + timeMs.length, 0)
+  const inserted = total(series, 'inserted')
+  const updated = total(series, 'updated')
+  const outcome = {
+    inserted: inserted + total(events, 'inserted'),
+    updated: updated + total(events, 'updated'),
+    unchanged: samples - inserted - updated + total(events, 'unchanged'),
+    duplicates: batch.duplicates + total(events, 'duplicates'),
+    deleted: 0,
+  }
+  const kept = outcome.inserted + outcome.updated + outcome.unchanged + outcome.deleted
   const status = batch.rejected === 0 ? 'success' : kept > 0 ? 'partial' : 'failed'
-  return { status, inserted, updated, unchanged: total - inserted - updated, sourcesChanged: sources.changed, series }
+  return { status, ...outcome, sourcesChanged: sources.changed, series, events }
+}
+
+function total<Key extends string>(counts: readonly Record<Key, number>[], key: Key): number {
+  return counts.reduce((sum, one) => sum + one[key], 0)
 }
 
 /** Writes what became of an upload to its row, its run and the progress events, in the transaction of the data. */
@@ -182,24 +203,37 @@ async function recordOutcome(
       inserted: outcome.inserted,
       updated: outcome.updated,
       unchanged: outcome.unchanged,
-      duplicates: batch.duplicates,
+      duplicates: outcome.duplicates,
+      deleted: outcome.deleted,
       ignored: batch.ignored,
       rejected: batch.rejected,
-      deferred: batch.deferred,
+      saved: Object.fromEntries(
+        outcome.events.map(({ type, inserted, updated, unchanged }) => [type, { inserted, updated, unchanged }]),
+      ),
       rejections: batch.rejections,
       sources_changed: outcome.sourcesChanged,
     }),
-    JSON.stringify(
-      outcome.series.map((one) => ({
-        type: one.type,
-        inserted: one.inserted,
-        updated: one.updated,
-        first_ts: one.firstTs,
-        last_ts: one.lastTs,
-      })),
-    ),
+    JSON.stringify([...outcome.series.map(seriesRow), ...outcome.events.map(eventRow)]),
   ])
 }
+
+const seriesRow = ({ type, inserted, updated, firstTs, lastTs }: SeriesCounts) => ({
+  type,
+  kind: 'series',
+  inserted,
+  updated,
+  first_ts: firstTs,
+  last_ts: lastTs,
+})
+
+const eventRow = ({ type, inserted, updated, firstMs, lastMs }: EventCounts) => ({
+  type,
+  kind: 'event',
+  inserted,
+  updated,
+  first_ts: firstMs === null ? null : isoInstant(firstMs),
+  last_ts: lastMs === null ? null : isoInstant(lastMs),
+})
 
 // The second lock keeps the floor of the archive where it is until the samples are committed.
 const TRY_LOCK_SQL = `

@@ -1,6 +1,6 @@
 -- Records what became of an upload: on its row, on its run (counts, per series) and as a progress event, and
 -- moves the user's revision when data changed. `result` has the columns of `upload`; `series` is an array of
--- {type, inserted, updated, first_ts, last_ts}.
+-- {type, kind (series or event), inserted, updated, first_ts, last_ts}.
 create or replace function finish_upload(batch_id uuid, the_user uuid, result jsonb, series jsonb) returns void
 language plpgsql as $$
 declare
@@ -12,13 +12,13 @@ begin
   set status = result ->> 'status', finished_at = clock_timestamp(),
       inserted = r.inserted, updated = r.updated, unchanged = r.unchanged, duplicates = r.duplicates,
       ignored = r.ignored, rejected = r.rejected,
-      deferred = coalesce(r.deferred, '{}'), rejections = coalesce(r.rejections, '[]'), error = r.error
+      deleted = r.deleted, saved = coalesce(r.saved, '{}'), deferred = default, rejections = coalesce(r.rejections, '[]'), error = r.error
   from (
     select coalesce(inserted, 0) as inserted, coalesce(updated, 0) as updated, coalesce(unchanged, 0) as unchanged,
            coalesce(duplicates, 0) as duplicates, coalesce(ignored, 0) as ignored, coalesce(rejected, 0) as rejected,
-           deferred, rejections, error
+           coalesce(deleted, 0) as deleted, saved, rejections, error
     from jsonb_to_record(result) as x (inserted int4, updated int4, unchanged int4, duplicates int4, ignored int4,
-                                       rejected int4, deferred jsonb, rejections jsonb, error text)
+                                       rejected int4, deleted int4, saved jsonb, rejections jsonb, error text)
   ) r
   where u.id = batch_id and u.status = 'queued'
   returning u.* into up;
@@ -26,7 +26,7 @@ begin
   if not found then
     return;
   end if;
-  changed := up.inserted + up.updated;
+  changed := up.inserted + up.updated + up.deleted;
 
   update sync_run s
   set items_inserted = s.items_inserted + up.inserted,
@@ -34,7 +34,7 @@ begin
       items_unchanged = s.items_unchanged + up.unchanged + up.duplicates,
       items_ignored = s.items_ignored + up.ignored,
       items_rejected = s.items_rejected + up.rejected,
-      items_deferred = s.items_deferred + (select coalesce(sum(value::int8), 0) from jsonb_each_text(up.deferred)),
+      items_deleted = s.items_deleted + up.deleted,
       pending = greatest(s.pending - 1, 0),
       failures = s.failures + (up.status = 'failed')::int,
       error = coalesce(up.error, s.error),
@@ -43,9 +43,9 @@ begin
   returning s.* into run;
 
   update sync_run s
-  set stage = case when run.pending > 0 then 'processing' when run.failures > 0 and run.items_inserted + run.items_updated + run.items_unchanged + run.items_deferred = 0 then 'failed' else 'completed' end,
+  set stage = case when run.pending > 0 then 'processing' when run.failures > 0 and run.items_inserted + run.items_updated + run.items_unchanged + run.items_deleted = 0 then 'failed' else 'completed' end,
       status = case when run.pending > 0 then 'in_progress'
-                    when run.failures > 0 and run.items_inserted + run.items_updated + run.items_unchanged + run.items_deferred = 0 then 'failed'
+                    when run.failures > 0 and run.items_inserted + run.items_updated + run.items_unchanged + run.items_deleted = 0 then 'failed'
                     when run.items_rejected > 0 or run.failures > 0 then 'partial'
                     else 'success' end,
       message = initcap(replace(s.provider, '_', ' ')) || ' batch saved: ' || up.inserted || ' new, ' || up.updated || ' updated'
@@ -56,8 +56,8 @@ begin
   returning s.* into run;
 
   insert into sync_run_type as t (user_id, run_key, data_type, kind, items_inserted, items_updated, covered_start, covered_end)
-  select the_user, up.run_key, x.type, 'series', x.inserted, x.updated, x.first_ts, x.last_ts
-  from jsonb_to_recordset(series) as x (type text, inserted int8, updated int8, first_ts timestamptz, last_ts timestamptz)
+  select the_user, up.run_key, x.type, x.kind, x.inserted, x.updated, x.first_ts, x.last_ts
+  from jsonb_to_recordset(series) as x (type text, kind text, inserted int8, updated int8, first_ts timestamptz, last_ts timestamptz)
   on conflict (user_id, run_key, data_type) do update
   set items_inserted = t.items_inserted + excluded.items_inserted,
       items_updated = t.items_updated + excluded.items_updated,
@@ -68,7 +68,7 @@ begin
   values (clock_timestamp(), the_user, up.run_key, run.stage, run.status, run.message, up.received, up.received, up.error,
           jsonb_build_object('batch_id', up.id, 'records_saved', changed, 'records_inserted', up.inserted,
                              'records_updated', up.updated, 'records_unchanged', up.unchanged + up.duplicates,
-                             'dropped_count', up.rejected, 'ignored_type', up.ignored, 'deferred', up.deferred));
+                             'dropped_count', up.rejected, 'ignored_type', up.ignored, 'deleted', up.deleted, 'saved', up.saved));
 
   if changed > 0 or (result ->> 'sources_changed')::boolean then
     update app_user set revision = revision + 1 where id = the_user;

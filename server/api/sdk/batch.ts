@@ -28,9 +28,15 @@ export const Batch = Type.Object({
   duplicates: Type.Integer({ description: 'Items whose key another item of the same upload repeated' }),
   ignored_type: Type.Integer(),
   dropped_count: Type.Integer(),
-  deferred: Type.Record(Type.String(), Type.Integer(), {
-    description: 'Items of other importers, by collection; they stay in the stored upload',
-  }),
+  deleted: Type.Integer({ description: 'Records removed because the platform deleted them' }),
+  saved: Type.Record(
+    Type.String(),
+    Type.Object({ inserted: Type.Integer(), updated: Type.Integer(), unchanged: Type.Integer() }),
+    {
+      description:
+        'Of them what is no sample: sleep (stages), workout, meal (with nutrients), menstrual_cycle, activity',
+    },
+  ),
   dropped: Type.Array(REJECTION, { description: 'The first 100 dropped items, without measured values' }),
   error: Nullable(Type.String()),
 })
@@ -53,7 +59,8 @@ export const batchExample = {
   duplicates: 0,
   ignored_type: 0,
   dropped_count: 1,
-  deferred: { sleep: 20 },
+  deleted: 0,
+  saved: { sleep: { inserted: 1, updated: 0, unchanged: 0 } },
   dropped: [
     {
       collection: 'records',
@@ -70,5 +77,5 @@ export const batchExample = {
 /** Columns of `upload` under the names of the API. */
 export const BATCH_COLUMNS = `
   id as batch_id, user_id, provider, run_key as run_id, sync_session_id, sync_type, status, received_at, finished_at,
-  received, inserted, updated, unchanged, duplicates, ignored as ignored_type, rejected as dropped_count, deferred,
+  received, inserted, updated, unchanged, duplicates, ignored as ignored_type, rejected as dropped_count, deleted, saved,
   rejections as dropped, error`

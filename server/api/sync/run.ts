@@ -31,7 +31,7 @@ export const RunSummary = Type.Object({
 })
 
 /** Every item of a run has one of these fates, so they add up to what was received. */
-const PROCESSED = `(items_inserted + items_updated + items_unchanged + items_ignored + items_rejected + items_deferred)`
+const PROCESSED = `(items_inserted + items_updated + items_unchanged + items_ignored + items_rejected + items_deleted)`
 
 /** Columns of `sync_run` as a RunSummary. */
 export const SUMMARY_COLUMNS = `
@@ -59,7 +59,7 @@ export const summaryExample = {
   last_update: '2026-02-24T10:00:13Z',
 }
 
-/** SyncRunRecord of contract 7.5, with what the peer leaves out: unchanged, rejected, ignored and deferred items. */
+/** SyncRunRecord of contract 7.5, with what the peer leaves out: unchanged, rejected, ignored and deleted items. */
 export const RunRecord = Type.Object({
   run_key: Type.String(),
   user_id: Uuid(),
@@ -78,14 +78,14 @@ export const RunRecord = Type.Object({
   items_unchanged: Type.Integer(),
   items_rejected: Type.Integer(),
   items_ignored: Type.Integer(),
-  items_deferred: Type.Integer(),
+  items_deleted: Type.Integer(),
   error: Nullable(Type.String()),
 })
 
 /** Columns of `sync_run` as a RunRecord. */
 export const RECORD_COLUMNS = `
   run_key, user_id, provider, source, scope, status, trace_id, window_start, window_end, started_at, ended_at,
-  items_received, items_inserted, items_updated, items_unchanged, items_rejected, items_ignored, items_deferred, error`
+  items_received, items_inserted, items_updated, items_unchanged, items_rejected, items_ignored, items_deleted, error`
 
 /** Example of the description. */
 export const recordExample = {
@@ -106,6 +106,6 @@ export const recordExample = {
   items_unchanged: 0,
   items_rejected: 0,
   items_ignored: 1,
-  items_deferred: 0,
+  items_deleted: 0,
   error: null,
 }

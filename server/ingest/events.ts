@@ -1,0 +1,46 @@
+import type { Transaction } from '../db/database.ts'
+import { writeActivities } from './activities.ts'
+import type { BatchEvents, SampleColumns } from './columns.ts'
+import { writeCycles } from './cycles.ts'
+import { writeMeals } from './meals.ts'
+import { writeSleep } from './sleep.ts'
+import { writeWorkouts } from './workouts.ts'
+
+/** Whose events are written; `sourceIds` are the keys of the batch's sources, in its order. */
+export interface EventTarget {
+  userId: string
+  provider: string
+  sourceIds: readonly number[]
+}
+
+/** What became of the items of one kind of event; the instants (epoch ms) bound those that changed something. */
+export interface EventCounts {
+  type: 'sleep' | 'workout' | 'meal' | 'menstrual_cycle' | 'activity'
+  inserted: number
+  updated: number
+  unchanged: number
+  /** Items whose key another item of the same batch repeated. */
+  duplicates: number
+  firstMs: number | null
+  lastMs: number | null
+}
+
+/**
+ * Writes the events of a batch inside the caller's transaction, under the user's ingest lock. Returns what became of
+ * them, and the nutrients whose meal is not there, which are samples (sdk-types 6).
+ */
+export async function writeEvents(
+  tx: Transaction,
+  target: EventTarget,
+  events: BatchEvents,
+): Promise<{ counts: EventCounts[]; loose: SampleColumns[] }> {
+  const meals = await writeMeals(tx, target, events.meals, events.nutrients)
+  const counts = [
+    await writeSleep(tx, target, events.sleep),
+    await writeWorkouts(tx, target, events.workouts),
+    meals.counts,
+    await writeCycles(tx, target, events.cycles),
+    await writeActivities(tx, target, events.activities),
+  ]
+  return { counts: counts.filter((one): one is EventCounts => one !== undefined), loose: meals.loose }
+}

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import { normaliseDeviceString } from '../server/catalogue/devices.ts'
+import { parseInstant, parseZoneOffset } from '../server/time.ts'
+import type { Decode } from './json-bytes.ts'
+
+// How single fields of an SDK upload are read, for every collection alike (sdk-payload 4, 5.3).
+
+const HOUR_MS = 3_600_000
+
+/** Earliest plausible instant (design: limits); later than now + 24 h is implausible too. */
+const MIN_TIME_MS = Date.UTC(1990, 0, 1)
+
+/** Characters of an id of the platform that are stored; a longer one is hashed, never cut (sdk-payload 5.3). */
+const MAX_ID_LENGTH = 100
+
+/** A JSON object. */
+export type Json = Record<string, unknown>
+
+/** Which field is wrong, and why: machine code and words of contract 1.8. */
+export type Problem = readonly [field: string, type: string, msg: string]
+
+export const MISSING = ['missing', 'Field required'] as const
+const IMPLAUSIBLE = ['implausible_timestamp', 'Time should be between 1990-01-01 and 24 hours from now'] as const
+const BAD_ZONE = ['zone_offset', 'Input should be a zone offset such as +02:00, at most 18 hours'] as const
+
+/** Whether a value is an object, neither null nor a list. */
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** When an item was: epoch milliseconds, and minutes east of UTC or null. */
+export interface Span {
+  startMs: number
+  endMs: number
+  zoneMin: number | null
+}
+
+/** The span of an item, or which of its fields is wrong; `latestMs` is the last plausible instant. */
+export function spanOf(item: Json, latestMs: number): Span | Problem {
+  const startMs = instant(item.startDate)
+  if (startMs === undefined) return ['startDate', ...dateProblem(item.startDate)]
+  const endMs = item.endDate === item.startDate ? startMs : instant(item.endDate)
+  if (endMs === undefined) return ['endDate', ...dateProblem(item.endDate)]
+  const startPlausible = startMs >= MIN_TIME_MS && startMs <= latestMs
+  if (!startPlausible || endMs > latestMs) return [startPlausible ? 'endDate' : 'startDate', ...IMPLAUSIBLE]
+  const zoneMin = zoneOf(item.zoneOffset)
+  return zoneMin === undefined ? ['zoneOffset', ...BAD_ZONE] : { startMs, endMs, zoneMin }
+}
+
+/** Whether a reading is a problem instead of a value. */
+export const isProblem = (value: unknown): value is Problem => Array.isArray(value)
+
+/** An id of the platform as it is stored: null when absent, hashed when it is longer than 100 characters. */
+export function externalId(value: unknown, decode: Decode): string | null {
+  if (typeof value !== 'string' || value === '') return null
+  const id = normaliseDeviceString(decode(value), Number.MAX_SAFE_INTEGER)
+  if (id.length <= MAX_ID_LENGTH) return id || null
+  return `sha256:${createHash('sha256').update(id).digest('hex')}`
+}
+
+/** A number, or numeric text; undefined for everything else and for what is not finite (JSON 1e400). */
+export function numeric(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
+  if (typeof value !== 'string' || !/^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/.test(value)) return undefined
+  const number = Number(value)
+  return Number.isFinite(number) ? number : undefined
+}
+
+function dateProblem(value: unknown): [type: string, msg: string] {
+  if (value === undefined || value === null) return [...MISSING]
+  return ['datetime_parsing', 'Input should be a valid datetime with time of day']
+}
+
+let cachedDay = ''
+let cachedDayMs = 0
+
+/** Every SDK writes `2025-05-06T06:10:04Z`: read digit by digit, the day from a one-entry cache. */
+export function instant(value: unknown): number | undefined {
+  if (typeof value !== 'string') return undefined
+  if (value.length !== 20 || value[19] !== 'Z' || value[10] !== 'T' || value[13] !== ':' || value[16] !== ':') {
+    return parseInstant(value)
+  }
+  const day = value.slice(0, 10)
+  if (day !== cachedDay) {
+    const dayMs = parseInstant(`${day}T00:00:00Z`)
+    if (dayMs === undefined) return undefined
+    cachedDay = day
+    cachedDayMs = dayMs
+  }
+  const hour = twoDigits(value, 11)
+  const minute = twoDigits(value, 14)
+  const second = twoDigits(value, 17)
+  if (!(hour < 24 && minute < 60 && second < 60)) return undefined
+  return cachedDayMs + hour * HOUR_MS + minute * 60_000 + second * 1000
+}
+
+function twoDigits(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - 48
+  const ones = text.charCodeAt(at + 1) - 48
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
+}
+
+/** Minutes east of UTC; null when absent or longer than any offset (sdk-payload 5.3); undefined when invalid. */
+function zoneOf(value: unknown): number | null | undefined {
+  if (value === null || value === undefined || value === '') return null
+  if (typeof value !== 'string') return undefined
+  if (value.length > 10) return null
+  return parseZoneOffset(value)
+}

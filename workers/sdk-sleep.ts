@@ -1,0 +1,6 @@
+import type { Reading } from './sdk-batch.ts'
+import type { Json, Problem } from './sdk-fields.ts'
+
+export function readSleep(_reading: Reading, _item: Json): Problem | 'ignored' | undefined {
+  return 'ignored'
+}
