@@ -1,4 +1,5 @@
-import { NO_ZONE, type SampleColumns } from '../server/ingest/columns.ts'
+import { NO_ZONE, type SampleColumns, type SampleOrigins } from '../server/ingest/columns.ts'
+import { encodeOrigins, type OriginHash } from '../server/ingest/origins.ts'
 
 interface Growing {
   source: number
@@ -6,6 +7,8 @@ interface Growing {
   timeMs: number[]
   value: number[]
   zoneMin: number[]
+  /** Of the records the samples were, as far as they have ids. */
+  origins: (OriginHash | null)[]
   /** 1 while strictly ascending, -1 while strictly descending, 0 otherwise. */
   direction: 1 | -1 | 0
 }
@@ -15,8 +18,15 @@ export class SampleStreams {
   readonly #streams = new Map<number, Growing>()
   #last: Growing | undefined
 
-  /** Adds one sample; `zoneMin` null = unknown. */
-  add(source: number, seriesId: number, timeMs: number, value: number, zoneMin: number | null): void {
+  /** Adds one sample; `zoneMin` null = unknown; `origin` null = its record has no id. */
+  add(
+    source: number,
+    seriesId: number,
+    timeMs: number,
+    value: number,
+    zoneMin: number | null,
+    origin: OriginHash | null = null,
+  ): void {
     let stream = this.#last
     if (!stream || stream.source !== source || stream.seriesId !== seriesId) stream = this.#stream(source, seriesId)
     const count = stream.timeMs.length
@@ -28,13 +38,14 @@ export class SampleStreams {
     stream.timeMs.push(timeMs)
     stream.value.push(value)
     stream.zoneMin.push(zoneMin ?? NO_ZONE)
+    stream.origins.push(origin)
   }
 
   #stream(source: number, seriesId: number): Growing {
     const key = source * 65_536 + seriesId
     let stream = this.#streams.get(key)
     if (!stream) {
-      stream = { source, seriesId, timeMs: [], value: [], zoneMin: [], direction: 1 }
+      stream = { source, seriesId, timeMs: [], value: [], zoneMin: [], origins: [], direction: 1 }
       this.#streams.set(key, stream)
     }
     this.#last = stream
@@ -60,6 +71,7 @@ export class SampleStreams {
         timeMs: new Float64Array(buffer, at * 8, order.length),
         value: new Float64Array(buffer, (kept + at) * 8, order.length),
         zoneMin: new Int16Array(buffer, kept * 16 + at * 2, order.length),
+        origins: originsOf(stream, order),
       }
       gather(stream, order, columns)
       at += order.length
@@ -86,4 +98,15 @@ function gather(stream: Growing, order: number[], columns: SampleColumns): void 
     columns.value[index] = stream.value[position] as number
     columns.zoneMin[index] = stream.zoneMin[position] as number
   }
+}
+
+function originsOf({ timeMs, origins }: Growing, order: number[]): SampleOrigins | null {
+  const known = order.filter((position) => origins[position])
+  const [first, last] = [known[0], known.at(-1)]
+  if (first === undefined || last === undefined) return null
+  const entries = known.map((position) => ({
+    timeMs: timeMs[position] as number,
+    ...(origins[position] as OriginHash),
+  }))
+  return { firstMs: timeMs[first] as number, lastMs: timeMs[last] as number, bytes: encodeOrigins(entries) }
 }

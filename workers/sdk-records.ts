@@ -1,4 +1,5 @@
 import { DAILY_TOTAL_OFFSET } from '../server/catalogue/series.ts'
+import { originHash } from '../server/ingest/origins.ts'
 import { isNutrient, type RecordRule } from '../server/providers/sdk.ts'
 import type { Reading } from './sdk-batch.ts'
 import { externalId, isProblem, type Json, MISSING, numeric, type Problem, spanOf } from './sdk-fields.ts'
@@ -31,11 +32,12 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
   const { startMs, endMs, zoneMin } = span
   const converted = rule.convert(value, typeof item.unit === 'string' ? decode(item.unit) : null)
   if (!(Math.abs(converted) <= MAX_VALUE)) return ['value', ...TOO_LARGE]
+  const id = externalId(item.id, decode)
   const source = sources.indexOf(item.source)
   if (source === undefined) return ['source', ...TOO_MANY_SOURCES]
+  const origin = id === null ? null : originHash(id, externalId(item.parentId, decode))
   const meal = isNutrient(rule.series) ? externalId(item.parentId, decode) : null
   if (meal) {
-    const id = externalId(item.id, decode)
     events.nutrients.push({
       source,
       externalId: id,
@@ -49,7 +51,7 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
   } else if (rule.dailyTotal) {
     const shift = (zoneMin ?? 0) * 60_000
     const midnight = Math.floor((startMs + shift) / DAY_MS) * DAY_MS - shift
-    streams.add(source, rule.series.id + DAILY_TOTAL_OFFSET, midnight, converted, zoneMin)
-  } else streams.add(source, rule.series.id, startMs, converted, zoneMin)
+    streams.add(source, rule.series.id + DAILY_TOTAL_OFFSET, midnight, converted, zoneMin, origin)
+  } else streams.add(source, rule.series.id, startMs, converted, zoneMin, origin)
   return undefined
 }

@@ -18,6 +18,15 @@ export interface SampleColumns {
   timeMs: Float64Array
   value: Float64Array
   zoneMin: Int16Array
+  /** Which records they were (see origins.ts); null when none of them had an id. */
+  origins: SampleOrigins | null
+}
+
+/** Records of samples by their hashed ids, as `encodeOrigins` writes them, and the first and last instant in epoch ms. */
+export interface SampleOrigins {
+  firstMs: number
+  lastMs: number
+  bytes: Uint8Array
 }
 
 /** Stands for an unknown zone offset in `zoneMin`. */
@@ -142,8 +151,8 @@ export interface Activity extends EventItem {
 /** The platform deleted something. */
 export interface Deletion {
   externalId: string
-  /** Wire type of what was deleted, if it was sent. */
-  type: string | null
+  /** Series of the deleted record; null when its type is none of a sample, or unknown. */
+  seriesId: number | null
 }
 
 /** How many rejections of an upload are listed; all are counted. */

@@ -24,7 +24,10 @@ export interface Handover {
 }
 
 const bytesOf = ({ samples, sources, rejections }: Batch) =>
-  samples.reduce((sum, { timeMs }) => sum + timeMs.length * SAMPLE_BYTES, BATCH_BYTES) +
+  samples.reduce(
+    (sum, { timeMs, origins }) => sum + timeMs.length * SAMPLE_BYTES + (origins?.bytes.length ?? 0),
+    BATCH_BYTES,
+  ) +
   samples.length * COLUMNS_BYTES +
   (sources.length + rejections.length) * ITEM_BYTES
 

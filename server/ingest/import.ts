@@ -6,6 +6,7 @@ import { ARCHIVAL_LOCK_SQL } from '../rollups/archive.ts'
 import { isoInstant } from '../time.ts'
 import { withoutArchived } from './archived.ts'
 import type { Batch } from './columns.ts'
+import { applyDeletions } from './deletions.ts'
 import { type EventCounts, writeEvents } from './events.ts'
 import type { Handover } from './handover.ts'
 import type { Threads } from './threads.ts'
@@ -39,6 +40,7 @@ interface Outcome {
   updated: number
   unchanged: number
   duplicates: number
+  ignored: number
   deleted: number
   sourcesChanged: boolean
   series: SeriesCounts[]
@@ -168,6 +170,7 @@ async function writeBatch(tx: Transaction, userId: string, upload: QueuedUpload,
     // After the others, which may hold the same instants.
     ...(await writeSamples(tx, loose, sources.ids)),
   ]
+  const { deleted, unknown, duplicates } = await applyDeletions(tx, target, batch.events.deletions)
   const samples = [...batch.samples, ...loose].reduce((sum, { timeMs }) => sum + timeMs.length, 0)
   const inserted = total(series, 'inserted')
   const updated = total(series, 'updated')
@@ -175,8 +178,9 @@ async function writeBatch(tx: Transaction, userId: string, upload: QueuedUpload,
     inserted: inserted + total(events, 'inserted'),
     updated: updated + total(events, 'updated'),
     unchanged: samples - inserted - updated + total(events, 'unchanged'),
-    duplicates: batch.duplicates + total(events, 'duplicates'),
-    deleted: 0,
+    duplicates: batch.duplicates + total(events, 'duplicates') + duplicates,
+    ignored: batch.ignored + unknown,
+    deleted,
   }
   const kept = outcome.inserted + outcome.updated + outcome.unchanged + outcome.deleted
   const status = batch.rejected === 0 ? 'success' : kept > 0 ? 'partial' : 'failed'
@@ -205,7 +209,7 @@ async function recordOutcome(
       unchanged: outcome.unchanged,
       duplicates: outcome.duplicates,
       deleted: outcome.deleted,
-      ignored: batch.ignored,
+      ignored: outcome.ignored,
       rejected: batch.rejected,
       saved: Object.fromEntries(
         outcome.events.map(({ type, inserted, updated, unchanged }) => [type, { inserted, updated, unchanged }]),

@@ -3,6 +3,7 @@ import { copyInto, encodeSamples } from '../db/copy.ts'
 import type { Transaction } from '../db/database.ts'
 import { isoInstant } from '../time.ts'
 import type { SampleColumns, SourceIdentity } from './columns.ts'
+import { noteOrigins } from './origins.ts'
 
 /** What a batch did to one series; times bound the samples that changed. */
 export interface SeriesCounts {
@@ -88,11 +89,16 @@ export async function writeSamples(
     }
     await noteAdded(tx, fresh, sourceIds)
   }
+  const changed = new Set<number>()
   if (fresh.length < samples.length) {
     for (const row of await merge(tx, samples, sourceIds, storedRows)) {
       addCount(counts, row.series, row.is_new, row.row_count, row.first_ts, row.last_ts)
+      changed.add(row.series)
     }
   }
+  // What repeats stored samples was noted when those came.
+  const noted = samples.filter(({ seriesId }, position) => storedRows[position] === 0 || changed.has(seriesId))
+  await noteOrigins(tx, noted, sourceIds)
   return [...counts.values()]
 }
 

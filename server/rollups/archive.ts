@@ -99,7 +99,7 @@ async function removeArchived(db: Database, deadline: number, log: (message: str
   const { chunks } = await db.one<{ chunks: number }>('select drop_archived_chunks() as chunks')
   let rows = 0
   let more = false
-  for (const remove of ['delete_archived_samples', 'delete_expired_rollups']) {
+  for (const remove of ['delete_archived_samples', 'delete_archived_origins', 'delete_expired_rollups']) {
     for (;;) {
       const { removed } = await db.one<{ removed: number }>(`select ${remove}($1) as removed`, [ROWS_AT_ONCE])
       rows += removed

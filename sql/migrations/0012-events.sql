@@ -195,6 +195,8 @@ create table health_score (
 -- Which sample a record of a platform became, so that its deletion finds it: samples carry no id. `ids` has an entry
 -- per record between `lo` and `hi` (server/ingest/origins.ts).
 create table sample_origin (
+  -- The later of two that know an instant is right.
+  seq int8 generated always as identity primary key,
   source_id int4 not null references data_source (id) on delete cascade,
   series_id int2 not null,
   lo timestamptz not null,

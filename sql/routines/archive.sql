@@ -30,6 +30,16 @@ begin
 end
 $$;
 
+-- Removes what is known of the records of archived samples, at most `most` lists of it; returns how many.
+create or replace function delete_archived_origins(most int4) returns int8
+language sql as $$
+  with gone as (
+    delete from sample_origin where seq in (select o.seq from sample_origin o, archival a where o.hi < a.raw_floor limit most)
+    returning 1
+  )
+  select count(*) from gone;
+$$;
+
 -- Removes rollups before the horizon, of as many series as hold `most` of them; returns how many.
 create or replace function delete_expired_rollups(most int4) returns int8
 language plpgsql

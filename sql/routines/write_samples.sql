@@ -68,6 +68,26 @@ as $$
   select count(*) from gone;
 $$;
 
+-- Removes single samples, at `ats` (seconds), as `delete_samples` does; returns the places in the arrays of those there
+-- were. One by one, with constants: what is compressed is then opened for these series only.
+create or replace function delete_sample_points(source_ids int4[], series_ids int2[], ats float8[])
+returns table (place int8)
+language plpgsql
+as $$
+declare
+  point record;
+begin
+  for point in
+    select * from unnest(source_ids, series_ids, ats) with ordinality k (source_id, series_id, at, place)
+  loop
+    if delete_samples(point.source_id, point.series_id, to_timestamp(point.at), to_timestamp(point.at)) > 0 then
+      place := point.place;
+      return next;
+    end if;
+  end loop;
+end
+$$;
+
 -- Removes everything sources ever sent. Samples carry no foreign key; the keys come as an array, so that the index is
 -- used in every chunk. The caller has locked the sources and holds the ingest lock of their user.
 create or replace function delete_sources(source_ids int4[]) returns void

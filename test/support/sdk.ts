@@ -127,7 +127,8 @@ export interface BatchStatus {
   duplicates: number
   ignored_type: number
   dropped_count: number
-  deferred: Record<string, number>
+  deleted: number
+  saved: Record<string, { inserted: number; updated: number; unchanged: number }>
   dropped: { collection: string; index: number | null; id: string | null; loc: unknown[]; type: string; msg: string }[]
   [field: string]: unknown
 }
@@ -184,7 +185,7 @@ export const accounted = (batch: BatchStatus): number =>
   batch.duplicates +
   batch.ignored_type +
   batch.dropped_count +
-  Object.values(batch.deferred).reduce((sum, count) => sum + count, 0)
+  batch.deleted
 
 /** A stored sample with what identifies it outside of this database. */
 export interface StoredSample {

@@ -227,9 +227,9 @@ t.test('bad items never cost good ones', async (t) => {
     const records = JSON.parse(JSON.stringify([heartRate(NOON - 1000, 1), ...items, heartRate(NOON - 2000, 2)]) ?? '[]')
     const batch = read(records)
     const samples = batch.samples.reduce((sum, { timeMs }) => sum + timeMs.length, 0)
-    const deferred = Object.values(batch.deferred).reduce((sum, count) => sum + count, 0)
+    const events = Object.values(batch.events).reduce((sum, items) => sum + items.length, 0)
     if (batch.received !== records.length) return false
-    if (samples + deferred + batch.duplicates + batch.ignored + batch.rejected !== batch.received) return false
+    if (samples + events + batch.duplicates + batch.ignored + batch.rejected !== batch.received) return false
     return batch.samples.some(({ timeMs }) => timeMs[0] === NOON - 2000 && timeMs.includes(NOON - 1000))
   })
   t.doesNotThrow(() => fc.assert(property, { seed: 2, numRuns: 500 }))
