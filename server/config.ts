@@ -35,6 +35,8 @@ export interface Config {
   /** How rollups are kept; `auto`: as continuous aggregates where the database has them. */
   rollupStrategy: 'auto' | 'continuous' | 'per_series'
   logLevel: string
+  /** Days the bodies of uploads are kept after they came; 0 = only until they are imported. */
+  uploadRetentionDays: number
   /** Failed or successful attempts per address and minute, and per account and quarter of an hour. */
   loginAttemptsPerMinute: number
   loginAttemptsPerAccount: number
@@ -90,6 +92,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     corsOrigins: list(text('CORS_ORIGINS')),
     rollupStrategy: choice(env, 'ROLLUP_STRATEGY', ['auto', 'continuous', 'per_series'] as const, 'auto'),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
+    uploadRetentionDays: integer(env, 'UPLOAD_RETENTION_DAYS', 30, 0, 36_500),
     loginAttemptsPerMinute: integer(env, 'LOGIN_ATTEMPTS_PER_MINUTE', 10, 1, 100_000),
     loginAttemptsPerAccount: integer(env, 'LOGIN_ATTEMPTS_PER_ACCOUNT', 5, 1, 100_000),
     providers: providerConfigs(env),

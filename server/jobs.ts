@@ -23,16 +23,20 @@ const CLOCK_ATTEMPTS = 3
 /** How long a job waits that met another one importing for the same user. */
 const BUSY_DELAY_MS = 250
 
+/** Bodies of uploads that are removed in one transaction. */
+const BODIES_AT_ONCE = 500
+
 /** How often the queue looks for jobs whose time has come; one that may run at once is notified. */
 const POLL_MS = 500
 
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
-function tasks(db: Database, importer: Importer, process: LivingProcess, log: Logger): TaskList {
+function tasks({ db, importer, uploadRetentionDays, log }: JobsOptions, process: LivingProcess): TaskList {
   return {
     import_uploads: async (payload, helpers) => {
       const { user_id: userId } = payload as { user_id: string }
       // The next turn goes to the back of the queue, so that one long history does not hold up everybody else.
       const left = await importer.importUploads(userId)
+      if (uploadRetentionDays === 0) await forgetBodies(db, 0)
       if (!left) return
       const runAt = new Date(Date.now() + (left === 'busy' ? BUSY_DELAY_MS : 0))
       // A job that new data has added meanwhile is not put off.
@@ -59,7 +63,19 @@ function tasks(db: Database, importer: Importer, process: LivingProcess, log: Lo
       await db.query('select forget_old_minutes()')
       await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")
       await db.query("delete from sync_event where created_at < now() - interval '30 days'")
+      await forgetBodies(db, uploadRetentionDays)
     },
+  }
+}
+
+/** Removes the stored bodies of uploads that came more than so many days ago. */
+async function forgetBodies(db: Database, days: number): Promise<void> {
+  for (;;) {
+    const { gone } = await db.one<{ gone: number }>(
+      'select forget_bodies(now() - make_interval(days => $1), $2) as gone',
+      [days, BODIES_AT_ONCE],
+    )
+    if (gone < BODIES_AT_ONCE) return
   }
 }
 
@@ -95,6 +111,8 @@ interface JobsOptions {
   db: Database
   importer: Importer
   concurrency: number
+  /** See `Config`. */
+  uploadRetentionDays: number
   log: Logger
 }
 
@@ -124,9 +142,13 @@ export async function migrateJobs(url: string): Promise<void> {
 const RETRY_MS = 1000
 
 /** Registers this process and starts taking jobs; the jobs of dead processes are freed first. */
-export async function startJobs({ url, db, importer, concurrency, log }: JobsOptions): Promise<Jobs> {
+export async function startJobs(options: JobsOptions): Promise<Jobs> {
+  const { url, db, concurrency, log } = options
   const process = await registerProcess(url, log)
   await recoverDeadProcesses(db, process, log)
+  const { replayed } = await db.one<{ replayed: number }>('select replay_deferred() as replayed')
+  if (replayed > 0)
+    log.info({ replayed }, 'uploads of an earlier version are imported again, with their sleep and workouts')
   let fail: (error: Error) => void = () => {}
   const failed = new Promise<Error>((resolve) => {
     fail = resolve
@@ -158,7 +180,7 @@ export async function startJobs({ url, db, importer, concurrency, log }: JobsOpt
       concurrency,
       noHandleSignals: true,
       pollInterval: POLL_MS,
-      taskList: tasks(db, importer, process, log),
+      taskList: tasks(options, process),
       events,
       // The queue's own lines repeat what the events above report.
       logger: new QueueLogger(() => (level, message) => log.debug({ level }, message)),

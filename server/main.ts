@@ -57,6 +57,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
       db,
       importer: createImporter(db, threads, handover, metrics, log),
       concurrency: JOB_CONCURRENCY,
+      uploadRetentionDays: config.uploadRetentionDays,
       log,
     })
     closers.push(() => jobs.stop())

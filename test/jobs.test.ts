@@ -191,7 +191,14 @@ eachEngine(t, 'jobs', async (t, engine) => {
       },
     }
     const user = await queued(app)
-    const jobs = await startJobs({ url: app.databaseUrl, db: app.db, importer: counting, concurrency: 2, log })
+    const jobs = await startJobs({
+      url: app.databaseUrl,
+      db: app.db,
+      importer: counting,
+      concurrency: 2,
+      uploadRetentionDays: 30,
+      log,
+    })
     t.teardown(() => jobs.stop())
     const running = () =>
       app.db.query('select 1 from graphile_worker.jobs where key = $1 and locked_at is not null', [`import:${user}`])
@@ -222,7 +229,14 @@ eachEngine(t, 'jobs', async (t, engine) => {
       },
     }
     const user = await queued(app)
-    const jobs = await startJobs({ url: app.databaseUrl, db: app.db, importer: breakOnce, concurrency: 1, log })
+    const jobs = await startJobs({
+      url: app.databaseUrl,
+      db: app.db,
+      importer: breakOnce,
+      concurrency: 1,
+      uploadRetentionDays: 30,
+      log,
+    })
     t.teardown(() => jobs.stop())
     t.ok(await waitUntil(async () => trace().length > 0, 10_000), 'the only worker has given up')
     await app.db.query('alter table graphile_worker.away rename to _private_jobs')

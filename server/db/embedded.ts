@@ -80,6 +80,18 @@ export async function startEmbeddedDatabase({ dataDir, log, port }: EmbeddedOpti
   }
 }
 
+/** Address of the database of `dataDir` while a service runs on it, undefined otherwise; never log it. */
+export async function runningEmbeddedDatabase(dataDir: string): Promise<string | undefined> {
+  try {
+    const port = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[3]
+    const password = (await readFile(join(dataDir, 'postgres.password'), 'utf8')).trim()
+    const url = `postgresql://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`
+    return (await tryConnect(url)) === undefined ? url : undefined
+  } catch {
+    return undefined
+  }
+}
+
 function running(server: PostgresServer, url: string, release: () => Promise<void>, log: Log): EmbeddedDatabase {
   let stopping: Promise<void> | undefined
   const exited = new Promise<string>((resolveExited) => {

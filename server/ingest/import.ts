@@ -1,16 +1,16 @@
 import { type Database, databaseUnavailable, type Transaction } from '../db/database.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import type { SdkProvider } from '../providers/index.ts'
 import { ARCHIVAL_LOCK_SQL } from '../rollups/archive.ts'
 import { isoInstant } from '../time.ts'
 import { withoutArchived } from './archived.ts'
 import type { Batch } from './columns.ts'
-import { applyDeletions } from './deletions.ts'
-import { type EventCounts, writeEvents } from './events.ts'
+import type { EventCounts } from './events.ts'
 import type { Handover } from './handover.ts'
+import { readStored, type StoredUpload } from './stored.ts'
 import type { Threads } from './threads.ts'
-import { resolveSources, type SeriesCounts, writeSamples } from './write.ts'
+import type { SeriesCounts } from './write.ts'
+import { type Outcome, writeBatch } from './write-batch.ts'
 
 /** Uploads one job imports before it lets other users' jobs have a turn. */
 const UPLOADS_PER_JOB = 25
@@ -24,27 +24,12 @@ const OUTCOMES = ['inserted', 'updated', 'unchanged', 'rejected'] as const
 /** Time an import waits for others, such as the compression of a chunk, before it is tried again later. */
 const LOCK_TIMEOUT_MS = 20_000
 
-interface QueuedUpload {
-  id: string
-  provider: SdkProvider
+interface QueuedUpload extends StoredUpload {
   run_key: string
-  sha256: Buffer
-  received_at: string
+  /** Whether its body was imported before. */
+  again: boolean
   /** Samples before it are not taken any more; null = all are. */
   write_floor_ms: number | null
-}
-
-interface Outcome {
-  status: 'success' | 'partial' | 'failed'
-  inserted: number
-  updated: number
-  unchanged: number
-  duplicates: number
-  ignored: number
-  deleted: number
-  sourcesChanged: boolean
-  series: SeriesCounts[]
-  events: EventCounts[]
 }
 
 export interface Importer {
@@ -78,8 +63,10 @@ export function createImporter(
         free = (await tx.one<{ free: boolean }>(TRY_LOCK_SQL, [userId])).free
         current = free ? await oldestQueued(tx, userId) : undefined
         if (!current) return
-        const batch = withoutArchived(await batchOf(tx, userId, current), current.write_floor_ms)
-        const outcome = await writeBatch(tx, userId, current, batch)
+        const handedOver = handover.get(userId, current.sha256)
+        const parsed = handedOver ?? (await readStored(tx, threads, userId, current))
+        const batch = withoutArchived(parsed, current.write_floor_ms)
+        const outcome = await writeBatch(tx, userId, current.provider, batch, current.again)
         await recordOutcome(tx, userId, current, batch, outcome)
         counts = { ...outcome, rejected: batch.rejected }
       })
@@ -93,24 +80,6 @@ export function createImporter(
     if (!current) return 'none'
     metrics.importSeconds.observe((performance.now() - started) / 1000)
     return 'imported'
-  }
-
-  async function batchOf(tx: Transaction, userId: string, upload: QueuedUpload): Promise<Batch> {
-    const handedOver = handover.get(userId, upload.sha256)
-    if (handedOver) return handedOver
-    const { body } = await tx.one<{ body: Buffer }>('select body from upload_body where user_id = $1 and sha256 = $2', [
-      userId,
-      upload.sha256,
-    ])
-    const result = await threads.readUpload({
-      bytes: body,
-      encoding: 'br',
-      queryProvider: null,
-      provider: upload.provider,
-      nowMs: Date.parse(upload.received_at),
-    })
-    if (!result.ok) throw new Error(`stored upload ${upload.id} cannot be read again: ${result.code}`)
-    return result.batch
   }
 
   async function importAll(userId: string): Promise<false | 'more' | 'busy'> {
@@ -142,7 +111,7 @@ export function createImporter(
 
 async function oldestQueued(tx: Transaction, userId: string): Promise<QueuedUpload | undefined> {
   const [upload] = await tx.query<QueuedUpload>(
-    `select id, provider, run_key, sha256, received_at,
+    `select id, provider, run_key, sha256, received_at, replay_of is not null as again,
             (select date_part('epoch', write_floor) * 1000 from archival) as write_floor_ms
      from upload
      where user_id = $1 and status = 'queued'
@@ -151,44 +120,6 @@ async function oldestQueued(tx: Transaction, userId: string): Promise<QueuedUplo
     [userId],
   )
   return upload
-}
-
-async function writeBatch(tx: Transaction, userId: string, upload: QueuedUpload, batch: Batch): Promise<Outcome> {
-  const connection = await tx.one<{ id: string }>(
-    `insert into connection as c (user_id, provider, last_synced_at)
-     values ($1, $2, now())
-     on conflict (user_id, provider) do update
-     set last_synced_at = now(), updated_at = now(), status = 'active'
-     returning id`,
-    [userId, upload.provider],
-  )
-  const sources = await resolveSources(tx, userId, upload.provider, connection.id, batch.sources)
-  const target = { userId, provider: upload.provider, sourceIds: sources.ids }
-  const { counts: events, loose } = await writeEvents(tx, target, batch.events)
-  const series = [
-    ...(await writeSamples(tx, batch.samples, sources.ids)),
-    // After the others, which may hold the same instants.
-    ...(await writeSamples(tx, loose, sources.ids)),
-  ]
-  const { deleted, unknown, duplicates } = await applyDeletions(tx, target, batch.events.deletions)
-  const samples = [...batch.samples, ...loose].reduce((sum, { timeMs }) => sum + timeMs.length, 0)
-  const inserted = total(series, 'inserted')
-  const updated = total(series, 'updated')
-  const outcome = {
-    inserted: inserted + total(events, 'inserted'),
-    updated: updated + total(events, 'updated'),
-    unchanged: samples - inserted - updated + total(events, 'unchanged'),
-    duplicates: batch.duplicates + total(events, 'duplicates') + duplicates,
-    ignored: batch.ignored + unknown,
-    deleted,
-  }
-  const kept = outcome.inserted + outcome.updated + outcome.unchanged + outcome.deleted
-  const status = batch.rejected === 0 ? 'success' : kept > 0 ? 'partial' : 'failed'
-  return { status, ...outcome, sourcesChanged: sources.changed, series, events }
-}
-
-function total<Key extends string>(counts: readonly Record<Key, number>[], key: Key): number {
-  return counts.reduce((sum, one) => sum + one[key], 0)
 }
 
 /** Writes what became of an upload to its row, its run and the progress events, in the transaction of the data. */

@@ -131,19 +131,24 @@ interface MergedRow {
   last_ts: string
 }
 
+/** Transactions that have merged before: the rows of `incoming` go only when they end. */
+const merged = new WeakSet<Transaction>()
+
 async function merge(
   tx: Transaction,
   samples: readonly SampleColumns[],
   sourceIds: readonly number[],
   storedRows: readonly number[],
 ): Promise<MergedRow[]> {
-  const merged = samples.filter((_, position) => storedRows[position] !== 0)
+  const overlapping = samples.filter((_, position) => storedRows[position] !== 0)
   await tx.client.query(
     `create temporary table if not exists incoming (
        ts timestamptz, value float8, source_id int4, series_id int2, zone_offset_min int2
      ) on commit delete rows`,
   )
-  await copyInto(tx.client, `incoming (${COLUMNS})`, encodeSamples(merged, sourceIds))
+  if (merged.has(tx)) await tx.query('truncate incoming')
+  merged.add(tx)
+  await copyInto(tx.client, `incoming (${COLUMNS})`, encodeSamples(overlapping, sourceIds))
   const segments = { source: [] as number[], series: [] as number[], lo: [] as number[], hi: [] as number[] }
   const add = (columns: SampleColumns, loMs: number, hiMs: number) => {
     segments.source.push(sourceIds[columns.source] as number)

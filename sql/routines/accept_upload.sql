@@ -1,9 +1,10 @@
 -- Everything a 202 promises, in one statement and so in one transaction: the body, the upload, its run
 -- and the job that imports it. `stored_body` is null when the same body is stored already. Returns the upload, or the
--- one that was stored within 24 hours for the same request id and body.
+-- one that was stored within 24 hours for the same request id and body. `the_original` is the upload that is imported again.
 create or replace function accept_upload(
   the_id uuid, the_user uuid, the_provider text, body_sha256 bytea, stored_body bytea, body_bytes int4, items int4,
-  the_request_id text, session_id text, the_sync_type text, the_sdk_version text, the_run_key text
+  the_request_id text, session_id text, the_sync_type text, the_sdk_version text, the_run_key text,
+  the_original uuid default null
 ) returns table (batch_id uuid, run_key text, provider text)
 language plpgsql as $$
 #variable_conflict use_column
@@ -30,8 +31,8 @@ begin
     values (the_user, body_sha256, stored_body, body_bytes)
     on conflict do nothing;
   end if;
-  insert into upload (id, user_id, provider, sha256, request_id, sync_session_id, sync_type, sdk_version, run_key, received)
-  values (the_id, the_user, the_provider, body_sha256, the_request_id, session_id, the_sync_type, the_sdk_version, the_run_key, items);
+  insert into upload (id, user_id, provider, sha256, request_id, sync_session_id, sync_type, sdk_version, run_key, received, replay_of)
+  values (the_id, the_user, the_provider, body_sha256, the_request_id, session_id, the_sync_type, the_sdk_version, the_run_key, items, the_original);
   insert into sync_run as run (run_key, user_id, provider, source, scope, items_received, pending)
   values (the_run_key, the_user, the_provider, 'sdk', the_sync_type, items, 1)
   on conflict (user_id, run_key) do update

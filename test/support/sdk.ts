@@ -65,7 +65,7 @@ export function eachEngine(t: Test, name: string, test: (t: Test, engine: Engine
 }
 
 /** Starts taking import jobs, as the service does beside its API; ends with the test. */
-export async function startImports(t: Test, app: TestApp, concurrency = 4): Promise<Jobs> {
+export async function startImports(t: Test, app: TestApp, concurrency = 4, uploadRetentionDays = 30): Promise<Jobs> {
   const { log, metrics } = app.deps
   const db = openDatabase({
     url: app.databaseUrl,
@@ -75,7 +75,7 @@ export async function startImports(t: Test, app: TestApp, concurrency = 4): Prom
     onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
   })
   const importer = createImporter(db, app.threads(), app.handover, metrics, log)
-  const jobs = await startJobs({ url: app.databaseUrl, db, importer, concurrency, log })
+  const jobs = await startJobs({ url: app.databaseUrl, db, importer, concurrency, uploadRetentionDays, log })
   let stopping: Promise<void> | undefined
   const stop = () => {
     stopping ??= jobs.stop().then(() => db.end())

@@ -39,6 +39,8 @@ export const Batch = Type.Object({
   ),
   dropped: Type.Array(REJECTION, { description: 'The first 100 dropped items, without measured values' }),
   error: Nullable(Type.String()),
+  replay_of: Nullable(Uuid({ description: 'The upload whose stored body this one imported again' })),
+  body_kept: Type.Boolean({ description: 'Whether it can be imported again' }),
 })
 
 /** Example of the description. */
@@ -72,10 +74,13 @@ export const batchExample = {
     },
   ],
   error: null,
+  replay_of: null,
+  body_kept: true,
 }
 
 /** Columns of `upload` under the names of the API. */
 export const BATCH_COLUMNS = `
   id as batch_id, user_id, provider, run_key as run_id, sync_session_id, sync_type, status, received_at, finished_at,
   received, inserted, updated, unchanged, duplicates, ignored as ignored_type, rejected as dropped_count, deleted, saved,
-  rejections as dropped, error`
+  rejections as dropped, error,
+  replay_of, sha256 is not null as body_kept`

@@ -21,22 +21,25 @@ export const importBatch = route(
     params: Type.Object({ user_id: Uuid(), batch_id: Uuid() }),
     status: 202,
     response: Type.Object({ batch_id: Uuid(), run_id: Type.String() }),
+    errors: { 409: 'The body is not kept any more' },
     example: { batch_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77', run_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77' },
   },
   async ({ params }, { db }) => {
-    const [batch] = await db.query<{ batch_id: string; run_id: string }>(
-      `select a.batch_id, a.run_key as run_id
-       from upload u
-       cross join lateral gen_random_uuid() again
-       cross join lateral accept_upload(again, u.user_id, u.provider, u.sha256, null, 0, u.received, null,
-                                        u.sync_session_id, u.sync_type, u.sdk_version, again::text) a
-       where u.id = $1 and u.user_id = $2`,
+    const [stored] = await db.query<{ kept: boolean }>(
+      'select sha256 is not null as kept from upload where id = $1 and user_id = $2',
       [params.batch_id, params.user_id],
     )
-    if (!batch) {
+    if (!stored) {
       await requireUser(db, params.user_id)
       throw errors.notFound('Batch', params.batch_id)
     }
-    return { batch_id: batch.batch_id, run_id: batch.run_id }
+    const [batch] = stored.kept
+      ? await db.query<{ batch_id: string; run_id: string }>(
+          'select batch_id, run_key as run_id from replay_upload($1)',
+          [params.batch_id],
+        )
+      : []
+    if (!batch) throw errors.conflict('The body of this upload is not kept any more.')
+    return batch
   },
 )

@@ -1,0 +1,75 @@
+import { parseArgs } from 'node:util'
+import { ConfigError, loadConfig } from './config.ts'
+import { openDatabase } from './db/database.ts'
+import { runningEmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
+import { migrate } from './db/migrate.ts'
+import { uuidProblem } from './http/formats.ts'
+import { replay, type Selection } from './ingest/replay.ts'
+
+const USAGE = `npm run replay -- --user <id> [--from <date>] [--to <date>] [--write]
+npm run replay -- --batch <id> [--write]
+
+Imports stored uploads again with the rules of this version: one, or those of a user that came from one day (of UTC)
+to another, both included. Without --write nothing is changed; what would be is shown.`
+
+const IMPORT_TIMEOUT_MS = 600_000
+
+/** A command that cannot be carried out; the message is for the operator. */
+class UsageError extends Error {}
+
+/** What the command line asks for. @throws UsageError */
+function selected(args: string[]): Selection & { write: boolean } {
+  const text = { type: 'string' } as const
+  try {
+    const options = { batch: text, user: text, from: text, to: text, write: { type: 'boolean' } } as const
+    const { values } = parseArgs({ args, options })
+    const { batch = null, user = null, from = null, to = null, write = false } = values
+    if ((batch === null) === (user === null)) throw new UsageError('Give --user or --batch.')
+    if (uuidProblem(batch ?? user ?? '')) throw new UsageError('The id must be a UUID.')
+    for (const day of [from, to]) {
+      if (day !== null && !(/^\d{4}-\d\d-\d\d$/.test(day) && !Number.isNaN(Date.parse(day)))) {
+        throw new UsageError(`${day} is not a date such as 2026-02-24.`)
+      }
+    }
+    if (batch && (from || to)) throw new UsageError('--from and --to go with --user.')
+    return { batch, user, from, to, write }
+  } catch (error) {
+    throw error instanceof UsageError ? error : new UsageError((error as Error).message)
+  }
+}
+
+async function replayIn(url: string, { write, ...selection }: ReturnType<typeof selected>): Promise<void> {
+  await migrate(url)
+  const db = openDatabase({
+    url,
+    name: 'pulsebase replay',
+    maxConnections: 4,
+    statementTimeoutMs: IMPORT_TIMEOUT_MS,
+    onError: () => {},
+  })
+  try {
+    await replay(db, selection, write, (line) => process.stdout.write(`${line}\n`))
+  } finally {
+    await db.end()
+  }
+}
+
+async function main(): Promise<void> {
+  const selection = selected(process.argv.slice(2))
+  const config = loadConfig(process.env)
+  const running = config.databaseUrl ?? (await runningEmbeddedDatabase(config.dataDir))
+  if (running) return replayIn(running, selection)
+  const embedded = await startEmbeddedDatabase({ dataDir: config.dataDir, log: () => {} })
+  try {
+    await replayIn(embedded.url, selection)
+  } finally {
+    await embedded.stop()
+  }
+}
+
+main().catch((error: unknown) => {
+  const known = error instanceof UsageError || error instanceof ConfigError
+  process.stderr.write(`${known ? error.message : `Could not replay: ${(error as Error).message}`}\n`)
+  if (error instanceof UsageError) process.stderr.write(`\n${USAGE}\n`)
+  process.exitCode = 1
+})
