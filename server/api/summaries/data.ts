@@ -31,7 +31,33 @@ const COUNTS_SQL = `
   group by 1
   order by 2 desc, 1`
 
-/** Number of samples a user has, by type and provider, archived ones included (contract 4.5). */
+// One row per provider and type of workout, and per provider for sleep (type null), beside whether there is any cycle.
+const EVENTS_SQL = `
+  select d.provider, e.kind, e.type, count(*)::int8 as n
+  from (
+    select w.source_id, 'workout' as kind, w.type
+    from workout w
+    where w.user_id = $1 and w.start_at >= to_timestamp($2) and w.start_at < to_timestamp($3)
+    union all
+    select s.source_id, 'sleep', null
+    from sleep s
+    where s.user_id = $1 and s.start_at >= to_timestamp($2) and s.start_at < to_timestamp($3)
+    union all
+    select c.source_id, 'cycle', null
+    from (select source_id from menstrual_cycle where user_id = $1 limit 1) c
+  ) e
+  join data_source d on d.id = e.source_id
+  group by 1, 2, 3
+  order by n desc, e.type`
+
+interface EventCount {
+  provider: string
+  kind: 'workout' | 'sleep' | 'cycle'
+  type: string | null
+  n: number
+}
+
+/** What a user has, by type and provider: samples, archived ones included, workouts and sleep (contract 4.5). */
 export const getDataSummary = route(
   {
     method: 'GET',
@@ -49,17 +75,17 @@ export const getDataSummary = route(
     example: {
       user_id: '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11',
       total_data_points: 98_330,
-      total_workouts: 0,
-      total_sleep_events: 0,
+      total_workouts: 58,
+      total_sleep_events: 91,
       series_type_counts: { heart_rate: 90_210, steps: 8120 },
-      workout_type_counts: {},
+      workout_type_counts: { running: 30, cycling: 28 },
       by_provider: [
         {
           provider: 'garmin',
           data_points: 98_330,
           series_counts: { heart_rate: 90_210, steps: 8120 },
-          workout_count: 0,
-          sleep_count: 0,
+          workout_count: 58,
+          sleep_count: 91,
         },
       ],
       has_womens_health_data: false,
@@ -75,25 +101,38 @@ export const getDataSummary = route(
       start,
       end,
     ])
+    const events = await db.query<EventCount>(EVENTS_SQL, [params.user_id, start, end])
     const { all, providers } = summed(rows, stored)
+    const count = (kind: EventCount['kind'], provider?: string) =>
+      events
+        .filter((one) => one.kind === kind && (provider === undefined || one.provider === provider))
+        .reduce((sum, { n }) => sum + n, 0)
+    const named = new Set([...providers.keys(), ...events.map(({ provider }) => provider)])
+    const byProvider = [...named].map((provider) => {
+      const counts = providers.get(provider) ?? {}
+      return {
+        provider,
+        data_points: total(counts),
+        series_counts: counts,
+        workout_count: count('workout', provider),
+        sleep_count: count('sleep', provider),
+      }
+    })
+    const records = (one: (typeof byProvider)[number]) => one.data_points + one.workout_count + one.sleep_count
+    const workoutTypes: Counted = {}
+    for (const { kind, type, n } of events)
+      if (kind === 'workout' && type) workoutTypes[type] = (workoutTypes[type] ?? 0) + n
     return {
       user_id: params.user_id,
       total_data_points: total(all),
-      // No events are stored yet, so nobody has any.
-      total_workouts: 0,
-      total_sleep_events: 0,
+      total_workouts: count('workout'),
+      total_sleep_events: count('sleep'),
       series_type_counts: all,
-      workout_type_counts: {},
-      by_provider: [...providers]
-        .map(([provider, counts]) => ({
-          provider,
-          data_points: total(counts),
-          series_counts: counts,
-          workout_count: 0,
-          sleep_count: 0,
-        }))
-        .sort((a, b) => b.data_points - a.data_points || (a.provider < b.provider ? -1 : 1)),
-      has_womens_health_data: false,
+      workout_type_counts: workoutTypes,
+      by_provider: byProvider
+        .filter((one) => records(one) > 0)
+        .sort((a, b) => records(b) - records(a) || (a.provider < b.provider ? -1 : 1)),
+      has_womens_health_data: count('cycle') > 0,
     }
   },
 )
