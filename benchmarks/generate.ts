@@ -24,7 +24,8 @@ export interface Counts {
 }
 
 interface Plan {
-  kind: 'heart rate' | 'mixed'
+  /** `whole`: mixed, with a night of sleep in every body and a workout in every third one. */
+  kind: 'heart rate' | 'mixed' | 'whole'
   bodies: number
   everySeconds: number
   seed: number
@@ -78,10 +79,60 @@ export function seededRandom(seed: number): () => number {
  * eleven other types. Records are `everySeconds` apart on average, on whole seconds, no instant twice.
  */
 export async function generate(directory: string, plan: Plan): Promise<Dataset> {
-  await writeBodies(directory, cleanRecords(plan))
+  const whole = plan.kind === 'whole'
+  await writeBodies(directory, cleanRecords(plan), whole ? eventsOf(plan.seed) : undefined)
+  const workouts = whole ? Math.ceil(plan.bodies / WORKOUT_EVERY_BODIES) : 0
+  const events = whole ? plan.bodies * STAGES_PER_NIGHT + workouts : 0
   const records = plan.bodies * RECORDS_PER_BODY
-  return dataset(directory, plan.bodies, { inserted: records, repeated: 0, rejected: 0 })
+  return {
+    ...dataset(directory, plan.bodies, { inserted: records + events, repeated: 0, rejected: 0 }),
+    records: records + events,
+  }
 }
+
+const STAGES_PER_NIGHT = 25
+const WORKOUT_EVERY_BODIES = 3
+const STAGES = ['light', 'deep', 'light', 'rem', 'awake'] as const
+
+/** The night and, now and then, the workout of a body: JSON of its items. */
+interface Events {
+  sleep: string[]
+  workouts: string[]
+}
+
+function eventsOf(seed: number): (body: number) => Events {
+  const random = seededRandom(seed + 7)
+  return (body) => {
+    const night = DATA_START_MS + body * 86_400_000 - 2 * 3_600_000
+    let at = night
+    const sleep = Array.from({ length: STAGES_PER_NIGHT }, (_, stage) => {
+      const start = at
+      at += (5 + Math.floor(random() * 25)) * 60_000
+      return `{"id":"${uuid(random)}","parentId":null,"stage":"${STAGES[stage % STAGES.length]}",${span(start, at)},"source":${SOURCE},"values":null,"metadata":null}`
+    })
+    const evening = night - 5 * 3_600_000
+    const statistics = WORKOUT_STATISTICS.map(
+      ([type, unit, lowest, range]) =>
+        `{"type":"${type}","value":${(lowest + random() * range).toFixed(2)},"unit":"${unit}"}`,
+    )
+    const workout = `{"id":"${uuid(random)}","parentId":null,"type":"running",${span(evening, evening + 2_700_000)},"source":${SOURCE},"title":null,"notes":null,"values":[${statistics.join(',')}],"segments":null,"laps":null,"route":null,"samples":null,"metadata":null}`
+    return { sleep, workouts: body % WORKOUT_EVERY_BODIES === 0 ? [workout] : [] }
+  }
+}
+
+// Statistic, unit, lowest value, range.
+const WORKOUT_STATISTICS = [
+  ['duration', 's', 2_400, 300],
+  ['activeEnergyBurned', 'kcal', 300, 300],
+  ['distance', 'm', 6_000, 4_000],
+  ['stepCount', 'count', 5_000, 3_000],
+  ['minHeartRate', 'bpm', 80, 20],
+  ['averageHeartRate', 'bpm', 130, 30],
+  ['maxHeartRate', 'bpm', 165, 20],
+  ['averageRunningPower', 'W', 200, 80],
+  ['averageRunningStrideLength', 'm', 0.9, 0.3],
+  ['elevationAscended', 'm', 10, 200],
+] as const
 
 /**
  * Writes as many records as `generate` would, out of order over the whole dataset: 30 % repeat another record,
@@ -112,7 +163,7 @@ function dataset(directory: string, bodies: number, expected: Counts): Dataset {
 function* cleanRecords({ kind, bodies, everySeconds, seed }: Plan): Generator<string> {
   const random = seededRandom(seed)
   for (let index = 0; index < bodies * RECORDS_PER_BODY; index += 1) {
-    const other = kind === 'mixed' && index % 2 === 1
+    const other = kind !== 'heart rate' && index % 2 === 1
     const type = TYPES[other ? 1 + (((index - 1) / 2) % (MIXED_TYPES - 1)) : 0] as (typeof TYPES)[number]
     const seconds = index * everySeconds + Math.floor(random() * everySeconds)
     yield record(type, DATA_START_MS + seconds * 1000, random)
@@ -121,9 +172,13 @@ function* cleanRecords({ kind, bodies, everySeconds, seed }: Plan): Generator<st
 
 function record(type: (typeof TYPES)[number], timeMs: number, random: () => number): string {
   const [name, unit, lowest, range, decimals] = type
-  const at = `${new Date(timeMs).toISOString().slice(0, 19)}Z`
   const value = (lowest + random() * range).toFixed(decimals)
-  return `{"id":"${uuid(random)}","type":"HKQuantityTypeIdentifier${name}","startDate":"${at}","endDate":"${at}","zoneOffset":"+01:00","source":${SOURCE},"value":${value},"unit":"${unit}","parentId":null,"metadata":null}`
+  return `{"id":"${uuid(random)}","type":"HKQuantityTypeIdentifier${name}",${span(timeMs, timeMs)},"source":${SOURCE},"value":${value},"unit":"${unit}","parentId":null,"metadata":null}`
+}
+
+function span(startMs: number, endMs: number): string {
+  const at = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
+  return `"startDate":"${at(startMs)}","endDate":"${at(endMs)}","zoneOffset":"+01:00"`
 }
 
 function uuid(random: () => number): string {
@@ -147,14 +202,19 @@ function shuffle(items: string[], random: () => number): string[] {
 }
 
 /** Each file is on disk before the next one: no write-back of ours shares the disk with what is measured. */
-async function writeBodies(directory: string, records: Iterable<string>): Promise<void> {
+async function writeBodies(
+  directory: string,
+  records: Iterable<string>,
+  eventsOf: (body: number) => Events = () => ({ sleep: [], workouts: [] }),
+): Promise<void> {
   await mkdir(directory, { recursive: true })
   let body = 0
   let batch: string[] = []
   for (const text of records) {
     batch.push(text)
     if (batch.length < RECORDS_PER_BODY) continue
-    const json = `{"provider":"apple","sdkVersion":"0.15.0","syncTimestamp":"2026-01-01T00:00:00Z","syncType":"live","data":{"records":[${batch.join(',')}],"sleep":[],"workouts":[]}}`
+    const { sleep, workouts } = eventsOf(body)
+    const json = `{"provider":"apple","sdkVersion":"0.15.0","syncTimestamp":"2026-01-01T00:00:00Z","syncType":"live","data":{"records":[${batch.join(',')}],"sleep":[${sleep.join(',')}],"workouts":[${workouts.join(',')}]}}`
     await writeFile(join(directory, `${body}.json`), json, { flush: true })
     body += 1
     batch = []
