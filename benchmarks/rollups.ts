@@ -111,9 +111,9 @@ async function history(suite: Suite): Promise<Measure[]> {
     const sql = await latencies(20, () =>
       db.query({
         name: 'counts',
-        text: `select place, day, sum(n) from daily_counts(array_fill($1::int4, array[10]),
+        text: `select place, pairs from daily_counts(array_fill($1::int4, array[10]),
                  (select array_agg(series_id order by series_id) from source_series where source_id = $1),
-                 to_timestamp($2), to_timestamp($3)) group by 1, 2`,
+                 to_timestamp($2), to_timestamp($3))`,
         values: [user.sourceId, HISTORY_START, end],
       }),
     )

@@ -243,9 +243,12 @@ end
 $$;
 
 -- Number of samples of each series on each day of UTC within [lo, hi), archived ones included. `place` is the place of
--- the series in the arrays, from 1; a row is a day with samples, perhaps in two parts.
-create or replace function daily_counts(source_ids int4[], series_ids int2[], lo timestamptz, hi timestamptz)
-returns table (place int8, day timestamptz, n int8)
+-- the series in the arrays, from 1. `pairs` has eight bytes for each day with samples, in any order: its number, counted
+-- from 1970-01-01, and how many they are, as int4. Bytes, since ten thousand pairs take longer to write as text than to
+-- read from the rollups. A series comes in two rows where the rollups do not know all of it.
+drop function if exists daily_counts(int4[], int2[], timestamptz, timestamptz);
+create function daily_counts(source_ids int4[], series_ids int2[], lo timestamptz, hi timestamptz)
+returns table (place int8, pairs bytea, total int8)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
@@ -256,6 +259,8 @@ declare
   archived timestamptz := raw_floor();
   -- Days the rollups can answer: whole ones, and archived ones of which the window has a part.
   rolled_up tstzmultirange := tstzmultirange(tstzrange(first, last));
+  -- Those of each series that are not dirty.
+  clean tstzmultirange[];
 begin
   if lo < archived then
     lo := greatest(lo, rollup_floor());
@@ -269,31 +274,43 @@ begin
       tstzrange(time_bucket('1 day', lo), least(archived, time_bucket('1 day', hi - interval '1 microsecond') + interval '1 day'))
     );
   end if;
-  return query
-    select k.place, c.bucket, c.n
-    from unnest(source_ids, series_ids) with ordinality k (source_id, series_id, place)
-    cross join lateral (
-      select coalesce(range_agg(tstzrange(time_bucket('1 day', d.lo), time_bucket('1 day', d.hi) + interval '1 day')), '{}') as days
+  clean := array(
+    select rolled_up - (
+      select coalesce(range_agg(tstzrange(time_bucket('1 day', d.lo), time_bucket('1 day', d.hi) + interval '1 day')), '{}')
       from rollup_dirty d
       where d.source_id = k.source_id and d.series_id = k.series_id and d.lo < daily_counts.hi and d.hi >= daily_counts.lo
-    ) dirty
+    )
+    from unnest(source_ids, series_ids) with ordinality k (source_id, series_id, place)
+    order by k.place
+  );
+  return query
+    select k.place, c.pairs, c.total
+    from unnest(source_ids, series_ids, clean) with ordinality k (source_id, series_id, clean, place)
     cross join lateral (
-      select r.bucket, r.n
-      from rollup_1day r
-      where r.source_id = k.source_id
-        and r.series_id = k.series_id
-        and r.bucket >= lower(rolled_up)
-        and r.bucket < upper(rolled_up)
-        and (isempty(dirty.days) or not r.bucket <@ dirty.days)
-      union all
-      select time_bucket('1 day', s.ts), count(*)
-      from unnest(tstzmultirange(tstzrange(daily_counts.lo, daily_counts.hi)) - (rolled_up - dirty.days)) part
-      cross join lateral (
-        select p.ts
-        from sample p
-        where p.source_id = k.source_id and p.series_id = k.series_id and p.ts >= lower(part) and p.ts < upper(part)
-      ) s
-      group by 1
+      select string_agg(int8send((date_part('epoch', r.bucket) / 86400)::int8 << 32 | r.n), '') as pairs, sum(r.n)::int8 as total
+      from unnest(k.clean) part
+      join rollup_1day r on r.source_id = k.source_id and r.series_id = k.series_id
+        and r.bucket >= lower(part) and r.bucket < upper(part)
+      having count(*) > 0
+    ) c;
+  -- Most often nothing is left, and to look at the samples has its price even then: every chunk is opened. Both
+  -- statements see the same snapshot, that of the caller, since the function is stable.
+  if tstzrange(lo, hi) <@ all (clean) then
+    return;
+  end if;
+  return query
+    select k.place, c.pairs, c.total
+    from unnest(source_ids, series_ids, clean) with ordinality k (source_id, series_id, clean, place)
+    cross join lateral (
+      select string_agg(int8send((date_part('epoch', d.day) / 86400)::int8 << 32 | d.n), '') as pairs, sum(d.n)::int8 as total
+      from (
+        select time_bucket('1 day', s.ts) as day, count(*) as n
+        from unnest(tstzmultirange(tstzrange(lo, hi)) - k.clean) part
+        join sample s on s.source_id = k.source_id and s.series_id = k.series_id
+          and s.ts >= lower(part) and s.ts < upper(part)
+        group by 1
+      ) d
+      having count(*) > 0
     ) c;
 end
 $$;

@@ -26,7 +26,7 @@ const DataSummary = Type.Object({
 })
 
 const COUNTS_SQL = `
-  select c.place, sum(c.n)::int8
+  select c.place, sum(c.total)::int8
   from daily_counts($1, $2, to_timestamp($3), to_timestamp($4)) c
   group by 1
   order by 2 desc, 1`
