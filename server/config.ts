@@ -35,7 +35,10 @@ export interface Config {
   /** How rollups are kept; `auto`: as continuous aggregates where the database has them. */
   rollupStrategy: 'auto' | 'continuous' | 'per_series'
   logLevel: string
-  /** Failed or successful attempts per address and minute, and per account and quarter of an hour. */
+  /**
+   * Logins, failed or successful, per address and minute, and per account and quarter of an hour. The first also limits
+   * redemptions of invitation codes and wrong credentials of applications.
+   */
   loginAttemptsPerMinute: number
   loginAttemptsPerAccount: number
   providers: Record<string, ProviderConfig>
