@@ -103,7 +103,8 @@ export function acceptUploads(db: Database, threads: Threads, handover: Handover
       if (!known.user_exists) throw errors.notFound('User', upload.userId)
       if (known.replayed_id && known.replayed_run && known.replayed_provider)
         return { batchId: known.replayed_id, runKey: known.replayed_run, provider: known.replayed_provider }
-      if (known.provider) return await storeAgain(db, upload, sha256, known)
+      const again = known.provider && (await storeAgain(db, upload, sha256, known))
+      if (again) return again
       const result = await threads.readUpload({
         bytes,
         encoding: upload.encoding,
@@ -176,15 +177,25 @@ function runKeyOf(envelope: Envelope, batchId: string): string {
   return envelope.syncType === 'historical' && envelope.syncSessionId ? `sdk_${envelope.syncSessionId}` : batchId
 }
 
-/** The same bytes were imported before: only the fact is stored. */
-async function storeAgain(db: Database, upload: IncomingUpload, sha256: Buffer, known: Known) {
+/** The same bytes were imported before: only the fact is stored. Undefined when they were removed in this moment. */
+async function storeAgain(
+  db: Database,
+  upload: IncomingUpload,
+  sha256: Buffer,
+  known: Known,
+): Promise<AcceptedUpload | undefined> {
   const envelope: Envelope = {
     provider: known.provider as SdkProvider,
     sdkVersion: known.sdk_version,
     syncSessionId: known.sync_session_id,
     syncType: known.sync_type ?? 'live',
   }
-  return store(db, upload, sha256, envelope, known.received ?? 0, undefined)
+  try {
+    return await store(db, upload, sha256, envelope, known.received ?? 0, undefined)
+  } catch (error) {
+    if (violatedConstraint(error) === 'upload_body_fkey') return undefined
+    throw error
+  }
 }
 
 const STORE_SQL = `

@@ -151,9 +151,11 @@ async function writeBatch(tx: Transaction, userId: string, upload: QueuedUpload,
     `insert into connection as c (user_id, provider, last_synced_at)
      values ($1, $2, now())
      on conflict (user_id, provider) do update
-     set last_synced_at = now(), updated_at = now(), status = 'active'
+     set last_synced_at = now(), updated_at = now(),
+         -- What came before the phone signed out does not sign it in again.
+         status = case when c.revoked_at > $3 then c.status else 'active' end
      returning id`,
-    [userId, upload.provider],
+    [userId, upload.provider, upload.received_at],
   )
   const sources = await resolveSources(tx, userId, upload.provider, connection.id, batch.sources)
   const series = await writeSamples(tx, batch.samples, sources.ids)

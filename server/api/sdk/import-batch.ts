@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { violatedConstraint } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Uuid } from '../../http/schema.ts'
@@ -24,7 +25,7 @@ export const importBatch = route(
     example: { batch_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77', run_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77' },
   },
   async ({ params }, { db }) => {
-    const [batch] = await db.query<{ batch_id: string; run_id: string }>(
+    const imported = db.query<{ batch_id: string; run_id: string }>(
       `select a.batch_id, a.run_key as run_id
        from upload u
        cross join lateral gen_random_uuid() again
@@ -33,6 +34,11 @@ export const importBatch = route(
        where u.id = $1 and u.user_id = $2`,
       [params.batch_id, params.user_id],
     )
+    const [batch] = await imported.catch((error) => {
+      // Deleted in this moment, with its body.
+      if (violatedConstraint(error) === 'upload_body_fkey') return []
+      throw error
+    })
     if (!batch) {
       await requireUser(db, params.user_id)
       throw errors.notFound('Batch', params.batch_id)
