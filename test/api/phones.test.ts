@@ -1,8 +1,9 @@
 // How phones get in, stay in and get out: tokens of an application, a developer or an invitation code (contract 9.6 to 9.8).
 import t, { type Test } from 'tap'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { signAccessToken } from '../../server/http/tokens.ts'
 import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
-import { body, createUser, eachEngine, heartRate, upload } from '../support/sdk.ts'
+import { body, createUser, eachEngine, heartRate, startImports, upload } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
 
 const [engine] = engines()
@@ -403,6 +404,18 @@ t.test('invitation codes', async (t) => {
     for (const bad of [null, 12345678, {}]) t.equal((await redeem(app, bad)).status, 422)
     t.equal((await app.request('POST', '/api/v1/invitation-code/redeem', { auth: 'none' })).status, 422)
     t.equal((await redeem(app, code)).status, 200, 'none of that used it')
+  })
+
+  t.test('that expired are cleared away every night', async (t) => {
+    const other = await createUser(app)
+    await invite(app, user)
+    await invite(app, other)
+    await app.db.query(`update invitation_code set expires_at = now() - interval '1 second' where user_id = $1`, [user])
+    const jobs = await startImports(t, app)
+    await jobs.enqueue('prune', 'cron:prune')
+    const left = async () => app.db.query<{ user_id: string }>('select user_id from invitation_code')
+    t.ok(await waitUntil(async () => (await left()).length === 1, 20_000, 10))
+    t.strictSame(await left(), [{ user_id: other }])
   })
 
   t.test('are made by developers, for users that there are', async (t) => {
