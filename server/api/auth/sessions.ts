@@ -42,13 +42,6 @@ const hashOf = (token: string) => createHash('sha256').update(token).digest()
 
 const newToken = () => `rt-${randomBytes(16).toString('hex')}`
 
-const developerHolder = (id: string): Holder => ({
-  developer_id: id,
-  user_id: null,
-  app_id: null,
-  application_id: null,
-})
-
 /**
  * The token that follows a rotated one. Only a holder of our key can compute it, and it is the same each time: a client
  * that lost our answer and asks again is told the same token, so a family never has two heads that live on side by side.
@@ -118,7 +111,7 @@ export async function openSession({ db, keys }: Dependencies, developerId: strin
   const session = await db.transaction(async (tx): Promise<Session | undefined> => {
     const developer = await lockDeveloper(tx, developerId)
     if (developer?.password_hash !== verifiedHash) return undefined
-    const holder = developerHolder(developerId)
+    const holder = { developer_id: developerId, user_id: null, app_id: null, application_id: null }
     const refreshToken = newToken()
     await storeToken(tx, holder, null, refreshToken)
     return { holder, validFrom: developer.valid_from, refreshToken }
