@@ -37,7 +37,10 @@ export interface Config {
   logLevel: string
   /** Days the bodies of uploads are kept after they came; 0 = only until they are imported. */
   uploadRetentionDays: number
-  /** Failed or successful attempts per address and minute, and per account and quarter of an hour. */
+  /**
+   * Logins, failed or successful, per address and minute, and per account and quarter of an hour. The first also limits
+   * redemptions of invitation codes and wrong credentials of applications.
+   */
   loginAttemptsPerMinute: number
   loginAttemptsPerAccount: number
   providers: Record<string, ProviderConfig>

@@ -71,6 +71,7 @@ export const errors = {
     new AppError('no_sdk_credential', 401, 'Authentication required: provide SDK token or API key'),
   wrongUser: () => new AppError('wrong_user', 403, 'Token does not match user_id'),
   badLogin: () => new AppError('bad_login', 401, 'Incorrect email or password', { headers: BEARER }),
+  badApp: () => new AppError('bad_app', 401, 'Invalid app credentials'),
   badRefreshToken: () => new AppError('bad_refresh_token', 401, 'Invalid or revoked refresh token'),
   badDatetime: (value: string) =>
     new AppError(

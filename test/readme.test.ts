@@ -19,6 +19,7 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const PAGES = [
   'README.md',
   'docs/uploads.md',
+  'docs/phones.md',
   'docs/reading.md',
   'docs/operations.md',
   'docs/rollups.md',
@@ -31,11 +32,27 @@ interface Block {
 }
 
 /** The variables of the snippets; what a page assigns to them is replaced. */
-type Variables = Record<'URL' | 'KEY' | 'USER_ID' | 'BATCH_ID', string>
+type Variables = Record<
+  | 'URL'
+  | 'KEY'
+  | 'USER_ID'
+  | 'BATCH_ID'
+  | 'PASSWORD'
+  | 'TOKEN'
+  | 'APP_ID'
+  | 'APP_SECRET'
+  | 'PHONE_TOKEN'
+  | 'CODE'
+  | 'REFRESH_TOKEN',
+  string
+>
 
 t.test('npm start, and then everything the pages show', async (t) => {
   const service = await npmStart(t)
-  const variables: Variables = { URL: service.url, KEY: service.apiKey, USER_ID: '', BATCH_ID: '' }
+  const variables: Variables = {
+    ...{ URL: service.url, KEY: service.apiKey, PASSWORD: service.password, USER_ID: '', BATCH_ID: '' },
+    ...{ TOKEN: '', APP_ID: '', APP_SECRET: '', PHONE_TOKEN: '', CODE: '', REFRESH_TOKEN: '' },
+  }
 
   await t.test('README.md shows what the first start prints', async (t) => {
     const shown = (await blocks('README.md')).find(({ code }) => code.includes('First start'))?.code ?? ''
@@ -195,8 +212,9 @@ async function npmStart(t: Test) {
   await waitUntil(async () => welcome() !== '' || npm.exitCode !== null, 60_000)
   const url = /ready at (\S+)/.exec(welcome())?.[1]
   const apiKey = /API key {2}(\S+)/.exec(welcome())?.[1]
-  if (!url || !apiKey) throw new Error(`npm start did not start the service: ${printed}`)
-  return { url, apiKey, dataDir, welcome, stop: () => npm.kill('SIGTERM') }
+  const password = /password (\S+)/.exec(welcome())?.[1]
+  if (!url || !apiKey || !password) throw new Error(`npm start did not start the service: ${printed}`)
+  return { url, apiKey, password, dataDir, welcome, stop: () => npm.kill('SIGTERM') }
 }
 
 async function blocks(page: string): Promise<Block[]> {
@@ -232,14 +250,23 @@ async function batches({ URL: url, KEY, USER_ID }: Variables): Promise<string> {
 function remember(variables: Variables, answer: string): void {
   variables.USER_ID ||= /^\{"id":"([^"]+)"/.exec(answer)?.[1] ?? ''
   variables.BATCH_ID ||= /"batch_id":"([^"]+)"/.exec(answer)?.[1] ?? ''
+  const told = (field: string) => new RegExp(`"${field}":"([^"]+)"`).exec(answer)?.[1]
+  variables.APP_ID = told('app_id') ?? variables.APP_ID
+  variables.APP_SECRET = told('app_secret') ?? variables.APP_SECRET
+  variables.CODE = told('code') ?? variables.CODE
+  variables.REFRESH_TOKEN = told('refresh_token') ?? variables.REFRESH_TOKEN
+  // The first login is the developer's.
+  if (variables.TOKEN) variables.PHONE_TOKEN = told('access_token') ?? variables.PHONE_TOKEN
+  else variables.TOKEN = told('access_token') ?? ''
 }
 
-/** An answer without what differs from run to run: ids, cursors, and times of this run. */
+/** An answer without what differs from run to run: ids, secrets, cursors, and times of this run. */
 function comparable(text: string): unknown {
   const stable = text
     .trim()
     .replaceAll('\r\n', '\n')
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
+    .replaceAll(/("(?:access_token|refresh_token|app_id|app_secret|code)": ?)"[^"]+"/g, '$1"<secret>"')
     .replaceAll(/("\w+_cursor": ?)"[^"]+"/g, '$1"<cursor>"')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/g, '<now>')
   return stable.startsWith('{') ? JSON.parse(stable) : stable

@@ -1,7 +1,9 @@
 import type { Route } from '../http/route.ts'
 import { apiKeyRoutes } from './api-keys/index.ts'
+import { applicationRoutes } from './applications/index.ts'
 import { authRoutes } from './auth/index.ts'
 import { healthRoutes } from './health/index.ts'
+import { phoneRoutes } from './phones/index.ts'
 import { sdkRoutes } from './sdk/index.ts'
 import { settingsRoutes } from './settings/index.ts'
 import { summaryRoutes } from './summaries/index.ts'
@@ -14,7 +16,9 @@ export const routes: readonly Route[] = [
   ...healthRoutes,
   ...authRoutes,
   ...apiKeyRoutes,
+  ...applicationRoutes,
   ...userRoutes,
+  ...phoneRoutes,
   ...sdkRoutes,
   ...syncRoutes,
   ...timeseriesRoutes,

@@ -4,8 +4,8 @@ import { errors } from '../errors.ts'
 import { checkUuid } from './formats.ts'
 import { type AccessToken, verifyAccessToken } from './tokens.ts'
 
-/** Who may call a route (contract 1.6). */
-export type Guard = 'key' | 'developer' | 'sdk' | 'sdk or key' | 'public'
+/** Who may call a route (contract 1.6). `app or developer` is for the route to decide: the application is in its body. */
+export type Guard = 'key' | 'developer' | 'sdk' | 'sdk or key' | 'app or developer' | 'public'
 
 /** Who calls. */
 export type Auth =
@@ -14,7 +14,9 @@ export type Auth =
   | { kind: 'sdk'; userId: string }
   | { kind: 'public' }
 
-/** Header that released SDKs send their API key in; accepted below `/sdk` only. */
+type SdkToken = Extract<AccessToken, { scope: 'sdk' }>
+
+/** Header that released SDKs send their API key in; accepted below `/sdk` and where they sign out. */
 const SDK_KEY_HEADER = 'x-open-wearables-api-key'
 
 /**
@@ -22,7 +24,7 @@ const SDK_KEY_HEADER = 'x-open-wearables-api-key'
  * a bearer token is tried first, and one that does not validate is ignored when an API key is present.
  */
 export async function authenticate(guard: Guard, ctx: Context, deps: Dependencies): Promise<Auth> {
-  if (guard === 'public') return { kind: 'public' }
+  if (guard === 'public' || guard === 'app or developer') return { kind: 'public' }
   const token = await bearerToken(ctx, deps)
   if (guard === 'developer') {
     if (token?.scope === 'sdk') throw errors.sdkTokenRefused()
@@ -30,13 +32,13 @@ export async function authenticate(guard: Guard, ctx: Context, deps: Dependencie
     if (!developer) throw errors.notDeveloper()
     return developer
   }
-  const key = apiKey(ctx, deps)
+  const key = apiKey(guard, ctx, deps)
   if (guard === 'sdk') {
-    if (token?.scope === 'sdk') return sdkUser(token.userId, ctx, deps)
+    if (token?.scope === 'sdk') return sdkUser(token, ctx, deps)
     if (!key) throw errors.noSdkCredential()
     return knownKey(key, deps)
   }
-  if (guard === 'sdk or key' && token?.scope === 'sdk') return sdkUser(token.userId, ctx, deps)
+  if (guard === 'sdk or key' && token?.scope === 'sdk') return sdkUser(token, ctx, deps)
   const developer = await knownDeveloper(token, deps)
   if (developer) return developer
   if (key) return knownKey(key, deps)
@@ -58,10 +60,9 @@ async function knownDeveloper(token: AccessToken | undefined, deps: Dependencies
   return row ? { kind: 'developer', developerId: row.id } : undefined
 }
 
-function apiKey(ctx: Context, deps: Dependencies): string | undefined {
-  const names = ctx.path.startsWith('/api/v1/sdk/')
-    ? [...deps.config.apiKeyHeaders, SDK_KEY_HEADER]
-    : deps.config.apiKeyHeaders
+function apiKey(guard: Guard, ctx: Context, deps: Dependencies): string | undefined {
+  const fromSdk = guard === 'sdk or key' || ctx.path.startsWith('/api/v1/sdk/')
+  const names = fromSdk ? [...deps.config.apiKeyHeaders, SDK_KEY_HEADER] : deps.config.apiKeyHeaders
   for (const name of names) {
     const value = ctx.get(name).trim()
     if (value) return value
@@ -75,12 +76,17 @@ async function knownKey(key: string, deps: Dependencies): Promise<Auth> {
   return { kind: 'key', keyId }
 }
 
-/** The phone of a deleted user has to sign out, which it does on 401 (sdk-payload 5.1). */
-async function sdkUser(userId: string, ctx: Context, deps: Dependencies): Promise<Auth> {
+/** The phone of a deleted user, or application, has to sign out, which it does on 401 (sdk-payload 5.1). */
+async function sdkUser({ userId, appId }: SdkToken, ctx: Context, deps: Dependencies): Promise<Auth> {
   const pathUser = checkUuid(String(ctx.params.user_id), [], [])
   // What is no UUID at all is told so by the validation.
   if (pathUser && pathUser !== userId) throw errors.wrongUser()
-  const [row] = await deps.db.query('select 1 from app_user where id = $1', [userId])
+  const application = appId?.startsWith('app_') ? appId : null
+  const [row] = await deps.db.query(
+    `select 1 from app_user
+     where id = $1 and ($2::text is null or exists (select from application where app_id = $2))`,
+    [userId, application],
+  )
   if (!row) throw errors.noSdkCredential()
   return { kind: 'sdk', userId }
 }

@@ -17,6 +17,7 @@ const SECURITY: Record<Guard, object[]> = {
   developer: [{ bearer: [] }],
   sdk: [{ bearer: [] }, { apiKey: [] }],
   'sdk or key': [{ bearer: [] }, { apiKey: [] }],
+  'app or developer': [{}, { bearer: [] }],
 }
 
 const json = (schema: TSchema, example?: unknown) => ({

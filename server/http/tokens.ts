@@ -15,12 +15,18 @@ export interface Keys {
   developer: Uint8Array
   sdk: Uint8Array
   cursor: Uint8Array
+  invitation: Uint8Array
 }
 
 /** Derives the keys with HKDF-SHA256 (RFC 5869). */
 export function deriveKeys(secretKey: string): Keys {
   const derive = (purpose: string) => new Uint8Array(hkdfSync('sha256', secretKey, '', `pulsebase ${purpose}`, 32))
-  return { developer: derive('developer token'), sdk: derive('sdk token'), cursor: derive('cursor') }
+  return {
+    developer: derive('developer token'),
+    sdk: derive('sdk token'),
+    cursor: derive('cursor'),
+    invitation: derive('invitation code'),
+  }
 }
 
 /**

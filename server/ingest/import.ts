@@ -66,7 +66,13 @@ export function createImporter(
         const handedOver = handover.get(userId, current.sha256)
         const parsed = handedOver ?? (await readStored(tx, threads, userId, current))
         const batch = withoutArchived(parsed, current.write_floor_ms)
-        const outcome = await writeBatch(tx, userId, current.provider, batch, current.again)
+        const outcome = await writeBatch(
+          tx,
+          userId,
+          current.provider,
+          batch,
+          current.again ? null : current.received_at,
+        )
         await recordOutcome(tx, userId, current, batch, outcome)
         counts = { ...outcome, rejected: batch.rejected }
       })

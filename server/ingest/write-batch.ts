@@ -18,28 +18,29 @@ export interface Outcome {
   events: EventCounts[]
 }
 
-/** An upload connects its user with the provider; one that is imported again says nothing new about that. */
+// An upload connects its user with the provider, unless it came before the phone signed out; one that is imported again
+// says nothing new about that.
 const CONNECTION_SQL = `
   insert into connection as c (user_id, provider, last_synced_at)
   values ($1, $2, now())
   on conflict (user_id, provider) do update
-  set last_synced_at = case when $3 then c.last_synced_at else now() end,
-      updated_at = case when $3 then c.updated_at else now() end,
-      status = case when $3 then c.status else 'active' end
+  set last_synced_at = case when $3::timestamptz is null then c.last_synced_at else now() end,
+      updated_at = case when $3 is null then c.updated_at else now() end,
+      status = case when $3 is null or c.revoked_at > $3 then c.status else 'active' end
   returning id`
 
 /**
  * Writes everything an upload holds, inside the caller's transaction, which holds the user's ingest lock and, shared,
- * that of the archive. `again`: its body was imported before.
+ * that of the archive. `receivedAt`: when it came; null when its body was imported before.
  */
 export async function writeBatch(
   tx: Transaction,
   userId: string,
   provider: string,
   batch: Batch,
-  again: boolean,
+  receivedAt: string | null,
 ): Promise<Outcome> {
-  const connection = await tx.one<{ id: string }>(CONNECTION_SQL, [userId, provider, again])
+  const connection = await tx.one<{ id: string }>(CONNECTION_SQL, [userId, provider, receivedAt])
   const sources = await resolveSources(tx, userId, provider, connection.id, batch.sources)
   const target = { userId, provider, sourceIds: sources.ids }
   const { counts: events, loose } = await writeEvents(tx, target, batch.events)

@@ -26,6 +26,9 @@ begin
       return;
     end if;
   end if;
+  -- No purge comes in between: a body that is found stays, and one it has removed is stored again. An unknown user is
+  -- told by the foreign keys.
+  perform 1 from app_user where id = the_user for key share;
   if stored_body is not null then
     insert into upload_body (user_id, sha256, body, decoded_bytes)
     values (the_user, body_sha256, stored_body, body_bytes)

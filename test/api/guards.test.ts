@@ -134,6 +134,33 @@ t.test('who may call what', async (t) => {
     refused(t, await sdk(bearer(await app.sdkToken(gone)), gone), none)
   })
 
+  t.test('KEY+SDK: the token of that user, a developer token or an API key', async (t) => {
+    const end = (headers: Record<string, string>, id = user) =>
+      app.request('DELETE', `/api/v1/users/${id}/connections/apple`, { auth: 'none', headers })
+    await app.db.query(`insert into connection (user_id, provider) values ($1, 'apple')`, [user])
+    t.equal((await end(bearer(sdkToken))).status, 204)
+    t.equal((await end(bearer(developerToken))).status, 204)
+    t.equal((await end(good)).status, 204)
+    t.equal((await end({ 'X-Open-Wearables-API-Key': app.apiKey })).status, 204, 'the header of released SDKs')
+    const none = 'Authentication required: provide JWT token or API key'
+    refused(t, await end({}), none)
+    for (const token of Object.values(invalid)) {
+      refused(t, await end(bearer(token)), none)
+      t.equal((await end({ ...bearer(token), ...good })).status, 204, 'is ignored beside a good key')
+    }
+    refused(t, await end(unknownKey), 'Invalid or missing API key')
+    refused(t, await end(bearer(sdkToken), other), 'Token does not match user_id', 403)
+    refused(t, await end({ ...bearer(sdkToken), ...good }, other), 'Token does not match user_id', 403)
+    const gone = randomUUID()
+    const noUser = 'Authentication required: provide SDK token or API key'
+    refused(t, await end(bearer(await app.sdkToken(gone)), gone), noUser)
+  })
+
+  t.test('an SDK token issued by an application that is gone is none', async (t) => {
+    const token = await signAccessToken(keys, 'sdk', user, { appId: `app_${'0'.repeat(32)}` })
+    refused(t, await sdk(bearer(token)), 'Authentication required: provide SDK token or API key')
+  })
+
   t.test('the guard speaks before anything else is looked at', async (t) => {
     refused(t, await get('/api/v1/users?limit=0')({}), 'Authentication required: provide JWT token or API key')
     const broken = await app.request('POST', '/api/v1/users', {

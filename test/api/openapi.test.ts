@@ -215,20 +215,30 @@ t.test('real answers fit what is described', async (t) => {
   )
   await app.db.query(`insert into data_source (user_id, provider, source) values ($1, 'apple', 'Watch')`, [user])
   const key = (await app.request('POST', '/api/v1/developer/api-keys', { auth: 'developer' })).body.id
-  const path = (template: string) => template.replace('{user_id}', user).replace('{key_id}', key)
-  const ours = routes.filter(({ tag }) => ['Health', 'Auth', 'API keys', 'Users'].includes(tag))
+  const application = (
+    await app.request('POST', '/api/v1/applications', { auth: 'developer', body: { name: 'Pulse' } })
+  ).body.app_id
+  const invited = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
+  const { code } = (await app.request('POST', `/api/v1/users/${invited}/invitation-code`, { auth: 'developer' })).body
+  const values: Record<string, string> = { user_id: user, key_id: key, app_id: application, provider: 'apple' }
+  const path = (template: string) => template.replaceAll(/\{(\w+)\}/g, (_, name) => values[name] ?? name)
+  const tags = ['Health', 'Auth', 'API keys', 'Applications', 'Users', 'Phones']
+  const ours = routes.filter(({ tag }) => tags.includes(tag))
   const bodies: Record<string, unknown> = {
     login: new URLSearchParams({ username: app.developer.email, password: app.developer.password }),
     createUser: { first_name: 'Grace' },
     updateUser: {},
     updateMe: {},
+    issueUserToken: {},
+    redeemInvitationCode: { code },
   }
-  const skipped = new Set(['deleteUser', 'deleteApiKey', 'changePassword', 'refreshToken', 'revokeToken', 'getMetrics'])
+  const skipped = new Set(['changePassword', 'refreshToken', 'revokeToken', 'getMetrics'])
   for (const route of [
-    ...ours.filter(({ operationId }) => !skipped.has(operationId)),
-    ...ours.filter(({ method }) => method === 'DELETE'),
+    ...ours.filter(({ operationId, method }) => !skipped.has(operationId) && method !== 'DELETE'),
+    // What hangs on a user before the user.
+    ...ours.filter(({ method }) => method === 'DELETE').reverse(),
   ]) {
-    const auth = route.guard === 'developer' ? 'developer' : route.guard === 'public' ? 'none' : 'key'
+    const auth = route.guard.endsWith('developer') ? 'developer' : route.guard === 'public' ? 'none' : 'key'
     const query = route.operationId === 'listUsers' || route.operationId === 'getUser' ? '?include=connections' : ''
     const body = bodies[route.operationId] ?? (route.body ? route.bodyExample : undefined)
     const answer = await app.request(route.method, path(route.path) + query, {

@@ -11,8 +11,9 @@ export const refreshToken = route(
     operationId: 'refreshToken',
     summary: 'Exchange a refresh token for new tokens',
     description:
-      'The old refresh token is spent. For 30 seconds it answers with its successor again, in case the answer was lost; ' +
-      'later its reuse revokes every token that descends from the same login.',
+      'For developers and phones alike: the new tokens are of the same kind. The old refresh token is spent. For 60 seconds ' +
+      'it answers with its successor again, in case the answer was lost; later its reuse revokes every token that descends ' +
+      'from the same login.',
     tag: 'Auth',
     guard: 'public',
     body: Type.Object({ refresh_token: Type.String() }),

@@ -4,7 +4,7 @@ import type { Dependencies } from '../../app.ts'
 import type { Database, Transaction } from '../../db/database.ts'
 import { ACCESS_TOKEN_SECONDS, type Keys, signAccessToken } from '../../http/tokens.ts'
 
-/** Answer of the login and of a refresh (contract 9.5, 9.8). */
+/** Answer of whatever opens or renews a session (contract 9.5 to 9.8). */
 export const TokenResponse = Type.Object({
   access_token: Type.String({ description: 'JWT for the Authorization header, valid for an hour' }),
   token_type: Type.Literal('bearer'),
@@ -20,14 +20,27 @@ export const tokenExample = {
   expires_in: 3600,
 }
 
+/** The phone of a user, and who let it in: an application, or a developer by hand or by an invitation. */
+export interface Phone {
+  user_id: string
+  /** Claim of its access tokens: `app_…`, `admin:{developer id}` or `invite:{developer id}` (sdk-payload 2.2). */
+  app_id: string
+  /** Row of that application; null for a developer. */
+  application_id: string | null
+}
+
+type Holder = ({ developer_id: string } & Record<keyof Phone, null>) | ({ developer_id: null } & Phone)
+
 interface Session {
-  developerId: string
-  /** Epoch seconds before which no access token of this developer is valid. */
+  holder: Holder
+  /** Epoch seconds before which no access token of this holder is valid. */
   validFrom: number
   refreshToken: string
 }
 
 const hashOf = (token: string) => createHash('sha256').update(token).digest()
+
+const newToken = () => `rt-${randomBytes(16).toString('hex')}`
 
 /**
  * The token that follows a rotated one. Only a holder of our key can compute it, and it is the same each time: a client
@@ -56,23 +69,39 @@ async function lockDeveloper(
   return row
 }
 
+/**
+ * Keeps the holder of a session from being deleted and returns its `validFrom`, undefined when it is gone. Before any
+ * of its tokens is touched: a deletion, too, locks the user or the application before their tokens.
+ */
+async function lockHolder(tx: Transaction, holder: Holder): Promise<number | undefined> {
+  if (holder.developer_id !== null) return (await lockDeveloper(tx, holder.developer_id))?.valid_from
+  const [user] = await tx.query('select 1 from app_user where id = $1 for key share', [holder.user_id])
+  if (!user) return undefined
+  if (!holder.application_id) return 0
+  const [application] = await tx.query('select 1 from application where id = $1 for key share', [holder.application_id])
+  return application ? 0 : undefined
+}
+
 /** Rotated tokens stay until they expire, because their reuse has to be noticed; the job `prune` clears them. */
-async function storeToken(tx: Transaction, developerId: string, familyId: string | null, token: string): Promise<void> {
+async function storeToken(tx: Transaction, holder: Holder, familyId: string | null, token: string): Promise<void> {
   await tx.query(
-    `insert into refresh_token (developer_id, family_id, token_hash, expires_at)
-     values ($1, coalesce($2, gen_random_uuid()), $3, now() + interval '30 days')`,
-    [developerId, familyId, hashOf(token)],
+    `insert into refresh_token (developer_id, user_id, app_id, application_id, family_id, token_hash, expires_at)
+     values ($1, $2, $3, $4, coalesce($5, gen_random_uuid()), $6, now() + interval '30 days')`,
+    [holder.developer_id, holder.user_id, holder.app_id, holder.application_id, familyId, hashOf(token)],
   )
 }
 
-async function answer(keys: Keys, session: Session | undefined) {
-  if (!session) return undefined
+async function answer(keys: Keys, { holder, validFrom, refreshToken }: Session) {
   // A change of password moves `validFrom` up to a second ahead: what follows it must not count as older.
-  const issuedAt = Math.max(Math.floor(Date.now() / 1000), Math.ceil(session.validFrom))
+  const issuedAt = Math.max(Math.floor(Date.now() / 1000), Math.ceil(validFrom))
+  const accessToken =
+    holder.developer_id !== null
+      ? signAccessToken(keys, 'developer', holder.developer_id, { issuedAt })
+      : signAccessToken(keys, 'sdk', holder.user_id, { issuedAt, appId: holder.app_id })
   return {
-    access_token: await signAccessToken(keys, 'developer', session.developerId, { issuedAt }),
+    access_token: await accessToken,
     token_type: 'bearer' as const,
-    refresh_token: session.refreshToken,
+    refresh_token: refreshToken,
     expires_in: ACCESS_TOKEN_SECONDS,
   }
 }
@@ -82,37 +111,56 @@ export async function openSession({ db, keys }: Dependencies, developerId: strin
   const session = await db.transaction(async (tx): Promise<Session | undefined> => {
     const developer = await lockDeveloper(tx, developerId)
     if (developer?.password_hash !== verifiedHash) return undefined
-    const refreshToken = `rt-${randomBytes(16).toString('hex')}`
-    await storeToken(tx, developerId, null, refreshToken)
-    return { developerId, validFrom: developer.valid_from, refreshToken }
+    const holder = { developer_id: developerId, user_id: null, app_id: null, application_id: null }
+    const refreshToken = newToken()
+    await storeToken(tx, holder, null, refreshToken)
+    return { holder, validFrom: developer.valid_from, refreshToken }
   })
-  return answer(keys, session)
+  return session && answer(keys, session)
+}
+
+/**
+ * Opens the session of a phone in the caller's transaction, to be answered with when that is committed; undefined when
+ * its user or application was deleted.
+ */
+export async function openPhoneSession(tx: Transaction, keys: Keys, phone: Phone) {
+  const holder: Holder = { developer_id: null, ...phone }
+  const validFrom = await lockHolder(tx, holder)
+  if (validFrom === undefined) return undefined
+  const refreshToken = newToken()
+  await storeToken(tx, holder, null, refreshToken)
+  return answer(keys, { holder, validFrom, refreshToken })
 }
 
 type TokenState = 'fresh' | 'repeatable' | 'reused' | 'dead'
 
-// clock_timestamp(): the transaction may have waited for the developer's lock.
+// clock_timestamp(): the transaction may have waited for a lock. The grace is that of sdk-payload 2.4.
 const STATE_SQL = `
-  select family_id,
+  select
     case
       when revoked_at is not null or expires_at <= clock_timestamp() then 'dead'
       when rotated_at is null then 'fresh'
-      when rotated_at > clock_timestamp() - interval '30 seconds' then 'repeatable'
+      when rotated_at > clock_timestamp() - interval '60 seconds' then 'repeatable'
       else 'reused'
     end as state
   from refresh_token
   where token_hash = $1`
 
-/** Finds a refresh token and locks its developer; the state is the one after the lock. */
+/** Finds a refresh token and locks its holder and its family; the state is the one after the locks. */
 async function findToken(tx: Transaction, token: string) {
-  const [found] = await tx.query<{ developer_id: string }>(
-    'select developer_id from refresh_token where token_hash = $1',
+  const [found] = await tx.query<Holder & { family_id: string }>(
+    `select family_id, developer_id, user_id, app_id, application_id
+     from refresh_token
+     where token_hash = $1`,
     [hashOf(token)],
   )
-  const developer = found && (await lockDeveloper(tx, found.developer_id))
-  const [row] = await tx.query<{ family_id: string; state: TokenState }>(STATE_SQL, [hashOf(token)])
-  if (!developer || !row) return undefined
-  return { developerId: found.developer_id, validFrom: developer.valid_from, familyId: row.family_id, state: row.state }
+  if (!found) return undefined
+  const { family_id: familyId, ...holder } = found
+  const validFrom = await lockHolder(tx, holder)
+  if (validFrom === undefined) return undefined
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('session:' || $1, 0))`, [familyId])
+  const [row] = await tx.query<{ state: TokenState }>(STATE_SQL, [hashOf(token)])
+  return row && { holder, validFrom, familyId, state: row.state }
 }
 
 async function revokeFamily(tx: Transaction, familyId: string): Promise<void> {
@@ -129,28 +177,28 @@ async function headOf(tx: Transaction, keys: Keys, rotated: string): Promise<str
 
 /**
  * Exchanges a refresh token for a new pair (contract 9.8, D-33); undefined when it is unknown, expired or revoked.
- * A token that was rotated less than 30 seconds ago answers with its successor again, since the first answer may have
+ * A token that was rotated less than 60 seconds ago answers with its successor again, since the first answer may have
  * been lost; later its reuse means that it was stolen, and its whole family is revoked.
  */
 export async function renewSession({ db, keys }: Dependencies, token: string) {
   const session = await db.transaction(async (tx): Promise<Session | undefined> => {
     const found = await findToken(tx, token)
     if (!found || found.state === 'dead') return undefined
-    const { developerId, validFrom, familyId, state } = found
+    const { holder, validFrom, familyId, state } = found
     if (state === 'reused') {
       await revokeFamily(tx, familyId)
       return undefined
     }
     if (state === 'repeatable') {
       const refreshToken = await headOf(tx, keys, token)
-      return refreshToken ? { developerId, validFrom, refreshToken } : undefined
+      return refreshToken ? { holder, validFrom, refreshToken } : undefined
     }
     const refreshToken = successorOf(keys, token)
     await tx.query('update refresh_token set rotated_at = clock_timestamp() where token_hash = $1', [hashOf(token)])
-    await storeToken(tx, developerId, familyId, refreshToken)
-    return { developerId, validFrom, refreshToken }
+    await storeToken(tx, holder, familyId, refreshToken)
+    return { holder, validFrom, refreshToken }
   })
-  return answer(keys, session)
+  return session && answer(keys, session)
 }
 
 /**
@@ -160,7 +208,7 @@ export async function renewSession({ db, keys }: Dependencies, token: string) {
 export async function endSession(db: Database, token: string, developerId?: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     const found = await findToken(tx, token)
-    if (!found || found.state === 'dead' || (developerId && found.developerId !== developerId)) return false
+    if (!found || found.state === 'dead' || (developerId && found.holder.developer_id !== developerId)) return false
     await revokeFamily(tx, found.familyId)
     return found.state !== 'reused'
   })

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { violatedConstraint } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Uuid } from '../../http/schema.ts'
@@ -25,20 +26,23 @@ export const importBatch = route(
     example: { batch_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77', run_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77' },
   },
   async ({ params }, { db }) => {
-    const [stored] = await db.query<{ kept: boolean }>(
-      'select sha256 is not null as kept from upload where id = $1 and user_id = $2',
-      [params.batch_id, params.user_id],
-    )
-    if (!stored) {
+    const [upload] = await db.query('select 1 from upload where id = $1 and user_id = $2', [
+      params.batch_id,
+      params.user_id,
+    ])
+    if (!upload) {
       await requireUser(db, params.user_id)
       throw errors.notFound('Batch', params.batch_id)
     }
-    const [batch] = stored.kept
-      ? await db.query<{ batch_id: string; run_id: string }>(
-          'select batch_id, run_key as run_id from replay_upload($1)',
-          [params.batch_id],
-        )
-      : []
+    const [batch] = await db
+      .query<{ batch_id: string; run_id: string }>('select batch_id, run_key as run_id from replay_upload($1)', [
+        params.batch_id,
+      ])
+      .catch((error) => {
+        // Removed in this moment.
+        if (violatedConstraint(error) === 'upload_body_fkey') return []
+        throw error
+      })
     if (!batch) throw errors.conflict('The body of this upload is not kept any more.')
     return batch
   },

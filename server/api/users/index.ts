@@ -3,6 +3,8 @@ import { listConnections } from './connections.ts'
 import { createUser } from './create.ts'
 import { listDataSources } from './data-sources.ts'
 import { deleteUser } from './delete.ts'
+import { deleteConnection } from './delete-connection.ts'
+import { deleteConnectionData } from './delete-connection-data.ts'
 import { getUser } from './get.ts'
 import { getPersonalRecord } from './get-personal-record.ts'
 import { listUsers } from './list.ts'
@@ -17,6 +19,8 @@ export const userRoutes: readonly Route[] = [
   updateUser,
   deleteUser,
   listConnections,
+  deleteConnection,
+  deleteConnectionData,
   listDataSources,
   getPersonalRecord,
   putPersonalRecord,

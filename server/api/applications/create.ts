@@ -1,0 +1,39 @@
+import { Type } from 'typebox'
+import { route } from '../../http/route.ts'
+import { developerOf } from '../auth/developer.ts'
+import {
+  APPLICATION_COLUMNS,
+  ApplicationWithSecret,
+  applicationSecretExample,
+  hashAppSecret,
+  newAppId,
+  newAppSecret,
+} from './application.ts'
+
+/** Creates an application and shows its secret, once (contract 11). */
+export const createApplication = route(
+  {
+    method: 'POST',
+    path: '/api/v1/applications',
+    operationId: 'createApplication',
+    summary: 'Create an application; the answer is the only one that shows its secret',
+    tag: 'Applications',
+    guard: 'developer',
+    body: Type.Object({ name: Type.String({ minLength: 1, maxLength: 100 }) }),
+    bodyExample: { name: 'Pulse for iOS' },
+    status: 201,
+    response: ApplicationWithSecret,
+    example: applicationSecretExample,
+  },
+  async ({ auth, body, ctx }, { db }) => {
+    const secret = newAppSecret()
+    const row = await db.one<object>(
+      `insert into application (app_id, name, secret_hash, developer_id)
+       values ($1, $2, $3, $4)
+       returning ${APPLICATION_COLUMNS}`,
+      [newAppId(), body.name, hashAppSecret(secret), developerOf(auth)],
+    )
+    ctx.set('Cache-Control', 'no-store')
+    return { ...row, app_secret: secret }
+  },
+)

@@ -1,0 +1,93 @@
+import type { Context } from 'koa'
+import { Type } from 'typebox'
+import type { Dependencies } from '../../app.ts'
+import { errors } from '../../errors.ts'
+import { authenticate } from '../../http/guards.ts'
+import { route } from '../../http/route.ts'
+import { Nullable, UserPath } from '../../http/schema.ts'
+import { hashAppSecret } from '../applications/application.ts'
+import { developerOf } from '../auth/developer.ts'
+import { openPhoneSession, type Phone, TokenResponse, tokenExample } from '../auth/sessions.ts'
+import { clientNetwork, countAttempt } from '../auth/throttle.ts'
+import { requireUser } from '../users/exists.ts'
+
+const Credentials = Type.Object({
+  app_id: Type.Optional(Nullable(Type.String())),
+  app_secret: Type.Optional(Nullable(Type.String())),
+})
+
+/** Issues the tokens of a user's phone to the backend of its app, or to a developer (contract 9.6). */
+export const issueUserToken = route(
+  {
+    method: 'POST',
+    path: '/api/v1/users/{user_id}/token',
+    operationId: 'issueUserToken',
+    summary: 'Issue tokens for the phone of a user',
+    description:
+      'With the credentials of an application in the body, or without them and with the token of a developer. ' +
+      'The tokens are good for this user only, and only for uploading and signing out.',
+    tag: 'Phones',
+    guard: 'app or developer',
+    params: UserPath,
+    body: Credentials,
+    bodyOptional: true,
+    bodyExample: {
+      app_id: 'app_0123456789abcdef0123456789abcdef',
+      app_secret: 'secret_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef',
+    },
+    response: TokenResponse,
+    example: tokenExample,
+    errors: {
+      400: 'Neither app credentials nor a developer',
+      401: 'Invalid app credentials, or no developer',
+      429: 'Too many wrong credentials; Retry-After says when to try again',
+    },
+  },
+  async ({ params, body, ctx }, deps) => {
+    const { app_id: appId, app_secret: appSecret } = body
+    const issuer =
+      appId && appSecret ? await knownApplication(appId, appSecret, ctx, deps) : await knownDeveloper(ctx, deps)
+    const tokens = await deps.db.transaction((tx) =>
+      openPhoneSession(tx, deps.keys, { user_id: params.user_id, ...issuer }),
+    )
+    if (!tokens) {
+      await requireUser(deps.db, params.user_id)
+      // Deleted in this moment.
+      throw errors.badApp()
+    }
+    ctx.set('Cache-Control', 'no-store')
+    return tokens
+  },
+)
+
+type Issuer = Omit<Phone, 'user_id'>
+
+/**
+ * Only wrong credentials are counted: a backend signs in all of its users from one address, and a secret cannot be
+ * guessed between two of them.
+ */
+async function knownApplication(
+  appId: string,
+  appSecret: string,
+  { ip }: Context,
+  { db, config }: Dependencies,
+): Promise<Issuer> {
+  const [application] = await db.query<{ id: string }>(
+    'select id from application where app_id = $1 and secret_hash = $2',
+    [appId, hashAppSecret(appSecret)],
+  )
+  if (application) return { app_id: appId, application_id: application.id }
+  const limit = { name: 'app address', attempts: config.loginAttemptsPerMinute, windowSeconds: 60 }
+  await countAttempt(db, limit, clientNetwork(ip))
+  throw errors.badApp()
+}
+
+async function knownDeveloper(ctx: Context, deps: Dependencies): Promise<Issuer> {
+  if (!ctx.get('authorization')) {
+    throw errors.badRequest(
+      'Either app credentials (app_id, app_secret) or admin authentication (Bearer token) is required',
+    )
+  }
+  const developerId = developerOf(await authenticate('developer', ctx, deps))
+  return { app_id: `admin:${developerId}`, application_id: null }
+}

@@ -1,0 +1,69 @@
+import type { Transaction } from '../../db/database.ts'
+import { route } from '../../http/route.ts'
+import { ConnectionPath, revokeConnection } from './delete-connection.ts'
+
+/** Disconnects a provider and removes everything that came from it (contract 3.9). */
+export const deleteConnectionData = route(
+  {
+    method: 'DELETE',
+    path: '/api/v1/users/{user_id}/connections/{provider}/data',
+    operationId: 'deleteConnectionData',
+    summary: 'Disconnect a provider and delete all its data',
+    description: 'Samples, events, devices, stored uploads and the history of their imports.',
+    tag: 'Users',
+    guard: 'key',
+    params: ConnectionPath,
+    status: 204,
+    errors: { 404: 'Unknown user, or never connected' },
+  },
+  async ({ params }, { db }) => {
+    await db.transaction(async (tx) => {
+      // Years of samples, or an import to wait for, take longer than a read may.
+      await tx.query(`select set_config('statement_timeout', '600s', true)`)
+      // An import holds this lock: it is waited for, and the next one finds no upload.
+      await tx.query(`select pg_advisory_xact_lock(hashtextextended('ingest:' || $1, 0))`, [params.user_id])
+      const provider = await revokeConnection(tx, params)
+      await deleteSources(tx, params.user_id, provider)
+      // An upload that is being accepted is waited for; one that comes later is new, and opens the connection again.
+      await tx.query('select 1 from app_user where id = $1 for update', [params.user_id])
+      await deleteUploads(tx, params.user_id, provider)
+      await tx.query('update app_user set revision = revision + 1 where id = $1', [params.user_id])
+    })
+  },
+)
+
+/** What hangs on a source (events, what is dirty) goes with its row; samples and rollups have no foreign key. */
+async function deleteSources(tx: Transaction, userId: string, provider: string): Promise<void> {
+  // A refresh of rollups locks its source: it is waited for, and the next one finds none.
+  const sources = await tx.query<{ id: number }>(
+    'select id from data_source where user_id = $1 and provider = $2 for update',
+    [userId, provider],
+  )
+  if (sources.length === 0) return
+  const ids = sources.map(({ id }) => id)
+  await tx.query('select delete_sources($1)', [ids])
+  await tx.query('delete from data_source where id = any ($1)', [ids])
+}
+
+/** A stored body could be imported again, and the history of imports says what was measured when. */
+async function deleteUploads(tx: Transaction, userId: string, provider: string): Promise<void> {
+  await tx.query('delete from upload where user_id = $1 and provider = $2', [userId, provider])
+  await tx.query(
+    `delete from upload_body b
+     where b.user_id = $1
+       and not exists (select from upload u where u.user_id = b.user_id and u.sha256 = b.sha256)`,
+    [userId],
+  )
+  await tx.query(
+    `with gone as (
+       delete from sync_run r
+       where r.user_id = $1 and r.provider = $2
+         and not exists (select from upload u where u.user_id = r.user_id and u.run_key = r.run_key)
+       returning r.run_key
+     )
+     delete from sync_event e
+     using gone g
+     where e.user_id = $1 and e.run_key = g.run_key`,
+    [userId, provider],
+  )
+}

@@ -1,0 +1,58 @@
+import { type Static, Type } from 'typebox'
+import { providerNames } from '../../catalogue/providers.ts'
+import type { Queryable } from '../../db/database.ts'
+import { errors } from '../../errors.ts'
+import { route } from '../../http/route.ts'
+import { Enum, Uuid } from '../../http/schema.ts'
+import { sdkProviderAliases } from '../../providers/index.ts'
+import { requireUser } from './exists.ts'
+
+/** Path of one connection; released SDKs name their provider by its alias (sdk-payload 2.5). */
+export const ConnectionPath = Type.Object({
+  user_id: Uuid(),
+  provider: Enum(providerNames, { 'x-aliases': [...sdkProviderAliases.keys()] }),
+})
+
+// An upload that waits for its import is a connection that is about to be created: it then is created revoked.
+const REVOKE_SQL = `
+  insert into connection as c (user_id, provider, status, revoked_at)
+  select u.id, $2, 'revoked', clock_timestamp()
+  from app_user u
+  where u.id = $1
+    and (exists (select from connection where user_id = u.id and provider = $2)
+         or exists (select from upload where user_id = u.id and provider = $2 and status = 'queued'))
+  on conflict (user_id, provider) do update
+  set status = 'revoked', revoked_at = clock_timestamp(), updated_at = clock_timestamp()
+  returning c.provider`
+
+/**
+ * Ends the connection of a user to a provider, again if it has ended before, and returns the provider's own name. The
+ * next upload opens it again.
+ * @throws AppError not_found when there never was one
+ */
+export async function revokeConnection(db: Queryable, path: Static<typeof ConnectionPath>): Promise<string> {
+  const provider = sdkProviderAliases.get(path.provider) ?? path.provider
+  const [row] = await db.query(REVOKE_SQL, [path.user_id, provider])
+  if (row) return provider
+  await requireUser(db, path.user_id)
+  // The text names the user (contract 3.8).
+  throw errors.notFound('Connection', path.user_id)
+}
+
+/** Disconnects a provider; what it brought stays. A phone does so when its user signs out (contract 3.8). */
+export const deleteConnection = route(
+  {
+    method: 'DELETE',
+    path: '/api/v1/users/{user_id}/connections/{provider}',
+    operationId: 'deleteConnection',
+    summary: 'Disconnect a provider; its data stays',
+    tag: 'Users',
+    guard: 'sdk or key',
+    params: ConnectionPath,
+    status: 204,
+    errors: { 403: 'The token belongs to another user', 404: 'Unknown user, or never connected' },
+  },
+  async ({ params }, { db }) => {
+    await revokeConnection(db, params)
+  },
+)
