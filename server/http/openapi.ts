@@ -19,8 +19,10 @@ const SECURITY: Record<Guard, object[]> = {
   'sdk or key': [{ bearer: [] }, { apiKey: [] }],
 }
 
-const json = (schema: TSchema, example?: unknown) => ({
-  'application/json': { schema, ...(example !== undefined && { example }) },
+const json = (schema: TSchema) => media('application/json', schema)
+
+const media = (type: string, schema: TSchema, example?: unknown) => ({
+  [type]: { schema, ...(example !== undefined && { example }) },
 })
 
 function parameters(route: Route): object[] {
@@ -54,7 +56,7 @@ function responses(route: Route): Record<string, object> {
       description: 'Success',
       ...(route.response && {
         content: {
-          ...json(route.response, route.example),
+          ...media(route.produces ?? 'application/json', route.response, route.example),
           ...Object.fromEntries(
             Object.entries(route.alsoProduces ?? {}).map(([type, { description }]) => [
               type,
