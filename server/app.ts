@@ -4,6 +4,7 @@ import Router from '@koa/router'
 import Koa, { type Context, type Next } from 'koa'
 import { healthRoutes } from './api/health/index.ts'
 import { routes } from './api/index.ts'
+import type { SyncFeed } from './api/sync/feed.ts'
 import type { Config } from './config.ts'
 import { type Database, databaseUnavailable } from './db/database.ts'
 import { AppError, errors } from './errors.ts'
@@ -22,6 +23,7 @@ export interface Dependencies {
   keys: Keys
   apiKeys: ApiKeys
   uploads: Uploads
+  syncFeed: SyncFeed
   log: Logger
   metrics: Metrics
   /** Whether migrations have run and jobs can be done, for `/readyz`. */

@@ -12,6 +12,7 @@ import pg from 'pg'
 import { compressChunks } from './db/compress.ts'
 import type { Database } from './db/database.ts'
 import type { Importer } from './ingest/import.ts'
+import { closeSilentRuns } from './ingest/silent-runs.ts'
 import type { Logger } from './log.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
 import { archive } from './rollups/archive.ts'
@@ -59,6 +60,7 @@ function tasks({ db, importer, uploadRetentionDays, log }: JobsOptions, process:
       const more = await archive(db, Date.now(), (message) => log.info(message))
       if (more) await helpers.addJob('archive', {}, { jobKey: 'cron:archive', priority: 10 })
     },
+    close_silent_runs: () => closeSilentRuns(db),
     prune: async () => {
       await db.query('select forget_old_minutes()')
       await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { bootstrapAccounts } from './api/auth/bootstrap.ts'
+import { openSyncFeed } from './api/sync/feed.ts'
 import { buildApp, type Dependencies } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { startCron } from './cron.ts'
@@ -21,8 +22,8 @@ import { applyStrategy } from './rollups/strategy.ts'
 import { dataDirSecret } from './secrets.ts'
 import { welcome } from './welcome.ts'
 
-/** Connections of the API and of the importer; the queue has a few of its own. */
-const API_CONNECTIONS = 12
+/** Connections of the API, two of which listen, and of the importer; the queue has a few of its own. */
+const API_CONNECTIONS = 13
 const JOB_CONCURRENCY = 4
 const READ_TIMEOUT_MS = 10_000
 const JOB_TIMEOUT_MS = 60_000
@@ -69,6 +70,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
   observeRollups(metrics.registry, db)
   const apiKeys = await openApiKeys(db, log)
   closers.push(() => apiKeys.close())
+  const syncFeed = await openSyncFeed(db, log, metrics)
   let open = false
   const deps: Dependencies = {
     config,
@@ -76,12 +78,15 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
     keys,
     apiKeys,
     uploads: acceptUploads(db, threads, handover, metrics),
+    syncFeed,
     log,
     metrics,
     ready: async () => open && (await answers(db)),
   }
   const server = createServer(buildApp(deps).callback())
   closers.push(() => closeServer(server))
+  // Streams never end by themselves.
+  closers.push(() => syncFeed.close())
   closers.push(async () => {
     open = false
   })

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /** What `/metrics` shows, in Prometheus' names and units. */
 export interface Metrics {
@@ -8,6 +8,7 @@ export interface Metrics {
   uploadsRefused: Counter<'reason'>
   samples: Counter<'outcome'>
   importSeconds: Histogram
+  syncStreams: Gauge
 }
 
 /** Creates the metrics of one process in a registry of its own. */
@@ -46,6 +47,11 @@ export function createMetrics(): Metrics {
       name: 'pulsebase_import_seconds',
       help: 'Time to import one upload',
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
+      registers,
+    }),
+    syncStreams: new Gauge({
+      name: 'pulsebase_sync_streams',
+      help: 'Clients of this process that follow uploads live',
       registers,
     }),
   }

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Database } from '../db/database.ts'
+import { listen } from '../db/listen.ts'
 import type { Logger } from '../log.ts'
 
 /** SHA-256 of a key: what is stored. Keys are 128 random bits or more, so no salt is needed. */
@@ -21,7 +22,6 @@ export interface ApiKeys {
 }
 
 const FLUSH_INTERVAL_MS = 30_000
-const RECONNECT_MS = 1_000
 /** Bounds what a notification that never arrives can cost: a connection that died silently, a pooler in between. */
 const REMEMBER_MS = 60_000
 
@@ -34,45 +34,22 @@ export async function openApiKeys(db: Database, log: Logger): Promise<ApiKeys> {
   const known = new Map<string, { id: string; untilMs: number }>()
   const used = new Map<string, number>()
   let listening = false
-  let closed = false
   let generation = 0
-  let stopListening = async () => {}
   const forget = () => {
     generation += 1
     known.clear()
   }
-
-  async function listen(): Promise<void> {
-    if (closed) return
-    const client = await db.pool.connect()
-    const lost = () => {
-      if (!listening) return
+  const stopListening = await listen(db, log, {
+    channel: 'api_key_changed',
+    notified: forget,
+    opened() {
+      listening = true
+    },
+    lost() {
       listening = false
       forget()
-      client.release(true)
-      if (!closed) setTimeout(() => listen().catch(retry), RECONNECT_MS).unref()
-    }
-    client.on('error', lost)
-    client.on('end', lost)
-    client.on('notification', forget)
-    try {
-      await client.query('set statement_timeout = 0; listen api_key_changed')
-    } catch (error) {
-      client.release(true)
-      throw error
-    }
-    listening = true
-    stopListening = async () => {
-      if (!listening) return
-      listening = false
-      client.release(true)
-    }
-  }
-  const retry = (error: unknown) => {
-    log.warn({ err: error }, 'cannot listen for changed API keys, trying again')
-    if (!closed) setTimeout(() => listen().catch(retry), RECONNECT_MS).unref()
-  }
-  await listen()
+    },
+  })
 
   async function flush(): Promise<void> {
     if (used.size === 0) return
@@ -108,7 +85,6 @@ export async function openApiKeys(db: Database, log: Logger): Promise<ApiKeys> {
     },
     forget,
     async close() {
-      closed = true
       clearInterval(timer)
       await flush().catch((error) => log.warn({ err: error }, 'cannot write the last use of API keys'))
       await stopListening()

@@ -20,8 +20,10 @@ const SECURITY: Record<Guard, object[]> = {
   'app or developer': [{}, { bearer: [] }],
 }
 
-const json = (schema: TSchema, example?: unknown) => ({
-  'application/json': { schema, ...(example !== undefined && { example }) },
+const json = (schema: TSchema) => media('application/json', schema)
+
+const media = (type: string, schema: TSchema, example?: unknown) => ({
+  [type]: { schema, ...(example !== undefined && { example }) },
 })
 
 function parameters(route: Route): object[] {
@@ -55,7 +57,7 @@ function responses(route: Route): Record<string, object> {
       description: 'Success',
       ...(route.response && {
         content: {
-          ...json(route.response, route.example),
+          ...media(route.produces ?? 'application/json', route.response, route.example),
           ...Object.fromEntries(
             Object.entries(route.alsoProduces ?? {}).map(([type, { description }]) => [
               type,

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { koaBody } from 'koa-body'
@@ -26,9 +27,14 @@ export interface Input<P extends TSchema, Q extends TSchema, B extends TSchema> 
 export class Reply {
   readonly status: number
   readonly type: string
-  readonly body: string | Buffer | null
+  readonly body: string | Buffer | Readable | null
   readonly headers: Record<string, string>
-  constructor(status: number, type: string, body: string | Buffer | null, headers: Record<string, string> = {}) {
+  constructor(
+    status: number,
+    type: string,
+    body: string | Buffer | Readable | null,
+    headers: Record<string, string> = {},
+  ) {
     this.status = status
     this.type = type
     this.body = body
@@ -59,6 +65,8 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   /** Success status, 200 unless given. */
   status?: number
   response?: TSchema
+  /** Content type of the success answer, JSON unless given. */
+  produces?: string
   example?: unknown
   /** Other content types of the success answer, for the description. */
   alsoProduces?: Record<string, { description: string }>

@@ -172,9 +172,12 @@ export function unsupportedProvider(provider: string): AppError {
 
 const SUPPORTED = [...sdkProviders.keys()].sort().join(', ')
 
+/** The run of an export, by its session (sdk-payload 5.2). */
+export const sessionRunKey = (syncSessionId: string) => `sdk_${syncSessionId}`
+
 /** All batches of one historical export share a run; a live batch is a run of its own (sdk-payload 5.2). */
 function runKeyOf(envelope: Envelope, batchId: string): string {
-  return envelope.syncType === 'historical' && envelope.syncSessionId ? `sdk_${envelope.syncSessionId}` : batchId
+  return envelope.syncType === 'historical' && envelope.syncSessionId ? sessionRunKey(envelope.syncSessionId) : batchId
 }
 
 /** The same bytes were imported before: only the fact is stored. Undefined when their time to be kept has just ended. */

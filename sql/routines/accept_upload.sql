@@ -39,7 +39,7 @@ begin
   insert into sync_run as run (run_key, user_id, provider, source, scope, items_received, pending)
   values (the_run_key, the_user, the_provider, 'sdk', the_sync_type, items, 1)
   on conflict (user_id, run_key) do update
-  set pending = run.pending + 1, items_received = run.items_received + excluded.items_received,
+  set provider = excluded.provider, pending = run.pending + 1, items_received = run.items_received + excluded.items_received,
       stage = 'queued', status = 'in_progress', ended_at = null, updated_at = now();
   insert into sync_event (user_id, run_key, stage, status, items_total, metadata)
   values (the_user, the_run_key, 'queued', 'in_progress', items, jsonb_build_object('batch_id', the_id));

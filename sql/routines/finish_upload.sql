@@ -42,18 +42,11 @@ begin
   where s.user_id = the_user and s.run_key = up.run_key
   returning s.* into run;
 
-  update sync_run s
-  set stage = case when run.pending > 0 then 'processing' when run.failures > 0 and run.items_inserted + run.items_updated + run.items_unchanged + run.items_deleted = 0 then 'failed' else 'completed' end,
-      status = case when run.pending > 0 then 'in_progress'
-                    when run.failures > 0 and run.items_inserted + run.items_updated + run.items_unchanged + run.items_deleted = 0 then 'failed'
-                    when run.items_rejected > 0 or run.failures > 0 then 'partial'
-                    else 'success' end,
-      message = initcap(replace(s.provider, '_', ' ')) || ' batch saved: ' || up.inserted || ' new, ' || up.updated || ' updated'
-                || case when up.rejected > 0 then ' (' || up.rejected || ' record(s) dropped by validation)' else '' end,
-      ended_at = case when run.pending = 0 then clock_timestamp() end,
-      updated_at = clock_timestamp()
-  where s.user_id = the_user and s.run_key = up.run_key
-  returning s.* into run;
+  run := settle_run(
+    the_user, up.run_key,
+    initcap(replace(run.provider, '_', ' ')) || ' batch saved: ' || up.inserted || ' new, ' || up.updated || ' updated'
+    || case when up.rejected > 0 then ' (' || up.rejected || ' record(s) dropped by validation)' else '' end
+  );
 
   insert into sync_run_type as t (user_id, run_key, data_type, kind, items_inserted, items_updated, covered_start, covered_end)
   select the_user, up.run_key, x.type, x.kind, x.inserted, x.updated, x.first_ts, x.last_ts

@@ -7,6 +7,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { bootstrapAccounts } from '../../server/api/auth/bootstrap.ts'
+import { openSyncFeed } from '../../server/api/sync/feed.ts'
 import { buildApp, type Dependencies } from '../../server/app.ts'
 import { type Config, loadConfig } from '../../server/config.ts'
 import { type Database, openDatabase } from '../../server/db/database.ts'
@@ -172,6 +173,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   await bootstrapAccounts(db, config)
   const apiKeys = await openApiKeys(db, log)
   const metrics = createMetrics()
+  const syncFeed = await openSyncFeed(db, log, metrics)
   observeRollups(metrics.registry, db)
   const handover = createHandover()
   let threads: Threads | undefined
@@ -190,6 +192,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     keys,
     apiKeys,
     uploads: { accept: (upload) => startedUploads().accept(upload) },
+    syncFeed,
     log,
     metrics,
     ready: async () => true,
@@ -216,6 +219,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     another: (more = {}) => startApp(t, databaseUrl, apiKey, { ...overrides, ...more }),
     close: () => {
       closing ??= (async () => {
+        await deps.syncFeed.close()
         server.closeAllConnections()
         await new Promise((resolve) => server.close(resolve))
         await apiKeys.close()

@@ -4,22 +4,7 @@ import { contentEncoding } from '../../http/encoding.ts'
 import { route } from '../../http/route.ts'
 import { Nullable, UserPath, Uuid } from '../../http/schema.ts'
 import { checkQueryProvider } from '../../ingest/accept.ts'
-
-const Accepted = Type.Object({
-  status_code: Type.Integer(),
-  response: Type.String(),
-  user_id: Uuid(),
-  batch_id: Uuid(),
-  run_id: Type.String(),
-  dropped_count: Type.Integer(),
-  records_saved: Type.Integer(),
-  records_inserted: Type.Integer(),
-  records_updated: Type.Integer(),
-  types: Type.Array(Type.String()),
-  workouts_saved: Type.Integer(),
-  meals_saved: Type.Integer(),
-  sleep_saved: Type.Integer(),
-})
+import { Accepted, accepted } from './accepted.ts'
 
 const Source = Type.Object({
   appId: Type.Optional(Nullable(Type.String())),
@@ -73,21 +58,11 @@ export const syncUpload = route(
     body: Upload,
     bodyKind: 'bytes',
     status: 202,
-    response: Accepted,
+    response: Type.Object({ ...Accepted.properties, batch_id: Uuid(), run_id: Type.String() }),
     example: {
-      status_code: 202,
-      response: 'Import task queued successfully',
-      user_id: '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11',
+      ...accepted('Import task queued successfully', '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11'),
       batch_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77',
       run_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77',
-      dropped_count: 0,
-      records_saved: 0,
-      records_inserted: 0,
-      records_updated: 0,
-      types: [],
-      workouts_saved: 0,
-      meals_saved: 0,
-      sleep_saved: 0,
     },
     bodyExample: {
       provider: 'apple',
@@ -128,20 +103,6 @@ export const syncUpload = route(
       queryProvider,
       requestId: ctx.get('x-request-id').slice(0, 200) || null,
     })
-    return {
-      status_code: 202,
-      response: 'Import task queued successfully',
-      user_id: params.user_id,
-      batch_id: batchId,
-      run_id: runKey,
-      dropped_count: 0,
-      records_saved: 0,
-      records_inserted: 0,
-      records_updated: 0,
-      types: [],
-      workouts_saved: 0,
-      meals_saved: 0,
-      sleep_saved: 0,
-    }
+    return { ...accepted('Import task queued successfully', params.user_id), batch_id: batchId, run_id: runKey }
   },
 )

@@ -20,6 +20,16 @@ const RunType = Type.Object({
   attempt: Type.Integer(),
 })
 
+// Several platform types may become one series: it stands as badly as the worst of them.
+const REPORTS_SQL = `
+  select data_type, min(kind) as kind, string_agg(native_type, ', ' order by native_type) as native_type,
+         sum(reported_records)::int8 as reported_records,
+         (array_agg(status order by array_position('{in_progress,failed,unfinished}', status)))[1] as status,
+         min(error_code) as error_code, min(error) as error, max(attempt) as attempt
+  from sync_run_report
+  where user_id = $1 and run_key = $2
+  group by data_type`
+
 /** One run with its counts per series type and its latest uploads (contract 7.5). */
 export const getRun = route(
   {
@@ -65,11 +75,12 @@ export const getRun = route(
     if (!run) throw errors.missing('Sync run not found')
     const [types, batches] = await Promise.all([
       db.query(
-        `select data_type, kind, 'success' as status, null::text as native_type, null::int8 as reported_records,
-                items_inserted, items_updated, covered_start, covered_end,
-                null::text as error_code, null::text as error, 1 as attempt
-         from sync_run_type
-         where user_id = $1 and run_key = $2
+        `select data_type, coalesce(t.kind, r.kind) as kind, coalesce(r.status, 'success') as status,
+                r.native_type, r.reported_records,
+                coalesce(t.items_inserted, 0) as items_inserted, coalesce(t.items_updated, 0) as items_updated,
+                t.covered_start, t.covered_end, r.error_code, r.error, coalesce(r.attempt, 1) as attempt
+         from (select * from sync_run_type where user_id = $1 and run_key = $2) t
+         full join (${REPORTS_SQL}) r using (data_type)
          order by data_type`,
         [run.user_id, run.run_key],
       ),

@@ -4,6 +4,7 @@ import { listAllRuns } from './list-all-runs.ts'
 import { listEvents } from './list-events.ts'
 import { listHistory } from './list-history.ts'
 import { listRuns } from './list-runs.ts'
+import { streamEvents } from './stream.ts'
 
 /** What imports and syncs did (contract 7.5). */
-export const syncRoutes: readonly Route[] = [listEvents, listRuns, listAllRuns, listHistory, getRun]
+export const syncRoutes: readonly Route[] = [streamEvents, listEvents, listRuns, listAllRuns, listHistory, getRun]
