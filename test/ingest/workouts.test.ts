@@ -434,8 +434,7 @@ eachEngine(t, 'workouts', async (t, engine) => {
     t.strictSame(await brief(app.db, user), ['b 0 30 ', 'a 120 30 '])
     t.strictSame(await ids(app.db, user), [b, a], 'the one that was there is gone')
 
-    const revision = async () =>
-      (await app.request('GET', `/api/v1/users/${user}`)).status && (await rowVersions(app.db, user)).users
+    const revision = async () => (await rowVersions(app.db, user)).users
     const before = await revision()
     const back = await importWorkouts(app, user, [run('a', 0), run('a', 120)])
     t.match(counts(back), { received: 2, updated: 1, unchanged: 0, duplicates: 1 })
@@ -534,6 +533,10 @@ eachEngine(t, 'workouts', async (t, engine) => {
     for (const workout of thousands) Object.assign(workout, { title: 'Run' })
     await seconds('all with a title', { updated: 2_000, inserted: 0 })
     t.equal((await ids(app.db, user)).length, 2_000)
+    const all = thousands.map(({ id }) => String(id))
+    const target = { userId: user, provider: 'apple', sourceIds: [] }
+    t.equal((await app.db.transaction((tx) => deleteWorkouts(tx, target, all))).length, 2_000)
+    t.strictSame(await ids(app.db, user), [])
   })
 })
 
