@@ -46,6 +46,12 @@ export function spanOf(item: Json, latestMs: number): Span | Problem {
   return zoneMin === undefined ? ['zoneOffset', ...BAD_ZONE] : { startMs, endMs, zoneMin }
 }
 
+/** An instant between 1990 and `latestMs`, in epoch milliseconds; undefined for anything else. */
+export function plausibleInstant(value: unknown, latestMs: number): number | undefined {
+  const ms = instant(value)
+  return ms !== undefined && ms >= MIN_TIME_MS && ms <= latestMs ? ms : undefined
+}
+
 /** Whether a reading is a problem instead of a value. */
 export const isProblem = (value: unknown): value is Problem => Array.isArray(value)
 

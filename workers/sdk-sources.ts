@@ -55,6 +55,12 @@ export class Sources {
     return index
   }
 
+  /** Text of a field that an item's source has beside what identifies it; '' when there is none. */
+  textOf(value: unknown, [name, older]: readonly [name: string, older: string]): string {
+    const object = typeof value === 'number' ? this.#parsed.sources[value - this.#parsed.firstSource] : value
+    return isObject(object) ? this.#text(object[name] ?? object[older]) : ''
+  }
+
   #find(value: unknown): number | undefined {
     const source = isObject(value) ? value : {}
     const parts = SOURCE_FIELDS.map(([name, older]) => this.#text(source[name] ?? source[older]))

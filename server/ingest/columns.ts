@@ -1,3 +1,5 @@
+import type { WorkoutType } from '../catalogue/workouts.ts'
+
 /** What identifies a source within a user and provider (design: data model), and what is known about it. */
 export interface SourceIdentity {
   deviceModel: string
@@ -92,32 +94,75 @@ export interface SleepStage extends EventItem {
 }
 
 /** One workout; fields and units as the columns of the table `workout` (contract 5.3, sdk-types 8). */
-export interface Workout extends EventItem {
-  type: string
+export interface Workout extends EventItem, WorkoutMeasures {
+  type: WorkoutType
   title: string | null
   notes: string | null
-  entrySource: 'manual' | 'automatic' | 'unknown' | null
+  entrySource: EntrySource | null
   durationSeconds: number
   movingSeconds: number | null
+  // Documents, as JSON text: handing that to another thread is one copy, however many points a route has.
+  /** WorkoutSegment[] */
+  segments: string | null
+  /** WorkoutLap[] */
+  laps: string | null
+  /** RoutePoint[] */
+  route: string | null
+}
+
+/** How a workout came to be (contract 2.2). */
+export type EntrySource = 'manual' | 'automatic' | 'unknown'
+
+/** What is measured of a workout as a whole; null = the source does not say. */
+export interface WorkoutMeasures {
+  /** Active energy where the platform tells it apart. */
   caloriesKcal: number | null
   distanceMeters: number | null
   steps: number | null
   heartRateMin: number | null
   heartRateAvg: number | null
   heartRateMax: number | null
+  /** Metres per second. */
   averageSpeed: number | null
   maxSpeed: number | null
+  /** Steps or revolutions per minute. */
   averageCadence: number | null
   averageWatts: number | null
   maxWatts: number | null
   elevationGainMeters: number | null
   elevationHighMeters: number | null
   elevationLowMeters: number | null
-  zones: unknown
-  segments: unknown
-  laps: unknown
-  route: unknown
 }
+
+/** A part of a workout: an exercise or a rest; instants as contract 1.2. */
+export interface WorkoutSegment {
+  start_time: string
+  end_time: string
+  /** The platform's word, in lower case. */
+  type: string
+  repetitions: number | null
+}
+
+/** A lap, or what the platform marks as one; instants as contract 1.2. */
+export interface WorkoutLap {
+  start_time: string
+  end_time: string
+  /** lap, segment or marker; null when the platform does not say. */
+  type: string | null
+  /** Without pauses, where the platform says so. */
+  duration_seconds: number | null
+  distance_meters: number | null
+}
+
+/** Where somebody was: epoch seconds, degrees north and east, then metres or null. */
+export type RoutePoint = readonly [
+  time: number,
+  latitude: number,
+  longitude: number,
+  altitude: number | null,
+  horizontalAccuracy: number | null,
+  verticalAccuracy: number | null,
+]
 
 /** A meal without what was eaten. */
 export interface Meal extends EventItem {

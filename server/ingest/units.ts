@@ -45,7 +45,7 @@ const dimensions: readonly Dimension[] = [
   [['m_per_s'], [1, 'm_per_s', 'm/s'], [1 / 3.6, 'km/hr', 'km/h'], [0.44704, 'mi/hr', 'mph'], [0.3048, 'ft/s']],
   [['mmHg'], [1, 'mmHg'], [7.500616827, 'kPa'], [0.735559, 'cmAq'], [25.4, 'inHg']],
   [
-    ['minutes', 'ms'],
+    ['minutes', 's', 'ms'],
     [60, 'minutes', 'min', 'minute'],
     [3600, 'hr', 'h', 'hour', 'hours'],
     [1, 's', 'sec', 'second', 'seconds'],

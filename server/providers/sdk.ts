@@ -1,4 +1,5 @@
 import { type SeriesName, type SeriesType, seriesByName } from '../catalogue/series.ts'
+import type { WorkoutType } from '../catalogue/workouts.ts'
 import { convertUnit, withoutNoise } from '../ingest/units.ts'
 
 /** How one wire type becomes samples of one series. */
@@ -19,6 +20,10 @@ export type RecordKind = RecordRule | 'meal' | 'cycle' | 'ignored'
 export interface SdkAbility {
   /** What becomes of a record with this case-sensitive wire type; unknown types are `ignored` (sdk-types 1 step 1). */
   recordKind(type: string): RecordKind
+  /** Our type of a workout by its wire type; `other` when it has none or an unknown one (sdk-types 8.5). */
+  workoutType(wire: string | null): WorkoutType
+  /** Lower-case types of segments in which nobody moves; absent where durations leave pauses out (sdk-types 8.3). */
+  readonly idleSegments?: ReadonlySet<string>
 }
 
 /**

@@ -79,8 +79,10 @@ create table workout (
   power_zones jsonb,
   segments jsonb,
   laps jsonb,
+  -- [[epoch seconds, latitude, longitude, altitude, horizontal accuracy, vertical accuracy], …], the last three in metres.
   route jsonb,
-  constraint workout_time_key unique (source_id, start_at, end_at)
+  -- Deferrable, since one statement may let two workouts change places.
+  constraint workout_time_key unique (source_id, start_at, end_at) deferrable
 );
 create index workout_user_idx on workout (user_id, start_at, id);
 create index workout_external_idx on workout (user_id, external_id) where external_id is not null;

@@ -56,6 +56,8 @@ const factors: readonly (readonly [from: string, to: string, factor: number])[] 
   ['s', 'minutes', 1 / 60],
   ['ms', 'minutes', 1 / 60_000],
   ['s', 'ms', 1000],
+  ['ms', 's', 0.001],
+  ['min', 's', 60],
   ['count/s', 'bpm', 60],
   ['Hz', 'bpm', 60],
   ['count/s', 'brpm', 60],

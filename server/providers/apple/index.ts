@@ -1,7 +1,9 @@
 import type { SdkAbility } from '../sdk.ts'
 import { appleRecords } from './records.ts'
+import { appleWorkoutType } from './workouts.ts'
 
-/** Apple Health through the iOS SDK: HealthKit records (sdk-types 2, 3, 5). */
+/** Apple Health through the iOS SDK: HealthKit records and workouts (sdk-types 2, 3, 5, 8). */
 export const sdk: SdkAbility = {
   recordKind: (type) => appleRecords.get(type) ?? 'ignored',
+  workoutType: appleWorkoutType,
 }

@@ -1,7 +1,11 @@
 import type { SdkAbility } from '../sdk.ts'
+import { wireWorkoutType } from '../workout-types.ts'
 import { androidRecords } from './records.ts'
+import { idleSegments } from './workouts.ts'
 
-/** Health Connect through the Android SDK (sdk-types 4, 5). */
+/** Health Connect through the Android SDK (sdk-types 4, 5, 8). */
 export const sdk: SdkAbility = {
   recordKind: (type) => androidRecords.get(type) ?? 'ignored',
+  workoutType: wireWorkoutType,
+  idleSegments,
 }

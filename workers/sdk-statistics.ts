@@ -1,0 +1,131 @@
+import type { SeriesName, SeriesType } from '../server/catalogue/series.ts'
+import type { WorkoutMeasures } from '../server/ingest/columns.ts'
+import { convertUnit } from '../server/ingest/units.ts'
+import { recordRule } from '../server/providers/sdk.ts'
+import type { Decode } from './json-bytes.ts'
+import { isObject } from './sdk-fields.ts'
+
+/** Far above anything a person does in one workout, and it fits the integer columns. */
+const MAX_VALUE = 1e9
+
+/** What the statistics of a workout say; null = nothing. */
+export interface Statistics {
+  measures: WorkoutMeasures
+  durationSeconds: number | null
+  /** Samples at the end of the workout, in the unit of their series. */
+  samples: [series: SeriesType, value: number][]
+  indoor: boolean
+  water: 'pool' | 'open' | null
+}
+
+type Convert = (value: number, unit: string | null) => number
+
+// Column, its unit, and the statistics it may come from, the best first: of several that were sent one counts, never
+// their sum (sdk-types 8.2). Basal energy is in none: it would make the energy of a walk that of lying down as well.
+const measured: readonly (readonly [measure: keyof WorkoutMeasures, unit: string, ...names: string[]])[] = [
+  ['caloriesKcal', 'kcal', 'activeEnergyBurned', 'calories', 'totalCalories', 'totalEnergyBurned'],
+  ['distanceMeters', 'meters', 'distance', 'totalDistance'],
+  ['steps', 'count', 'stepCount', 'totalSteps'],
+  ['heartRateMin', 'bpm', 'minHeartRate'],
+  ['heartRateAvg', 'bpm', 'averageHeartRate', 'meanHeartRate'],
+  ['heartRateMax', 'bpm', 'maxHeartRate'],
+  ['averageSpeed', 'm_per_s', 'averageSpeed', 'meanSpeed', 'averageRunningSpeed', 'averageCyclingSpeed'],
+  ['maxSpeed', 'm_per_s', 'maxSpeed'],
+  ['averageCadence', 'rpm', 'meanCadence', 'averageCyclingCadence'],
+  ['averageWatts', 'watts', 'averageRunningPower', 'averageCyclingPower', 'meanPower'],
+  ['maxWatts', 'watts', 'maxPower'],
+  ['elevationGainMeters', 'meters', 'elevationAscended', 'altitudeGain'],
+  ['elevationHighMeters', 'meters', 'maxAltitude'],
+  ['elevationLowMeters', 'meters', 'minAltitude'],
+]
+
+/** There is land below the sea; nothing else here is below zero. */
+const mayBeNegative: ReadonlySet<string> = new Set(['elevationHighMeters', 'elevationLowMeters'])
+
+// Series, wire unit, statistics as above, factor where the unit text misleads: humidity is a fraction of 1.
+type Sampled = readonly [series: SeriesName, wireUnit: string, names: readonly string[], factor?: number]
+const sampled: readonly Sampled[] = [
+  ['running_stride_length', 'm', ['averageRunningStrideLength']],
+  ['running_vertical_oscillation', 'cm', ['averageVerticalOscillation']],
+  ['running_ground_contact_time', 'ms', ['averageGroundContactTime']],
+  ['average_met', 'kcal/kg/hr', ['averageMETs']],
+  ['swimming_stroke_count', 'count', ['swimmingStrokeCount']],
+  ['cadence', 'rpm', ['meanCadence', 'averageCyclingCadence']],
+  ['vo2_max', 'mL/kg/min', ['vo2Max']],
+  ['weather_temperature', 'degC', ['weatherTemperature']],
+  ['weather_humidity', '%', ['weatherHumidity'], 100],
+]
+
+/** In seconds. The raw fields of Android records have an empty unit and are milliseconds (sdk-types 8.2). */
+const toSeconds =
+  (wireUnit: string): Convert =>
+  (value, unit) =>
+    convertUnit(value, unit === '' ? 'ms' : (unit ?? wireUnit), 's') ?? convertUnit(value, wireUnit, 's') ?? value
+
+/** Where a statistic goes; of those with the same target the one with the lowest rank counts. */
+interface Rule {
+  target: string
+  rank: number
+  convert: Convert
+}
+
+const rules = new Map<string, Rule[]>()
+function addRule(name: string, rule: Rule): void {
+  const key = folded(name)
+  rules.set(key, [...(rules.get(key) ?? []), rule])
+}
+for (const [measure, unit, ...names] of measured) {
+  const convert: Convert = (value, from) => convertUnit(value, from, unit) ?? value
+  for (const [rank, name] of names.entries()) addRule(name, { target: measure, rank, convert })
+}
+const seriesOf = new Map<string, SeriesType>()
+for (const [name, wireUnit, names, factor] of sampled) {
+  const { series, convert } = recordRule(name, wireUnit, factor)
+  seriesOf.set(name, series)
+  for (const [rank, statistic] of names.entries()) addRule(statistic, { target: name, rank, convert })
+}
+addRule('duration', { target: 'durationSeconds', rank: 0, convert: toSeconds('s') })
+addRule('totalDuration', { target: 'durationSeconds', rank: 1, convert: toSeconds('ms') })
+
+/** Names are compared without case and underscores: raw fields of Android records are written TOTAL_CALORIES. */
+export function folded(name: string): string {
+  return name.toLowerCase().replaceAll('_', '')
+}
+
+/**
+ * Reads `values` of a workout (sdk-types 8.2). A statistic that is unknown, no number or out of bounds is left out and
+ * costs nothing else.
+ */
+export function readStatistics(values: unknown, decode: Decode): Statistics {
+  const best = new Map<string, { rank: number; value: number }>()
+  const marks = new Map<string, number>()
+  for (const item of Array.isArray(values) ? values : []) {
+    if (!isObject(item) || typeof item.type !== 'string') continue
+    const name = folded(item.type)
+    if (typeof item.value === 'boolean') marks.set(name, Number(item.value))
+    if (typeof item.value !== 'number') continue
+    marks.set(name, item.value)
+    const unit = typeof item.unit === 'string' ? decode(item.unit) : null
+    for (const { target, rank, convert } of rules.get(name) ?? []) {
+      const value = convert(item.value, unit)
+      const known = best.get(target)
+      if (inBounds(target, value) && (!known || rank <= known.rank)) best.set(target, { rank, value })
+    }
+  }
+  const get = (target: string) => best.get(target)?.value ?? null
+  const measures = Object.fromEntries(measured.map(([measure]) => [measure, get(measure)])) as unknown
+  return {
+    measures: measures as WorkoutMeasures,
+    durationSeconds: get('durationSeconds'),
+    samples: [...seriesOf].flatMap(([name, series]) => {
+      const value = get(name)
+      return value === null ? [] : [[series, value]]
+    }),
+    indoor: marks.get('indoorworkout') === 1,
+    water: ([null, 'pool', 'open'] as const)[marks.get('swimminglocationtype') ?? 0] ?? null,
+  }
+}
+
+function inBounds(target: string, value: number): boolean {
+  return Math.abs(value) <= MAX_VALUE && (value >= 0 || seriesOf.has(target) || mayBeNegative.has(target))
+}

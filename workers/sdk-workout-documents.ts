@@ -1,0 +1,111 @@
+import { normaliseDeviceString } from '../server/catalogue/devices.ts'
+import type { RoutePoint, WorkoutLap, WorkoutSegment } from '../server/ingest/columns.ts'
+import { isoInstant } from '../server/time.ts'
+import type { Reading } from './sdk-batch.ts'
+import { isObject, type Json, plausibleInstant } from './sdk-fields.ts'
+
+/** Segments and laps of one workout that are kept, the first ones. */
+export const MAX_PARTS = 2_000
+
+/** Points of a route that are kept: one per second of nearly six hours. Of a longer one every second, third, … point. */
+export const MAX_ROUTE_POINTS = 20_000
+
+const MAX_TYPE_LENGTH = 64
+
+/** Bound of metres, seconds and repetitions; what lies beyond is not known. */
+const MAX_VALUE = 1e9
+
+/** An item of a list with its span in epoch milliseconds. */
+interface Part {
+  item: Json
+  startMs: number
+  endMs: number
+}
+
+/** Segments of a workout, each with a type and two dates in order (sdk-types 8.3). */
+export function readSegments(reading: Reading, value: unknown): WorkoutSegment[] {
+  const segments: WorkoutSegment[] = []
+  for (const { item, startMs, endMs } of partsOf(reading, value)) {
+    const type = typeText(reading, item.type)
+    if (!type) continue
+    segments.push({
+      start_time: isoInstant(startMs),
+      end_time: isoInstant(endMs),
+      type,
+      repetitions: Number.isInteger(item.repetitions) ? amount(item.repetitions) : null,
+    })
+  }
+  return segments.slice(0, MAX_PARTS)
+}
+
+/** Laps of a workout, each with two dates in order (sdk-types 8.4). */
+export function readLaps(reading: Reading, value: unknown): WorkoutLap[] {
+  return partsOf(reading, value)
+    .slice(0, MAX_PARTS)
+    .map(({ item, startMs, endMs }) => ({
+      start_time: isoInstant(startMs),
+      end_time: isoInstant(endMs),
+      type: typeText(reading, item.type) || null,
+      duration_seconds: amount(item.duration),
+      distance_meters: amount(item.distanceM),
+    }))
+}
+
+/** The route of a workout in the order it was sent; at most MAX_ROUTE_POINTS points (sdk-types 8.4). */
+export function readRoute({ latestMs }: Reading, value: unknown): RoutePoint[] {
+  const points: RoutePoint[] = []
+  for (const item of Array.isArray(value) ? value : []) {
+    if (!isObject(item)) continue
+    const ms = plausibleInstant(item.timestamp, latestMs)
+    const latitude = within(item.latitude, 90)
+    const longitude = within(item.longitude, 180)
+    if (ms === undefined || latitude === null || longitude === null) continue
+    const accuracies = [amount(item.horizontalAccuracyM), amount(item.verticalAccuracyM)] as const
+    points.push([ms / 1000, latitude, longitude, within(item.altitudeM, MAX_VALUE), ...accuracies])
+  }
+  const step = Math.ceil(points.length / MAX_ROUTE_POINTS)
+  return step > 1 ? points.filter((_, index) => index % step === 0) : points
+}
+
+/**
+ * Seconds somebody moved: what the active segments last, else the workout without its idle ones; null when segments do
+ * not say (sdk-types 8.3).
+ */
+export function movingSeconds(
+  segments: readonly WorkoutSegment[],
+  idle: ReadonlySet<string>,
+  elapsedSeconds: number,
+): number | null {
+  if (segments.length === 0) return null
+  const seconds = (some: readonly WorkoutSegment[]) =>
+    some.reduce((sum, one) => sum + (Date.parse(one.end_time) - Date.parse(one.start_time)) / 1000, 0)
+  const active = segments.filter(({ type }) => !idle.has(type))
+  const moving = active.length > 0 ? seconds(active) : elapsedSeconds - seconds(segments)
+  return Math.trunc(Math.min(Math.max(moving, 0), elapsedSeconds))
+}
+
+function partsOf({ latestMs }: Reading, value: unknown): Part[] {
+  const parts: Part[] = []
+  for (const item of Array.isArray(value) ? value : []) {
+    if (!isObject(item)) continue
+    const startMs = plausibleInstant(item.startDate, latestMs)
+    const endMs = plausibleInstant(item.endDate, latestMs)
+    if (startMs !== undefined && endMs !== undefined && startMs <= endMs) parts.push({ item, startMs, endMs })
+  }
+  return parts
+}
+
+function typeText({ decode }: Reading, value: unknown): string {
+  return typeof value === 'string' ? normaliseDeviceString(decode(value), MAX_TYPE_LENGTH).toLowerCase() : ''
+}
+
+/** A number between -bound and bound, else null. */
+function within(value: unknown, bound: number): number | null {
+  return typeof value === 'number' && Math.abs(value) <= bound ? value : null
+}
+
+/** A number that is not negative, else null. */
+function amount(value: unknown): number | null {
+  const number = within(value, MAX_VALUE)
+  return number !== null && number >= 0 ? number : null
+}
