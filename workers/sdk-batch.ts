@@ -24,6 +24,8 @@ export interface Reading {
   sources: Sources
   account: Account
   streams: SampleStreams
+  /** See `Batch`. */
+  derived: SampleStreams
   events: BatchEvents
 }
 
@@ -53,6 +55,7 @@ export function readSdkBatch(parsed: ParsedBody, provider: SdkProvider, nowMs: n
     sources: new Sources(parsed, provider),
     account: new Account(parsed.decode),
     streams: new SampleStreams(),
+    derived: new SampleStreams(),
     events: { sleep: [], workouts: [], meals: [], nutrients: [], cycles: [], activities: [], deletions: [] },
   }
   readData(reading, isObject(parsed.body) ? parsed.body.data : undefined)
@@ -84,11 +87,12 @@ function readItems(reading: Reading, read: ReadItem, name: string, items: unknow
   }
 }
 
-function finish({ account, streams, sources, events }: Reading): Batch {
+function finish({ account, streams, derived, sources, events }: Reading): Batch {
   const { samples, duplicates } = streams.finish()
   return {
     sources: sources.list,
     samples,
+    derived: derived.finish().samples,
     received: account.received,
     duplicates: account.duplicates + duplicates,
     ignored: account.ignored,

@@ -42,8 +42,9 @@ export type UploadResult =
 export default function readUploadInThread(task: UploadTask): UploadResult {
   const result = readUpload(task)
   if (!result.ok) return result
-  // The columns of a batch share one buffer.
-  const columns = result.batch.samples.slice(0, 1).map(({ timeMs }) => timeMs.buffer)
+  // Columns that were collected together share one buffer.
+  const { samples, derived } = result.batch
+  const columns = [samples[0], derived[0]].flatMap((first) => (first ? [first.timeMs.buffer] : []))
   const buffers = [result.stored.buffer, ...columns]
   return move({ [transferableSymbol]: buffers, [valueSymbol]: result } as never) as unknown as UploadResult
 }

@@ -1,6 +1,7 @@
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import type { WorkoutType } from '../server/catalogue/workouts.ts'
 import type { EntrySource, Workout } from '../server/ingest/columns.ts'
+import { originHash } from '../server/ingest/origins.ts'
 import { type RecordRule, recordRule } from '../server/providers/sdk.ts'
 import type { Reading } from './sdk-batch.ts'
 import {
@@ -128,7 +129,8 @@ function readSamples(reading: Reading, workout: Workout, values: unknown): void 
   }
 }
 
-/** Adds a sample that a workout brings along: it has the workout's source and zone, and belongs to its id. */
-function addSample({ streams }: Reading, workout: Workout, seriesId: number, timeMs: number, value: number): void {
-  streams.add(workout.source, seriesId, timeMs, value, workout.zoneMin)
+/** Adds a sample that a workout brings along: it has the workout's source and zone, and goes with its id. */
+function addSample({ derived }: Reading, workout: Workout, seriesId: number, timeMs: number, value: number): void {
+  const origin = workout.externalId === null ? null : originHash(workout.externalId, null)
+  derived.add(workout.source, seriesId, timeMs, value, workout.zoneMin, origin)
 }

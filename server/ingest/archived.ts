@@ -5,21 +5,30 @@ import type { Batch, SampleColumns } from './columns.ts'
  * are kept and those are final. The batch itself is not changed.
  */
 export function withoutArchived(batch: Batch, floorMs: number | null): Batch {
-  if (floorMs === null || batch.samples.every(({ timeMs }) => (timeMs[0] as number) >= floorMs)) return batch
-  let rejected = 0
-  const samples: SampleColumns[] = []
-  for (const columns of batch.samples) {
-    const first = columns.timeMs.findIndex((ms) => ms >= floorMs)
-    rejected += first < 0 ? columns.timeMs.length : first
-    if (first < 0) continue
-    samples.push({
-      ...columns,
-      timeMs: columns.timeMs.subarray(first),
-      value: columns.value.subarray(first),
-      zoneMin: columns.zoneMin.subarray(first),
-    })
-  }
+  if (floorMs === null) return batch
+  const samples = since(batch.samples, floorMs)
+  const rejected = countSamples(batch.samples) - countSamples(samples)
+  const kept = { ...batch, samples, derived: since(batch.derived, floorMs) }
+  if (rejected === 0) return kept
   const msg = `${rejected} samples are older than what is kept: before ${new Date(floorMs).toISOString().slice(0, 10)}`
   const rejection = { collection: 'records', index: null, id: null, loc: ['data', 'records'], type: 'archived', msg }
-  return { ...batch, samples, rejected: batch.rejected + rejected, rejections: [...batch.rejections, rejection] }
+  return { ...kept, rejected: batch.rejected + rejected, rejections: [...batch.rejections, rejection] }
+}
+
+/** The samples of column sets from `floorMs` (epoch ms) on. */
+export function since(samples: readonly SampleColumns[], floorMs: number): SampleColumns[] {
+  return samples.flatMap((columns) => {
+    if ((columns.timeMs[0] as number) >= floorMs) return [columns]
+    const first = columns.timeMs.findIndex((ms) => ms >= floorMs)
+    if (first < 0) return []
+    const { timeMs, value, zoneMin } = columns
+    return [
+      { ...columns, timeMs: timeMs.subarray(first), value: value.subarray(first), zoneMin: zoneMin.subarray(first) },
+    ]
+  })
+}
+
+/** Number of samples in column sets. */
+export function countSamples(samples: readonly SampleColumns[]): number {
+  return samples.reduce((sum, { timeMs }) => sum + timeMs.length, 0)
 }

@@ -48,6 +48,8 @@ export interface Rejection {
 export interface Batch {
   sources: SourceIdentity[]
   samples: SampleColumns[]
+  /** Samples that events bring along, such as the stride length of a run; they are no items of their own. */
+  derived: SampleColumns[]
   /** Items in all collections. */
   received: number
   /** Items whose key another item of the same upload repeated; the last one counts. */

@@ -2,9 +2,11 @@ import type { Transaction } from '../db/database.ts'
 import type { Deletion } from './columns.ts'
 import type { EventTarget } from './events.ts'
 import { deleteSamples } from './origins.ts'
+import { deleteWorkouts } from './workouts.ts'
 
 /** What can be deleted by the platform's id: returns the ids it knew. */
-const kinds: readonly ((tx: Transaction, target: EventTarget, ids: readonly string[]) => Promise<string[]>)[] = []
+type Remove = (tx: Transaction, target: EventTarget, ids: readonly string[]) => Promise<string[]>
+const kinds: readonly Remove[] = [deleteWorkouts]
 
 /**
  * Removes what the platform deleted (sdk-payload 8), after everything else of the upload was written. An id that nobody

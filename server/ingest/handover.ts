@@ -23,13 +23,16 @@ export interface Handover {
   get(userId: string, sha256: Buffer): Batch | undefined
 }
 
-const bytesOf = ({ samples, sources, rejections }: Batch) =>
-  samples.reduce(
-    (sum, { timeMs, origins }) => sum + timeMs.length * SAMPLE_BYTES + (origins?.bytes.length ?? 0),
+const bytesOf = ({ samples, derived, sources, rejections, events }: Batch) =>
+  [...samples, ...derived].reduce(
+    (sum, { timeMs, origins }) => sum + COLUMNS_BYTES + timeMs.length * SAMPLE_BYTES + (origins?.bytes.length ?? 0),
     BATCH_BYTES,
   ) +
-  samples.length * COLUMNS_BYTES +
-  (sources.length + rejections.length) * ITEM_BYTES
+  (sources.length + rejections.length) * ITEM_BYTES +
+  Object.values(events).reduce((sum, items) => sum + items.length * ITEM_BYTES, 0) +
+  events.workouts.reduce((sum, { segments, laps, route }) => sum + 2 * textBytes(segments, laps, route), 0)
+
+const textBytes = (...texts: (string | null)[]) => texts.reduce((sum, text) => sum + (text?.length ?? 0), 0)
 
 const keyOf = (userId: string, sha256: Buffer) => `${userId} ${sha256.toString('base64')}`
 

@@ -66,13 +66,8 @@ export function createImporter(
         const handedOver = handover.get(userId, current.sha256)
         const parsed = handedOver ?? (await readStored(tx, threads, userId, current))
         const batch = withoutArchived(parsed, current.write_floor_ms)
-        const outcome = await writeBatch(
-          tx,
-          userId,
-          current.provider,
-          batch,
-          current.again ? null : current.received_at,
-        )
+        const receivedAt = current.again ? null : current.received_at
+        const outcome = await writeBatch(tx, userId, current.provider, batch, receivedAt, current.write_floor_ms)
         await recordOutcome(tx, userId, current, batch, outcome)
         counts = { ...outcome, rejected: batch.rejected }
       })
@@ -152,7 +147,7 @@ async function recordOutcome(
         outcome.events.map(({ type, inserted, updated, unchanged }) => [type, { inserted, updated, unchanged }]),
       ),
       rejections: batch.rejections,
-      sources_changed: outcome.sourcesChanged,
+      changed: outcome.changed,
     }),
     JSON.stringify([...outcome.series.map(seriesRow), ...outcome.events.map(eventRow)]),
   ])

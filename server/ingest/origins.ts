@@ -155,6 +155,7 @@ export async function deleteSamples(
   target: EventTarget,
   deletions: readonly Deletion[],
 ): Promise<string[]> {
+  if (deletions.length === 0) return []
   const meant = await notReplaced(tx, await findSamples(tx, target, deletions))
   if (meant.length === 0) return []
   const gone = await tx.rows<[place: number]>('select place from delete_sample_points($1, $2, $3)', [

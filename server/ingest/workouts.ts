@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Transaction } from '../db/database.ts'
 import { isoInstant } from '../time.ts'
-import type { Workout } from './columns.ts'
+import type { Deletion, Workout } from './columns.ts'
 import type { EventCounts, EventTarget } from './events.ts'
+import { deleteSamples } from './origins.ts'
 
 /** A row of `workout`, stored or to be: its keys now, and what it shall hold. */
 interface Entry {
@@ -64,7 +65,9 @@ export async function writeWorkouts(
   workouts: readonly Workout[],
 ): Promise<EventCounts | undefined> {
   if (workouts.length === 0) return undefined
-  const { entries, replaced } = resolve(await storedKeys(tx, target, workouts), workouts, target)
+  const stored = await storedKeys(tx, target, workouts)
+  const { entries, replaced } = resolve(stored, workouts, target)
+  await deleteSamples(tx, target, moved(stored, entries))
   if (replaced.length > 0) await tx.query('delete from workout where id = any($1)', [replaced])
   const rows = entries.map((entry) => rowOf(entry, target))
   const written = new Set(
@@ -83,6 +86,18 @@ export async function writeWorkouts(
     lastMs: spans.reduce<number | null>((last, { endMs }) => Math.max(last ?? endMs, endMs), null),
   }
 }
+
+/** Stored workouts that do not stay where they were: what they brought along goes, and comes again with the batch. */
+function moved(stored: readonly StoredKeys[], entries: readonly Taken[]): Deletion[] {
+  const times = new Map(entries.map((entry) => [entry.id, entry.times]))
+  return stored.flatMap((row) =>
+    row.external_id === null || times.get(row.id) === timesOf(row)
+      ? []
+      : [{ externalId: row.external_id, seriesId: null }],
+  )
+}
+
+const timesOf = ({ source_id, start_ms, end_ms }: StoredKeys) => `${source_id} ${start_ms} ${end_ms}`
 
 /**
  * Deletes workouts of the user and provider by the platform's ids and returns those that were there. An id also stands
@@ -172,7 +187,7 @@ function resolve(stored: readonly StoredKeys[], workouts: readonly Workout[], { 
   const entries = new Set<Entry>()
   const gone = new Set<Entry>()
   for (const row of stored) {
-    const times = `${row.source_id} ${row.start_ms} ${row.end_ms}`
+    const times = timesOf(row)
     const entry = { id: row.id, externalId: row.external_id, times, stored: true, displaced: false }
     byTimes.set(times, entry)
     if (entry.externalId !== null) byId.set(entry.externalId, entry)

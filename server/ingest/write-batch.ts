@@ -1,4 +1,5 @@
 import type { Transaction } from '../db/database.ts'
+import { countSamples, since } from './archived.ts'
 import type { Batch } from './columns.ts'
 import { applyDeletions } from './deletions.ts'
 import { type EventCounts, writeEvents } from './events.ts'
@@ -13,7 +14,8 @@ export interface Outcome {
   duplicates: number
   ignored: number
   deleted: number
-  sourcesChanged: boolean
+  /** Whether anything a reader can see is different. */
+  changed: boolean
   series: SeriesCounts[]
   events: EventCounts[]
 }
@@ -32,6 +34,7 @@ const CONNECTION_SQL = `
 /**
  * Writes everything an upload holds, inside the caller's transaction, which holds the user's ingest lock and, shared,
  * that of the archive. `receivedAt`: when it came; null when its body was imported before.
+ * `floorMs`: samples before it are archived, and not taken.
  */
 export async function writeBatch(
   tx: Transaction,
@@ -39,18 +42,21 @@ export async function writeBatch(
   provider: string,
   batch: Batch,
   receivedAt: string | null,
+  floorMs: number | null,
 ): Promise<Outcome> {
   const connection = await tx.one<{ id: string }>(CONNECTION_SQL, [userId, provider, receivedAt])
   const sources = await resolveSources(tx, userId, provider, connection.id, batch.sources)
   const target = { userId, provider, sourceIds: sources.ids }
-  const { counts: events, loose } = await writeEvents(tx, target, batch.events)
+  const { counts: events, loose: all } = await writeEvents(tx, target, batch.events)
+  const loose = floorMs === null ? all : since(all, floorMs)
   const series = [
     ...(await writeSamples(tx, batch.samples, sources.ids)),
     // After the others, which may hold the same instants.
     ...(await writeSamples(tx, loose, sources.ids)),
   ]
+  const derived = await writeSamples(tx, batch.derived, sources.ids)
   const { deleted, unknown, duplicates } = await applyDeletions(tx, target, batch.events.deletions)
-  const samples = [...batch.samples, ...loose].reduce((sum, { timeMs }) => sum + timeMs.length, 0)
+  const samples = countSamples(batch.samples) + countSamples(loose)
   const inserted = total(series, 'inserted')
   const updated = total(series, 'updated')
   const outcome = {
@@ -58,12 +64,14 @@ export async function writeBatch(
     updated: updated + total(events, 'updated'),
     unchanged: samples - inserted - updated + total(events, 'unchanged'),
     duplicates: batch.duplicates + total(events, 'duplicates') + duplicates,
-    ignored: batch.ignored + unknown,
+    ignored: batch.ignored + unknown + countSamples(all) - countSamples(loose),
     deleted,
   }
   const kept = outcome.inserted + outcome.updated + outcome.unchanged + outcome.deleted
+  const changed =
+    sources.changed || deleted > 0 || [...series, ...derived, ...events].some((one) => one.inserted + one.updated > 0)
   const status = batch.rejected === 0 ? 'success' : kept > 0 ? 'partial' : 'failed'
-  return { status, ...outcome, sourcesChanged: sources.changed, series, events }
+  return { status, ...outcome, changed, series: [...series, ...derived], events }
 }
 
 function total<Key extends string>(counts: readonly Record<Key, number>[], key: Key): number {

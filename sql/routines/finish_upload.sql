@@ -63,7 +63,7 @@ begin
                              'records_updated', up.updated, 'records_unchanged', up.unchanged + up.duplicates,
                              'dropped_count', up.rejected, 'ignored_type', up.ignored, 'deleted', up.deleted, 'saved', up.saved));
 
-  if changed > 0 or (result ->> 'sources_changed')::boolean then
+  if (result ->> 'changed')::boolean then
     update app_user set revision = revision + 1 where id = the_user;
   end if;
 end

@@ -6,6 +6,7 @@ import type { Database } from '../../server/db/database.ts'
 import { deleteWorkouts } from '../../server/ingest/workouts.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import {
+  accounted,
   type BatchStatus,
   body,
   createUser,
@@ -492,6 +493,25 @@ eachEngine(t, 'workouts', async (t, engine) => {
     t.strictSame((await brief(app.db, user)).sort(), ['a 0 30 ', 'b 60 30 ', 'u-s1x 240 30 '])
     t.strictSame(await remove('a', 'u'), [])
     t.strictSame(await remove(), [])
+  })
+
+  await t.test('take the samples along that came with them', async (t) => {
+    const user = await createUser(app)
+    const samples = async () =>
+      (await storedSamples(app.db, user)).map(({ type, ts, value }) => `${type} ${ts} ${value}`)
+    const fit = (value: number) => ({ values: [{ type: 'vo2Max', value, unit: 'mL/kg/min' }] })
+    const first = await importWorkouts(app, user, [run('a', 0, 30, fit(44)), run('b', 60, 30, fit(45))])
+    t.equal(accounted(first), first.received, 'such samples are no items')
+    t.strictSame(await samples(), ['vo2_max 2026-02-24T12:30:00Z 44', 'vo2_max 2026-02-24T13:30:00Z 45'])
+    await importWorkouts(app, user, [run('a', 0, 40, fit(44))])
+    t.strictSame(await samples(), ['vo2_max 2026-02-24T12:40:00Z 44', 'vo2_max 2026-02-24T13:30:00Z 45'])
+    await importBody(app, user, body([], { data: { deleted: [{ id: 'a', type: 'HKWorkoutTypeIdentifier' }] } }))
+    t.strictSame(await samples(), ['vo2_max 2026-02-24T13:30:00Z 45'])
+    await importWorkouts(app, user, [run('c', 60, 30, fit(46))])
+    t.strictSame(await samples(), ['vo2_max 2026-02-24T13:30:00Z 46'], 'one that takes the place of another')
+    await importBody(app, user, body([], { data: { deleted: [{ id: 'c' }, { id: 'b' }] } }))
+    t.strictSame(await samples(), [])
+    t.strictSame(await brief(app.db, user), [])
   })
 
   await t.test('may hold any text and any number', async (t) => {

@@ -44,8 +44,8 @@ const values = (...statistics: [type: string, value: unknown, unit?: unknown][])
 })
 
 /** Samples as `series value @seconds after noon`. */
-const samplesOf = ({ samples }: Batch) =>
-  samples.flatMap(({ seriesId, timeMs, value }) =>
+const samplesOf = ({ derived }: Batch) =>
+  derived.flatMap(({ seriesId, timeMs, value }) =>
     Array.from(timeMs, (ms, at) => `${seriesById.get(seriesId)?.type} ${value[at]} @${(ms - NOON) / 1000}`),
   )
 
@@ -173,10 +173,10 @@ t.test('every statistic without a field becomes a sample at the end of the worko
   for (const [type, value, unit, series, stored] of sampled) {
     const batch = read([run(values([type, value, unit]))])
     t.strictSame(samplesOf(batch), [`${series} ${stored} @3600`], `${type} ${unit}`)
-    t.strictSame([...(batch.samples[0]?.zoneMin ?? [])], [60])
+    t.strictSame([...(batch.derived[0]?.zoneMin ?? [])], [60])
     if (series !== 'cadence') t.strictSame(batch.events.workouts[0], readOne({}))
   }
-  const [unknown] = read([run({ ...values(['vo2Max', 44.1]), zoneOffset: null })]).samples
+  const [unknown] = read([run({ ...values(['vo2Max', 44.1]), zoneOffset: null })]).derived
   t.equal(unknown?.zoneMin[0], NO_ZONE)
 })
 
@@ -397,7 +397,7 @@ t.test('samples of a workout are samples of its source', async (t) => {
     'speed 3.1 @10',
     'speed 10 @20',
   ])
-  t.ok(batch.samples.every(({ source, zoneMin }) => source === 0 && zoneMin.every((zone) => zone === 60)))
+  t.ok(batch.derived.every(({ source, zoneMin }) => source === 0 && zoneMin.every((zone) => zone === 60)))
 })
 
 t.test('a workout that cannot have happened is rejected with the reason', async (t) => {
