@@ -6,6 +6,7 @@ import type { Logger } from './log.ts'
 const ENTRIES: readonly [expression: string, job: string][] = [
   ['*/15 * * * * *', 'recover_processes'],
   ['* * * * *', 'refresh_rollups'],
+  ['*/5 * * * *', 'close_sleep'],
   ['0 3 * * *', 'archive'],
   ['17 3 * * *', 'prune'],
   ['41 2 * * *', 'compress_chunks'],

@@ -12,6 +12,7 @@ import pg from 'pg'
 import { compressChunks } from './db/compress.ts'
 import type { Database } from './db/database.ts'
 import type { Importer } from './ingest/import.ts'
+import { closeSleep } from './ingest/sleep-close.ts'
 import type { Logger } from './log.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
 import { archive } from './rollups/archive.ts'
@@ -54,6 +55,10 @@ function tasks(db: Database, importer: Importer, process: LivingProcess, log: Lo
     archive: async (_payload, helpers) => {
       const more = await archive(db, Date.now(), (message) => log.info(message))
       if (more) await helpers.addJob('archive', {}, { jobKey: 'cron:archive', priority: 10 })
+    },
+    close_sleep: async (_payload, helpers) => {
+      const more = await closeSleep(db)
+      if (more) await helpers.addJob('close_sleep', {}, { jobKey: 'cron:close_sleep', priority: 10 })
     },
     prune: async () => {
       await db.query('select forget_old_minutes()')

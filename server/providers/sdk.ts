@@ -19,6 +19,8 @@ export type RecordKind = RecordRule | 'meal' | 'cycle' | 'ignored'
 export interface SdkAbility {
   /** What becomes of a record with this case-sensitive wire type; unknown types are `ignored` (sdk-types 1 step 1). */
   recordKind(type: string): RecordKind
+  /** Whether the platform itself says which stages of sleep make up a session (sdk-types 7.4). */
+  readonly givesSleepSessions: boolean
 }
 
 /**

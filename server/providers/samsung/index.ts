@@ -6,4 +6,5 @@ import type { SdkAbility } from '../sdk.ts'
  */
 export const sdk: SdkAbility = {
   recordKind: (type) => androidRecords.get(type) ?? 'ignored',
+  givesSleepSessions: true,
 }
