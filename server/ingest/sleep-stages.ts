@@ -215,18 +215,23 @@ const COLUMNS = `
   s.source_id, s.session, s.stage, date_part('epoch', s.start_at), date_part('epoch', s.end_at), s.zone_offset_min,
   s.external_id, s.score`
 
+// "offset 0" keeps the planner from joining whole sources, or the whole table, and filtering afterwards.
 const READ_STAGES_SQL = `
   select ${COLUMNS}
   from data_source d
   cross join unnest($3::float8[], $4::float8[]) around (lo, hi)
-  join sleep_stage s
-    on s.source_id = d.id and s.session = ''
-   and s.start_at >= to_timestamp(around.lo) and s.start_at <= to_timestamp(around.hi)
+  cross join lateral (
+    select * from sleep_stage
+    where source_id = d.id and session = '' and start_at >= to_timestamp(around.lo) and start_at <= to_timestamp(around.hi)
+    offset 0
+  ) s
   where d.user_id = $1 and d.provider = $2
   union all
   select ${COLUMNS}
   from unnest($5::int4[], $6::text[]) given (source_id, session)
-  join sleep_stage s on s.source_id = given.source_id and s.session = given.session`
+  cross join lateral (
+    select * from sleep_stage where source_id = given.source_id and session = given.session offset 0
+  ) s`
 
 /** Reads the stages that platform ids mean: a stage's own, a session's, or the parent of stages. */
 export async function readStagesById(
@@ -237,15 +242,15 @@ export async function readStagesById(
   const rows = await tx.rows<StageRow>(
     `select ${COLUMNS}
      from data_source d
-     cross join unnest($3::text[]) id
-     join sleep_stage s on s.source_id = d.id and s.external_id = id
+     cross join unnest($3::text[]) asked (id)
+     cross join lateral (select * from sleep_stage where source_id = d.id and external_id = asked.id offset 0) s
      where d.user_id = $1 and d.provider = $2
      union
      select ${COLUMNS}
      from data_source d
-     cross join unnest($3::text[]) id
-     join sleep_stage s on s.source_id = d.id and s.session = id
-     where d.user_id = $1 and d.provider = $2 and id <> ''`,
+     cross join unnest($3::text[]) asked (id)
+     cross join lateral (select * from sleep_stage where source_id = d.id and session = asked.id offset 0) s
+     where d.user_id = $1 and d.provider = $2 and asked.id <> ''`,
     [userId, provider, ids],
   )
   return rows.map(stageOf)

@@ -40,8 +40,11 @@ export async function readSessions(
             s.zone_offset_min, coalesce(s.asleep_s, 0), date_part('epoch', s.created_at)
      from data_source d
      cross join unnest($3::float8[], $4::float8[]) around (lo, hi)
-     join sleep s
-       on s.source_id = d.id and s.end_at >= to_timestamp(around.lo) and s.end_at <= to_timestamp(around.hi)
+     cross join lateral (
+       select * from sleep
+       where source_id = d.id and end_at >= to_timestamp(around.lo) and end_at <= to_timestamp(around.hi)
+       offset 0
+     ) s
      where d.user_id = $1 and d.provider = $2`,
     [userId, provider, around.map(([startMs]) => startMs / 1000), around.map(([, endMs]) => endMs / 1000)],
   )

@@ -15,7 +15,7 @@ create table sleep_stage (
   score float8,
   constraint sleep_stage_pkey primary key (source_id, session, start_at, end_at, stage)
 );
-create index sleep_stage_external_idx on sleep_stage (source_id, external_id);
+create index sleep_stage_external_idx on sleep_stage (external_id, source_id);
 
 create table sleep (
   id uuid primary key default gen_random_uuid(),
