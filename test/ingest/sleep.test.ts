@@ -142,6 +142,26 @@ eachEngine(t, 'sleep', async (t, engine) => {
     }
   })
 
+  await t.test('of the other samples is dropped and deleted as the documentation says', async (t) => {
+    const user = await createUser(app)
+    t.match(await importBody(app, user, await sampleNight('malformed-records')), {
+      received: 3,
+      inserted: 1,
+      ignored_type: 1,
+      dropped_count: 1,
+      dropped: [{ collection: 'sleep', index: 1, loc: ['data', 'sleep', 1, 'stage'], type: 'missing' }],
+    })
+    const apple = await createUser(app)
+    await importBody(app, apple, await sampleNight('apple-sleep-night'))
+    const ids = await sleepIds(app.db, apple)
+    // A stage of lying awake, of samples/deletions-extension.json.
+    const awake = '86A6FB0E-607E-46D3-8BED-E67F6DB73A97'
+    t.strictSame(await remove(app, apple, ['D3322970-F5E1-421E-A153-47F13BFEB989', awake]), [awake])
+    const [night] = await storedSleep(app.db, apple)
+    t.match(night, { awake: 240, asleep: 27_000, in_bed: 28_320, start: '2025-05-05T21:04:00Z' }, 'six minutes less')
+    t.strictSame(await sleepIds(app.db, apple), ids)
+  })
+
   await t.test('is the same however a night comes', async (t) => {
     const ways: [provider: string, items: SdkRecord[]][] = [
       ['apple', [...longNight(0), ...longNight(1)]],
