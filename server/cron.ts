@@ -7,6 +7,7 @@ const ENTRIES: readonly [expression: string, job: string][] = [
   ['*/15 * * * * *', 'recover_processes'],
   ['* * * * *', 'refresh_rollups'],
   ['7 * * * *', 'close_silent_runs'],
+  ['*/5 * * * *', 'close_sleep'],
   ['0 3 * * *', 'archive'],
   ['17 3 * * *', 'prune'],
   ['41 2 * * *', 'compress_chunks'],

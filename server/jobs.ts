@@ -13,6 +13,7 @@ import { compressChunks } from './db/compress.ts'
 import type { Database } from './db/database.ts'
 import type { Importer } from './ingest/import.ts'
 import { closeSilentRuns } from './ingest/silent-runs.ts'
+import { closeSleep } from './ingest/sleep-close.ts'
 import type { Logger } from './log.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
 import { archive } from './rollups/archive.ts'
@@ -61,6 +62,10 @@ function tasks({ db, importer, uploadRetentionDays, log }: JobsOptions, process:
       if (more) await helpers.addJob('archive', {}, { jobKey: 'cron:archive', priority: 10 })
     },
     close_silent_runs: () => closeSilentRuns(db),
+    close_sleep: async (_payload, helpers) => {
+      const more = await closeSleep(db)
+      if (more) await helpers.addJob('close_sleep', {}, { jobKey: 'cron:close_sleep', priority: 10 })
+    },
     prune: async () => {
       await db.query('select forget_old_minutes()')
       await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")

@@ -2,11 +2,12 @@ import type { Transaction } from '../db/database.ts'
 import type { Deletion } from './columns.ts'
 import type { EventTarget } from './events.ts'
 import { deleteSamples } from './origins.ts'
+import { deleteSleep } from './sleep.ts'
 import { deleteWorkouts } from './workouts.ts'
 
 /** What can be deleted by the platform's id: returns the ids it knew. */
 type Remove = (tx: Transaction, target: EventTarget, ids: readonly string[]) => Promise<string[]>
-const kinds: readonly Remove[] = [deleteWorkouts]
+const kinds: readonly Remove[] = [deleteWorkouts, deleteSleep]
 
 /**
  * Removes what the platform deleted (sdk-payload 8), after everything else of the upload was written. An id that nobody

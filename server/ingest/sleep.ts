@@ -1,12 +1,114 @@
+import { randomUUID } from 'node:crypto'
 import type { Transaction } from '../db/database.ts'
 import type { SleepStage } from './columns.ts'
 import type { EventCounts, EventTarget } from './events.ts'
+import { type Stage, sessionKey, sessionsOf } from './sleep-sessions.ts'
+import {
+  changedStages,
+  compareStages,
+  isGiven,
+  readAround,
+  readChains,
+  readStagesById,
+  type StageChanges,
+  type Surroundings,
+  stageKey,
+  touchedChains,
+  writeStages,
+} from './sleep-stages.ts'
+import { deleteSessions, idsFor, readSessions, saveNaps, saveScores, saveSessions } from './sleep-store.ts'
+import { firstEndingAfter, type Range, union } from './sleep-totals.ts'
 
+/**
+ * Stores the stages of an upload and rebuilds the sessions they touch (sdk-types 7), in a fixed number of statements.
+ * Stages that are stored already change nothing and write nothing.
+ */
 export async function writeSleep(
-  _tx: Transaction,
-  _target: EventTarget,
+  tx: Transaction,
+  target: EventTarget,
   stages: readonly SleepStage[],
 ): Promise<EventCounts | undefined> {
   if (stages.length === 0) return undefined
-  throw new Error('not built yet')
+  const incoming = stages.map(({ source, ...stage }) => ({ ...stage, sourceId: target.sourceIds[source] as number }))
+  const around = await readAround(tx, target, incoming)
+  const { inserted, updated, unchanged, duplicates, ...changes } = compareStages(incoming, around.stored)
+  await change(tx, target, changes, around)
+  const { written } = changes
+  return {
+    type: 'sleep',
+    inserted,
+    updated,
+    unchanged,
+    duplicates,
+    firstMs: written.reduce<number | null>((first, { startMs }) => Math.min(first ?? startMs, startMs), null),
+    lastMs: written.reduce<number | null>((last, { endMs }) => Math.max(last ?? endMs, endMs), null),
+  }
+}
+
+/**
+ * Removes what the platform deleted: stages by their own id, by that of their session or of their parent. Sessions are
+ * rebuilt from what is left. Returns the ids that were found.
+ */
+export async function deleteSleep(
+  tx: Transaction,
+  target: EventTarget,
+  externalIds: readonly string[],
+): Promise<string[]> {
+  if (externalIds.length === 0) return []
+  const removed = await readStagesById(tx, target, externalIds)
+  if (removed.length > 0) await change(tx, target, { written: [], removed }, await readAround(tx, target, removed))
+  const found = new Set(removed.flatMap(({ externalId, session }) => [externalId, session]))
+  return [...new Set(externalIds)].filter((id) => found.has(id))
+}
+
+async function change(tx: Transaction, target: EventTarget, changes: StageChanges, around: Surroundings) {
+  const touched = [...changes.written, ...changes.removed]
+  if (touched.length === 0) return
+  const { stored } = await readChains(tx, target, touched, around)
+  await writeStages(tx, changes)
+  await rebuildSessions(tx, target, stored, changedStages(stored, changes), touched)
+}
+
+/**
+ * Makes the stored sessions those of the stages `after`. `before` and `after` hold the chains and given sessions of
+ * `touched` completely.
+ */
+async function rebuildSessions(
+  tx: Transaction,
+  target: EventTarget,
+  before: readonly Stage[],
+  after: readonly Stage[],
+  touched: readonly Stage[],
+): Promise<void> {
+  // Chains of before and after together, so that what was one and is divided now is rebuilt as a whole.
+  const chains = touchedChains([...before, ...after], touched)
+  const inChains = new Set(chains.flatMap(({ stages }) => stages.map(stageKey)))
+  const given = new Set(touched.filter(isGiven).map(sessionKey))
+  const isTouched = (stage: Stage) => (isGiven(stage) ? given.has(sessionKey(stage)) : inChains.has(stageKey(stage)))
+  const sessions = sessionsOf(after.filter(isTouched))
+
+  const ofGiven = [...before, ...after].filter((stage) => isGiven(stage) && isTouched(stage))
+  const ranges = [...chains, ...ofGiven].map(({ startMs, endMs }): Range => [startMs, endMs])
+  const stored = await readSessions(tx, target, ranges)
+  const chainRanges = union(chains.map(({ startMs, endMs }): Range => [startMs, endMs]))
+  const inChain = (ms: number) =>
+    (chainRanges[firstEndingAfter(chainRanges, ms)]?.[0] ?? Number.POSITIVE_INFINITY) <= ms
+  const [old, others] = divide(stored, (one) =>
+    one.session === '' ? inChain(one.startMs) : given.has(sessionKey(one)),
+  )
+  const ids = idsFor(sessions, old)
+  const rebuilt = sessions.map((session) => ({ ...session, id: ids.get(session) ?? randomUUID() }))
+  const kept = new Set(ids.values())
+  await deleteSessions(
+    tx,
+    old.map(({ id }) => id).filter((id) => !kept.has(id)),
+  )
+  await saveSessions(tx, target, rebuilt)
+  await saveNaps(tx, [...rebuilt, ...others], [...rebuilt, ...old])
+  await saveScores(tx, target, rebuilt)
+}
+
+/** The items for which `test` holds, and the others. */
+function divide<Item>(items: readonly Item[], test: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(test), items.filter((item) => !test(item))]
 }

@@ -24,6 +24,8 @@ export interface SdkAbility {
   workoutType(wire: string | null): WorkoutType
   /** Lower-case types of segments in which nobody moves; absent where durations leave pauses out (sdk-types 8.3). */
   readonly idleSegments?: ReadonlySet<string>
+  /** Whether the platform itself says which stages of sleep make up a session (sdk-types 7.4). */
+  readonly givesSleepSessions: boolean
 }
 
 /**

@@ -15,7 +15,7 @@ create table sleep_stage (
   score float8,
   constraint sleep_stage_pkey primary key (source_id, session, start_at, end_at, stage)
 );
-create index sleep_stage_external_idx on sleep_stage (source_id, external_id);
+create index sleep_stage_external_idx on sleep_stage (external_id, source_id);
 
 create table sleep (
   id uuid primary key default gen_random_uuid(),
@@ -37,12 +37,14 @@ create table sleep (
   is_nap boolean,
   -- [[stage, start, end], …] in epoch seconds, no two of them overlapping.
   stages jsonb,
+  -- Of sessions that turn out to be one, the oldest row stays.
+  created_at timestamptz not null default clock_timestamp(),
   changed_at timestamptz not null default clock_timestamp(),
   -- Since when nothing more is expected of it; null = the night may go on.
   closed_at timestamptz
 );
 create index sleep_user_idx on sleep (user_id, start_at, id);
-create index sleep_source_idx on sleep (source_id, start_at);
+create index sleep_source_idx on sleep (source_id, end_at);
 create unique index sleep_session_key on sleep (source_id, session) where session <> '';
 create index sleep_open_idx on sleep (end_at) where closed_at is null;
 
@@ -190,9 +192,11 @@ create table health_score (
   zone_offset_min int2,
   components jsonb,
   -- The session the score describes.
-  sleep_id uuid constraint health_score_sleep_key unique references sleep (id) on delete cascade,
-  constraint health_score_time_key unique (user_id, provider, category, recorded_at)
+  sleep_id uuid constraint health_score_sleep_key unique references sleep (id) on delete cascade
 );
+-- Two devices may tell of one night, from the same instant on: scores of sessions are told apart by the session.
+create unique index health_score_time_key on health_score (user_id, provider, category, recorded_at) where sleep_id is null;
+create index health_score_user_idx on health_score (user_id, recorded_at);
 
 -- Which sample a record of a platform became, so that its deletion finds it: samples carry no id. `ids` has an entry
 -- per record between `lo` and `hi` (server/ingest/origins.ts).

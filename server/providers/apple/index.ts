@@ -6,4 +6,5 @@ import { appleWorkoutType } from './workouts.ts'
 export const sdk: SdkAbility = {
   recordKind: (type) => appleRecords.get(type) ?? 'ignored',
   workoutType: appleWorkoutType,
+  givesSleepSessions: false,
 }

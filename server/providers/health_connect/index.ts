@@ -8,4 +8,5 @@ export const sdk: SdkAbility = {
   recordKind: (type) => androidRecords.get(type) ?? 'ignored',
   workoutType: wireWorkoutType,
   idleSegments,
+  givesSleepSessions: true,
 }

@@ -10,4 +10,5 @@ export const sdk: SdkAbility = {
   recordKind: (type) => androidRecords.get(type) ?? 'ignored',
   workoutType: samsungWorkoutType,
   idleSegments,
+  givesSleepSessions: true,
 }

@@ -1,0 +1,295 @@
+import type { Transaction } from '../db/database.ts'
+import type { SleepStageName } from './columns.ts'
+import type { EventTarget } from './events.ts'
+import {
+  type Chain,
+  chainsOf,
+  groupBy,
+  MAX_STAGE_MS,
+  SESSION_GAP_MS,
+  type Stage,
+  sessionKey,
+} from './sleep-sessions.ts'
+import { firstEndingAfter, type Range, union } from './sleep-totals.ts'
+
+/** What an upload or a deletion does to the stored stages. */
+export interface StageChanges {
+  /** New stages, and stored ones of which something else than the time changed. */
+  written: Stage[]
+  removed: Stage[]
+}
+
+/** What became of the stages of an upload. */
+export interface ComparedStages extends StageChanges {
+  inserted: number
+  updated: number
+  unchanged: number
+  duplicates: number
+}
+
+/** The key of a stored stage. */
+export const stageKey = ({ sourceId, session, startMs, endMs, stage }: Stage): string =>
+  `${sourceId} ${startMs} ${endMs} ${stage} ${session}`
+
+/** A stage of a session the platform gave is known by its id; undefined where only the interval tells. */
+const idKey = (stage: Stage) =>
+  stage.session === '' || stage.externalId === null ? undefined : `${sessionKey(stage)}\0${stage.externalId}`
+
+/**
+ * Tells what the stages of an upload change in the stored ones, which must hold every stage of the same interval and
+ * every given session that is touched. Intervals are what counts: one that comes under several ids keeps the smallest,
+ * so that their order does not matter. In a session the platform gave, an id that comes with another interval or stage
+ * was rewritten: its old interval goes, and so do those it overlaps, unless they are in the upload as well. Everything
+ * else is added, since a session may be divided among uploads in any order.
+ */
+export function compareStages(incoming: readonly Stage[], stored: readonly Stage[]): ComparedStages {
+  const items = withoutRepeatedIds(incoming)
+  const latest = new Map<string, Stage>()
+  for (const item of items) {
+    const same = latest.get(stageKey(item))
+    latest.set(stageKey(item), same ? { ...item, externalId: smaller(same.externalId, item.externalId) } : item)
+  }
+  const { rewritten, replaced } = rewrittenOf(items, stored)
+  const sent = new Set(items.map(idKey))
+  const wasSent = (stage: Stage) => idKey(stage) !== undefined && sent.has(idKey(stage))
+  const storedByKey = new Map(stored.map((stage) => [stageKey(stage), stage]))
+
+  const written: Stage[] = []
+  const counts = { inserted: 0, updated: 0, unchanged: 0, duplicates: incoming.length - latest.size }
+  for (const [key, item] of latest) {
+    const before = storedByKey.get(key)
+    // An id that the upload gives to another interval is not kept.
+    const kept = before && !(wasSent(before) && before.externalId !== item.externalId) ? before.externalId : null
+    const stage = { ...item, externalId: smaller(kept, item.externalId) }
+    if (before && sameDetails(before, stage)) counts.unchanged += 1
+    else {
+      written.push(stage)
+      counts[before || rewritten.has(key) ? 'updated' : 'inserted'] += 1
+    }
+  }
+  const gone = new Set(replaced)
+  for (const stage of overlapping(stored, [...rewritten.values()])) if (!wasSent(stage)) gone.add(stage)
+  return { written, removed: [...gone].filter((stage) => !latest.has(stageKey(stage))), ...counts }
+}
+
+/** The items without those of a given session whose id a later one repeats. */
+function withoutRepeatedIds(items: readonly Stage[]): Stage[] {
+  const last = new Map(items.map((item) => [idKey(item), item]))
+  return items.filter((item) => idKey(item) === undefined || last.get(idKey(item)) === item)
+}
+
+/** The items, by key, whose id had another interval or stage before, and what is stored of that. */
+function rewrittenOf(items: readonly Stage[], stored: readonly Stage[]) {
+  const storedById = new Map(stored.map((stage) => [idKey(stage), stage]))
+  const rewritten = new Map<string, Stage>()
+  const replaced: Stage[] = []
+  for (const item of items) {
+    const before = idKey(item) === undefined ? undefined : storedById.get(idKey(item))
+    if (!before || stageKey(before) === stageKey(item)) continue
+    rewritten.set(stageKey(item), item)
+    replaced.push(before)
+  }
+  return { rewritten, replaced }
+}
+
+const smaller = (one: string | null, other: string | null) =>
+  one === null || (other !== null && other < one) ? other : one
+
+const sameDetails = (one: Stage, other: Stage) =>
+  one.externalId === other.externalId && one.zoneMin === other.zoneMin && one.score === other.score
+
+/** The stored stages that overlap one of `changed` of the same session. */
+function overlapping(stored: readonly Stage[], changed: readonly Stage[]): Stage[] {
+  const ranges = new Map(
+    [...groupBy(changed, sessionKey)].map(([key, stages]) => [
+      key,
+      union(stages.map(({ startMs, endMs }): Range => [startMs, endMs])),
+    ]),
+  )
+  return stored.filter((stage) => {
+    const changes = ranges.get(sessionKey(stage)) ?? []
+    const [startMs] = changes[firstEndingAfter(changes, stage.startMs)] ?? [Number.POSITIVE_INFINITY]
+    return startMs < stage.endMs
+  })
+}
+
+/** The stages that are stored once `changes` are made. */
+export function changedStages(stored: readonly Stage[], { written, removed }: StageChanges): Stage[] {
+  const stages = new Map(stored.map((stage) => [stageKey(stage), stage]))
+  for (const stage of removed) stages.delete(stageKey(stage))
+  for (const stage of written) stages.set(stageKey(stage), stage)
+  return [...stages.values()]
+}
+
+/** Stored stages around others, and the ranges of time of which all without a given session were read. */
+export interface Surroundings {
+  stored: Stage[]
+  ranges: Range[]
+}
+
+/** How far around a stage others are looked for at first; sessions are hardly ever longer. */
+const REACH_MS = 24 * 3_600_000
+
+/**
+ * Reads the given sessions that `stages` belong to, and all that any source of the user and provider has without a given
+ * session from `reachMs` before to `reachMs` after the others. One statement, whatever `stages` hold.
+ */
+export async function readAround(
+  tx: Transaction,
+  { userId, provider }: EventTarget,
+  stages: readonly Stage[],
+  reachMs = REACH_MS,
+): Promise<Surroundings> {
+  const given = [...groupBy(stages.filter(isGiven), sessionKey).values()].map(([stage]) => stage as Stage)
+  const ranges = union(
+    stages
+      .filter((stage) => !isGiven(stage))
+      .map(({ startMs, endMs }) => [
+        startMs - reachMs - SESSION_GAP_MS - MAX_STAGE_MS,
+        endMs + reachMs + SESSION_GAP_MS,
+      ]),
+  )
+  const rows = await tx.rows<StageRow>(READ_STAGES_SQL, [
+    userId,
+    provider,
+    ranges.map(([startMs]) => startMs / 1000),
+    ranges.map(([, endMs]) => endMs / 1000),
+    given.map(({ sourceId }) => sourceId),
+    given.map(({ session }) => session),
+  ])
+  return { stored: rows.map(stageOf), ranges }
+}
+
+/**
+ * Reads on until the chains that `touched` belong to are known from end to end, which nearly always they are at once;
+ * a source that has no gap for weeks takes some statements, each of which looks twice as far.
+ */
+export async function readChains(
+  tx: Transaction,
+  target: EventTarget,
+  touched: readonly Stage[],
+  around: Surroundings,
+): Promise<Surroundings> {
+  for (let reachMs = 2 * REACH_MS; !isComplete(around, touched); reachMs *= 2) {
+    around = await readAround(tx, target, touched, reachMs)
+  }
+  return around
+}
+
+/** Whether nothing that was not read can belong to a chain of a touched stage. */
+function isComplete({ stored, ranges }: Surroundings, touched: readonly Stage[]): boolean {
+  return touchedChains([...stored, ...touched], touched).every(({ startMs, endMs }) => {
+    const range = ranges[firstEndingAfter(ranges, startMs)]
+    return range && range[0] <= startMs - SESSION_GAP_MS - MAX_STAGE_MS && range[1] >= endMs + SESSION_GAP_MS
+  })
+}
+
+/** The chains of `stages` without a given session that have a touched one. */
+export function touchedChains(stages: readonly Stage[], touched: readonly Stage[]): Chain[] {
+  const keys = new Set(touched.map(stageKey))
+  return chainsOf(stages.filter((stage) => !isGiven(stage))).filter((chain) =>
+    chain.stages.some((stage) => keys.has(stageKey(stage))),
+  )
+}
+
+/** Whether the platform said which session a stage belongs to. */
+export const isGiven = ({ session }: Stage): boolean => session !== ''
+
+type StageRow = [
+  sourceId: number,
+  session: string,
+  stage: SleepStageName,
+  startS: number,
+  endS: number,
+  zoneMin: number | null,
+  externalId: string | null,
+  score: number | null,
+]
+
+function stageOf([sourceId, session, stage, startS, endS, zoneMin, externalId, score]: StageRow): Stage {
+  const startMs = Math.round(startS * 1000)
+  return { sourceId, session, stage, startMs, endMs: Math.round(endS * 1000), zoneMin, externalId, score }
+}
+
+const COLUMNS = `
+  s.source_id, s.session, s.stage, date_part('epoch', s.start_at), date_part('epoch', s.end_at), s.zone_offset_min,
+  s.external_id, s.score`
+
+// "offset 0" keeps the planner from joining whole sources, or the whole table, and filtering afterwards.
+const READ_STAGES_SQL = `
+  select ${COLUMNS}
+  from data_source d
+  cross join unnest($3::float8[], $4::float8[]) around (lo, hi)
+  cross join lateral (
+    select * from sleep_stage
+    where source_id = d.id and session = '' and start_at >= to_timestamp(around.lo) and start_at <= to_timestamp(around.hi)
+    offset 0
+  ) s
+  where d.user_id = $1 and d.provider = $2
+  union all
+  select ${COLUMNS}
+  from unnest($5::int4[], $6::text[]) given (source_id, session)
+  cross join lateral (
+    select * from sleep_stage where source_id = given.source_id and session = given.session offset 0
+  ) s`
+
+/** Reads the stages that platform ids mean: a stage's own, a session's, or the parent of stages. */
+export async function readStagesById(
+  tx: Transaction,
+  { userId, provider }: EventTarget,
+  ids: readonly string[],
+): Promise<Stage[]> {
+  const rows = await tx.rows<StageRow>(
+    `select ${COLUMNS}
+     from data_source d
+     cross join unnest($3::text[]) asked (id)
+     cross join lateral (select * from sleep_stage where source_id = d.id and external_id = asked.id offset 0) s
+     where d.user_id = $1 and d.provider = $2
+     union
+     select ${COLUMNS}
+     from data_source d
+     cross join unnest($3::text[]) asked (id)
+     cross join lateral (select * from sleep_stage where source_id = d.id and session = asked.id offset 0) s
+     where d.user_id = $1 and d.provider = $2 and asked.id <> ''`,
+    [userId, provider, ids],
+  )
+  return rows.map(stageOf)
+}
+
+/** Stores what changes of the stages. */
+export async function writeStages(tx: Transaction, { written, removed }: StageChanges): Promise<void> {
+  if (removed.length > 0) {
+    await tx.query(
+      `delete from sleep_stage s
+       using unnest($1::int4[], $2::text[], $3::text[], $4::float8[], $5::float8[])
+         gone (source_id, session, stage, start_s, end_s)
+       where s.source_id = gone.source_id and s.session = gone.session and s.stage = gone.stage
+         and s.start_at = to_timestamp(gone.start_s) and s.end_at = to_timestamp(gone.end_s)`,
+      keyColumns(removed),
+    )
+  }
+  if (written.length > 0) {
+    await tx.query(
+      `insert into sleep_stage (source_id, session, stage, start_at, end_at, zone_offset_min, external_id, score)
+       select source_id, session, stage, to_timestamp(start_s), to_timestamp(end_s), zone_min, external_id, score
+       from unnest($1::int4[], $2::text[], $3::text[], $4::float8[], $5::float8[], $6::int2[], $7::text[], $8::float8[])
+         new (source_id, session, stage, start_s, end_s, zone_min, external_id, score)
+       on conflict on constraint sleep_stage_pkey do update
+       set zone_offset_min = excluded.zone_offset_min, external_id = excluded.external_id, score = excluded.score`,
+      [
+        ...keyColumns(written),
+        written.map(({ zoneMin }) => zoneMin),
+        written.map(({ externalId }) => externalId),
+        written.map(({ score }) => score),
+      ],
+    )
+  }
+}
+
+const keyColumns = (stages: readonly Stage[]) => [
+  stages.map(({ sourceId }) => sourceId),
+  stages.map(({ session }) => session),
+  stages.map(({ stage }) => stage),
+  stages.map(({ startMs }) => startMs / 1000),
+  stages.map(({ endMs }) => endMs / 1000),
+]
