@@ -1,6 +1,6 @@
 // What the documentation shows is run here against the service that `npm start` starts, so it cannot rot.
 import { type ExecFileOptions, execFile, spawn } from 'node:child_process'
-import { chmod, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, realpath, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,6 +19,7 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const PAGES = [
   'README.md',
   'docs/uploads.md',
+  'docs/events.md',
   'docs/phones.md',
   'docs/reading.md',
   'docs/operations.md',
@@ -160,9 +161,9 @@ t.test('the metrics in docs/operations.md are those that are offered', async (t)
 })
 
 t.test('the reasons in docs/uploads.md exist', async (t) => {
-  const reader =
-    (await readFile(`${ROOT}workers/sdk-batch.ts`, 'utf8')) +
-    (await readFile(`${ROOT}server/ingest/archived.ts`, 'utf8'))
+  const readers = (await readdir(`${ROOT}workers`)).map((name) => `workers/${name}`)
+  const texts = [...readers, 'server/ingest/archived.ts'].map((file) => readFile(ROOT + file, 'utf8'))
+  const reader = (await Promise.all(texts)).join()
   const documented = await namesIn('docs/uploads.md', 'What became of an upload')
   const statuses = ['status', 'queued', 'success', 'partial', 'failed', 'type']
   for (const name of documented.filter((name) => !statuses.includes(name))) t.match(reader, `'${name}'`)
