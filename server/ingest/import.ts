@@ -162,13 +162,11 @@ async function writeBatch(tx: Transaction, userId: string, upload: QueuedUpload,
   )
   const sources = await resolveSources(tx, userId, upload.provider, connection.id, batch.sources)
   const target = { userId, provider: upload.provider, sourceIds: sources.ids }
+  const series = await writeSamples(tx, batch.samples, sources.ids)
+  // Samples have their instants to themselves, so what nutrients are samples is known after them.
   const { counts: events, loose } = await writeEvents(tx, target, batch.events)
-  const series = [
-    ...(await writeSamples(tx, batch.samples, sources.ids)),
-    // After the others, which may hold the same instants.
-    ...(await writeSamples(tx, loose, sources.ids)),
-  ]
-  const samples = [...batch.samples, ...loose].reduce((sum, { timeMs }) => sum + timeMs.length, 0)
+  const looseSeries = await writeSamples(tx, loose.samples, loose.sourceIds)
+  const samples = batch.samples.reduce((sum, { timeMs }) => sum + timeMs.length, 0)
   const inserted = total(series, 'inserted')
   const updated = total(series, 'updated')
   const outcome = {
@@ -180,7 +178,7 @@ async function writeBatch(tx: Transaction, userId: string, upload: QueuedUpload,
   }
   const kept = outcome.inserted + outcome.updated + outcome.unchanged + outcome.deleted
   const status = batch.rejected === 0 ? 'success' : kept > 0 ? 'partial' : 'failed'
-  return { status, ...outcome, sourcesChanged: sources.changed, series, events }
+  return { status, ...outcome, sourcesChanged: sources.changed, series: [...series, ...looseSeries], events }
 }
 
 function total<Key extends string>(counts: readonly Record<Key, number>[], key: Key): number {

@@ -117,8 +117,11 @@ create table meal_nutrient (
   zone_offset_min int2,
   -- Whether it last came in one upload with its meal: the next such upload then says what the meal consists of.
   with_meal boolean not null,
+  -- Whether its meal is not there.
+  loose boolean not null,
   constraint meal_nutrient_pkey primary key (user_id, provider, meal, item)
 );
+create index meal_nutrient_loose_idx on meal_nutrient (source_id, series_id, ts) where loose;
 
 -- Days of flow, tests and other observations; the cycles in `menstrual_cycle` are made of them.
 create table cycle_observation (

@@ -127,7 +127,6 @@ export interface BatchStatus {
   duplicates: number
   ignored_type: number
   dropped_count: number
-  deferred: Record<string, number>
   dropped: { collection: string; index: number | null; id: string | null; loc: unknown[]; type: string; msg: string }[]
   [field: string]: unknown
 }
@@ -178,13 +177,7 @@ export async function waitForAll(api: Api, userId: string): Promise<BatchStatus[
 
 /** Where every item of a batch went; the sum of these is what it received. */
 export const accounted = (batch: BatchStatus): number =>
-  batch.inserted +
-  batch.updated +
-  batch.unchanged +
-  batch.duplicates +
-  batch.ignored_type +
-  batch.dropped_count +
-  Object.values(batch.deferred).reduce((sum, count) => sum + count, 0)
+  batch.inserted + batch.updated + batch.unchanged + batch.duplicates + batch.ignored_type + batch.dropped_count
 
 /** A stored sample with what identifies it outside of this database. */
 export interface StoredSample {
