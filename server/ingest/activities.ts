@@ -1,6 +1,6 @@
 import type { Transaction } from '../db/database.ts'
 import type { Activity } from './columns.ts'
-import { type ChangedItem, countItems, lastOfEach } from './event-items.ts'
+import { type ChangedItem, countItems, lastOfEach, planned } from './event-items.ts'
 import type { EventCounts, EventTarget } from './events.ts'
 
 /**
@@ -27,10 +27,10 @@ export async function writeActivities(
     zone_offset_min: zoneMin,
   }))
   const owner = [target.userId, target.provider]
-  const moved = await tx.query<{ id: string; external_id: string }>(MOVED_SQL, [...owner, JSON.stringify(items)])
+  const moved = await planned<{ id: string; external_id: string }>(tx, MOVED_SQL, [...owner, JSON.stringify(items)])
   const rowIds = new Map(moved.map(({ id, external_id }) => [external_id, id]))
   const rows = items.map((item) => ({ ...item, id: rowIds.get(item.external_id ?? '') ?? null }))
-  const changed = await tx.query<ChangedItem>(WRITE_SQL, [target.userId, JSON.stringify(rows)])
+  const changed = await planned<ChangedItem>(tx, WRITE_SQL, [target.userId, JSON.stringify(rows)])
   return countItems('activity', activities.length, kept, changed)
 }
 
@@ -40,14 +40,16 @@ export async function deleteActivities(
   { userId, provider }: Pick<EventTarget, 'userId' | 'provider'>,
   externalIds: readonly string[],
 ): Promise<string[]> {
-  const rows = await tx.query<{ external_id: string }>(
+  const rows = await planned<{ external_id: string }>(
+    tx,
     `delete from activity a
      using data_source d
      where a.user_id = $1 and a.external_id = any ($3) and d.id = a.source_id and d.provider = $2
      returning a.external_id`,
     [userId, provider, externalIds],
   )
-  return rows.map(({ external_id }) => external_id)
+  const gone = new Set(rows.map(({ external_id }) => external_id))
+  return externalIds.filter((id) => gone.has(id))
 }
 
 const INPUT = (parameter: string) => `
@@ -58,17 +60,30 @@ const INPUT = (parameter: string) => `
 // What moved is taken out first, since its new place may be the old one of another.
 const MOVED_SQL = `
   with input as (${INPUT('$3')})
-  delete from activity a
-  using input i, data_source d
-  where a.user_id = $1 and a.external_id = i.external_id and d.id = a.source_id and d.provider = $2
-    and (a.source_id, a.type, a.start_at, a.end_at) is distinct from (i.source_id, i.type, i.start_at, i.end_at)
-  returning a.id, a.external_id`
+  delete from activity
+  where id = any (array(
+    select a.id
+    from input i
+    cross join lateral (
+      select a.id, a.source_id, a.type, a.start_at, a.end_at
+      from activity a
+      where a.user_id = $1 and a.external_id = i.external_id
+      offset 0
+    ) a
+    join data_source d on d.id = a.source_id and d.provider = $2
+    where (a.source_id, a.type, a.start_at, a.end_at) is distinct from (i.source_id, i.type, i.start_at, i.end_at)))
+  returning id, external_id`
 
 const WRITE_SQL = `
   with input as (${INPUT('$2')}), changed as (
     select i.*, a.id is null and i.id is null as is_new
     from input i
-    left join activity a on (a.source_id, a.type, a.start_at, a.end_at) = (i.source_id, i.type, i.start_at, i.end_at)
+    left join lateral (
+      select a.id, a.external_id, a.zone_offset_min
+      from activity a
+      where (a.source_id, a.type, a.start_at, a.end_at) = (i.source_id, i.type, i.start_at, i.end_at)
+      limit 1
+    ) a on true
     where a.id is null
        or (a.external_id, a.zone_offset_min) is distinct from (coalesce(i.external_id, a.external_id), i.zone_offset_min)
   ), written as (

@@ -1,7 +1,7 @@
 import type { Transaction } from '../db/database.ts'
 import type { CycleObservation } from './columns.ts'
 import { type Cycle, cyclesOf, type Observation } from './cycle-rules.ts'
-import { type ChangedItem, countItems, lastOfEach } from './event-items.ts'
+import { type ChangedItem, countItems, lastOfEach, planned } from './event-items.ts'
 import type { EventCounts, EventTarget } from './events.ts'
 
 type Owner = Pick<EventTarget, 'userId' | 'provider'>
@@ -32,9 +32,9 @@ export async function writeCycles(
     zone_offset_min: zoneMin,
   }))
   const input = JSON.stringify(items)
-  const moved = await tx.query<{ external_id: string }>(MOVED_SQL, [target.userId, target.provider, input])
+  const moved = await planned<{ external_id: string }>(tx, MOVED_SQL, [target.userId, target.provider, input])
   const movedIds = moved.map(({ external_id }) => external_id)
-  const changed = await tx.query<ChangedItem>(WRITE_SQL, [input, movedIds])
+  const changed = await planned<ChangedItem>(tx, WRITE_SQL, [target.userId, input, movedIds])
   if (changed.length > 0) await rebuildCycles(tx, target)
   return countItems('menstrual_cycle', observations.length, kept, changed)
 }
@@ -45,15 +45,17 @@ export async function deleteCycleObservations(
   target: Owner,
   externalIds: readonly string[],
 ): Promise<string[]> {
-  const rows = await tx.query<{ external_id: string }>(
+  const rows = await planned<{ external_id: string }>(
+    tx,
     `delete from cycle_observation o
      using data_source d
-     where d.user_id = $1 and d.provider = $2 and o.source_id = d.id and o.external_id = any ($3)
+     where o.user_id = $1 and o.external_id = any ($3) and d.id = o.source_id and d.provider = $2
      returning o.external_id`,
     [target.userId, target.provider, externalIds],
   )
   if (rows.length > 0) await rebuildCycles(tx, target)
-  return rows.map(({ external_id }) => external_id)
+  const gone = new Set(rows.map(({ external_id }) => external_id))
+  return externalIds.filter((id) => gone.has(id))
 }
 
 const INPUT = (parameter: string) => `
@@ -64,26 +66,37 @@ const INPUT = (parameter: string) => `
 // What moved is taken out first, since its new place may be the old one of another.
 const MOVED_SQL = `
   with input as (${INPUT('$3')})
-  delete from cycle_observation o
-  using input i, data_source d
-  where d.user_id = $1 and d.provider = $2 and o.source_id = d.id and o.external_id = i.external_id
-    and (o.source_id, o.kind, o.start_at, o.end_at) is distinct from (i.source_id, i.kind, i.start_at, i.end_at)
-  returning o.external_id`
+  delete from cycle_observation
+  where ctid = any (array(
+    select o.ctid
+    from input i
+    cross join lateral (
+      select o.ctid, o.source_id, o.kind, o.start_at, o.end_at
+      from cycle_observation o
+      where o.user_id = $1 and o.external_id = i.external_id
+      offset 0
+    ) o
+    join data_source d on d.id = o.source_id and d.provider = $2
+    where (o.source_id, o.kind, o.start_at, o.end_at) is distinct from (i.source_id, i.kind, i.start_at, i.end_at)))
+  returning external_id`
 
 const WRITE_SQL = `
-  with input as (${INPUT('$1')}), moved as (
-    select external_id from unnest($2::text[]) as m (external_id)
-  ), changed as (
-    select i.*, o.source_id is null and i.external_id is distinct from m.external_id as is_new
+  with input as (${INPUT('$2')}), changed as (
+    select i.*, o.source_id is null and i.external_id in (select unnest($3::text[])) is not true as is_new
     from input i
-    left join cycle_observation o on (o.source_id, o.kind, o.start_at, o.end_at) = (i.source_id, i.kind, i.start_at, i.end_at)
-    left join (select distinct external_id from moved) m on m.external_id = i.external_id
+    left join lateral (
+      select o.source_id, o.external_id, o.level, o.cycle_start, o.zone_offset_min
+      from cycle_observation o
+      where (o.source_id, o.kind, o.start_at, o.end_at) = (i.source_id, i.kind, i.start_at, i.end_at)
+      limit 1
+    ) o on true
     where o.source_id is null
        or (o.external_id, o.level, o.cycle_start, o.zone_offset_min)
             is distinct from (coalesce(i.external_id, o.external_id), i.level, i.cycle_start, i.zone_offset_min)
   ), written as (
-    insert into cycle_observation as o (source_id, kind, start_at, end_at, zone_offset_min, external_id, level, cycle_start)
-    select c.source_id, c.kind, c.start_at, c.end_at, c.zone_offset_min, c.external_id, c.level, c.cycle_start
+    insert into cycle_observation as o (
+      user_id, source_id, kind, start_at, end_at, zone_offset_min, external_id, level, cycle_start)
+    select $1, c.source_id, c.kind, c.start_at, c.end_at, c.zone_offset_min, c.external_id, c.level, c.cycle_start
     from changed c
     on conflict (source_id, kind, start_at, end_at) do update
     set zone_offset_min = excluded.zone_offset_min, external_id = coalesce(excluded.external_id, o.external_id),
@@ -101,12 +114,12 @@ interface StoredCycle {
 
 /** Makes the stored cycles those that follow from the observations; a row whose cycle grew or shrank stays the same row. */
 async function rebuildCycles(tx: Transaction, { userId, provider }: Owner): Promise<void> {
-  const observations = await tx.query<Observation>(OBSERVATIONS_SQL, [userId, provider])
+  const observations = await planned<Observation>(tx, OBSERVATIONS_SQL, [userId, provider])
   const cycles = cyclesOf(observations, provider)
-  const stored = await tx.query<StoredCycle>(STORED_SQL, [userId, provider])
+  const stored = await planned<StoredCycle>(tx, STORED_SQL, [userId, provider])
   const ids = rowsOf(cycles, stored)
   const rows = cycles.map((cycle, index) => ({ id: ids[index] ?? null, ...cycle }))
-  await tx.query(CYCLES_SQL, [userId, provider, JSON.stringify(rows)])
+  await planned(tx, CYCLES_SQL, [userId, provider, JSON.stringify(rows)])
 }
 
 /** Ids of the rows the cycles are in: that of the same first day, else the next spare one of the same time. */
@@ -133,7 +146,7 @@ const OBSERVATIONS_SQL = `
          o.zone_offset_min as "zoneMin"
   from cycle_observation o
   join data_source d on d.id = o.source_id
-  where d.user_id = $1 and d.provider = $2
+  where o.user_id = $1 and d.provider = $2
   order by o.start_at, o.end_at, d.device_model, d.source, o.kind`
 
 const STORED_SQL = `

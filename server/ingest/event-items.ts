@@ -1,3 +1,4 @@
+import type { Transaction } from '../db/database.ts'
 import type { EventCounts } from './events.ts'
 
 /** The items without those whose key a later one repeats; an item without a key (null) stays. */
@@ -11,6 +12,15 @@ export function lastOfEach<Item>(items: readonly Item[], keyOf: (item: Item) => 
     const key = keyOf(item)
     return key === null || last.get(key) === item
   })
+}
+
+/**
+ * Runs a statement under a plan made for these very parameters. One that is kept from when there was little to do takes
+ * minutes where there is much: 25,000 meals took 20 s, of which they need one.
+ */
+export async function planned<Row>(tx: Transaction, text: string, params: readonly unknown[]): Promise<Row[]> {
+  const { rows } = await tx.client.query(text, [...params])
+  return rows as Row[]
 }
 
 /** An item that made a difference to what is stored: its place among those written, and whether it is new. */

@@ -1,5 +1,6 @@
 import type { Transaction } from '../db/database.ts'
 import { NO_ZONE, type SampleColumns } from './columns.ts'
+import { planned } from './event-items.ts'
 import type { EventTarget } from './events.ts'
 
 // A nutrient whose meal is not there is a sample as well until the meal comes (sdk-types 6). Several of one source,
@@ -35,7 +36,7 @@ export async function looseSums(
   where: { meals: readonly string[]; items: readonly string[]; instants: readonly Instant[] },
 ): Promise<LooseSum[]> {
   const { meals, items, instants } = where
-  return tx.query<LooseSum>(SUMS_SQL, [...arrays(instants), userId, provider, meals, items])
+  return planned<LooseSum>(tx, SUMS_SQL, [...arrays(instants), userId, provider, meals, items])
 }
 
 /**
@@ -50,11 +51,11 @@ export async function settleLoose(
   if (before.length > 0) {
     const values = before.map(({ value }) => value)
     const zones = before.map(({ zone_offset_min }) => zone_offset_min)
-    await tx.query(TAKE_BACK_SQL, [...arrays(before), ...bounds(before), values, zones])
+    await planned(tx, TAKE_BACK_SQL, [...arrays(before), ...bounds(before), values, zones])
   }
   const instants = [...before, ...after]
   if (instants.length === 0) return { samples: [], sourceIds: [] }
-  return columnsOf(await tx.query<LooseSum>(LOOSE_SQL, [...arrays(instants), ...bounds(instants)]))
+  return columnsOf(await planned<LooseSum>(tx, LOOSE_SQL, [...arrays(instants), ...bounds(instants)]))
 }
 
 /** Samples from sums in order of source, series and time. */
@@ -95,31 +96,42 @@ function bounds(instants: readonly Instant[]): [firstMs: number, lastMs: number]
   return [first, last]
 }
 
-// As numeric, for the reason it is so in meals; the zone is that of the first by name.
+// Of each instant, for the reason meals.ts gives. As numeric, as meals do; the zone is that of the first by name.
 const SUM = `
-  sum(n.value::numeric)::float8 as value, (array_agg(n.zone_offset_min order by n.meal, n.item))[1] as zone_offset_min`
+  cross join lateral (
+    select sum(n.value::numeric)::float8 as value,
+           (array_agg(n.zone_offset_min order by n.meal, n.item))[1] as zone_offset_min
+    from meal_nutrient n
+    where n.source_id = i.source_id and n.series_id = i.series_id and n.ts = i.ts and n.loose
+  ) n`
 
 const INSTANTS = `
   select distinct i.source_id, i.series_id, to_timestamp(i.ts_ms / 1000) as ts
   from unnest($1::int4[], $2::int2[], $3::float8[]) as i (source_id, series_id, ts_ms)`
 
-const SAMPLE_THERE = `
-  s.source_id = i.source_id and s.series_id = i.series_id and s.ts = i.ts
-  and s.ts >= to_timestamp($4::float8 / 1000) and s.ts <= to_timestamp($5::float8 / 1000)`
+const SAMPLE = `
+  select s.value, s.zone_offset_min
+  from sample s
+  where s.source_id = i.source_id and s.series_id = i.series_id and s.ts = i.ts
+    and s.ts >= to_timestamp($4::float8 / 1000) and s.ts <= to_timestamp($5::float8 / 1000)
+  limit 1`
 
 const SUMS_SQL = `
   with asked as (
     select n.source_id, n.series_id, n.ts
     from meal_nutrient n
-    where n.user_id = $4 and n.provider = $5 and n.loose and (n.meal = any ($6) or n.item = any ($7))
+    where n.user_id = $4 and n.provider = $5 and n.loose and n.meal = any ($6)
+    union
+    select n.source_id, n.series_id, n.ts
+    from meal_nutrient n
+    where n.user_id = $4 and n.provider = $5 and n.loose and n.item = any ($7)
     union
     ${INSTANTS}
   )
-  select n.source_id, n.series_id, round(date_part('epoch', n.ts) * 1000) as ts_ms, ${SUM}
-  from asked
-  join meal_nutrient n using (source_id, series_id, ts)
-  where n.loose
-  group by n.source_id, n.series_id, n.ts`
+  select i.source_id, i.series_id, round(date_part('epoch', i.ts) * 1000) as ts_ms, n.value, n.zone_offset_min
+  from asked i
+  ${SUM}
+  where n.value is not null`
 
 // Only what is still as it was written: any other sample came as one.
 const TAKE_BACK_SQL = `
@@ -127,28 +139,21 @@ const TAKE_BACK_SQL = `
     select i.source_id, i.series_id, to_timestamp(i.ts_ms / 1000) as ts, i.value, i.zone_offset_min
     from unnest($1::int4[], $2::int2[], $3::float8[], $6::float8[], $7::int2[])
       as i (source_id, series_id, ts_ms, value, zone_offset_min)
-  ), sums as (
-    select n.source_id, n.series_id, n.ts, ${SUM}
-    from instants
-    join meal_nutrient n using (source_id, series_id, ts)
-    where n.loose
-    group by n.source_id, n.series_id, n.ts
   )
   select sum(delete_samples(i.source_id, i.series_id, i.ts, i.ts))
   from instants i
-  join sample s on ${SAMPLE_THERE}
-  left join sums n on n.source_id = i.source_id and n.series_id = i.series_id and n.ts = i.ts
+  cross join lateral (${SAMPLE}) s
+  ${SUM}
   where s.value = i.value and s.zone_offset_min is not distinct from i.zone_offset_min
     and (n.value, n.zone_offset_min) is distinct from (i.value, i.zone_offset_min)`
 
 // What is archived takes no samples any more.
 const LOOSE_SQL = `
   with instants as (${INSTANTS})
-  select i.source_id, i.series_id, round(date_part('epoch', i.ts) * 1000) as ts_ms, ${SUM}
+  select i.source_id, i.series_id, round(date_part('epoch', i.ts) * 1000) as ts_ms, n.value, n.zone_offset_min
   from instants i
-  join meal_nutrient n on n.source_id = i.source_id and n.series_id = i.series_id and n.ts = i.ts
-  where n.loose
+  ${SUM}
+  left join lateral (${SAMPLE}) s on true
+  where n.value is not null and s.value is null
     and i.ts >= coalesce((select write_floor from archival), '-infinity')
-    and not exists (select from sample s where ${SAMPLE_THERE})
-  group by i.source_id, i.series_id, i.ts
   order by i.source_id, i.series_id, i.ts`

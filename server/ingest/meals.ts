@@ -1,6 +1,6 @@
 import type { Transaction } from '../db/database.ts'
 import type { Meal, Nutrient } from './columns.ts'
-import { type ChangedItem, countItems, lastOfEach } from './event-items.ts'
+import { type ChangedItem, countItems, lastOfEach, planned } from './event-items.ts'
 import type { EventCounts, EventTarget } from './events.ts'
 import { type Loose, looseSums, settleLoose } from './loose-nutrients.ts'
 import { writeSamples } from './write.ts'
@@ -28,11 +28,16 @@ export async function writeMeals(
   const rows = keptNutrients.map((nutrient, position) => nutrientRow(target, nutrient, position, mealIds))
 
   const before = await looseSums(tx, target, { meals: touched, items: [], instants: rows })
-  const changedMeals = await tx.query<ChangedItem>(WRITE_MEALS_SQL, [
+  const changedMeals = await planned<ChangedItem>(tx, WRITE_MEALS_SQL, [
     ...owner,
     JSON.stringify(mealRows(target, keptMeals)),
   ])
-  const written = await tx.query<WrittenNutrient>(WRITE_NUTRIENTS_SQL, [...owner, JSON.stringify(rows), [...mealIds]])
+  const written = await planned<WrittenNutrient>(tx, WRITE_NUTRIENTS_SQL, [
+    ...owner,
+    JSON.stringify(rows),
+    [...mealIds],
+    [...new Set(rows.filter((row) => row.with_meal).map(({ meal }) => meal))],
+  ])
   const summed = await sumNutrients(tx, target, touched)
   const loose = await settleLoose(
     tx,
@@ -61,7 +66,7 @@ export async function writeMeals(
 export async function deleteMeals(tx: Transaction, target: Owner, externalIds: readonly string[]): Promise<string[]> {
   const owner = [target.userId, target.provider]
   const before = await looseSums(tx, target, { meals: externalIds, items: externalIds, instants: [] })
-  const gone = await tx.query<{ meal: string; item: string | null }>(DELETE_SQL, [...owner, externalIds])
+  const gone = await planned<{ meal: string; item: string | null }>(tx, DELETE_SQL, [...owner, externalIds])
   await sumNutrients(tx, target, [...new Set(gone.map(({ meal }) => meal))])
   const loose = await settleLoose(tx, before, [])
   await writeSamples(tx, loose.samples, loose.sourceIds)
@@ -112,6 +117,8 @@ function mealRows(target: EventTarget, meals: readonly Meal[]) {
   }))
 }
 
+// Stored rows are looked up one by one (lateral, limit): the database takes any number of items for few, and joining
+// them otherwise would take minutes for many.
 const WRITE_MEALS_SQL = `
   with input as (
     select i.*, to_timestamp(i.start_ms / 1000) as start_at, to_timestamp(i.end_ms / 1000) as end_at
@@ -120,7 +127,12 @@ const WRITE_MEALS_SQL = `
   ), changed as (
     select i.*, m.id is null as is_new
     from input i
-    left join meal m on m.user_id = $1 and m.provider = $2 and m.external_id = i.external_id
+    left join lateral (
+      select m.*
+      from meal m
+      where m.user_id = $1 and m.provider = $2 and m.external_id = i.external_id
+      limit 1
+    ) m on true
     where m.id is null
        or (m.source_id, m.title, m.meal_type, m.start_at, m.end_at, m.zone_offset_min)
             is distinct from (i.source_id, i.title, i.meal_type, i.start_at, i.end_at, i.zone_offset_min)
@@ -145,25 +157,34 @@ const WRITE_NUTRIENTS_SQL = `
     select i.*, to_timestamp(i.ts_ms / 1000) as ts, m.id is null as loose
     from jsonb_to_recordset($3) as i (position int4, meal text, item text, source_id int4, series_id int2, ts_ms float8,
                                       value float8, zone_offset_min int2, with_meal boolean)
-    left join meal m on m.user_id = $1 and m.provider = $2 and m.external_id = i.meal
+    left join lateral (
+      select m.id
+      from meal m
+      where m.user_id = $1 and m.provider = $2 and m.external_id = i.meal
+      limit 1
+    ) m on true
   ), compared as (
     select i.*, n.item is null as is_new,
            (n.source_id, n.series_id, n.ts, n.value, n.zone_offset_min)
              is distinct from (i.source_id, i.series_id, i.ts, i.value, i.zone_offset_min) as changed,
            (n.with_meal, n.loose) is distinct from (i.with_meal, i.loose) as moved
     from input i
-    left join meal_nutrient n on n.user_id = $1 and n.provider = $2 and n.meal = i.meal and n.item = i.item
+    left join lateral (
+      select n.*
+      from meal_nutrient n
+      where n.user_id = $1 and n.provider = $2 and n.meal = i.meal and n.item = i.item
+      limit 1
+    ) n on true
   ), no_longer_reported as (
     delete from meal_nutrient n
     where n.user_id = $1 and n.provider = $2 and n.with_meal
-      and n.meal in (select i.meal from input i where i.with_meal)
-      and not exists (select from input i where i.meal = n.meal and i.item = n.item)
+      and n.meal = any ($5)
+      and (n.meal, n.item) not in (select i.meal, i.item from input i)
   ), no_longer_loose as (
     update meal_nutrient n
     set loose = false
-    from unnest($4::text[]) as m (meal)
-    where n.user_id = $1 and n.provider = $2 and n.meal = m.meal and n.loose
-      and not exists (select from input i where i.meal = n.meal and i.item = n.item)
+    where n.user_id = $1 and n.provider = $2 and n.loose and n.meal = any ($4)
+      and (n.meal, n.item) not in (select i.meal, i.item from input i)
   ), written as (
     insert into meal_nutrient (
       user_id, provider, meal, item, source_id, series_id, ts, value, zone_offset_min, with_meal, loose)
@@ -179,28 +200,36 @@ const WRITE_NUTRIENTS_SQL = `
 /** Writes the amounts of meals as their nutrients add up, and returns the ids of those meals that changed by it. */
 async function sumNutrients(tx: Transaction, target: Owner, meals: readonly string[]): Promise<Set<string>> {
   if (meals.length === 0) return new Set()
-  const rows = await tx.query<{ external_id: string }>(SUM_SQL, [target.userId, target.provider, meals])
+  const rows = await planned<{ external_id: string }>(tx, SUM_SQL, [target.userId, target.provider, meals])
   return new Set(rows.map(({ external_id }) => external_id))
 }
 
 // As numeric: a sum of decimals is then the decimal it looks like, in any order.
 const SUM_SQL = `
-  with sums as (
-    select n.meal, t.type, sum(n.value::numeric) as amount
+  with eaten as (
+    select m.id, e.nutrients
     from unnest($3::text[]) as k (meal)
-    join meal_nutrient n on n.user_id = $1 and n.provider = $2 and n.meal = k.meal
-    join series_type t on t.id = n.series_id
-    group by n.meal, t.type
-  ), eaten as (
-    select k.meal, coalesce(jsonb_object_agg(s.type, s.amount) filter (where s.type is not null), '{}') as nutrients
-    from unnest($3::text[]) as k (meal)
-    left join sums s on s.meal = k.meal
-    group by k.meal
+    cross join lateral (
+      select m.id
+      from meal m
+      where m.user_id = $1 and m.provider = $2 and m.external_id = k.meal
+      limit 1
+    ) m
+    cross join lateral (
+      select coalesce(jsonb_object_agg(s.type, s.amount), '{}') as nutrients
+      from (
+        select t.type, sum(n.value::numeric) as amount
+        from meal_nutrient n
+        join series_type t on t.id = n.series_id
+        where n.user_id = $1 and n.provider = $2 and n.meal = k.meal
+        group by t.type
+      ) s
+    ) e
   )
   update meal m
   set nutrients = e.nutrients
   from eaten e
-  where m.user_id = $1 and m.provider = $2 and m.external_id = e.meal and m.nutrients is distinct from e.nutrients
+  where m.id = e.id and m.nutrients is distinct from e.nutrients
   returning m.external_id`
 
 const DELETE_SQL = `

@@ -125,6 +125,7 @@ create index meal_nutrient_loose_idx on meal_nutrient (source_id, series_id, ts)
 
 -- Days of flow, tests and other observations; the cycles in `menstrual_cycle` are made of them.
 create table cycle_observation (
+  user_id uuid not null references app_user (id) on delete cascade,
   source_id int4 not null references data_source (id) on delete cascade,
   kind text not null,
   start_at timestamptz not null,
@@ -135,7 +136,7 @@ create table cycle_observation (
   cycle_start boolean,
   constraint cycle_observation_pkey primary key (source_id, kind, start_at, end_at)
 );
-create index cycle_observation_external_idx on cycle_observation (source_id, external_id);
+create index cycle_observation_external_idx on cycle_observation (user_id, external_id);
 
 create table menstrual_cycle (
   id uuid primary key default gen_random_uuid(),

@@ -367,6 +367,38 @@ eachEngine(t, 'what the platform deletes goes', async (t, engine) => {
   t.strictSame(await app.db.transaction((tx) => deleteMeals(tx, { ...target, provider: 'samsung' }, ['a'])), [])
 })
 
+eachEngine(t, 'a nutrient older than what is kept is no sample, and still of its meal', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await createUser(app)
+  await app.db.query(`update archival set write_floor = '2026-02-25'`)
+  t.match(await importBody(app, user, body([child('m', 'c', 'Protein', 7)])), { status: 'success', inserted: 1 })
+  t.strictSame(await eaten(app, user), { meals: {}, samples: [] })
+  await importBody(app, user, body([meal('m')]))
+  t.strictSame(await eaten(app, user), { meals: { m: { dietary_protein: 7 } }, samples: [] })
+})
+
+eachEngine(t, 'many meals take as long as they are many, after few', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await createUser(app)
+  // The database keeps plans from after the fifth time.
+  for (let n = 0; n < 7; n += 1)
+    await importBody(app, user, body([meal(`w${n}`), child(`w${n}`, `wc${n}`, 'Protein', 1)]))
+  const at = (n: number) => ({ startDate: iso(NOON - n * 60_000), endDate: iso(NOON - n * 60_000) })
+  const meals = (name: string) => Array.from({ length: 20_000 }, (_, n) => meal(`${name}${n}`, at(n)))
+  const children = (name: string) =>
+    Array.from({ length: 20_000 }, (_, n) => child(`${name}${n}`, `${name}c${n}`, 'Protein', 1, at(n)))
+  t.match(await importBody(app, user, body([...meals('m'), ...children('m')])), { inserted: 40_000 })
+  t.match(await importBody(app, user, body([...meals('m'), ...children('m')])), { unchanged: 40_000 })
+  t.match(await importBody(app, user, body(children('o'))), { inserted: 20_000 })
+  t.equal((await storedSamples(app.db, user)).length, 20_000)
+  t.match(await importBody(app, user, body(meals('o'))), { inserted: 20_000 })
+  t.equal((await storedSamples(app.db, user)).length, 0)
+  const stored = await storedMeals(app.db, user)
+  t.equal(stored.filter(({ nutrients }) => nutrients.dietary_protein === 1).length, 40_007)
+})
+
 eachEngine(t, 'a meal of 50,000 nutrients is a meal', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
