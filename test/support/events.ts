@@ -65,3 +65,36 @@ export async function eventVersions(db: Database, userId: string): Promise<Recor
   const rows = await Promise.all(tables.map((table) => db.query(bySource(table), [userId])))
   return Object.fromEntries(tables.map((table, index) => [table, rows[index]]))
 }
+
+const TABLES = [
+  'sleep_stage',
+  'sleep',
+  'workout',
+  'meal',
+  'meal_nutrient',
+  'cycle_observation',
+  'menstrual_cycle',
+  'activity',
+  'health_score',
+]
+
+// What differs between two databases, or two orders of arrival, that hold the same.
+const ARBITRARY = `array['id', 'user_id', 'source_id', 'sleep_id', 'created_at', 'changed_at', 'closed_at', 'with_meal']`
+
+/** Every event of a user with everything it says, by table, in an order that does not depend on keys. */
+export async function storedEvents(db: Database, userId: string): Promise<Record<string, unknown[]>> {
+  const rows = await Promise.all(
+    TABLES.map((table) =>
+      db.query<{ row: unknown }>(
+        `select to_jsonb(t) - ${ARBITRARY}
+                || jsonb_build_object('from', concat_ws(' / ', d.provider, d.device_model, d.source)) as row
+         from ${table} t
+         join data_source d on d.id = t.source_id
+         where d.user_id = $1
+         order by 1`,
+        [userId],
+      ),
+    ),
+  )
+  return Object.fromEntries(TABLES.map((table, index) => [table, (rows[index] ?? []).map(({ row }) => row)]))
+}
