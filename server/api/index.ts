@@ -2,7 +2,9 @@ import type { Route } from '../http/route.ts'
 import { apiKeyRoutes } from './api-keys/index.ts'
 import { applicationRoutes } from './applications/index.ts'
 import { authRoutes } from './auth/index.ts'
+import { developerRoutes } from './developers/index.ts'
 import { healthRoutes } from './health/index.ts'
+import { invitationRoutes } from './invitations/index.ts'
 import { phoneRoutes } from './phones/index.ts'
 import { sdkRoutes } from './sdk/index.ts'
 import { settingsRoutes } from './settings/index.ts'
@@ -15,6 +17,8 @@ import { userRoutes } from './users/index.ts'
 export const routes: readonly Route[] = [
   ...healthRoutes,
   ...authRoutes,
+  ...developerRoutes,
+  ...invitationRoutes,
   ...apiKeyRoutes,
   ...applicationRoutes,
   ...userRoutes,
