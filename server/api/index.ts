@@ -2,7 +2,12 @@ import type { Route } from '../http/route.ts'
 import { apiKeyRoutes } from './api-keys/index.ts'
 import { applicationRoutes } from './applications/index.ts'
 import { authRoutes } from './auth/index.ts'
+import { dashboardRoutes } from './dashboard/index.ts'
+import { developerRoutes } from './developers/index.ts'
 import { healthRoutes } from './health/index.ts'
+import { invitationRoutes } from './invitations/index.ts'
+import { metaRoutes } from './meta/index.ts'
+import { oauthRoutes } from './oauth/index.ts'
 import { phoneRoutes } from './phones/index.ts'
 import { sdkRoutes } from './sdk/index.ts'
 import { settingsRoutes } from './settings/index.ts'
@@ -15,6 +20,8 @@ import { userRoutes } from './users/index.ts'
 export const routes: readonly Route[] = [
   ...healthRoutes,
   ...authRoutes,
+  ...developerRoutes,
+  ...invitationRoutes,
   ...apiKeyRoutes,
   ...applicationRoutes,
   ...userRoutes,
@@ -23,5 +30,8 @@ export const routes: readonly Route[] = [
   ...syncRoutes,
   ...timeseriesRoutes,
   ...summaryRoutes,
+  ...oauthRoutes,
   ...settingsRoutes,
+  ...dashboardRoutes,
+  ...metaRoutes,
 ]

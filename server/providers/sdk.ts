@@ -36,6 +36,8 @@ export type RecordKind = RecordRule | CycleRule | ActivityRule | 'meal' | 'ignor
 
 /** What a provider folder exports when a mobile SDK uploads for it. */
 export interface SdkAbility {
+  /** Every wire type of a record that is stored, with what becomes of it (sdk-types 2 to 6). */
+  readonly records: ReadonlyMap<string, RecordKind>
   /** What becomes of a record with this case-sensitive wire type; unknown types are `ignored` (sdk-types 1 step 1). */
   recordKind(type: string): RecordKind
   /** Our type of a workout by its wire type; `other` when it has none or an unknown one (sdk-types 8.5). */
