@@ -2,6 +2,7 @@ import type { Route } from '../http/route.ts'
 import { apiKeyRoutes } from './api-keys/index.ts'
 import { applicationRoutes } from './applications/index.ts'
 import { authRoutes } from './auth/index.ts'
+import { eventRoutes } from './events/index.ts'
 import { healthRoutes } from './health/index.ts'
 import { phoneRoutes } from './phones/index.ts'
 import { sdkRoutes } from './sdk/index.ts'
@@ -22,6 +23,7 @@ export const routes: readonly Route[] = [
   ...sdkRoutes,
   ...syncRoutes,
   ...timeseriesRoutes,
+  ...eventRoutes,
   ...summaryRoutes,
   ...settingsRoutes,
 ]

@@ -1,0 +1,168 @@
+// Meals and menstrual cycles as readers see them: contract 5.5, 5.6, 19.4.
+import t from 'tap'
+import { startTestApp } from '../support/app.ts'
+import { allEvents } from '../support/event-lists.ts'
+import { body, createUser, eachEngine, heartRate, importBody, PHONE, startImports } from '../support/sdk.ts'
+
+const NOON = Date.UTC(2026, 1, 24, 12)
+
+const phone = {
+  provider: 'apple',
+  source: 'Phone of Ada',
+  device: 'iPhone17,1',
+  device_type: 'phone',
+  device_name: 'iPhone 16 Pro',
+}
+
+eachEngine(t, 'meals and cycles', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const userOfPhone = async () => {
+    const user = await createUser(app)
+    await importBody(app, user, body([heartRate(NOON, 60, { source: PHONE })]))
+    return user
+  }
+
+  await t.test('a meal has its energy, macronutrients and water, and every nutrient with its unit', async (t) => {
+    const user = await userOfPhone()
+    const meals: [name: string | null, type: string | null, hours: number, nutrients: object][] = [
+      [
+        'Chicken and rice',
+        'lunch',
+        12,
+        { dietary_protein: 38.2, hydration: 250, dietary_energy_consumed: 550, dietary_sodium: 300 },
+      ],
+      ['Water', null, 15, { hydration: 0 }],
+      [null, 'snack', 16, {}],
+      [
+        'Celery',
+        'snack',
+        17,
+        { dietary_energy_consumed: 0, dietary_fat_total: 0, dietary_fiber: 1.6, dietary_carbohydrates: 2 },
+      ],
+    ]
+    for (const [index, [title, type, hours, nutrients]] of meals.entries()) {
+      await app.db.query(
+        `insert into meal (user_id, source_id, provider, external_id, title, meal_type, start_at, end_at, nutrients)
+         select $1, id, 'apple', $2, $3, $4, $5, $5, $6 from data_source where user_id = $1`,
+        [user, String(index), title, type, new Date(Date.UTC(2026, 1, 24, hours)).toISOString(), nutrients],
+      )
+    }
+    const shown = await allEvents(app, user, 'meals')
+    t.strictSame(
+      shown.map(({ id, ...meal }) => {
+        t.match(id, /^[0-9a-f-]{36}$/)
+        return meal
+      }),
+      [
+        {
+          timestamp: '2026-02-24T17:00:00Z',
+          meal_type: 'snack',
+          name: 'Celery',
+          source: phone,
+          calories_kcal: 0,
+          macros: { protein_g: null, carbohydrates_g: 2, fat_g: 0, fiber_g: 1.6 },
+          water_ml: null,
+          nutrients: {
+            dietary_energy_consumed: { value: 0, unit: 'kcal' },
+            dietary_carbohydrates: { value: 2, unit: 'g' },
+            dietary_fiber: { value: 1.6, unit: 'g' },
+            dietary_fat_total: { value: 0, unit: 'g' },
+          },
+        },
+        {
+          timestamp: '2026-02-24T16:00:00Z',
+          meal_type: 'snack',
+          name: null,
+          source: phone,
+          calories_kcal: null,
+          macros: null,
+          water_ml: null,
+          nutrients: {},
+        },
+        {
+          timestamp: '2026-02-24T15:00:00Z',
+          meal_type: null,
+          name: 'Water',
+          source: phone,
+          calories_kcal: null,
+          macros: null,
+          water_ml: 0,
+          nutrients: { hydration: { value: 0, unit: 'mL' } },
+        },
+        {
+          timestamp: '2026-02-24T12:00:00Z',
+          meal_type: 'lunch',
+          name: 'Chicken and rice',
+          source: phone,
+          calories_kcal: 550,
+          macros: { protein_g: 38.2, carbohydrates_g: null, fat_g: null, fiber_g: null },
+          water_ml: 250,
+          nutrients: {
+            dietary_energy_consumed: { value: 550, unit: 'kcal' },
+            dietary_protein: { value: 38.2, unit: 'g' },
+            dietary_sodium: { value: 300, unit: 'mg' },
+            hydration: { value: 250, unit: 'mL' },
+          },
+        },
+      ],
+    )
+    t.strictSame(Object.keys(shown[3].nutrients)[0], 'dietary_energy_consumed', 'in the order of the types')
+    t.equal((await allEvents(app, user, 'meals', { source: 'Phone of Ada' })).length, 4)
+    t.strictSame(await allEvents(app, user, 'meals', { provider: 'samsung' }), [])
+  })
+
+  await t.test('a cycle has everything that is known of it', async (t) => {
+    const user = await userOfPhone()
+    await app.db.query(
+      `insert into menstrual_cycle (
+         user_id, source_id, provider, external_id, start_at, end_at, zone_offset_min, current_phase, current_phase_type,
+         day_in_cycle, cycle_length, predicted_cycle_length, period_length, length_of_current_phase,
+         days_until_next_phase, fertile_window_start, length_of_fertile_window, is_predicted_cycle,
+         has_specified_cycle_length, has_specified_period_length, last_updated_at, pregnancy_snapshot)
+       select $1, id, 'apple', '1', timestamptz '2026-02-09 23:00Z', timestamptz '2026-03-09 23:00Z', 60, 2, 'follicular', 9, 28, 27, 5, 8, 4, 11, 6, false,
+              true, false, timestamptz '2026-02-18 07:00:00.25Z', $2::jsonb
+       from data_source where user_id = $1
+       union all
+       select $1, id, 'apple', '2', '2026-01-13 00:00Z', '2026-02-09 23:00Z', null, null, null, null, null, null, null, null, null,
+              null, null, null, null, null, null, null
+       from data_source where user_id = $1`,
+      [user, JSON.stringify([{ due_date: '2026-11-17' }])],
+    )
+    const [{ id, ...cycle }, before] = await allEvents(app, user, 'menstrual-cycles')
+    t.match(id, /^[0-9a-f-]{36}$/)
+    t.strictSame(cycle, {
+      start_time: '2026-02-09T23:00:00Z',
+      end_time: '2026-03-09T23:00:00Z',
+      zone_offset: '+01:00',
+      source: phone,
+      current_phase: 2,
+      current_phase_type: 'follicular',
+      day_in_cycle: 9,
+      cycle_length: 28,
+      predicted_cycle_length: 27,
+      is_predicted_cycle: false,
+      period_length: 5,
+      length_of_current_phase: 8,
+      days_until_next_phase: 4,
+      fertile_window_start: 11,
+      length_of_fertile_window: 6,
+      last_updated_at: '2026-02-18T07:00:00.250000Z',
+      has_specified_cycle_length: true,
+      has_specified_period_length: false,
+      pregnancy_snapshot: [{ due_date: '2026-11-17' }],
+    })
+    const { id: _, start_time, end_time, source, ...unknown } = before
+    t.strictSame([start_time, end_time, source], ['2026-01-13T00:00:00Z', '2026-02-09T23:00:00Z', phone])
+    t.ok(
+      Object.values(unknown).every((value) => value === null),
+      'what is not known is null',
+    )
+    t.equal(Object.keys(unknown).length, Object.keys(cycle).length - 3)
+    t.equal(
+      (await allEvents(app, user, 'menstrual-cycles', { start_date: '2026-02-01', end_date: '2026-02-28' })).length,
+      1,
+      'a cycle belongs to the range it starts in',
+    )
+  })
+})
