@@ -16,7 +16,7 @@ export function withoutArchived(batch: Batch, floorMs: number | null): Batch {
 }
 
 /** The samples of column sets from `floorMs` (epoch ms) on. */
-export function since(samples: readonly SampleColumns[], floorMs: number): SampleColumns[] {
+function since(samples: readonly SampleColumns[], floorMs: number): SampleColumns[] {
   return samples.flatMap((columns) => {
     if ((columns.timeMs[0] as number) >= floorMs) return [columns]
     const first = columns.timeMs.findIndex((ms) => ms >= floorMs)

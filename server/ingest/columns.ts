@@ -181,9 +181,12 @@ export interface Nutrient extends EventItem {
   value: number
 }
 
+/** What is observed of a menstrual cycle: flow of one day, of all days of an interval, and signs between periods. */
+export type CycleObservationKind = 'flow' | 'period' | 'intermenstrual_bleeding' | 'cervical_mucus' | 'ovulation_test'
+
 /** One observation of a menstrual cycle. */
 export interface CycleObservation extends EventItem {
-  kind: string
+  kind: CycleObservationKind
   /** What was observed, in our words; null when the platform does not say. */
   level: string | null
   /** Whether the platform calls it the first day of a cycle; null when it does not say. */

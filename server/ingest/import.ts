@@ -67,7 +67,7 @@ export function createImporter(
         const parsed = handedOver ?? (await readStored(tx, threads, userId, current))
         const batch = withoutArchived(parsed, current.write_floor_ms)
         const receivedAt = current.again ? null : current.received_at
-        const outcome = await writeBatch(tx, userId, current.provider, batch, receivedAt, current.write_floor_ms)
+        const outcome = await writeBatch(tx, userId, current.provider, batch, receivedAt)
         await recordOutcome(tx, userId, current, batch, outcome)
         counts = { ...outcome, rejected: batch.rejected }
       })

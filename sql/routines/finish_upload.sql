@@ -1,6 +1,6 @@
 -- Records what became of an upload: on its row, on its run (counts, per series) and as a progress event, and
 -- moves the user's revision when data changed. `result` has the columns of `upload`; `series` is an array of
--- {type, kind (series or event), inserted, updated, first_ts, last_ts}.
+-- {type, kind (series or event), inserted, updated, first_ts, last_ts}; a type may come more than once.
 create or replace function finish_upload(batch_id uuid, the_user uuid, result jsonb, series jsonb) returns void
 language plpgsql as $$
 declare
@@ -49,8 +49,9 @@ begin
   );
 
   insert into sync_run_type as t (user_id, run_key, data_type, kind, items_inserted, items_updated, covered_start, covered_end)
-  select the_user, up.run_key, x.type, x.kind, x.inserted, x.updated, x.first_ts, x.last_ts
+  select the_user, up.run_key, x.type, min(x.kind), sum(x.inserted), sum(x.updated), min(x.first_ts), max(x.last_ts)
   from jsonb_to_recordset(series) as x (type text, kind text, inserted int8, updated int8, first_ts timestamptz, last_ts timestamptz)
+  group by x.type
   on conflict (user_id, run_key, data_type) do update
   set items_inserted = t.items_inserted + excluded.items_inserted,
       items_updated = t.items_updated + excluded.items_updated,
