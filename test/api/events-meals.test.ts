@@ -1,8 +1,16 @@
 // Meals and menstrual cycles as readers see them: contract 5.5, 5.6, 19.4.
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
+import { seriesByName } from '../../server/catalogue/series.ts'
 import { startTestApp } from '../support/app.ts'
 import { allEvents } from '../support/event-lists.ts'
+import { storedMeals } from '../support/events.ts'
 import { body, createUser, eachEngine, heartRate, importBody, PHONE, startImports } from '../support/sdk.ts'
+
+/** Amounts by type, in order of the types. */
+const sorted = (amounts: Record<string, number>) => Object.entries(amounts).sort(([a], [b]) => (a < b ? -1 : 1))
+const values = (nutrients: Record<string, { value: number }>) =>
+  sorted(Object.fromEntries(Object.entries(nutrients).map(([type, { value }]) => [type, value])))
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 
@@ -22,6 +30,38 @@ eachEngine(t, 'meals and cycles', async (t, engine) => {
     await importBody(app, user, body([heartRate(NOON, 60, { source: PHONE })]))
     return user
   }
+
+  await t.test('are what phones sent', async (t) => {
+    const user = await createUser(app)
+    for (const name of ['nutrition-apple', 'nutrition-health-connect', 'menstrual-cycle-apple'])
+      await importBody(app, user, await readFile(new URL(`../samples/${name}.json`, import.meta.url)))
+    const stored = await storedMeals(app.db, user)
+    t.ok(stored.length > 1)
+    const shown = await allEvents(app, user, 'meals')
+    const brief = (meal: unknown[]) => JSON.stringify(meal)
+    t.strictSame(
+      shown
+        .map(({ name, meal_type, timestamp, source, nutrients }) =>
+          brief([name, meal_type, timestamp, source.provider, source.source, values(nutrients)]),
+        )
+        .sort(),
+      stored
+        .map(({ title, meal_type, start_at, provider, source, nutrients }) =>
+          brief([title, meal_type, start_at, provider, source, sorted(nutrients)]),
+        )
+        .sort(),
+    )
+    for (const { nutrients, calories_kcal, macros } of shown) {
+      t.equal(calories_kcal, nutrients.dietary_energy_consumed?.value ?? null)
+      t.equal(macros?.protein_g ?? null, nutrients.dietary_protein?.value ?? null)
+      for (const [type, { unit }] of Object.entries<{ unit: string }>(nutrients))
+        t.equal(unit, seriesByName.get(type)?.unit)
+    }
+    t.match(await allEvents(app, user, 'menstrual-cycles'), [
+      { start_time: '2025-04-28T22:00:00Z', current_phase_type: 'menstrual', day_in_cycle: 2, zone_offset: '+02:00' },
+      { start_time: '2025-03-31T22:00:00Z', cycle_length: 28, period_length: 5, source: { source: 'Health' } },
+    ])
+  })
 
   await t.test('a meal has its energy, macronutrients and water, and every nutrient with its unit', async (t) => {
     const user = await userOfPhone()

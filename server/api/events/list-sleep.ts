@@ -73,8 +73,7 @@ const listing = {
   table: 'sleep',
   columns: `
     e.asleep_s, e.in_bed_s, e.awake_s, e.light_s, e.deep_s, e.rem_s, e.efficiency_percent, e.is_nap,
-    case when $11 then e.stages end as stages`,
-  where: whereSleep(9),
+    case when $10 then e.stages end as stages`,
 }
 
 /** Sleep sessions of a user, naps among them, the latest first (contract 5.4). */
@@ -99,8 +98,11 @@ export const listSleep = route(
   },
   async (input, deps) => {
     const params = [...sleepParams(input.query), input.query.include?.includes('stages') === true]
-    return listEvents<SleepRow>({ ...listing, params }, input, deps, (rows, sourceOf) =>
-      rows.map((row) => itemOf(row, sourceOf(row))),
+    return listEvents<SleepRow>(
+      { ...listing, where: whereSleep(9, input.query), params },
+      input,
+      deps,
+      (rows, sourceOf) => rows.map((row) => itemOf(row, sourceOf(row))),
     )
   },
 )

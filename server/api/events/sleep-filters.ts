@@ -11,26 +11,28 @@ export const sleepFilters = {
   }),
 }
 
-/**
- * The conditions of `sleepFilters` on `e`; their parameters begin at `first`. A session goes where a better source, one
- * further ahead in $4, has any that ended on the same local date (contract 12.1, 12.2), nap or not, within the range or
- * not: such ends lie less than 24 h apart on the wall clock, and zones 36 h. A subquery with a limit is asked for each
- * session by index; as a join the planner would compare all sessions with all.
- */
-export const whereSleep = (first: number): string => `
-  and ($${first}::bool is null or coalesce(e.is_nap, false) = $${first})
-  and (not $${first + 1}::bool or (
-    select true
-    from sleep better
-    where better.source_id = any (($4::int4[])[:array_position($4::int4[], e.source_id) - 1])
-      and better.end_at > e.end_at - interval '60 hours'
-      and better.end_at < e.end_at + interval '60 hours'
-      and local_day(better.end_at, better.zone_offset_min) = local_day(e.end_at, e.zone_offset_min)
-    limit 1
-  ) is null)`
+interface SleepFilters {
+  is_nap?: boolean
+  filter_by_priority: boolean
+}
 
-/** The parameters of `whereSleep`. */
-export const sleepParams = (query: { is_nap?: boolean; filter_by_priority: boolean }) => [
-  query.is_nap ?? null,
-  query.filter_by_priority,
-]
+/**
+ * The condition of `sleepFilters` on `e`; its parameter is the one at `place`. By priority, only those stay whose source
+ * is the best of all that have a session, nap or not, which ended on the same local date (contract 12.1, 12.2). Such a
+ * session may lie out of the range: ends of one date are 60 hours apart at most, and no session lasts a month.
+ */
+export const whereSleep = (place: number, { filter_by_priority }: SleepFilters): string => `
+  and ($${place}::bool is null or coalesce(e.is_nap, false) = $${place})
+  ${filter_by_priority ? BEST_OF_DATE : ''}`
+
+const BEST_OF_DATE = `
+  and (local_day(e.end_at, e.zone_offset_min), array_position($4, e.source_id)) in (
+    select local_day(o.end_at, o.zone_offset_min), min(array_position($4, o.source_id))
+    from sleep o
+    where o.user_id = $1 and o.start_at >= $2::timestamptz - interval '30 days'
+      and o.start_at < $3::timestamptz + interval '30 days'
+    group by 1
+  )`
+
+/** The parameter of `whereSleep`. */
+export const sleepParams = ({ is_nap }: SleepFilters) => [is_nap ?? null]

@@ -4,11 +4,11 @@ import { Nullable, UserPath } from '../../http/schema.ts'
 import { selectEvents, selected, selectedParams } from './selection.ts'
 import { sleepFilters, sleepParams, whereSleep } from './sleep-filters.ts'
 
-const TOTALS_SQL = `
+const TOTALS = `
   select count(*) as count, count(*) filter (where e.is_nap) as naps, sum(e.asleep_s) as sleep_duration_seconds,
          coalesce(sum(coalesce(e.in_bed_s, floor(date_part('epoch', e.end_at - e.start_at))::int4)), 0) as time_in_bed_seconds,
          round(avg(e.efficiency_percent)::numeric, 2)::float8 as avg_efficiency_percent
-  ${selected('sleep')} ${whereSleep(5)}`
+  ${selected('sleep')}`
 
 /** Sums over sleep sessions, and the mean of their efficiencies; what none of them says is null (contract 5.3). */
 export const totalSleep = route(
@@ -39,6 +39,6 @@ export const totalSleep = route(
   },
   async ({ params, query }, { db }) => {
     const selection = await selectEvents(db, params.user_id, query)
-    return db.one(TOTALS_SQL, [...selectedParams(selection), ...sleepParams(query)])
+    return db.one(TOTALS + whereSleep(5, query), [...selectedParams(selection), ...sleepParams(query)])
   },
 )
