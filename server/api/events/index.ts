@@ -1,4 +1,7 @@
 import type { Route } from '../../http/route.ts'
+import { deleteMenstrualCycle } from './delete-menstrual-cycle.ts'
+import { deleteSleepSession } from './delete-sleep.ts'
+import { deleteWorkout } from './delete-workout.ts'
 import { listMeals } from './list-meals.ts'
 import { listMenstrualCycles } from './list-menstrual-cycles.ts'
 import { listSleep } from './list-sleep.ts'
@@ -12,8 +15,11 @@ export const eventRoutes: readonly Route[] = [
   listWorkouts,
   listWorkoutTypes,
   totalWorkouts,
+  deleteWorkout,
   listSleep,
   totalSleep,
+  deleteSleepSession,
   listMenstrualCycles,
+  deleteMenstrualCycle,
   listMeals,
 ]
