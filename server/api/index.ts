@@ -4,6 +4,7 @@ import { applicationRoutes } from './applications/index.ts'
 import { authRoutes } from './auth/index.ts'
 import { dashboardRoutes } from './dashboard/index.ts'
 import { developerRoutes } from './developers/index.ts'
+import { eventRoutes } from './events/index.ts'
 import { healthRoutes } from './health/index.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { metaRoutes } from './meta/index.ts'
@@ -29,6 +30,7 @@ export const routes: readonly Route[] = [
   ...sdkRoutes,
   ...syncRoutes,
   ...timeseriesRoutes,
+  ...eventRoutes,
   ...summaryRoutes,
   ...oauthRoutes,
   ...settingsRoutes,

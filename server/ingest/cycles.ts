@@ -58,6 +58,34 @@ export async function deleteCycleObservations(
   return externalIds.filter((id) => gone.has(id))
 }
 
+/**
+ * Removes a stored cycle with everything that was observed in it, and derives the others again. False when the user has
+ * none with this id.
+ */
+export async function deleteCycle(tx: Transaction, userId: string, id: string): Promise<boolean> {
+  const [cycle] = await tx.query<{ provider: string }>(DELETE_CYCLE_SQL, [id, userId])
+  if (cycle) await rebuildCycles(tx, { userId, provider: cycle.provider })
+  return cycle !== undefined
+}
+
+// A cycle reaches to the first day of the next one, by the local dates that cycles are made of.
+const DELETE_CYCLE_SQL = `
+  with gone as (
+    delete from menstrual_cycle c
+    where c.id = $1 and c.user_id = $2
+    returning c.provider, local_day(c.start_at, c.zone_offset_min) as first_day,
+              (select min(local_day(next.start_at, next.zone_offset_min))
+               from menstrual_cycle next
+               where next.user_id = $2 and next.provider = c.provider and next.start_at > c.start_at) as next_day
+  ), observations as (
+    delete from cycle_observation o
+    using gone c, data_source d
+    where o.user_id = $2 and d.id = o.source_id and d.provider = c.provider
+      and local_day(o.start_at, o.zone_offset_min) >= c.first_day
+      and (c.next_day is null or local_day(o.start_at, o.zone_offset_min) < c.next_day)
+  )
+  select provider from gone`
+
 const INPUT = (parameter: string) => `
   select i.*, to_timestamp(i.start_ms / 1000) as start_at, to_timestamp(i.end_ms / 1000) as end_at
   from jsonb_to_recordset(${parameter}) as i (position int4, source_id int4, external_id text, kind text, level text,

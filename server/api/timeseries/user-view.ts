@@ -92,16 +92,39 @@ const asciiJson = (value: unknown) =>
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
+/** The columns of `data_source` that make a Source. */
+export interface SourceRow {
+  id: number
+  uid: string
+  provider: string
+  device_model: string
+  source: string
+  device_type: string
+}
+
+/** A data source as reads need it, from its row. */
+export function sourceOf(row: SourceRow): Source {
+  const metadata: SourceMetadata = {
+    provider: row.provider,
+    source: row.source || null,
+    device: row.device_model || null,
+    device_type: row.device_type,
+    device_name: deviceName(row.device_model),
+  }
+  return {
+    id: row.id,
+    uid: row.uid,
+    provider: row.provider,
+    deviceModel: row.device_model,
+    source: row.source,
+    deviceType: row.device_type,
+    metadata,
+    json: asciiJson(metadata),
+  }
+}
+
 async function loadStored(db: Database, userId: string): Promise<Stored[]> {
-  const rows = await db.query<{
-    id: number
-    uid: string
-    provider: string
-    device_model: string
-    source: string
-    device_type: string
-    series: number[]
-  }>(
+  const rows = await db.query<SourceRow & { series: number[] }>(
     `select d.id, d.uid, d.provider, d.device_model, d.source, d.device_type,
             array_agg(s.series_id order by s.series_id) as series
      from data_source d
@@ -111,23 +134,7 @@ async function loadStored(db: Database, userId: string): Promise<Stored[]> {
     [userId],
   )
   return rows.flatMap((row) => {
-    const metadata: SourceMetadata = {
-      provider: row.provider,
-      source: row.source || null,
-      device: row.device_model || null,
-      device_type: row.device_type,
-      device_name: deviceName(row.device_model),
-    }
-    const source: Source = {
-      id: row.id,
-      uid: row.uid,
-      provider: row.provider,
-      deviceModel: row.device_model,
-      source: row.source,
-      deviceType: row.device_type,
-      metadata,
-      json: asciiJson(metadata),
-    }
+    const source = sourceOf(row)
     return row.series.flatMap((seriesId) => {
       const series = seriesById.get(seriesId % DAILY_TOTAL_OFFSET)
       return series ? [{ source, series, seriesId, isDailyTotal: seriesId >= DAILY_TOTAL_OFFSET }] : []
