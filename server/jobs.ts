@@ -10,7 +10,7 @@ import {
 } from 'graphile-worker'
 import pg from 'pg'
 import { compressChunks } from './db/compress.ts'
-import type { Database } from './db/database.ts'
+import { type Database, violatedConstraint } from './db/database.ts'
 import type { Importer } from './ingest/import.ts'
 import { closeSilentRuns } from './ingest/silent-runs.ts'
 import { closeSleep } from './ingest/sleep-close.ts'
@@ -79,12 +79,18 @@ function tasks({ db, importer, uploadRetentionDays, log }: JobsOptions, process:
 
 /** Removes the stored bodies of uploads that came more than so many days ago. */
 async function forgetBodies(db: Database, days: number): Promise<void> {
-  for (;;) {
+  const forget = async () => {
     const { gone } = await db.one<{ gone: number }>(
       'select forget_bodies(now() - make_interval(days => $1), $2) as gone',
       [days, BODIES_AT_ONCE],
     )
-    if (gone < BODIES_AT_ONCE) return
+    return gone
+  }
+  try {
+    while ((await forget()) === BODIES_AT_ONCE);
+  } catch (error) {
+    // One was asked for again in this very moment: it is for the next time.
+    if (violatedConstraint(error) !== 'upload_body_fkey') throw error
   }
 }
 

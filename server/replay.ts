@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ConfigError, loadConfig } from './config.ts'
 import { openDatabase } from './db/database.ts'
+import { clusterExists } from './db/embedded/cluster.ts'
 import { runningEmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
 import { uuidProblem } from './http/formats.ts'
@@ -59,6 +61,12 @@ async function main(): Promise<void> {
   const config = loadConfig(process.env)
   const running = config.databaseUrl ?? (await runningEmbeddedDatabase(config.dataDir))
   if (running) return replayIn(running, selection)
+  if (!(await clusterExists(join(config.dataDir, 'postgres')))) {
+    throw new ConfigError(
+      'DATA_DIR',
+      `holds no database (${config.dataDir}): set it, or DATABASE_URL, as for the service`,
+    )
+  }
   const embedded = await startEmbeddedDatabase({ dataDir: config.dataDir, log: () => {} })
   try {
     await replayIn(embedded.url, selection)

@@ -142,6 +142,7 @@ export async function replay(db: Database, selection: Selection, toWrite: boolea
   const all = await db.query<SelectedUpload & { sha256: Buffer | null }>(UPLOADS_SQL, [batch, user, from, to])
   const kept = all.filter(({ sha256 }) => sha256 !== null)
   say(`${kept.length} uploads; of ${all.length - kept.length} more the body is not kept any more.`)
+  if (all.length === 0) say('There is no such upload: check the id, and the days.')
   if (kept.length === 0) return
   const threads = startThreads()
   try {

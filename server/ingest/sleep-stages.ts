@@ -233,7 +233,10 @@ const READ_STAGES_SQL = `
     select * from sleep_stage where source_id = given.source_id and session = given.session offset 0
   ) s`
 
-/** Reads the stages that platform ids mean: a stage's own, a session's, or the parent of stages. */
+/**
+ * Reads the stages that platform ids mean: a stage's own, a session's, or the parent of stages. All stages of the user
+ * are looked through once, since there may be as many ids as an upload holds, and as many sources.
+ */
 export async function readStagesById(
   tx: Transaction,
   { userId, provider }: EventTarget,
@@ -242,15 +245,8 @@ export async function readStagesById(
   const rows = await tx.rows<StageRow>(
     `select ${COLUMNS}
      from data_source d
-     cross join unnest($3::text[]) asked (id)
-     cross join lateral (select * from sleep_stage where source_id = d.id and external_id = asked.id offset 0) s
-     where d.user_id = $1 and d.provider = $2
-     union
-     select ${COLUMNS}
-     from data_source d
-     cross join unnest($3::text[]) asked (id)
-     cross join lateral (select * from sleep_stage where source_id = d.id and session = asked.id offset 0) s
-     where d.user_id = $1 and d.provider = $2 and asked.id <> ''`,
+     join sleep_stage s on s.source_id = d.id
+     where d.user_id = $1 and d.provider = $2 and (s.external_id = any ($3) or (s.session <> '' and s.session = any ($3)))`,
     [userId, provider, ids],
   )
   return rows.map(stageOf)

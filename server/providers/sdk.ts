@@ -46,6 +46,8 @@ export interface SdkAbility {
   readonly idleSegments?: ReadonlySet<string>
   /** Whether the platform itself says which stages of sleep make up a session (sdk-types 7.4). */
   readonly givesSleepSessions: boolean
+  /** What logs of phones call sleep and workouts, which are no records (sdk-types 3, 4; sdk-payload 11). */
+  readonly loggedEvents: ReadonlyMap<string, 'sleep' | 'workout'>
 }
 
 /**

@@ -95,11 +95,14 @@ async function raiseReadFloors(db: Database, rollupMs: number | null): Promise<b
   })
 }
 
+/** Functions that remove so many rows at once, until none is left. */
+const REMOVALS = ['delete_archived_samples', 'delete_archived_origins', 'delete_expired_rollups', 'delete_expired_events']
+
 async function removeArchived(db: Database, deadline: number, log: (message: string) => void): Promise<boolean> {
   const { chunks } = await db.one<{ chunks: number }>('select drop_archived_chunks() as chunks')
   let rows = 0
   let more = false
-  for (const remove of ['delete_archived_samples', 'delete_archived_origins', 'delete_expired_rollups']) {
+  for (const remove of REMOVALS) {
     for (;;) {
       const { removed } = await db.one<{ removed: number }>(`select ${remove}($1) as removed`, [ROWS_AT_ONCE])
       rows += removed

@@ -69,3 +69,47 @@ begin
   return deleted;
 end
 $$;
+
+-- Removes events that ended before the horizon, at most `most` of each kind; returns how many. A stage of sleep stays as
+-- long as a session it may be part of.
+create or replace function delete_expired_events(most int4) returns int8
+language plpgsql as $$
+declare
+  horizon timestamptz := (select a.rollup_floor from archival a);
+  name text;
+  found_rows int8;
+  deleted int8 := 0;
+begin
+  if horizon is null or horizon = '-infinity' then
+    return 0;
+  end if;
+  foreach name in array array['sleep', 'workout', 'meal', 'menstrual_cycle', 'activity']
+  loop
+    execute format('delete from %1$I where id in (select id from %1$I where end_at < $1 limit $2)', name)
+    using horizon, most;
+    get diagnostics found_rows = row_count;
+    deleted := deleted + found_rows;
+  end loop;
+  delete from sleep_stage where ctid in (
+    select st.ctid
+    from sleep_stage st
+    where st.end_at < horizon
+      and not exists (
+        select 1 from sleep s
+        where s.source_id = st.source_id and s.start_at <= st.end_at + interval '1 day' and s.end_at >= st.start_at
+      )
+    limit most
+  );
+  get diagnostics found_rows = row_count;
+  deleted := deleted + found_rows;
+  delete from meal_nutrient where ctid in (select ctid from meal_nutrient where ts < horizon limit most);
+  get diagnostics found_rows = row_count;
+  deleted := deleted + found_rows;
+  delete from cycle_observation where ctid in (select ctid from cycle_observation where end_at < horizon limit most);
+  get diagnostics found_rows = row_count;
+  deleted := deleted + found_rows;
+  delete from health_score where id in (select id from health_score where recorded_at < horizon limit most);
+  get diagnostics found_rows = row_count;
+  return deleted + found_rows;
+end
+$$;

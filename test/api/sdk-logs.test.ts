@@ -84,8 +84,18 @@ eachEngine(t, 'logs of phones', async (t, engine) => {
     t.strictSame(run.data_types, [
       {
         ...type,
-        data_type: SLEEP,
-        kind: 'native',
+        data_type: 'heart_rate',
+        kind: 'series',
+        status: 'success',
+        native_type: HEART_RATE,
+        reported_records: 412_331,
+        error_code: null,
+        error: null,
+      },
+      {
+        ...type,
+        data_type: 'sleep',
+        kind: 'event',
         status: 'failed',
         native_type: SLEEP,
         reported_records: 2000,
@@ -94,21 +104,11 @@ eachEngine(t, 'logs of phones', async (t, engine) => {
       },
       {
         ...type,
-        data_type: WORKOUT,
-        kind: 'native',
+        data_type: 'workout',
+        kind: 'event',
         status: 'in_progress',
         native_type: WORKOUT,
         reported_records: null,
-        error_code: null,
-        error: null,
-      },
-      {
-        ...type,
-        data_type: 'heart_rate',
-        kind: 'series',
-        status: 'success',
-        native_type: HEART_RATE,
-        reported_records: 412_331,
         error_code: null,
         error: null,
       },
@@ -279,8 +279,8 @@ eachEngine(t, 'logs of phones', async (t, engine) => {
     const run = await detail(app, user)
     t.match(run, { provider: 'apple', items_inserted: 2, window_start: '2026-01-01T00:00:00Z' })
     t.match(run.data_types, [
-      { data_type: SLEEP, reported_records: 9, items_inserted: 0 },
       { data_type: 'heart_rate', native_type: HEART_RATE, reported_records: 2, items_inserted: 2 },
+      { data_type: 'sleep', native_type: SLEEP, reported_records: 9, items_inserted: 0 },
     ])
     await importBody(app, user, body([record('x', NOON, 1)], historical(user)))
     t.strictSame(await state(), ['completed', 'success', false])

@@ -107,6 +107,14 @@ eachEngine(t, 'deleted records are gone', async (t, engine) => {
     t.match((await app.request('GET', path)).body, { data: [{ value: 61.5 }], pagination: { total_count: 1 } })
   })
 
+  await t.test('as many as an upload holds, of as many sources as it may have', async (t) => {
+    const user = await createUser(app)
+    const sources = Array.from({ length: 500 }, (_, n) => heartRate(NOON + n, 60, { source: { name: `source ${n}` } }))
+    await importBody(app, user, body([...sources.slice(1), heartRate(NOON, 61, { id: id(7) })]))
+    const many = Array.from({ length: 50_000 }, (_, n) => ({ id: id(n + 7) }))
+    t.match(await importBody(app, user, deletions(many)), { status: 'success', deleted: 1, ignored_type: 49_999 })
+  })
+
   await t.test('bad items cost nothing else', async (t) => {
     const user = await createUser(app)
     await importBody(app, user, body(rates(2, (n) => ({ id: id(n) }))))

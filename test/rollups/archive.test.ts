@@ -26,6 +26,7 @@ const NOW = Date.now()
 /** Where samples end that are 60 days old. */
 const FLOOR = Math.floor((NOW - 60 * DAY_MS) / MONTH_MS) * MONTH_MS
 const iso = (ms: number) => new Date(ms).toISOString()
+const isoSecond = (ms: number) => `${iso(ms).slice(0, 19)}Z`
 
 const settings = (app: TestApp, values: object) =>
   app.request('PUT', '/api/v1/settings/archival', { auth: 'developer', body: values })
@@ -180,6 +181,40 @@ eachEngine(t, 'archival', async (t, engine) => {
       )
       t.equal(n, 0, table)
     }
+  })
+
+  await t.test('deletes events that ended beyond the horizon, and no others', async (t) => {
+    const eater = await createUser(app)
+    const night = (ms: number) => ({ stage: 'deep', startDate: isoSecond(ms), endDate: isoSecond(ms + HOUR_MS) })
+    const run = (ms: number) => ({
+      id: String(ms),
+      type: 'running',
+      startDate: isoSecond(ms),
+      endDate: isoSecond(ms + HOUR_MS),
+    })
+    const meal = (ms: number) => ({
+      id: `m${ms}`,
+      type: 'HKCorrelationTypeIdentifierFood',
+      startDate: isoSecond(ms),
+      endDate: isoSecond(ms),
+    })
+    const [old, young] = [NOW - 900 * DAY_MS, NOW - 2 * DAY_MS]
+    const data = { records: [old, young].map(meal), sleep: [old, young].map(night), workouts: [old, young].map(run) }
+    await importBody(app, eater, body([], { data }))
+    await archive(app.db, NOW)
+    const left = await app.db.query(
+      `select 'sleep' as kind, count(*) as n, min(start_at) as first from sleep where user_id = $1
+       union all select 'workout', count(*), min(start_at) from workout where user_id = $1
+       union all select 'meal', count(*), min(start_at) from meal where user_id = $1
+       union all select 'stage', count(*), min(start_at) from sleep_stage
+                 where source_id in (select id from data_source where user_id = $1)
+       order by 1`,
+      [eater],
+    )
+    t.strictSame(
+      left,
+      ['meal', 'sleep', 'stage', 'workout'].map((kind) => ({ kind, n: 1, first: isoSecond(young) })),
+    )
   })
 
   await t.test('never goes back', async (t) => {

@@ -216,9 +216,12 @@ async function report(
   )
 }
 
-/** What a platform type becomes, as runs count it; the name itself for sleep, workouts and what is not stored. */
+/** What a platform type becomes, as runs count it; the name itself for what is not stored. */
 function dataType(provider: string, nativeType: string): { dataType: string; kind: string } {
-  const rule = sdkProviders.get(provider as SdkProvider)?.recordKind(nativeType) ?? 'ignored'
+  const ability = sdkProviders.get(provider as SdkProvider)
+  const event = ability?.loggedEvents.get(nativeType)
+  if (event) return { dataType: event, kind: 'event' }
+  const rule = ability?.recordKind(nativeType) ?? 'ignored'
   if (rule === 'ignored') return { dataType: nativeType, kind: 'native' }
   if (rule === 'meal') return { dataType: 'meal', kind: 'event' }
   if ('series' in rule) return { dataType: rule.series.type, kind: 'series' }

@@ -8,4 +8,8 @@ export const sdk: SdkAbility = {
   recordKind: (type) => appleRecords.get(type) ?? 'ignored',
   workoutType: appleWorkoutType,
   givesSleepSessions: false,
+  loggedEvents: new Map([
+    ['HKCategoryTypeIdentifierSleepAnalysis', 'sleep'],
+    ['HKWorkoutTypeIdentifier', 'workout'],
+  ]),
 }

@@ -1,6 +1,6 @@
 import type { SdkAbility } from '../sdk.ts'
 import { wireWorkoutType } from '../workout-types.ts'
-import { androidRecords } from './records.ts'
+import { androidEvents, androidRecords } from './records.ts'
 import { idleSegments } from './workouts.ts'
 
 /** Health Connect through the Android SDK (sdk-types 4, 5, 8). */
@@ -10,4 +10,5 @@ export const sdk: SdkAbility = {
   workoutType: wireWorkoutType,
   idleSegments,
   givesSleepSessions: true,
+  loggedEvents: androidEvents,
 }

@@ -103,3 +103,12 @@ export const androidRecords: ReadonlyMap<string, RecordKind> = new Map<string, R
       [type, { observation, levels: new Map(levels.entries()), onlyLevels: false, startKey: null }] as const,
   ),
 ])
+
+/** What the Android SDK calls sleep and workouts in its logs (sdk-types 4: native type to host type id). */
+export const androidEvents: ReadonlyMap<string, 'sleep' | 'workout'> = new Map([
+  ['sleep', 'sleep'],
+  ['SLEEP', 'sleep'],
+  ['workout', 'workout'],
+  ['WORKOUT', 'workout'],
+  ['EXERCISE', 'workout'],
+])

@@ -1,4 +1,4 @@
-import { androidRecords } from '../health_connect/records.ts'
+import { androidEvents, androidRecords } from '../health_connect/records.ts'
 import { idleSegments } from '../health_connect/workouts.ts'
 import type { SdkAbility } from '../sdk.ts'
 import { samsungWorkoutType } from './workouts.ts'
@@ -12,4 +12,5 @@ export const sdk: SdkAbility = {
   workoutType: samsungWorkoutType,
   idleSegments,
   givesSleepSessions: true,
+  loggedEvents: androidEvents,
 }
