@@ -13,32 +13,67 @@ const Source = Type.Object({
   deviceType: Type.Optional(Nullable(Type.String())),
 })
 
+const Text = () => Type.Optional(Nullable(Type.String()))
+const Time = () => Type.String({ format: 'date-time' })
+
+/** What every item has. */
+const item = {
+  id: Text(),
+  startDate: Time(),
+  endDate: Time(),
+  zoneOffset: Type.Optional(Nullable(Type.String({ examples: ['+02:00'] }))),
+  source: Type.Optional(Nullable(Source)),
+}
+
+/** Statistic of a workout, or score of a night. */
+const Value = Type.Object({ type: Type.String(), value: Type.Number(), unit: Text() })
+
+const RecordItem = Type.Object({
+  ...item,
+  type: Type.String(),
+  value: Type.Optional(Type.Union([Type.Number(), Type.String()], { description: 'A number, also as text' })),
+  unit: Text(),
+  parentId: Type.Optional(Nullable(Type.String({ description: 'The meal a nutrient belongs to' }))),
+  metadata: Type.Optional(Type.Unknown({ description: 'Of a meal: title, mealType' })),
+})
+
+const SleepItem = Type.Object({
+  ...item,
+  stage: Type.String({ description: 'in_bed, awake, sleeping, light, deep or rem' }),
+  parentId: Type.Optional(Nullable(Type.String({ description: "The platform's session" }))),
+  values: Type.Optional(Nullable(Type.Array(Value))),
+})
+
+const WorkoutItem = Type.Object({
+  ...item,
+  type: Text(),
+  title: Text(),
+  notes: Text(),
+  values: Type.Optional(Nullable(Type.Array(Value, { description: 'Statistics' }))),
+  segments: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
+  laps: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
+  route: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
+  samples: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
+})
+
+const DeletedItem = Type.Object({ id: Type.String(), type: Text() })
+
 /** Described for readers; the handler reads the bytes itself and bad items never fail the request. */
 const Upload = Type.Object({
   provider: Type.Optional(Type.String({ description: 'apple, samsung or health_connect (alias google)' })),
   sdkVersion: Type.Optional(Type.String()),
-  syncTimestamp: Type.Optional(Type.String({ format: 'date-time' })),
-  syncSessionId: Type.Optional(Nullable(Type.String())),
+  syncTimestamp: Type.Optional(Time()),
+  syncSessionId: Text(),
   syncType: Type.Optional(Nullable(Type.String({ description: 'historical or live' }))),
-  data: Type.Object({
-    records: Type.Optional(
-      Type.Array(
-        Type.Object({
-          id: Type.Optional(Nullable(Type.String())),
-          type: Type.String(),
-          startDate: Type.String({ format: 'date-time' }),
-          endDate: Type.String({ format: 'date-time' }),
-          zoneOffset: Type.Optional(Nullable(Type.String())),
-          value: Type.Number(),
-          unit: Type.Optional(Nullable(Type.String())),
-          parentId: Type.Optional(Nullable(Type.String())),
-          source: Type.Optional(Nullable(Source)),
-        }),
-      ),
-    ),
-    sleep: Type.Optional(Type.Array(Type.Unknown())),
-    workouts: Type.Optional(Type.Array(Type.Unknown())),
-  }),
+  data: Type.Optional(
+    Type.Object({
+      records: Type.Optional(Type.Array(RecordItem)),
+      sleep: Type.Optional(Type.Array(SleepItem)),
+      workouts: Type.Optional(Type.Array(WorkoutItem)),
+      deleted: Type.Optional(Type.Array(DeletedItem, { description: 'What the platform deleted' })),
+      deletions: Type.Optional(Type.Array(DeletedItem, { description: 'The same under another name' })),
+    }),
+  ),
 })
 
 /** Takes an upload of a phone SDK: stored durably before the 202, imported in the background (contract 9.1). */
@@ -50,7 +85,7 @@ export const syncUpload = route(
     summary: 'Upload health data of a phone',
     description:
       'Answers 202 once the upload is stored. Content problems never fail the request: read the batch status. ' +
-      'The body may be compressed (gzip, deflate), at most 32 MiB decoded. The same X-Request-Id within 24 hours is the same upload.',
+      'The body may be compressed (gzip, deflate), at most 32 MiB decoded. The same X-Request-Id with the same bytes is, within 24 hours, the same upload.',
     tag: 'SDK',
     guard: 'sdk',
     params: UserPath,
