@@ -4,6 +4,7 @@ import { applicationRoutes } from './applications/index.ts'
 import { authRoutes } from './auth/index.ts'
 import { healthRoutes } from './health/index.ts'
 import { phoneRoutes } from './phones/index.ts'
+import { priorityRoutes } from './priorities/index.ts'
 import { sdkRoutes } from './sdk/index.ts'
 import { settingsRoutes } from './settings/index.ts'
 import { summaryRoutes } from './summaries/index.ts'
@@ -23,5 +24,6 @@ export const routes: readonly Route[] = [
   ...syncRoutes,
   ...timeseriesRoutes,
   ...summaryRoutes,
+  ...priorityRoutes,
   ...settingsRoutes,
 ]
