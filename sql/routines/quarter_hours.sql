@@ -70,3 +70,35 @@ return to_timestamp(day::float8 * 86400 - 64800);
 create or replace function day_ends(day int4) returns timestamptz
 language sql immutable parallel safe
 return to_timestamp((day::float8 + 1) * 86400 + 64800);
+
+-- Number and sum of the samples of a series within [lo, hi): whole quarter hours from the rollups where they are clean.
+create or replace function span_sums(the_source int4, the_series int2, lo timestamptz, hi timestamptz)
+returns table (n int8, total float8)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+declare
+  part record;
+  part_n int8;
+  part_total float8;
+begin
+  n := 0;
+  total := 0;
+  for part in select * from rollup_parts(the_source, the_series, lo, hi, '15 minutes')
+  loop
+    if part.rolled_up then
+      select sum(r.n), sum(r.total) into part_n, part_total
+      from rollup_15min r
+      where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
+    else
+      select count(*), sum(s.value) into part_n, part_total
+      from sample s
+      where s.source_id = the_source and s.series_id = the_series and s.ts >= part.starts and s.ts < part.ends;
+    end if;
+    n := n + coalesce(part_n, 0);
+    total := total + coalesce(part_total, 0);
+  end loop;
+  return next;
+end
+$$;

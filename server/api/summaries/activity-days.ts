@@ -38,7 +38,7 @@ const USED = new Set<number>([...Object.values(SERIES), HEART_RATE])
 const ACTIVE_STEPS = 30
 const FLOOR_METERS = 3
 
-const DAYS_SQL = 'select d.day, d.parts from activity_days($1, $2, $3, $4, $5, $6, $7, $8) d'
+const DAYS_SQL = `select d.day, d.parts from sampled_days($1, $2, $3, $4, $5, $6, $7, $8, '{}') d`
 
 /** Minutes by heart rate and by steps of the days of a page, and the ascent of workouts by day and source. */
 const MINUTES_SQL = `

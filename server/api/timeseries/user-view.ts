@@ -98,20 +98,46 @@ const asciiJson = (value: unknown) =>
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
+/** What of the table `data_source`, as `d`, makes a `Source`. */
+export const SOURCE_COLUMNS = `d.id, d.uid, d.provider, d.device_model, d.source, d.device_type,
+  source_rank(d.provider, case when d.device_model <> '' then d.device_type end) as rank`
+
+/** A row of SOURCE_COLUMNS. */
+export interface SourceColumns {
+  id: number
+  uid: string
+  provider: string
+  device_model: string
+  source: string
+  device_type: string
+  rank: number
+}
+
+/** A data source with what reads tell of it. */
+export function sourceOf(row: SourceColumns): Source {
+  const metadata: SourceMetadata = {
+    provider: row.provider,
+    source: row.source || null,
+    device: row.device_model || null,
+    device_type: row.device_type,
+    device_name: deviceName(row.device_model),
+  }
+  return {
+    id: row.id,
+    uid: row.uid,
+    provider: row.provider,
+    deviceModel: row.device_model,
+    source: row.source,
+    deviceType: row.device_type,
+    rank: row.rank,
+    metadata,
+    json: asciiJson(metadata),
+  }
+}
+
 async function loadStored(db: Database, userId: string): Promise<Stored[]> {
-  const rows = await db.query<{
-    id: number
-    uid: string
-    provider: string
-    device_model: string
-    source: string
-    device_type: string
-    rank: number
-    series: number[]
-  }>(
-    `select d.id, d.uid, d.provider, d.device_model, d.source, d.device_type,
-            source_rank(d.provider, case when d.device_model <> '' then d.device_type end) as rank,
-            array_agg(s.series_id order by s.series_id) as series
+  const rows = await db.query<SourceColumns & { series: number[] }>(
+    `select ${SOURCE_COLUMNS}, array_agg(s.series_id order by s.series_id) as series
      from data_source d
      join source_series s on s.source_id = d.id
      where d.user_id = $1
@@ -119,24 +145,7 @@ async function loadStored(db: Database, userId: string): Promise<Stored[]> {
     [userId],
   )
   return rows.flatMap((row) => {
-    const metadata: SourceMetadata = {
-      provider: row.provider,
-      source: row.source || null,
-      device: row.device_model || null,
-      device_type: row.device_type,
-      device_name: deviceName(row.device_model),
-    }
-    const source: Source = {
-      id: row.id,
-      uid: row.uid,
-      provider: row.provider,
-      deviceModel: row.device_model,
-      source: row.source,
-      deviceType: row.device_type,
-      rank: row.rank,
-      metadata,
-      json: asciiJson(metadata),
-    }
+    const source = sourceOf(row)
     return row.series.flatMap((seriesId) => {
       const series = seriesById.get(seriesId % DAILY_TOTAL_OFFSET)
       return series ? [{ source, series, seriesId, isDailyTotal: seriesId >= DAILY_TOTAL_OFFSET }] : []
