@@ -47,7 +47,7 @@ begin
       select s.day, width_bucket(m.value, bounds) as band, count(*) as n
       from span s
       cross join lateral (
-        select case when summed then sum(p.value) else avg(p.value) end as value
+        select sum(p.value) / case when summed then 1 else count(*) end as value
         from sample p
         where p.source_id = s.source_id
           and p.series_id = the_series

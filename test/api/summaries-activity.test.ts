@@ -324,6 +324,28 @@ eachEngine(t, 'activity of days is what the samples of the best source say', asy
     }
   })
 
+  await t.test('takes three statements, however many days are asked for', async (t) => {
+    const { db } = app.deps
+    const original = { query: db.query, rows: db.rows, one: db.one }
+    let statements = 0
+    const counted = <Run extends (...args: never[]) => unknown>(run: Run): Run =>
+      ((...args: Parameters<Run>) => {
+        statements += 1
+        return run(...args)
+      }) as Run
+    Object.assign(db, { query: counted(db.query), rows: counted(db.rows), one: counted(db.one) })
+    t.teardown(() => Object.assign(db, original))
+    const range = { start_date: dateText(base), end_date: dateText(base + DAYS) }
+    for (const name of ['activity', 'sleep', 'recovery', 'body']) {
+      for (const limit of [1, 7, 1000]) {
+        statements = 0
+        const { status } = await summary(app, user, name, name === 'body' ? {} : { ...range, limit })
+        t.equal(status, 200)
+        t.ok(statements > 0 && statements <= 3, `${name} took ${statements}`)
+      }
+    }
+  })
+
   await t.test('a date of birth and a change of priorities change the answer', async (t) => {
     const query = { start_date: dateText(base), end_date: dateText(base + DAYS) }
     const first = await summary(app, user, 'activity', query)
@@ -363,6 +385,8 @@ eachEngine(t, 'activity of uploads', async (t, engine) => {
     t.strictSame(await days('2026-05-01', '2026-05-04T12:00:00Z'), ['2026-05-04'], 'noon does not')
     t.strictSame(await days('2026-05-04T00:00:00+10:00', '2026-05-05T00:00:00+10:00'), ['2026-05-04'], 'as written')
     t.strictSame(await days('2026-05-05', '2026-05-04'), [], 'an end before the start')
+    t.strictSame(await days('2026-05-04', '2026-05-04T00:00:00Z'), [], 'nothing between')
+    t.strictSame(await days('0001-01-01', '9999-12-31'), ['2026-05-04'], 'all of time')
     const late = await createUser(app)
     await importBody(app, late, body([steps(at('2026-05-04T09:30:00Z'), 70, { zoneOffset: '-10:00' })]))
     const { body: page } = await summary(app, late, 'activity', { start_date: '2026-05-03', end_date: '2026-05-03' })

@@ -526,6 +526,7 @@ eachEngine(t, 'sleep of uploads', async (t, engine) => {
     const nobody = '00000000-0000-4000-8000-000000000000'
     for (const name of ['sleep', 'recovery']) {
       t.strictSame((await summary(app, user, name, range)).body.data, [])
+      t.strictSame((await summary(app, user, name, { start_date: '0001-01-01', end_date: '9999-12-31' })).body.data, [])
       t.equal((await summary(app, user, name, { ...range, limit: 1001 })).status, 422)
       t.equal((await summary(app, user, name, { ...range, sort_order: 'asc' })).body.detail[0].type, 'extra_forbidden')
       t.equal((await summary(app, user, name, { end_date: '2026-05-02' })).body.detail[0].msg, 'Field required')
