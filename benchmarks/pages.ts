@@ -1,7 +1,6 @@
-import { type Selection as PageSelection, readRows } from '../server/api/timeseries/page.ts'
+import { type Selection as PageSelection, type Position, readRows } from '../server/api/timeseries/page.ts'
 import { type UserView, userView } from '../server/api/timeseries/user-view.ts'
 import { type Database, openDatabase } from '../server/db/database.ts'
-import type { Position } from '../server/http/cursors.ts'
 import type { Request } from './requests.ts'
 import type { Service } from './service.ts'
 

@@ -6,12 +6,13 @@ import type { Bench, Measure } from './bench.ts'
 import { ENGINE_NAMES, type EngineName, startEngine, temporaryDirectory } from './engines.ts'
 import * as ingest from './ingest.ts'
 import * as memory from './memory.ts'
+import * as parity from './parity.ts'
 import * as reads from './reads.ts'
 import * as refresh from './refresh.ts'
 import { type EngineResult, header, isMet, RESULTS, table, writeResults } from './report.ts'
 import * as rollups from './rollups.ts'
 
-const SUITES = [ingest, memory, reads, rollups, refresh]
+const SUITES = [ingest, memory, reads, rollups, refresh, parity]
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 

@@ -39,7 +39,8 @@ export interface Config {
   uploadRetentionDays: number
   /**
    * Logins, failed or successful, per address and minute, and per account and quarter of an hour. The first also limits
-   * redemptions of invitation codes and wrong credentials of applications.
+   * redemptions of invitation codes, acceptances of invitations and wrong credentials of applications; the second
+   * acceptances of one invitation.
    */
   loginAttemptsPerMinute: number
   loginAttemptsPerAccount: number

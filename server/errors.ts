@@ -40,6 +40,7 @@ export const errors = {
   notFound: (entity: string, id: string) => new AppError('not_found', 404, `${entity} with ID: ${id} not found.`),
   missing: (detail: string) => new AppError('not_found', 404, detail),
   badRequest: (detail: string) => new AppError('bad_request', 400, detail),
+  forbidden: (detail: string) => new AppError('forbidden', 403, detail),
   conflict: (detail: string) => new AppError('conflict', 409, detail),
   noRoute: () => new AppError('no_route', 404, 'Not Found'),
   wrongMethod: (allow: string) =>

@@ -70,6 +70,7 @@ function tasks({ db, importer, uploadRetentionDays, log }: JobsOptions, process:
       await db.query('select forget_old_minutes()')
       await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")
       await db.query('delete from invitation_code where expires_at < now()')
+      await db.query("delete from invitation where expires_at < now() - interval '30 days'")
       await db.query("delete from sync_event where created_at < now() - interval '30 days'")
       await forgetBodies(db, uploadRetentionDays)
     },

@@ -12,6 +12,17 @@ exception when insufficient_privilege then
   raise notice 'timescaledb is available but this role may not create it; an administrator can run: create extension timescaledb';
 end
 $$;
+-- Up to 2.21.0 a prepared statement misses what was written to a compressed chunk after it was planned, so reads and
+-- rollups would lose samples.
+do $$
+declare
+  found text := (select extversion from pg_extension where extname = 'timescaledb');
+begin
+  if string_to_array(regexp_replace(found, '[^0-9.].*', ''), '.')::int4[] < array[2, 21, 1] then
+    raise exception 'TimescaleDB % answers prepared statements wrongly: update the extension to 2.21.1 or newer', found;
+  end if;
+end
+$$;
 select case
   when exists (select 1 from pg_extension where extname = 'timescaledb')
    and not exists (select 1 from schema_migration where name like 'plain/%') then 'timescale'

@@ -31,6 +31,7 @@ t.test('an empty environment is a complete configuration, with the embedded data
     corsOrigins: [],
     rollupStrategy: 'auto',
     logLevel: 'info',
+    uploadRetentionDays: 30,
     loginAttemptsPerMinute: 10,
     loginAttemptsPerAccount: 5,
     providers: {},
@@ -145,6 +146,11 @@ t.test('ROLLUP_STRATEGY', async (t) => {
     t.equal(loadConfig({ ROLLUP_STRATEGY: strategy }).rollupStrategy, strategy)
   }
   refuses(t, 'ROLLUP_STRATEGY', /must be one of auto, continuous, per_series$/, 'none', 'Auto')
+})
+
+t.test('UPLOAD_RETENTION_DAYS', async (t) => {
+  t.equal(loadConfig({ UPLOAD_RETENTION_DAYS: '0' }).uploadRetentionDays, 0)
+  refuses(t, 'UPLOAD_RETENTION_DAYS', /must be a whole number from 0 to 36500$/, '-1', '1.5', 'never', '36501')
 })
 
 t.test('LOG_LEVEL', async (t) => {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { eventRoutes } from '../server/api/events/index.ts'
 import { getTimeseries } from '../server/api/timeseries/get-timeseries.ts'
 import { loadConfig } from '../server/config.ts'
 import type { Database } from '../server/db/database.ts'
@@ -143,6 +144,14 @@ t.test('the parameters in docs/reading.md are those of the route', async (t) => 
   const { properties } = getTimeseries.query as unknown as { properties: object }
   const documented = await namesIn('docs/reading.md', 'Reading')
   t.strictSame(documented.sort(), Object.keys(properties).sort())
+})
+
+t.test('the parameters of events in docs/reading.md are those of the routes', async (t) => {
+  const names = eventRoutes.flatMap(({ query }) =>
+    Object.keys((query as { properties?: object } | undefined)?.properties ?? {}),
+  )
+  const documented = await namesIn('docs/reading.md', 'Parameters of events')
+  t.strictSame(documented.sort(), [...new Set(names)].sort())
 })
 
 t.test('the metrics in docs/operations.md are those that are offered', async (t) => {

@@ -1,7 +1,12 @@
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
-import { REJECTIONS_KEPT, type Rejection } from '../server/ingest/columns.ts'
+import { REJECTIONS_KEPT, type Rejection, type Unstored } from '../server/ingest/columns.ts'
 import type { Decode } from './json-bytes.ts'
-import type { Problem } from './sdk-fields.ts'
+import { isObject, type Json, type Problem } from './sdk-fields.ts'
+
+/** Kinds of items that are told apart; types that come after so many are told together. */
+const KINDS_TOLD = 100
+
+const MAX_TYPE_LENGTH = 100
 
 /** What became of the items of an upload: every one is received, and stored, ignored or rejected. */
 export class Account {
@@ -13,20 +18,48 @@ export class Account {
   rejected = 0
   readonly rejections: Rejection[] = []
   readonly #decode: Decode
+  readonly #unstored = new Map<string, Unstored>()
 
   constructor(decode: Decode) {
     this.#decode = decode
   }
 
+  /** What was ignored or rejected, by what it was and why. */
+  get unstored(): Unstored[] {
+    return [...this.#unstored.values()]
+  }
+
+  /** An item is of a type that is not stored. */
+  ignoreItem(collection: string, item: Json): void {
+    this.ignored += 1
+    this.#count(collection, wireType(item), 'ignored_type')
+  }
+
   /** A whole collection, or all the data, has the wrong shape: it counts as one item. */
   rejectCollection(collection: string, loc: string[], type: string, msg: string): void {
     this.received += 1
+    this.#count(collection, null, type)
     this.#reject(collection, null, null, loc, type, msg)
   }
 
   /** An item that was received cannot be stored. */
-  rejectItem(collection: string, index: number, id: unknown, [field, type, msg]: Problem): void {
-    this.#reject(collection, index, id, ['data', collection, index, ...(field ? [field] : [])], type, msg)
+  rejectItem(collection: string, index: number, item: unknown, [field, type, msg]: Problem): void {
+    const known = isObject(item) ? item : {}
+    this.#count(collection, wireType(known), type)
+    this.#reject(collection, index, known.id, ['data', collection, index, ...(field ? [field] : [])], type, msg)
+  }
+
+  #count(collection: string, type: unknown, reason: string): void {
+    const group = `${collection}\n${reason}\n`
+    let key = typeof type === 'string' ? group + type : group
+    if (!this.#unstored.has(key) && this.#unstored.size >= KINDS_TOLD) key = group
+    const known = this.#unstored.get(key)
+    if (known) {
+      known.items += 1
+      return
+    }
+    const told = normaliseDeviceString(this.#decode(key.slice(group.length)), MAX_TYPE_LENGTH) || null
+    this.#unstored.set(key, { collection, type: told, reason, items: 1 })
   }
 
   #reject(
@@ -43,3 +76,6 @@ export class Account {
     this.rejections.push({ collection, index, id: shownId, loc, type, msg })
   }
 }
+
+/** What the platform calls an item; what an interval of sleep is, is its stage. */
+const wireType = (item: Json) => item.type ?? item.stage

@@ -1,6 +1,7 @@
 import type { Batch, BatchEvents } from '../server/ingest/columns.ts'
 import { type SdkProvider, sdkProviders } from '../server/providers/index.ts'
 import type { SdkAbility } from '../server/providers/sdk.ts'
+import { dayCounts } from './day-counts.ts'
 import type { Decode, ParsedBody } from './json-bytes.ts'
 import { SampleStreams } from './sample-streams.ts'
 import { Account } from './sdk-account.ts'
@@ -82,22 +83,25 @@ function readItems(reading: Reading, read: ReadItem, name: string, items: unknow
   for (let index = 0; index < items.length; index += 1) {
     const item = items[index]
     const problem = isObject(item) ? read(reading, item) : NOT_AN_OBJECT
-    if (problem === 'ignored') account.ignored += 1
-    else if (problem) account.rejectItem(name, index, isObject(item) ? item.id : null, problem)
+    if (problem === 'ignored') account.ignoreItem(name, item as Json)
+    else if (problem) account.rejectItem(name, index, item, problem)
   }
 }
 
 function finish({ account, streams, derived, sources, events }: Reading): Batch {
   const { samples, duplicates } = streams.finish()
+  const brought = derived.finish().samples
   return {
     sources: sources.list,
     samples,
-    derived: derived.finish().samples,
+    derived: brought,
     received: account.received,
     duplicates: account.duplicates + duplicates,
     ignored: account.ignored,
     rejected: account.rejected,
     rejections: account.rejections,
+    unstored: account.unstored,
+    days: dayCounts([...samples, ...brought], events),
     events,
   }
 }

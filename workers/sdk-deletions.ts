@@ -6,7 +6,7 @@ export function readDeletion({ ability, decode, events }: Reading, item: Json): 
   const id = externalId(item.id, decode)
   if (id === null) return ['id', ...MISSING]
   const kind = typeof item.type === 'string' ? ability.recordKind(item.type) : 'ignored'
-  const seriesId = typeof kind === 'object' ? kind.series.id : null
+  const seriesId = typeof kind === 'object' && 'series' in kind ? kind.series.id : null
   events.deletions.push({ externalId: id, seriesId })
   return undefined
 }

@@ -1,32 +1,55 @@
+import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import { DAILY_TOTAL_OFFSET } from '../server/catalogue/series.ts'
 import { originHash } from '../server/ingest/origins.ts'
-import { isNutrient, type RecordRule } from '../server/providers/sdk.ts'
+import { type ActivityRule, type CycleRule, isNutrient, type RecordRule } from '../server/providers/sdk.ts'
 import type { Reading } from './sdk-batch.ts'
-import { externalId, isProblem, type Json, MISSING, numeric, type Problem, spanOf } from './sdk-fields.ts'
+import {
+  externalId,
+  isObject,
+  isProblem,
+  type Json,
+  MISSING,
+  numeric,
+  type Problem,
+  type Span,
+  spanOf,
+} from './sdk-fields.ts'
 import { TOO_MANY_SOURCES } from './sdk-sources.ts'
 
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 /** Far above any measurement, far below where a year's sum would overflow and make good samples unreadable. */
 const MAX_VALUE = 1e15
 
+/** Far longer than any session of an activity, and than any period. */
+const MAX_ACTIVITY_MS = 24 * HOUR_MS
+const MAX_PERIOD_MS = 60 * DAY_MS
+
+/** Characters kept of a meal's title (contract 19.9) and type. */
+const MAX_TITLE = 255
+const MAX_MEAL_TYPE = 64
+
 const NOT_FINITE = ['finite_number', 'Input should be a finite number'] as const
 const NOT_A_NUMBER = ['float_parsing', 'Input should be a valid number'] as const
 const TOO_LARGE = ['implausible_value', 'Input should be a number of at most 15 digits'] as const
+const NO_LEVEL = ['enum', 'Input should be a value the platform documents'] as const
+const END_BEFORE_START = ['end_before_start', 'Input should not be before startDate'] as const
+const TOO_LONG = ['implausible_duration', 'Input should not be so long after startDate'] as const
 
 /** Reads an item of `data.records`: a sample, or what meals, cycles and activities are made of (sdk-types 1). */
 export function readRecord(reading: Reading, item: Json): Problem | 'ignored' | undefined {
   const kind = typeof item.type === 'string' ? reading.ability.recordKind(item.type) : 'ignored'
-  return typeof kind === 'object' ? readSample(reading, item, kind) : 'ignored'
+  if (kind === 'ignored') return kind
+  if (kind === 'meal') return readMeal(reading, item)
+  if ('series' in kind) return readSample(reading, item, kind)
+  return 'observation' in kind ? readObservation(reading, item, kind) : readActivity(reading, item, kind)
 }
 
 function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | undefined {
   const { streams, sources, decode, events } = reading
   const value = numeric(item.value)
-  if (value === undefined) {
-    const absent = item.value === undefined || item.value === null
-    return ['value', ...(absent ? MISSING : typeof item.value === 'number' ? NOT_FINITE : NOT_A_NUMBER)]
-  }
+  if (value === undefined) return ['value', ...valueProblem(item.value)]
   const span = spanOf(item, reading.latestMs)
   if (isProblem(span)) return span
   const { startMs, endMs, zoneMin } = span
@@ -54,4 +77,83 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
     streams.add(source, rule.series.id + DAILY_TOTAL_OFFSET, midnight, converted, zoneMin, origin)
   } else streams.add(source, rule.series.id, startMs, converted, zoneMin, origin)
   return undefined
+}
+
+function valueProblem(value: unknown): readonly [type: string, msg: string] {
+  if (value === undefined || value === null) return MISSING
+  return typeof value === 'number' ? NOT_FINITE : NOT_A_NUMBER
+}
+
+/** A meal is keyed by its id; what was eaten names it in records of its own (sdk-types 6). */
+function readMeal({ events, sources, decode, latestMs }: Reading, item: Json): Problem | undefined {
+  const id = externalId(item.id, decode)
+  if (!id) return ['id', ...MISSING]
+  const span = spanOf(item, latestMs)
+  if (isProblem(span)) return span
+  const source = sources.indexOf(item.source)
+  if (source === undefined) return ['source', ...TOO_MANY_SOURCES]
+  const text = (key: string) => {
+    const value = metadataOf(item, key)
+    return typeof value === 'string' ? decode(value) : ''
+  }
+  events.meals.push({
+    source,
+    externalId: id,
+    ...span,
+    // As with other records, the start is what counts.
+    endMs: Math.max(span.startMs, span.endMs),
+    title: normaliseDeviceString(text('title'), MAX_TITLE) || null,
+    mealType: normaliseDeviceString(text('mealType').toLowerCase(), MAX_MEAL_TYPE) || null,
+  })
+  return undefined
+}
+
+function readObservation(reading: Reading, item: Json, rule: CycleRule): Problem | undefined {
+  const value = numeric(item.value)
+  const level = value === undefined ? undefined : rule.levels.get(value)
+  if (level === undefined && rule.onlyLevels) {
+    return ['value', ...(value === undefined ? valueProblem(item.value) : NO_LEVEL)]
+  }
+  const event = intervalOf(reading, item, MAX_PERIOD_MS)
+  if (isProblem(event)) return event
+  const start = rule.startKey === null ? undefined : metadataOf(item, rule.startKey)
+  const cycleStart = start === undefined ? null : truth(typeof start === 'string' ? reading.decode(start) : start)
+  reading.events.cycles.push({ ...event, kind: rule.observation, level: level ?? null, cycleStart })
+  return undefined
+}
+
+function readActivity(reading: Reading, item: Json, rule: ActivityRule): Problem | undefined {
+  const event = intervalOf(reading, item, MAX_ACTIVITY_MS)
+  if (isProblem(event)) return event
+  reading.events.activities.push({ ...event, type: rule.activity })
+  return undefined
+}
+
+/** Where an interval of at most `maxMs` comes from and when it was, or which field is wrong. */
+function intervalOf(
+  { sources, decode, latestMs }: Reading,
+  item: Json,
+  maxMs: number,
+): (Span & { source: number; externalId: string | null }) | Problem {
+  const span = spanOf(item, latestMs)
+  if (isProblem(span)) return span
+  if (span.endMs < span.startMs) return ['endDate', ...END_BEFORE_START]
+  if (span.endMs - span.startMs > maxMs) return ['endDate', ...TOO_LONG]
+  const source = sources.indexOf(item.source)
+  if (source === undefined) return ['source', ...TOO_MANY_SOURCES]
+  return { source, externalId: externalId(item.id, decode), ...span }
+}
+
+/** An entry of an item's metadata, which are an object, or a list of them from old SDKs, or anything (sdk-payload 4.2). */
+function metadataOf({ metadata }: Json, key: string): unknown {
+  const parts = Array.isArray(metadata) ? metadata : [metadata]
+  return parts.find((part): part is Json => isObject(part) && Object.hasOwn(part, key))?.[key]
+}
+
+/** What a boolean of HealthKit is on the wire, as text or not; null for anything else. */
+function truth(value: unknown): boolean | null {
+  if (typeof value === 'object') return null
+  const text = String(value).trim().toLowerCase()
+  if (text === '1' || text === 'true') return true
+  return text === '0' || text === 'false' ? false : null
 }

@@ -2,7 +2,13 @@ import type { Route } from '../http/route.ts'
 import { apiKeyRoutes } from './api-keys/index.ts'
 import { applicationRoutes } from './applications/index.ts'
 import { authRoutes } from './auth/index.ts'
+import { dashboardRoutes } from './dashboard/index.ts'
+import { developerRoutes } from './developers/index.ts'
+import { eventRoutes } from './events/index.ts'
 import { healthRoutes } from './health/index.ts'
+import { invitationRoutes } from './invitations/index.ts'
+import { metaRoutes } from './meta/index.ts'
+import { oauthRoutes } from './oauth/index.ts'
 import { phoneRoutes } from './phones/index.ts'
 import { priorityRoutes } from './priorities/index.ts'
 import { sdkRoutes } from './sdk/index.ts'
@@ -16,6 +22,8 @@ import { userRoutes } from './users/index.ts'
 export const routes: readonly Route[] = [
   ...healthRoutes,
   ...authRoutes,
+  ...developerRoutes,
+  ...invitationRoutes,
   ...apiKeyRoutes,
   ...applicationRoutes,
   ...userRoutes,
@@ -23,7 +31,11 @@ export const routes: readonly Route[] = [
   ...sdkRoutes,
   ...syncRoutes,
   ...timeseriesRoutes,
+  ...eventRoutes,
   ...summaryRoutes,
   ...priorityRoutes,
+  ...oauthRoutes,
   ...settingsRoutes,
+  ...dashboardRoutes,
+  ...metaRoutes,
 ]

@@ -21,8 +21,9 @@ export const providerNames = [
 /** Slug of a provider, the two sentinels included (contract 2.1). */
 export type ProviderName = (typeof providerNames)[number]
 
-/** How live data arrives (contract 2.2). */
-export type LiveSyncMode = 'pull' | 'webhook'
+/** How live data may arrive (contract 2.2). */
+export const liveSyncModes = ['pull', 'webhook'] as const
+export type LiveSyncMode = (typeof liveSyncModes)[number]
 
 /** What a provider can do (contract 2.1) and its default place in the source ranking (contract 2.4, lower wins). */
 export interface Provider {
@@ -44,6 +45,8 @@ export interface Provider {
   /** How far back a historical sync may reach, in days; null = no limit. */
   readonly maxHistoricalDays: number | null
   readonly liveSyncConfigurable: boolean
+  /** Whether it is enabled where nobody has decided. */
+  readonly enabledByDefault: boolean
   /** Null for providers whose data only comes from an SDK or a file. */
   readonly defaultLiveSyncMode: LiveSyncMode | null
   readonly rank: number
@@ -80,6 +83,9 @@ const rows: Record<ProviderName, Row> = {
   internal: ['Internal', [], 99],
 }
 
+/** Switched off unless asked for: Fitbit's API has ended (house decision). */
+const disabledByDefault: ReadonlySet<ProviderName> = new Set(['fitbit'])
+
 /** Every provider in definition order: capabilities from contract 2.1, live sync default from the house decisions. */
 export const providers: readonly Provider[] = providerNames.map((provider) => {
   const [name, abilities, rank, maxHistoricalDays = null] = rows[provider]
@@ -98,6 +104,7 @@ export const providers: readonly Provider[] = providerNames.map((provider) => {
     webhookCallback: can('webhookCallback'),
     maxHistoricalDays,
     liveSyncConfigurable: can('restPull') && notifies,
+    enabledByDefault: !disabledByDefault.has(provider),
     // Contract 2.1 says pull for those that have both; the house decision is webhooks plus a reconciling pull.
     defaultLiveSyncMode: notifies ? 'webhook' : can('restPull') ? 'pull' : null,
     rank,

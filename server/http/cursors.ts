@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { errors } from '../errors.ts'
-import { isoInstant } from '../time.ts'
 
-/** A place between rows that are ordered by time, then series, then source. */
-export interface Position {
-  timeMs: number
-  seriesId: number
-  sourceId: number
+/** A row that a page begins after, or ends before. */
+export interface Mark {
+  /** Its time as contract 1.2, by which rows are ordered first. */
+  at: string
+  /** What orders rows of one time; without `|`. */
+  id: string
   backward: boolean
   /** The total found for the first page, so that no later page counts again. */
   total: number
@@ -15,15 +15,15 @@ export interface Position {
 const PREFIX = 'prev_'
 const MAC_BYTES = 9
 
-/** Signs over the position and `scope`: the user and every filter, without which a cursor means nothing. */
+/** Signs over the mark and `scope`: the user and every filter, without which a cursor means nothing. */
 function mac(key: Uint8Array, scope: string, text: string): Buffer {
   return createHmac('sha256', key).update(`${scope}\n${text}`).digest().subarray(0, MAC_BYTES)
 }
 
-/** Writes a cursor (contract 1.4): base64url with padding of `<instant>|<series>.<source>|<total>|<mac>`. */
-export function writeCursor(key: Uint8Array, scope: string, position: Position): string {
-  const text = `${isoInstant(position.timeMs)}|${position.seriesId}.${position.sourceId}|${position.total}`
-  const direction = position.backward ? PREFIX : ''
+/** Writes a cursor (contract 1.4): base64url with padding of `<instant>|<id>|<total>|<mac>`. */
+export function writeCursor(key: Uint8Array, scope: string, { at, id, backward, total }: Mark): string {
+  const text = `${at}|${id}|${total}`
+  const direction = backward ? PREFIX : ''
   const signed = `${text}|${mac(key, scope, direction + text).toString('base64url')}`
   const token = Buffer.from(signed).toString('base64url')
   return direction + token.padEnd(Math.ceil(token.length / 4) * 4, '=')
@@ -33,19 +33,13 @@ export function writeCursor(key: Uint8Array, scope: string, position: Position):
  * Reads a cursor that `writeCursor` wrote for the same scope.
  * @throws AppError bad_cursor for anything else: malformed, changed, or of another user, filter or range
  */
-export function readCursor(key: Uint8Array, scope: string, cursor: string): Position {
+export function readCursor(key: Uint8Array, scope: string, cursor: string): Mark {
   const backward = cursor.startsWith(PREFIX)
   const signed = Buffer.from(backward ? cursor.slice(PREFIX.length) : cursor, 'base64url').toString()
-  const [, text, instant, series, source, total, sign] = /^(([^|]+)\|(\d+)\.(\d+)\|(\d+))\|([\w-]+)$/.exec(signed) ?? []
-  if (!text || !instant || !sign) throw errors.badCursor(cursor)
+  const [, text, at, id, total, sign] = /^(([^|]+)\|([^|]+)\|(\d+))\|([\w-]+)$/.exec(signed) ?? []
+  if (!text || !at || !id || !sign) throw errors.badCursor(cursor)
   const given = Buffer.from(sign, 'base64url')
   const expected = mac(key, scope, (backward ? PREFIX : '') + text)
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw errors.badCursor(cursor)
-  return {
-    timeMs: Date.parse(instant),
-    seriesId: Number(series),
-    sourceId: Number(source),
-    backward,
-    total: Number(total),
-  }
+  return { at, id, backward, total: Number(total) }
 }

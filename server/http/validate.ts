@@ -22,6 +22,7 @@ interface Schema {
   maxItems?: number
   items?: Schema
   properties?: Record<string, Schema>
+  patternProperties?: Record<string, Schema>
   required?: readonly string[]
   default?: unknown
   'x-aliases'?: readonly string[]
@@ -51,7 +52,7 @@ function compileSchema(schema: Schema, text: boolean): Check {
     case 'array':
       return compileArray(schema, text)
     case 'object':
-      return compileObject(schema, text)
+      return schema.patternProperties ? compileRecord(schema, text) : compileObject(schema, text)
     default:
       return (input) => input
   }
@@ -236,6 +237,23 @@ function compileArray(schema: Schema, text: boolean): Check {
   }
 }
 
+/** A record has values of one kind under any names. */
+function compileRecord(schema: Schema, text: boolean): Check {
+  const check = compileSchema(Object.values(schema.patternProperties ?? {})[0] ?? {}, text)
+  return (input, loc, issues) => {
+    if (!isDictionary(input, loc, issues)) return undefined
+    return Object.fromEntries(
+      Object.entries(input).map(([name, value]) => [name, check(value, [...loc, name], issues)]),
+    )
+  }
+}
+
+function isDictionary(input: unknown, loc: Loc, issues: Issue[]): input is Record<string, unknown> {
+  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return true
+  issues.push({ type: 'dict_type', loc: [...loc], msg: 'Input should be a valid dictionary', input })
+  return false
+}
+
 function compileObject(schema: Schema, text: boolean): Check {
   const required = new Set(schema.required ?? [])
   const fields = Object.entries(schema.properties ?? {}).map(([name, property]) => ({
@@ -245,14 +263,10 @@ function compileObject(schema: Schema, text: boolean): Check {
     fallback: property.default,
   }))
   return (input, loc, issues) => {
-    if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-      const msg = 'Input should be a valid dictionary'
-      issues.push({ type: 'dict_type', loc: [...loc], msg, input })
-      return undefined
-    }
+    if (!isDictionary(input, loc, issues)) return undefined
     const output: Record<string, unknown> = {}
     for (const field of fields) {
-      const value = Object.hasOwn(input, field.name) ? (input as Record<string, unknown>)[field.name] : undefined
+      const value = Object.hasOwn(input, field.name) ? input[field.name] : undefined
       if (value !== undefined) output[field.name] = field.check(value, [...loc, field.name], issues)
       else if (field.required) {
         issues.push({ type: 'missing', loc: [...loc, field.name], msg: 'Field required', input: text ? null : input })

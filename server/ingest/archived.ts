@@ -12,11 +12,17 @@ export function withoutArchived(batch: Batch, floorMs: number | null): Batch {
   if (rejected === 0) return kept
   const msg = `${rejected} samples are older than what is kept: before ${new Date(floorMs).toISOString().slice(0, 10)}`
   const rejection = { collection: 'records', index: null, id: null, loc: ['data', 'records'], type: 'archived', msg }
-  return { ...kept, rejected: batch.rejected + rejected, rejections: [...batch.rejections, rejection] }
+  const unstored = { collection: 'records', type: null, reason: 'archived', items: rejected }
+  return {
+    ...kept,
+    rejected: batch.rejected + rejected,
+    rejections: [...batch.rejections, rejection],
+    unstored: [...batch.unstored, unstored],
+  }
 }
 
 /** The samples of column sets from `floorMs` (epoch ms) on. */
-export function since(samples: readonly SampleColumns[], floorMs: number): SampleColumns[] {
+function since(samples: readonly SampleColumns[], floorMs: number): SampleColumns[] {
   return samples.flatMap((columns) => {
     if ((columns.timeMs[0] as number) >= floorMs) return [columns]
     const first = columns.timeMs.findIndex((ms) => ms >= floorMs)

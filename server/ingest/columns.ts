@@ -59,8 +59,24 @@ export interface Batch {
   rejected: number
   /** The first REJECTIONS_KEPT of them. */
   rejections: Rejection[]
+  /** What is ignored or rejected, counted by what it was and why. */
+  unstored: Unstored[]
+  days: DayCounts
   events: BatchEvents
 }
+
+/** Items of one kind that are not stored for one reason. */
+export interface Unstored {
+  collection: string
+  /** As the platform calls it; null when the item does not say, or the upload has too many types to list. */
+  type: string | null
+  /** `ignored_type`, or the machine code of a rejection. */
+  reason: string
+  items: number
+}
+
+/** Number of items by type and day of UTC: series types for samples, else the type of the event. */
+export type DayCounts = Record<string, Record<string, number>>
 
 /** Everything of a batch that is no sample; sources are places in the batch's list, as those of samples are. */
 export interface BatchEvents {
@@ -181,9 +197,12 @@ export interface Nutrient extends EventItem {
   value: number
 }
 
+/** What is observed of a menstrual cycle: flow of one day, of all days of an interval, and signs between periods. */
+export type CycleObservationKind = 'flow' | 'period' | 'intermenstrual_bleeding' | 'cervical_mucus' | 'ovulation_test'
+
 /** One observation of a menstrual cycle. */
 export interface CycleObservation extends EventItem {
-  kind: string
+  kind: CycleObservationKind
   /** What was observed, in our words; null when the platform does not say. */
   level: string | null
   /** Whether the platform calls it the first day of a cycle; null when it does not say. */

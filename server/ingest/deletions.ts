@@ -1,13 +1,16 @@
 import type { Transaction } from '../db/database.ts'
+import { deleteActivities } from './activities.ts'
 import type { Deletion } from './columns.ts'
+import { deleteCycleObservations } from './cycles.ts'
 import type { EventTarget } from './events.ts'
+import { deleteMeals } from './meals.ts'
 import { deleteSamples } from './origins.ts'
 import { deleteSleep } from './sleep.ts'
 import { deleteWorkouts } from './workouts.ts'
 
 /** What can be deleted by the platform's id: returns the ids it knew. */
 type Remove = (tx: Transaction, target: EventTarget, ids: readonly string[]) => Promise<string[]>
-const kinds: readonly Remove[] = [deleteWorkouts, deleteSleep]
+const kinds: readonly Remove[] = [deleteWorkouts, deleteSleep, deleteMeals, deleteCycleObservations, deleteActivities]
 
 /**
  * Removes what the platform deleted (sdk-payload 8), after everything else of the upload was written. An id that nobody

@@ -1,7 +1,8 @@
 import type { Transaction } from '../db/database.ts'
 import { writeActivities } from './activities.ts'
-import type { BatchEvents, SampleColumns } from './columns.ts'
+import type { BatchEvents } from './columns.ts'
 import { writeCycles } from './cycles.ts'
+import type { Loose } from './loose-nutrients.ts'
 import { writeMeals } from './meals.ts'
 import { writeSleep } from './sleep.ts'
 import { writeWorkouts } from './workouts.ts'
@@ -26,14 +27,14 @@ export interface EventCounts {
 }
 
 /**
- * Writes the events of a batch inside the caller's transaction, under the user's ingest lock. Returns what became of
- * them, and the nutrients whose meal is not there, which are samples (sdk-types 6).
+ * Writes the events of a batch inside the caller's transaction, under the user's ingest lock and after its samples.
+ * Returns what became of them, and the samples that nutrients whose meal is not there are (sdk-types 6).
  */
 export async function writeEvents(
   tx: Transaction,
   target: EventTarget,
   events: BatchEvents,
-): Promise<{ counts: EventCounts[]; loose: SampleColumns[] }> {
+): Promise<{ counts: EventCounts[]; loose: Loose }> {
   const meals = await writeMeals(tx, target, events.meals, events.nutrients)
   const counts = [
     await writeSleep(tx, target, events.sleep),

@@ -4,7 +4,7 @@ import type { Metrics } from '../metrics.ts'
 import { ARCHIVAL_LOCK_SQL } from '../rollups/archive.ts'
 import { isoInstant } from '../time.ts'
 import { withoutArchived } from './archived.ts'
-import type { Batch } from './columns.ts'
+import type { Batch, DayCounts } from './columns.ts'
 import type { EventCounts } from './events.ts'
 import type { Handover } from './handover.ts'
 import { readStored, type StoredUpload } from './stored.ts'
@@ -67,7 +67,7 @@ export function createImporter(
         const parsed = handedOver ?? (await readStored(tx, threads, userId, current))
         const batch = withoutArchived(parsed, current.write_floor_ms)
         const receivedAt = current.again ? null : current.received_at
-        const outcome = await writeBatch(tx, userId, current.provider, batch, receivedAt, current.write_floor_ms)
+        const outcome = await writeBatch(tx, userId, current.provider, batch, receivedAt)
         await recordOutcome(tx, userId, current, batch, outcome)
         counts = { ...outcome, rejected: batch.rejected }
       })
@@ -147,10 +147,24 @@ async function recordOutcome(
         outcome.events.map(({ type, inserted, updated, unchanged }) => [type, { inserted, updated, unchanged }]),
       ),
       rejections: batch.rejections,
+      days: batch.days,
+      ...ends(batch.days),
+      unstored: batch.unstored,
       changed: outcome.changed,
     }),
     JSON.stringify([...outcome.series.map(seriesRow), ...outcome.events.map(eventRow)]),
   ])
+}
+
+/** The first and the last day an upload holds anything of; null when it holds nothing. */
+function ends(days: DayCounts): { first_day: string | null; last_day: string | null } {
+  let first: string | null = null
+  let last: string | null = null
+  for (const day of Object.values(days).flatMap(Object.keys)) {
+    if (first === null || day < first) first = day
+    if (last === null || day > last) last = day
+  }
+  return { first_day: first, last_day: last }
 }
 
 const seriesRow = ({ type, inserted, updated, firstTs, lastTs }: SeriesCounts) => ({

@@ -65,7 +65,7 @@ async function rehearse(db: Database, threads: Threads, uploads: readonly Select
     )
     for (const upload of uploads) {
       const batch = withoutArchived(await readStored(tx, threads, userId, upload), floor_ms)
-      add(report, batch.rejected, await writeBatch(tx, userId, upload.provider, batch, null, floor_ms))
+      add(report, batch.rejected, await writeBatch(tx, userId, upload.provider, batch, null))
     }
     throw new Rehearsed()
   })

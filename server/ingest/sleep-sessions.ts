@@ -123,12 +123,19 @@ export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) =
   return groups
 }
 
-/**
- * The sessions of a source by its gaps: none begins with lying awake, and a nap stays apart from other sleep unless the
- * gap is short. Whether something is the longest, and so no nap, is asked of what could be joined with it: asked of its
- * whole day, as for `is_nap`, an evening's nap would become part of the night until something older is uploaded.
- */
+/** The sessions of a source by its gaps, none of which begins with lying awake. */
 function splitByGaps(stages: readonly Stage[]): Stage[][] {
+  return groupsByGaps(stages)
+    .map((group) => group.slice(firstOpening(group)))
+    .filter((group) => group.length > 0)
+}
+
+/**
+ * What is one session by the gaps of a source: a nap stays apart from other sleep unless the gap is short. Whether
+ * something is the longest, and so no nap, is asked of what could be joined with it: asked of its whole day, as for
+ * `is_nap`, an evening's nap would become part of the night until something older is uploaded.
+ */
+function groupsByGaps(stages: readonly Stage[]): Stage[][] {
   return grouped(stages, SESSION_GAP_MS, opensSession).flatMap((chain) => {
     const parts = grouped(chain, NAP_GAP_MS)
     const sleeps = parts.map((part) => gapSession(part, []))
@@ -140,7 +147,7 @@ function splitByGaps(stages: readonly Stage[]): Stage[][] {
       if (place === 0 || naps[place] || naps[place - 1]) joined.push([...part])
       else for (const stage of part) (joined.at(-1) as Stage[]).push(stage)
     }
-    return joined.map((group) => group.slice(firstOpening(group))).filter((group) => group.length > 0)
+    return joined
   })
 }
 
@@ -222,6 +229,41 @@ function withOthersInBed(slept: readonly Stage[][], inBed: readonly Stage[][]): 
     ...sleeps.map(({ stages, plain, others }) => (others.length > 0 ? gapSession(stages, others) : plain)),
     ...alone.map((stages) => gapSession(stages, [])),
   ]
+}
+
+/**
+ * The stages that make up a stored session, without which it is not built again, among all around it: its own with the
+ * lying awake before it, which belongs to none, and the time in bed of another source that was added to this one only.
+ */
+export function stagesOfSession(
+  { sourceId, session, startMs, endMs }: Pick<Session, 'sourceId' | 'session' | 'startMs' | 'endMs'>,
+  stages: readonly Stage[],
+): Stage[] {
+  if (session !== '') return stages.filter((stage) => sessionKey(stage) === sessionKey({ sourceId, session }))
+  const ofSources = groupBy(stages.filter((stage) => stage.session === '').sort(byTime), (stage) => stage.sourceId)
+  const groups = [...ofSources.values()].flatMap(groupsByGaps).flatMap((group) => {
+    const opened = group.slice(firstOpening(group))
+    if (opened.length === 0) return []
+    const { sourceId: id, startMs, endMs } = gapSession(opened, [])
+    return [{ group, id, startMs, endMs, slept: opened.some(({ stage }) => isSleep(stage)) }]
+  })
+  const own = groups.find((one) => one.id === sourceId && one.startMs <= endMs && one.endMs >= startMs)
+  if (!own?.slept) return own?.group ?? []
+  const addedToThis = groups.filter((one) => {
+    const sessions = groups.filter(
+      (other) => other.slept && other.id !== one.id && other.startMs < one.endMs && other.endMs > one.startMs,
+    )
+    return !one.slept && sessions.length === 1 && sessions[0] === own
+  })
+  const inSessions = new Set(groups.flatMap(({ group }) => group))
+  const awakeBefore = stages.filter(
+    (stage) =>
+      sessionKey(stage) === sessionKey({ sourceId, session }) &&
+      !inSessions.has(stage) &&
+      stage.startMs < startMs &&
+      stage.endMs >= startMs - SESSION_GAP_MS,
+  )
+  return [...awakeBefore, ...[own, ...addedToThis].flatMap(({ group }) => group)]
 }
 
 /** What decides whether a session is a nap. */

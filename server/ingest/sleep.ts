@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Transaction } from '../db/database.ts'
 import type { SleepStage } from './columns.ts'
 import type { EventCounts, EventTarget } from './events.ts'
-import { type Stage, sessionKey, sessionsOf } from './sleep-sessions.ts'
+import { type Session, type Stage, sessionKey, sessionsOf, stagesOfSession } from './sleep-sessions.ts'
 import {
   changedStages,
   compareStages,
@@ -59,6 +59,21 @@ export async function deleteSleep(
   if (removed.length > 0) await change(tx, target, { written: [], removed }, await readAround(tx, target, removed))
   const found = new Set(removed.flatMap(({ externalId, session }) => [externalId, session]))
   return [...new Set(externalIds)].filter((id) => found.has(id))
+}
+
+/**
+ * Removes a stored session with the stages it is made of, so that no later upload builds it again without bringing them;
+ * others around it are rebuilt from what is left.
+ */
+export async function deleteSession(
+  tx: Transaction,
+  target: EventTarget,
+  session: Pick<Session, 'sourceId' | 'session' | 'startMs' | 'endMs'> & { id: string },
+): Promise<void> {
+  const span: Stage = { ...session, stage: 'sleeping', zoneMin: null, externalId: null, score: null }
+  const around = await readChains(tx, target, [span], await readAround(tx, target, [span]))
+  await change(tx, target, { written: [], removed: stagesOfSession(session, around.stored) }, around)
+  await deleteSessions(tx, [session.id])
 }
 
 async function change(tx: Transaction, target: EventTarget, changes: StageChanges, around: Surroundings) {

@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/database.ts'
-import { countSamples, since } from './archived.ts'
+import { countSamples } from './archived.ts'
 import type { Batch } from './columns.ts'
 import { applyDeletions } from './deletions.ts'
 import { type EventCounts, writeEvents } from './events.ts'
@@ -34,7 +34,6 @@ const CONNECTION_SQL = `
 /**
  * Writes everything an upload holds, inside the caller's transaction, which holds the user's ingest lock and, shared,
  * that of the archive. `receivedAt`: when it came; null when its body was imported before.
- * `floorMs`: samples before it are archived, and not taken.
  */
 export async function writeBatch(
   tx: Transaction,
@@ -42,21 +41,19 @@ export async function writeBatch(
   provider: string,
   batch: Batch,
   receivedAt: string | null,
-  floorMs: number | null,
 ): Promise<Outcome> {
   const connection = await tx.one<{ id: string }>(CONNECTION_SQL, [userId, provider, receivedAt])
   const sources = await resolveSources(tx, userId, provider, connection.id, batch.sources)
   const target = { userId, provider, sourceIds: sources.ids }
-  const { counts: events, loose: all } = await writeEvents(tx, target, batch.events)
-  const loose = floorMs === null ? all : since(all, floorMs)
-  const series = [
-    ...(await writeSamples(tx, batch.samples, sources.ids)),
-    // After the others, which may hold the same instants.
-    ...(await writeSamples(tx, loose, sources.ids)),
+  const series = await writeSamples(tx, batch.samples, sources.ids)
+  // Samples have their instants to themselves, so which nutrients are samples is known after them.
+  const { counts: events, loose } = await writeEvents(tx, target, batch.events)
+  const besides = [
+    ...(await writeSamples(tx, loose.samples, loose.sourceIds)),
+    ...(await writeSamples(tx, batch.derived, sources.ids)),
   ]
-  const derived = await writeSamples(tx, batch.derived, sources.ids)
   const { deleted, unknown, duplicates } = await applyDeletions(tx, target, batch.events.deletions)
-  const samples = countSamples(batch.samples) + countSamples(loose)
+  const samples = countSamples(batch.samples)
   const inserted = total(series, 'inserted')
   const updated = total(series, 'updated')
   const outcome = {
@@ -64,14 +61,14 @@ export async function writeBatch(
     updated: updated + total(events, 'updated'),
     unchanged: samples - inserted - updated + total(events, 'unchanged'),
     duplicates: batch.duplicates + total(events, 'duplicates') + duplicates,
-    ignored: batch.ignored + unknown + countSamples(all) - countSamples(loose),
+    ignored: batch.ignored + unknown,
     deleted,
   }
   const kept = outcome.inserted + outcome.updated + outcome.unchanged + outcome.deleted
   const changed =
-    sources.changed || deleted > 0 || [...series, ...derived, ...events].some((one) => one.inserted + one.updated > 0)
+    sources.changed || deleted > 0 || [...series, ...besides, ...events].some((one) => one.inserted + one.updated > 0)
   const status = batch.rejected === 0 ? 'success' : kept > 0 ? 'partial' : 'failed'
-  return { status, ...outcome, changed, series: [...series, ...derived], events }
+  return { status, ...outcome, changed, series: [...series, ...besides], events }
 }
 
 function total<Key extends string>(counts: readonly Record<Key, number>[], key: Key): number {

@@ -1,5 +1,6 @@
 import { type SeriesName, type SeriesType, seriesByName } from '../catalogue/series.ts'
 import type { WorkoutType } from '../catalogue/workouts.ts'
+import type { CycleObservationKind } from '../ingest/columns.ts'
 import { convertUnit, withoutNoise } from '../ingest/units.ts'
 
 /** How one wire type becomes samples of one series. */
@@ -13,11 +14,30 @@ export interface RecordRule {
   convert(value: number, unit: string | null): number
 }
 
-/** A rule, or `meal` or `cycle`: input of those importers, or `ignored`: unknown, or known and not stored. */
-export type RecordKind = RecordRule | 'meal' | 'cycle' | 'ignored'
+/** How one wire type becomes observations of a menstrual cycle (sdk-types 3 and 9). */
+export interface CycleRule {
+  readonly observation: CycleObservationKind
+  /** What the platform's values mean, in our words; null = it was observed, not how. */
+  readonly levels: ReadonlyMap<number, string | null>
+  /** Values not in `levels` make a bad record; otherwise they mean null. */
+  readonly onlyLevels: boolean
+  /** Where the metadata say whether this is the first day of a cycle. */
+  readonly startKey: string | null
+}
+
+/** How one wire type becomes a session that is neither workout nor sleep. */
+export interface ActivityRule {
+  /** Type of the session, as stored. */
+  readonly activity: string
+}
+
+/** A rule, or `meal`: a meal without what was eaten, or `ignored`: unknown, or known and not stored. */
+export type RecordKind = RecordRule | CycleRule | ActivityRule | 'meal' | 'ignored'
 
 /** What a provider folder exports when a mobile SDK uploads for it. */
 export interface SdkAbility {
+  /** Every wire type of a record that is stored, with what becomes of it (sdk-types 2 to 6). */
+  readonly records: ReadonlyMap<string, RecordKind>
   /** What becomes of a record with this case-sensitive wire type; unknown types are `ignored` (sdk-types 1 step 1). */
   recordKind(type: string): RecordKind
   /** Our type of a workout by its wire type; `other` when it has none or an unknown one (sdk-types 8.5). */

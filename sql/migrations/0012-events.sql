@@ -121,11 +121,15 @@ create table meal_nutrient (
   zone_offset_min int2,
   -- Whether it last came in one upload with its meal: the next such upload then says what the meal consists of.
   with_meal boolean not null,
+  -- Whether its meal is not there.
+  loose boolean not null,
   constraint meal_nutrient_pkey primary key (user_id, provider, meal, item)
 );
+create index meal_nutrient_loose_idx on meal_nutrient (source_id, series_id, ts) where loose;
 
 -- Days of flow, tests and other observations; the cycles in `menstrual_cycle` are made of them.
 create table cycle_observation (
+  user_id uuid not null references app_user (id) on delete cascade,
   source_id int4 not null references data_source (id) on delete cascade,
   kind text not null,
   start_at timestamptz not null,
@@ -136,7 +140,7 @@ create table cycle_observation (
   cycle_start boolean,
   constraint cycle_observation_pkey primary key (source_id, kind, start_at, end_at)
 );
-create index cycle_observation_external_idx on cycle_observation (source_id, external_id);
+create index cycle_observation_external_idx on cycle_observation (user_id, external_id);
 
 create table menstrual_cycle (
   id uuid primary key default gen_random_uuid(),

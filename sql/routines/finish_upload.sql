@@ -1,6 +1,6 @@
 -- Records what became of an upload: on its row, on its run (counts, per series) and as a progress event, and
 -- moves the user's revision when data changed. `result` has the columns of `upload`; `series` is an array of
--- {type, kind (series or event), inserted, updated, first_ts, last_ts}.
+-- {type, kind (series or event), inserted, updated, first_ts, last_ts}; a type may come more than once.
 create or replace function finish_upload(batch_id uuid, the_user uuid, result jsonb, series jsonb) returns void
 language plpgsql as $$
 declare
@@ -12,13 +12,16 @@ begin
   set status = result ->> 'status', finished_at = clock_timestamp(),
       inserted = r.inserted, updated = r.updated, unchanged = r.unchanged, duplicates = r.duplicates,
       ignored = r.ignored, rejected = r.rejected,
-      deleted = r.deleted, saved = coalesce(r.saved, '{}'), deferred = default, rejections = coalesce(r.rejections, '[]'), error = r.error
+      deleted = r.deleted, saved = coalesce(r.saved, '{}'), deferred = default, rejections = coalesce(r.rejections, '[]'), error = r.error,
+      days = r.days, first_day = r.first_day, last_day = r.last_day, unstored = coalesce(r.unstored, '[]')
   from (
     select coalesce(inserted, 0) as inserted, coalesce(updated, 0) as updated, coalesce(unchanged, 0) as unchanged,
            coalesce(duplicates, 0) as duplicates, coalesce(ignored, 0) as ignored, coalesce(rejected, 0) as rejected,
-           coalesce(deleted, 0) as deleted, saved, rejections, error
+           coalesce(deleted, 0) as deleted, saved, rejections, error,
+           days, first_day, last_day, unstored
     from jsonb_to_record(result) as x (inserted int4, updated int4, unchanged int4, duplicates int4, ignored int4,
-                                       rejected int4, deleted int4, saved jsonb, rejections jsonb, error text)
+                                       rejected int4, deleted int4, saved jsonb, rejections jsonb, error text,
+                                       days jsonb, first_day date, last_day date, unstored jsonb)
   ) r
   where u.id = batch_id and u.status = 'queued'
   returning u.* into up;
@@ -49,8 +52,9 @@ begin
   );
 
   insert into sync_run_type as t (user_id, run_key, data_type, kind, items_inserted, items_updated, covered_start, covered_end)
-  select the_user, up.run_key, x.type, x.kind, x.inserted, x.updated, x.first_ts, x.last_ts
+  select the_user, up.run_key, x.type, min(x.kind), sum(x.inserted), sum(x.updated), min(x.first_ts), max(x.last_ts)
   from jsonb_to_recordset(series) as x (type text, kind text, inserted int8, updated int8, first_ts timestamptz, last_ts timestamptz)
+  group by x.type
   on conflict (user_id, run_key, data_type) do update
   set items_inserted = t.items_inserted + excluded.items_inserted,
       items_updated = t.items_updated + excluded.items_updated,

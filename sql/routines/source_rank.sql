@@ -1,7 +1,7 @@
 -- Place of a source among others, lower is better (contract 12.1): its provider decides, then its device type; what has
 -- no priority counts 99. Give null as the device type of a source without a device model. Equal sources are told apart by
 -- device_model, source (both collate "C") and id.
-create or replace function source_rank(the_provider text, the_device_type text) returns int8
+create or replace function source_rank(provider text, device_type text) returns int8
 language sql stable
-return coalesce((select p.priority from provider_priority p where p.provider = the_provider), 99)::int8 * 1000
-  + coalesce((select t.priority from device_type_priority t where t.device_type = the_device_type), 99);
+return coalesce((select p.priority from provider_priority p where p.provider = source_rank.provider), 99)::int8 * 1000
+  + coalesce((select t.priority from device_type_priority t where t.device_type = source_rank.device_type), 99);

@@ -220,9 +220,30 @@ t.test('real answers fit what is described', async (t) => {
   ).body.app_id
   const invited = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
   const { code } = (await app.request('POST', `/api/v1/users/${invited}/invitation-code`, { auth: 'developer' })).body
-  const values: Record<string, string> = { user_id: user, key_id: key, app_id: application, provider: 'apple' }
+  const invite = async (email: string) =>
+    (await app.request('POST', '/api/v1/invitations', { auth: 'developer', body: { email } })).body
+  const values: Record<string, string> = {
+    user_id: user,
+    key_id: key,
+    app_id: application,
+    provider: 'apple',
+    developer_id: app.developer.id,
+    invitation_id: (await invite('invited@example.org')).id,
+  }
+  const { token } = await invite('joining@example.org')
   const path = (template: string) => template.replaceAll(/\{(\w+)\}/g, (_, name) => values[name] ?? name)
-  const tags = ['Health', 'Auth', 'API keys', 'Applications', 'Users', 'Phones']
+  const tags = [
+    'Health',
+    'Auth',
+    'API keys',
+    'Applications',
+    'Users',
+    'Phones',
+    'Developers',
+    'Invitations',
+    'Providers',
+  ]
+  tags.push('Dashboard', 'Meta')
   const ours = routes.filter(({ tag }) => tags.includes(tag))
   const bodies: Record<string, unknown> = {
     login: new URLSearchParams({ username: app.developer.email, password: app.developer.password }),
@@ -231,15 +252,22 @@ t.test('real answers fit what is described', async (t) => {
     updateMe: {},
     issueUserToken: {},
     redeemInvitationCode: { code },
+    updateDeveloper: {},
+    acceptInvitation: { token, first_name: 'Joy', last_name: 'Ning', password: 'correct horse battery' },
   }
-  const skipped = new Set(['changePassword', 'refreshToken', 'revokeToken', 'getMetrics'])
+  const skipped = new Set(['changePassword', 'refreshToken', 'revokeToken', 'getMetrics', 'deleteDeveloper'])
   for (const route of [
     ...ours.filter(({ operationId, method }) => !skipped.has(operationId) && method !== 'DELETE'),
     // What hangs on a user before the user.
     ...ours.filter(({ method }) => method === 'DELETE').reverse(),
   ]) {
     const auth = route.guard.endsWith('developer') ? 'developer' : route.guard === 'public' ? 'none' : 'key'
-    const query = route.operationId === 'listUsers' || route.operationId === 'getUser' ? '?include=connections' : ''
+    const queries: Record<string, string> = {
+      listUsers: '?include=connections',
+      getUser: '?include=connections',
+      getUserCoverage: '?start_date=2026-02-01&end_date=2026-02-28',
+    }
+    const query = queries[route.operationId] ?? ''
     const body = bodies[route.operationId] ?? (route.body ? route.bodyExample : undefined)
     const answer = await app.request(route.method, path(route.path) + query, {
       auth,

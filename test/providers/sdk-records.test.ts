@@ -3,7 +3,7 @@ import { seriesByName, seriesTypes } from '../../server/catalogue/series.ts'
 import { appleRecords } from '../../server/providers/apple/records.ts'
 import { androidRecords } from '../../server/providers/health_connect/records.ts'
 import { resolveSdkProvider, type SdkProvider, sdkProviderAliases, sdkProviders } from '../../server/providers/index.ts'
-import { isNutrient, type RecordRule } from '../../server/providers/sdk.ts'
+import { isNutrient, type RecordKind, type RecordRule } from '../../server/providers/sdk.ts'
 
 type Case = readonly [type: string, value: number, unit: string, series: string, stored: number, seriesUnit: string]
 
@@ -241,9 +241,11 @@ const android: readonly Case[] = [
   ['BASAL_BODY_TEMPERATURE', 36.4, '°C', 'body_temperature', 36.4, 'celsius'],
 ]
 
+const isSample = (kind: RecordKind): kind is RecordRule => typeof kind === 'object' && 'series' in kind
+
 function rule(provider: SdkProvider, type: string): RecordRule {
   const kind = sdkProviders.get(provider)!.recordKind(type)
-  if (typeof kind === 'string') throw new Error(`${type} is ${kind}`)
+  if (!isSample(kind)) throw new Error(`${type} is no sample`)
   return kind
 }
 
@@ -266,8 +268,8 @@ t.test('every documented wire type lands in its series, with or without its unit
 })
 
 t.test('no wire type is mapped beyond the documented ones', async (t) => {
-  const mapped = (table: ReadonlyMap<string, unknown>) =>
-    [...table].filter(([, kind]) => typeof kind !== 'string').map(([type]) => type)
+  const mapped = (table: ReadonlyMap<string, RecordKind>) =>
+    [...table].filter(([, kind]) => isSample(kind)).map(([type]) => type)
   t.strictSame(mapped(appleRecords).sort(), apple.map(([tail]) => `HKQuantityTypeIdentifier${tail}`).sort())
   t.strictSame(mapped(androidRecords).sort(), android.map(([type]) => type).sort())
 })
@@ -341,14 +343,16 @@ t.test('fractions of HealthKit become percent even when the SDK calls them a cou
   t.equal(rule('samsung', 'BODY_FAT').convert(0.9, '%'), 0.9)
 })
 
-t.test('meals and cycles wait for their importers, the rest is ignored without an error', async (t) => {
-  const kinds: readonly (readonly [SdkProvider, 'meal' | 'cycle' | 'ignored', string])[] = [
+t.test('what is no sample becomes meals, cycles and activities, or is ignored without an error', async (t) => {
+  const kinds: readonly (readonly [SdkProvider, string, string])[] = [
     ['apple', 'meal', 'HKCorrelationTypeIdentifierFood'],
     ['apple', 'cycle', 'HKCategoryTypeIdentifierMenstrualFlow'],
     ['apple', 'cycle', 'HKCategoryTypeIdentifierCervicalMucusQuality'],
     ['apple', 'cycle', 'HKCategoryTypeIdentifierOvulationTestResult'],
+    ['apple', 'activity', 'HKCategoryTypeIdentifierMindfulSession'],
     ['apple', 'ignored', 'HKCategoryTypeIdentifierSexualActivity'],
-    ['apple', 'ignored', 'HKCategoryTypeIdentifierMindfulSession'],
+    ['apple', 'ignored', 'HKCategoryTypeIdentifierIntermenstrualBleeding'],
+    ['apple', 'ignored', 'HKCategoryTypeIdentifierPregnancy'],
     ['apple', 'ignored', 'HKCategoryTypeIdentifierAppleStandHour'],
     ['apple', 'ignored', 'HKCategoryTypeIdentifierHighHeartRateEvent'],
     ['apple', 'ignored', 'HKCorrelationTypeIdentifierBloodPressure'],
@@ -372,9 +376,50 @@ t.test('meals and cycles wait for their importers, the rest is ignored without a
     ['samsung', 'meal', 'FOOD'],
     ['samsung', 'ignored', 'HKQuantityTypeIdentifierHeartRate'],
   ]
-  for (const [provider, kind, type] of kinds) {
-    t.equal(sdkProviders.get(provider)!.recordKind(type), kind, `${provider} ${type}`)
+  const name = (kind: RecordKind) => {
+    if (typeof kind === 'string') return kind
+    return 'observation' in kind ? 'cycle' : 'activity' in kind ? 'activity' : 'sample'
   }
+  for (const [provider, kind, type] of kinds) {
+    t.equal(name(sdkProviders.get(provider)!.recordKind(type)), kind, `${provider} ${type}`)
+  }
+})
+
+t.test('what a platform observes of a cycle has one name, whatever its number', async (t) => {
+  const level = (provider: SdkProvider, type: string, value: number) => {
+    const kind = sdkProviders.get(provider)!.recordKind(type)
+    if (typeof kind === 'string' || !('observation' in kind)) throw new Error(`${type} is no observation`)
+    return [kind.observation, kind.levels.get(value), kind.onlyLevels]
+  }
+  const apple = (tail: string, value: number) => level('apple', `HKCategoryTypeIdentifier${tail}`, value)
+  const android = (type: string, value: number) => level('samsung', type, value)
+  t.strictSame(
+    [0, 1, 2, 3, 4, 5, 6].map((value) => apple('MenstrualFlow', value)[1]),
+    [undefined, null, 'light', 'medium', 'heavy', 'none', undefined],
+  )
+  t.strictSame(
+    [0, 1, 2, 3, 4].map((value) => android('MENSTRUATION_FLOW', value)[1]),
+    [null, 'light', 'medium', 'heavy', undefined],
+  )
+  t.strictSame(apple('OvulationTestResult', 1), ['ovulation_test', 'negative', true])
+  t.strictSame(apple('OvulationTestResult', 2), ['ovulation_test', 'positive', true])
+  t.strictSame(apple('OvulationTestResult', 3), ['ovulation_test', 'inconclusive', true])
+  t.strictSame(apple('OvulationTestResult', 4), ['ovulation_test', 'high', true])
+  t.strictSame(android('OVULATION_TEST', 0), ['ovulation_test', 'inconclusive', false])
+  t.strictSame(android('OVULATION_TEST', 1), ['ovulation_test', 'positive', false])
+  t.strictSame(android('OVULATION_TEST', 2), ['ovulation_test', 'high', false])
+  t.strictSame(android('OVULATION_TEST', 3), ['ovulation_test', 'negative', false])
+  for (const [value, word] of [
+    [1, 'dry'],
+    [2, 'sticky'],
+    [3, 'creamy'],
+    [4, 'watery'],
+    [5, 'egg_white'],
+  ] as const) {
+    t.strictSame(apple('CervicalMucusQuality', value), ['cervical_mucus', word, true])
+    t.strictSame(android('CERVICAL_MUCUS', value), ['cervical_mucus', word, false])
+  }
+  t.strictSame(android('INTERMENSTRUAL_BLEEDING', 1), ['intermenstrual_bleeding', undefined, false])
 })
 
 t.test('a rule is one object, shared by a wire type and its legacy alias', async (t) => {

@@ -1,7 +1,7 @@
 // From the parsed body of an upload to columns: sdk-payload 4, 5.3, 9; sdk-types 1, 6, 9.
 import fc from 'fast-check'
 import t from 'tap'
-import { DAILY_TOTAL_OFFSET, seriesById } from '../../server/catalogue/series.ts'
+import { DAILY_TOTAL_OFFSET, seriesById, seriesByName } from '../../server/catalogue/series.ts'
 import { type Batch, NO_ZONE } from '../../server/ingest/columns.ts'
 import type { SdkProvider } from '../../server/providers/index.ts'
 import { SampleStreams } from '../../workers/sample-streams.ts'
@@ -121,24 +121,105 @@ t.test('a daily rate is the total of its local day, whatever the hour', async (t
   t.equal(batch.duplicates, 1)
 })
 
-t.test('meals with their nutrients and cycles wait for their importers', async (t) => {
-  const food = record('HKCorrelationTypeIdentifierFood', NOON, 1, { id: 'meal' })
+t.test('a nutrient that names a meal is no sample yet, anything else is', async (t) => {
   const protein = (fields: SdkRecord) =>
     record('HKQuantityTypeIdentifierDietaryProtein', NOON, 9, { unit: 'g', ...fields })
   const batch = read([
-    protein({ parentId: 'meal' }),
-    food,
-    protein({ parentId: 'other meal' }),
+    protein({ id: 'p', parentId: 'meal' }),
+    record('HKCorrelationTypeIdentifierFood', NOON, 1, { id: 'meal' }),
+    protein({ parentId: 'other meal', zoneOffset: '+02:00' }),
     protein({ parentId: null }),
+    protein({ parentId: '' }),
     heartRate(NOON, 71, { parentId: 'meal' }),
     record('HKQuantityTypeIdentifierDietaryWater', NOON, 0.35, { unit: 'L', parentId: 'meal' }),
-    record('HKCategoryTypeIdentifierMenstrualFlow', NOON, 3),
+    protein({ value: 'a lot', parentId: 'meal' }),
   ])
-  t.match(batch, { received: 7, deferred: { meals: 3, cycles: 1 }, duplicates: 1, rejected: 0 })
-  t.strictSame(
-    described(batch).map((line) => line.split(' ')[0]),
-    ['heart_rate', 'dietary_protein'],
-  )
+  t.match(batch, { received: 8, duplicates: 1, ignored: 0, rejected: 1, rejections: [{ index: 7 }] })
+  const at = { source: 0, startMs: NOON, endMs: NOON }
+  const proteinId = seriesByName.get('dietary_protein')?.id
+  t.strictSame(batch.events.nutrients, [
+    { ...at, externalId: 'p', zoneMin: null, meal: 'meal', seriesId: proteinId, value: 9 },
+    { ...at, externalId: null, zoneMin: 120, meal: 'other meal', seriesId: proteinId, value: 9 },
+    { ...at, externalId: null, zoneMin: null, meal: 'meal', seriesId: seriesByName.get('hydration')?.id, value: 350 },
+  ])
+  t.strictSame(batch.events.meals, [{ ...at, externalId: 'meal', zoneMin: null, title: null, mealType: null }])
+  t.strictSame(described(batch), [
+    'heart_rate 2026-02-24T12:00:00.000Z 71 - Watch of Ada',
+    'dietary_protein 2026-02-24T12:00:00.000Z 9 - Watch of Ada',
+  ])
+})
+
+t.test('a meal has a title and a type where its metadata are readable', async (t) => {
+  const meal = (fields: SdkRecord) => read([record('HKCorrelationTypeIdentifierFood', NOON, 1, { id: 'm', ...fields })])
+  const cases: [metadata: unknown, title: string | null, mealType: string | null][] = [
+    [{ title: ' Greek  yogurt ', mealType: ' Breakfast ' }, 'Greek yogurt', 'breakfast'],
+    [[{ other: 1 }, { title: 'Soup' }, { mealType: 'LUNCH', title: 'ignored' }], 'Soup', 'lunch'],
+    [{ title: 12, mealType: null }, null, null],
+    [{ title: '\u0000', mealType: '' }, null, null],
+    [{ title: 'x'.repeat(300), mealType: 'Y'.repeat(300) }, 'x'.repeat(255), 'y'.repeat(64)],
+    [JSON.parse('{"__proto__":{"title":"x"},"constructor":1}'), null, null],
+    [[[{ title: 'deep' }], null, 'text', 3], null, null],
+    ['text', null, null],
+    [7, null, null],
+    [null, null, null],
+    [undefined, null, null],
+  ]
+  for (const [metadata, title, mealType] of cases) {
+    t.match(meal({ metadata }).events.meals, [{ title, mealType }], JSON.stringify(metadata)?.slice(0, 60))
+  }
+  t.match(meal({ endDate: '2026-02-24T11:00:00Z' }).events.meals, [{ startMs: NOON, endMs: NOON }])
+  t.match(meal({ id: 'y'.repeat(101) }).events.meals, [{ externalId: /^sha256:[0-9a-f]{64}$/ }])
+  for (const id of [null, undefined, '', ' ', 7]) {
+    t.match(meal({ id }), { rejected: 1, rejections: [{ loc: ['data', 'records', 0, 'id'], type: 'missing' }] })
+  }
+})
+
+t.test('observations of a cycle and sessions are read with their times, or said to be wrong', async (t) => {
+  const flow = (fields: SdkRecord) => record('HKCategoryTypeIdentifierMenstrualFlow', NOON, 3, fields)
+  for (const [value, cycleStart] of [
+    ['1', true],
+    [' TRUE ', true],
+    [true, true],
+    [1, true],
+    ['0', false],
+    ['false', false],
+    [false, false],
+    [0, false],
+    ['yes', null],
+    [{ toString: 1, valueOf: 2 }, null],
+    [null, null],
+    [[], null],
+  ] as const) {
+    const { events } = read([flow({ metadata: { HKMenstrualCycleStart: value } })])
+    t.match(events.cycles, [{ kind: 'flow', level: 'medium', cycleStart }], String(JSON.stringify(value)))
+  }
+  t.match(read([flow({ metadata: 'HKMenstrualCycleStart' })]).events.cycles, [{ cycleStart: null }])
+
+  const iso = (ms: number) => new Date(ms).toISOString()
+  const bad = (item: SdkRecord, provider: SdkProvider = 'apple') => {
+    const { rejected, rejections, events } = read([item], provider)
+    if (rejected === 0) return events
+    return `${rejections[0]?.loc.at(-1)} ${rejections[0]?.type}`
+  }
+  t.equal(bad(flow({ value: 6 })), 'value enum')
+  t.equal(bad(flow({ value: 2.5 })), 'value enum')
+  t.equal(bad(flow({ value: 'heavy' })), 'value float_parsing')
+  t.equal(bad(flow({ value: null })), 'value missing')
+  t.equal(bad(flow({ endDate: iso(NOON - 1000) })), 'endDate end_before_start')
+  t.equal(bad(flow({ startDate: iso(NOON - 61 * DAY_MS) })), 'endDate implausible_duration')
+  t.match(bad(record('MENSTRUATION_FLOW', NOON, 9), 'samsung'), { cycles: [{ kind: 'flow', level: null }] })
+  t.match(bad(record('MENSTRUATION_PERIOD', NOON, null), 'samsung'), { cycles: [{ kind: 'period', level: null }] })
+  t.match(bad(record('SEXUAL_ACTIVITY', NOON, 1), 'samsung'), { cycles: [] })
+
+  const mindful = (fields: SdkRecord) => record('HKCategoryTypeIdentifierMindfulSession', NOON, 0, fields)
+  t.match(bad(mindful({ id: 'M', startDate: iso(NOON - 300_000), zoneOffset: '-05:30' })), {
+    activities: [
+      { source: 0, type: 'meditation', externalId: 'M', startMs: NOON - 300_000, endMs: NOON, zoneMin: -330 },
+    ],
+  })
+  t.equal(bad(mindful({ endDate: iso(NOON - 1000) })), 'endDate end_before_start')
+  t.equal(bad(mindful({ startDate: iso(NOON - DAY_MS - 1000) })), 'endDate implausible_duration')
+  t.equal(bad(mindful({ endDate: iso(NOON + 3 * DAY_MS) })), 'endDate implausible_timestamp')
 })
 
 t.test('a source is its device and its writer, in every spelling', async (t) => {
@@ -214,7 +295,18 @@ t.test('an upload has at most 500 sources, however they change', async (t) => {
 
 t.test('bad items never cost good ones', async (t) => {
   const good = heartRate(NOON, 60)
-  const thing = fc.oneof(fc.anything({ maxDepth: 2 }), fc.constant('2026-02-24T12:00:00Z'), fc.constant(null))
+  const kinds = [
+    'HKCorrelationTypeIdentifierFood',
+    'HKCategoryTypeIdentifierMenstrualFlow',
+    'HKCategoryTypeIdentifierMindfulSession',
+    'HKQuantityTypeIdentifierDietaryProtein',
+  ]
+  const thing = fc.oneof(
+    fc.anything({ maxDepth: 2 }),
+    fc.constant('2026-02-24T12:00:00Z'),
+    fc.constant(null),
+    fc.constantFrom(...kinds),
+  )
   const bad = fc.oneof(
     fc.anything({ maxDepth: 2 }),
     fc.dictionary(fc.constantFrom(...Object.keys(good)), thing).map((fields) => ({ ...good, ...fields })),

@@ -17,6 +17,9 @@ export const Developer = Type.Object({
 /** The columns of `Developer`. */
 export const DEVELOPER_COLUMNS = 'id, first_name, last_name, email, created_at, updated_at'
 
+/** What is said when an email address belongs to a developer already (contract 11). */
+export const EMAIL_TAKEN = 'A developer with this email already exists'
+
 /** A `Developer` for the API description. */
 export const developerExample = {
   id: 'd0b7f6a4-3c55-4a53-9f5e-0e8f3c1f7a11',

@@ -216,12 +216,13 @@ async function report(
   )
 }
 
-/** The series a platform type becomes samples of; the name itself for sleep, workouts and what is not stored. */
+/** What a platform type becomes, as runs count it; the name itself for sleep, workouts and what is not stored. */
 function dataType(provider: string, nativeType: string): { dataType: string; kind: string } {
-  const rule = sdkProviders.get(provider as SdkProvider)?.recordKind(nativeType)
-  return typeof rule === 'object'
-    ? { dataType: rule.series.type, kind: 'series' }
-    : { dataType: nativeType, kind: 'native' }
+  const rule = sdkProviders.get(provider as SdkProvider)?.recordKind(nativeType) ?? 'ignored'
+  if (rule === 'ignored') return { dataType: nativeType, kind: 'native' }
+  if (rule === 'meal') return { dataType: 'meal', kind: 'event' }
+  if ('series' in rule) return { dataType: rule.series.type, kind: 'series' }
+  return { dataType: 'activity' in rule ? 'activity' : 'menstrual_cycle', kind: 'event' }
 }
 
 /** Adds events. The last one tells how the run stands after all of them. */

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import type { Context } from 'koa'
 import { Type } from 'typebox'
 import type { Dependencies } from '../../app.ts'
-import { type Position, readCursor, writeCursor } from '../../http/cursors.ts'
+import { type Mark, readCursor, writeCursor } from '../../http/cursors.ts'
 import { parseDateInput } from '../../http/dates.ts'
+import { etagOf, heldTags } from '../../http/etag.ts'
 import { Reply } from '../../http/route.ts'
 import { DateInput, Limit } from '../../http/schema.ts'
 import { isoInstant, parseZoneOffset } from '../../time.ts'
@@ -31,6 +31,7 @@ export interface DaysAsked {
 /** A row of a page. */
 interface DayRow {
   date: string
+  source: { provider: string }
 }
 
 interface Page {
@@ -57,29 +58,20 @@ export async function dayPage<Row extends DayRow>(
   const range = { firstDay: Math.floor(wallMs(query.start_date, startMs) / DAY_MS), endDay: 0 }
   range.endDay = startMs < endMs ? Math.ceil(wallMs(query.end_date, endMs) / DAY_MS) : range.firstDay
   const scope = `${name} ${view.userId} ${JSON.stringify({ ...rest, start_date: startMs, end_date: endMs, ...range })}`
-  const position = cursor ? readCursor(keys.cursor, scope, cursor) : undefined
-  const headers = { ETag: etagOf(view, scope, cursor, limit), 'Cache-Control': 'private, no-cache' }
-  const held = ctx.get('if-none-match').split(/\s*,\s*/)
-  if (held.includes(headers.ETag)) return new Reply(304, 'application/json', null, headers)
+  const mark = cursor ? readCursor(keys.cursor, scope, cursor) : undefined
+  const headers = { ETag: etagOf(view.revision, limit, cursor ?? '', scope), 'Cache-Control': 'private, no-cache' }
+  if (heldTags(ctx).includes(headers.ETag)) return new Reply(304, 'application/json', null, headers)
 
-  const backward = (query.sort_order === 'desc') !== (position?.backward === true)
-  const asked = { ...beyond(range, position, backward), most: limit + 1, backward }
+  const backward = (query.sort_order === 'desc') !== (mark?.backward === true)
+  const asked = { ...beyond(range, mark, backward), most: limit + 1, backward }
   const rows = asked.firstDay < asked.endDay ? await read(asked, range.firstDay) : []
   const further = rows.length > limit
   if (further) rows.pop()
-  if (position?.backward) rows.reverse()
+  if (mark?.backward) rows.reverse()
   const token = (row: Row | undefined, back: boolean) =>
-    row
-      ? writeCursor(keys.cursor, scope, {
-          timeMs: Date.parse(row.date),
-          seriesId: 0,
-          sourceId: 0,
-          backward: back,
-          total: 0,
-        })
-      : null
-  const more = position?.backward ? true : further
-  const before = position?.backward ? further : position !== undefined
+    row ? writeCursor(keys.cursor, scope, { at: row.date, id: row.source.provider, backward: back, total: 0 }) : null
+  const more = mark?.backward ? true : further
+  const before = mark?.backward ? further : mark !== undefined
   return new Reply(
     200,
     'application/json',
@@ -103,9 +95,9 @@ export async function dayPage<Row extends DayRow>(
 }
 
 /** The days of the range that lie beyond the cursor's. */
-function beyond(range: { firstDay: number; endDay: number }, position: Position | undefined, backward: boolean) {
-  if (!position) return range
-  const day = position.timeMs / DAY_MS
+function beyond(range: { firstDay: number; endDay: number }, mark: Mark | undefined, backward: boolean) {
+  if (!mark) return range
+  const day = Date.parse(mark.at) / DAY_MS
   return backward ? { ...range, endDay: day } : { ...range, firstDay: day + 1 }
 }
 
@@ -113,11 +105,6 @@ function beyond(range: { firstDay: number; endDay: number }, position: Position 
 function wallMs(text: string, ms: number): number {
   const [, zone = ''] = /:\d{2}(?:[.,]\d+)?\s*([+ -]\d{2}:?\d{2})$/.exec(text.trim()) ?? []
   return ms + (parseZoneOffset(zone.replace(' ', '+')) ?? 0) * 60_000
-}
-
-function etagOf(view: UserView, scope: string, cursor: string | undefined, limit: number): string {
-  const hash = createHash('sha1').update(`${view.revision} ${limit} ${cursor ?? ''} ${scope}`)
-  return `W/"${hash.digest('base64url').slice(0, 20)}"`
 }
 
 /** `YYYY-MM-DD` of a local day. */

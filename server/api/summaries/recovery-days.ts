@@ -5,8 +5,8 @@ import {
   bySourceRank,
   SOURCE_COLUMNS,
   type Source,
-  type SourceColumns,
   type SourceMetadata,
+  type SourceRow,
   type Stored,
   sourceOf,
   type UserView,
@@ -91,7 +91,7 @@ export async function readRecovery(db: Database, view: UserView, asked: DaysAske
   const stored = view.stored.filter(({ seriesId }) => USED.has(seriesId))
   const sources = [...new Set(stored.map(({ source }) => source))].sort(bySourceRank)
   type Listed = [place: number, counted: boolean, n: number, total: number]
-  type Scored = { value: number; source: SourceColumns }[]
+  type Scored = { value: number; source: SourceRow }[]
   const rows = await db.rows<[day: number, parts: Listed[] | null, scores: Scored | null]>(DAYS_SQL, [
     view.userId,
     stored.map(({ source }) => source.id),

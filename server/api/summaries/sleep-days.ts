@@ -1,7 +1,7 @@
 import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
 import { isoInstant, zoneText } from '../../time.ts'
-import { SOURCE_COLUMNS, type SourceColumns, type SourceMetadata, sourceOf } from '../timeseries/user-view.ts'
+import { SOURCE_COLUMNS, type SourceMetadata, type SourceRow, sourceOf } from '../timeseries/user-view.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
 
 /** Seconds awake that are an interruption (decision D-13). */
@@ -130,7 +130,7 @@ type Listed = [
   interruptions: number | null,
 ]
 
-interface DayColumns extends SourceColumns {
+interface DayColumns extends SourceRow {
   day: number
   sessions: Listed[]
   means: [series: number, ownN: number | null, ownTotal: number | null, n: number, total: number][] | null

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
 import type { Context } from 'koa'
 import { type Static, Type } from 'typebox'
 import type { Dependencies } from '../../app.ts'
 import { DAILY_TOTAL_OFFSET, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
-import { type Position, readCursor, writeCursor } from '../../http/cursors.ts'
+import { readCursor, writeCursor } from '../../http/cursors.ts'
 import { parseDateInput } from '../../http/dates.ts'
+import { etagOf, heldTags } from '../../http/etag.ts'
 import { Reply, route } from '../../http/route.ts'
 import {
   CursorPage,
@@ -21,7 +21,17 @@ import {
   UserPath,
   Uuid,
 } from '../../http/schema.ts'
-import { BUCKET_MS, countRows, type Row, readCounted, readRows, type Selection } from './page.ts'
+import {
+  BUCKET_MS,
+  countRows,
+  markOf,
+  type Position,
+  positionOf,
+  type Row,
+  readCounted,
+  readRows,
+  type Selection,
+} from './page.ts'
 import { priorityDays } from './priority.ts'
 import { columnsJson, columnsMsgpack, csv, type Envelope, envelopeJson } from './render.ts'
 import { oncePerRevision, rememberedView, type Stored, type UserView, userView } from './user-view.ts'
@@ -117,7 +127,7 @@ export const getTimeseries = route(
     errors: { 400: 'Bad date or cursor' },
   },
   async ({ params, query, ctx }, deps) => {
-    const asked: Asked = { ...params, query, format: formatOf(ctx), held: ctx.get('if-none-match').split(/\s*,\s*/) }
+    const asked: Asked = { ...params, query, format: formatOf(ctx), held: heldTags(ctx) }
     // The page itself says whether what is remembered of the user still holds: one statement instead of two.
     const known = query.resolution === 'raw' && !query.filter_by_priority && !asked.held[0]
     const remembered = known ? rememberedView(deps.db, params.user_id) : undefined
@@ -147,8 +157,8 @@ async function replyFrom(
   const { cursor: _, limit, ...narrowing } = query
   const filters = JSON.stringify({ ...narrowing, start_time: startMs, end_time: endMs })
   const scope = `timeseries ${user_id} ${filters}`
-  const position = query.cursor ? readCursor(keys.cursor, scope, query.cursor) : undefined
-  const etag = etagOf(view, scope, format, query.cursor, limit)
+  const position = query.cursor ? positionOf(readCursor(keys.cursor, scope, query.cursor)) : undefined
+  const etag = etagOf(view.revision, format, limit, query.cursor ?? '', scope)
   const headers: Record<string, string> = { ETag: etag, Vary: 'Accept', 'Cache-Control': 'private, no-cache' }
   if (held.includes(etag)) return new Reply(304, format, null, headers)
 
@@ -160,15 +170,7 @@ async function replyFrom(
   const page = await readPage(db, view, { selection, filters, position, limit, remembered })
   if (remembered && page.rows.length === 0) return undefined
   const cursor = (row: Row | undefined, backward: boolean) =>
-    row
-      ? writeCursor(keys.cursor, scope, {
-          timeMs: row.timeMs,
-          seriesId: row.stored.seriesId,
-          sourceId: row.stored.source.id,
-          backward,
-          total: page.total,
-        })
-      : null
+    row ? writeCursor(keys.cursor, scope, { ...markOf(row), backward, total: page.total }) : null
   const envelope: Envelope = {
     nextCursor: page.more ? cursor(page.rows.at(-1), false) : null,
     previousCursor: page.before ? cursor(page.rows[0], true) : null,
@@ -184,11 +186,6 @@ async function replyFrom(
 function formatOf(ctx: Context): (typeof FORMATS)[number] {
   const accepted = ctx.accepts(...FORMATS)
   return FORMATS.find((format) => format === accepted) ?? 'application/json'
-}
-
-function etagOf(view: UserView, scope: string, format: string, cursor: string | undefined, limit: number): string {
-  const hash = createHash('sha1').update(`${view.revision} ${format} ${limit} ${cursor ?? ''} ${scope}`)
-  return `W/"${hash.digest('base64url').slice(0, 20)}"`
 }
 
 interface Filters {

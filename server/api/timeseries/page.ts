@@ -1,5 +1,6 @@
 import type { Database } from '../../db/database.ts'
-import type { Position } from '../../http/cursors.ts'
+import type { Mark } from '../../http/cursors.ts'
+import { isoInstant } from '../../time.ts'
 import type { Stored } from './user-view.ts'
 
 /** A sample or a bucket: epoch ms, value, and where it belongs. */
@@ -8,6 +9,27 @@ export interface Row {
   value: number
   stored: Stored
   zoneMin: number | null
+}
+
+/** A place between rows that are ordered by time, then series, then source. */
+export interface Position {
+  timeMs: number
+  seriesId: number
+  sourceId: number
+  backward: boolean
+  /** Rows on all pages. */
+  total: number
+}
+
+/** What a cursor says of a row. */
+export function markOf({ timeMs, stored }: Row): Pick<Mark, 'at' | 'id'> {
+  return { at: isoInstant(timeMs), id: `${stored.seriesId}.${stored.source.id}` }
+}
+
+/** The place that a cursor of `markOf` stands for. */
+export function positionOf({ at, id, backward, total }: Mark): Position {
+  const [seriesId = 0, sourceId = 0] = id.split('.').map(Number)
+  return { timeMs: Date.parse(at), seriesId, sourceId, backward, total }
 }
 
 /** Which rows a page may hold. */

@@ -103,7 +103,7 @@ export const SOURCE_COLUMNS = `d.id, d.uid, d.provider, d.device_model, d.source
   source_rank(d.provider, case when d.device_model <> '' then d.device_type end) as rank`
 
 /** A row of SOURCE_COLUMNS. */
-export interface SourceColumns {
+export interface SourceRow {
   id: number
   uid: string
   provider: string
@@ -114,7 +114,7 @@ export interface SourceColumns {
 }
 
 /** A data source with what reads tell of it. */
-export function sourceOf(row: SourceColumns): Source {
+export function sourceOf(row: SourceRow): Source {
   const metadata: SourceMetadata = {
     provider: row.provider,
     source: row.source || null,
@@ -136,7 +136,7 @@ export function sourceOf(row: SourceColumns): Source {
 }
 
 async function loadStored(db: Database, userId: string): Promise<Stored[]> {
-  const rows = await db.query<SourceColumns & { series: number[] }>(
+  const rows = await db.query<SourceRow & { series: number[] }>(
     `select ${SOURCE_COLUMNS}, array_agg(s.series_id order by s.series_id) as series
      from data_source d
      join source_series s on s.source_id = d.id

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { type ProviderName, providerByName } from '../../catalogue/providers.ts'
+import { type LiveSyncMode, liveSyncModes, type ProviderName, providerByName } from '../../catalogue/providers.ts'
 import { route } from '../../http/route.ts'
 import { Enum, Instant, Nullable, UserPath, Uuid } from '../../http/schema.ts'
 import { requireUser } from './exists.ts'
@@ -22,7 +22,7 @@ const Connection = Type.Object({
   webhook_stream: Type.Boolean(),
   webhook_ping: Type.Boolean(),
   webhook_callback: Type.Boolean(),
-  live_sync_mode: Nullable(Enum(['pull', 'webhook'])),
+  live_sync_mode: Nullable(Enum(liveSyncModes)),
   linked_user_ids: Type.Array(Uuid(), { description: 'Other users with an active connection to the same account' }),
 })
 
@@ -70,9 +70,9 @@ export const listConnections = route(
   },
   async ({ params }, { db }) => {
     await requireUser(db, params.user_id)
-    const rows = await db.query<{ provider: ProviderName; linked_user_ids: string[] }>(
+    const rows = await db.query<{ provider: ProviderName; mode: LiveSyncMode | null; linked_user_ids: string[] }>(
       `select c.id, c.user_id, c.provider, c.provider_user_id, c.provider_username, c.scope, c.status,
-              c.last_synced_at, c.created_at, c.updated_at,
+              c.last_synced_at, c.created_at, c.updated_at, s.live_sync_mode as mode,
               array(
                 select o.user_id
                 from connection o
@@ -83,10 +83,14 @@ export const listConnections = route(
                 order by o.user_id
               ) as linked_user_ids
        from connection c
+       left join provider_setting s on s.provider = c.provider
        where c.user_id = $1
        order by c.created_at desc, c.id`,
       [params.user_id],
     )
-    return rows.map(({ linked_user_ids, ...row }) => ({ ...row, ...capabilities(row.provider), linked_user_ids }))
+    return rows.map(({ mode, linked_user_ids, ...row }) => {
+      const known = capabilities(row.provider)
+      return { ...row, ...known, live_sync_mode: mode ?? known.live_sync_mode, linked_user_ids }
+    })
   },
 )

@@ -13,6 +13,8 @@ import {
   usersWithConnections,
 } from './user.ts'
 
+const HAS_CYCLES_SQL = 'select exists (select from menstrual_cycle where user_id = $1) as found'
+
 const ONE_USER = `(select ${USER_COLUMNS} from app_user where id = $1)`
 
 /** One user in detail (contract 3.4). */
@@ -33,7 +35,7 @@ export const getUser = route(
     const rows = await db.query<UserConnectionRow>(usersWithConnections(ONE_USER), [params.user_id])
     const [user] = foldUsers(rows, query.include?.includes('connections'))
     if (!user) throw errors.notFound('User', params.user_id)
-    // No menstrual cycles are stored yet, so nobody has any.
-    return { ...user, has_womens_health_data: false }
+    const { found } = await db.one<{ found: boolean }>(HAS_CYCLES_SQL, [params.user_id])
+    return { ...user, has_womens_health_data: found }
   },
 )

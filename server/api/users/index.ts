@@ -1,5 +1,6 @@
 import type { Route } from '../../http/route.ts'
 import { listConnections } from './connections.ts'
+import { getUserCoverage } from './coverage.ts'
 import { createUser } from './create.ts'
 import { listDataSources } from './data-sources.ts'
 import { deleteUser } from './delete.ts'
@@ -22,6 +23,7 @@ export const userRoutes: readonly Route[] = [
   deleteConnection,
   deleteConnectionData,
   listDataSources,
+  getUserCoverage,
   getPersonalRecord,
   putPersonalRecord,
 ]

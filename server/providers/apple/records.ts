@@ -1,6 +1,6 @@
 import type { SeriesName } from '../../catalogue/series.ts'
 import { withoutNoise } from '../../ingest/units.ts'
-import { type RecordKind, type RecordRule, recordRule } from '../sdk.ts'
+import { type CycleRule, type RecordKind, type RecordRule, recordRule } from '../sdk.ts'
 
 // HealthKit identifier without HKQuantityTypeIdentifier, series, wire unit, factor where the unit text misleads:
 // sdk-types 2 and 5 with their recommended changes. HealthKit's `%` is a fraction of 1. CyclingFunctionalThresholdPower
@@ -135,21 +135,33 @@ const quantities: readonly (readonly [tail: string, series: SeriesName, wireUnit
   ['DietaryWater', 'hydration', 'L'],
 ]
 
-// Meal parents and cycle samples (sdk-types 3, 6 and 9). Sexual activity is sensitive and not stored.
-const meals: readonly string[] = ['HKCorrelationTypeIdentifierFood']
-
-const cycles: readonly string[] = [
-  'HKCategoryTypeIdentifierMenstrualFlow',
-  'HKCategoryTypeIdentifierCervicalMucusQuality',
-  'HKCategoryTypeIdentifierOvulationTestResult',
+// Category identifier without HKCategoryTypeIdentifier, what it observes, what its values mean: sdk-types 3 and 9.
+// Sexual activity is sensitive and not stored.
+const cycles: readonly (readonly [
+  tail: string,
+  observation: CycleRule['observation'],
+  levels: Record<number, string | null>,
+])[] = [
+  ['MenstrualFlow', 'flow', { 1: null, 2: 'light', 3: 'medium', 4: 'heavy', 5: 'none' }],
+  ['CervicalMucusQuality', 'cervical_mucus', { 1: 'dry', 2: 'sticky', 3: 'creamy', 4: 'watery', 5: 'egg_white' }],
+  // A surge of oestrogen comes before that of luteinising hormone, which Health Connect calls high and positive.
+  ['OvulationTestResult', 'ovulation_test', { 1: 'negative', 2: 'positive', 3: 'inconclusive', 4: 'high' }],
 ]
+
+const cycleRule = (observation: CycleRule['observation'], levels: Record<number, string | null>): CycleRule => ({
+  observation,
+  levels: new Map(Object.entries(levels).map(([value, level]) => [Number(value), level])),
+  onlyLevels: true,
+  startKey: 'HKMenstrualCycleStart',
+})
 
 /** HealthKit types of SDK uploads and of the XML export, by their full identifier (sdk-types 2, 3, 5). */
 export const appleRecords: ReadonlyMap<string, RecordKind> = new Map<string, RecordKind>([
   ...quantities.map(([tail, ...rule]) => [`HKQuantityTypeIdentifier${tail}`, recordRule(...rule)] as const),
   ['HKQuantityTypeIdentifierOxygenSaturation', oxygenSaturation()],
-  ...meals.map((type) => [type, 'meal'] as const),
-  ...cycles.map((type) => [type, 'cycle'] as const),
+  ['HKCorrelationTypeIdentifierFood', 'meal'],
+  ...cycles.map(([tail, ...rule]) => [`HKCategoryTypeIdentifier${tail}`, cycleRule(...rule)] as const),
+  ['HKCategoryTypeIdentifierMindfulSession', { activity: 'meditation' }],
 ])
 
 // The SDK multiplies by 100, forks and the XML export do not (sdk-types 1.1).

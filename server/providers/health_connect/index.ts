@@ -5,6 +5,7 @@ import { idleSegments } from './workouts.ts'
 
 /** Health Connect through the Android SDK (sdk-types 4, 5, 8). */
 export const sdk: SdkAbility = {
+  records: androidRecords,
   recordKind: (type) => androidRecords.get(type) ?? 'ignored',
   workoutType: wireWorkoutType,
   idleSegments,

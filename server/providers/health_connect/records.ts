@@ -1,5 +1,5 @@
 import type { SeriesName } from '../../catalogue/series.ts'
-import { type RecordKind, recordRule } from '../sdk.ts'
+import { type CycleRule, type RecordKind, recordRule } from '../sdk.ts'
 
 // Wire type, series, wire unit, legacy alias: sdk-types 4 and 5. Percentages are real percent here.
 // TOTAL_CALORIES_BURNED is left out on purpose: it contains ACTIVE_CALORIES_BURNED and would count it twice.
@@ -75,16 +75,18 @@ const quantities: readonly (readonly [type: string, series: SeriesName, wireUnit
   ['DIETARY_PANTOTHENIC_ACID', 'dietary_pantothenic_acid', 'mg', 'PANTOTHENIC_ACID_TOTAL'],
 ]
 
-// Meal parents, and the cycle types expected of later SDKs (sdk-types 6 and 9). Sexual activity is sensitive and not
-// stored.
-const meals: readonly string[] = ['FOOD']
-
-const cycles: readonly string[] = [
-  'MENSTRUATION_FLOW',
-  'MENSTRUATION_PERIOD',
-  'INTERMENSTRUAL_BLEEDING',
-  'CERVICAL_MUCUS',
-  'OVULATION_TEST',
+// Wire type, what it observes, the names of the values from 0 on: the cycle types expected of later SDKs (sdk-types 9,
+// with the values of Health Connect's own records; 0 is its "unknown"). Sexual activity is sensitive and not stored.
+const cycles: readonly (readonly [
+  type: string,
+  observation: CycleRule['observation'],
+  ...levels: (string | null)[],
+])[] = [
+  ['MENSTRUATION_FLOW', 'flow', null, 'light', 'medium', 'heavy'],
+  ['MENSTRUATION_PERIOD', 'period'],
+  ['INTERMENSTRUAL_BLEEDING', 'intermenstrual_bleeding'],
+  ['CERVICAL_MUCUS', 'cervical_mucus', null, 'dry', 'sticky', 'creamy', 'watery', 'egg_white', 'unusual'],
+  ['OVULATION_TEST', 'ovulation_test', 'inconclusive', 'positive', 'high', 'negative'],
 ]
 
 /** Android wire types, the same for Health Connect and Samsung Health (sdk-types 4, 5). */
@@ -95,6 +97,9 @@ export const androidRecords: ReadonlyMap<string, RecordKind> = new Map<string, R
   }),
   // A rate per day: several readings a day must not add up, so each is the day's total (sdk-types 1.1).
   ['BASAL_METABOLIC_RATE', { ...recordRule('basal_energy', 'kcal/day'), dailyTotal: true }],
-  ...meals.map((type) => [type, 'meal'] as const),
-  ...cycles.map((type) => [type, 'cycle'] as const),
+  ['FOOD', 'meal'],
+  ...cycles.map(
+    ([type, observation, ...levels]) =>
+      [type, { observation, levels: new Map(levels.entries()), onlyLevels: false, startKey: null }] as const,
+  ),
 ])

@@ -54,7 +54,10 @@ begin
   if exists (select 1 from archival where coalesce(raw_floor, write_floor) is not null) then
     raise exception 'samples are archived: their rollups cannot be computed again';
   end if;
-  drop table rollup_15min, rollup_1hour, rollup_1day;
+  -- One by one: older versions drop no hypertable along with others.
+  drop table rollup_15min;
+  drop table rollup_1hour;
+  drop table rollup_1day;
   perform create_aggregate('rollup_1min', '1 minute', 'sample', '10 days');
   perform create_aggregate('rollup_5min', '5 minutes', 'rollup_1min', '10 days');
   perform create_aggregate('rollup_15min', '15 minutes', 'sample', '180 days');

@@ -1,0 +1,44 @@
+import { type Static, Type } from 'typebox'
+import { type Database, violatedConstraint } from '../../db/database.ts'
+import { errors } from '../../errors.ts'
+import { Nullable } from '../../http/schema.ts'
+import { DEVELOPER_COLUMNS, EMAIL_TAKEN } from './developer.ts'
+import { hashPassword, MIN_PASSWORD_LENGTH } from './passwords.ts'
+import { changePassword } from './sessions.ts'
+
+const COLUMNS = ['first_name', 'last_name', 'email'] as const
+
+/** DeveloperUpdate of contract 11. */
+export const DeveloperUpdate = Type.Object({
+  first_name: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+  last_name: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+  email: Type.Optional(Type.String({ format: 'email' })),
+  password: Type.Optional(
+    Type.String({ minLength: MIN_PASSWORD_LENGTH, description: 'Ends every session, this one too' }),
+  ),
+})
+
+/**
+ * Changes a developer and returns it: absent fields stay, null clears a name.
+ * @throws AppError conflict when the email address belongs to another developer
+ */
+export async function updateDeveloper(db: Database, id: string, body: Static<typeof DeveloperUpdate>) {
+  const given = COLUMNS.filter((column) => body[column] !== undefined)
+  const passwordHash = body.password === undefined ? undefined : await hashPassword(body.password)
+  const changes = given.map((column, index) => `${column} = $${index + 2}, `).join('')
+  try {
+    return await db.transaction(async (tx) => {
+      if (passwordHash) await changePassword(tx, id, passwordHash)
+      const [row] = await tx.query(
+        `update developer set ${changes}updated_at = now() where id = $1 returning ${DEVELOPER_COLUMNS}`,
+        [id, ...given.map((column) => body[column] ?? null)],
+      )
+      // Deleted in this moment.
+      if (!row) throw errors.notDeveloper()
+      return row
+    })
+  } catch (error) {
+    if (violatedConstraint(error) !== 'developer_email_key') throw error
+    throw errors.conflict(EMAIL_TAKEN)
+  }
+}

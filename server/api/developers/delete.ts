@@ -1,0 +1,32 @@
+import { errors } from '../../errors.ts'
+import { route } from '../../http/route.ts'
+import { DEVELOPER_COLUMNS, Developer, developerExample } from '../auth/developer.ts'
+import { DeveloperPath } from './get.ts'
+
+/** Deletes a developer, the caller too, but never the last one (contract 11). Its sessions end at once. */
+export const deleteDeveloper = route(
+  {
+    method: 'DELETE',
+    path: '/api/v1/developers/{developer_id}',
+    operationId: 'deleteDeveloper',
+    summary: 'Delete a developer',
+    description:
+      'Its sessions end, its invitations and invitation codes stop working, and its applications go, which signs out their phones. API keys stay: they belong to the instance.',
+    tag: 'Developers',
+    guard: 'developer',
+    params: DeveloperPath,
+    response: Developer,
+    example: developerExample,
+    errors: { 400: 'The last developer', 404: 'Unknown developer' },
+  },
+  async ({ params }, { db }) =>
+    db.transaction(async (tx) => {
+      // All of them, in one order: of two deletions the second one sees what the first has left.
+      const developers = await tx.query<{ id: string }>('select id from developer order by id for update')
+      if (!developers.some(({ id }) => id === params.developer_id)) {
+        throw errors.notFound('Developer', params.developer_id)
+      }
+      if (developers.length === 1) throw errors.badRequest('The last developer cannot be deleted')
+      return tx.one(`delete from developer where id = $1 returning ${DEVELOPER_COLUMNS}`, [params.developer_id])
+    }),
+)

@@ -1,0 +1,28 @@
+import { Type } from 'typebox'
+import { errors } from '../../errors.ts'
+import { route } from '../../http/route.ts'
+import { Uuid } from '../../http/schema.ts'
+import { deleteCycle } from '../../ingest/cycles.ts'
+import { changeEvents } from './change-events.ts'
+
+/** Deletes a menstrual cycle, and the observations it is made of (contract 5.7). */
+export const deleteMenstrualCycle = route(
+  {
+    method: 'DELETE',
+    path: '/api/v1/users/{user_id}/events/menstrual-cycles/{cycle_id}',
+    operationId: 'deleteMenstrualCycle',
+    summary: 'Delete a menstrual cycle',
+    description:
+      'With everything that was observed in it; the others follow from what is left. It comes back when that is uploaded again.',
+    tag: 'Events',
+    guard: 'key',
+    params: Type.Object({ user_id: Uuid(), cycle_id: Uuid() }),
+    status: 204,
+    errors: { 404: 'Unknown user or menstrual cycle' },
+  },
+  async ({ params: { user_id, cycle_id } }, { db }) =>
+    changeEvents(db, user_id, async (tx) => {
+      const found = await deleteCycle(tx, user_id, cycle_id)
+      if (!found) throw errors.missing('Menstrual cycle record not found')
+    }),
+)

@@ -1,0 +1,142 @@
+import { Type } from 'typebox'
+import { route } from '../../http/route.ts'
+import { CursorPage, Enum, Instant, List, Nullable, SourceMetadata, UserPath, Uuid } from '../../http/schema.ts'
+import { isoInstant } from '../../time.ts'
+import { type EventRow, listEvents, listParameters, zoneOf } from './page.ts'
+import { sleepFilters, sleepParams, whereSleep } from './sleep-filters.ts'
+
+const Minutes = Nullable(Type.Integer())
+
+const SleepSession = Type.Object({
+  id: Uuid(),
+  start_time: Instant(),
+  end_time: Instant(),
+  zone_offset: Nullable(Type.String()),
+  source: SourceMetadata,
+  duration_seconds: Type.Integer({ description: 'From start to end' }),
+  sleep_duration_seconds: Nullable(Type.Integer()),
+  time_in_bed_seconds: Nullable(Type.Integer({ description: 'From start to end where the source does not say' })),
+  efficiency_percent: Nullable(Type.Number()),
+  stages: Nullable(
+    Type.Object({ awake_minutes: Minutes, light_minutes: Minutes, deep_minutes: Minutes, rem_minutes: Minutes }),
+  ),
+  sleep_stage_intervals: Nullable(
+    Type.Array(Type.Object({ stage: Type.String(), start_time: Instant(), end_time: Instant() })),
+  ),
+  is_nap: Type.Boolean(),
+})
+
+const example = {
+  data: [
+    {
+      id: 'b2c3f1a4-58c6-4d0e-8c1a-70d9f2b6e415',
+      start_time: '2026-02-23T22:10:00Z',
+      end_time: '2026-02-24T06:05:00Z',
+      zone_offset: '+01:00',
+      source: {
+        provider: 'oura',
+        source: 'oura_api',
+        device: 'Oura Ring Gen3',
+        device_type: 'ring',
+        device_name: 'Oura Ring Gen3',
+      },
+      duration_seconds: 28_500,
+      sleep_duration_seconds: 25_200,
+      time_in_bed_seconds: 28_500,
+      efficiency_percent: 88.4,
+      stages: { awake_minutes: 55, light_minutes: 240, deep_minutes: 80, rem_minutes: 100 },
+      sleep_stage_intervals: [
+        { stage: 'in_bed', start_time: '2026-02-23T22:10:00Z', end_time: '2026-02-23T22:20:00Z' },
+        { stage: 'light', start_time: '2026-02-23T22:20:00Z', end_time: '2026-02-23T23:05:00Z' },
+      ],
+      is_nap: false,
+    },
+  ],
+  pagination: { next_cursor: null, previous_cursor: null, has_more: false, total_count: 1 },
+  metadata: { resolution: null, sample_count: 1, start_time: '2026-02-23T00:00:00Z', end_time: '2026-02-24T00:00:00Z' },
+}
+
+interface SleepRow extends EventRow {
+  asleep_s: number | null
+  in_bed_s: number | null
+  awake_s: number | null
+  light_s: number | null
+  deep_s: number | null
+  rem_s: number | null
+  efficiency_percent: number | null
+  is_nap: boolean | null
+  stages: [stage: string, startS: number, endS: number][] | null
+}
+
+const listing = {
+  name: 'sleep',
+  table: 'sleep',
+  columns: `
+    e.asleep_s, e.in_bed_s, e.awake_s, e.light_s, e.deep_s, e.rem_s, e.efficiency_percent, e.is_nap,
+    case when $10 then e.stages end as stages`,
+}
+
+/** Sleep sessions of a user, naps among them, the latest first (contract 5.4). */
+export const listSleep = route(
+  {
+    method: 'GET',
+    path: '/api/v1/users/{user_id}/events/sleep',
+    operationId: 'listSleep',
+    summary: 'Sleep sessions of a user',
+    description: "Those that start within the range, the latest first. The ETag changes when the user's data does.",
+    tag: 'Events',
+    guard: 'key',
+    params: UserPath,
+    query: Type.Object({
+      ...listParameters,
+      ...sleepFilters,
+      include: Type.Optional(List(Enum(['stages']), { description: 'What is null otherwise' })),
+    }),
+    response: CursorPage(SleepSession),
+    example,
+    errors: { 400: 'Bad date or cursor' },
+  },
+  async (input, deps) => {
+    const params = [...sleepParams(input.query), input.query.include?.includes('stages') === true]
+    return listEvents<SleepRow>(
+      { ...listing, where: whereSleep(9, input.query), params },
+      input,
+      deps,
+      (rows, sourceOf) => rows.map((row) => itemOf(row, sourceOf(row))),
+    )
+  },
+)
+
+function itemOf(row: SleepRow, source: object) {
+  const span = Math.floor((Date.parse(row.end_at) - Date.parse(row.start_at)) / 1000)
+  return {
+    id: row.id,
+    start_time: row.start_at,
+    end_time: row.end_at,
+    zone_offset: zoneOf(row),
+    source,
+    duration_seconds: span,
+    sleep_duration_seconds: row.asleep_s,
+    time_in_bed_seconds: row.in_bed_s ?? span,
+    efficiency_percent: row.efficiency_percent,
+    stages: stagesOf(row),
+    sleep_stage_intervals:
+      row.stages?.map(([stage, startS, endS]) => ({ stage, start_time: instant(startS), end_time: instant(endS) })) ??
+      null,
+    is_nap: row.is_nap ?? false,
+  }
+}
+
+const instant = (seconds: number) => isoInstant(Math.round(seconds * 1000))
+
+/** Whole minutes; null where the source does not say, and of all when it says nothing (D-18). */
+function stagesOf({ awake_s, light_s, deep_s, rem_s }: SleepRow) {
+  const minutes = (seconds: number | null) => (seconds === null ? null : Math.floor(seconds / 60))
+  if (awake_s === null && light_s === null && deep_s === null && rem_s === null) return null
+  return {
+    awake_minutes: minutes(awake_s),
+    light_minutes: minutes(light_s),
+    deep_minutes: minutes(deep_s),
+    rem_minutes: minutes(rem_s),
+  }
+}

@@ -1,0 +1,222 @@
+import { Type } from 'typebox'
+import { seriesByName } from '../../catalogue/series.ts'
+import { paceTypes, type WorkoutType } from '../../catalogue/workouts.ts'
+import type { Database } from '../../db/database.ts'
+import { route } from '../../http/route.ts'
+import { CursorPage, Enum, Instant, List, Nullable, SourceMetadata, UserPath, Uuid } from '../../http/schema.ts'
+import { type EventRow, listEvents, listParameters, zoneOf } from './page.ts'
+import { whereWorkout, workoutFilters, workoutParams } from './workout-filters.ts'
+
+const Document = Type.Record(Type.String(), Type.Unknown())
+
+const Workout = Type.Object({
+  id: Uuid(),
+  type: Type.String(),
+  name: Nullable(Type.String()),
+  start_time: Instant(),
+  end_time: Instant(),
+  zone_offset: Nullable(Type.String()),
+  duration_seconds: Nullable(Type.Integer()),
+  source: SourceMetadata,
+  entry_source: Nullable(Enum(['manual', 'automatic', 'unknown'])),
+  intensity: Nullable(Enum(['low', 'moderate', 'high', 'unknown'])),
+  calories_kcal: Nullable(Type.Number()),
+  distance_meters: Nullable(Type.Number()),
+  avg_heart_rate_bpm: Nullable(
+    Type.Integer({ description: 'As the source says, else the mean of its samples meanwhile' }),
+  ),
+  max_heart_rate_bpm: Nullable(Type.Integer()),
+  avg_pace_sec_per_km: Nullable(Type.Number({ description: 'Only of types whose pace makes sense' })),
+  elevation_gain_meters: Nullable(Type.Number()),
+  heart_rate_min: Nullable(Type.Integer()),
+  steps_count: Nullable(Type.Integer()),
+  average_speed: Nullable(Type.Number({ description: 'Metres per second' })),
+  max_speed: Nullable(Type.Number({ description: 'Metres per second' })),
+  average_cadence: Nullable(Type.Number()),
+  average_watts: Nullable(Type.Number()),
+  max_watts: Nullable(Type.Number()),
+  moving_time_seconds: Nullable(Type.Integer()),
+  elev_high: Nullable(Type.Number({ description: 'Metres' })),
+  elev_low: Nullable(Type.Number({ description: 'Metres' })),
+  hr_zones: Nullable(Document),
+  power_zones: Nullable(Document),
+  segments: Nullable(Type.Array(Document)),
+})
+
+const example = {
+  data: [
+    {
+      id: '3f0c8a52-7c1e-4f53-9a0b-5d6e2c1b7a94',
+      type: 'running',
+      name: null,
+      start_time: '2026-02-24T06:00:00Z',
+      end_time: '2026-02-24T06:45:00Z',
+      zone_offset: '+01:00',
+      duration_seconds: 2700,
+      source: {
+        provider: 'samsung',
+        source: 'com.sec.android.app.shealth',
+        device: 'SM-R960',
+        device_type: 'watch',
+        device_name: 'Galaxy Watch6 Classic',
+      },
+      entry_source: 'automatic',
+      intensity: null,
+      calories_kcal: 345.5,
+      distance_meters: 5234,
+      avg_heart_rate_bpm: 142,
+      max_heart_rate_bpm: 178,
+      avg_pace_sec_per_km: 515.9,
+      elevation_gain_meters: 45,
+      heart_rate_min: 95,
+      steps_count: null,
+      average_speed: null,
+      max_speed: 3.2,
+      average_cadence: 165,
+      average_watts: null,
+      max_watts: null,
+      moving_time_seconds: null,
+      elev_high: 185,
+      elev_low: 140,
+      hr_zones: null,
+      power_zones: null,
+      segments: null,
+    },
+  ],
+  pagination: {
+    next_cursor: 'MjAyNi0wMi0yNFQwNjowMDowMFp8M2YwYzhhNTJ8NTh8QUJDREVG',
+    previous_cursor: null,
+    has_more: true,
+    total_count: 58,
+  },
+  metadata: { resolution: null, sample_count: 1, start_time: '2026-02-01T00:00:00Z', end_time: '2026-03-01T00:00:00Z' },
+}
+
+interface WorkoutRow extends EventRow {
+  type: string
+  title: string | null
+  entry_source: string | null
+  intensity: string | null
+  duration_s: number
+  moving_s: number | null
+  calories_kcal: number | null
+  distance_m: number | null
+  steps: number | null
+  heart_rate_min: number | null
+  heart_rate_avg: number | null
+  heart_rate_max: number | null
+  average_speed: number | null
+  max_speed: number | null
+  average_cadence: number | null
+  average_watts: number | null
+  max_watts: number | null
+  elevation_gain_m: number | null
+  elevation_high_m: number | null
+  elevation_low_m: number | null
+  hr_zones: object | null
+  power_zones: object | null
+  segments: object[] | null
+}
+
+const listing = {
+  name: 'workouts',
+  table: 'workout',
+  columns: `
+    e.type, e.title, e.entry_source, e.intensity, e.duration_s, e.moving_s, e.calories_kcal, e.distance_m, e.steps,
+    e.heart_rate_min, e.heart_rate_avg, e.heart_rate_max, e.average_speed, e.max_speed, e.average_cadence,
+    e.average_watts, e.max_watts, e.elevation_gain_m, e.elevation_high_m, e.elevation_low_m,
+    case when $11 then e.hr_zones end as hr_zones, case when $11 then e.power_zones end as power_zones,
+    case when $12 then e.segments end as segments`,
+  where: whereWorkout(9),
+}
+
+/** Workouts of a user, the latest first (contract 5.3). */
+export const listWorkouts = route(
+  {
+    method: 'GET',
+    path: '/api/v1/users/{user_id}/events/workouts',
+    operationId: 'listWorkouts',
+    summary: 'Workouts of a user',
+    description: "Those that start within the range, the latest first. The ETag changes when the user's data does.",
+    tag: 'Events',
+    guard: 'key',
+    params: UserPath,
+    query: Type.Object({
+      ...listParameters,
+      ...workoutFilters,
+      include: Type.Optional(List(Enum(['zones', 'segments']), { description: 'What is null otherwise' })),
+    }),
+    response: CursorPage(Workout),
+    example,
+    errors: { 400: 'Bad date or cursor' },
+  },
+  async (input, deps) => {
+    const included = new Set(input.query.include)
+    const params = [...workoutParams(input.query), included.has('zones'), included.has('segments')]
+    return listEvents<WorkoutRow>({ ...listing, params }, input, deps, async (rows, sourceOf) => {
+      const means = await meanHeartRates(
+        deps.db,
+        rows.filter(({ heart_rate_avg }) => heart_rate_avg === null),
+      )
+      return rows.map((row) => itemOf(row, sourceOf(row), row.heart_rate_avg ?? means.get(row) ?? null))
+    })
+  },
+)
+
+/** The mean heart rate that the source of each workout measured meanwhile; one statement for all of them. */
+async function meanHeartRates(db: Database, rows: readonly WorkoutRow[]): Promise<Map<WorkoutRow, number>> {
+  if (rows.length === 0) return new Map()
+  const means = await db.rows<[place: number, mean: number]>(
+    'select place, mean from sample_means($1, $2::int2, $3, $4)',
+    [
+      rows.map(({ source_id }) => source_id),
+      seriesByName.get('heart_rate')?.id as number,
+      rows.map(({ start_at }) => Date.parse(start_at) / 1000),
+      rows.map(({ end_at }) => Date.parse(end_at) / 1000),
+    ],
+  )
+  return new Map(means.map(([place, mean]) => [rows[place - 1] as WorkoutRow, mean]))
+}
+
+function itemOf(row: WorkoutRow, source: object, heartRate: number | null) {
+  return {
+    id: row.id,
+    type: row.type,
+    name: row.title,
+    start_time: row.start_at,
+    end_time: row.end_at,
+    zone_offset: zoneOf(row),
+    duration_seconds: row.duration_s,
+    source,
+    entry_source: row.entry_source,
+    intensity: row.intensity,
+    calories_kcal: row.calories_kcal,
+    distance_meters: row.distance_m,
+    avg_heart_rate_bpm: rounded(heartRate),
+    max_heart_rate_bpm: rounded(row.heart_rate_max),
+    avg_pace_sec_per_km: pace(row),
+    elevation_gain_meters: row.elevation_gain_m,
+    heart_rate_min: rounded(row.heart_rate_min),
+    steps_count: row.steps,
+    average_speed: row.average_speed,
+    max_speed: row.max_speed,
+    average_cadence: row.average_cadence,
+    average_watts: row.average_watts,
+    max_watts: row.max_watts,
+    moving_time_seconds: row.moving_s,
+    elev_high: row.elevation_high_m,
+    elev_low: row.elevation_low_m,
+    hr_zones: row.hr_zones,
+    power_zones: row.power_zones,
+    segments: row.segments,
+  }
+}
+
+const rounded = (value: number | null) => (value === null ? null : Math.round(value))
+
+/** Seconds per kilometre to a tenth: of the average speed, else of duration and distance (contract 5.3). */
+function pace({ type, average_speed, duration_s, distance_m }: WorkoutRow): number | null {
+  if (!paceTypes.has(type as WorkoutType)) return null
+  const speed = average_speed || (distance_m ?? 0) / duration_s
+  return speed > 0 && speed < Number.POSITIVE_INFINITY ? Math.round(10_000 / speed) / 10 : null
+}

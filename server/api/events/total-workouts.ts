@@ -1,0 +1,36 @@
+import { Type } from 'typebox'
+import { route } from '../../http/route.ts'
+import { Nullable, UserPath } from '../../http/schema.ts'
+import { selectEvents, selected, selectedParams } from './selection.ts'
+import { whereWorkout, workoutFilters, workoutParams } from './workout-filters.ts'
+
+const TOTALS_SQL = `
+  select count(*) as count, coalesce(sum(e.duration_s), 0) as duration_seconds, sum(e.calories_kcal) as calories_kcal,
+         sum(e.distance_m) as distance_meters
+  ${selected('workout')} ${whereWorkout(5)}`
+
+/** Sums over workouts; what none of them says is null (contract 5.3). */
+export const totalWorkouts = route(
+  {
+    method: 'GET',
+    path: '/api/v1/users/{user_id}/events/workouts/totals',
+    operationId: 'totalWorkouts',
+    summary: 'Sums over workouts of a user',
+    tag: 'Events',
+    guard: 'key',
+    params: UserPath,
+    query: Type.Object(workoutFilters),
+    response: Type.Object({
+      count: Type.Integer(),
+      duration_seconds: Type.Integer(),
+      calories_kcal: Nullable(Type.Number()),
+      distance_meters: Nullable(Type.Number()),
+    }),
+    example: { count: 3, duration_seconds: 5400, calories_kcal: 1300.5, distance_meters: 15_000 },
+    errors: { 400: 'Bad date' },
+  },
+  async ({ params, query }, { db }) => {
+    const selection = await selectEvents(db, params.user_id, query)
+    return db.one(TOTALS_SQL, [...selectedParams(selection), ...workoutParams(query)])
+  },
+)

@@ -1,0 +1,15 @@
+import type { Route } from '../../http/route.ts'
+import { acceptInvitation } from './accept.ts'
+import { createInvitation } from './create.ts'
+import { listInvitations } from './list.ts'
+import { resendInvitation } from './resend.ts'
+import { revokeInvitation } from './revoke.ts'
+
+/** Invitations of further developers. */
+export const invitationRoutes: readonly Route[] = [
+  listInvitations,
+  createInvitation,
+  revokeInvitation,
+  resendInvitation,
+  acceptInvitation,
+]

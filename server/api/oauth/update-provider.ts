@@ -1,0 +1,54 @@
+import { Type } from 'typebox'
+import { liveSyncModes } from '../../catalogue/providers.ts'
+import { errors } from '../../errors.ts'
+import { route } from '../../http/route.ts'
+import { Enum, Nullable } from '../../http/schema.ts'
+import {
+  dataGranularities,
+  describeProviders,
+  ProviderDescriptor,
+  providerExample,
+  settableProviders,
+} from './provider.ts'
+
+const SET_SQL = `
+  insert into provider_setting as s (provider, is_enabled, live_sync_mode, data_granularity)
+  values ($1, $2, $3, $4)
+  on conflict (provider) do update
+  set is_enabled = coalesce(excluded.is_enabled, s.is_enabled),
+      live_sync_mode = coalesce(excluded.live_sync_mode, s.live_sync_mode),
+      data_granularity = coalesce(excluded.data_granularity, s.data_granularity),
+      updated_at = now()`
+
+/** Sets one provider; what is absent or null stays (contract 6.2). */
+export const updateProvider = route(
+  {
+    method: 'PUT',
+    path: '/api/v1/oauth/providers/{provider}',
+    operationId: 'updateProvider',
+    summary: 'Set a provider',
+    description: 'What is absent or null stays as it is.',
+    tag: 'Providers',
+    guard: 'developer',
+    params: Type.Object({ provider: Type.String() }),
+    body: Type.Object({
+      is_enabled: Type.Optional(Nullable(Type.Boolean())),
+      live_sync_mode: Type.Optional(Nullable(Enum(liveSyncModes))),
+      data_granularity: Type.Optional(Nullable(Enum(dataGranularities))),
+    }),
+    bodyExample: { is_enabled: true },
+    response: ProviderDescriptor,
+    example: providerExample,
+    errors: { 400: 'Unknown provider, or its live sync mode cannot be set' },
+  },
+  async ({ params, body }, { db }) => {
+    const name = params.provider
+    const provider = settableProviders.get(name)
+    if (!provider) throw errors.badRequest(`Unknown provider: ${name}`)
+    if (body.live_sync_mode && !provider.liveSyncConfigurable) {
+      throw errors.badRequest(`Provider '${name}' does not support live sync mode configuration`)
+    }
+    await db.query(SET_SQL, [name, body.is_enabled ?? null, body.live_sync_mode ?? null, body.data_granularity ?? null])
+    return (await describeProviders(db)).find((one) => one.provider === name)
+  },
+)

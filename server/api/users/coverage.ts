@@ -1,0 +1,235 @@
+import { Type } from 'typebox'
+import type { Database } from '../../db/database.ts'
+import { errors } from '../../errors.ts'
+import { parseDateInput } from '../../http/dates.ts'
+import { route } from '../../http/route.ts'
+import { DateInput, Instant, Nullable, UserPath } from '../../http/schema.ts'
+import { userView } from '../timeseries/user-view.ts'
+
+const DAY_MS = 86_400_000
+
+/** Longest range of one answer. */
+const MAX_DAYS = 366
+
+const Coverage = Type.Object({
+  days: Type.Array(
+    Type.Object({
+      day: Type.String({ format: 'date', description: 'Day of UTC of the data' }),
+      provider: Type.String(),
+      type: Type.String({
+        description: 'Series type; or sleep, workout, meal, meal_nutrient, menstrual_cycle, activity',
+      }),
+      received: Type.Integer({
+        description: 'Of all uploads, samples of workouts included; what was sent again counts again',
+      }),
+      stored: Type.Integer({ description: 'Samples, sessions or records there are now, archived ones included' }),
+      last_upload_at: Nullable(Instant({ description: 'When the last upload came that held any of it' })),
+    }),
+  ),
+  arrivals: Type.Array(
+    Type.Object({
+      day: Type.String({ format: 'date', description: 'Day of UTC the uploads came' }),
+      provider: Type.String(),
+      uploads: Type.Integer(),
+      queued: Type.Integer({ description: 'Uploads that are not imported yet' }),
+      failed: Type.Integer({ description: 'Uploads of which nothing could be stored' }),
+      received: Type.Integer(),
+      ignored: Type.Integer(),
+      rejected: Type.Integer(),
+      deleted: Type.Integer({ description: 'Records the platform took back' }),
+      last_upload_at: Instant(),
+      unstored: Type.Array(
+        Type.Object({
+          collection: Type.String(),
+          type: Nullable(Type.String({ description: 'As the platform calls it' })),
+          reason: Type.String({ description: 'ignored_type, or why the items were rejected' }),
+          items: Type.Integer(),
+        }),
+      ),
+    }),
+  ),
+})
+
+// Of an upload that was imported again, the last time counts; it came when it first came.
+const RECEIVED_SQL = `
+  select d.day, u.provider, t.type, sum(d.items::int8)::int8 as received,
+         max(coalesce(o.received_at, u.received_at)) as last_upload_at
+  from upload u
+  left join upload o on o.id = u.replay_of
+  cross join lateral jsonb_each(u.days) t (type, days)
+  cross join lateral jsonb_each_text(t.days) d (day, items)
+  where u.user_id = $1 and u.days is not null and u.last_day >= $2 and u.first_day <= $3
+    and d.day >= $2::text and d.day <= $3::text
+    and not exists (
+      select from upload r
+      where r.replay_of = coalesce(u.replay_of, u.id) and r.seq > u.seq and r.days is not null
+    )
+  group by 1, 2, 3`
+
+const STORED_SAMPLES_SQL = 'select c.place, c.pairs from daily_counts($1, $2, to_timestamp($3), to_timestamp($4)) c'
+
+const STORED_EVENTS_SQL = `
+  select to_char(e.at, 'YYYY-MM-DD') as day, d.provider, e.type, count(*) as stored
+  from (
+    select source_id, start_at as at, 'sleep' as type from sleep where user_id = $1
+    union all
+    select source_id, start_at, 'workout' from workout where user_id = $1
+    union all
+    select source_id, start_at, 'meal' from meal where user_id = $1
+    union all
+    select source_id, ts, 'meal_nutrient' from meal_nutrient where user_id = $1
+    union all
+    select source_id, start_at, 'menstrual_cycle' from menstrual_cycle where user_id = $1
+    union all
+    select source_id, start_at, 'activity' from activity where user_id = $1
+  ) e
+  join data_source d on d.id = e.source_id
+  where e.at >= to_timestamp($2) and e.at < to_timestamp($3)
+  group by 1, 2, 3`
+
+const ARRIVALS_SQL = `
+  with arrived as (
+    select u.provider, u.received_at, to_char(u.received_at, 'YYYY-MM-DD') as day,
+           l.status, l.received, l.ignored, l.rejected, l.deleted, l.unstored
+    from upload u
+    cross join lateral (
+      select e.*
+      from upload e
+      where e.id = u.id or e.replay_of = u.id
+      order by e.status = 'queued', e.seq desc
+      limit 1
+    ) l
+    where u.user_id = $1 and u.replay_of is null
+      and u.received_at >= to_timestamp($2) and u.received_at < to_timestamp($3)
+  ), kinds as (
+    select a.day, a.provider, k.collection, k.type, k.reason, sum(k.items)::int8 as items
+    from arrived a
+    cross join lateral jsonb_to_recordset(a.unstored) k (collection text, type text, reason text, items int8)
+    group by 1, 2, 3, 4, 5
+  )
+  select a.day, a.provider, count(*) as uploads,
+         count(*) filter (where a.status = 'queued') as queued,
+         count(*) filter (where a.status = 'failed') as failed,
+         sum(a.received)::int8 as received, sum(a.ignored)::int8 as ignored, sum(a.rejected)::int8 as rejected,
+         sum(a.deleted)::int8 as deleted, max(a.received_at) as last_upload_at,
+         coalesce((
+           select json_agg(json_build_object('collection', k.collection, 'type', k.type, 'reason', k.reason, 'items', k.items)
+                           order by k.items desc, k.collection, k.type, k.reason)
+           from kinds k
+           where k.day = a.day and k.provider = a.provider
+         ), '[]') as unstored
+  from arrived a
+  group by 1, 2
+  order by 1, 2`
+
+/** What became of the data of each day: why one has data, and another has none. */
+export const getUserCoverage = route(
+  {
+    method: 'GET',
+    path: '/api/v1/users/{user_id}/coverage',
+    operationId: 'getUserCoverage',
+    summary: 'What came and what is stored, by day',
+    description: `\`days\` go by when something was measured, \`arrivals\` by when it came: what is rejected often has no usable time. At most ${MAX_DAYS} days.`,
+    tag: 'Users',
+    guard: 'key',
+    params: UserPath,
+    query: Type.Object({
+      start_date: DateInput('First day of UTC.'),
+      end_date: DateInput('Last day of UTC, included; of an instant, its day, unless that has just begun.'),
+    }),
+    response: Coverage,
+    example: {
+      days: [
+        {
+          day: '2026-02-24',
+          provider: 'apple',
+          type: 'heart_rate',
+          received: 812,
+          stored: 790,
+          last_upload_at: '2026-02-24T22:10:00.120000Z',
+        },
+      ],
+      arrivals: [
+        {
+          day: '2026-02-24',
+          provider: 'apple',
+          uploads: 4,
+          queued: 0,
+          failed: 0,
+          received: 815,
+          ignored: 2,
+          rejected: 1,
+          deleted: 0,
+          last_upload_at: '2026-02-24T22:10:00.120000Z',
+          unstored: [
+            { collection: 'records', type: 'HKQuantityTypeIdentifierX', reason: 'ignored_type', items: 2 },
+            { collection: 'records', type: 'HKQuantityTypeIdentifierHeartRate', reason: 'missing', items: 1 },
+          ],
+        },
+      ],
+    },
+    errors: { 400: 'Bad date, or too many days' },
+  },
+  async ({ params, query }, { db }) => {
+    const startMs = Math.floor(parseDateInput(query.start_date) / DAY_MS) * DAY_MS
+    const endMs = Math.ceil(parseDateInput(query.end_date, 'whole day') / DAY_MS) * DAY_MS
+    if (endMs - startMs > MAX_DAYS * DAY_MS) throw errors.badRequest(`The range may have at most ${MAX_DAYS} days.`)
+    const stored = await storedCounts(db, params.user_id, startMs / 1000, endMs / 1000)
+    if (endMs <= startMs) return { days: [], arrivals: [] }
+    const window = [params.user_id, dayText(startMs), dayText(endMs - DAY_MS)]
+    const received = await db.query<Received>(RECEIVED_SQL, window)
+    const arrivals = await db.query(ARRIVALS_SQL, [params.user_id, startMs / 1000, endMs / 1000])
+    return { days: joined(received, stored), arrivals }
+  },
+)
+
+interface Key {
+  day: string
+  provider: string
+  type: string
+}
+
+type Received = Key & { received: number; last_upload_at: string }
+type Stored = Key & { stored: number }
+
+/** What there is of each type on each day of UTC within [start, end), in Unix seconds. @throws AppError not_found */
+async function storedCounts(db: Database, userId: string, start: number, end: number): Promise<Stored[]> {
+  const { stored: series } = await userView(db, userId)
+  const rows = await db.rows<[place: number, pairs: Buffer]>(STORED_SAMPLES_SQL, [
+    series.map(({ source }) => source.id),
+    series.map(({ seriesId }) => seriesId),
+    start,
+    end,
+  ])
+  const samples = rows.flatMap(([place, pairs]) => {
+    const one = series[place - 1]
+    if (!one) return []
+    return Array.from({ length: pairs.length / 8 }, (_, at) => ({
+      day: dayText(pairs.readInt32BE(at * 8) * DAY_MS),
+      provider: one.source.provider,
+      type: one.series.type,
+      stored: pairs.readInt32BE(at * 8 + 4),
+    }))
+  })
+  return [...samples, ...(await db.query<Stored>(STORED_EVENTS_SQL, [userId, start, end]))]
+}
+
+const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+
+/** Both sides by day, provider and type; several devices and daily totals are one. */
+function joined(received: readonly Received[], stored: readonly Stored[]) {
+  const rows = new Map<string, Key & { received: number; stored: number; last_upload_at: string | null }>()
+  const rowOf = ({ day, provider, type }: Key) => {
+    const key = `${day} ${provider} ${type}`
+    const row = rows.get(key) ?? { day, provider, type, received: 0, stored: 0, last_upload_at: null }
+    rows.set(key, row)
+    return row
+  }
+  for (const one of received) {
+    const row = rowOf(one)
+    row.received = one.received
+    row.last_upload_at = one.last_upload_at
+  }
+  for (const one of stored) rowOf(one).stored += one.stored
+  return [...rows.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+}

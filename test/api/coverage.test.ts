@@ -1,0 +1,242 @@
+// Why a day has data, and another has none.
+import t from 'tap'
+import { archive } from '../../server/rollups/archive.ts'
+import { refreshRollups } from '../../server/rollups/refresh.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import {
+  body,
+  createUser,
+  eachEngine,
+  heartRate,
+  importBody,
+  PHONE,
+  record,
+  startImports,
+  steps,
+  storedSamples,
+  upload,
+} from '../support/sdk.ts'
+import { sleepBody, stage } from '../support/sleep.ts'
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+/** A day that is over, so that nothing of it lies ahead. */
+const MONDAY = Date.UTC(2026, 1, 23)
+const TUESDAY = MONDAY + DAY_MS
+const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+const today = () => day(Date.now())
+
+interface Day {
+  day: string
+  provider: string
+  type: string
+  received: number
+  stored: number
+  last_upload_at: string | null
+}
+
+const ask = (app: TestApp, user: string, query: string) => app.request('GET', `/api/v1/users/${user}/coverage?${query}`)
+const daysOf = async (app: TestApp, user: string, first: number, last = first): Promise<Day[]> =>
+  (await ask(app, user, `start_date=${day(first)}&end_date=${day(last)}`)).body.days
+const short = (days: Day[]) => days.map((one) => `${one.day.slice(8)} ${one.type} ${one.received} ${one.stored}`)
+/** What came since yesterday, by the clock of the server. */
+const arrivalsOf = async (app: TestApp, user: string) =>
+  (await ask(app, user, `start_date=${day(Date.now() - DAY_MS)}&end_date=${today()}`)).body.arrivals
+
+eachEngine(t, 'each day tells what came and what is stored', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await createUser(app)
+  t.strictSame((await ask(app, user, `start_date=${day(MONDAY)}&end_date=${day(TUESDAY)}`)).body, {
+    days: [],
+    arrivals: [],
+  })
+  const rates = [MONDAY, MONDAY + HOUR_MS, TUESDAY - 1000, TUESDAY, TUESDAY + 1000].map((ms, n) =>
+    heartRate(ms, 60 + n),
+  )
+  await importBody(app, user, body([...rates, steps(TUESDAY, 10), steps(TUESDAY, 12, { source: PHONE })]))
+  const both = await daysOf(app, user, MONDAY, TUESDAY)
+  t.strictSame(short(both), ['23 heart_rate 3 3', '24 heart_rate 2 2', '24 steps 2 2'])
+  const { body: batches } = await app.request('GET', `/api/v1/sdk/users/${user}/sync/batches`)
+  for (const one of both) t.match(one, { provider: 'apple', last_upload_at: batches[0].received_at })
+
+  // The same again, one of it changed, and something new on one day.
+  await importBody(app, user, body([...rates.slice(1), heartRate(MONDAY, 70), heartRate(MONDAY + 1000, 71)]))
+  t.strictSame(short(await daysOf(app, user, MONDAY)), ['23 heart_rate 7 4'])
+  await refreshRollups(app.db)
+  t.strictSame(short(await daysOf(app, user, MONDAY, TUESDAY)), [
+    '23 heart_rate 7 4',
+    '24 heart_rate 4 2',
+    '24 steps 2 2',
+  ])
+  const [monday] = await daysOf(app, user, MONDAY)
+  t.ok(String(monday?.last_upload_at) > String(both[0]?.last_upload_at))
+
+  const other = await createUser(app)
+  t.strictSame(await daysOf(app, other, MONDAY), [], 'of another user, nothing')
+  await importBody(
+    app,
+    user,
+    body([heartRate(MONDAY, 60, { type: 'HEART_RATE' })], { provider: 'samsung', syncSessionId: 'x' }),
+  )
+  t.strictSame(
+    (await daysOf(app, user, MONDAY)).map(({ provider, received }) => `${provider} ${received}`),
+    ['apple 7', 'samsung 1'],
+  )
+  await app.request('DELETE', `/api/v1/users/${user}/connections/samsung/data`)
+  t.equal((await daysOf(app, user, MONDAY)).length, 1, 'what is purged is gone from here as well')
+})
+
+eachEngine(t, 'a day whose samples went says that they came', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await createUser(app)
+  await importBody(app, user, body([heartRate(MONDAY, 60, { id: 'a' }), heartRate(MONDAY + 1000, 61, { id: 'b' })]))
+  await importBody(app, user, body([], { data: { deleted: [{ id: 'a', type: 'HKQuantityTypeIdentifierHeartRate' }] } }))
+  t.equal((await storedSamples(app.db, user)).length, 1)
+  t.strictSame(short(await daysOf(app, user, MONDAY)), ['23 heart_rate 2 1'])
+  t.match(await arrivalsOf(app, user), [{ uploads: 2, deleted: 1 }])
+
+  // What is archived is stored; what comes too late for that is not.
+  const old = Date.now() - 200 * DAY_MS
+  await importBody(app, user, body([heartRate(old, 60)]))
+  await app.request('PUT', '/api/v1/settings/archival', { auth: 'developer', body: { archive_after_days: 60 } })
+  while (await archive(app.db, Date.now(), () => {}));
+  t.strictSame(
+    (await daysOf(app, user, old)).map(({ received, stored }) => [received, stored]),
+    [[1, 1]],
+  )
+  await importBody(app, user, body([heartRate(old + 1, 61)]))
+  t.strictSame(
+    (await daysOf(app, user, old)).map(({ received, stored }) => [received, stored]),
+    [[2, 1]],
+  )
+  const [arrived] = await arrivalsOf(app, user)
+  t.strictSame(arrived.unstored, [{ collection: 'records', type: null, reason: 'archived', items: 1 }])
+})
+
+eachEngine(t, 'sleep counts as well', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await createUser(app)
+  const night = MONDAY + 22 * HOUR_MS
+  const stages = [
+    stage('light', night, night + HOUR_MS),
+    stage('deep', night + HOUR_MS, night + 2 * HOUR_MS),
+    stage('rem', night + 2 * HOUR_MS, night + 4 * HOUR_MS),
+  ]
+  await importBody(app, user, sleepBody([...stages, stage('unknown', night, night + HOUR_MS)]))
+  t.strictSame(short(await daysOf(app, user, MONDAY, TUESDAY)), ['23 sleep 2 1', '24 sleep 1 0'])
+  const [arrived] = await arrivalsOf(app, user)
+  t.strictSame(arrived.unstored, [{ collection: 'sleep', type: 'unknown', reason: 'ignored_type', items: 1 }])
+})
+
+eachEngine(t, 'what is not stored is told by the day it came, with its type and reason', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await createUser(app)
+  const RATE = 'HKQuantityTypeIdentifierHeartRate'
+  await importBody(
+    app,
+    user,
+    body([
+      heartRate(MONDAY, 60),
+      heartRate(MONDAY, null),
+      heartRate(MONDAY, undefined),
+      heartRate(MONDAY, 'x'),
+      record('HKCategoryTypeIdentifierNew', MONDAY, 1),
+      record('HKCategoryTypeIdentifierNew', TUESDAY, 1),
+      { type: 7 },
+      'no record',
+      heartRate(0, 60, { startDate: '1970-01-01T00:00:00Z' }),
+    ]),
+  )
+  await importBody(app, user, body([heartRate(MONDAY, null)]))
+  await importBody(app, user, body([], { data: { records: {} } }))
+  const [arrived, ...more] = await arrivalsOf(app, user)
+  t.strictSame(more, [])
+  t.match(arrived, {
+    day: today(),
+    provider: 'apple',
+    uploads: 3,
+    queued: 0,
+    failed: 2,
+    received: 11,
+    ignored: 3,
+    rejected: 7,
+    deleted: 0,
+  })
+  t.strictSame(arrived.unstored, [
+    { collection: 'records', type: RATE, reason: 'missing', items: 3 },
+    { collection: 'records', type: 'HKCategoryTypeIdentifierNew', reason: 'ignored_type', items: 2 },
+    { collection: 'records', type: RATE, reason: 'float_parsing', items: 1 },
+    { collection: 'records', type: RATE, reason: 'implausible_timestamp', items: 1 },
+    { collection: 'records', type: null, reason: 'dict_type', items: 1 },
+    { collection: 'records', type: null, reason: 'ignored_type', items: 1 },
+    { collection: 'records', type: null, reason: 'list_type', items: 1 },
+  ])
+  t.strictSame(short(await daysOf(app, user, MONDAY, TUESDAY)), ['23 heart_rate 1 1'])
+
+  const many = await createUser(app)
+  await importBody(app, many, body(Array.from({ length: 500 }, (_, n) => record(`type ${n}`, MONDAY, 1))))
+  const [counted] = await arrivalsOf(app, many)
+  t.equal(counted.unstored.length, 101, 'an upload of many types tells the first hundred apart')
+  t.strictSame(counted.unstored[0], { collection: 'records', type: null, reason: 'ignored_type', items: 400 })
+})
+
+eachEngine(t, 'an upload that waits is told, and one that is imported again counts once', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  const user = await createUser(app)
+  const answer = await upload(app, user, body([heartRate(MONDAY, 60), heartRate(MONDAY, null)]))
+  t.match(await arrivalsOf(app, user), [{ uploads: 1, queued: 1, received: 2, rejected: 0 }])
+  t.strictSame(await daysOf(app, user, MONDAY), [])
+  const jobs = await startImports(t, app)
+  await importBody(app, user, body([steps(MONDAY, 10)]))
+  const before = await ask(app, user, `start_date=${day(MONDAY)}&end_date=${today()}`)
+  t.strictSame(short(before.body.days), ['23 heart_rate 1 1', '23 steps 1 1'])
+  t.match(before.body.arrivals, [{ uploads: 2, queued: 0, received: 3, rejected: 1 }])
+
+  await jobs.stop()
+  const { batch_id: again } = await app.db.one<{ batch_id: string }>('select batch_id from replay_upload($1)', [
+    answer.body.batch_id,
+  ])
+  t.strictSame((await ask(app, user, `start_date=${day(MONDAY)}&end_date=${today()}`)).body, before.body)
+  await startImports(t, app)
+  await importBody(app, user, body([steps(TUESDAY, 10)]))
+  t.equal((await app.request('GET', `/api/v1/sdk/users/${user}/sync/batches/${again}`)).body.status, 'partial')
+  t.strictSame(await daysOf(app, user, MONDAY), before.body.days)
+  t.match(await arrivalsOf(app, user), [{ uploads: 3, queued: 0, received: 4, rejected: 1 }])
+})
+
+eachEngine(t, 'the range is by whole days of UTC', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await createUser(app)
+  await importBody(app, user, body([heartRate(MONDAY + HOUR_MS, 60), heartRate(TUESDAY + HOUR_MS, 60)]))
+  const found = async (start: string, end: string) =>
+    (await ask(app, user, new URLSearchParams({ start_date: start, end_date: end }).toString())).body.days.length
+  t.equal(await found('2026-02-23T23:00:00Z', '2026-02-24T00:00:00Z'), 1)
+  t.equal(await found('2026-02-23T23:00:00Z', '2026-02-24T00:00:01Z'), 2)
+  t.equal(await found('2026-02-24', '2026-02-24'), 1)
+  t.equal(await found('2026-02-24', '2026-02-23'), 0)
+  t.equal(await found('2025-02-24', '2026-02-24'), 2, '366 days')
+  const long = await ask(app, user, 'start_date=2025-02-23&end_date=2026-02-24')
+  t.equal(long.status, 400)
+  t.strictSame(long.body, { detail: 'The range may have at most 366 days.' })
+  t.equal((await ask(app, user, 'start_date=9999-12-01&end_date=9999-12-31')).status, 200)
+  t.equal((await ask(app, user, 'start_date=0001-01-01&end_date=0001-02-01')).status, 200)
+  const bad = await ask(app, user, 'start_date=yesterday&end_date=2026-02-24')
+  t.equal(bad.status, 400)
+  t.match(bad.body.detail, /^Invalid datetime format: 'yesterday'/)
+  t.equal((await ask(app, user, 'start_date=2026-02-24')).body.detail[0].msg, 'Field required')
+  t.equal((await ask(app, user, 'start_date=2026-02-24&end_date=2026-02-24&type=steps')).status, 422)
+  const nobody = '00000000-0000-4000-8000-000000000000'
+  for (const query of ['start_date=2026-02-24&end_date=2026-02-24', 'start_date=2026-02-24&end_date=2026-02-01']) {
+    const unknown = await ask(app, nobody, query)
+    t.equal(unknown.status, 404)
+    t.strictSame(unknown.body, { detail: `User with ID: ${nobody} not found.` })
+  }
+  const path = `/api/v1/users/${user}/coverage?start_date=2026-02-24&end_date=2026-02-24`
+  t.equal((await app.request('GET', path, { auth: 'developer' })).status, 200)
+  t.equal((await app.request('GET', path, { auth: 'none' })).status, 401)
+})

@@ -1,0 +1,178 @@
+import t from 'tap'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { engines } from '../support/servers.ts'
+
+const [engine] = engines()
+if (!engine) throw new Error('no engine')
+
+interface Descriptor {
+  provider: string
+  is_enabled: boolean
+  live_sync_mode: string | null
+  [field: string]: unknown
+}
+
+const list = async (app: TestApp, query = ''): Promise<Descriptor[]> =>
+  (await app.request('GET', `/api/v1/oauth/providers${query}`, { auth: 'none' })).body
+const names = (descriptors: Descriptor[]) => descriptors.map(({ provider }) => provider)
+const set = (app: TestApp, provider: string, body: unknown) =>
+  app.request('PUT', `/api/v1/oauth/providers/${provider}`, { auth: 'developer', body })
+const setAll = (app: TestApp, body: unknown) =>
+  app.request('PUT', '/api/v1/oauth/providers', { auth: 'developer', body })
+
+t.test('everybody may see the providers', async (t) => {
+  const app = await startTestApp(t, engine)
+  const all = await list(app)
+  t.strictSame(
+    names(all),
+    (
+      'apple samsung garmin health_connect google_health polar suunto whoop strava oura fitbit ultrahuman sensorbio ' +
+      'withings'
+    ).split(' '),
+  )
+  t.strictSame(all[2], {
+    provider: 'garmin',
+    name: 'Garmin',
+    has_cloud_api: true,
+    is_enabled: true,
+    icon_url: '/static/provider-icons/garmin.svg',
+    live_sync_mode: 'webhook',
+    live_sync_configurable: false,
+    data_granularity: null,
+  })
+  t.match(all[0], { has_cloud_api: false, live_sync_mode: null, live_sync_configurable: false })
+  for (const { icon_url } of all) t.equal((await app.request('GET', String(icon_url), { auth: 'none' })).status, 200)
+  const off = all.filter(({ is_enabled }) => !is_enabled)
+  t.strictSame(names(off), ['fitbit'], 'its API has ended')
+  t.notOk(names(await list(app, '?enabled_only=true')).includes('fitbit'))
+  t.strictSame(names(await list(app, '?cloud_only=yes')), names(all.filter((one) => one.has_cloud_api)))
+  t.equal((await app.request('GET', '/api/v1/oauth/providers?cloud_only=x')).status, 422)
+  t.equal((await app.request('GET', '/api/v1/oauth/providers?enabled=true')).status, 422)
+})
+
+t.test('a provider is set, and what is not given stays', async (t) => {
+  const app = await startTestApp(t, engine)
+  const answer = await set(app, 'oura', { is_enabled: false, live_sync_mode: 'pull', data_granularity: 'hourly' })
+  t.equal(answer.status, 200)
+  const given = { provider: 'oura', is_enabled: false, live_sync_mode: 'pull', data_granularity: 'hourly' }
+  t.match(answer.body, given)
+  for (const body of [{}, { is_enabled: null, live_sync_mode: null, data_granularity: null }]) {
+    t.match((await set(app, 'oura', body)).body, given)
+  }
+  t.match((await set(app, 'oura', { is_enabled: true })).body, { ...given, is_enabled: true })
+  t.match(
+    (await list(app)).find(({ provider }) => provider === 'oura'),
+    { ...given, is_enabled: true },
+  )
+  t.match((await set(app, 'fitbit', { data_granularity: 'daily' })).body, { is_enabled: false })
+  t.match((await set(app, 'fitbit', { is_enabled: true })).body, { is_enabled: true, data_granularity: 'daily' })
+  t.match((await set(app, 'strava', { data_granularity: 'raw' })).body, { live_sync_mode: 'webhook' })
+
+  for (const provider of ['google', 'OURA', 'unknown', 'internal', '%00', 'toString']) {
+    const refused = await set(app, provider, { is_enabled: true })
+    t.equal(refused.status, 400, provider)
+    t.strictSame(refused.body, { detail: `Unknown provider: ${decodeURIComponent(provider).replace('\0', '')}` })
+  }
+  for (const [provider, mode] of [
+    ['garmin', 'webhook'],
+    ['apple', 'pull'],
+  ]) {
+    const refused = await set(app, String(provider), { live_sync_mode: mode, is_enabled: false })
+    t.equal(refused.status, 400)
+    t.strictSame(refused.body, { detail: `Provider '${provider}' does not support live sync mode configuration` })
+  }
+  t.equal((await list(app)).find(({ provider }) => provider === 'garmin')?.is_enabled, true, 'nothing was changed')
+  for (const body of [{ is_enabled: 'yes' }, { live_sync_mode: 'push' }, { data_granularity: 'weekly' }, []]) {
+    t.equal((await set(app, 'oura', body)).status, 422, JSON.stringify(body))
+  }
+})
+
+t.test('several are enabled and disabled together, or none', async (t) => {
+  const app = await startTestApp(t, engine)
+  const answer = await setAll(app, { providers: { polar: false, garmin: false, fitbit: true } })
+  t.equal(answer.status, 200)
+  t.strictSame(answer.body, await list(app))
+  t.strictSame(names(answer.body.filter((one: Descriptor) => !one.is_enabled)), ['garmin', 'polar'])
+  for (const unknown of ['google', 'unknown', 'constructor', '']) {
+    const refused = await setAll(app, { providers: { oura: false, [unknown]: true } })
+    t.equal(refused.status, 400, unknown)
+    t.strictSame(refused.body, { detail: `Unknown provider: ${unknown}` })
+  }
+  t.strictSame(await list(app), answer.body, 'nothing was changed')
+  t.equal((await setAll(app, { providers: {} })).status, 200)
+  for (const body of [
+    {},
+    { providers: null },
+    { providers: [] },
+    { providers: { oura: 'x' } },
+    { providers: { oura: null } },
+  ]) {
+    t.equal((await setAll(app, body)).status, 422, JSON.stringify(body))
+  }
+  const loc = (await setAll(app, { providers: { oura: 1 } })).body.detail[0].loc
+  t.strictSame(loc, ['body', 'providers', 'oura'])
+})
+
+t.test('settings made at once are all kept', async (t) => {
+  const app = await startTestApp(t, engine)
+  const answers = await Promise.all([
+    setAll(app, { providers: { polar: false, oura: false } }),
+    setAll(app, { providers: { oura: false, polar: false } }),
+    set(app, 'polar', { live_sync_mode: 'pull' }),
+    set(app, 'oura', { data_granularity: 'daily' }),
+  ])
+  t.ok(answers.every(({ status }) => status === 200))
+  const all = await list(app)
+  t.match(
+    all.find(({ provider }) => provider === 'polar'),
+    { is_enabled: false, live_sync_mode: 'pull' },
+  )
+  t.match(
+    all.find(({ provider }) => provider === 'oura'),
+    { is_enabled: false, data_granularity: 'daily' },
+  )
+})
+
+t.test('connections show how live data arrives', async (t) => {
+  const app = await startTestApp(t, engine)
+  const user = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
+  await app.db.query(`insert into connection (user_id, provider) values ($1, 'oura'), ($1, 'apple')`, [user])
+  const modes = async () =>
+    Object.fromEntries(
+      (await app.request('GET', `/api/v1/users/${user}/connections`)).body.map((one: Descriptor) => [
+        one.provider,
+        one.live_sync_mode,
+      ]),
+    )
+  t.strictSame(await modes(), { oura: 'webhook', apple: null })
+  await set(app, 'oura', { live_sync_mode: 'pull' })
+  t.strictSame(await modes(), { oura: 'pull', apple: null })
+})
+
+t.test('everybody may see what providers send', async (t) => {
+  const app = await startTestApp(t, engine)
+  const answer = await app.request('GET', '/api/v1/meta/coverage', { auth: 'none' })
+  t.equal(answer.status, 200)
+  const { body } = answer
+  t.strictSame(body.providers, ['apple', 'samsung', 'health_connect'], 'whose data this version reads')
+  const metrics = body.timeseries.flatMap((category: { metrics: unknown[] }) => category.metrics)
+  const codes = metrics.map(({ code }: { code: string }) => code)
+  t.equal(new Set(codes).size, codes.length)
+  t.equal(codes.length, 140, 'each series type once')
+  t.equal(body.timeseries[0].name, 'Heart & Cardiovascular')
+  const metric = (name: string) => metrics.find(({ code }: { code: string }) => code === name)
+  t.strictSame(metric('heart_rate'), {
+    code: 'heart_rate',
+    unit: 'bpm',
+    description: 'Heart rate',
+    providers: ['apple', 'samsung', 'health_connect'],
+  })
+  t.strictSame(metric('heart_rate_variability_sdnn').providers, ['apple'])
+  t.strictSame(metric('garmin_body_battery').providers, [])
+  const field = (list: { code: string; providers: string[] }[], name: string) => list.find(({ code }) => code === name)
+  t.same(field(body.workout_fields, 'moving_time_seconds')?.providers, ['samsung', 'health_connect'])
+  t.same(field(body.workout_fields, 'distance_meters')?.providers, body.providers)
+  t.same(field(body.meal_fields, 'dietary_fat_trans')?.providers, ['samsung', 'health_connect'])
+  t.same(field(body.sleep_fields, 'deep')?.providers, body.providers)
+  t.ok(field(body.health_scores, 'sleep'))
+})
