@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { deviceTypeRanks, deviceTypes } from '../catalogue/devices.ts'
+import { providers } from '../catalogue/providers.ts'
 import { seriesTypes } from '../catalogue/series.ts'
 
 const SQL_FOLDER = fileURLToPath(new URL('../../sql/', import.meta.url))
@@ -49,6 +51,7 @@ export async function migrate(url: string, log: (message: string) => void = () =
     await applyOnce(client, [...(await sqlFiles('migrations')), ...(await sqlFiles(engine))], log)
     await applyRoutines(client, engine, log)
     await writeSeriesTypes(client)
+    await addPriorities(client)
   } finally {
     await client.end()
   }
@@ -123,5 +126,22 @@ async function writeSeriesTypes(client: pg.Client): Promise<void> {
       seriesTypes.map((series) => series.aggregation),
       seriesTypes.map((series) => series.category),
     ],
+  )
+}
+
+/** Gives providers and device types that have no priority their default; what an operator set stays. */
+async function addPriorities(client: pg.Client): Promise<void> {
+  const ranked = providers.filter(({ sentinel }) => !sentinel)
+  await client.query(
+    `insert into provider_priority (provider, priority)
+     select * from unnest($1::text[], $2::int4[])
+     on conflict (provider) do nothing`,
+    [ranked.map(({ provider }) => provider), ranked.map(({ rank }) => rank)],
+  )
+  await client.query(
+    `insert into device_type_priority (device_type, priority)
+     select * from unnest($1::text[], $2::int4[])
+     on conflict (device_type) do nothing`,
+    [deviceTypes, deviceTypes.map((type) => deviceTypeRanks[type])],
   )
 }

@@ -1,7 +1,8 @@
--- Number of the local day of a sample: days since 1970-01-01 at its own zone offset (null = UTC).
+-- Number of the local day of a sample: days since 1970-01-01 at its own zone offset (null = UTC). Written so that the
+-- planner inlines it, which it does with immutable parts only: a call would take ten times as long.
 create or replace function local_day(ts timestamptz, zone_offset_min int2) returns int4
 language sql immutable parallel safe
-return floor((extract(epoch from ts) + coalesce(zone_offset_min, 0) * 60) / 86400)::int4;
+return (ts at time zone 'UTC' + coalesce(zone_offset_min, 0) * interval '1 minute')::date - date '1970-01-01';
 
 -- Samples before this instant are archived: only the rollups know of them.
 create or replace function raw_floor() returns timestamptz

@@ -26,7 +26,12 @@ import type { Engine } from './servers.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** What decides how a migrated database looks. */
-const TEMPLATE_SOURCES = ['server/catalogue/series.ts', 'node_modules/graphile-worker/package.json']
+const TEMPLATE_SOURCES = [
+  'server/catalogue/series.ts',
+  'server/catalogue/devices.ts',
+  'server/catalogue/providers.ts',
+  'node_modules/graphile-worker/package.json',
+]
 
 const EMAIL = 'developer@example.org'
 const PASSWORD = 'correct horse battery staple'

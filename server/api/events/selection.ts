@@ -4,7 +4,7 @@ import { errors } from '../../errors.ts'
 import { parseDateInput } from '../../http/dates.ts'
 import { DateInput, Provider, Uuid } from '../../http/schema.ts'
 import { isoInstant } from '../../time.ts'
-import { type Source, type SourceRow, sourceOf } from '../timeseries/user-view.ts'
+import { SOURCE_COLUMNS, type Source, type SourceRow, sourceOf } from '../timeseries/user-view.ts'
 
 /** The parameters that say which events are meant, on every list and total of events (contract 5.2). */
 export const eventFilters = {
@@ -38,9 +38,8 @@ export interface Selection {
   sources: ReadonlyMap<number, Source>
 }
 
-// A source without a model counts as one of an unknown type (contract 12.1).
 const SOURCES_SQL = `
-  select u.revision, d.id, d.uid, d.provider, d.device_model, d.source, d.device_type
+  select u.revision, ${SOURCE_COLUMNS}
   from app_user u
   left join data_source d
     on d.user_id = u.id
@@ -49,8 +48,7 @@ const SOURCES_SQL = `
     and ($4::text is null or d.device_model = $4)
     and ($5::uuid is null or d.uid = $5)
   where u.id = $1
-  order by source_rank(d.provider, case when d.device_model = '' then 'unknown' else d.device_type end),
-           d.device_model collate "C", d.source collate "C", d.id`
+  order by rank, d.device_model collate "C", d.source collate "C", d.id`
 
 type UserSourceRow = { revision: number } & (SourceRow | { id: null })
 

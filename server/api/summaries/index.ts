@@ -1,6 +1,17 @@
 import type { Route } from '../../http/route.ts'
+import { getActivitySummary } from './activity.ts'
+import { getBodySummary } from './body.ts'
 import { getDataSummary } from './data.ts'
+import { getRecoverySummary } from './recovery.ts'
+import { getSleepSummary } from './sleep.ts'
 import { getTimeline } from './timeline.ts'
 
 /** What a user has, summed up. */
-export const summaryRoutes: readonly Route[] = [getDataSummary, getTimeline]
+export const summaryRoutes: readonly Route[] = [
+  getActivitySummary,
+  getSleepSummary,
+  getRecoverySummary,
+  getBodySummary,
+  getDataSummary,
+  getTimeline,
+]

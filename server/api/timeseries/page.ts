@@ -61,7 +61,9 @@ type Direction = 'forward' | 'backward'
 const RAW_SQL = `
   select at, value, source_id, series_id, zone_offset_min
   from sample_page($1, $2, $3, $4, $5, $6, $7, $8)
-  where $9::uuid is null or exists (select 1 from app_user where id = $9 and revision = $10)`
+  where $9::uuid is null or exists (
+    select 1 from app_user u, ranking r where u.id = $9 and u.revision + r.revision = $10
+  )`
 
 /** The same with the number of samples on all pages, in a row without a source: one statement for a first page. */
 const RAW_COUNTED_SQL = `${RAW_SQL}

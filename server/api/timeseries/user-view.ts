@@ -1,5 +1,4 @@
-import { type DeviceType, deviceName, deviceTypeRanks } from '../../catalogue/devices.ts'
-import { providerByName } from '../../catalogue/providers.ts'
+import { deviceName } from '../../catalogue/devices.ts'
 import { DAILY_TOTAL_OFFSET, type SeriesType, seriesById } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
@@ -12,6 +11,8 @@ export interface Source {
   deviceModel: string
   source: string
   deviceType: string
+  /** Lower is better; see `sql/routines/source_rank.sql`. */
+  rank: number
   metadata: SourceMetadata
   json: string
 }
@@ -34,7 +35,10 @@ export interface Stored {
   isDailyTotal: boolean
 }
 
-/** What a user has, as of a revision; kept in memory until the revision moves. */
+/**
+ * What a user has, as of a revision, which counts changes of the user's data and of the priorities of sources; kept in
+ * memory until it moves.
+ */
 export interface UserView {
   userId: string
   revision: number
@@ -42,6 +46,8 @@ export interface UserView {
   /** Answers that hold as long as the revision does: totals and priority days, by question. */
   answers: Map<string, unknown>
 }
+
+const REVISION_SQL = 'select u.revision + r.revision from app_user u, ranking r where u.id = $1'
 
 const VIEWS_KEPT = 5_000
 const ANSWERS_KEPT = 20
@@ -54,7 +60,7 @@ const views = new WeakMap<Database, Map<string, UserView>>()
 export async function userView(db: Database, userId: string): Promise<UserView> {
   const known = views.get(db) ?? new Map<string, UserView>()
   views.set(db, known)
-  const [user] = await db.rows<[revision: number]>('select revision from app_user where id = $1', [userId])
+  const [user] = await db.rows<[revision: number]>(REVISION_SQL, [userId])
   if (!user) {
     known.delete(userId)
     throw errors.notFound('User', userId)
@@ -92,7 +98,11 @@ const asciiJson = (value: unknown) =>
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-/** The columns of `data_source` that make a Source. */
+/** What of the table `data_source`, as `d`, makes a `Source`. */
+export const SOURCE_COLUMNS = `d.id, d.uid, d.provider, d.device_model, d.source, d.device_type,
+  source_rank(d.provider, case when d.device_model <> '' then d.device_type end) as rank`
+
+/** A row of SOURCE_COLUMNS. */
 export interface SourceRow {
   id: number
   uid: string
@@ -100,9 +110,10 @@ export interface SourceRow {
   device_model: string
   source: string
   device_type: string
+  rank: number
 }
 
-/** A data source as reads need it, from its row. */
+/** A data source with what reads tell of it. */
 export function sourceOf(row: SourceRow): Source {
   const metadata: SourceMetadata = {
     provider: row.provider,
@@ -118,6 +129,7 @@ export function sourceOf(row: SourceRow): Source {
     deviceModel: row.device_model,
     source: row.source,
     deviceType: row.device_type,
+    rank: row.rank,
     metadata,
     json: asciiJson(metadata),
   }
@@ -125,8 +137,7 @@ export function sourceOf(row: SourceRow): Source {
 
 async function loadStored(db: Database, userId: string): Promise<Stored[]> {
   const rows = await db.query<SourceRow & { series: number[] }>(
-    `select d.id, d.uid, d.provider, d.device_model, d.source, d.device_type,
-            array_agg(s.series_id order by s.series_id) as series
+    `select ${SOURCE_COLUMNS}, array_agg(s.series_id order by s.series_id) as series
      from data_source d
      join source_series s on s.source_id = d.id
      where d.user_id = $1
@@ -142,20 +153,9 @@ async function loadStored(db: Database, userId: string): Promise<Stored[]> {
   })
 }
 
-/**
- * Orders sources from best to worst (contract 12.1): provider rank, device-type rank (no model = 99), model, source, id.
- */
+/** Orders sources from best to worst (contract 12.1): rank, device model, source, id. */
 export function bySourceRank(a: Source, b: Source): number {
-  return (
-    providerRank(a) - providerRank(b) ||
-    deviceRank(a) - deviceRank(b) ||
-    compareText(a.deviceModel, b.deviceModel) ||
-    compareText(a.source, b.source) ||
-    a.id - b.id
-  )
+  return a.rank - b.rank || compareText(a.deviceModel, b.deviceModel) || compareText(a.source, b.source) || a.id - b.id
 }
 
-const providerRank = (source: Source) => providerByName.get(source.provider)?.rank ?? 99
-const deviceRank = (source: Source) =>
-  source.deviceModel ? (deviceTypeRanks[source.deviceType as DeviceType] ?? 99) : 99
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

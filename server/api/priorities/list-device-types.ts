@@ -1,0 +1,19 @@
+import { Type } from 'typebox'
+import { route } from '../../http/route.ts'
+import { DeviceTypePriority, deviceTypePriorityExample, readDeviceTypes } from './priority.ts'
+
+/** The order of device types, best first (contract 11). */
+export const listDeviceTypePriorities = route(
+  {
+    method: 'GET',
+    path: '/api/v1/priorities/device-types',
+    operationId: 'listDeviceTypePriorities',
+    summary: 'Order of the device types',
+    description: 'Of several devices of one provider that cover one day, the type with the lowest number counts.',
+    tag: 'Priorities',
+    guard: 'developer',
+    response: Type.Object({ items: Type.Array(DeviceTypePriority) }),
+    example: { items: [deviceTypePriorityExample] },
+  },
+  async (_, { db }) => ({ items: await readDeviceTypes(db) }),
+)

@@ -1,0 +1,19 @@
+import { Type } from 'typebox'
+import { route } from '../../http/route.ts'
+import { ProviderPriority, providerPriorityExample, readProviders } from './priority.ts'
+
+/** The order of providers, best first (contract 11). */
+export const listProviderPriorities = route(
+  {
+    method: 'GET',
+    path: '/api/v1/priorities/providers',
+    operationId: 'listProviderPriorities',
+    summary: 'Order of the providers',
+    description: 'Where several sources cover one day, that of the provider with the lowest number counts.',
+    tag: 'Priorities',
+    guard: 'developer',
+    response: Type.Object({ items: Type.Array(ProviderPriority) }),
+    example: { items: [providerPriorityExample] },
+  },
+  async (_, { db }) => ({ items: await readProviders(db) }),
+)

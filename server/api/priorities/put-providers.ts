@@ -1,0 +1,34 @@
+import { Type } from 'typebox'
+import { route } from '../../http/route.ts'
+import {
+  Priority,
+  ProviderPriority,
+  providerPriorityExample,
+  RankedProvider,
+  readProviders,
+  writeProviders,
+} from './priority.ts'
+
+/** Sets the priorities of some or all providers (contract 11). */
+export const putProviderPriorities = route(
+  {
+    method: 'PUT',
+    path: '/api/v1/priorities/providers',
+    operationId: 'putProviderPriorities',
+    summary: 'Set the order of the providers',
+    description: 'Providers that are not listed keep their number; several may have the same.',
+    tag: 'Priorities',
+    guard: 'developer',
+    body: Type.Object({
+      priorities: Type.Array(Type.Object({ provider: RankedProvider(), priority: Priority() })),
+    }),
+    bodyExample: { priorities: [{ provider: 'apple', priority: 1 }] },
+    response: Type.Object({ items: Type.Array(ProviderPriority) }),
+    example: { items: [providerPriorityExample] },
+    errors: { 400: 'A provider is listed twice' },
+  },
+  async ({ body }, { db }) => {
+    await writeProviders(db, body.priorities)
+    return { items: await readProviders(db) }
+  },
+)

@@ -1,0 +1,153 @@
+import { recoveryPercent } from '../../catalogue/recovery-scores.ts'
+import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
+import type { Database } from '../../db/database.ts'
+import {
+  bySourceRank,
+  SOURCE_COLUMNS,
+  type Source,
+  type SourceMetadata,
+  type SourceRow,
+  type Stored,
+  sourceOf,
+  type UserView,
+} from '../timeseries/user-view.ts'
+import { type DaysAsked, dateOf } from './day-page.ts'
+import { readSleep, type SleepDay, tenths } from './sleep-days.ts'
+
+/** A row of the recovery summary. */
+export interface RecoveryRow {
+  date: string
+  source: SourceMetadata
+  sleep_duration_seconds: number | null
+  sleep_efficiency_percent: number | null
+  resting_heart_rate_bpm: number | null
+  avg_hrv_sdnn_ms: number | null
+  avg_hrv_rmssd_ms: number | null
+  avg_spo2_percent: number | null
+  recovery_score: number | null
+}
+
+const seriesId = (name: SeriesName) => seriesByName.get(name)?.id as number
+
+const RESTING_HEART_RATE = seriesId('resting_heart_rate')
+/** What a night tells better than a day. */
+const MEANS = {
+  avg_hrv_sdnn_ms: seriesId('heart_rate_variability_sdnn'),
+  avg_hrv_rmssd_ms: seriesId('heart_rate_variability_rmssd'),
+  avg_spo2_percent: seriesId('oxygen_saturation'),
+} as const
+const USED = new Set<number>([RESTING_HEART_RATE, ...Object.values(MEANS)])
+
+/** A score without a source is of its provider alone. */
+const DAYS_SQL = `
+  with score as materialized (
+    select local_day(h.recorded_at, h.zone_offset_min) as day, h.recorded_at, h.value, h.source_id, h.provider
+    from health_score h
+    where h.user_id = $1 and h.category = 'recovery' and h.value is not null
+      and h.recorded_at >= day_starts($5) and h.recorded_at < day_ends($6 - 1)
+  )
+  select d.day, d.parts, s.scores
+  from sampled_days($2, $3, $4, $5, $6, $7, $8, false, array(select distinct c.day from score c)) d
+  cross join lateral (
+    select json_agg(json_build_object('value', c.value, 'source', row_to_json(o)) order by c.recorded_at desc) as scores
+    from score c
+    cross join lateral (
+      select ${SOURCE_COLUMNS}
+      from (
+        select coalesce(e.id, 2147483647) as id, coalesce(e.uid::text, '') as uid, c.provider,
+               coalesce(e.device_model, '') as device_model, coalesce(e.source, '') as source,
+               coalesce(e.device_type, 'unknown') as device_type
+        from (select 1) one
+        left join data_source e on e.id = c.source_id
+      ) d
+    ) o
+    where c.day = d.day
+  ) s
+  order by d.day * case when $8 then -1 else 1 end`
+
+interface Part {
+  stored: Stored
+  n: number
+  total: number
+}
+
+interface Score {
+  value: number
+  source: Source
+}
+
+interface Day {
+  day: number
+  source: Source
+  parts: Part[]
+  scores: Score[]
+}
+
+/**
+ * Reads a page of local days with a recovery score, a resting heart rate, variability or oxygen saturation, nearest first
+ * (contract 12.6, decision D-29): two statements.
+ */
+export async function readRecovery(db: Database, view: UserView, asked: DaysAsked): Promise<RecoveryRow[]> {
+  const stored = view.stored.filter(({ seriesId }) => USED.has(seriesId))
+  const sources = [...new Set(stored.map(({ source }) => source))].sort(bySourceRank)
+  type Listed = [place: number, counted: boolean, n: number, total: number]
+  type Scored = { value: number; source: SourceRow }[]
+  const rows = await db.rows<[day: number, parts: Listed[] | null, scores: Scored | null]>(DAYS_SQL, [
+    view.userId,
+    stored.map(({ source }) => source.id),
+    stored.map(({ seriesId }) => seriesId),
+    stored.map(({ source }) => sources.indexOf(source)),
+    asked.firstDay,
+    asked.endDay,
+    asked.most,
+    asked.backward,
+  ])
+  const days = rows.map(([day, listed, scored]): Day => {
+    const parts = (listed ?? []).map(([place, , n, total]) => ({ stored: stored[place] as Stored, n, total }))
+    const scores = (scored ?? []).map(({ value, source }) => ({ value, source: sourceOf(source) }))
+    return {
+      day,
+      parts,
+      scores,
+      source: bestOf([...parts.map((part) => part.stored.source), ...scores.map(({ source }) => source)]),
+    }
+  })
+  if (days.length === 0) return []
+  const numbers = days.map(({ day }) => day)
+  const [firstDay, endDay] = [Math.min(...numbers), Math.max(...numbers) + 1]
+  const nights = await readSleep(db, view.userId, { firstDay, endDay, most: endDay - firstDay, backward: false })
+  const byDate = new Map(nights.map((night) => [night.row.date, night]))
+  return days.map((day) => rowOf(day, byDate.get(dateOf(day.day))))
+}
+
+/** The best source; a provider without one is behind all sources of that provider. */
+function bestOf(present: readonly Source[]): Source {
+  const named = new Set(present.filter(({ uid }) => uid !== '').map(({ provider }) => provider))
+  return present.filter(({ uid, provider }) => uid !== '' || !named.has(provider)).sort(bySourceRank)[0] as Source
+}
+
+/** The score of a day is that of the winner's provider: its own before that of another device, else the latest. */
+function rowOf({ day, source, parts, scores }: Day, night: SleepDay | undefined): RecoveryRow {
+  const mean = (series: number) => {
+    const part = parts.find(({ stored }) => stored.seriesId === series && stored.source.id === source.id)
+    return part ? part.total / part.n : null
+  }
+  const byNight = (field: keyof typeof MEANS) => {
+    const value = night?.row[field] ?? mean(MEANS[field])
+    return value === null ? null : tenths(value)
+  }
+  const ofProvider = scores.filter((score) => score.source.provider === source.provider)
+  const score = ofProvider.find((one) => one.source.id === source.id) ?? ofProvider[0]
+  const resting = mean(RESTING_HEART_RATE)
+  return {
+    date: dateOf(day),
+    source: source.metadata,
+    sleep_duration_seconds: night?.asleepS ?? null,
+    sleep_efficiency_percent: night?.row.efficiency_percent ?? null,
+    resting_heart_rate_bpm: resting === null ? null : Math.round(resting),
+    avg_hrv_sdnn_ms: byNight('avg_hrv_sdnn_ms'),
+    avg_hrv_rmssd_ms: byNight('avg_hrv_rmssd_ms'),
+    avg_spo2_percent: byNight('avg_spo2_percent'),
+    recovery_score: score ? recoveryPercent(source.provider, score.value) : null,
+  }
+}

@@ -1,0 +1,266 @@
+import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
+import type { Database } from '../../db/database.ts'
+import { isoInstant, zoneText } from '../../time.ts'
+import { SOURCE_COLUMNS, type SourceMetadata, type SourceRow, sourceOf } from '../timeseries/user-view.ts'
+import { type DaysAsked, dateOf } from './day-page.ts'
+
+/** Seconds awake that are an interruption (decision D-13). */
+const INTERRUPTION_S = 300
+
+/** Means over the time asleep, by the series they are of. */
+const MEANS = {
+  avg_heart_rate_bpm: 'heart_rate',
+  avg_hrv_sdnn_ms: 'heart_rate_variability_sdnn',
+  avg_hrv_rmssd_ms: 'heart_rate_variability_rmssd',
+  avg_respiratory_rate: 'respiratory_rate',
+  avg_spo2_percent: 'oxygen_saturation',
+} as const satisfies Record<string, SeriesName>
+
+type Means = Record<keyof typeof MEANS, number | null>
+
+/** A row of the sleep summary. */
+export interface SleepRow extends Means {
+  date: string
+  source: SourceMetadata
+  start_time: string | null
+  end_time: string | null
+  zone_offset: string | null
+  duration_minutes: number | null
+  total_duration_minutes: number | null
+  time_in_bed_minutes: number | null
+  efficiency_percent: number | null
+  stages: Record<'awake_minutes' | 'light_minutes' | 'deep_minutes' | 'rem_minutes', number | null> | null
+  interruptions_count: number | null
+  nap_count: number | null
+  nap_duration_minutes: number | null
+  sessions:
+    | {
+        start_time: string
+        end_time: string
+        zone_offset: string | null
+        duration_minutes: number
+        is_nap: boolean
+      }[]
+    | null
+}
+
+/**
+ * Days with sleep: the sessions of the best source of each (contract 12.1), and for each series of MEANS the number and
+ * sum of samples during its main sleep, or its naps where there is nothing else; of its provider's sources, then of all.
+ */
+const SLEEP_SQL = (order: 'asc' | 'desc') => `
+  with source as materialized (
+    select ${SOURCE_COLUMNS} from data_source d where d.user_id = $1
+  ),
+  session as materialized (
+    select local_day(s.end_at, s.zone_offset_min) as day, s.id, s.source_id
+    from source d
+    join sleep s on s.source_id = d.id and s.end_at >= day_starts($2) and s.end_at < day_ends($3 - 1)
+  ),
+  page as materialized (
+    select b.*
+    from (
+      select distinct on (x.day) x.day, d.*
+      from session x
+      join source d on d.id = x.source_id
+      where x.day >= $2 and x.day < $3
+      order by x.day, d.rank, d.device_model collate "C", d.source collate "C", d.id
+    ) b
+    order by b.day ${order}
+    limit $4
+  )
+  select p.*, n.sessions, m.means
+  from page p
+  cross join lateral (
+    select json_agg(
+             json_build_array(
+               round(date_part('epoch', s.start_at) * 1000), round(date_part('epoch', s.end_at) * 1000), s.zone_offset_min, s.asleep_s,
+               s.in_bed_s, s.awake_s, s.light_s, s.deep_s, s.rem_s, s.efficiency_percent, s.is_nap is true, i.interruptions
+             )
+             order by s.start_at, s.end_at
+           ) as sessions,
+           bool_and(s.is_nap is true) as only_naps
+    from session x
+    join sleep s on s.id = x.id
+    cross join lateral (
+      -- Awake for long between the first and the last sleep; null without intervals.
+      select case when count(*) > 0 then count(*) filter (
+               where e.stage = 'awake' and e.ends - e.starts >= ${INTERRUPTION_S} and e.starts >= e.first and e.ends <= e.last
+             ) end as interruptions
+      from (
+        select v->>0 as stage, (v->>1)::float8 as starts, (v->>2)::float8 as ends,
+               min((v->>1)::float8) filter (where v->>0 in ('sleeping', 'light', 'deep', 'rem')) over () as first,
+               max((v->>2)::float8) filter (where v->>0 in ('sleeping', 'light', 'deep', 'rem')) over () as last
+        from jsonb_array_elements(s.stages) v
+      ) e
+    ) i
+    where x.day = p.day and x.source_id = p.id
+  ) n
+  cross join lateral (
+    select json_agg(json_build_array(g.series_id, g.own_n, g.own_total, g.n, g.total)) as means
+    from (
+      select k.series_id, sum(v.n) filter (where o.provider = p.provider) as own_n,
+             sum(v.total) filter (where o.provider = p.provider) as own_total, sum(v.n) as n, sum(v.total) as total
+      from session x
+      join sleep s on s.id = x.id
+      cross join source o
+      join source_series k on k.source_id = o.id and k.series_id = any ($5::int2[])
+      cross join lateral span_sums(k.source_id, k.series_id, s.start_at, s.end_at) v
+      where x.day = p.day and x.source_id = p.id and (s.is_nap is not true or n.only_naps)
+      group by 1
+    ) g
+  ) m
+  order by p.day ${order}`
+
+const SQL = { asc: SLEEP_SQL('asc'), desc: SLEEP_SQL('desc') }
+
+/** Times in epoch ms, durations in seconds, null = not told. */
+type Listed = [
+  startMs: number,
+  endMs: number,
+  zoneMin: number | null,
+  asleepS: number | null,
+  inBedS: number | null,
+  awakeS: number | null,
+  lightS: number | null,
+  deepS: number | null,
+  remS: number | null,
+  efficiencyPercent: number | null,
+  nap: boolean,
+  interruptions: number | null,
+]
+
+interface DayColumns extends SourceRow {
+  day: number
+  sessions: Listed[]
+  means: [series: number, ownN: number | null, ownTotal: number | null, n: number, total: number][] | null
+}
+
+/** A row with what it does not show: seconds asleep without naps. */
+export interface SleepDay {
+  row: SleepRow
+  asleepS: number | null
+}
+
+/** Reads a page of local days with sleep, nearest first, in one statement. A session is of the day on which it ended. */
+export async function readSleep(db: Database, userId: string, asked: DaysAsked): Promise<SleepDay[]> {
+  const series = Object.values(MEANS).map(seriesId)
+  const rows = await db.query<DayColumns>(SQL[asked.backward ? 'desc' : 'asc'], [
+    userId,
+    asked.firstDay,
+    asked.endDay,
+    asked.most,
+    series,
+  ])
+  return rows.map(dayOf)
+}
+
+const seriesId = (name: SeriesName) => seriesByName.get(name)?.id as number
+
+interface Session {
+  startMs: number
+  endMs: number
+  zone: string | null
+  /** Asleep, or from start to end where that is not told. */
+  durationS: number
+  inBedS: number | null
+  stages: readonly (number | null)[]
+  efficiency: number | null
+  nap: boolean
+  interruptions: number | null
+}
+
+function sessionOf([
+  startMs,
+  endMs,
+  zone,
+  asleep,
+  inBedS,
+  awake,
+  light,
+  deep,
+  rem,
+  efficiency,
+  nap,
+  interruptions,
+]: Listed): Session {
+  return {
+    startMs,
+    endMs,
+    zone: zone === null ? null : zoneText(zone),
+    durationS: asleep ?? (endMs - startMs) / 1000,
+    inBedS,
+    stages: [awake, light, deep, rem],
+    efficiency,
+    nap,
+    interruptions,
+  }
+}
+
+const minutes = (seconds: number | null) => (seconds === null ? null : Math.floor(seconds / 60))
+
+/** Sum of what is known; null when nothing is. */
+function sumKnown(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length > 0 ? known.reduce((sum, value) => sum + value, 0) : null
+}
+
+function dayOf(columns: DayColumns): SleepDay {
+  const sessions = columns.sessions.map(sessionOf)
+  const main = sessions.filter(({ nap }) => !nap)
+  const naps = sessions.filter(({ nap }) => nap)
+  const longest = main.toSorted((a, b) => b.endMs - b.startMs - (a.endMs - a.startMs) || a.startMs - b.startMs)[0]
+  const asleepS = sumKnown(main.map(({ durationS }) => durationS))
+  const napMinutes = Math.floor(naps.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0) / 60_000)
+  const [awake = null, light = null, deep = null, rem = null] = [0, 1, 2, 3].map((place) =>
+    minutes(sumKnown(main.map(({ stages }) => stages[place] ?? null))),
+  )
+  const staged = [awake, light, deep, rem].some((value) => value !== null)
+  const row: SleepRow = {
+    date: dateOf(columns.day),
+    source: sourceOf(columns).metadata,
+    start_time: longest ? isoInstant(longest.startMs) : null,
+    end_time: longest ? isoInstant(longest.endMs) : null,
+    zone_offset: longest?.zone ?? null,
+    duration_minutes: minutes(asleepS),
+    total_duration_minutes: (minutes(asleepS) ?? 0) + napMinutes,
+    time_in_bed_minutes: minutes(sumKnown(main.map(({ inBedS }) => inBedS))),
+    efficiency_percent: efficiencyOf(main),
+    stages: staged ? { awake_minutes: awake, light_minutes: light, deep_minutes: deep, rem_minutes: rem } : null,
+    interruptions_count: sumKnown(main.map(({ interruptions }) => interruptions)),
+    nap_count: naps.length,
+    nap_duration_minutes: napMinutes,
+    sessions: sessions.map(({ startMs, endMs, zone, durationS, nap }) => ({
+      start_time: isoInstant(startMs),
+      end_time: isoInstant(endMs),
+      zone_offset: zone,
+      duration_minutes: Math.floor(durationS / 60),
+      is_nap: nap,
+    })),
+    ...meansOf(columns),
+  }
+  return { row, asleepS }
+}
+
+/** Weighted by duration, in hundredths (contract 12.4). */
+function efficiencyOf(main: readonly Session[]): number | null {
+  const told = main.filter(({ efficiency }) => efficiency !== null)
+  const weight = told.reduce((sum, { durationS }) => sum + durationS, 0)
+  if (weight === 0) return null
+  const total = told.reduce((sum, { durationS, efficiency }) => sum + durationS * (efficiency ?? 0), 0)
+  return Math.round((total / weight) * 100) / 100
+}
+
+/** From the samples of the source's provider, from those of all where it has none (decision D-27). */
+function meansOf({ means }: DayColumns): Means {
+  const told = Object.entries(MEANS).map(([field, name]) => {
+    const [, ownN, ownTotal, n, total] = means?.find(([series]) => series === seriesId(name)) ?? []
+    const mean = ownN ? (ownTotal ?? 0) / ownN : n ? (total ?? 0) / n : null
+    if (mean === null) return [field, null]
+    return [field, field === 'avg_heart_rate_bpm' ? Math.round(mean) : tenths(mean)]
+  })
+  return Object.fromEntries(told)
+}
+
+/** A mean as summaries write it, with one decimal. */
+export const tenths = (value: number): number => Math.round(value * 10) / 10

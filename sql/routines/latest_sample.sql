@@ -1,0 +1,26 @@
+-- The latest sample of a series before an instant. Of an archived one the value is known, and the quarter hour.
+create or replace function latest_sample(the_source int4, the_series int2, before timestamptz)
+returns table (ts timestamptz, value float8)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+declare
+  latest timestamptz := nearest_sample(the_source, the_series, greatest(raw_floor(), '1970-01-01'), before, true, null);
+begin
+  if latest is not null then
+    return query
+      select s.ts, s.value from sample s where s.source_id = the_source and s.series_id = the_series and s.ts = latest;
+  else
+    return query
+      select r.bucket, r.last_value
+      from rollup_15min r
+      where r.source_id = the_source
+        and r.series_id = the_series
+        and r.bucket >= rollup_floor()
+        and r.bucket < least(before, raw_floor())
+      order by r.bucket desc
+      limit 1;
+  end if;
+end
+$$;

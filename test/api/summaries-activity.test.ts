@@ -1,0 +1,487 @@
+// The activity summary against straight-line code over the samples that are stored: contract 1.3, 4.1, 12.1 to 12.3.
+import t from 'tap'
+import { archive } from '../../server/rollups/archive.ts'
+import { refreshRollups } from '../../server/rollups/refresh.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import {
+  body,
+  createUser,
+  eachEngine,
+  heartRate,
+  importBody,
+  iso,
+  PHONE,
+  type StoredSample,
+  startImports,
+  steps,
+  storedSamples,
+} from '../support/sdk.ts'
+import {
+  addSources,
+  alike,
+  DAY_MS,
+  dateText,
+  localDay,
+  MINUTE_MS,
+  seeded,
+  summary,
+  type Written,
+  walk,
+  write,
+} from '../support/summaries.ts'
+
+const SEED = 20_260_512
+const QUARTER_MS = 15 * MINUTE_MS
+const BASE = Date.UTC(2026, 4, 1)
+const DAYS = 16
+
+// In the order of contract 2.3 and 2.4; the last one has no model, so its device type does not count.
+const SOURCES = [
+  { provider: 'apple', device: 'Watch7,5', source: 'Watch', type: 'watch' },
+  { provider: 'apple', device: 'iPhone17,1', source: 'Phone', type: 'phone' },
+  { provider: 'garmin', device: 'Forerunner 255', source: 'garmin_connect_api', type: 'watch' },
+  { provider: 'garmin', device: '', source: 'other', type: 'watch' },
+]
+const NAMES = ['steps', 'distance_walking_running', 'flights_climbed', 'energy', 'basal_energy', 'active_time'] as const
+const IDS: Record<string, number> = {
+  heart_rate: 1,
+  steps: 80,
+  energy: 81,
+  basal_energy: 82,
+  flights_climbed: 86,
+  active_time: 88,
+  distance_walking_running: 100,
+}
+const FIELDS: Record<string, string> = {
+  steps: 'steps',
+  distance_walking_running: 'distance_meters',
+  flights_climbed: 'floors_climbed',
+  energy: 'active_calories_kcal',
+  basal_energy: 'basal_calories_kcal',
+  active_time: 'active_minutes',
+}
+
+type Random = () => number
+const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
+
+/** Hours of life as devices tell it: some are off for days, travel, or never know where they are. */
+function someSamples(random: Random, sources: readonly number[], count: number): Written[] {
+  const samples: Written[] = []
+  for (let n = 0; n < count; n += 1) {
+    const place = Math.floor(random() * sources.length)
+    const sourceId = sources[place] as number
+    const type = pick(random, ['heart_rate', 'heart_rate', 'steps', 'steps', ...NAMES])
+    const startMs = BASE + Math.floor(random() * DAYS * 96) * QUARTER_MS
+    const zone = place === 2 ? null : pick(random, [0, 120, 120, -330, 840, -720, 1080, -1080])
+    if (random() < 0.15 && type !== 'heart_rate') {
+      const ms = localDay(startMs, zone) * DAY_MS - (zone ?? 0) * MINUTE_MS
+      const value = Math.round(random() * 9000)
+      samples.push({ sourceId, seriesId: (IDS[type] as number) + 10_000, ms, value, zone })
+      continue
+    }
+    const many = Math.floor(random() * 60)
+    for (let m = 0; m < many; m += 1) {
+      const ms = startMs + m * pick(random, [20_000, 60_000, 60_000]) + pick(random, [0, 0, 1, 999])
+      const value = type === 'heart_rate' ? 60 + Math.floor(random() * 100) : Math.floor(random() * 400) / 8
+      samples.push({ sourceId, seriesId: IDS[type] as number, ms, value, zone })
+    }
+  }
+  return samples
+}
+
+interface Sample {
+  source: number
+  type: string
+  daily: boolean
+  ms: number
+  value: number
+  /** Day of its quarter hour, which is that of the latest sample in it. */
+  day: number
+}
+
+const placeOf = (one: StoredSample) =>
+  SOURCES.findIndex(({ device, source }) => device === one.device && source === one.source)
+const quarterOf = (ms: number) => Math.floor(ms / QUARTER_MS)
+
+function assigned(stored: StoredSample[]): Sample[] {
+  const days = new Map<string, number>()
+  const key = (one: StoredSample) => `${placeOf(one)} ${one.type} ${one.daily} ${quarterOf(Date.parse(one.ts))}`
+  for (const one of stored) days.set(key(one), localDay(quarterOf(Date.parse(one.ts)) * QUARTER_MS, one.zone))
+  return stored.map((one) => ({
+    ...{ source: placeOf(one), type: one.type, daily: one.daily, ms: Date.parse(one.ts), value: one.value },
+    day: days.get(key(one)) as number,
+  }))
+}
+
+interface Workout {
+  source: number
+  day: number
+  ascent: number
+}
+
+interface Model {
+  samples: Sample[]
+  workouts: Workout[]
+  /** Largest heart rate. */
+  highest: number
+  floorMs?: number
+}
+
+const sum = (values: number[]) => values.reduce((all, value) => all + value, 0)
+const sumOrNull = (values: number[]) => (values.length > 0 ? sum(values) : null)
+
+function minutesOf(samples: Sample[], value: (values: number[]) => number): number[] {
+  const minutes = new Map<number, number[]>()
+  for (const { ms, value } of samples) {
+    const minute = Math.floor(ms / MINUTE_MS)
+    minutes.set(minute, [...(minutes.get(minute) ?? []), value])
+  }
+  return [...minutes.values()].map(value)
+}
+
+/** Samples of a type that count on a day when everything comes from one source. */
+function ofOne(samples: Sample[], source: number, type: string): Sample[] {
+  const own = samples.filter((one) => one.source === source && one.type === type)
+  const totals = own.filter(({ daily }) => daily)
+  return totals.length > 0 ? totals : own
+}
+
+/** With merge=segments; `all` are the samples of all days, since sources may disagree about the day of a quarter hour. */
+function ofSeveral(all: Sample[], day: number, type: string): Sample[] {
+  const typed = all.filter((one) => one.type === type)
+  const onDay = typed.filter((one) => one.day === day)
+  const first = new Map<number, number>()
+  for (const { daily, ms, source } of typed)
+    if (!daily) first.set(quarterOf(ms), Math.min(source, first.get(quarterOf(ms)) ?? Number.POSITIVE_INFINITY))
+  const segments = onDay.filter(({ daily, ms, source }) => !daily && first.get(quarterOf(ms)) === source)
+  const leader = Math.min(...onDay.map(({ source }) => source))
+  const total = onDay.filter(({ daily, source }) => daily && source === leader)
+  if (total.length === 0) return segments.filter(() => onDay.some(({ daily, source }) => !daily && source === leader))
+  if (!onDay.some(({ daily, source }) => !daily && source === leader)) return total
+  return [...total, ...segments.filter(({ source }) => source !== leader)]
+}
+
+function rowOf(model: Model, day: number, merged: boolean): Record<string, unknown> | undefined {
+  const samples = model.samples.filter((one) => one.day === day)
+  const best = Math.min(...samples.map(({ source }) => source))
+  const chosen = (type: string) => (merged ? ofSeveral(model.samples, day, type) : ofOne(samples, best, type))
+  const timed = (type: string) => {
+    const own = merged
+      ? model.samples.filter((one) => one.type === type && !one.daily)
+      : samples.filter((one) => one.source === best && one.type === type && !one.daily)
+    const first = new Map<number, number>()
+    for (const { ms, source } of own)
+      first.set(quarterOf(ms), Math.min(source, first.get(quarterOf(ms)) ?? Number.POSITIVE_INFINITY))
+    return own.filter((one) => one.day === day && first.get(quarterOf(one.ms)) === one.source)
+  }
+  const amount = (type: string) => sumOrNull(chosen(type).map(({ value }) => value))
+  const whole = (value: number | null) => (value === null ? null : Math.round(value))
+  const known = (own: Sample[]) =>
+    own.length > 0 && own.every(({ ms }) => quarterOf(ms) * QUARTER_MS >= (model.floorMs ?? 0))
+  const ascents = model.workouts.filter((one) => one.day === day)
+  const teller = merged ? Math.min(...ascents.map(({ source }) => source)) : best
+  const ascent = sumOrNull(ascents.filter(({ source }) => source === teller).map((one) => one.ascent))
+  const beats = chosen('heart_rate').map(({ value }) => value)
+  const stepping = minutesOf(timed('steps'), sum)
+  const pulses = minutesOf(timed('heart_rate'), (values) => sum(values) / values.length)
+  const share = (percent: number) => Math.floor((model.highest * percent) / 100)
+  const within = (from: (bpm: number) => boolean) => pulses.filter(from).length
+  const energies = [amount('energy'), amount('basal_energy')].filter((one) => one !== null)
+  const source = SOURCES[best]
+  const stepsKnown = known(timed('steps'))
+  return {
+    date: dateText(day),
+    source: source && {
+      provider: source.provider,
+      source: source.source,
+      device: source.device || null,
+      device_type: source.type,
+      device_name:
+        { 'Watch7,5': 'Apple Watch Ultra 2', 'iPhone17,1': 'iPhone 16 Pro' }[source.device] ?? (source.device || null),
+    },
+    steps: whole(amount('steps')),
+    distance_meters: amount('distance_walking_running'),
+    floors_climbed: whole(amount('flights_climbed')) ?? (ascent ? Math.floor(ascent / 3) : null),
+    elevation_meters: ascent,
+    active_calories_kcal: amount('energy'),
+    total_calories_kcal: sumOrNull(energies),
+    active_minutes: whole(amount('active_time')) ?? (stepsKnown ? stepping.filter((n) => n >= 30).length : null),
+    sedentary_minutes: stepsKnown ? stepping.filter((n) => n < 30).length : null,
+    intensity_minutes: known(timed('heart_rate'))
+      ? {
+          light: within((bpm) => bpm >= share(50) && bpm <= share(63)),
+          moderate: within((bpm) => bpm > share(63) && bpm <= share(76)),
+          vigorous: within((bpm) => bpm > share(76)),
+        }
+      : null,
+    heart_rate:
+      beats.length > 0
+        ? {
+            avg_bpm: Math.round(sum(beats) / beats.length),
+            max_bpm: Math.round(Math.max(...beats)),
+            min_bpm: Math.round(Math.min(...beats)),
+          }
+        : null,
+  }
+}
+
+function expected(model: Model, firstDay: number, endDay: number, merged: boolean) {
+  const days = [...new Set(model.samples.map(({ day }) => day))].sort((a, b) => a - b)
+  const shown = days.filter((day) => day >= firstDay && day < endDay)
+  // With merge a day of which every quarter hour went to another day has no row.
+  const counts = (day: number) =>
+    Object.keys(IDS).some((type) => {
+      const first = ofSeveral(model.samples, day, type)
+      return first.length > 0
+    }) || model.samples.some((one) => one.day === day && one.daily)
+  return shown.filter((day) => !merged || counts(day)).map((day) => rowOf(model, day, merged))
+}
+
+async function modelOf(app: TestApp, user: string, highest = 190): Promise<Model> {
+  const samples = assigned(await storedSamples(app.db, user)).filter(({ type }) => type in IDS)
+  const workouts = await app.db.query<{
+    device: string
+    source: string
+    end: string
+    zone: number | null
+    ascent: number
+  }>(
+    `select d.device_model as device, d.source, w.end_at as end, w.zone_offset_min as zone, w.elevation_gain_m as ascent
+     from workout w join data_source d on d.id = w.source_id where w.user_id = $1`,
+    [user],
+  )
+  return {
+    samples,
+    workouts: workouts.map(({ end, zone, ascent, ...of }) => ({
+      ...{ source: placeOf(of as StoredSample), day: localDay(Date.parse(end), zone), ascent },
+    })),
+    highest,
+  }
+}
+
+eachEngine(t, 'activity of days is what the samples of the best source say', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  const user = await createUser(app)
+  const random = seeded(SEED)
+  // Keys in another order than ranks.
+  const ids = (await addSources(app.db, user, [...SOURCES].reverse())).reverse()
+  const base = localDay(BASE, 0)
+  await app.db.query(
+    `insert into workout (user_id, source_id, type, start_at, end_at, zone_offset_min, duration_s, elevation_gain_m)
+     select $1, s, 'hiking', to_timestamp($3) + n * interval '17 hours', to_timestamp($3) + n * interval '17 hours' + interval '2 hours', z, 7200, n * 7
+     from unnest($2::int4[], array[120, -480, null, null]) x (s, z), generate_series(0, 20) n`,
+    [user, ids, BASE / 1000],
+  )
+  for (const state of ['dirty', 'clean', 'partly dirty', 'dirty again']) {
+    await t.test(`while rollups are ${state}`, async (t) => {
+      if (state === 'clean') await refreshRollups(app.db)
+      else await write(app.db, user, someSamples(random, ids, state === 'partly dirty' ? 8 : 250))
+      const model = await modelOf(app, user)
+      for (let n = 0; n < 8; n += 1) {
+        const merge = random() < 0.5
+        const [from, length] = [Math.floor(random() * DAYS) - 2, 1 + Math.floor(random() * DAYS)]
+        const desc = random() < 0.5
+        const query = {
+          start_date: dateText(base + from),
+          end_date: dateText(base + from + length - 1),
+          limit: pick(random, [1, 2, 3, 7, 50, 1000]),
+          ...(desc && { sort_order: 'desc' }),
+          ...(merge && { merge: 'segments' }),
+        }
+        const { rows } = await walk(app, user, 'activity', query)
+        const wanted = expected(model, base + from, base + from + length, merge)
+        if (desc) wanted.reverse()
+        t.ok(wanted.length > 0 || length < 3)
+        if (!alike(rows, wanted)) t.strictSame(rows, wanted, JSON.stringify(query))
+        else t.pass(JSON.stringify(query))
+      }
+    })
+  }
+
+  await t.test('explained: what every source told and what of it counts', async (t) => {
+    const { samples } = await modelOf(app, user)
+    for (const merge of ['none', 'segments']) {
+      const query = { start_date: dateText(base), end_date: dateText(base + DAYS), explain: true, merge }
+      for (const row of (await summary(app, user, 'activity', query)).body.data) {
+        const day = samples.filter((one) => dateText(one.day) === row.date)
+        t.strictSame(
+          row.sources.map(({ source }: { source: { source: string } }) => source.source),
+          [...new Set(day.map(({ source }) => source))].sort().map((source) => SOURCES[source]?.source),
+          'all sources of the day, best first',
+        )
+        t.strictSame(row.sources[0].source, row.source)
+        for (const [type, field] of Object.entries(FIELDS)) {
+          for (const { source, counted, dropped } of row.sources) {
+            const own = day.filter((one) => one.type === type && SOURCES[one.source]?.source === source.source)
+            t.ok(alike((counted[field] ?? 0) + (dropped[field] ?? 0), sum(own.map(({ value }) => value))))
+          }
+          const total = sum(row.sources.map((one: { counted: Record<string, number> }) => one.counted[field] ?? 0))
+          if (field === 'distance_meters') t.ok(alike(total, row.distance_meters ?? 0), 'the row is what counts')
+        }
+        if (merge === 'none')
+          t.ok(row.sources.every(({ used }: { used: boolean }, place: number) => used === (place === 0)))
+      }
+    }
+  })
+
+  await t.test('takes three statements, however many days are asked for', async (t) => {
+    const { db } = app.deps
+    const original = { query: db.query, rows: db.rows, one: db.one }
+    let statements = 0
+    const counted = <Run extends (...args: never[]) => unknown>(run: Run): Run =>
+      ((...args: Parameters<Run>) => {
+        statements += 1
+        return run(...args)
+      }) as Run
+    Object.assign(db, { query: counted(db.query), rows: counted(db.rows), one: counted(db.one) })
+    t.teardown(() => Object.assign(db, original))
+    const range = { start_date: dateText(base), end_date: dateText(base + DAYS) }
+    for (const name of ['activity', 'sleep', 'recovery', 'body']) {
+      for (const limit of [1, 7, 1000]) {
+        statements = 0
+        const { status } = await summary(app, user, name, name === 'body' ? {} : { ...range, limit })
+        t.equal(status, 200)
+        t.ok(statements > 0 && statements <= 3, `${name} took ${statements}`)
+      }
+    }
+  })
+
+  await t.test('a date of birth and a change of priorities change the answer', async (t) => {
+    const query = { start_date: dateText(base), end_date: dateText(base + DAYS) }
+    const first = await summary(app, user, 'activity', query)
+    const tag = first.headers.get('etag') ?? ''
+    t.equal((await summary(app, user, 'activity', query, { 'If-None-Match': tag })).status, 304)
+    // 70 on the first day of the range, 71 on the last one.
+    await app.request('PUT', `/api/v1/users/${user}/personal-record`, { body: { birth_date: '1955-05-08' } })
+    const aged = await summary(app, user, 'activity', query, { 'If-None-Match': tag })
+    t.equal(aged.status, 200)
+    t.ok(alike(aged.body.data, expected(await modelOf(app, user, 150), base, base + DAYS + 1, false)))
+    await app.request('PUT', '/api/v1/priorities/providers/garmin', { auth: 'developer', body: { priority: 1 } })
+    await app.request('PUT', '/api/v1/priorities/providers/apple', { auth: 'developer', body: { priority: 2 } })
+    const { body, status } = await summary(app, user, 'activity', query, {
+      'If-None-Match': aged.headers.get('etag') ?? '',
+    })
+    t.equal(status, 200)
+    const providers = body.data.map(({ source }: { source: { provider: string } }) => source.provider)
+    t.ok(providers.filter((name: string) => name === 'garmin').length > DAYS / 2)
+  })
+})
+
+eachEngine(t, 'activity of uploads', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const at = (text: string) => Date.parse(text)
+
+  await t.test('a sample counts on the day its clock showed', async (t) => {
+    const user = await createUser(app)
+    await importBody(app, user, body([steps(at('2026-05-03T21:30:00Z'), 70, { zoneOffset: '+10:00' })]))
+    const days = async (start_date: string, end_date: string) =>
+      (await summary(app, user, 'activity', { start_date, end_date })).body.data.map(
+        ({ date }: { date: string }) => date,
+      )
+    t.strictSame(await days('2026-05-04', '2026-05-04'), ['2026-05-04'])
+    t.strictSame(await days('2026-05-03', '2026-05-03'), [])
+    t.strictSame(await days('2026-05-01', '2026-05-04T00:00:00Z'), [], 'midnight ends before its day')
+    t.strictSame(await days('2026-05-01', '2026-05-04T12:00:00Z'), ['2026-05-04'], 'noon does not')
+    t.strictSame(await days('2026-05-04T00:00:00+10:00', '2026-05-05T00:00:00+10:00'), ['2026-05-04'], 'as written')
+    t.strictSame(await days('2026-05-05', '2026-05-04'), [], 'an end before the start')
+    t.strictSame(await days('2026-05-04', '2026-05-04T00:00:00Z'), [], 'nothing between')
+    t.strictSame(await days('0001-01-01', '9999-12-31'), ['2026-05-04'], 'all of time')
+    const late = await createUser(app)
+    await importBody(app, late, body([steps(at('2026-05-04T09:30:00Z'), 70, { zoneOffset: '-10:00' })]))
+    const { body: page } = await summary(app, late, 'activity', { start_date: '2026-05-03', end_date: '2026-05-03' })
+    t.strictSame(page.data[0].steps, 70, 'a late evening far west')
+    t.strictSame(page.metadata, {
+      resolution: null,
+      sample_count: 1,
+      start_time: '2026-05-03T00:00:00Z',
+      end_time: '2026-05-04T00:00:00Z',
+    })
+    t.strictSame(page.pagination, { next_cursor: null, previous_cursor: null, has_more: false, total_count: null })
+  })
+
+  await t.test('a watch beats a phone; what it did not see counts when asked for', async (t) => {
+    const user = await createUser(app)
+    const morning = at('2026-05-04T08:00:00Z')
+    await importBody(
+      app,
+      user,
+      body([
+        steps(morning, 40),
+        steps(morning, 50, { source: PHONE }),
+        steps(morning + 8 * 3_600_000, 60, { source: PHONE }),
+        heartRate(morning, 120),
+        heartRate(morning + 30_000, 100),
+      ]),
+    )
+    const query = { start_date: '2026-05-04', end_date: '2026-05-04' }
+    const [row] = (await summary(app, user, 'activity', query)).body.data
+    t.match(row, {
+      date: '2026-05-04',
+      source: { provider: 'apple', device_type: 'watch' },
+      steps: 40,
+      distance_meters: null,
+      floors_climbed: null,
+      total_calories_kcal: null,
+      active_minutes: 1,
+      sedentary_minutes: 0,
+      intensity_minutes: { light: 1, moderate: 0, vigorous: 0 },
+      heart_rate: { avg_bpm: 110, max_bpm: 120, min_bpm: 100 },
+    })
+    const { body: merged } = await summary(app, user, 'activity', { ...query, merge: 'segments', explain: true })
+    t.match(merged.data[0], { steps: 100, active_minutes: 2, source: { device_type: 'watch' } })
+    t.match(merged.data[0].sources[1], { used: true, counted: { steps: 60 }, dropped: { steps: 50 } })
+  })
+
+  await t.test('what is refused', async (t) => {
+    const user = await createUser(app)
+    const range = { start_date: '2026-05-01', end_date: '2026-05-02' }
+    const issue = async (query: object) => {
+      const { status, body } = await summary(app, user, 'activity', { ...range, ...query })
+      return [status, typeof body.detail === 'string' ? body.detail : body.detail[0].msg]
+    }
+    t.strictSame(await issue({ limit: 1001 }), [422, 'Input should be less than or equal to 1000'])
+    t.strictSame(await issue({ limit: 0 }), [422, 'Input should be greater than or equal to 1'])
+    t.strictSame(await issue({ sort_order: 'up' }), [422, "String should match pattern '^(asc|desc)$'"])
+    t.strictSame(await issue({ merge: 'all' }), [422, "Input should be 'none' or 'segments'"])
+    t.strictSame(await issue({ sort: 'asc' }), [422, 'Extra inputs are not permitted'])
+    t.strictSame(await issue({ cursor: 'abc' }), [400, "Invalid cursor format: 'abc'. Expected 'timestamp|id'."])
+    t.strictSame(await issue({ start_date: 'soon' }), [
+      400,
+      "Invalid datetime format: 'soon'. Expected ISO 8601 format or Unix timestamp.",
+    ])
+    t.strictSame(await issue({ start_date: undefined }), [422, 'Field required'])
+    const nobody = '00000000-0000-4000-8000-000000000000'
+    const { status, body } = await summary(app, nobody, 'activity', range)
+    t.strictSame([status, body], [404, { detail: `User with ID: ${nobody} not found.` }])
+    t.equal((await app.request('GET', `/api/v1/users/${user}/summaries/activity`, { auth: 'none' })).status, 401)
+  })
+
+  await t.test('archived days keep their sums, not their minutes', async (t) => {
+    const user = await createUser(app)
+    const old = Date.now() - 200 * DAY_MS
+    const [id] = await addSources(app.db, user, SOURCES.slice(0, 1))
+    const samples = Array.from({ length: 5000 }, (_, n) => [
+      { sourceId: id as number, seriesId: 1, ms: old + n * 50 * MINUTE_MS, value: 60 + (n % 90), zone: 60 },
+      { sourceId: id as number, seriesId: 80, ms: old + n * 50 * MINUTE_MS, value: n % 60, zone: 60 },
+    ]).flat()
+    await write(app.db, user, samples)
+    const model = await modelOf(app, user)
+    const query = { start_date: iso(old - DAY_MS), end_date: iso(Date.now()), limit: 20 }
+    const range = [Math.floor(old / DAY_MS) - 1, Math.ceil(Date.now() / DAY_MS), false] as const
+    t.ok(alike((await walk(app, user, 'activity', query)).rows, expected(model, ...range)))
+    await refreshRollups(app.db)
+    await app.db.query('update archival set archive_after_days = 60')
+    while (await archive(app.db, Date.now()));
+    const { floor } = await app.db.one<{ floor: number }>(`select date_part('epoch', raw_floor()) * 1000 as floor`)
+    t.ok(floor > old, 'some of it is archived')
+    const { rows } = await walk(app, user, 'activity', query)
+    t.ok(alike(rows, expected({ ...model, floorMs: floor }, ...range)))
+    t.match(rows[5], {
+      steps: Number,
+      sedentary_minutes: null,
+      intensity_minutes: null,
+      heart_rate: { max_bpm: Number },
+    })
+  })
+})

@@ -1,0 +1,540 @@
+// The summaries of sleep and recovery against straight-line code over what is stored: contract 4.2, 4.3, 12.1, 12.2, 12.4,
+// 12.6, D-13, D-27, D-29.
+import t from 'tap'
+import { refreshRollups } from '../../server/rollups/refresh.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import {
+  body,
+  createUser,
+  eachEngine,
+  heartRate,
+  importBody,
+  PHONE,
+  record,
+  startImports,
+  storedSamples,
+} from '../support/sdk.ts'
+import { sleepBody, stage } from '../support/sleep.ts'
+import {
+  addSources,
+  alike,
+  dateText,
+  localDay,
+  MINUTE_MS,
+  seeded,
+  summary,
+  type Written,
+  walk,
+  write,
+} from '../support/summaries.ts'
+
+const SEED = 20_260_611
+const BASE = Date.UTC(2026, 4, 1)
+const DAYS = 14
+const HOUR_MS = 60 * MINUTE_MS
+
+// Best first.
+const SOURCES = [
+  { provider: 'apple', device: 'Watch7,5', source: 'Watch', type: 'watch' },
+  { provider: 'polar', device: 'Vantage V3', source: 'polar_api', type: 'watch' },
+  { provider: 'polar', device: '', source: 'polar_api', type: 'unknown' },
+  { provider: 'whoop', device: 'WHOOP 4.0', source: 'whoop_api', type: 'band' },
+  { provider: 'oura', device: 'Oura Ring Gen3', source: 'oura_api', type: 'ring' },
+]
+const MEANS = {
+  avg_heart_rate_bpm: ['heart_rate', 1],
+  avg_hrv_sdnn_ms: ['heart_rate_variability_sdnn', 3],
+  avg_hrv_rmssd_ms: ['heart_rate_variability_rmssd', 7],
+  avg_respiratory_rate: ['respiratory_rate', 24],
+  avg_spo2_percent: ['oxygen_saturation', 20],
+} as const
+const RESTING = 2
+
+type Random = () => number
+const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
+const seldom = <T>(random: Random, value: T) => (random() < 0.2 ? null : value)
+
+/** Nights, naps and split nights of several sources, told in more or less detail. */
+async function someSleep(app: TestApp, user: string, ids: number[], random: Random, count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) {
+    const nap = random() < 0.3
+    const startMs = BASE + Math.floor(random() * DAYS * 24) * HOUR_MS + Math.floor(random() * 3600) * 1000
+    const lengthS = Math.floor((nap ? 0.2 + random() : 1 + random() * 8) * 3600)
+    const stages: [string, number, number][] = []
+    for (let atS = startMs / 1000; atS < startMs / 1000 + lengthS; ) {
+      const endS = Math.min(startMs / 1000 + lengthS, atS + 60 * Math.floor(1 + random() * 40))
+      stages.push([pick(random, ['light', 'deep', 'rem', 'awake', 'awake']), atS, endS])
+      atS = endS
+    }
+    const seconds = () => seldom(random, Math.floor((random() * lengthS) / 3))
+    await app.db.query(
+      `insert into sleep (user_id, source_id, start_at, end_at, zone_offset_min, asleep_s, in_bed_s, awake_s, light_s,
+                          deep_s, rem_s, efficiency_percent, is_nap, stages)
+       values ($1, $2, to_timestamp($3), to_timestamp($4), $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+      [
+        user,
+        pick(random, ids),
+        startMs / 1000,
+        startMs / 1000 + lengthS,
+        seldom(random, pick(random, [0, 120, -330, 600, -720])),
+        ...[
+          seldom(random, Math.floor(lengthS * 0.9)),
+          seldom(random, lengthS),
+          seconds(),
+          seconds(),
+          seconds(),
+          seconds(),
+        ],
+        seldom(random, Math.round(random() * 10_000) / 100),
+        pick(random, nap ? [true] : [false, false, null]),
+        pick(random, [null, '[]', JSON.stringify(stages), JSON.stringify(stages)]),
+      ],
+    )
+  }
+  await app.db.query('update app_user set revision = revision + 1 where id = $1', [user])
+}
+
+function someSamples(ids: number[], random: Random, count: number): Written[] {
+  return Array.from({ length: count }, () => {
+    const startMs = BASE + Math.floor(random() * DAYS * 96) * 15 * MINUTE_MS
+    const seriesId = pick(random, [...Object.values(MEANS).map(([, id]) => id), RESTING])
+    const zone = pick(random, [null, 120, -330])
+    // Ring and chest straps tell more than others.
+    const sourceId = pick(random, [...ids, ids.at(-1) as number])
+    return Array.from({ length: 1 + Math.floor(random() * 30) }, (_, n) => ({
+      ...{ sourceId, seriesId, zone, ms: startMs + n * 4 * MINUTE_MS, value: Math.round(400 + random() * 600) / 10 },
+    }))
+  }).flat()
+}
+
+interface Session {
+  place: number
+  day: number
+  startMs: number
+  endMs: number
+  zone: number | null
+  asleep_s: number | null
+  in_bed_s: number | null
+  awake_s: number | null
+  light_s: number | null
+  deep_s: number | null
+  rem_s: number | null
+  efficiency_percent: number | null
+  is_nap: boolean | null
+  stages: [string, number, number][] | null
+}
+
+interface Sample {
+  place: number
+  type: string
+  ms: number
+  value: number
+  /** Day of its quarter hour. */
+  day: number
+}
+
+interface Score {
+  place: number
+  provider: string
+  day: number
+  ms: number
+  value: number
+}
+
+interface Model {
+  sessions: Session[]
+  samples: Sample[]
+  scores: Score[]
+}
+
+const placeOf = (one: { provider: string; device: string }) =>
+  SOURCES.findIndex(({ provider, device }) => provider === one.provider && device === one.device)
+
+async function modelOf(app: TestApp, user: string): Promise<Model> {
+  const rows = await app.db.query<
+    Omit<Session, 'place' | 'day' | 'startMs' | 'endMs'> & {
+      provider: string
+      device: string
+      start: string
+      end: string
+    }
+  >(
+    `select d.provider, d.device_model as device, s.start_at as start, s.end_at as end, s.zone_offset_min as zone,
+            s.asleep_s, s.in_bed_s, s.awake_s, s.light_s, s.deep_s, s.rem_s, s.efficiency_percent, s.is_nap, s.stages
+     from sleep s join data_source d on d.id = s.source_id where s.user_id = $1 order by s.start_at, s.end_at`,
+    [user],
+  )
+  const sessions = rows.map(({ provider, device, start, end, ...row }) => ({
+    ...row,
+    ...{ place: placeOf({ provider, device }), startMs: Date.parse(start), endMs: Date.parse(end) },
+    day: localDay(Date.parse(end), row.zone),
+  }))
+  const stored = await storedSamples(app.db, user)
+  const quarter = (ts: string) => Math.floor(Date.parse(ts) / (15 * MINUTE_MS)) * 15 * MINUTE_MS
+  const key = (one: (typeof stored)[number]) => `${placeOf(one)} ${one.type} ${quarter(one.ts)}`
+  const days = new Map(stored.map((one) => [key(one), localDay(quarter(one.ts), one.zone)]))
+  const samples = stored.map((one) => ({
+    ...{
+      place: placeOf(one),
+      type: one.type,
+      ms: Date.parse(one.ts),
+      value: one.value,
+      day: days.get(key(one)) as number,
+    },
+  }))
+  const scores = await app.db.query<{
+    provider: string
+    device: string | null
+    at: string
+    zone: number | null
+    value: number
+  }>(
+    `select h.provider, d.device_model as device, h.recorded_at as at, h.zone_offset_min as zone, h.value
+     from health_score h left join data_source d on d.id = h.source_id where h.user_id = $1 and h.category = 'recovery'`,
+    [user],
+  )
+  return {
+    sessions,
+    samples,
+    scores: scores.map(({ provider, device, at, zone, value }) => ({
+      ...{ provider, value, ms: Date.parse(at), day: localDay(Date.parse(at), zone) },
+      place: device === null ? -1 : placeOf({ provider, device }),
+    })),
+  }
+}
+
+const sum = (values: number[]) => values.reduce((all, value) => all + value, 0)
+const known = (values: (number | null)[]) => {
+  const told = values.filter((value) => value !== null)
+  return told.length > 0 ? sum(told) : null
+}
+const minutes = (seconds: number | null) => (seconds === null ? null : Math.floor(seconds / 60))
+const instant = (ms: number) => new Date(ms).toISOString().replace(/\.000Z$/, 'Z')
+const zoneText = (zone: number | null) =>
+  zone === null
+    ? null
+    : `${zone < 0 ? '-' : '+'}${String(Math.floor(Math.abs(zone) / 60)).padStart(2, '0')}:${String(Math.abs(zone) % 60).padStart(2, '0')}`
+const metadata = (place: number) => {
+  const { provider, source, device, type } = SOURCES[place] as (typeof SOURCES)[number]
+  const name = device === 'Watch7,5' ? 'Apple Watch Ultra 2' : device || null
+  return { provider, source, device: device || null, device_type: type, device_name: name }
+}
+
+function interruptions({ stages }: Session): number | null {
+  if (!stages || stages.length === 0) return null
+  const asleep = stages.filter(([name]) => name !== 'awake')
+  const first = Math.min(...asleep.map(([, start]) => start))
+  const last = Math.max(...asleep.map(([, , end]) => end))
+  return stages.filter(([name, start, end]) => name === 'awake' && end - start >= 300 && start >= first && end <= last)
+    .length
+}
+
+function sleepRow(model: Model, day: number) {
+  const ofDay = model.sessions.filter((one) => one.day === day)
+  if (ofDay.length === 0) return undefined
+  const place = Math.min(...ofDay.map((one) => one.place))
+  const own = ofDay.filter((one) => one.place === place)
+  const [main, naps] = [own.filter((one) => !one.is_nap), own.filter((one) => one.is_nap)]
+  const asleep = (one: Session) => one.asleep_s ?? (one.endMs - one.startMs) / 1000
+  const longest = [...main].sort((a, b) => b.endMs - b.startMs - (a.endMs - a.startMs))[0]
+  const duration = main.length > 0 ? sum(main.map(asleep)) : null
+  const nap = Math.floor(sum(naps.map(({ startMs, endMs }) => endMs - startMs)) / 60_000)
+  const stages = {
+    awake_minutes: minutes(known(main.map(({ awake_s }) => awake_s))),
+    light_minutes: minutes(known(main.map(({ light_s }) => light_s))),
+    deep_minutes: minutes(known(main.map(({ deep_s }) => deep_s))),
+    rem_minutes: minutes(known(main.map(({ rem_s }) => rem_s))),
+  }
+  const efficient = main.filter(({ efficiency_percent }) => efficiency_percent !== null)
+  const weight = sum(efficient.map(asleep))
+  const means = Object.entries(MEANS).map(([field, [type]]) => {
+    const inside = (main.length > 0 ? main : naps).flatMap(({ startMs, endMs }) =>
+      model.samples.filter((one) => one.type === type && one.ms >= startMs && one.ms < endMs),
+    )
+    const ofProvider = inside.filter((one) => SOURCES[one.place]?.provider === SOURCES[place]?.provider)
+    const values = (ofProvider.length > 0 ? ofProvider : inside).map(({ value }) => value)
+    const mean = values.length > 0 ? sum(values) / values.length : null
+    return [field, mean]
+  })
+  return {
+    asleepS: duration,
+    row: {
+      date: dateText(day),
+      source: metadata(place),
+      start_time: longest ? instant(longest.startMs) : null,
+      end_time: longest ? instant(longest.endMs) : null,
+      zone_offset: longest ? zoneText(longest.zone) : null,
+      duration_minutes: minutes(duration),
+      total_duration_minutes: (minutes(duration) ?? 0) + nap,
+      time_in_bed_minutes: minutes(known(main.map(({ in_bed_s }) => in_bed_s))),
+      efficiency_percent:
+        weight > 0 ? sum(efficient.map((one) => asleep(one) * (one.efficiency_percent ?? 0))) / weight : null,
+      stages: Object.values(stages).some((value) => value !== null) ? stages : null,
+      interruptions_count: known(main.map(interruptions)),
+      nap_count: naps.length,
+      nap_duration_minutes: nap,
+      sessions: own.map((one) => ({
+        start_time: instant(one.startMs),
+        end_time: instant(one.endMs),
+        zone_offset: zoneText(one.zone),
+        duration_minutes: Math.floor(asleep(one) / 60),
+        is_nap: one.is_nap === true,
+      })),
+      ...(Object.fromEntries(means) as Record<keyof typeof MEANS, number | null>),
+    },
+  }
+}
+
+function recoveryRow(model: Model, day: number) {
+  const types: string[] = ['resting_heart_rate', ...Object.values(MEANS).map(([type]) => type)]
+  const used = types.filter((type) => type !== 'heart_rate' && type !== 'respiratory_rate')
+  const samples = model.samples.filter((one) => one.day === day && used.includes(one.type))
+  const scores = model.scores.filter((one) => one.day === day).sort((a, b) => b.ms - a.ms)
+  if (samples.length + scores.length === 0) return undefined
+  const places = [...samples, ...scores].map(({ place }) => place).filter((place) => place >= 0)
+  // Contract 2.4; a score without a source comes after the sources of its provider.
+  const order = ['apple', 'polar', 'whoop', 'oura']
+  const rank = (place: number) => order.indexOf(SOURCES[place]?.provider ?? '')
+  const best = places.length > 0 ? Math.min(...places) : -1
+  const loose = scores
+    .filter(({ place }) => place < 0)
+    .sort((a, b) => order.indexOf(a.provider) - order.indexOf(b.provider))[0]
+  const alone = loose && (best < 0 || order.indexOf(loose.provider) < rank(best))
+  const provider = alone ? loose.provider : SOURCES[best]?.provider
+  const night = sleepRow(model, day)
+  const mean = (type: string) => {
+    const values = alone
+      ? []
+      : samples.filter((one) => one.type === type && one.place === best).map(({ value }) => value)
+    return values.length > 0 ? sum(values) / values.length : null
+  }
+  const ofProvider = scores.filter((one) => one.provider === provider)
+  const score = ofProvider.find(({ place }) => place === (alone ? -1 : best)) ?? ofProvider[0]
+  return {
+    date: dateText(day),
+    source: alone
+      ? { provider: loose.provider, source: null, device: null, device_type: 'unknown', device_name: null }
+      : metadata(best),
+    sleep_duration_seconds: night?.asleepS ?? null,
+    sleep_efficiency_percent: night?.row.efficiency_percent ?? null,
+    resting_heart_rate_bpm: mean('resting_heart_rate'),
+    avg_hrv_sdnn_ms: night?.row.avg_hrv_sdnn_ms ?? mean('heart_rate_variability_sdnn'),
+    avg_hrv_rmssd_ms: night?.row.avg_hrv_rmssd_ms ?? mean('heart_rate_variability_rmssd'),
+    avg_spo2_percent: night?.row.avg_spo2_percent ?? mean('oxygen_saturation'),
+    recovery_score: score ? (provider === 'polar' ? (score.value - 1) * 20 : score.value) : null,
+  }
+}
+
+/** Means are rounded on the wire: whole beats, tenths, hundredths of a percent asleep. */
+const STEPS: Record<string, number> = {
+  avg_heart_rate_bpm: 1,
+  resting_heart_rate_bpm: 1,
+  recovery_score: 1,
+  efficiency_percent: 0.01,
+  sleep_efficiency_percent: 0.01,
+  avg_hrv_sdnn_ms: 0.1,
+  avg_hrv_rmssd_ms: 0.1,
+  avg_respiratory_rate: 0.1,
+  avg_spo2_percent: 0.1,
+}
+
+type Row = Record<string, unknown>
+
+function sameRow(found: Row, wanted: Row): boolean {
+  return (
+    Object.keys(found).length === Object.keys(wanted).length &&
+    Object.entries(found).every(([field, value]) => {
+      const step = STEPS[field]
+      const other = wanted[field]
+      if (step === undefined || typeof value !== 'number' || typeof other !== 'number') return alike(value, other)
+      const inSteps = value / step
+      return Math.abs(inSteps - Math.round(inSteps)) < 1e-6 && Math.abs(value - other) <= step / 2 + 1e-9
+    })
+  )
+}
+
+eachEngine(t, 'sleep and recovery of days are what is stored', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  const user = await createUser(app)
+  const random = seeded(SEED)
+  const ids = (await addSources(app.db, user, [...SOURCES].reverse())).reverse()
+  const base = localDay(BASE, 0)
+  for (let n = 0; n < 30; n += 1) {
+    const place = Math.floor(random() * SOURCES.length)
+    const provider = (SOURCES[place] as (typeof SOURCES)[number]).provider
+    const value = provider === 'polar' ? 1 + Math.floor(random() * 6) : Math.round(random() * 100)
+    await app.db.query(
+      `insert into health_score (user_id, source_id, provider, category, value, recorded_at, zone_offset_min)
+       values ($1, $2, $3, $4, $5, to_timestamp($6), $7) on conflict do nothing`,
+      [
+        user,
+        random() < 0.4 ? null : (ids[place] as number),
+        provider,
+        pick(random, ['recovery', 'recovery', 'recovery', 'sleep']),
+        value,
+        BASE / 1000 + Math.floor(random() * (DAYS + 4) * 86_400),
+        seldom(random, 600),
+      ],
+    )
+  }
+  for (const state of ['dirty', 'clean', 'partly dirty']) {
+    await t.test(`while rollups are ${state}`, async (t) => {
+      if (state === 'clean') await refreshRollups(app.db)
+      else {
+        await someSleep(app, user, ids, random, state === 'dirty' ? 40 : 6)
+        await write(app.db, user, someSamples(ids, random, state === 'dirty' ? 160 : 8))
+      }
+      const model = await modelOf(app, user)
+      const rowsOf = {
+        sleep: (day: number) => sleepRow(model, day)?.row,
+        recovery: (day: number) => recoveryRow(model, day),
+      }
+      for (const name of ['sleep', 'recovery'] as const) {
+        for (let n = 0; n < 10; n += 1) {
+          const [from, length] = [Math.floor(random() * DAYS) - 3, 1 + Math.floor(random() * (DAYS + 6))]
+          const query = {
+            start_date: dateText(base + from),
+            end_date: dateText(base + from + length - 1),
+            limit: pick(random, [1, 2, 3, 5, 50, 1000]),
+          }
+          const { rows } = await walk(app, user, name, query)
+          const wanted = Array.from({ length }, (_, place) => rowsOf[name](base + from + place)).filter(
+            (row) => row !== undefined,
+          )
+          const right = rows.length === wanted.length && rows.every((row, place) => sameRow(row, wanted[place] as Row))
+          if (!right) t.strictSame(rows, wanted, `${name} ${JSON.stringify(query)}`)
+          else t.pass(`${name} ${JSON.stringify(query)}`)
+        }
+      }
+    })
+  }
+
+  await t.test('an answer that is held is not sent again, until priorities change', async (t) => {
+    for (const name of ['sleep', 'recovery']) {
+      const query = { start_date: dateText(base), end_date: dateText(base + DAYS) }
+      const { headers, body } = await summary(app, user, name, query)
+      const held = { 'If-None-Match': headers.get('etag') ?? '' }
+      t.equal((await summary(app, user, name, query, held)).status, 304)
+      const set = (provider: string, priority: number) =>
+        app.request('PUT', `/api/v1/priorities/providers/${provider}`, { auth: 'developer', body: { priority } })
+      await set('apple', 50)
+      const changed = await summary(app, user, name, query, held)
+      t.equal(changed.status, 200)
+      const of = (rows: { source: { provider: string } }[]) => rows.map(({ source }) => source.provider)
+      t.notSame(of(changed.body.data), of(body.data))
+      t.equal(changed.body.data.length, body.data.length)
+      await set('apple', 1)
+    }
+  })
+})
+
+eachEngine(t, 'sleep of uploads', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const at = (text: string) => Date.parse(text)
+  const days = async (user: string, from: string, to = from) =>
+    (await summary(app, user, 'sleep', { start_date: from, end_date: to })).body.data
+
+  await t.test('belongs to the local day on which it ended', async (t) => {
+    const user = await createUser(app)
+    const zoneOffset = '+10:00'
+    await importBody(
+      app,
+      user,
+      sleepBody([stage('light', at('2026-05-03T13:00:00Z'), at('2026-05-03T20:11:00Z'), { zoneOffset })]),
+    )
+    t.strictSame(await days(user, '2026-05-03'), [])
+    const [row] = await days(user, '2026-05-04')
+    t.match(row, {
+      date: '2026-05-04',
+      start_time: '2026-05-03T13:00:00Z',
+      end_time: '2026-05-03T20:11:00Z',
+      zone_offset: '+10:00',
+      duration_minutes: 431,
+      source: { provider: 'apple', device_type: 'watch' },
+    })
+  })
+
+  await t.test('two nights of a day add up, a nap stays apart, and the watch beats the phone', async (t) => {
+    const user = await createUser(app)
+    const [night, morning, noon] = [at('2026-05-03T23:00:00Z'), at('2026-05-04T05:00:00Z'), at('2026-05-04T13:00:00Z')]
+    await importBody(
+      app,
+      user,
+      sleepBody([
+        stage('light', night, night + 2 * HOUR_MS),
+        stage('awake', night + 2 * HOUR_MS, night + 2 * HOUR_MS + 6 * MINUTE_MS),
+        stage('deep', night + 2 * HOUR_MS + 6 * MINUTE_MS, night + 3 * HOUR_MS),
+        stage('light', morning, morning + 4 * HOUR_MS),
+        stage('light', noon, noon + 30 * MINUTE_MS),
+        stage('light', night - HOUR_MS, night + 8 * HOUR_MS, { source: PHONE }),
+      ]),
+    )
+    await importBody(
+      app,
+      user,
+      body([heartRate(night + HOUR_MS, 50), heartRate(morning + HOUR_MS, 60), heartRate(noon, 90)]),
+    )
+    const [row, ...others] = await days(user, '2026-05-04')
+    t.strictSame(others, [])
+    t.match(row, {
+      source: { device_type: 'watch' },
+      start_time: '2026-05-04T05:00:00Z',
+      end_time: '2026-05-04T09:00:00Z',
+      duration_minutes: 414,
+      nap_count: 1,
+      nap_duration_minutes: 30,
+      total_duration_minutes: 444,
+      stages: { awake_minutes: 6, light_minutes: 360, deep_minutes: 54 },
+      interruptions_count: 1,
+      avg_heart_rate_bpm: 55,
+    })
+    t.strictSame(
+      row.sessions.map(({ is_nap }: { is_nap: boolean }) => is_nap),
+      [false, false, true],
+    )
+  })
+
+  await t.test('recovery of a watch', async (t) => {
+    const user = await createUser(app)
+    const morning = at('2026-05-04T07:00:00Z')
+    await importBody(
+      app,
+      user,
+      body([
+        record('HKQuantityTypeIdentifierRestingHeartRate', morning, 52, { unit: 'bpm' }),
+        record('HKQuantityTypeIdentifierHeartRateVariabilitySDNN', morning, 41.26, { unit: 'ms' }),
+      ]),
+    )
+    const { body: page } = await summary(app, user, 'recovery', { start_date: '2026-05-04', end_date: '2026-05-04' })
+    t.match(page.data, [
+      {
+        date: '2026-05-04',
+        source: { provider: 'apple' },
+        sleep_duration_seconds: null,
+        resting_heart_rate_bpm: 52,
+        avg_hrv_sdnn_ms: 41.3,
+        avg_hrv_rmssd_ms: null,
+        recovery_score: null,
+      },
+    ])
+  })
+
+  await t.test('what is refused', async (t) => {
+    const user = await createUser(app)
+    const range = { start_date: '2026-05-01', end_date: '2026-05-02' }
+    const nobody = '00000000-0000-4000-8000-000000000000'
+    for (const name of ['sleep', 'recovery']) {
+      t.strictSame((await summary(app, user, name, range)).body.data, [])
+      t.strictSame((await summary(app, user, name, { start_date: '0001-01-01', end_date: '9999-12-31' })).body.data, [])
+      t.equal((await summary(app, user, name, { ...range, limit: 1001 })).status, 422)
+      t.equal((await summary(app, user, name, { ...range, sort_order: 'asc' })).body.detail[0].type, 'extra_forbidden')
+      t.equal((await summary(app, user, name, { end_date: '2026-05-02' })).body.detail[0].msg, 'Field required')
+      t.equal((await summary(app, user, name, { ...range, end_date: '2026-02-30' })).status, 400)
+      t.strictSame((await summary(app, user, name, { ...range, cursor: 'x' })).body, {
+        detail: "Invalid cursor format: 'x'. Expected 'timestamp|id'.",
+      })
+      t.strictSame((await summary(app, nobody, name, range)).body, { detail: `User with ID: ${nobody} not found.` })
+    }
+  })
+})
