@@ -16,7 +16,7 @@ export function lastOfEach<Item>(items: readonly Item[], keyOf: (item: Item) => 
 
 /**
  * Runs a statement under a plan made for these very parameters. One that is kept from when there was little to do takes
- * minutes where there is much: 25,000 meals took 20 s, of which they need one.
+ * minutes where there is much: 25,000 meals took 20 s, of which they need one; the same goes for sleep and workouts.
  */
 export async function planned<Row>(tx: Transaction, text: string, params: readonly unknown[]): Promise<Row[]> {
   const { rows } = await tx.client.query(text, [...params])

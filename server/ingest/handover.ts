@@ -30,7 +30,10 @@ const bytesOf = ({ samples, derived, sources, rejections, events }: Batch) =>
   ) +
   (sources.length + rejections.length) * ITEM_BYTES +
   Object.values(events).reduce((sum, items) => sum + items.length * ITEM_BYTES, 0) +
-  events.workouts.reduce((sum, { segments, laps, route }) => sum + 2 * textBytes(segments, laps, route), 0)
+  events.workouts.reduce(
+    (sum, { notes, segments, laps, route }) => sum + 2 * textBytes(notes, segments, laps, route),
+    0,
+  )
 
 const textBytes = (...texts: (string | null)[]) => texts.reduce((sum, text) => sum + (text?.length ?? 0), 0)
 

@@ -142,12 +142,17 @@ const TAKE_BACK_SQL = `
     from unnest($1::int4[], $2::int2[], $3::float8[], $6::float8[], $7::int2[])
       as i (source_id, series_id, ts_ms, value, zone_offset_min)
   )
-  select sum(delete_samples(i.source_id, i.series_id, i.ts, i.ts))
-  from instants i
-  cross join lateral (${SAMPLE}) s
-  ${SUM}
-  where s.value = i.value and s.zone_offset_min is not distinct from i.zone_offset_min
-    and (n.value, n.zone_offset_min) is distinct from (i.value, i.zone_offset_min)`
+  select count(*)
+  from (
+    select array_agg(i.source_id) as source_ids, array_agg(i.series_id) as series_ids,
+           array_agg(date_part('epoch', i.ts)) as ats
+    from instants i
+    cross join lateral (${SAMPLE}) s
+    ${SUM}
+    where s.value = i.value and s.zone_offset_min is not distinct from i.zone_offset_min
+      and (n.value, n.zone_offset_min) is distinct from (i.value, i.zone_offset_min)
+  ) gone
+  cross join lateral delete_sample_points(gone.source_ids, gone.series_ids, gone.ats)`
 
 // What is archived takes no samples any more.
 const LOOSE_SQL = `

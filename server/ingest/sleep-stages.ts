@@ -1,5 +1,6 @@
 import type { Transaction } from '../db/database.ts'
 import type { SleepStageName } from './columns.ts'
+import { planned } from './event-items.ts'
 import type { EventTarget } from './events.ts'
 import {
   type Chain,
@@ -149,7 +150,7 @@ export async function readAround(
         endMs + reachMs + SESSION_GAP_MS,
       ]),
   )
-  const rows = await tx.rows<StageRow>(READ_STAGES_SQL, [
+  const rows = await planned<StageRow>(tx, READ_STAGES_SQL, [
     userId,
     provider,
     ranges.map(([startMs]) => startMs / 1000),
@@ -195,27 +196,35 @@ export function touchedChains(stages: readonly Stage[], touched: readonly Stage[
 /** Whether the platform said which session a stage belongs to. */
 export const isGiven = ({ session }: Stage): boolean => session !== ''
 
-type StageRow = [
-  sourceId: number,
-  session: string,
-  stage: SleepStageName,
-  startS: number,
-  endS: number,
-  zoneMin: number | null,
-  externalId: string | null,
-  score: number | null,
-]
-
-function stageOf([sourceId, session, stage, startS, endS, zoneMin, externalId, score]: StageRow): Stage {
-  const startMs = Math.round(startS * 1000)
-  return { sourceId, session, stage, startMs, endMs: Math.round(endS * 1000), zoneMin, externalId, score }
+interface StageRow {
+  source_id: number
+  session: string
+  stage: SleepStageName
+  start_s: number
+  end_s: number
+  zone_offset_min: number | null
+  external_id: string | null
+  score: number | null
 }
 
-const COLUMNS = `
-  s.source_id, s.session, s.stage, date_part('epoch', s.start_at), date_part('epoch', s.end_at), s.zone_offset_min,
-  s.external_id, s.score`
+const stageOf = (row: StageRow): Stage => ({
+  sourceId: row.source_id,
+  session: row.session,
+  stage: row.stage,
+  startMs: Math.round(row.start_s * 1000),
+  endMs: Math.round(row.end_s * 1000),
+  zoneMin: row.zone_offset_min,
+  externalId: row.external_id,
+  score: row.score,
+})
 
-// "offset 0" keeps the planner from joining whole sources, or the whole table, and filtering afterwards.
+const COLUMNS = `
+  s.source_id, s.session, s.stage, date_part('epoch', s.start_at) as start_s, date_part('epoch', s.end_at) as end_s,
+  s.zone_offset_min, s.external_id, s.score`
+
+// "offset 0" keeps the planner from joining whole sources, or the whole table, and filtering afterwards. Sessions and ids
+// are looked for in one go: each by itself, the planner may go through the table for every one, as long as its
+// statistics know of few (15 s for 10,000 ids among 20,000 stages). An id that two sources have is no harm.
 const READ_STAGES_SQL = `
   select ${COLUMNS}
   from data_source d
@@ -228,10 +237,8 @@ const READ_STAGES_SQL = `
   where d.user_id = $1 and d.provider = $2
   union all
   select ${COLUMNS}
-  from unnest($5::int4[], $6::text[]) given (source_id, session)
-  cross join lateral (
-    select * from sleep_stage where source_id = given.source_id and session = given.session offset 0
-  ) s`
+  from sleep_stage s
+  where s.source_id = any ($5) and s.session = any ($6)`
 
 /**
  * Reads the stages that platform ids mean: a stage's own, a session's, or the parent of stages. All stages of the user
@@ -242,11 +249,12 @@ export async function readStagesById(
   { userId, provider }: EventTarget,
   ids: readonly string[],
 ): Promise<Stage[]> {
-  const rows = await tx.rows<StageRow>(
+  const rows = await planned<StageRow>(
+    tx,
     `select ${COLUMNS}
-     from data_source d
-     join sleep_stage s on s.source_id = d.id
-     where d.user_id = $1 and d.provider = $2 and (s.external_id = any ($3) or (s.session <> '' and s.session = any ($3)))`,
+     from sleep_stage s
+     where s.source_id = any (array (select d.id from data_source d where d.user_id = $1 and d.provider = $2))
+       and (s.external_id = any ($3) or s.session = any ($3))`,
     [userId, provider, ids],
   )
   return rows.map(stageOf)
@@ -255,7 +263,8 @@ export async function readStagesById(
 /** Stores what changes of the stages. */
 export async function writeStages(tx: Transaction, { written, removed }: StageChanges): Promise<void> {
   if (removed.length > 0) {
-    await tx.query(
+    await planned(
+      tx,
       `delete from sleep_stage s
        using unnest($1::int4[], $2::text[], $3::text[], $4::float8[], $5::float8[])
          gone (source_id, session, stage, start_s, end_s)
@@ -265,7 +274,8 @@ export async function writeStages(tx: Transaction, { written, removed }: StageCh
     )
   }
   if (written.length > 0) {
-    await tx.query(
+    await planned(
+      tx,
       `insert into sleep_stage (source_id, session, stage, start_at, end_at, zone_offset_min, external_id, score)
        select source_id, session, stage, to_timestamp(start_s), to_timestamp(end_s), zone_min, external_id, score
        from unnest($1::int4[], $2::text[], $3::text[], $4::float8[], $5::float8[], $6::int2[], $7::text[], $8::float8[])

@@ -1,4 +1,5 @@
 import type { Transaction } from '../db/database.ts'
+import { planned } from './event-items.ts'
 import type { EventTarget } from './events.ts'
 import { groupBy, napsOf, type Session, sessionKey, sleepDay } from './sleep-sessions.ts'
 import { firstEndingAfter, type Range, union } from './sleep-totals.ts'
@@ -33,11 +34,11 @@ export async function readSessions(
   ranges: readonly Range[],
 ): Promise<StoredSession[]> {
   const around = union(ranges.map(([startMs, endMs]) => [startMs - SAME_DAY_MS, endMs + SAME_DAY_MS]))
-  const rows = await tx.rows<
-    [string, number, string, startS: number, endS: number, zoneMin: number | null, asleepS: number, createdS: number]
-  >(
-    `select s.id, s.source_id, s.session, date_part('epoch', s.start_at), date_part('epoch', s.end_at),
-            s.zone_offset_min, coalesce(s.asleep_s, 0), date_part('epoch', s.created_at)
+  return planned<StoredSession>(
+    tx,
+    `select s.id, s.source_id as "sourceId", s.session, round(date_part('epoch', s.start_at) * 1000) as "startMs",
+            round(date_part('epoch', s.end_at) * 1000) as "endMs", s.zone_offset_min as "zoneMin",
+            coalesce(s.asleep_s, 0) as "asleepS", date_part('epoch', s.created_at) as "createdS"
      from data_source d
      cross join unnest($3::float8[], $4::float8[]) around (lo, hi)
      cross join lateral (
@@ -48,16 +49,6 @@ export async function readSessions(
      where d.user_id = $1 and d.provider = $2`,
     [userId, provider, around.map(([startMs]) => startMs / 1000), around.map(([, endMs]) => endMs / 1000)],
   )
-  return rows.map(([id, sourceId, session, startS, endS, zoneMin, asleepS, createdS]) => ({
-    id,
-    sourceId,
-    session,
-    startMs: Math.round(startS * 1000),
-    endMs: Math.round(endS * 1000),
-    zoneMin,
-    asleepS,
-    createdS,
-  }))
 }
 
 /**
@@ -91,7 +82,7 @@ export function idsFor(sessions: readonly Session[], old: readonly StoredSession
 
 /** Removes sessions, with their scores. */
 export async function deleteSessions(tx: Transaction, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await tx.query('delete from sleep where id = any ($1)', [ids])
+  if (ids.length > 0) await planned(tx, 'delete from sleep where id = any ($1)', [ids])
 }
 
 /**
@@ -104,7 +95,7 @@ export async function saveSessions(
   sessions: readonly SavedSession[],
 ): Promise<void> {
   if (sessions.length === 0) return
-  await tx.query(SAVE_SESSIONS_SQL, [
+  await planned(tx, SAVE_SESSIONS_SQL, [
     userId,
     JSON.stringify(
       sessions.map(({ startMs, endMs, stages, ...session }) => ({
@@ -162,7 +153,8 @@ export async function saveNaps(
     }
   }
   if (ids.length === 0) return
-  await tx.query(
+  await planned(
+    tx,
     `update sleep s set is_nap = n.is_nap
      from unnest($1::uuid[], $2::bool[]) n (id, is_nap)
      where s.id = n.id and s.is_nap is distinct from n.is_nap`,
@@ -177,7 +169,8 @@ export async function saveScores(
   sessions: readonly SavedSession[],
 ): Promise<void> {
   if (sessions.length === 0) return
-  await tx.query(
+  await planned(
+    tx,
     `with scored as (
        select n.id, n.score from unnest($3::uuid[], $4::float8[]) n (id, score)
      ), gone as (

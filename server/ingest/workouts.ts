@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Transaction } from '../db/database.ts'
 import { isoInstant } from '../time.ts'
 import type { Deletion, Workout } from './columns.ts'
+import { planned } from './event-items.ts'
 import type { EventCounts, EventTarget } from './events.ts'
 import { deleteSamples } from './origins.ts'
 
@@ -68,10 +69,10 @@ export async function writeWorkouts(
   const stored = await storedKeys(tx, target, workouts)
   const { entries, replaced } = resolve(stored, workouts, target)
   await deleteSamples(tx, target, moved(stored, entries))
-  if (replaced.length > 0) await tx.query('delete from workout where id = any($1)', [replaced])
+  if (replaced.length > 0) await planned(tx, 'delete from workout where id = any ($1)', [replaced])
   const rows = entries.map((entry) => rowOf(entry, target))
   const written = new Set(
-    (await tx.query<{ id: string }>(WRITE_SQL, [target.userId, JSON.stringify(rows)])).map(({ id }) => id),
+    (await planned<{ id: string }>(tx, WRITE_SQL, [target.userId, JSON.stringify(rows)])).map(({ id }) => id),
   )
   const changed = entries.filter(({ id, displaced }) => written.has(id) || displaced)
   const inserted = changed.filter(({ stored }) => !stored)
@@ -108,7 +109,8 @@ export async function deleteWorkouts(
   { userId, provider }: EventTarget,
   externalIds: readonly string[],
 ): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(
+  const rows = await planned<{ id: string }>(
+    tx,
     `with asked as materialized (
        select distinct id from unnest($3::text[]) as a (id)
      ), deleted as (
@@ -138,7 +140,7 @@ interface StoredKeys {
 
 /** The stored workouts that share a key with one of the batch. */
 function storedKeys(tx: Transaction, target: EventTarget, workouts: readonly Workout[]): Promise<StoredKeys[]> {
-  return tx.query<StoredKeys>(KEYS_SQL, [
+  return planned<StoredKeys>(tx, KEYS_SQL, [
     target.userId,
     target.provider,
     workouts.map(({ externalId }) => externalId).filter((id) => id !== null),

@@ -115,6 +115,29 @@ eachEngine(t, 'deleted records are gone', async (t, engine) => {
     t.match(await importBody(app, user, deletions(many)), { status: 'success', deleted: 1, ignored_type: 49_999 })
   })
 
+  await t.test('ten thousand of them, among a million samples', async (t) => {
+    const user = await createUser(app)
+    await importBody(app, user, body(rates(3, (n) => ({ id: id(n) }))))
+    // As 500 uploads of 2,000 samples would have left them: 22 seconds apart, with hashes of other ids.
+    await app.db.query(
+      `insert into sample_origin (source_id, series_id, lo, hi, ids)
+       select d.id, 1, lo.at, lo.at + interval '12 hours', entries.ids
+       from data_source d
+       cross join generate_series(1, 500) n
+       cross join lateral (select timestamptz '2020-01-01' + n * interval '12 hours') lo (at)
+       cross join lateral (
+         select string_agg('\\xe0d702'::bytea || substr(decode(md5(n || '-' || k), 'hex'), 1, 6), '') as ids
+         from generate_series(1, 2000) k
+       ) entries
+       where d.user_id = $1`,
+      [user],
+    )
+    const others = Array.from({ length: 10_000 }, (_, n) => ({ id: id(1000 + n), type: HEART_RATE }))
+    const batch = await importBody(app, user, deletions([...others, { id: id(1), type: HEART_RATE }]))
+    t.match(batch, { status: 'success', deleted: 1, ignored_type: 10_000 })
+    t.strictSame(await values(user), ['heart_rate 60', 'heart_rate 62'])
+  })
+
   await t.test('bad items cost nothing else', async (t) => {
     const user = await createUser(app)
     await importBody(app, user, body(rates(2, (n) => ({ id: id(n) }))))

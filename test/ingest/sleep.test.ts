@@ -375,3 +375,31 @@ eachEngine(t, 'sleep', async (t, engine) => {
     )
   })
 })
+
+eachEngine(t, 'many stages take as long as they are many, after few', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await createUser(app)
+  const id = (n: number) => `${n >> 5}-s${n & 31}`
+  const start = (n: number) => TEN - (n >> 5) * 24 * 60 * MIN + (n & 31) * 10 * MIN
+  const stages = (first: number, count: number, parent: boolean) =>
+    Array.from({ length: count }, (_, at) => first + at).map((n) =>
+      stage('light', start(n), start(n) + 10 * MIN, { id: id(n), parentId: parent ? String(n >> 5) : null }),
+    )
+  for (const provider of ['apple', 'samsung']) {
+    const send = (data: object) => importBody(app, user, sleepBody([], { provider, data }))
+    // The database keeps plans from after the fifth time, and what it knows of the tables from when they held little.
+    for (let n = 0; n < 7; n += 1) {
+      await send({ sleep: stages(n, 1, provider === 'samsung') })
+      await send({ deleted: [{ id: id(n) }] })
+    }
+    await send({ sleep: stages(0, 7, provider === 'samsung') })
+    await app.db.query('alter table sleep_stage set (autovacuum_enabled = off)')
+    await app.db.query('analyze sleep_stage, sleep')
+    const many = stages(0, 30_000, provider === 'samsung')
+    t.match(await send({ sleep: many }), { inserted: 29_993, unchanged: 7 })
+    t.match(await send({ sleep: many, laps: [] }), { unchanged: 30_000 })
+    t.match(await send({ deleted: many.map((item) => ({ id: item.id })) }), { deleted: 30_000 })
+    t.strictSame(await storedSleep(app.db, user), [])
+  }
+})

@@ -17,9 +17,8 @@ export const ConnectionPath = Type.Object({
 const REVOKE_SQL = `
   insert into connection as c (user_id, provider, status, revoked_at)
   select u.id, $2, 'revoked', clock_timestamp()
-  from app_user u
-  where u.id = $1
-    and (exists (select from connection where user_id = u.id and provider = $2)
+  from (select id from app_user where id = $1 for key share) u
+  where (exists (select from connection where user_id = u.id and provider = $2)
          or exists (select from upload where user_id = u.id and provider = $2 and status = 'queued'))
   on conflict (user_id, provider) do update
   set status = 'revoked', revoked_at = clock_timestamp(), updated_at = clock_timestamp()
