@@ -15,6 +15,7 @@ import {
   eachEngine,
   importBody,
   iso,
+  MANY,
   PHONE,
   record,
   rowVersions,
@@ -250,7 +251,7 @@ eachEngine(t, 'meals are the same however their records are cut into uploads, an
       return true
     },
   )
-  await fc.assert(property, { seed: 7, numRuns: 25 })
+  await fc.assert(property, { seed: 7, numRuns: Math.min(25, MANY / 250) })
 })
 
 eachEngine(t, 'a meal that was edited is what it was edited to', async (t, engine) => {
@@ -386,31 +387,31 @@ eachEngine(t, 'many meals take as long as they are many, after few', async (t, e
   for (let n = 0; n < 7; n += 1)
     await importBody(app, user, body([meal(`w${n}`), child(`w${n}`, `wc${n}`, 'Protein', 1)]))
   const at = (n: number) => ({ startDate: iso(NOON - n * 60_000), endDate: iso(NOON - n * 60_000) })
-  const meals = (name: string) => Array.from({ length: 20_000 }, (_, n) => meal(`${name}${n}`, at(n)))
+  const meals = (name: string) => Array.from({ length: MANY }, (_, n) => meal(`${name}${n}`, at(n)))
   const children = (name: string) =>
-    Array.from({ length: 20_000 }, (_, n) => child(`${name}${n}`, `${name}c${n}`, 'Protein', 1, at(n)))
-  t.match(await importBody(app, user, body([...meals('m'), ...children('m')])), { inserted: 40_000 })
-  t.match(await importBody(app, user, body([...meals('m'), ...children('m')])), { unchanged: 40_000 })
-  t.match(await importBody(app, user, body(children('o'))), { inserted: 20_000 })
-  t.equal((await storedSamples(app.db, user)).length, 20_000)
-  t.match(await importBody(app, user, body(meals('o'))), { inserted: 20_000 })
+    Array.from({ length: MANY }, (_, n) => child(`${name}${n}`, `${name}c${n}`, 'Protein', 1, at(n)))
+  t.match(await importBody(app, user, body([...meals('m'), ...children('m')])), { inserted: 2 * MANY })
+  t.match(await importBody(app, user, body([...meals('m'), ...children('m')])), { unchanged: 2 * MANY })
+  t.match(await importBody(app, user, body(children('o'))), { inserted: MANY })
+  t.equal((await storedSamples(app.db, user)).length, MANY)
+  t.match(await importBody(app, user, body(meals('o'))), { inserted: MANY })
   t.equal((await storedSamples(app.db, user)).length, 0)
   const stored = await storedMeals(app.db, user)
   t.equal(stored.filter(({ nutrients }) => nutrients.dietary_protein === 1).length, 40_007)
 })
 
-eachEngine(t, 'a meal of 50,000 nutrients is a meal', async (t, engine) => {
+eachEngine(t, 'a meal of any number of nutrients is a meal', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
-  const many = Array.from({ length: 50_000 }, (_, n) =>
+  const many = Array.from({ length: MANY }, (_, n) =>
     record('HKQuantityTypeIdentifierDietaryProtein', NOON + (n % 500) * 1000, 0.1, { id: `n${n}`, parentId: 'm' }),
   )
-  t.match(await importBody(app, user, body(many)), { ...nothing, inserted: 50_000 })
+  t.match(await importBody(app, user, body(many)), { ...nothing, inserted: MANY })
   t.match(
     (await storedSamples(app.db, user)).map(({ value }) => value),
     Array.from({ length: 500 }, () => 10),
   )
-  t.match(await importBody(app, user, body([meal('m'), ...many])), { inserted: 1, unchanged: 50_000 })
+  t.match(await importBody(app, user, body([meal('m'), ...many])), { inserted: 1, unchanged: MANY })
   t.strictSame(await eaten(app, user), { meals: { m: { dietary_protein: 5000 } }, samples: [] })
 })

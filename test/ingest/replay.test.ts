@@ -117,8 +117,6 @@ t.test('what cannot be done is said', async (t) => {
   const url = 'postgresql://nobody@127.0.0.1:9/none'
   const user = '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11'
   t.match((await command(url)).error, /Give --user or --batch[\s\S]*npm run replay/)
-  t.match((await command(url, '--user', 'me')).error, /must be a UUID/)
-  t.match((await command(url, '--user', user, '--from', 'monday')).error, /is not a date/)
   t.match((await command(url, '--user', user, '--all')).error, /Unknown option '--all'/)
   t.match((await command(url, '--user', user)).error, /Could not replay: .*ECONNREFUSED/)
 })

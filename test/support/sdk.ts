@@ -10,6 +10,9 @@ import { type Engine, engines } from './servers.ts'
 
 const WAIT_MS = 30_000
 
+/** How many of a kind the tests of large uploads send; `npm run test:long` sends as many as an upload may hold. */
+export const MANY = Number(process.env.TEST_MANY ?? 2_000)
+
 /** Anything that answers requests: a `TestApp`, or a service in a process of its own. */
 export interface Api {
   request(method: string, path: string, options?: TestRequest): Promise<TestAnswer>
