@@ -16,6 +16,8 @@ export interface Keys {
   sdk: Uint8Array
   cursor: Uint8Array
   invitation: Uint8Array
+  /** Encrypts the signing secrets of endpoints. */
+  webhookSecret: Uint8Array
 }
 
 /** Derives the keys with HKDF-SHA256 (RFC 5869). */
@@ -26,6 +28,7 @@ export function deriveKeys(secretKey: string): Keys {
     sdk: derive('sdk token'),
     cursor: derive('cursor'),
     invitation: derive('invitation code'),
+    webhookSecret: derive('webhook secret'),
   }
 }
 
