@@ -61,7 +61,8 @@ function tailOf(provider: string, { unit }: SeriesType, { device, isDailyTotal }
 const headOf = (type: string) => `,"type":"${type}","value":`
 
 /** Longest text of an instant, a zone and a number, with the names of the first two. */
-const LARGEST_SAMPLE = `{"timestamp":"2026-01-01T00:00:00.000000Z","zone_offset":"+00:00"-1.2345678901234567e-300,`.length
+const LARGEST_SAMPLE = `{"timestamp":"2026-01-01T00:00:00.000000Z","zone_offset":"+00:00"-1.2345678901234567e-300,`
+  .length
 
 /** The most bytes that one sample takes in a body. */
 export function largestSampleBytes(provider: string, series: SeriesType, sources: readonly PackedSource[]): number {
