@@ -18,6 +18,7 @@ import type { Logger } from './log.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
 import { archive } from './rollups/archive.ts'
 import { refreshRollups } from './rollups/refresh.ts'
+import { pruneWebhooks, type WebhookRetention } from './webhooks/prune.ts'
 
 /** Attempts of a job that the clock enqueues again anyway. */
 const CLOCK_ATTEMPTS = 3
@@ -32,7 +33,10 @@ const BODIES_AT_ONCE = 500
 const POLL_MS = 500
 
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
-function tasks({ db, importer, uploadRetentionDays, log }: JobsOptions, process: LivingProcess): TaskList {
+function tasks(
+  { db, importer, uploadRetentionDays, webhookRetention, log }: JobsOptions,
+  process: LivingProcess,
+): TaskList {
   return {
     import_uploads: async (payload, helpers) => {
       const { user_id: userId } = payload as { user_id: string }
@@ -73,6 +77,7 @@ function tasks({ db, importer, uploadRetentionDays, log }: JobsOptions, process:
       await db.query("delete from invitation where expires_at < now() - interval '30 days'")
       await db.query("delete from sync_event where created_at < now() - interval '30 days'")
       await forgetBodies(db, uploadRetentionDays)
+      await pruneWebhooks(db, webhookRetention)
     },
   }
 }
@@ -128,12 +133,15 @@ interface JobsOptions {
   concurrency: number
   /** See `Config`. */
   uploadRetentionDays: number
+  webhookRetention: WebhookRetention
   log: Logger
 }
 
 /** Job execution in this process. */
 export interface Jobs {
   enqueue(kind: string, jobKey: string): Promise<void>
+  /** Id of this process among the living; another one after the connection to the database was lost. */
+  processId(): number
   /** Lets running jobs finish and takes no more. */
   stop(): Promise<void>
   failed: Promise<Error>
@@ -226,6 +234,7 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
     enqueue: async (kind, jobKey) => {
       await runner.addJob(kind, {}, { jobKey, jobKeyMode: 'preserve_run_at', maxAttempts: CLOCK_ATTEMPTS })
     },
+    processId: () => process.id(),
     async stop() {
       stopping = true
       await replacing

@@ -28,6 +28,8 @@ t.test('an empty environment is a complete configuration, with the embedded data
     eventFeedEnabled: false,
     webhooksAllowHttp: false,
     webhooksAllowNetworks: [],
+    webhookMessageRetentionDays: 30,
+    webhookAttemptRetentionDays: 90,
     corsOrigins: [],
     rollupStrategy: 'auto',
     logLevel: 'info',
@@ -151,6 +153,14 @@ t.test('ROLLUP_STRATEGY', async (t) => {
 t.test('UPLOAD_RETENTION_DAYS', async (t) => {
   t.equal(loadConfig({ UPLOAD_RETENTION_DAYS: '0' }).uploadRetentionDays, 0)
   refuses(t, 'UPLOAD_RETENTION_DAYS', /must be a whole number from 0 to 36500$/, '-1', '1.5', 'never', '36501')
+})
+
+t.test('WEBHOOK_MESSAGE_RETENTION_DAYS and WEBHOOK_ATTEMPT_RETENTION_DAYS', async (t) => {
+  const config = loadConfig({ WEBHOOK_MESSAGE_RETENTION_DAYS: '7', WEBHOOK_ATTEMPT_RETENTION_DAYS: '1' })
+  t.match(config, { webhookMessageRetentionDays: 7, webhookAttemptRetentionDays: 1 })
+  for (const variable of ['WEBHOOK_MESSAGE_RETENTION_DAYS', 'WEBHOOK_ATTEMPT_RETENTION_DAYS']) {
+    refuses(t, variable, /must be a whole number from 1 to 36500$/, '0', 'never')
+  }
 })
 
 t.test('LOG_LEVEL', async (t) => {

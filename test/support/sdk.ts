@@ -78,7 +78,9 @@ export async function startImports(t: Test, app: TestApp, concurrency = 4, uploa
     onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
   })
   const importer = createImporter(db, app.threads(), app.handover, metrics, log)
-  const jobs = await startJobs({ url: app.databaseUrl, db, importer, concurrency, uploadRetentionDays, log })
+  const webhookRetention = { messageDays: 30, attemptDays: 90 }
+  const options = { url: app.databaseUrl, db, importer, concurrency, uploadRetentionDays, webhookRetention, log }
+  const jobs = await startJobs(options)
   let stopping: Promise<void> | undefined
   const stop = () => {
     stopping ??= jobs.stop().then(() => db.end())
