@@ -92,10 +92,16 @@ export async function withService<T>(
   databaseUrl: string,
   name: string,
   work: (service: Service) => Promise<T>,
+  settings: Record<string, string> = {},
 ): Promise<T> {
   const { directory, engine } = bench
   const profileDirectory = bench.profileDirectory && join(bench.profileDirectory, `${engine.name}-${name}`)
-  const service = await startService({ databaseUrl, directory, ...(profileDirectory && { profileDirectory }) })
+  const service = await startService({
+    databaseUrl,
+    directory,
+    settings,
+    ...(profileDirectory && { profileDirectory }),
+  })
   const stop = bench.closing(service.stop)
   try {
     return await work(service)

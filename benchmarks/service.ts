@@ -12,7 +12,8 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const START_MS = 60_000
 /** Keys of the whole run: a service that is started again on a database finds its account there. */
 const API_KEY = `sk-${randomBytes(16).toString('hex')}`
-const SECRET_KEY = randomBytes(32).toString('hex')
+/** Endpoints of webhooks are stored with it. */
+export const SECRET_KEY = randomBytes(32).toString('hex')
 /** The service drains for 20 s at most. */
 const STOP_MS = 25_000
 
@@ -32,10 +33,17 @@ interface ServiceOptions {
   directory: string
   /** With it, the service writes a CPU profile of each of its threads there when it ends. */
   profileDirectory?: string
+  /** More environment variables. */
+  settings?: Record<string, string>
 }
 
 /** Starts the service on a free port and waits until it is ready. Throws with the end of its log when it is not. */
-export async function startService({ databaseUrl, directory, profileDirectory }: ServiceOptions): Promise<Service> {
+export async function startService({
+  databaseUrl,
+  directory,
+  profileDirectory,
+  settings,
+}: ServiceOptions): Promise<Service> {
   const home = await mkdtemp(join(directory, 'service-'))
   if (profileDirectory) await mkdir(profileDirectory, { recursive: true })
   const port = await freePort()
@@ -56,6 +64,7 @@ export async function startService({ databaseUrl, directory, profileDirectory }:
       ADMIN_EMAIL: 'bench@example.org',
       ADMIN_PASSWORD: randomBytes(12).toString('hex'),
       BOOTSTRAP_API_KEY: API_KEY,
+      ...settings,
     },
   })
   closeSync(log)
