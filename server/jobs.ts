@@ -18,6 +18,7 @@ import type { Logger } from './log.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
 import { archive } from './rollups/archive.ts'
 import { refreshRollups } from './rollups/refresh.ts'
+import type { EventSettings } from './webhooks/record.ts'
 
 /** Attempts of a job that the clock enqueues again anyway. */
 const CLOCK_ATTEMPTS = 3
@@ -32,7 +33,7 @@ const BODIES_AT_ONCE = 500
 const POLL_MS = 500
 
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
-function tasks({ db, importer, uploadRetentionDays, log }: JobsOptions, process: LivingProcess): TaskList {
+function tasks({ db, importer, settings, uploadRetentionDays, log }: JobsOptions, process: LivingProcess): TaskList {
   return {
     import_uploads: async (payload, helpers) => {
       const { user_id: userId } = payload as { user_id: string }
@@ -63,7 +64,7 @@ function tasks({ db, importer, uploadRetentionDays, log }: JobsOptions, process:
     },
     close_silent_runs: () => closeSilentRuns(db),
     close_sleep: async (_payload, helpers) => {
-      const more = await closeSleep(db)
+      const more = await closeSleep(db, settings)
       if (more) await helpers.addJob('close_sleep', {}, { jobKey: 'cron:close_sleep', priority: 10 })
     },
     prune: async () => {
@@ -125,6 +126,7 @@ interface JobsOptions {
   url: string
   db: Database
   importer: Importer
+  settings: EventSettings
   concurrency: number
   /** See `Config`. */
   uploadRetentionDays: number

@@ -56,7 +56,8 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
     const jobs = await startJobs({
       url,
       db,
-      importer: createImporter(db, threads, handover, metrics, log),
+      importer: createImporter(db, threads, handover, config, metrics, log),
+      settings: config,
       concurrency: JOB_CONCURRENCY,
       uploadRetentionDays: config.uploadRetentionDays,
       log,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Transaction } from '../db/database.ts'
 import type { CycleObservation } from './columns.ts'
 import { type Cycle, cyclesOf, type Observation } from './cycle-rules.ts'
@@ -35,8 +36,8 @@ export async function writeCycles(
   const moved = await planned<{ external_id: string }>(tx, MOVED_SQL, [target.userId, target.provider, input])
   const movedIds = moved.map(({ external_id }) => external_id)
   const changed = await planned<ChangedItem>(tx, WRITE_SQL, [target.userId, input, movedIds])
-  if (changed.length > 0) await rebuildCycles(tx, target)
-  return countItems('menstrual_cycle', observations.length, kept, changed)
+  const told = changed.length > 0 ? await rebuildCycles(tx, target) : []
+  return { ...countItems('menstrual_cycle', observations.length, kept, changed), told }
 }
 
 /** Removes the observations with one of these ids, derives the cycles again, and returns the ids found. */
@@ -140,14 +141,18 @@ interface StoredCycle {
   endMs: number
 }
 
-/** Makes the stored cycles those that follow from the observations; a row whose cycle grew or shrank stays the same row. */
-async function rebuildCycles(tx: Transaction, { userId, provider }: Owner): Promise<void> {
+/**
+ * Makes the stored cycles those that follow from the observations; a row whose cycle grew or shrank stays the same row.
+ * Returns the ids of new rows.
+ */
+async function rebuildCycles(tx: Transaction, { userId, provider }: Owner): Promise<string[]> {
   const observations = await planned<Observation>(tx, OBSERVATIONS_SQL, [userId, provider])
   const cycles = cyclesOf(observations, provider)
   const stored = await planned<StoredCycle>(tx, STORED_SQL, [userId, provider])
   const ids = rowsOf(cycles, stored)
-  const rows = cycles.map((cycle, index) => ({ id: ids[index] ?? null, ...cycle }))
+  const rows = cycles.map((cycle, index) => ({ id: ids[index] ?? randomUUID(), ...cycle }))
   await planned(tx, CYCLES_SQL, [userId, provider, JSON.stringify(rows)])
+  return rows.filter((_, index) => !ids[index]).map(({ id }) => id)
 }
 
 /** Ids of the rows the cycles are in: that of the same first day, else the next spare one of the same time. */
@@ -194,12 +199,12 @@ const CYCLES_SQL = `
       is_predicted_cycle boolean, last_updated_ms float8)
   ), gone as (
     delete from menstrual_cycle m
-    where m.user_id = $1 and m.provider = $2 and m.id not in (select i.id from input i where i.id is not null)
+    where m.user_id = $1 and m.provider = $2 and m.id not in (select i.id from input i)
   )
   insert into menstrual_cycle as m (
     id, user_id, provider, external_id, source_id, start_at, end_at, zone_offset_min, current_phase_type, day_in_cycle,
     cycle_length, predicted_cycle_length, period_length, is_predicted_cycle, last_updated_at)
-  select coalesce(i.id, gen_random_uuid()), $1, $2, i.external_id, i.source_id, i.start_at, i.end_at, i.zone_offset_min,
+  select i.id, $1, $2, i.external_id, i.source_id, i.start_at, i.end_at, i.zone_offset_min,
          i.current_phase_type, i.day_in_cycle, i.cycle_length, i.predicted_cycle_length, i.period_length,
          i.is_predicted_cycle, i.last_updated_at
   from input i

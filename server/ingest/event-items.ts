@@ -27,6 +27,8 @@ export async function planned<Row>(tx: Transaction, text: string, params: readon
 export interface ChangedItem {
   position: number
   is_new: boolean
+  /** Its row; absent of what has none of its own. */
+  id?: string
 }
 
 /** The account of `received` items, of which `kept` had a key of their own and `changed` were written. */
@@ -52,5 +54,6 @@ export function countItems(
     duplicates: received - kept.length,
     firstMs,
     lastMs,
+    told: changed.flatMap(({ is_new, id }) => (is_new && id ? [id] : [])),
   }
 }

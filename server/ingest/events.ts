@@ -1,5 +1,6 @@
 import type { Transaction } from '../db/database.ts'
 import { writeActivities } from './activities.ts'
+import type { ChangedSamples } from './changes.ts'
 import type { BatchEvents } from './columns.ts'
 import { writeCycles } from './cycles.ts'
 import type { Loose } from './loose-nutrients.ts'
@@ -12,6 +13,8 @@ export interface EventTarget {
   userId: string
   provider: string
   sourceIds: readonly number[]
+  /** What the batch has changed so far; absent when nobody asks. */
+  changes?: ChangedSamples[] | undefined
 }
 
 /** What became of the items of one kind of event; the instants (epoch ms) bound those that changed something. */
@@ -24,6 +27,8 @@ export interface EventCounts {
   duplicates: number
   firstMs: number | null
   lastMs: number | null
+  /** Rows that developers are told of (contract 10.1): new ones, and sleep that is given as a whole when it changes. */
+  told: string[]
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Database } from '../db/database.ts'
 import { openLog } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
 import { ARCHIVAL_LOCK_SQL } from '../rollups/archive.ts'
+import type { EventSettings } from '../webhooks/record.ts'
 import { withoutArchived } from './archived.ts'
 import { createHandover } from './handover.ts'
 import { createImporter } from './import.ts'
@@ -49,6 +50,9 @@ interface Report {
   changes: Map<string, Change>
 }
 
+/** Nobody is told of what is not committed. */
+const SILENT: EventSettings = { outgoingWebhooksEnabled: false, eventFeedEnabled: false }
+
 /** Ends a transaction whose only purpose was the report. */
 class Rehearsed extends Error {}
 
@@ -65,7 +69,8 @@ async function rehearse(db: Database, threads: Threads, uploads: readonly Select
     )
     for (const upload of uploads) {
       const batch = withoutArchived(await readStored(tx, threads, userId, upload), floor_ms)
-      add(report, batch.rejected, await writeBatch(tx, userId, upload.provider, batch, null))
+      const target = { userId, provider: upload.provider, receivedAt: null, settings: SILENT, threads }
+      add(report, batch.rejected, await writeBatch(tx, target, batch))
     }
     throw new Rehearsed()
   })
@@ -113,9 +118,15 @@ const row = (type: string, inserted: unknown, updated: unknown, first: string, l
   `${type.padEnd(36)}${String(inserted).padStart(9)}${String(updated).padStart(9)}  ${first.padEnd(10)}  ${last}`
 
 /** Queues the uploads again and imports them, unless a running service is faster. */
-async function write(db: Database, threads: Threads, uploads: readonly SelectedUpload[], say: Say): Promise<void> {
+async function write(
+  db: Database,
+  threads: Threads,
+  settings: EventSettings,
+  uploads: readonly SelectedUpload[],
+  say: Say,
+): Promise<void> {
   const log = openLog('warn')
-  const importer = createImporter(db, threads, createHandover(0), createMetrics(), log)
+  const importer = createImporter(db, threads, createHandover(0), settings, createMetrics(), log)
   const userId = uploads[0]?.user_id ?? ''
   const queued: string[] = []
   for (const { id } of uploads) {
@@ -137,7 +148,13 @@ async function write(db: Database, threads: Threads, uploads: readonly SelectedU
  * Imports stored uploads again with the mapping of today. Tells first, line by line, what that changes; without `write`
  * nothing is changed.
  */
-export async function replay(db: Database, selection: Selection, toWrite: boolean, say: Say): Promise<void> {
+export async function replay(
+  db: Database,
+  settings: EventSettings,
+  selection: Selection,
+  toWrite: boolean,
+  say: Say,
+): Promise<void> {
   const { batch, user, from, to } = selection
   const all = await db.query<SelectedUpload & { sha256: Buffer | null }>(UPLOADS_SQL, [batch, user, from, to])
   const kept = all.filter(({ sha256 }) => sha256 !== null)
@@ -147,7 +164,7 @@ export async function replay(db: Database, selection: Selection, toWrite: boolea
   const threads = startThreads()
   try {
     print(await rehearse(db, threads, kept), say)
-    if (toWrite) await write(db, threads, kept, say)
+    if (toWrite) await write(db, threads, settings, kept, say)
     else say('Nothing was written. To do so, add --write.')
   } finally {
     await threads.close()

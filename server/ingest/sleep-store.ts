@@ -87,15 +87,15 @@ export async function deleteSessions(tx: Transaction, ids: readonly string[]): P
 
 /**
  * Inserts the sessions whose row is new and updates those that changed, which opens them again; what a platform gave as
- * a session is closed from the start.
+ * a session is closed from the start. Returns the closed ones it wrote.
  */
 export async function saveSessions(
   tx: Transaction,
   { userId }: EventTarget,
   sessions: readonly SavedSession[],
-): Promise<void> {
-  if (sessions.length === 0) return
-  await planned(tx, SAVE_SESSIONS_SQL, [
+): Promise<string[]> {
+  if (sessions.length === 0) return []
+  const written = await planned<{ id: string; closed: boolean }>(tx, SAVE_SESSIONS_SQL, [
     userId,
     JSON.stringify(
       sessions.map(({ startMs, endMs, stages, ...session }) => ({
@@ -106,6 +106,7 @@ export async function saveSessions(
       })),
     ),
   ])
+  return written.filter(({ closed }) => closed).map(({ id }) => id)
 }
 
 const SAVE_SESSIONS_SQL = `
@@ -129,7 +130,8 @@ const SAVE_SESSIONS_SQL = `
         is distinct from
         (excluded.start_at, excluded.end_at, excluded.zone_offset_min, excluded.asleep_s, excluded.in_bed_s,
          excluded.awake_s, excluded.light_s, excluded.deep_s, excluded.rem_s, excluded.efficiency_percent,
-         excluded.stages)`
+         excluded.stages)
+  returning s.id, s.closed_at is not null as closed`
 
 /**
  * Says of every session that has its sleep day with one of `changed` whether it is a nap: that depends on the others of

@@ -32,7 +32,7 @@ export async function writeSleep(
   const incoming = stages.map(({ source, ...stage }) => ({ ...stage, sourceId: target.sourceIds[source] as number }))
   const around = await readAround(tx, target, incoming)
   const { inserted, updated, unchanged, duplicates, ...changes } = compareStages(incoming, around.stored)
-  await change(tx, target, changes, around)
+  const told = await change(tx, target, changes, around)
   const { written } = changes
   return {
     type: 'sleep',
@@ -42,6 +42,7 @@ export async function writeSleep(
     duplicates,
     firstMs: written.reduce<number | null>((first, { startMs }) => Math.min(first ?? startMs, startMs), null),
     lastMs: written.reduce<number | null>((last, { endMs }) => Math.max(last ?? endMs, endMs), null),
+    told,
   }
 }
 
@@ -76,17 +77,23 @@ export async function deleteSession(
   await deleteSessions(tx, [session.id])
 }
 
-async function change(tx: Transaction, target: EventTarget, changes: StageChanges, around: Surroundings) {
+/** Returns the sessions that are complete as they are and were changed. */
+async function change(
+  tx: Transaction,
+  target: EventTarget,
+  changes: StageChanges,
+  around: Surroundings,
+): Promise<string[]> {
   const touched = [...changes.written, ...changes.removed]
-  if (touched.length === 0) return
+  if (touched.length === 0) return []
   const { stored } = await readChains(tx, target, touched, around)
   await writeStages(tx, changes)
-  await rebuildSessions(tx, target, stored, changedStages(stored, changes), touched)
+  return rebuildSessions(tx, target, stored, changedStages(stored, changes), touched)
 }
 
 /**
  * Makes the stored sessions those of the stages `after`. `before` and `after` hold the chains and given sessions of
- * `touched` completely.
+ * `touched` completely. Returns those that were changed and wait for nothing more.
  */
 async function rebuildSessions(
   tx: Transaction,
@@ -94,7 +101,7 @@ async function rebuildSessions(
   before: readonly Stage[],
   after: readonly Stage[],
   touched: readonly Stage[],
-): Promise<void> {
+): Promise<string[]> {
   // Chains of before and after together, so that what was one and is divided now is rebuilt as a whole.
   const chains = touchedChains([...before, ...after], touched)
   const inChains = new Set(chains.flatMap(({ stages }) => stages.map(stageKey)))
@@ -118,9 +125,10 @@ async function rebuildSessions(
     tx,
     old.map(({ id }) => id).filter((id) => !kept.has(id)),
   )
-  await saveSessions(tx, target, rebuilt)
+  const closed = await saveSessions(tx, target, rebuilt)
   await saveNaps(tx, [...rebuilt, ...others], [...rebuilt, ...old])
   await saveScores(tx, target, rebuilt)
+  return closed
 }
 
 /** The items for which `test` holds, and the others. */

@@ -85,6 +85,7 @@ export async function writeWorkouts(
     duplicates: workouts.length - entries.length,
     firstMs: spans.reduce<number | null>((first, { startMs }) => Math.min(first ?? startMs, startMs), null),
     lastMs: spans.reduce<number | null>((last, { endMs }) => Math.max(last ?? endMs, endMs), null),
+    told: inserted.map(({ id }) => id),
   }
 }
 

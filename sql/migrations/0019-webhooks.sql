@@ -37,6 +37,8 @@ create table event (
   -- What it tells of: the same for two that tell the same.
   key text not null,
   user_id uuid references app_user (id) on delete cascade,
+  -- What the data came from: it goes when that is purged.
+  provider text,
   -- JSON of the data; of samples packed columns (server/webhooks/body.ts).
   data bytea not null,
   packed boolean not null default false,

@@ -623,7 +623,7 @@ async function fill(app: TestApp, id: string): Promise<void> {
   const answer = await app.request('POST', `/api/v1/sdk/users/${id}/sync`, { body })
   if (answer.status !== 202) throw new Error(JSON.stringify(answer.body))
   const { db, metrics, log } = app.deps
-  await createImporter(db, app.threads(), app.handover, metrics, log).importUploads(id)
+  await createImporter(db, app.threads(), app.handover, app.deps.config, metrics, log).importUploads(id)
   await refreshRollups(db)
   await app.request('PUT', `${USERS}/${id}/personal-record`, { body: { sex: 'female' } })
 }

@@ -137,7 +137,14 @@ eachEngine(t, 'archival', async (t, engine) => {
 
   await t.test('goes on with what an import had under way', async (t) => {
     const other = await createUser(app)
-    const importer = createImporter(app.db, app.threads(), createHandover(0), app.deps.metrics, app.deps.log)
+    const importer = createImporter(
+      app.db,
+      app.threads(),
+      createHandover(0),
+      app.deps.config,
+      app.deps.metrics,
+      app.deps.log,
+    )
     let release = () => {}
     const held = new Promise<void>((resolve) => {
       release = resolve

@@ -77,8 +77,16 @@ export async function startImports(t: Test, app: TestApp, concurrency = 4, uploa
     statementTimeoutMs: 60_000,
     onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
   })
-  const importer = createImporter(db, app.threads(), app.handover, metrics, log)
-  const jobs = await startJobs({ url: app.databaseUrl, db, importer, concurrency, uploadRetentionDays, log })
+  const importer = createImporter(db, app.threads(), app.handover, app.deps.config, metrics, log)
+  const jobs = await startJobs({
+    url: app.databaseUrl,
+    db,
+    importer,
+    settings: app.deps.config,
+    concurrency,
+    uploadRetentionDays,
+    log,
+  })
   let stopping: Promise<void> | undefined
   const stop = () => {
     stopping ??= jobs.stop().then(() => db.end())
