@@ -14,17 +14,23 @@ export const ConnectionPath = Type.Object({
   provider: Enum(providerNames, { 'x-aliases': [...sdkProviderAliases.keys()] }),
 })
 
-// An upload that waits for its import is a connection that is about to be created: it then is created revoked.
+// Locks nothing but the connection: a purge locks that first, and the user much later.
 const REVOKE_SQL = `
-  with before as (select status from connection where user_id = $1 and provider = $2)
+  update connection c
+  set status = 'revoked', revoked_at = clock_timestamp(), updated_at = clock_timestamp()
+  from (select id, status from connection where user_id = $1 and provider = $2 for update) before
+  where c.id = before.id
+  returning c.id, c.revoked_at, before.status = 'active' as ended`
+
+// An upload that waits for its import is a connection that is about to be created: it then is created revoked.
+const CREATE_REVOKED_SQL = `
   insert into connection as c (user_id, provider, status, revoked_at)
   select u.id, $2, 'revoked', clock_timestamp()
   from (select id from app_user where id = $1 for key share) u
-  where (exists (select from connection where user_id = u.id and provider = $2)
-         or exists (select from upload where user_id = u.id and provider = $2 and status = 'queued'))
+  where exists (select from upload where user_id = u.id and provider = $2 and status = 'queued')
   on conflict (user_id, provider) do update
   set status = 'revoked', revoked_at = clock_timestamp(), updated_at = clock_timestamp()
-  returning c.id, c.revoked_at, (select status from before) = 'active' as ended`
+  returning c.id`
 
 /**
  * Ends the connection of a user to a provider, again if it has ended before, and returns the provider's own name. The
@@ -38,10 +44,10 @@ export async function revokeConnection(
 ): Promise<string> {
   const provider = sdkProviderAliases.get(path.provider) ?? path.provider
   const [row] = await tx.query<Revoked>(REVOKE_SQL, [path.user_id, provider])
-  if (row) {
-    if (row.ended) await tell(tx, settings, { ...path, provider }, row)
-    return provider
-  }
+  if (row?.ended) await tell(tx, settings, { ...path, provider }, row)
+  if (row) return provider
+  const created = await tx.query(CREATE_REVOKED_SQL, [path.user_id, provider])
+  if (created.length > 0) return provider
   await requireUser(tx, path.user_id)
   // The text names the user (contract 3.8).
   throw errors.notFound('Connection', path.user_id)
@@ -51,7 +57,7 @@ interface Revoked {
   id: string
   revoked_at: string
   /** Whether it was active. */
-  ended: boolean | null
+  ended: boolean
 }
 
 async function tell(
