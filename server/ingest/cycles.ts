@@ -1,19 +1,20 @@
 import type { Transaction } from '../db/database.ts'
 import type { CycleObservation } from './columns.ts'
 import { type Cycle, cyclesOf, type Observation } from './cycle-rules.ts'
-import { type ChangedItem, countItems, lastOfEach, planned } from './event-items.ts'
-import type { EventCounts, EventTarget } from './events.ts'
+import { type ChangedItem, countItems, derivedChanges, lastOfEach, planned } from './event-items.ts'
+import type { DerivedChange, EventCounts, EventTarget } from './events.ts'
 
 type Owner = Pick<EventTarget, 'userId' | 'provider'>
 
 /**
  * Writes observations, each known by its kind and times and, where it has one, by its id, and derives the cycles of the
- * user and provider again when one of them changed (sdk-types 9).
+ * user and provider again when one of them changed, or they come `again` (sdk-types 9).
  */
 export async function writeCycles(
   tx: Transaction,
   target: EventTarget,
   observations: readonly CycleObservation[],
+  again: boolean,
 ): Promise<EventCounts | undefined> {
   if (observations.length === 0) return undefined
   const kept = lastOfEach(
@@ -35,8 +36,8 @@ export async function writeCycles(
   const moved = await planned<{ external_id: string }>(tx, MOVED_SQL, [target.userId, target.provider, input])
   const movedIds = moved.map(({ external_id }) => external_id)
   const changed = await planned<ChangedItem>(tx, WRITE_SQL, [target.userId, input, movedIds])
-  if (changed.length > 0) await rebuildCycles(tx, target)
-  return countItems('menstrual_cycle', observations.length, kept, changed)
+  const derived = changed.length > 0 || again ? await rebuildCycles(tx, target) : []
+  return { ...countItems('menstrual_cycle', observations.length, kept, changed), derived }
 }
 
 /** Removes the observations with one of these ids, derives the cycles again, and returns the ids found. */
@@ -140,14 +141,19 @@ interface StoredCycle {
   endMs: number
 }
 
-/** Makes the stored cycles those that follow from the observations; a row whose cycle grew or shrank stays the same row. */
-async function rebuildCycles(tx: Transaction, { userId, provider }: Owner): Promise<void> {
+/**
+ * Makes the stored cycles those that follow from the observations; a row whose cycle grew or shrank stays the same row.
+ * Returns the cycles that are different now.
+ */
+async function rebuildCycles(tx: Transaction, { userId, provider }: Owner): Promise<DerivedChange[]> {
   const observations = await planned<Observation>(tx, OBSERVATIONS_SQL, [userId, provider])
   const cycles = cyclesOf(observations, provider)
   const stored = await planned<StoredCycle>(tx, STORED_SQL, [userId, provider])
   const ids = rowsOf(cycles, stored)
   const rows = cycles.map((cycle, index) => ({ id: ids[index] ?? null, ...cycle }))
-  await planned(tx, CYCLES_SQL, [userId, provider, JSON.stringify(rows)])
+  const written = await planned<StoredCycle>(tx, CYCLES_SQL, [userId, provider, JSON.stringify(rows)])
+  const kept = new Set(ids)
+  return derivedChanges(stored, [...stored.filter(({ id }) => !kept.has(id)), ...written])
 }
 
 /** Ids of the rows the cycles are in: that of the same first day, else the next spare one of the same time. */
@@ -177,9 +183,12 @@ const OBSERVATIONS_SQL = `
   where o.user_id = $1 and d.provider = $2
   order by o.start_at, o.end_at, d.device_model, d.source, o.kind`
 
+const STORED = `
+  id, external_id, round(date_part('epoch', start_at) * 1000) as "startMs",
+  round(date_part('epoch', end_at) * 1000) as "endMs"`
+
 const STORED_SQL = `
-  select id, external_id, round(date_part('epoch', start_at) * 1000) as "startMs",
-         round(date_part('epoch', end_at) * 1000) as "endMs"
+  select ${STORED}
   from menstrual_cycle
   where user_id = $1 and provider = $2
   order by start_at`
@@ -215,4 +224,5 @@ const CYCLES_SQL = `
         is distinct from
         (excluded.external_id, excluded.source_id, excluded.start_at, excluded.end_at, excluded.zone_offset_min,
          excluded.current_phase_type, excluded.day_in_cycle, excluded.cycle_length, excluded.predicted_cycle_length,
-         excluded.period_length, excluded.is_predicted_cycle, excluded.last_updated_at)`
+         excluded.period_length, excluded.is_predicted_cycle, excluded.last_updated_at)
+  returning ${STORED}`

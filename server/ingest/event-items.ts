@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/database.ts'
-import type { EventCounts } from './events.ts'
+import type { DerivedChange, EventCounts } from './events.ts'
 
 /** The items without those whose key a later one repeats; an item without a key (null) stays. */
 export function lastOfEach<Item>(items: readonly Item[], keyOf: (item: Item) => string | null): Item[] {
@@ -53,4 +53,13 @@ export function countItems(
     firstMs,
     lastMs,
   }
+}
+
+/** The account of rows that follow from items: of those written or removed, the new ones are not in `before`. */
+export function derivedChanges(
+  before: readonly { id: string }[],
+  changed: readonly { id: string; startMs: number; endMs: number }[],
+): DerivedChange[] {
+  const known = new Set(before.map(({ id }) => id))
+  return changed.map(({ id, startMs, endMs }) => ({ isNew: !known.has(id), startMs, endMs }))
 }

@@ -24,23 +24,34 @@ export interface EventCounts {
   duplicates: number
   firstMs: number | null
   lastMs: number | null
+  /** What follows from such items and is different now; absent where nothing does. */
+  derived?: DerivedChange[]
+}
+
+/** A session of sleep or a cycle that was written, or removed, and when it is (epoch ms), or was. */
+export interface DerivedChange {
+  isNew: boolean
+  startMs: number
+  endMs: number
 }
 
 /**
  * Writes the events of a batch inside the caller's transaction, under the user's ingest lock and after its samples.
- * Returns what became of them, and the samples that nutrients whose meal is not there are (sdk-types 6).
+ * `again`: it was imported before, so what follows from its items is derived even where they are unchanged, by the
+ * rules of today. Returns what became of them, and the samples that nutrients whose meal is not there are (sdk-types 6).
  */
 export async function writeEvents(
   tx: Transaction,
   target: EventTarget,
   events: BatchEvents,
+  again: boolean,
 ): Promise<{ counts: EventCounts[]; loose: Loose }> {
   const meals = await writeMeals(tx, target, events.meals, events.nutrients)
   const counts = [
-    await writeSleep(tx, target, events.sleep),
+    await writeSleep(tx, target, events.sleep, again),
     await writeWorkouts(tx, target, events.workouts),
     meals.counts,
-    await writeCycles(tx, target, events.cycles),
+    await writeCycles(tx, target, events.cycles, again),
     await writeActivities(tx, target, events.activities),
   ]
   return { counts: counts.filter((one): one is EventCounts => one !== undefined), loose: meals.loose }
