@@ -1,7 +1,7 @@
 import type { Transaction } from '../db/database.ts'
 import type { CycleObservation } from './columns.ts'
 import { type Cycle, cyclesOf, type Observation } from './cycle-rules.ts'
-import { type ChangedItem, countItems, derivedChanges, lastOfEach, planned } from './event-items.ts'
+import { type ChangedItem, countItems, deleteItems, derivedChanges, lastOfEach, planned } from './event-items.ts'
 import type { DerivedChange, EventCounts, EventTarget } from './events.ts'
 
 type Owner = Pick<EventTarget, 'userId' | 'provider'>
@@ -46,17 +46,9 @@ export async function deleteCycleObservations(
   target: Owner,
   externalIds: readonly string[],
 ): Promise<string[]> {
-  const rows = await planned<{ external_id: string }>(
-    tx,
-    `delete from cycle_observation o
-     using data_source d
-     where o.user_id = $1 and o.external_id = any ($3) and d.id = o.source_id and d.provider = $2
-     returning o.external_id`,
-    [target.userId, target.provider, externalIds],
-  )
-  if (rows.length > 0) await rebuildCycles(tx, target)
-  const gone = new Set(rows.map(({ external_id }) => external_id))
-  return externalIds.filter((id) => gone.has(id))
+  const gone = await deleteItems(tx, target, 'cycle_observation', externalIds)
+  if (gone.length > 0) await rebuildCycles(tx, target)
+  return gone
 }
 
 /**

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Transaction } from '../db/database.ts'
 import type { SleepStage } from './columns.ts'
-import { derivedChanges } from './event-items.ts'
+import { boundsOf, derivedChanges } from './event-items.ts'
 import type { DerivedChange, EventCounts, EventTarget } from './events.ts'
 import { type Session, type Stage, sessionKey, sessionsOf, stagesOfSession } from './sleep-sessions.ts'
 import {
@@ -35,17 +35,7 @@ export async function writeSleep(
   const around = await readAround(tx, target, incoming)
   const { inserted, updated, unchanged, duplicates, ...changes } = compareStages(incoming, around.stored)
   const derived = await change(tx, target, changes, around, again ? incoming : [])
-  const { written } = changes
-  return {
-    type: 'sleep',
-    inserted,
-    updated,
-    unchanged,
-    duplicates,
-    firstMs: written.reduce<number | null>((first, { startMs }) => Math.min(first ?? startMs, startMs), null),
-    lastMs: written.reduce<number | null>((last, { endMs }) => Math.max(last ?? endMs, endMs), null),
-    derived,
-  }
+  return { type: 'sleep', inserted, updated, unchanged, duplicates, ...boundsOf(changes.written), derived }
 }
 
 /**
