@@ -1,6 +1,6 @@
 import type { Transaction } from '../db/database.ts'
 import type { Activity } from './columns.ts'
-import { type ChangedItem, countItems, lastOfEach, planned } from './event-items.ts'
+import { type ChangedItem, countItems, deleteItems, lastOfEach, planned } from './event-items.ts'
 import type { EventCounts, EventTarget } from './events.ts'
 
 /**
@@ -35,21 +35,12 @@ export async function writeActivities(
 }
 
 /** Removes the sessions with one of these ids and returns the ids found. */
-export async function deleteActivities(
+export function deleteActivities(
   tx: Transaction,
-  { userId, provider }: Pick<EventTarget, 'userId' | 'provider'>,
+  target: Pick<EventTarget, 'userId' | 'provider'>,
   externalIds: readonly string[],
 ): Promise<string[]> {
-  const rows = await planned<{ external_id: string }>(
-    tx,
-    `delete from activity a
-     using data_source d
-     where a.user_id = $1 and a.external_id = any ($3) and d.id = a.source_id and d.provider = $2
-     returning a.external_id`,
-    [userId, provider, externalIds],
-  )
-  const gone = new Set(rows.map(({ external_id }) => external_id))
-  return externalIds.filter((id) => gone.has(id))
+  return deleteItems(tx, target, 'activity', externalIds)
 }
 
 const INPUT = (parameter: string) => `

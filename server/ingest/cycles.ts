@@ -2,19 +2,20 @@ import { randomUUID } from 'node:crypto'
 import type { Transaction } from '../db/database.ts'
 import type { CycleObservation } from './columns.ts'
 import { type Cycle, cyclesOf, type Observation } from './cycle-rules.ts'
-import { type ChangedItem, countItems, lastOfEach, planned } from './event-items.ts'
-import type { EventCounts, EventTarget } from './events.ts'
+import { type ChangedItem, countItems, deleteItems, derivedChanges, lastOfEach, planned } from './event-items.ts'
+import type { EventCounts, EventTarget, Rebuilt } from './events.ts'
 
 type Owner = Pick<EventTarget, 'userId' | 'provider'>
 
 /**
  * Writes observations, each known by its kind and times and, where it has one, by its id, and derives the cycles of the
- * user and provider again when one of them changed (sdk-types 9).
+ * user and provider again when one of them changed, or they come `again` (sdk-types 9).
  */
 export async function writeCycles(
   tx: Transaction,
   target: EventTarget,
   observations: readonly CycleObservation[],
+  again: boolean,
 ): Promise<EventCounts | undefined> {
   if (observations.length === 0) return undefined
   const kept = lastOfEach(
@@ -36,8 +37,8 @@ export async function writeCycles(
   const moved = await planned<{ external_id: string }>(tx, MOVED_SQL, [target.userId, target.provider, input])
   const movedIds = moved.map(({ external_id }) => external_id)
   const changed = await planned<ChangedItem>(tx, WRITE_SQL, [target.userId, input, movedIds])
-  const told = changed.length > 0 ? await rebuildCycles(tx, target) : []
-  return { ...countItems('menstrual_cycle', observations.length, kept, changed), told }
+  const rebuilt = changed.length > 0 || again ? await rebuildCycles(tx, target) : { derived: [], told: [] }
+  return { ...countItems('menstrual_cycle', observations.length, kept, changed), ...rebuilt }
 }
 
 /** Removes the observations with one of these ids, derives the cycles again, and returns the ids found. */
@@ -46,17 +47,9 @@ export async function deleteCycleObservations(
   target: Owner,
   externalIds: readonly string[],
 ): Promise<string[]> {
-  const rows = await planned<{ external_id: string }>(
-    tx,
-    `delete from cycle_observation o
-     using data_source d
-     where o.user_id = $1 and o.external_id = any ($3) and d.id = o.source_id and d.provider = $2
-     returning o.external_id`,
-    [target.userId, target.provider, externalIds],
-  )
-  if (rows.length > 0) await rebuildCycles(tx, target)
-  const gone = new Set(rows.map(({ external_id }) => external_id))
-  return externalIds.filter((id) => gone.has(id))
+  const gone = await deleteItems(tx, target, 'cycle_observation', externalIds)
+  if (gone.length > 0) await rebuildCycles(tx, target)
+  return gone
 }
 
 /**
@@ -143,16 +136,20 @@ interface StoredCycle {
 
 /**
  * Makes the stored cycles those that follow from the observations; a row whose cycle grew or shrank stays the same row.
- * Returns the ids of new rows.
+ * Returns the cycles that are different now, and the ids of new ones.
  */
-async function rebuildCycles(tx: Transaction, { userId, provider }: Owner): Promise<string[]> {
+async function rebuildCycles(tx: Transaction, { userId, provider }: Owner): Promise<Rebuilt> {
   const observations = await planned<Observation>(tx, OBSERVATIONS_SQL, [userId, provider])
   const cycles = cyclesOf(observations, provider)
   const stored = await planned<StoredCycle>(tx, STORED_SQL, [userId, provider])
   const ids = rowsOf(cycles, stored)
   const rows = cycles.map((cycle, index) => ({ id: ids[index] ?? randomUUID(), ...cycle }))
-  await planned(tx, CYCLES_SQL, [userId, provider, JSON.stringify(rows)])
-  return rows.filter((_, index) => !ids[index]).map(({ id }) => id)
+  const written = await planned<StoredCycle>(tx, CYCLES_SQL, [userId, provider, JSON.stringify(rows)])
+  const kept = new Set(ids)
+  return {
+    derived: derivedChanges(stored, [...stored.filter(({ id }) => !kept.has(id)), ...written]),
+    told: rows.filter((_, index) => !ids[index]).map(({ id }) => id),
+  }
 }
 
 /** Ids of the rows the cycles are in: that of the same first day, else the next spare one of the same time. */
@@ -182,9 +179,12 @@ const OBSERVATIONS_SQL = `
   where o.user_id = $1 and d.provider = $2
   order by o.start_at, o.end_at, d.device_model, d.source, o.kind`
 
+const STORED = `
+  id, external_id, round(date_part('epoch', start_at) * 1000) as "startMs",
+  round(date_part('epoch', end_at) * 1000) as "endMs"`
+
 const STORED_SQL = `
-  select id, external_id, round(date_part('epoch', start_at) * 1000) as "startMs",
-         round(date_part('epoch', end_at) * 1000) as "endMs"
+  select ${STORED}
   from menstrual_cycle
   where user_id = $1 and provider = $2
   order by start_at`
@@ -220,4 +220,5 @@ const CYCLES_SQL = `
         is distinct from
         (excluded.external_id, excluded.source_id, excluded.start_at, excluded.end_at, excluded.zone_offset_min,
          excluded.current_phase_type, excluded.day_in_cycle, excluded.cycle_length, excluded.predicted_cycle_length,
-         excluded.period_length, excluded.is_predicted_cycle, excluded.last_updated_at)`
+         excluded.period_length, excluded.is_predicted_cycle, excluded.last_updated_at)
+  returning ${STORED}`

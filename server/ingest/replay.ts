@@ -5,6 +5,7 @@ import { createMetrics } from '../metrics.ts'
 import { ARCHIVAL_LOCK_SQL } from '../rollups/archive.ts'
 import type { EventSettings } from '../webhooks/record.ts'
 import { withoutArchived } from './archived.ts'
+import type { EventCounts } from './events.ts'
 import { createHandover } from './handover.ts'
 import { createImporter } from './import.ts'
 import { readStored, type StoredUpload } from './stored.ts'
@@ -80,22 +81,30 @@ async function rehearse(db: Database, threads: Threads, uploads: readonly Select
   return report
 }
 
+/** What is made of events, which is told beside them. */
+const DERIVED: Partial<Record<EventCounts['type'], string>> = {
+  sleep: 'sleep sessions',
+  menstrual_cycle: 'menstrual cycles',
+}
+
+const dayOf = (ms: number | null) => new Date(ms ?? 0).toISOString().slice(0, 10)
+
 function add(report: Report, rejected: number, outcome: Outcome): void {
   report.unchanged += outcome.unchanged
   report.deleted += outcome.deleted
   report.rejected += rejected
   const events = outcome.events.map(({ type, inserted, updated, firstMs, lastMs }) => {
-    return {
-      type,
-      inserted,
-      updated,
-      days: [firstMs, lastMs].map((ms) => new Date(ms ?? 0).toISOString().slice(0, 10)),
-    }
+    return { type, inserted, updated, days: [dayOf(firstMs), dayOf(lastMs)] }
+  })
+  const derived = outcome.events.map(({ type, derived = [] }) => {
+    const inserted = derived.filter(({ isNew }) => isNew).length
+    const days = derived.flatMap(({ startMs, endMs }) => [dayOf(startMs), dayOf(endMs)])
+    return { type: DERIVED[type] ?? type, inserted, updated: derived.length - inserted, days }
   })
   const series = outcome.series.map(({ type, inserted, updated, firstTs, lastTs }) => {
     return { type, inserted, updated, days: [firstTs.slice(0, 10), lastTs.slice(0, 10)] }
   })
-  for (const { type, inserted, updated, days } of [...series, ...events]) {
+  for (const { type, inserted, updated, days } of [...series, ...events, ...derived]) {
     if (inserted + updated === 0) continue
     const before = report.changes.get(type) ?? { inserted: 0, updated: 0, days: [] }
     report.changes.set(type, {

@@ -63,7 +63,7 @@ export async function writeBatch(tx: Transaction, to: BatchTarget, batch: Batch)
   const target = { userId, provider, sourceIds: sources.ids, changes }
   const series = await writeSamples(tx, batch.samples, sources.ids, changes)
   // Samples have their instants to themselves, so which nutrients are samples is known after them.
-  const { counts: events, loose } = await writeEvents(tx, target, batch.events)
+  const { counts: events, loose } = await writeEvents(tx, target, batch.events, receivedAt === null)
   const besides = [
     ...(await writeSamples(tx, loose.samples, loose.sourceIds, changes)),
     ...(await writeSamples(tx, batch.derived, sources.ids, changes)),
@@ -86,7 +86,10 @@ export async function writeBatch(tx: Transaction, to: BatchTarget, batch: Batch)
   }
   const kept = outcome.inserted + outcome.updated + outcome.unchanged + outcome.deleted
   const changed =
-    sources.changed || deleted > 0 || [...series, ...besides, ...events].some((one) => one.inserted + one.updated > 0)
+    sources.changed ||
+    deleted > 0 ||
+    [...series, ...besides, ...events].some((one) => one.inserted + one.updated > 0) ||
+    events.some(({ derived = [] }) => derived.length > 0)
   const status = batch.rejected === 0 ? 'success' : kept > 0 ? 'partial' : 'failed'
   return { status, ...outcome, changed, series: [...series, ...besides], events }
 }

@@ -12,6 +12,7 @@ import {
   accounted,
   body,
   createUser,
+  dirtyRanges,
   eachEngine,
   importBody,
   iso,
@@ -394,8 +395,11 @@ eachEngine(t, 'many meals take as long as they are many, after few', async (t, e
   t.match(await importBody(app, user, body([...meals('m'), ...children('m')])), { unchanged: 2 * MANY })
   t.match(await importBody(app, user, body(children('o'))), { inserted: MANY })
   t.equal((await storedSamples(app.db, user)).length, MANY)
+  const behind = (await dirtyRanges(app.db, user)).length
   t.match(await importBody(app, user, body(meals('o'))), { inserted: MANY })
   t.equal((await storedSamples(app.db, user)).length, 0)
+  const days = new Set(children('o').map(({ startDate }) => String(startDate).slice(0, 10)))
+  t.equal((await dirtyRanges(app.db, user)).length - behind, days.size, 'samples of a day are taken back at once')
   const stored = await storedMeals(app.db, user)
   t.equal(stored.filter(({ nutrients }) => nutrients.dietary_protein === 1).length, 2 * MANY + 7)
 })

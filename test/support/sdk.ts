@@ -243,6 +243,19 @@ export async function rowVersions(db: Database, userId: string): Promise<Record<
   return { samples, sources, users }
 }
 
+/** What the rollups of a user's samples are behind with, in the order it was noted. */
+export function dirtyRanges(db: Database, userId: string): Promise<{ type: string; lo: string; hi: string }[]> {
+  return db.query(
+    `select t.type, r.lo, r.hi
+     from rollup_dirty r
+     join data_source d on d.id = r.source_id
+     join series_type t on t.id = r.series_id
+     where d.user_id = $1
+     order by r.seq`,
+    [userId],
+  )
+}
+
 /** A page of samples. */
 export async function timeseries(
   api: Api,
