@@ -18,6 +18,8 @@ import type { Logger } from './log.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
 import { archive } from './rollups/archive.ts'
 import { refreshRollups } from './rollups/refresh.ts'
+import { computeResilience } from './scores/compute-resilience.ts'
+import { computeSleepScores } from './scores/compute-sleep.ts'
 
 /** Attempts of a job that the clock enqueues again anyway. */
 const CLOCK_ATTEMPTS = 3
@@ -32,7 +34,10 @@ const BODIES_AT_ONCE = 500
 const POLL_MS = 500
 
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
-function tasks({ db, importer, uploadRetentionDays, log }: JobsOptions, process: LivingProcess): TaskList {
+function tasks(
+  { db, importer, uploadRetentionDays, scoreBackfillDays, log }: JobsOptions,
+  process: LivingProcess,
+): TaskList {
   return {
     import_uploads: async (payload, helpers) => {
       const { user_id: userId } = payload as { user_id: string }
@@ -65,6 +70,14 @@ function tasks({ db, importer, uploadRetentionDays, log }: JobsOptions, process:
     close_sleep: async (_payload, helpers) => {
       const more = await closeSleep(db)
       if (more) await helpers.addJob('close_sleep', {}, { jobKey: 'cron:close_sleep', priority: 10 })
+    },
+    score_sleep: async (_payload, helpers) => {
+      const more = await computeSleepScores(db, scoreBackfillDays)
+      if (more) await helpers.addJob('score_sleep', {}, { jobKey: 'cron:score_sleep', priority: 10 })
+    },
+    score_resilience: async (_payload, helpers) => {
+      const more = await computeResilience(db, scoreBackfillDays)
+      if (more) await helpers.addJob('score_resilience', {}, { jobKey: 'cron:score_resilience', priority: 10 })
     },
     prune: async () => {
       await db.query('select forget_old_minutes()')
@@ -128,6 +141,7 @@ interface JobsOptions {
   concurrency: number
   /** See `Config`. */
   uploadRetentionDays: number
+  scoreBackfillDays: number
   log: Logger
 }
 

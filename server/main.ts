@@ -59,11 +59,12 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
       importer: createImporter(db, threads, handover, metrics, log),
       concurrency: JOB_CONCURRENCY,
       uploadRetentionDays: config.uploadRetentionDays,
+      scoreBackfillDays: config.scoreBackfillDays,
       log,
     })
     closers.push(() => jobs.stop())
     ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
-    const stopCron = startCron(jobs, log)
+    const stopCron = startCron(jobs, config, log)
     closers.push(stopCron)
   }
   const db = database(url, 'pulsebase api', API_CONNECTIONS, READ_TIMEOUT_MS, log, closers)

@@ -197,6 +197,7 @@ eachEngine(t, 'jobs', async (t, engine) => {
       importer: counting,
       concurrency: 2,
       uploadRetentionDays: 30,
+      scoreBackfillDays: 30,
       log,
     })
     t.teardown(() => jobs.stop())
@@ -235,6 +236,7 @@ eachEngine(t, 'jobs', async (t, engine) => {
       importer: breakOnce,
       concurrency: 1,
       uploadRetentionDays: 30,
+      scoreBackfillDays: 30,
       log,
     })
     t.teardown(() => jobs.stop())

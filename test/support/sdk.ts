@@ -78,7 +78,10 @@ export async function startImports(t: Test, app: TestApp, concurrency = 4, uploa
     onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
   })
   const importer = createImporter(db, app.threads(), app.handover, metrics, log)
-  const jobs = await startJobs({ url: app.databaseUrl, db, importer, concurrency, uploadRetentionDays, log })
+  const jobs = await startJobs({
+    ...{ url: app.databaseUrl, db, importer, concurrency, uploadRetentionDays, log },
+    scoreBackfillDays: app.deps.config.scoreBackfillDays,
+  })
   let stopping: Promise<void> | undefined
   const stop = () => {
     stopping ??= jobs.stop().then(() => db.end())
