@@ -4,7 +4,7 @@
 -- The first day that ever gets a score that is computed; the largest SCORE_BACKFILL_DAYS.
 create or replace function first_scored_day() returns int4
 language sql stable
-return local_day(now(), null) - 366;
+as $$ select local_day(now(), null) - 366 $$;
 
 -- Notes what follows from sessions that came, went or changed. The score of a night depends on the bedtimes of the 14
 -- nights before; nights to come bring their own note. The resilience of a UTC day depends on the samples of the 7 days

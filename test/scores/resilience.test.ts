@@ -22,7 +22,7 @@ t.test('needs five days', async (t) => {
   t.equal(resilience([0, 0, 0, 0, 0]), null, 'nothing to vary from')
 })
 
-t.test('any days', async (t) => {
+t.test('any days', async () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 1, max: 300, noNaN: true }), { minLength: 5, maxLength: 7 }), (means) => {
       let mean = 0

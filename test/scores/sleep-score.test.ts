@@ -136,7 +136,7 @@ function oracle(asleep: number, deep: number, rem: number, late: number, awakeni
   return { value, duration, stages, consistency, interruptions }
 }
 
-t.test('any night', async (t) => {
+t.test('any night', async () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 1440 }),
