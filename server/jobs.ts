@@ -9,6 +9,7 @@ import {
   type WorkerEvents,
 } from 'graphile-worker'
 import pg from 'pg'
+import type { Config } from './config.ts'
 import { compressChunks } from './db/compress.ts'
 import { type Database, violatedConstraint } from './db/database.ts'
 import type { Importer } from './ingest/import.ts'
@@ -18,6 +19,8 @@ import type { Logger } from './log.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
 import { archive } from './rollups/archive.ts'
 import { refreshRollups } from './rollups/refresh.ts'
+import { computeResilience } from './scores/compute-resilience.ts'
+import { computeSleepScores } from './scores/compute-sleep.ts'
 import type { EventSettings } from './webhooks/record.ts'
 
 /** Attempts of a job that the clock enqueues again anyway. */
@@ -33,7 +36,8 @@ const BODIES_AT_ONCE = 500
 const POLL_MS = 500
 
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
-function tasks({ db, importer, settings, uploadRetentionDays, log }: JobsOptions, process: LivingProcess): TaskList {
+function tasks({ db, importer, settings, log }: JobsOptions, process: LivingProcess): TaskList {
+  const { uploadRetentionDays, scoreBackfillDays } = settings
   return {
     import_uploads: async (payload, helpers) => {
       const { user_id: userId } = payload as { user_id: string }
@@ -66,6 +70,14 @@ function tasks({ db, importer, settings, uploadRetentionDays, log }: JobsOptions
     close_sleep: async (_payload, helpers) => {
       const more = await closeSleep(db, settings)
       if (more) await helpers.addJob('close_sleep', {}, { jobKey: 'cron:close_sleep', priority: 10 })
+    },
+    score_sleep: async (_payload, helpers) => {
+      const more = await computeSleepScores(db, scoreBackfillDays)
+      if (more) await helpers.addJob('score_sleep', {}, { jobKey: 'cron:score_sleep', priority: 10 })
+    },
+    score_resilience: async (_payload, helpers) => {
+      const more = await computeResilience(db, scoreBackfillDays)
+      if (more) await helpers.addJob('score_resilience', {}, { jobKey: 'cron:score_resilience', priority: 10 })
     },
     prune: async () => {
       await db.query('select forget_old_minutes()')
@@ -126,10 +138,8 @@ interface JobsOptions {
   url: string
   db: Database
   importer: Importer
-  settings: EventSettings
+  settings: EventSettings & Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays'>
   concurrency: number
-  /** See `Config`. */
-  uploadRetentionDays: number
   log: Logger
 }
 

@@ -59,12 +59,11 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
       importer: createImporter(db, threads, handover, config, metrics, log),
       settings: config,
       concurrency: JOB_CONCURRENCY,
-      uploadRetentionDays: config.uploadRetentionDays,
       log,
     })
     closers.push(() => jobs.stop())
     ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
-    const stopCron = startCron(jobs, log)
+    const stopCron = startCron(jobs, config, log)
     closers.push(stopCron)
   }
   const db = database(url, 'pulsebase api', API_CONNECTIONS, READ_TIMEOUT_MS, log, closers)

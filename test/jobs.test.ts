@@ -197,7 +197,6 @@ eachEngine(t, 'jobs', async (t, engine) => {
       db: app.db,
       importer: counting,
       concurrency: 2,
-      uploadRetentionDays: 30,
       log,
     })
     t.teardown(() => jobs.stop())
@@ -236,7 +235,6 @@ eachEngine(t, 'jobs', async (t, engine) => {
       db: app.db,
       importer: breakOnce,
       concurrency: 1,
-      uploadRetentionDays: 30,
       log,
     })
     t.teardown(() => jobs.stop())

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { eventRoutes } from '../server/api/events/index.ts'
+import { listHealthScores } from '../server/api/health-scores/list.ts'
 import { getTimeseries } from '../server/api/timeseries/get-timeseries.ts'
 import { loadConfig } from '../server/config.ts'
 import type { Database } from '../server/db/database.ts'
@@ -23,6 +24,7 @@ const PAGES = [
   'docs/events.md',
   'docs/phones.md',
   'docs/reading.md',
+  'docs/scores.md',
   'docs/operations.md',
   'docs/rollups.md',
   'docs/sizing.md',
@@ -152,6 +154,12 @@ t.test('the parameters of events in docs/reading.md are those of the routes', as
   )
   const documented = await namesIn('docs/reading.md', 'Parameters of events')
   t.strictSame(documented.sort(), [...new Set(names)].sort())
+})
+
+t.test('the parameters in docs/scores.md are those of the route', async (t) => {
+  const { properties } = listHealthScores.query as unknown as { properties: object }
+  const documented = await namesIn('docs/scores.md', 'Health scores')
+  t.strictSame(documented.sort(), Object.keys(properties).sort())
 })
 
 t.test('the metrics in docs/operations.md are those that are offered', async (t) => {

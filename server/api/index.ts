@@ -6,6 +6,7 @@ import { dashboardRoutes } from './dashboard/index.ts'
 import { developerRoutes } from './developers/index.ts'
 import { eventRoutes } from './events/index.ts'
 import { healthRoutes } from './health/index.ts'
+import { healthScoreRoutes } from './health-scores/index.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { metaRoutes } from './meta/index.ts'
 import { oauthRoutes } from './oauth/index.ts'
@@ -32,6 +33,7 @@ export const routes: readonly Route[] = [
   ...syncRoutes,
   ...timeseriesRoutes,
   ...eventRoutes,
+  ...healthScoreRoutes,
   ...summaryRoutes,
   ...priorityRoutes,
   ...oauthRoutes,

@@ -36,6 +36,15 @@ const CONNECTION_SQL = `
       status = case when $3 is null or c.revoked_at > $3 then c.status else 'active' end
   returning id, status = 'active' and (select status from before) is distinct from 'active' as opened, updated_at as at`
 
+// Nights that changed are scored soon (contract 14.2), not with each of the uploads that extend them.
+const SCORE_SOON_SQL = `
+  select graphile_worker.add_job(
+    'score_sleep',
+    job_key => 'cron:score_sleep',
+    job_key_mode => 'preserve_run_at',
+    run_at => now() + interval '20 seconds'
+  )`
+
 /** Whose batch is written, and how. */
 export interface BatchTarget {
   userId: string
@@ -73,6 +82,7 @@ export async function writeBatch(tx: Transaction, to: BatchTarget, batch: Batch)
     const connected = connection.opened ? connection : null
     await recordBatch(tx, to.threads, wanted, { userId, provider, events, samples: changes, connected })
   }
+  if (events.some(({ type, derived = [] }) => type === 'sleep' && derived.length > 0)) await tx.query(SCORE_SOON_SQL)
   const samples = countSamples(batch.samples)
   const inserted = total(series, 'inserted')
   const updated = total(series, 'updated')

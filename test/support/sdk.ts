@@ -78,14 +78,9 @@ export async function startImports(t: Test, app: TestApp, concurrency = 4, uploa
     onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
   })
   const importer = createImporter(db, app.threads(), app.handover, app.deps.config, metrics, log)
+  const settings = { ...app.deps.config, uploadRetentionDays }
   const jobs = await startJobs({
-    url: app.databaseUrl,
-    db,
-    importer,
-    settings: app.deps.config,
-    concurrency,
-    uploadRetentionDays,
-    log,
+    ...{ url: app.databaseUrl, db, importer, settings, concurrency, log },
   })
   let stopping: Promise<void> | undefined
   const stop = () => {
