@@ -7,6 +7,7 @@ import { runningEmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts
 import { migrate } from './db/migrate.ts'
 import { uuidProblem } from './http/formats.ts'
 import { replay, type Selection } from './ingest/replay.ts'
+import { startThreads } from './ingest/threads.ts'
 
 const USAGE = `npm run replay -- --user <id> [--from <date>] [--to <date>] [--write]
 npm run replay -- --batch <id> [--write]
@@ -49,9 +50,11 @@ async function replayIn(url: string, { write, ...selection }: ReturnType<typeof 
     statementTimeoutMs: IMPORT_TIMEOUT_MS,
     onError: () => {},
   })
+  const threads = startThreads()
   try {
-    await replay(db, selection, write, (line) => process.stdout.write(`${line}\n`))
+    await replay(db, threads, selection, write, (line) => process.stdout.write(`${line}\n`))
   } finally {
+    await threads.close()
     await db.end()
   }
 }

@@ -7,7 +7,7 @@ import { withoutArchived } from './archived.ts'
 import { createHandover } from './handover.ts'
 import { createImporter } from './import.ts'
 import { readStored, type StoredUpload } from './stored.ts'
-import { startThreads, type Threads } from './threads.ts'
+import type { Threads } from './threads.ts'
 import { type Outcome, writeBatch } from './write-batch.ts'
 
 const BUSY_MS = 250
@@ -137,19 +137,20 @@ async function write(db: Database, threads: Threads, uploads: readonly SelectedU
  * Imports stored uploads again with the mapping of today. Tells first, line by line, what that changes; without `write`
  * nothing is changed.
  */
-export async function replay(db: Database, selection: Selection, toWrite: boolean, say: Say): Promise<void> {
+export async function replay(
+  db: Database,
+  threads: Threads,
+  selection: Selection,
+  toWrite: boolean,
+  say: Say,
+): Promise<void> {
   const { batch, user, from, to } = selection
   const all = await db.query<SelectedUpload & { sha256: Buffer | null }>(UPLOADS_SQL, [batch, user, from, to])
   const kept = all.filter(({ sha256 }) => sha256 !== null)
   say(`${kept.length} uploads; of ${all.length - kept.length} more the body is not kept any more.`)
   if (all.length === 0) say('There is no such upload: check the id, and the days.')
   if (kept.length === 0) return
-  const threads = startThreads()
-  try {
-    print(await rehearse(db, threads, kept), say)
-    if (toWrite) await write(db, threads, kept, say)
-    else say('Nothing was written. To do so, add --write.')
-  } finally {
-    await threads.close()
-  }
+  print(await rehearse(db, threads, kept), say)
+  if (toWrite) await write(db, threads, kept, say)
+  else say('Nothing was written. To do so, add --write.')
 }

@@ -29,7 +29,7 @@ const NOON = Date.UTC(2026, 1, 24, 12)
 async function replayed(app: TestApp, selection: Partial<Selection>, write = false): Promise<string> {
   const lines: string[] = []
   const all = { batch: null, user: null, from: null, to: null, ...selection }
-  await replay(app.db, all, write, (line) => lines.push(line))
+  await replay(app.db, app.threads(), all, write, (line) => lines.push(line))
   return lines.join('\n')
 }
 
