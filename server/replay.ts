@@ -7,6 +7,7 @@ import { runningEmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts
 import { migrate } from './db/migrate.ts'
 import { uuidProblem } from './http/formats.ts'
 import { replay, type Selection } from './ingest/replay.ts'
+import { startThreads } from './ingest/threads.ts'
 
 const USAGE = `npm run replay -- --user <id> [--from <date>] [--to <date>] [--write]
 npm run replay -- --batch <id> [--write]
@@ -53,9 +54,11 @@ async function replayIn(
     statementTimeoutMs: IMPORT_TIMEOUT_MS,
     onError: () => {},
   })
+  const threads = startThreads()
   try {
-    await replay(db, config, selection, write, (line) => process.stdout.write(`${line}\n`))
+    await replay(db, threads, config, selection, write, (line) => process.stdout.write(`${line}\n`))
   } finally {
+    await threads.close()
     await db.end()
   }
 }

@@ -9,7 +9,7 @@ import type { EventCounts } from './events.ts'
 import { createHandover } from './handover.ts'
 import { createImporter } from './import.ts'
 import { readStored, type StoredUpload } from './stored.ts'
-import { startThreads, type Threads } from './threads.ts'
+import type { Threads } from './threads.ts'
 import { type Outcome, writeBatch } from './write-batch.ts'
 
 const BUSY_MS = 250
@@ -159,6 +159,7 @@ async function write(
  */
 export async function replay(
   db: Database,
+  threads: Threads,
   settings: EventSettings,
   selection: Selection,
   toWrite: boolean,
@@ -170,12 +171,7 @@ export async function replay(
   say(`${kept.length} uploads; of ${all.length - kept.length} more the body is not kept any more.`)
   if (all.length === 0) say('There is no such upload: check the id, and the days.')
   if (kept.length === 0) return
-  const threads = startThreads()
-  try {
-    print(await rehearse(db, threads, kept), say)
-    if (toWrite) await write(db, threads, settings, kept, say)
-    else say('Nothing was written. To do so, add --write.')
-  } finally {
-    await threads.close()
-  }
+  print(await rehearse(db, threads, kept), say)
+  if (toWrite) await write(db, threads, settings, kept, say)
+  else say('Nothing was written. To do so, add --write.')
 }

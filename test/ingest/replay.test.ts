@@ -34,7 +34,7 @@ const DAY_MS = 24 * HOUR_MS
 async function replayed(app: TestApp, selection: Partial<Selection>, write = false): Promise<string> {
   const lines: string[] = []
   const all = { batch: null, user: null, from: null, to: null, ...selection }
-  await replay(app.db, app.deps.config, all, write, (line) => lines.push(line))
+  await replay(app.db, app.threads(), app.deps.config, all, write, (line) => lines.push(line))
   return lines.join('\n')
 }
 

@@ -8,7 +8,7 @@ import { type Jobs, startJobs } from '../../server/jobs.ts'
 import type { TestAnswer, TestApp, TestRequest } from './app.ts'
 import { type Engine, engines } from './servers.ts'
 
-const WAIT_MS = 30_000
+const WAIT_MS = 60_000
 
 /** How many of a kind the tests of large uploads send; `npm run test:long` sends as many as an upload may hold. */
 export const MANY = Number(process.env.TEST_MANY ?? 2_000)
