@@ -78,7 +78,7 @@ t.test('a body stays below 1 MB even when every sample has a device of its own',
       idOf('heart_rate'),
       source,
       `${'🫀'.repeat(50)}${source}`,
-      Array.from({ length: 40 }, (_, at): Sample => [at * 300 + source, -1.2345678901234567e-300]),
+      Array.from({ length: 40 }, (_, at): Sample => [at * 300 + source, -1.234567890123456e-300]),
     ),
   )
   const events = sampleEvents({ provider: 'health_connect', changed })
