@@ -47,31 +47,31 @@ export interface UserView {
   answers: Map<string, unknown>
 }
 
-const REVISION_SQL = 'select u.revision + r.revision from app_user u, ranking r where u.id = $1'
-
 const VIEWS_KEPT = 5_000
 const ANSWERS_KEPT = 20
 const views = new WeakMap<Database, Map<string, UserView>>()
 
 /**
- * Returns what a user has stored. One primary-key probe when nothing changed since the last read.
+ * Returns what a user has stored, in one statement; one primary-key probe when nothing changed since the last read.
  * @throws AppError not_found for an unknown user
  */
 export async function userView(db: Database, userId: string): Promise<UserView> {
   const known = views.get(db) ?? new Map<string, UserView>()
   views.set(db, known)
-  const [user] = await db.rows<[revision: number]>(REVISION_SQL, [userId])
+  const kept = known.get(userId)
+  const [user] = await db.rows<[revision: number, sources: StoredRow[] | null]>(VIEW_SQL, [
+    userId,
+    kept?.revision ?? null,
+  ])
   if (!user) {
     known.delete(userId)
     throw errors.notFound('User', userId)
   }
-  let view = known.get(userId)
-  if (view?.revision !== user[0]) {
-    view = { userId, revision: user[0], stored: await loadStored(db, userId), answers: new Map() }
-    if (known.size >= VIEWS_KEPT) known.delete(known.keys().next().value as string)
-  }
+  const [revision, sources] = user
+  const view = kept && !sources ? kept : { userId, revision, stored: storedOf(sources ?? []), answers: new Map() }
   // Behind all others: the first in the map is the one not asked for longest.
   known.delete(userId)
+  if (known.size >= VIEWS_KEPT) known.delete(known.keys().next().value as string)
   known.set(userId, view)
   return view
 }
@@ -135,15 +135,25 @@ export function sourceOf(row: SourceRow): Source {
   }
 }
 
-async function loadStored(db: Database, userId: string): Promise<Stored[]> {
-  const rows = await db.query<SourceRow & { series: number[] }>(
-    `select ${SOURCE_COLUMNS}, array_agg(s.series_id order by s.series_id) as series
-     from data_source d
-     join source_series s on s.source_id = d.id
-     where d.user_id = $1
-     group by d.id`,
-    [userId],
-  )
+/** The sources are read only when the revision is not the one that is known. */
+const VIEW_SQL = `
+  select u.revision + r.revision,
+         case when u.revision + r.revision is distinct from $2 then (
+           select coalesce(json_agg(o), '[]')
+           from (
+             select ${SOURCE_COLUMNS}, array_agg(s.series_id order by s.series_id) as series
+             from data_source d
+             join source_series s on s.source_id = d.id
+             where d.user_id = u.id
+             group by d.id
+           ) o
+         ) end
+  from app_user u, ranking r
+  where u.id = $1`
+
+type StoredRow = SourceRow & { series: number[] }
+
+function storedOf(rows: readonly StoredRow[]): Stored[] {
   return rows.flatMap((row) => {
     const source = sourceOf(row)
     return row.series.flatMap((seriesId) => {
