@@ -107,19 +107,23 @@ const ARRIVALS_SQL = `
     cross join lateral jsonb_to_recordset(a.unstored) k (collection text, type text, reason text, items int8)
     group by 1, 2, 3, 4, 5
   )
-  select a.day, a.provider, count(*) as uploads,
-         count(*) filter (where a.status = 'queued') as queued,
-         count(*) filter (where a.status = 'failed') as failed,
-         sum(a.received)::int8 as received, sum(a.ignored)::int8 as ignored, sum(a.rejected)::int8 as rejected,
-         sum(a.deleted)::int8 as deleted, max(a.received_at) as last_upload_at,
-         coalesce((
-           select json_agg(json_build_object('collection', k.collection, 'type', k.type, 'reason', k.reason, 'items', k.items)
-                           order by k.items desc, k.collection, k.type, k.reason)
-           from kinds k
-           where k.day = a.day and k.provider = a.provider
-         ), '[]') as unstored
-  from arrived a
-  group by 1, 2
+  select c.*, coalesce(u.unstored, '[]') as unstored
+  from (
+    select a.day, a.provider, count(*) as uploads,
+           count(*) filter (where a.status = 'queued') as queued,
+           count(*) filter (where a.status = 'failed') as failed,
+           sum(a.received)::int8 as received, sum(a.ignored)::int8 as ignored, sum(a.rejected)::int8 as rejected,
+           sum(a.deleted)::int8 as deleted, max(a.received_at) as last_upload_at
+    from arrived a
+    group by 1, 2
+  ) c
+  left join (
+    select k.day, k.provider,
+           json_agg(json_build_object('collection', k.collection, 'type', k.type, 'reason', k.reason, 'items', k.items)
+                    order by k.items desc, k.collection, k.type, k.reason) as unstored
+    from kinds k
+    group by 1, 2
+  ) u using (day, provider)
   order by 1, 2`
 
 /** What became of the data of each day: why one has data, and another has none. */
