@@ -86,16 +86,20 @@ export async function withDatabase<T>(bench: Bench, name: string, work: (url: st
   }
 }
 
-/** Starts the service on a database and stops it afterwards; tells where its time went when profiling. */
+/**
+ * Starts the service on a database and stops it afterwards; tells where its time went when profiling. With `hear` it
+ * tells its statements.
+ */
 export async function withService<T>(
   bench: Bench,
   databaseUrl: string,
   name: string,
   work: (service: Service) => Promise<T>,
+  hear = false,
 ): Promise<T> {
   const { directory, engine } = bench
   const profileDirectory = bench.profileDirectory && join(bench.profileDirectory, `${engine.name}-${name}`)
-  const service = await startService({ databaseUrl, directory, ...(profileDirectory && { profileDirectory }) })
+  const service = await startService({ databaseUrl, directory, hear, ...(profileDirectory && { profileDirectory }) })
   const stop = bench.closing(service.stop)
   try {
     return await work(service)
