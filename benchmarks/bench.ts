@@ -18,6 +18,8 @@ export interface Bench {
   profileDirectory: string | undefined
   wanted(id: string): boolean
   say(line: string): void
+  /** Says what is wrong with what is measured: the run goes on, and fails. */
+  fail(line: string): void
   /** Registers what has to be stopped when the run is interrupted; the returned function does it, once. */
   closing(stop: () => Promise<void>): () => Promise<void>
 }
@@ -86,16 +88,20 @@ export async function withDatabase<T>(bench: Bench, name: string, work: (url: st
   }
 }
 
-/** Starts the service on a database and stops it afterwards; tells where its time went when profiling. */
+/**
+ * Starts the service on a database and stops it afterwards; tells where its time went when profiling. With `hear` it
+ * tells its statements.
+ */
 export async function withService<T>(
   bench: Bench,
   databaseUrl: string,
   name: string,
   work: (service: Service) => Promise<T>,
+  hear = false,
 ): Promise<T> {
   const { directory, engine } = bench
   const profileDirectory = bench.profileDirectory && join(bench.profileDirectory, `${engine.name}-${name}`)
-  const service = await startService({ databaseUrl, directory, ...(profileDirectory && { profileDirectory }) })
+  const service = await startService({ databaseUrl, directory, hear, ...(profileDirectory && { profileDirectory }) })
   const stop = bench.closing(service.stop)
   try {
     return await work(service)

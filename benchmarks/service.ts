@@ -7,10 +7,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort } from '../server/db/embedded/server.ts'
+import type { Statement } from './pages.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const START_MS = 60_000
-/** Keys of the whole run: a service that is started again on a database finds its account there. */
+/** Accounts of the whole run: a service that is started again on a database finds them there. */
+const ADMIN = { username: 'bench@example.org', password: randomBytes(12).toString('hex') }
 const API_KEY = `sk-${randomBytes(16).toString('hex')}`
 const SECRET_KEY = randomBytes(32).toString('hex')
 /** The service drains for 20 s at most. */
@@ -23,6 +25,10 @@ export interface Service {
   /** Header that carries the API key. */
   headers: Record<string, string>
   createUser(): Promise<string>
+  /** Header of a developer who has logged in. */
+  login(): Promise<Record<string, string>>
+  /** The statements that the API ran since it was last asked; none unless it was started with `hear`. */
+  statements(): Promise<Statement[]>
   stop(): Promise<void>
 }
 
@@ -32,19 +38,28 @@ interface ServiceOptions {
   directory: string
   /** With it, the service writes a CPU profile of each of its threads there when it ends. */
   profileDirectory?: string
+  /** It does no jobs and tells the statements of its API, which costs time: not for what is timed. */
+  hear?: boolean
 }
 
 /** Starts the service on a free port and waits until it is ready. Throws with the end of its log when it is not. */
-export async function startService({ databaseUrl, directory, profileDirectory }: ServiceOptions): Promise<Service> {
+export async function startService({
+  databaseUrl,
+  directory,
+  profileDirectory,
+  hear = false,
+}: ServiceOptions): Promise<Service> {
   const home = await mkdtemp(join(directory, 'service-'))
   if (profileDirectory) await mkdir(profileDirectory, { recursive: true })
   const port = await freePort()
   const logFile = join(home, 'log')
   const log = openSync(logFile, 'a')
   const profile = profileDirectory ? ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`] : []
-  const child = spawn(process.execPath, [...profile, '--import', 'tsx', 'server/main.ts'], {
+  const entry = hear ? 'benchmarks/heard-main.ts' : 'server/main.ts'
+  const child = spawn(process.execPath, [...profile, '--import', 'tsx', entry], {
     cwd: ROOT,
-    stdio: ['ignore', log, log],
+    stdio: ['ignore', log, log, ...(hear ? (['ipc'] as const) : [])],
+    serialization: 'advanced',
     env: {
       PATH: process.env.PATH,
       DATABASE_URL: databaseUrl,
@@ -53,8 +68,9 @@ export async function startService({ databaseUrl, directory, profileDirectory }:
       HOST: '127.0.0.1',
       LOG_LEVEL: 'warn',
       SECRET_KEY,
-      ADMIN_EMAIL: 'bench@example.org',
-      ADMIN_PASSWORD: randomBytes(12).toString('hex'),
+      ADMIN_EMAIL: ADMIN.username,
+      ADMIN_PASSWORD: ADMIN.password,
+      ...(hear && { ROLE: 'api' }),
       BOOTSTRAP_API_KEY: API_KEY,
     },
   })
@@ -79,6 +95,17 @@ export async function startService({ databaseUrl, directory, profileDirectory }:
       })
       if (answer.status !== 201) throw new Error(`creating a user was answered ${answer.status}`)
       return ((await answer.json()) as { id: string }).id
+    },
+    async login() {
+      const answer = await fetch(`${origin}/api/v1/auth/login`, { method: 'POST', body: new URLSearchParams(ADMIN) })
+      if (answer.status !== 200) throw new Error(`the login was answered ${answer.status}`)
+      return { authorization: `Bearer ${((await answer.json()) as { access_token: string }).access_token}` }
+    },
+    async statements() {
+      if (!hear) return []
+      const told = once(child, 'message')
+      child.send('tell')
+      return (await told)[0] as Statement[]
     },
     async stop() {
       if (!ended()) child.kill('SIGTERM')
