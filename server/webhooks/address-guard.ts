@@ -1,9 +1,8 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Which addresses may be called beside those of the public internet (design: "Starting it"). */
-export interface AddressSettings {
+/** What decides where endpoints may be; networks are CIDR ranges that are otherwise refused. */
+export interface GuardSettings {
   allowHttp: boolean
-  /** CIDR ranges. */
   allowNetworks: string[]
 }
 
@@ -24,15 +23,14 @@ function listOf(ranges: readonly string[]): BlockList {
   return list
 }
 
-/** Says in words why an endpoint may not have this absolute URL, undefined when it may as far as the text tells. */
-export function checkUrl(url: string, settings: AddressSettings): string | undefined {
+/** What is wrong with the absolute URL of an endpoint, to be read after its name; undefined when nothing is. */
+export function checkUrl(url: string, { allowHttp, allowNetworks }: GuardSettings): string | undefined {
   const { protocol, username, password, hostname } = new URL(url)
-  if (protocol !== 'https:' && !(settings.allowHttp && protocol === 'http:')) return 'the URL must begin with https://'
-  if (username || password) return 'the URL must not contain credentials'
+  if (protocol !== 'https:' && !(allowHttp && protocol === 'http:')) return 'must use https'
+  if (username || password) return 'must not contain a user name or password'
   // The parser has written every spelling of an IPv4 address as four numbers.
   const address = hostname.replace(/^\[|\]$/g, '')
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-  if (!isIP(address) || listOf(settings.allowNetworks).check(address, family)) return undefined
-  if (FORBIDDEN.check(address, family)) return 'the URL points to an address that is not public'
-  return undefined
+  if (!isIP(address) || listOf(allowNetworks).check(address, family)) return undefined
+  return FORBIDDEN.check(address, family) ? 'must not point to an address that is private or reserved' : undefined
 }

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { eventNames } from '../../catalogue/events.ts'
 import type { Config } from '../../config.ts'
 import { type Queryable, violatedConstraint } from '../../db/database.ts'
-import { errors } from '../../errors.ts'
+import { errors, type Issue } from '../../errors.ts'
 import { Enum, Nullable, Uuid } from '../../http/schema.ts'
 import { checkUrl } from '../../webhooks/address-guard.ts'
 
@@ -66,12 +66,20 @@ export function requireWebhooks({ outgoingWebhooksEnabled }: Config): void {
   if (!outgoingWebhooksEnabled) throw errors.webhooksOff()
 }
 
+/** What is wrong with a field of a body beyond its shape (contract 1.8). */
+export const valueError = (field: string, error: string, input: unknown): Issue => ({
+  type: 'value_error',
+  loc: ['body', field],
+  msg: `Value error, ${error}`,
+  input,
+  ctx: { error },
+})
+
 /** Lets only a URL pass that may be called. @throws AppError invalid (422) */
 export function requireUrl(url: string, { webhooksAllowHttp, webhooksAllowNetworks }: Config): void {
   const problem = checkUrl(url, { allowHttp: webhooksAllowHttp, allowNetworks: webhooksAllowNetworks })
   if (!problem) return
-  const issue = { type: 'value_error', loc: ['body', 'url'], msg: `Value error, ${problem}`, input: url }
-  throw errors.invalid([{ ...issue, ctx: { error: problem } }])
+  throw errors.invalid([valueError('url', `url ${problem}`, url)])
 }
 
 /** The filter as it is stored: no type twice, and none at all means every one. */

@@ -2,7 +2,15 @@ import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Instant } from '../../http/schema.ts'
-import { EndpointPath, enabledEndpoint, endpointErrors, MATCHES, notifyDelivery, requireWebhooks } from './endpoint.ts'
+import {
+  EndpointPath,
+  enabledEndpoint,
+  endpointErrors,
+  MATCHES,
+  notifyDelivery,
+  requireWebhooks,
+  valueError,
+} from './endpoint.ts'
 import { Queued } from './resend.ts'
 
 /** How far back deliveries are repeated (house decision). */
@@ -30,7 +38,8 @@ export const recoverEndpoint = route(
   },
   async ({ params, body }, { config, db }) => {
     requireWebhooks(config)
-    if (Date.parse(body.since) < Date.now() - RECOVER_DAYS * 86_400_000) throw tooLongAgo(body.since)
+    if (Date.parse(body.since) < Date.now() - RECOVER_DAYS * 86_400_000)
+      throw errors.invalid([valueError('since', `since must be at most ${RECOVER_DAYS} days ago`, body.since)])
     const endpoint = await enabledEndpoint(db, params.endpoint_id)
     const { queued } = await db.transaction(async (tx) => {
       // Two weeks of events take longer than a read may.
@@ -41,12 +50,6 @@ export const recoverEndpoint = route(
     return { queued }
   },
 )
-
-function tooLongAgo(since: string) {
-  const error = `since must be at most ${RECOVER_DAYS} days ago`
-  const issue = { type: 'value_error', loc: ['body', 'since'], msg: `Value error, ${error}`, input: since }
-  return errors.invalid([{ ...issue, ctx: { error } }])
-}
 
 // An event that is pending is about to be queued anyway; one without a place in the feed is a test.
 const RECOVER = `

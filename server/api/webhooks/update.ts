@@ -8,7 +8,6 @@ import {
   endpointErrors,
   endpointExample,
   endpointFields,
-  notifyDelivery,
   notStored,
   requireUrl,
   requireWebhooks,
@@ -53,7 +52,7 @@ export const updateEndpoint = route(
              disabled_at = case $7::boolean when true then coalesce(disabled_at, now()) when false then null else disabled_at end,
              disabled_reason =
                case $7 when true then coalesce(disabled_reason, 'by_hand') when false then null else disabled_reason end,
-             failing_since = case when disabled_at is not null and not $7 then null else failing_since end,
+             failing_since = case when url = coalesce($2, url) and (disabled_at is null or $7 is not false) then failing_since end,
              updated_at = now()
          where uid = $1
          returning ${ENDPOINT_COLUMNS}`,
@@ -71,8 +70,6 @@ export const updateEndpoint = route(
         throw notStored(error, body.user_id)
       })
     if (!row) throw unknownEndpoint()
-    // What waited for it can be delivered now.
-    if (body.disabled === false) await notifyDelivery(db)
     return row
   },
 )
