@@ -28,6 +28,7 @@ const PAGES = [
   'docs/operations.md',
   'docs/rollups.md',
   'docs/sizing.md',
+  'docs/webhooks.md',
 ]
 
 interface Block {
@@ -47,7 +48,8 @@ type Variables = Record<
   | 'APP_SECRET'
   | 'PHONE_TOKEN'
   | 'CODE'
-  | 'REFRESH_TOKEN',
+  | 'REFRESH_TOKEN'
+  | 'ENDPOINT_ID',
   string
 >
 
@@ -55,7 +57,7 @@ t.test('npm start, and then everything the pages show', async (t) => {
   const service = await npmStart(t)
   const variables: Variables = {
     ...{ URL: service.url, KEY: service.apiKey, PASSWORD: service.password, USER_ID: '', BATCH_ID: '' },
-    ...{ TOKEN: '', APP_ID: '', APP_SECRET: '', PHONE_TOKEN: '', CODE: '', REFRESH_TOKEN: '' },
+    ...{ TOKEN: '', APP_ID: '', APP_SECRET: '', PHONE_TOKEN: '', CODE: '', REFRESH_TOKEN: '', ENDPOINT_ID: '' },
   }
 
   await t.test('README.md shows what the first start prints', async (t) => {
@@ -209,7 +211,7 @@ async function npmStart(t: Test) {
   const { PATH, HOME } = process.env
   const npm = spawn('npm', ['start'], {
     cwd: ROOT,
-    env: { PATH, HOME, PORT: port, DATA_DIR: dataDir },
+    env: { PATH, HOME, PORT: port, DATA_DIR: dataDir, OUTGOING_WEBHOOKS_ENABLED: 'true' },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -273,6 +275,7 @@ function remember(variables: Variables, answer: string): void {
   variables.APP_SECRET = told('app_secret') ?? variables.APP_SECRET
   variables.CODE = told('code') ?? variables.CODE
   variables.REFRESH_TOKEN = told('refresh_token') ?? variables.REFRESH_TOKEN
+  variables.ENDPOINT_ID ||= /"id":"(ep_\w+)"/.exec(answer)?.[1] ?? ''
   // The first login is the developer's.
   if (variables.TOKEN) variables.PHONE_TOKEN = told('access_token') ?? variables.PHONE_TOKEN
   else variables.TOKEN = told('access_token') ?? ''
@@ -284,6 +287,7 @@ function comparable(text: string): unknown {
     .trim()
     .replaceAll('\r\n', '\n')
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
+    .replaceAll(/\b(ep_|msg_|whsec_)[\w+/]+=?/g, '$1…')
     .replaceAll(/("(?:access_token|refresh_token|app_id|app_secret|code)": ?)"[^"]+"/g, '$1"<secret>"')
     .replaceAll(/("\w+_cursor": ?)"[^"]+"/g, '$1"<cursor>"')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/g, '<now>')

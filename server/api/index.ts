@@ -18,6 +18,7 @@ import { summaryRoutes } from './summaries/index.ts'
 import { syncRoutes } from './sync/index.ts'
 import { timeseriesRoutes } from './timeseries/index.ts'
 import { userRoutes } from './users/index.ts'
+import { webhookRoutes } from './webhooks/index.ts'
 
 /** Every route of the API; a new resource is one folder and one line here. */
 export const routes: readonly Route[] = [
@@ -37,6 +38,7 @@ export const routes: readonly Route[] = [
   ...summaryRoutes,
   ...priorityRoutes,
   ...oauthRoutes,
+  ...webhookRoutes,
   ...settingsRoutes,
   ...dashboardRoutes,
   ...metaRoutes,
