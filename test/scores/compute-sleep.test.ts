@@ -1,5 +1,7 @@
 // Sleep scores follow what phones upload: contract 14.2. The formula itself is the matter of sleep-score.test.ts.
 import t from 'tap'
+import { startCron } from '../../server/cron.ts'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { computeSleepScores } from '../../server/scores/compute-sleep.ts'
 import { startTestApp } from '../support/app.ts'
 import {
@@ -61,6 +63,15 @@ eachEngine(t, 'sleep scores', async (t, engine) => {
       }
     })
     t.same(scores, expected)
+  })
+
+  await t.test('appear by the clock', async (t) => {
+    const user = await createUser(app)
+    await upload(user, night(1))
+    const often = { sleepScoreIntervalSeconds: 0.1, resilienceScoreIntervalSeconds: 0.1 }
+    const stop = startCron(jobs, often, app.deps.log)
+    t.ok(await waitUntil(async () => (await internal(user)).length === 1, 10_000))
+    await stop()
   })
 
   await t.test('are computed once, until something changes', async (t) => {
@@ -198,6 +209,9 @@ eachEngine(t, 'sleep scores', async (t, engine) => {
       TODAY / DAY_MS - 366,
     ])
     t.equal(due.length, 0, 'what is older never gets one')
+    await app.db.query(`insert into score_due values ($1, 'sleep', 0)`, [user])
+    await runJob(app, jobs, 'prune')
+    t.equal((await app.db.query('select 1 from score_due where user_id = $1 and day = 0', [user])).length, 0)
   })
 
   await t.test('go with what they are of', async (t) => {
