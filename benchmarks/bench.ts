@@ -18,6 +18,8 @@ export interface Bench {
   profileDirectory: string | undefined
   wanted(id: string): boolean
   say(line: string): void
+  /** Says what is wrong with what is measured: the run goes on, and fails. */
+  fail(line: string): void
   /** Registers what has to be stopped when the run is interrupted; the returned function does it, once. */
   closing(stop: () => Promise<void>): () => Promise<void>
 }

@@ -77,6 +77,10 @@ async function measureEngine(name: EngineName, directory: string, stamp: string)
     profileDirectory: flags.profile ? join(RESULTS, `${stamp}-profile`) : undefined,
     wanted: (id) => only.includes(id),
     say,
+    fail(line) {
+      failed = true
+      say(`${name}: ${line}`)
+    },
     closing,
   }
   const measures: Measure[] = []
