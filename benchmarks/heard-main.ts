@@ -2,6 +2,9 @@
 import pg from 'pg'
 import type { Statement } from './pages.ts'
 
+/** Notes now and then when keys were last used, on behalf of no request (server/http/api-keys.ts). */
+const KEY_USES = /^\s*update api_key k\s/
+
 let heard: Statement[] = []
 
 const { prototype } = pg.Client
@@ -13,7 +16,7 @@ prototype.query = function hear(
   const [asked] = args as [string | Statement]
   if (this.connectionParameters.application_name === 'pulsebase api') {
     const { name, text, values, rowMode } = typeof asked === 'string' ? { name: '', text: asked, values: [] } : asked
-    heard.push({ name, text, values, ...(rowMode && { rowMode }) })
+    if (!KEY_USES.test(text)) heard.push({ name, text, values, ...(rowMode && { rowMode }) })
   }
   return query.apply(this, args)
 } as typeof prototype.query
