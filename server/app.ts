@@ -15,6 +15,7 @@ import type { Keys } from './http/tokens.ts'
 import type { Uploads } from './ingest/accept.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import type { Backlog } from './webhooks/observe.ts'
 
 /** What handlers work with; `main.ts` and the tests build it. */
 export interface Dependencies {
@@ -28,6 +29,8 @@ export interface Dependencies {
   metrics: Metrics
   /** Whether migrations have run and jobs can be done, for `/readyz`. */
   ready(): Promise<boolean>
+  /** What waits to be delivered, undefined while that is not known; absent where nothing is recorded. */
+  webhookBacklog?: () => Promise<Backlog | undefined>
 }
 
 /** Builds the Koa application; it does not listen. A process that only does jobs offers probes and metrics alone. */

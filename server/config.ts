@@ -31,6 +31,10 @@ export interface Config {
   eventFeedEnabled: boolean
   webhooksAllowHttp: boolean
   webhooksAllowNetworks: string[]
+  /** Days events, their deliveries and the feed are kept. */
+  webhookMessageRetentionDays: number
+  /** Days the attempts to deliver them are kept. */
+  webhookAttemptRetentionDays: number
   corsOrigins: string[]
   /** How rollups are kept; `auto`: as continuous aggregates where the database has them. */
   rollupStrategy: 'auto' | 'continuous' | 'per_series'
@@ -97,6 +101,8 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     eventFeedEnabled: flag(env, 'EVENT_FEED_ENABLED'),
     webhooksAllowHttp: flag(env, 'WEBHOOKS_ALLOW_HTTP'),
     webhooksAllowNetworks: networks(text('WEBHOOKS_ALLOW_NETWORKS')),
+    webhookMessageRetentionDays: integer(env, 'WEBHOOK_MESSAGE_RETENTION_DAYS', 30, 1, 36_500),
+    webhookAttemptRetentionDays: integer(env, 'WEBHOOK_ATTEMPT_RETENTION_DAYS', 90, 1, 36_500),
     corsOrigins: list(text('CORS_ORIGINS')),
     rollupStrategy: choice(env, 'ROLLUP_STRATEGY', ['auto', 'continuous', 'per_series'] as const, 'auto'),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),

@@ -21,6 +21,7 @@ import { archive } from './rollups/archive.ts'
 import { refreshRollups } from './rollups/refresh.ts'
 import { computeResilience } from './scores/compute-resilience.ts'
 import { computeSleepScores } from './scores/compute-sleep.ts'
+import { pruneWebhooks, type WebhookRetention } from './webhooks/prune.ts'
 import type { EventSettings } from './webhooks/record.ts'
 
 /** Attempts of a job that the clock enqueues again anyway. */
@@ -87,6 +88,7 @@ function tasks({ db, importer, settings, log }: JobsOptions, process: LivingProc
       await db.query("delete from invitation where expires_at < now() - interval '30 days'")
       await db.query("delete from sync_event where created_at < now() - interval '30 days'")
       await forgetBodies(db, uploadRetentionDays)
+      await pruneWebhooks(db, settings)
     },
   }
 }
@@ -139,7 +141,7 @@ interface JobsOptions {
   url: string
   db: Database
   importer: Importer
-  settings: EventSettings & Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays'>
+  settings: EventSettings & WebhookRetention & Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays'>
   concurrency: number
   log: Logger
 }
@@ -147,6 +149,8 @@ interface JobsOptions {
 /** Job execution in this process. */
 export interface Jobs {
   enqueue(kind: string, jobKey: string): Promise<void>
+  /** Id of this process among the living; another one after the connection to the database was lost. */
+  processId(): number
   /** Lets running jobs finish and takes no more. */
   stop(): Promise<void>
   failed: Promise<Error>
@@ -239,6 +243,7 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
     enqueue: async (kind, jobKey) => {
       await runner.addJob(kind, {}, { jobKey, jobKeyMode: 'preserve_run_at', maxAttempts: CLOCK_ATTEMPTS })
     },
+    processId: () => process.id(),
     async stop() {
       stopping = true
       await replacing

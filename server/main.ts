@@ -20,6 +20,8 @@ import { createMetrics } from './metrics.ts'
 import { observeRollups } from './rollups/observe.ts'
 import { applyStrategy } from './rollups/strategy.ts'
 import { dataDirSecret } from './secrets.ts'
+import { observeWebhooks } from './webhooks/observe.ts'
+import { startWebhooks, WEBHOOK_CONNECTIONS } from './webhooks/start.ts'
 import { welcome } from './welcome.ts'
 
 /** Connections of the API, two of which listen, and of the importer; the queue has a few of its own. */
@@ -49,6 +51,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
   closers.push(() => threads.close())
   // What is imported elsewhere is read from the database there.
   const handover = config.role === 'all' ? createHandover() : createHandover(0)
+  const recordsEvents = config.outgoingWebhooksEnabled || config.eventFeedEnabled
   const ends = [embedded?.exited ?? new Promise<string>(() => {})]
 
   if (config.role !== 'api') {
@@ -65,6 +68,19 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
     ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
     const stopCron = startCron(jobs, config, log)
     closers.push(stopCron)
+    if (recordsEvents) {
+      const db = database(url, 'pulsebase webhooks', WEBHOOK_CONNECTIONS, JOB_TIMEOUT_MS, log, closers)
+      const stopWebhooks = await startWebhooks({
+        db,
+        deliver: config.outgoingWebhooksEnabled,
+        key: keys.webhookSecret,
+        guard: { allowHttp: config.webhooksAllowHttp, allowNetworks: config.webhooksAllowNetworks },
+        processId: jobs.processId,
+        metrics,
+        log,
+      })
+      closers.push(stopWebhooks)
+    }
   }
   const db = database(url, 'pulsebase api', API_CONNECTIONS, READ_TIMEOUT_MS, log, closers)
   observeRollups(metrics.registry, db)
@@ -82,6 +98,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
     log,
     metrics,
     ready: async () => open && (await answers(db)),
+    ...(recordsEvents && { webhookBacklog: observeWebhooks(metrics.registry, db) }),
   }
   const server = createServer(buildApp(deps).callback())
   closers.push(() => closeServer(server))

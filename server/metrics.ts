@@ -9,6 +9,8 @@ export interface Metrics {
   samples: Counter<'outcome'>
   importSeconds: Histogram
   syncStreams: Gauge
+  deliveryAttempts: Counter<'outcome'>
+  deliverySeconds: Histogram
 }
 
 /** Creates the metrics of one process in a registry of its own. */
@@ -52,6 +54,18 @@ export function createMetrics(): Metrics {
     syncStreams: new Gauge({
       name: 'pulsebase_sync_streams',
       help: 'Clients of this process that follow uploads live',
+      registers,
+    }),
+    deliveryAttempts: new Counter({
+      name: 'pulsebase_webhook_attempts_total',
+      help: 'Calls of endpoints, by what became of them',
+      labelNames: ['outcome'],
+      registers,
+    }),
+    deliverySeconds: new Histogram({
+      name: 'pulsebase_webhook_call_seconds',
+      help: 'Time of a call of an endpoint, to the end of its answer',
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
       registers,
     }),
   }

@@ -28,6 +28,8 @@ t.test('an empty environment is a complete configuration, with the embedded data
     eventFeedEnabled: false,
     webhooksAllowHttp: false,
     webhooksAllowNetworks: [],
+    webhookMessageRetentionDays: 30,
+    webhookAttemptRetentionDays: 90,
     corsOrigins: [],
     rollupStrategy: 'auto',
     logLevel: 'info',
@@ -164,6 +166,14 @@ t.test('SLEEP_SCORE_INTERVAL_SECONDS, RESILIENCE_SCORE_INTERVAL_SECONDS and SCOR
     refuses(t, variable, /must be a whole number from 10 to 86400$/, '9', '86401', 'never')
   }
   refuses(t, 'SCORE_BACKFILL_DAYS', /must be a whole number from 1 to 366$/, '0', '367', '1.5')
+})
+
+t.test('WEBHOOK_MESSAGE_RETENTION_DAYS and WEBHOOK_ATTEMPT_RETENTION_DAYS', async (t) => {
+  const config = loadConfig({ WEBHOOK_MESSAGE_RETENTION_DAYS: '7', WEBHOOK_ATTEMPT_RETENTION_DAYS: '1' })
+  t.match(config, { webhookMessageRetentionDays: 7, webhookAttemptRetentionDays: 1 })
+  for (const variable of ['WEBHOOK_MESSAGE_RETENTION_DAYS', 'WEBHOOK_ATTEMPT_RETENTION_DAYS']) {
+    refuses(t, variable, /must be a whole number from 1 to 36500$/, '0', 'never')
+  }
 })
 
 t.test('LOG_LEVEL', async (t) => {

@@ -15,6 +15,7 @@ import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
 import { createMetrics } from '../server/metrics.ts'
 import { observeRollups } from '../server/rollups/observe.ts'
+import { observeWebhooks } from '../server/webhooks/observe.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
@@ -168,6 +169,7 @@ t.test('the metrics in docs/operations.md are those that are offered', async (t)
   const { registry } = createMetrics()
   // Nobody asks for values here, so no database is asked.
   observeRollups(registry, {} as Database)
+  observeWebhooks(registry, {} as Database)
   const offered = registry.getMetricsAsArray()
   const documented = await namesIn('docs/operations.md', 'Probes and metrics')
   t.strictSame(

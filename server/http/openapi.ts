@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { VERSION } from '../version.ts'
 import type { Guard } from './guards.ts'
 import type { Route } from './route.ts'
 import { ErrorBody, ValidationBody } from './schema.ts'
@@ -99,7 +100,7 @@ export function openApiDocument(routes: readonly Route[], apiKeyHeader: string):
     openapi: '3.1.0',
     info: {
       title: 'Pulsebase',
-      version: '0.9.0',
+      version: VERSION,
       description: 'Wearable and health data of many providers in one schema: upload, read, push.',
       license: { name: 'MIT', identifier: 'MIT' },
     },

@@ -1,4 +1,51 @@
-import { BlockList, isIP } from 'node:net'
+import { lookup as resolveName } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+
+// Nothing outside reaches a developer's network through us. Refused is every block of the IANA special-purpose registries
+// (https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-registry), multicast and class E
+// (RFC 5771, RFC 1112), and of IPv6 everything that is not global unicast (RFC 4291: 2000::/3).
+const REFUSED_IPV4 = [
+  '0.0.0.0/8', // this network; unspecified
+  '10.0.0.0/8', // private
+  '100.64.0.0/10', // shared by a carrier's customers; a cloud's metadata at 100.100.100.200
+  '127.0.0.0/8', // loopback
+  '168.63.129.16/32', // a cloud's metadata, in no registry
+  '169.254.0.0/16', // link-local; most clouds' metadata
+  '172.16.0.0/12', // private
+  '192.0.0.0/24', // protocol assignments; a cloud's metadata at 192.0.0.192
+  '192.0.2.0/24', // documentation
+  '192.31.196.0/24', // AS112
+  '192.52.193.0/24', // automatic multicast tunnels
+  '192.88.99.0/24', // 6to4 relays
+  '192.168.0.0/16', // private
+  '192.175.48.0/24', // AS112
+  '198.18.0.0/15', // benchmarks
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved; broadcast
+]
+const GLOBAL_UNICAST = '2000::/3'
+const REFUSED_IPV6 = [
+  '2001::/23', // protocol assignments: Teredo, benchmarks, ORCHID and others
+  '2001:db8::/32', // documentation
+  '2002::/16', // 6to4
+  '2620:4f:8000::/48', // AS112
+  '3fff::/20', // documentation
+]
+
+function blockList(networks: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/')
+    list.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+  return list
+}
+
+const refusedIpv4 = blockList(REFUSED_IPV4)
+const refusedIpv6 = blockList(REFUSED_IPV6)
+const globalUnicast = blockList([GLOBAL_UNICAST])
 
 /** What decides where endpoints may be; networks are CIDR ranges that are otherwise refused. */
 export interface GuardSettings {
@@ -6,31 +53,132 @@ export interface GuardSettings {
   allowNetworks: string[]
 }
 
-// IANA's registries of special-purpose addresses (RFC 6890), and multicast.
-const FORBIDDEN = listOf([
-  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
-  ...['192.0.2.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4'],
-  ...['240.0.0.0/4', '::/128', '::1/128', '64:ff9b::/96', '64:ff9b:1::/48', '100::/64', '2001::/23', '2001:db8::/32'],
-  ...['2002::/16', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
-])
+const NOT_PUBLIC = 'must not point to an address that is private or reserved'
 
-function listOf(ranges: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const range of ranges) {
-    const [address = '', bits = ''] = range.split('/')
-    list.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+/** A connection was refused because of where it would go. */
+export class RefusedAddress extends Error {
+  readonly code = 'REFUSED_ADDRESS'
+  constructor() {
+    super('the address is private or reserved')
   }
-  return list
 }
 
-/** What is wrong with the absolute URL of an endpoint, to be read after its name; undefined when nothing is. */
-export function checkUrl(url: string, { allowHttp, allowNetworks }: GuardSettings): string | undefined {
-  const { protocol, username, password, hostname } = new URL(url)
-  if (protocol !== 'https:' && !(allowHttp && protocol === 'http:')) return 'must use https'
-  if (username || password) return 'must not contain a user name or password'
-  // The parser has written every spelling of an IPv4 address as four numbers.
-  const address = hostname.replace(/^\[|\]$/g, '')
-  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-  if (!isIP(address) || listOf(allowNetworks).check(address, family)) return undefined
-  return FORBIDDEN.check(address, family) ? 'must not point to an address that is private or reserved' : undefined
+/** Guards the calls of one process. */
+export interface AddressGuard {
+  /** See `checkUrl`. */
+  problem(url: string): string | undefined
+  /**
+   * For `net.connect` and `tls.connect`: resolves a name once and fails with `RefusedAddress` unless every address of it
+   * may be connected to, so that what is connected to is what was checked. It is not asked for literal addresses.
+   */
+  lookup: LookupFunction
+}
+
+/**
+ * What is wrong with the URL of an endpoint, to be read after its name; undefined when nothing is. Names are not resolved
+ * here but each time they are connected to.
+ */
+export function checkUrl(url: string, settings: GuardSettings): string | undefined {
+  return createGuard(settings).problem(url)
+}
+
+/** Creates the guard of this process; `resolve` is the system's resolver unless given. */
+export function createGuard({ allowHttp, allowNetworks }: GuardSettings, resolve = resolveName): AddressGuard {
+  const allowed = blockList(allowNetworks)
+  const isAllowed = (address: string): boolean => {
+    const plain = canonical(address)
+    if (plain === undefined) return false
+    const inside = embeddedIpv4(plain)
+    if (inside) return inList(allowed, plain) || isAllowed(inside)
+    return inList(allowed, plain) || isPublic(plain)
+  }
+  return {
+    problem(text) {
+      const url = URL.canParse(text) ? new URL(text) : undefined
+      if (!url || !['https:', 'http:'].includes(url.protocol)) return 'must be an absolute https URL'
+      if (url.protocol === 'http:' && !allowHttp) return 'must use https'
+      if (url.username || url.password) return 'must not contain a user name or password'
+      // The parser has turned every notation of an IPv4 address into the usual one.
+      const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+      if (isIP(host)) return isAllowed(host) ? undefined : NOT_PUBLIC
+      const name = host.replace(/\.+$/, '')
+      if (!/(^|\.)localhost$/.test(name)) return name ? undefined : 'must be an absolute https URL'
+      return isAllowed('127.0.0.1') || isAllowed('::1') ? undefined : NOT_PUBLIC
+    },
+    lookup: guardedLookup(isAllowed, resolve),
+  }
+}
+
+/** Names that are looked up at the same time: the system's resolver occupies threads that others need. */
+const LOOKUPS_AT_ONCE = 2
+
+type Addresses = { address: string; family: number }[]
+
+/** Asks for a name once, however many connections wait for it; a name that hangs occupies one of the resolver's threads. */
+function guardedLookup(isAllowed: (address: string) => boolean, resolve: typeof resolveName): LookupFunction {
+  const asked = new Map<string, Promise<Addresses>>()
+  const queue: (() => void)[] = []
+  let running = 0
+  const next = () => {
+    if (running >= LOOKUPS_AT_ONCE) return
+    const ask = queue.shift()
+    if (!ask) return
+    running += 1
+    ask()
+  }
+  const addressesOf = (name: string) => {
+    let answer = asked.get(name)
+    if (!answer) {
+      answer = new Promise<Addresses>((done, fail) => {
+        queue.push(() =>
+          resolve(name, { all: true }, (error, addresses) => {
+            running -= 1
+            asked.delete(name)
+            next()
+            if (error) fail(error)
+            else if (addresses.length === 0 || !addresses.every(({ address }) => isAllowed(address))) {
+              fail(new RefusedAddress())
+            } else done(addresses)
+          }),
+        )
+        next()
+      })
+      asked.set(name, answer)
+    }
+    return answer
+  }
+  return (name, { all }, callback) => {
+    addressesOf(name).then(
+      (addresses) => {
+        const [first] = addresses as [Addresses[number]]
+        if (all) callback(null, addresses)
+        else callback(null, first.address, first.family)
+      },
+      (error: NodeJS.ErrnoException) => callback(error, all ? [] : ''),
+    )
+  }
+}
+
+/** An address as URLs write it; undefined for what is none, and for one with a zone, which is never global. */
+function canonical(address: string): string | undefined {
+  if (isIP(address) === 4) return address
+  if (!URL.canParse(`http://[${address}]`)) return undefined
+  return new URL(`http://[${address}]`).hostname.slice(1, -1)
+}
+
+/** The IPv4 address that one of IPv6 leads to, mapped (RFC 4291) or through NAT64's public prefix (RFC 6052). */
+function embeddedIpv4(address: string): string | undefined {
+  const [, high, low] = /^(?:::ffff:|64:ff9b::)(?:([0-9a-f]{1,4}):)?([0-9a-f]{0,4})$/.exec(address) ?? []
+  if (low === undefined) return undefined
+  const number = (Number.parseInt(high || '0', 16) << 16) | Number.parseInt(low || '0', 16)
+  return [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join('.')
+}
+
+function isPublic(address: string): boolean {
+  if (isIP(address) === 4) return !refusedIpv4.check(address)
+  return globalUnicast.check(address, 'ipv6') && !refusedIpv6.check(address, 'ipv6')
+}
+
+function inList(list: BlockList, address: string): boolean {
+  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }

@@ -21,6 +21,7 @@ import { migrateJobs } from '../../server/jobs.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { observeRollups } from '../../server/rollups/observe.ts'
 import { applyStrategy } from '../../server/rollups/strategy.ts'
+import { observeWebhooks } from '../../server/webhooks/observe.ts'
 import type { Engine } from './servers.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -207,6 +208,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     log,
     metrics,
     ready: async () => true,
+    ...(config.outgoingWebhooksEnabled && { webhookBacklog: observeWebhooks(metrics.registry, db) }),
   }
   const server = createServer(buildApp(deps).callback())
   // Longer than a test keeps the event loop busy: a connection closed while a request is on its way fails the request.

@@ -1,6 +1,7 @@
 // Webhooks as tests set them up: endpoints, recorded events, and what became of them.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database, Queryable } from '../../server/db/database.ts'
+import { fanOut as fanOutAll } from '../../server/webhooks/fan-out.ts'
 import { messageId } from '../../server/webhooks/message-id.ts'
 import { packSamples } from '../../server/webhooks/packed.ts'
 import type { TestAnswer, TestApp } from './app.ts'
@@ -57,27 +58,7 @@ function packed(count: number): Buffer {
 }
 
 /** Gives pending events their places in the feed and their deliveries, one transaction after the other. */
-export async function fanOut(db: Database): Promise<void> {
-  await db.transaction(async (tx) => {
-    await tx.query(`select pg_advisory_xact_lock(hashtextextended('fan out', 0))`)
-    await tx.query(
-      `with placed as materialized (
-         select next.id, nextval('event_position') as place
-         from (select id from event where pending order by id limit 100) next
-       ),
-       ready as (
-         update event e set pending = false, position = place from placed where e.id = placed.id returning e.*
-       )
-       insert into delivery (event_id, endpoint_id)
-       select r.id, p.id
-       from ready r
-       join endpoint p on p.disabled_at is null and p.created_at <= r.created_at
-         and (p.user_id is null or p.user_id = r.user_id)
-         and (p.filter_types is null or r.type = any (p.filter_types))
-       on conflict do nothing`,
-    )
-  })
-}
+export const fanOut = (db: Database): Promise<number> => fanOutAll(db, true)
 
 /** The deliveries of an endpoint in the order of their events. */
 export const deliveries = (db: Queryable, endpoint: { id: string }) =>

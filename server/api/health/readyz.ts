@@ -1,21 +1,38 @@
 import { Type } from 'typebox'
 import { Reply, route } from '../../http/route.ts'
 
-/** Answers 200 once the database is migrated and reachable, 503 otherwise. */
+/**
+ * Answers 200 once the database is migrated and reachable, 503 otherwise. What waits to be delivered is told, but does not
+ * decide: a receiver that is down is no reason to take no more requests.
+ */
 export const readyz = route(
   {
     method: 'GET',
     path: '/readyz',
     operationId: 'getReadiness',
     summary: 'Whether requests and jobs can be done',
+    description: 'With webhooks or the event feed switched on, also what waits to be delivered.',
     tag: 'Health',
     guard: 'public',
-    response: Type.Object({ status: Type.String() }),
+    response: Type.Object({
+      status: Type.String(),
+      webhooks: Type.Optional(
+        Type.Object({
+          pending_events: Type.Integer({ description: 'Recorded and not fanned out yet' }),
+          due_deliveries: Type.Integer(),
+          later_deliveries: Type.Integer({ description: 'Retries whose time has not come' }),
+          oldest_due_seconds: Type.Number({ description: 'Time since the oldest of them was due' }),
+        }),
+      ),
+    }),
     example: { status: 'ready' },
     errors: { 503: 'Not migrated, draining, or the database does not answer' },
   },
   async (_, deps) => {
-    if (await deps.ready()) return { status: 'ready' }
+    if (await deps.ready()) {
+      const webhooks = await deps.webhookBacklog?.()
+      return { status: 'ready', ...(webhooks && { webhooks }) }
+    }
     return new Reply(503, 'application/json', JSON.stringify({ status: 'not ready' }), { 'Retry-After': '1' })
   },
 )

@@ -1,0 +1,141 @@
+import { Pool } from 'undici'
+import { type AddressGuard, RefusedAddress } from './address-guard.ts'
+import { retryAfterSeconds } from './schedule.ts'
+
+/** Calls in flight to one endpoint. */
+export const CALLS_PER_ENDPOINT = 5
+
+/** Time for a whole call, from the resolution of the name to the end of the answer (house decision). */
+const CALL_TIMEOUT_MS = 15_000
+const CONNECT_TIMEOUT_MS = 10_000
+
+/** What is read of an answer; the rest is not (house decision: 20 kB). */
+const ANSWER_BYTES = 20_000
+
+/** What became of calls, for the metrics. */
+export type Outcome = 'delivered' | 'refused_status' | 'timeout' | 'unreachable' | 'forbidden_address'
+
+/** What became of one call. */
+export interface Answer {
+  outcome: Outcome
+  /** 0 when there was none, or none that was complete; then `text` says why. */
+  status: number
+  text: string
+  durationMs: number
+  /** What the receiver asked for with `Retry-After`. */
+  retryAfterSeconds?: number
+}
+
+/** Connections to the address of one endpoint. */
+export type Connections = Pool
+
+/** Opens connections for an endpoint's URL, each guarded; close them when the endpoint is not served any more. */
+export function connectionsTo(url: URL, guard: AddressGuard): Connections {
+  return new Pool(url.origin, {
+    connections: CALLS_PER_ENDPOINT,
+    pipelining: 1,
+    connect: { lookup: guard.lookup, timeout: CONNECT_TIMEOUT_MS },
+    // Each call has a limit of its own for all of it.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+}
+
+/**
+ * Makes one call and never rejects. Success is a complete answer of 2xx; a redirect is none and is not followed. What comes
+ * compressed is not decoded.
+ */
+export function post(
+  connections: Connections,
+  path: string,
+  headers: Record<string, string>,
+  body: Buffer,
+): Promise<Answer> {
+  return new Promise((resolve) => {
+    const started = performance.now()
+    let abort: ((reason: Error) => void) | undefined
+    let settled = false
+    let status = 0
+    let answerHeaders: Record<string, string | string[] | undefined> = {}
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const settle = (outcome: Outcome, answered: number, text: string) => {
+      if (settled) return
+      settled = true
+      clearTimeout(timer)
+      const asked = outcome === 'delivered' ? undefined : one(answerHeaders['retry-after'])
+      const seconds = asked && retryAfterSeconds(asked, one(answerHeaders.date), Date.now())
+      resolve({
+        outcome,
+        status: answered,
+        text,
+        durationMs: Math.round(performance.now() - started),
+        ...(typeof seconds === 'number' && { retryAfterSeconds: seconds }),
+      })
+    }
+    const answered = () =>
+      settle(status >= 200 && status < 300 ? 'delivered' : 'refused_status', status, textOf(chunks, answerHeaders))
+    const timer = setTimeout(() => {
+      settle('timeout', 0, `There was no complete answer within ${CALL_TIMEOUT_MS / 1000} seconds.`)
+      abort?.(new Error('time is over'))
+    }, CALL_TIMEOUT_MS)
+    connections.dispatch(
+      { method: 'POST', path, headers, body },
+      {
+        onRequestStart(controller) {
+          if (settled) controller.abort(new Error('time is over'))
+          else abort = (reason) => controller.abort(reason)
+        },
+        onResponseStart(_, code, received) {
+          if (code < 200) return
+          status = code
+          answerHeaders = received
+        },
+        onResponseData(controller, chunk) {
+          // A copy: the chunk is a view of the socket's buffer.
+          if (!settled) chunks.push(Buffer.from(chunk.subarray(0, ANSWER_BYTES - bytes)))
+          bytes += chunk.length
+          if (bytes <= ANSWER_BYTES) return
+          answered()
+          controller.abort(new Error('the rest is not wanted'))
+        },
+        onResponseEnd: answered,
+        onResponseError(_, error) {
+          if (error instanceof RefusedAddress)
+            settle('forbidden_address', 0, 'The address of the endpoint is not allowed.')
+          else settle('unreachable', 0, reasonOf(error, status))
+        },
+      },
+    )
+  })
+}
+
+const one = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value)
+
+/** An answer as text that the database can store. */
+function textOf(chunks: Buffer[], headers: Record<string, string | string[] | undefined>): string {
+  const encoding = one(headers['content-encoding'])
+  if (encoding && encoding.toLowerCase() !== 'identity' && chunks.length > 0) return 'The answer was compressed.'
+  return Buffer.concat(chunks).toString('utf8').replaceAll('\0', '')
+}
+
+const REASONS: Record<string, string> = {
+  ENOTFOUND: 'The name of the endpoint could not be resolved.',
+  EAI_AGAIN: 'The name of the endpoint could not be resolved.',
+  ECONNREFUSED: 'The connection was refused.',
+  EHOSTUNREACH: 'The endpoint cannot be reached.',
+  ENETUNREACH: 'The endpoint cannot be reached.',
+  ETIMEDOUT: 'The connection could not be opened in time.',
+  UND_ERR_CONNECT_TIMEOUT: 'The connection could not be opened in time.',
+  UND_ERR_HEADERS_OVERFLOW: 'The headers of the answer were too large.',
+}
+const TLS_CODE = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|EPROTO$|HOSTNAME_MISMATCH$)/
+
+/** Why there was no answer, in words that name no address of ours or of the receiver's network. */
+function reasonOf(error: Error, status: number): string {
+  // Of several addresses that were tried, the first.
+  const { code = '' } = (error instanceof AggregateError ? error.errors[0] : error) as { code?: string }
+  if (TLS_CODE.test(code)) return `The TLS connection failed (${code}).`
+  if (error.name === 'HTTPParserError') return 'The answer was not HTTP.'
+  return REASONS[code] ?? `The connection ended ${status ? 'in the middle of the answer' : 'before the answer'}.`
+}

@@ -1,0 +1,20 @@
+import type { Database } from '../db/database.ts'
+
+/** Events that are fanned out in one transaction. */
+const EVENTS_AT_ONCE = 500
+
+/**
+ * Gives all pending events their places in the feed and, with `toEndpoints`, makes their deliveries; returns how many
+ * events it took. None when another process is at it (sql/routines/fan_out.sql).
+ */
+export async function fanOut(db: Database, toEndpoints: boolean): Promise<number> {
+  let total = 0
+  for (;;) {
+    const { fanned } = await db.one<{ fanned: number }>('select fan_out($1, $2) as fanned', [
+      EVENTS_AT_ONCE,
+      toEndpoints,
+    ])
+    total += fanned
+    if (fanned < EVENTS_AT_ONCE) return total
+  }
+}

@@ -1,0 +1,52 @@
+import type { Config } from '../config.ts'
+import type { Database } from '../db/database.ts'
+
+/** Rows that are removed in one transaction; an event takes its deliveries along. */
+const AT_ONCE = 1_000
+
+/** How long events and attempts are kept. */
+export type WebhookRetention = Pick<Config, 'webhookMessageRetentionDays' | 'webhookAttemptRetentionDays'>
+
+/**
+ * Removes events that are older, with their deliveries, and attempts. An event stays while a delivery of it waits for an
+ * endpoint that is enabled.
+ */
+export async function pruneWebhooks(db: Database, kept: WebhookRetention): Promise<void> {
+  await inBatches(db, OLD_EVENTS, kept.webhookMessageRetentionDays)
+  await inBatches(db, OLD_ATTEMPTS, kept.webhookAttemptRetentionDays)
+}
+
+async function inBatches(db: Database, statement: string, days: number): Promise<void> {
+  const remove = async () => (await db.one<{ gone: number }>(statement, [days, AT_ONCE])).gone
+  while ((await remove()) === AT_ONCE);
+}
+
+const OLD_EVENTS = `
+  with gone as (
+    delete from event
+    where id in (
+      select e.id
+      from event e
+      where e.created_at < now() - make_interval(days => $1)
+        and not e.pending
+        and not exists (
+          select from delivery d
+          join endpoint n on n.id = d.endpoint_id
+          where d.event_id = e.id and d.state = 'waiting' and n.disabled_at is null
+        )
+      order by e.created_at
+      limit $2
+    )
+    returning 1
+  )
+  select count(*) as gone from gone`
+
+const OLD_ATTEMPTS = `
+  with gone as (
+    delete from attempt
+    where id in (
+      select id from attempt where attempted_at < now() - make_interval(days => $1) order by attempted_at limit $2
+    )
+    returning 1
+  )
+  select count(*) as gone from gone`

@@ -1,0 +1,53 @@
+import type { Database } from '../db/database.ts'
+import { listen } from '../db/listen.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { createGuard, type GuardSettings } from './address-guard.ts'
+import { coalesce } from './coalesce.ts'
+import { fanOut } from './fan-out.ts'
+import { startLanes } from './lanes.ts'
+
+/** Connections to the database: two listen, and each part of the work needs one. */
+export const WEBHOOK_CONNECTIONS = 6
+
+/** What is due is looked for this often; what is new is notified. */
+const POLL_MS = 1_000
+
+interface WebhooksOptions {
+  db: Database
+  /** Whether events go to endpoints; else they only get their places in the feed. */
+  deliver: boolean
+  /** Decrypts the secrets of endpoints. */
+  key: Uint8Array
+  guard: GuardSettings
+  /** Id of this process among the living. */
+  processId(): number
+  metrics: Metrics
+  log: Logger
+}
+
+/** Starts to fan out events, and to deliver them; returns how to stop. */
+export async function startWebhooks(options: WebhooksOptions): Promise<() => Promise<void>> {
+  const { db, deliver, log } = options
+  const lanes = deliver ? startLanes({ ...options, guard: createGuard(options.guard) }) : undefined
+  const fanning = coalesce(
+    async () => {
+      await fanOut(db, deliver)
+    },
+    (error) => log.warn({ err: error }, 'cannot fan out events, trying again'),
+  )
+  const subscribed = [listen(db, log, subscriber('event', fanning.wake))]
+  if (lanes) subscribed.push(listen(db, log, subscriber('delivery', lanes.wake)))
+  const unsubscribe = await Promise.all(subscribed)
+  const poll = setInterval(() => {
+    fanning.wake()
+    lanes?.wake()
+  }, POLL_MS)
+  return async () => {
+    clearInterval(poll)
+    await Promise.all(unsubscribe.map((stop) => stop()))
+    await Promise.all([fanning.stop(), lanes?.stop()])
+  }
+}
+
+const subscriber = (channel: string, wake: () => void) => ({ channel, notified: wake, opened: wake, lost() {} })

@@ -1,0 +1,90 @@
+-- Gives the next pending events their places in the feed and, with `to_endpoints`, makes the deliveries of each to the
+-- endpoints that want it; returns how many events it took. One transaction at a time: places are given in the order in
+-- which events become visible, so that a reader who remembers the last place misses none.
+create or replace function fan_out_key() returns int8
+language sql immutable as $$
+  select hashtextextended('fan out', 0)
+$$;
+
+create or replace function fan_out(at_most int4, to_endpoints boolean) returns int4
+language plpgsql as $$
+declare
+  fanned int4;
+begin
+  if not pg_try_advisory_xact_lock(fan_out_key()) then
+    return 0;
+  end if;
+  if to_endpoints then
+    -- Who deletes a user deletes its endpoints and then its events: we lock in the same order.
+    perform from endpoint n
+    where n.user_id in (select e.user_id from event e where e.pending order by e.id limit at_most)
+    order by n.id
+    for key share;
+  end if;
+  with placed as materialized (
+    select next.id, nextval('event_position') as place
+    from (select e.id from event e where e.pending order by e.id limit at_most) next
+  ), ready as (
+    update event e
+    set pending = false, position = placed.place
+    from placed
+    where e.id = placed.id
+    returning e.id, e.type, e.user_id, e.created_at
+  ), made as (
+    insert into delivery (event_id, endpoint_id)
+    select ready.id, n.id
+    from ready
+    join endpoint n
+      on n.disabled_at is null
+     and n.created_at <= ready.created_at
+     and (n.user_id is null or n.user_id = ready.user_id)
+     and (n.filter_types is null or ready.type = any (n.filter_types))
+    where to_endpoints
+    order by ready.id
+    on conflict do nothing
+    returning 1
+  )
+  select count(*) into fanned from placed;
+  if fanned > 0 and to_endpoints then
+    perform pg_notify('delivery', '');
+  end if;
+  return fanned;
+end
+$$;
+
+-- An endpoint that is given another filter or user gets nothing more of what it no longer matches, except tests. The
+-- lock makes sure that no fan-out is just adding some.
+create or replace function apply_endpoint_filter() returns trigger
+language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(fan_out_key());
+  delete from delivery d
+  using event e
+  where d.endpoint_id = new.id
+    and d.state = 'waiting'
+    and e.id = d.event_id
+    and e.position is not null
+    and not ((new.user_id is null or new.user_id is not distinct from e.user_id)
+             and (new.filter_types is null or e.type = any (new.filter_types)));
+  return null;
+end
+$$;
+
+create or replace trigger endpoint_filter_changed
+after update of filter_types, user_id on endpoint
+for each row
+when (old.filter_types is distinct from new.filter_types or old.user_id is distinct from new.user_id)
+execute function apply_endpoint_filter();
+
+-- Whoever delivers learns at once of a new address or secret, and of an endpoint that is disabled or enabled again.
+create or replace function notify_endpoint_changed() returns trigger
+language plpgsql as $$
+begin
+  perform pg_notify('delivery', '');
+  return null;
+end
+$$;
+
+create or replace trigger endpoint_changed
+after delete or update of url, secret, disabled_at on endpoint
+for each row execute function notify_endpoint_changed();

@@ -1,0 +1,261 @@
+// Receivers of webhooks, and what the service would store for them.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+import { type Database, openDatabase } from '../../server/db/database.ts'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
+import { deriveKeys } from '../../server/http/tokens.ts'
+import { openLog } from '../../server/log.ts'
+import { createMetrics } from '../../server/metrics.ts'
+import { registerProcess } from '../../server/processes.ts'
+import type { GuardSettings } from '../../server/webhooks/address-guard.ts'
+import { newSecret, sealSecret } from '../../server/webhooks/secrets.ts'
+import { startWebhooks, WEBHOOK_CONNECTIONS } from '../../server/webhooks/start.ts'
+import { onDatabase } from './service.ts'
+
+const WAIT_MS = 30_000
+
+/** Decrypts the secrets of test endpoints; the same as that of a service started `onDatabase`. */
+export const KEY = deriveKeys(onDatabase('').SECRET_KEY as string).webhookSecret
+
+/** Lets endpoints be on this machine. */
+export const LOCAL: GuardSettings = { allowHttp: true, allowNetworks: ['127.0.0.0/8'] }
+
+/** A call as a receiver saw it. */
+export interface Received {
+  path: string
+  id: string
+  /** Epoch seconds. */
+  timestamp: number
+  signature: string
+  headers: IncomingMessage['headers']
+  body: string
+  /** When all of it was there (monotonic clock, ms). */
+  at: number
+}
+
+/** A developer's server. */
+export interface Receiver {
+  origin: string
+  calls: Received[]
+  /** Waits for so many calls in all. */
+  got(count: number, timeoutMs?: number): Promise<Received[]>
+  close(): Promise<void>
+}
+
+/** Answers a call; 200 with `ok` unless given. */
+export type Answers = (call: Received, response: ServerResponse, calls: Received[]) => void
+
+/** Starts a receiver on a free port of 127.0.0.1; it ends with the test. */
+export async function startReceiver(t: Test, answer: Answers = (_, response) => response.end('ok')): Promise<Receiver> {
+  const calls: Received[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    request.setEncoding('utf8')
+    try {
+      for await (const chunk of request) body += chunk
+    } catch {
+      // The caller was killed in the middle: it did not deliver.
+      return
+    }
+    const { headers } = request
+    const call: Received = {
+      path: request.url ?? '',
+      id: String(headers['hook-id']),
+      timestamp: Number(headers['hook-timestamp']),
+      signature: String(headers['hook-signature']),
+      headers,
+      body,
+      at: performance.now(),
+    }
+    calls.push(call)
+    answer(call, response, calls)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const close = async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  t.teardown(close)
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    async got(count, timeoutMs = WAIT_MS) {
+      if (await waitUntil(async () => calls.length >= count, timeoutMs, 5)) return calls
+      throw new Error(`${calls.length} calls came within ${timeoutMs} ms, ${count} were expected`)
+    },
+    close,
+  }
+}
+
+/** An endpoint that was registered. */
+export interface TestEndpoint {
+  id: number
+  uid: string
+  secret: string
+}
+
+interface EndpointFields {
+  filterTypes?: string[] | null
+  userId?: string | null
+  disabledReason?: 'by_hand' | 'gone' | 'failing'
+}
+
+let endpoints = 0
+
+/** Registers an endpoint, as the API does. */
+export async function createEndpoint(
+  db: Database,
+  url: string,
+  { filterTypes = null, userId = null, disabledReason }: EndpointFields = {},
+): Promise<TestEndpoint> {
+  endpoints += 1
+  const uid = `ep_test${endpoints}`
+  const secret = newSecret()
+  const { id } = await db.one<{ id: number }>(
+    `insert into endpoint (uid, url, filter_types, user_id, secret, disabled_at, disabled_reason)
+     values ($1, $2, $3, $4, $5, case when $6::text is not null then now() end, $6)
+     returning id`,
+    [uid, url, filterTypes, userId, sealSecret(KEY, uid, secret), disabledReason ?? null],
+  )
+  return { id, uid, secret }
+}
+
+/** An event that is to be recorded. */
+export interface TestEvent {
+  type?: string
+  userId?: string | null
+  data?: unknown
+}
+
+/** Records events in one transaction, as an import does; returns their ids as receivers see them. */
+export function recordEvents(db: Database, events: TestEvent[]): Promise<string[]> {
+  return db.transaction(async (tx) => {
+    const rows = await tx.query<{ uid: string }>(
+      `insert into event (type, key, user_id, data)
+       select type, 'test', user_id, convert_to(data, 'UTF8')
+       from unnest($1::text[], $2::uuid[], $3::text[]) as e (type, user_id, data)
+       returning uid`,
+      [
+        events.map(({ type }) => type ?? 'workout.created'),
+        events.map(({ userId }) => userId ?? null),
+        events.map(({ data }) => JSON.stringify(data ?? {})),
+      ],
+    )
+    await tx.query(`select pg_notify('event', '')`)
+    return rows.map(({ uid }) => `msg_${uid.replaceAll('-', '')}`)
+  })
+}
+
+/** Creates users directly; returns their ids. */
+export async function createUsers(db: Database, count: number): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    'insert into app_user (first_name) select $1 from generate_series(1, $2) returning id',
+    ['Test', count],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** A part of the service that delivers, as one process has. */
+export interface Delivering {
+  db: Database
+  metrics: ReturnType<typeof createMetrics>
+  stop(): Promise<void>
+}
+
+interface DeliveringOptions {
+  guard?: GuardSettings
+  deliver?: boolean
+}
+
+/** Starts to fan out and deliver, as a worker process does; ends with the test. */
+export async function startDelivering(
+  t: Test,
+  url: string,
+  { guard = LOCAL, deliver = true }: DeliveringOptions = {},
+): Promise<Delivering> {
+  const log = openLog('fatal')
+  const db = openDatabase({
+    url,
+    name: 'pulsebase test webhooks',
+    maxConnections: WEBHOOK_CONNECTIONS,
+    statementTimeoutMs: 60_000,
+    onError() {},
+  })
+  const metrics = createMetrics()
+  const process = await registerProcess(url, log)
+  const stopWebhooks = await startWebhooks({ db, deliver, key: KEY, guard, processId: process.id, metrics, log })
+  let stopping: Promise<void> | undefined
+  const stop = () => {
+    stopping ??= (async () => {
+      await stopWebhooks()
+      await process.close()
+      await db.end()
+    })()
+    return stopping
+  }
+  t.teardown(stop)
+  return { db, metrics, stop }
+}
+
+/** Opens the database of a test for what it looks at itself. */
+export function openTestDatabase(t: Test, url: string): Database {
+  const db = openDatabase({ url, name: 'pulsebase test', maxConnections: 8, statementTimeoutMs: 60_000, onError() {} })
+  t.teardown(() => db.end())
+  return db
+}
+
+/** A delivery as it is stored. */
+export interface StoredDelivery {
+  state: string
+  attempts: number
+  /** Seconds from now until it is due. */
+  due_in: number
+}
+
+/** The deliveries to an endpoint, in the order of their events. */
+export const deliveriesOf = (db: Database, { id }: TestEndpoint): Promise<StoredDelivery[]> =>
+  db.query(
+    `select state, attempts, date_part('epoch', due_at - now()) as due_in
+     from delivery where endpoint_id = $1 order by event_id`,
+    [id],
+  )
+
+/** An attempt as it is stored. */
+export interface StoredAttempt {
+  succeeded: boolean
+  response_status: number
+  response: string
+  duration_ms: number
+  manual: boolean
+  url: string
+}
+
+/** The attempts at an endpoint, oldest first. */
+export const attemptsOf = (db: Database, { id }: TestEndpoint): Promise<StoredAttempt[]> =>
+  db.query(
+    `select succeeded, response_status, response, duration_ms, manual, url
+     from attempt where endpoint_id = $1 order by attempted_at, id`,
+    [id],
+  )
+
+/** Waits until something read from the database is as wanted, and returns it. */
+export async function eventually<T>(
+  read: () => Promise<T>,
+  wanted: (value: T) => boolean,
+  timeoutMs = WAIT_MS,
+): Promise<T> {
+  let last = await read()
+  const met = await waitUntil(
+    async () => {
+      last = await read()
+      return wanted(last)
+    },
+    timeoutMs,
+    10,
+  )
+  if (met) return last
+  throw new Error(`not as wanted within ${timeoutMs} ms: ${JSON.stringify(last).slice(0, 500)}`)
+}

@@ -1,0 +1,107 @@
+import t from 'tap'
+import { createTestDatabase } from '../support/app.ts'
+import { eachEngine } from '../support/sdk.ts'
+import {
+  attemptsOf,
+  createEndpoint,
+  createUsers,
+  deliveriesOf,
+  eventually,
+  openTestDatabase,
+  recordEvents,
+  startDelivering,
+  startReceiver,
+} from '../support/webhooks.ts'
+
+eachEngine(t, 'an event is delivered to every endpoint that wants it, and to no other', async (t, engine) => {
+  const url = await createTestDatabase(t, engine)
+  const db = openTestDatabase(t, url)
+  const receiver = await startReceiver(t)
+  const [mine = '', other = ''] = await createUsers(db, 2)
+  await createEndpoint(db, `${receiver.origin}/all?x=1`)
+  await createEndpoint(db, `${receiver.origin}/workouts`, { filterTypes: ['workout.created', 'meal.created'] })
+  await createEndpoint(db, `${receiver.origin}/sleep`, { filterTypes: ['sleep.created'] })
+  await createEndpoint(db, `${receiver.origin}/mine`, { userId: mine })
+  await createEndpoint(db, `${receiver.origin}/other`, { userId: other })
+  await createEndpoint(db, `${receiver.origin}/disabled`, { disabledReason: 'by_hand' })
+  const delivering = await startDelivering(t, url)
+  const [id] = await recordEvents(db, [{ type: 'workout.created', userId: mine, data: { steps: 'größer' } }])
+  const calls = await receiver.got(3)
+  await delivering.stop()
+  t.strictSame(calls.map(({ path }) => path).sort(), ['/all?x=1', '/mine', '/workouts'])
+  for (const call of calls) {
+    t.equal(call.id, id)
+    t.equal(call.body, '{"type":"workout.created","data":{"steps":"größer"}}')
+    t.equal(call.headers['content-type'], 'application/json')
+    t.match(call.headers['user-agent'], /^Pulsebase\/\d/)
+    t.ok(Math.abs(call.timestamp - Date.now() / 1000) < 60)
+  }
+  const rows = await db.query('select state, attempts from delivery')
+  t.strictSame(rows, Array(3).fill({ state: 'delivered', attempts: 1 }))
+})
+
+eachEngine(t, 'an endpoint gets nothing of before it was registered', async (t, engine) => {
+  const url = await createTestDatabase(t, engine)
+  const db = openTestDatabase(t, url)
+  const receiver = await startReceiver(t)
+  await recordEvents(db, [{ data: { before: true } }])
+  await createEndpoint(db, receiver.origin)
+  const [id] = await recordEvents(db, [{ data: { before: false } }])
+  await startDelivering(t, url)
+  t.equal((await receiver.got(1))[0]?.id, id)
+  await recordEvents(db, [{}])
+  t.equal((await receiver.got(2)).length, 2)
+})
+
+eachEngine(t, 'a failure is told in the attempt, and tried again in 5 seconds', async (t, engine) => {
+  const url = await createTestDatabase(t, engine)
+  const db = openTestDatabase(t, url)
+  const receiver = await startReceiver(t, (_, response, calls) => {
+    response.writeHead(calls.length === 1 ? 503 : 201).end('busy\0now')
+  })
+  const endpoint = await createEndpoint(db, receiver.origin)
+  await startDelivering(t, url)
+  const [id] = await recordEvents(db, [{}])
+  const [waiting] = await eventually(
+    () => deliveriesOf(db, endpoint),
+    ([delivery]) => delivery?.attempts === 1,
+  )
+  t.equal(waiting?.state, 'waiting')
+  t.ok((waiting?.due_in ?? 0) > 3 && (waiting?.due_in ?? 0) <= 6, `due in ${waiting?.due_in} s`)
+  await db.query('update delivery set due_at = now()')
+  const calls = await receiver.got(2)
+  t.strictSame(
+    calls.map((call) => call.id),
+    [id, id],
+    'with the same id',
+  )
+  await eventually(
+    () => deliveriesOf(db, endpoint),
+    ([delivery]) => delivery?.state === 'delivered',
+  )
+  const attempts = await attemptsOf(db, endpoint)
+  t.match(attempts, [
+    { succeeded: false, response_status: 503, response: 'busynow', manual: false, url: receiver.origin },
+    { succeeded: true, response_status: 201, response: 'busynow' },
+  ])
+})
+
+eachEngine(t, 'with the feed alone, events get their places and no deliveries', async (t, engine) => {
+  const url = await createTestDatabase(t, engine)
+  const db = openTestDatabase(t, url)
+  const receiver = await startReceiver(t)
+  await createEndpoint(db, receiver.origin)
+  await recordEvents(db, [{}, {}])
+  await startDelivering(t, url, { deliver: false })
+  await recordEvents(db, [{}])
+  const rows = await eventually(
+    () => db.query<{ position: number; pending: boolean }>('select position, pending from event order by id'),
+    (rows) => rows.every(({ pending }) => !pending),
+  )
+  t.strictSame(
+    rows.map(({ position }) => position),
+    [1, 2, 3],
+  )
+  t.strictSame(await db.query('select from delivery'), [])
+  t.equal(receiver.calls.length, 0)
+})
