@@ -40,7 +40,7 @@ const CONNECTION_SQL = `
 const SCORE_SOON_SQL = `
   select graphile_worker.add_job(
     'score_sleep',
-    job_key => 'cron:score_sleep',
+    job_key => 'soon:score_sleep',
     job_key_mode => 'preserve_run_at',
     run_at => now() + interval '20 seconds'
   )`

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { routes } from '../../server/api/index.ts'
 import type { Route } from '../../server/http/route.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { createEndpoint, fanOut } from '../support/endpoints.ts'
 import { workout } from '../support/event-lists.ts'
 import {
   body,
@@ -78,12 +79,19 @@ const SCORES_SQL = `
   from data_source d, generate_series(1, ${DAYS}) n
   where d.user_id = $1`
 
+/** As if everything had been delivered. */
+const ATTEMPTS_SQL = `
+  insert into attempt (endpoint_id, event_uid, event_type, url, succeeded, response_status, response, duration_ms, manual, attempted_at)
+  select d.endpoint_id, e.uid, e.type, 'https://example.org/hook', true, 204, '', 12, false, now()
+  from delivery d join event e on e.id = d.event_id`
+
 /** What stands for the parameters of paths. */
 interface Places {
   user_id: string
   batch_id: string
   run_key: string
   developer_id: string
+  endpoint_id: string
 }
 
 const parametersOf = ({ query }: Route) => Object.keys((query as { properties?: object } | undefined)?.properties ?? {})
@@ -147,7 +155,8 @@ async function askAll(t: Test, app: TestApp, heard: () => string[], places: Plac
 }
 
 eachEngine(t, 'a read takes at most three statements, however much it shows', async (t, engine) => {
-  const app = await startTestApp(t, engine)
+  const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true })
+  const endpoint = await createEndpoint(app)
   const imports = await startImports(t, app)
   const user_id = await createUser(app)
   const connect = (provider: string) =>
@@ -161,7 +170,7 @@ eachEngine(t, 'a read takes at most three statements, however much it shows', as
   await connect('garmin')
   await operate('first')
   const { batch_id, run_id } = await importBody(app, user_id, dayOf(0))
-  const places = { user_id, batch_id, run_key: run_id, developer_id: app.developer.id }
+  const places = { user_id, batch_id, run_key: run_id, developer_id: app.developer.id, endpoint_id: endpoint.id }
   const heard = hearStatements(app.db.pool)
   const few = await askAll(t, app, heard, places, false)
 
@@ -171,6 +180,8 @@ eachEngine(t, 'a read takes at most three statements, however much it shows', as
   for (let day = 1; day < DAYS; day += 1) await upload(app, user_id, dayOf(day))
   await waitForAll(app, user_id)
   await app.db.query(SCORES_SQL, [user_id])
+  await fanOut(app.db)
+  await app.db.query(ATTEMPTS_SQL)
   await imports.stop()
   const many = await askAll(t, app, heard, places, true)
   for (const [question, count] of many)

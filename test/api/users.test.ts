@@ -188,7 +188,7 @@ t.test('update', async (t) => {
 t.test('list', async (t) => {
   const app = await startTestApp(t, engine)
 
-  t.test('of nobody', async (t) => {
+  await t.test('of nobody', async (t) => {
     t.strictSame(await list(app), {
       items: [],
       total: 0,

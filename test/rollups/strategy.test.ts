@@ -100,7 +100,7 @@ eachEngine(t, 'strategies', async (t, { name, ...engine }) => {
         await delay(15)
       }
     }
-    const others = [refresher(), killer('call refresh_continuous%'), killer('delete from rollup_dirty where seq%')]
+    const others = [refresher(), killer('call refresh_continuous%'), killer('%delete from rollup_dirty where seq%')]
     for (let round = 0; round < 6; round += 1) {
       await write(bench, 4, round)
       await checkAll(bench)
@@ -121,7 +121,7 @@ eachEngine(t, 'strategies', async (t, { name, ...engine }) => {
     await holder.query('begin; select from rollup_dirty for update')
     const refresh = refreshContinuous(db, 5_000, '60 days').catch((error: Error) => error)
     const stuck = `select pid from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like 'delete from rollup_dirty where seq%'`
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%delete from rollup_dirty where seq%'`
     let found: { pid: number }[] = []
     while (found.length === 0) found = await db.query<{ pid: number }>(stuck)
     await db.query('select pg_terminate_backend($1)', [found[0]?.pid as number])
