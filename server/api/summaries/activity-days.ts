@@ -141,7 +141,7 @@ const partsOf =
   }
 
 /**
- * The quarter hours that the database chose, and what daily totals make of them: that of the best source of a series
+ * The minutes that the database chose, and what daily totals make of them: that of the best source of a series
  * replaces its own samples, and without any of these it stands for the whole day. Other totals count for nothing, since
  * nobody knows which part of them is new.
  */
