@@ -1,6 +1,6 @@
 -- The first `most` local days of [first_day, end_day) (the last ones with `backward`) on which a user has samples of the
 -- given series, or that are among `other_days`; on those of them without samples `parts` is null. `parts` is for each series of a source a list of [place, counted, n, total, lowest, highest]: its place
--- in the arrays, from 0; whether it counts; and what its samples add up to. With `merged` a quarter hour of a series
+-- in the arrays, from 0; 1 when it counts, else 0; and what its samples add up to. With `merged` a quarter hour of a series
 -- counts for the source with the smallest rank that has samples in it, else everything counts; daily totals always do.
 -- Walks in windows of time, so that a page costs what it shows, however long the range.
 create or replace function sampled_days(
@@ -26,7 +26,7 @@ begin
     return query
       select coalesce(d.day, o.day), d.parts
       from (
-        select p.day, json_agg(json_build_array(p.place - 1, p.counted, p.n, p.total, p.lowest, p.highest)) as parts
+        select p.day, json_agg(array[p.place - 1, p.counted::int4, p.n, p.total, p.lowest, p.highest]) as parts
         from sampled_parts(source_ids, series_ids, ranks, low, high, merged) p
         group by p.day
         having bool_or(p.counted)

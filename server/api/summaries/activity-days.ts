@@ -102,7 +102,7 @@ export async function readActivity(db: Database, view: UserView, asked: Asked): 
   const stored = view.stored.filter(({ series }) => USED.has(series.id))
   const sources = [...new Set(stored.map(({ source }) => source))].sort(bySourceRank)
   const rank = new Map(sources.map((source, place) => [source, place]))
-  type Listed = [place: number, counted: boolean, n: number, total: number, lowest: number, highest: number]
+  type Listed = [place: number, counted: 0 | 1, n: number, total: number, lowest: number, highest: number]
   const rows = await db.rows<[day: number, parts: Listed[]]>(DAYS_SQL, [
     stored.map(({ source }) => source.id),
     stored.map(({ seriesId }) => seriesId),
@@ -115,7 +115,7 @@ export async function readActivity(db: Database, view: UserView, asked: Asked): 
   ])
   const days = rows.map(([day, listed]): Day => {
     const parts = listed.map(([place, counted, n, total, lowest, highest]) => ({
-      ...{ stored: stored[place] as Stored, counted, n, total, lowest, highest },
+      ...{ stored: stored[place] as Stored, counted: counted === 1, n, total, lowest, highest },
     }))
     const source = parts.map((part) => part.stored.source).sort(bySourceRank)[0] as Source
     const choose = asked.merged ? mergedParts : partsOf(source)
@@ -141,7 +141,7 @@ const partsOf =
   }
 
 /**
- * The quarter hours that the database chose, and what daily totals make of them: that of the best source of a series
+ * The minutes that the database chose, and what daily totals make of them: that of the best source of a series
  * replaces its own samples, and without any of these it stands for the whole day. Other totals count for nothing, since
  * nobody knows which part of them is new.
  */
