@@ -26,32 +26,38 @@ export function observeWebhooks(registry: Registry, db: Database): () => Promise
     }
     return backlog as Promise<Backlog | undefined>
   }
-  const registers = [registry]
-  const waiting = new Gauge({
-    name: 'pulsebase_webhook_deliveries_waiting',
-    help: 'Deliveries that are not made yet: due now, or later as a retry',
-    labelNames: ['when'],
-    registers,
-  })
-  const lag = new Gauge({
-    name: 'pulsebase_webhook_lag_seconds',
-    help: 'Time since the oldest of the due deliveries was due',
-    registers,
-  })
-  new Gauge({
-    name: 'pulsebase_webhook_events_pending',
-    help: 'Events that are recorded and not fanned out yet',
-    registers,
-    // Metrics are answered when the database is not: what it would say stays as it was.
-    async collect() {
-      const known = await read()
-      if (!known) return
-      this.set(known.pending_events)
-      waiting.labels('due').set(known.due_deliveries)
-      waiting.labels('later').set(known.later_deliveries)
-      lag.set(known.oldest_due_seconds)
+  /** A value that is asked for with the metrics; while the database does not answer, it stays as it was. */
+  const observe = <Label extends string>(
+    name: string,
+    help: string,
+    set: (gauge: Gauge<Label>, known: Backlog) => void,
+    ...labelNames: Label[]
+  ) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      async collect() {
+        const known = await read()
+        if (known) set(this, known)
+      },
+    })
+  observe('pulsebase_webhook_events_pending', 'Events that are recorded and not fanned out yet', (gauge, known) =>
+    gauge.set(known.pending_events),
+  )
+  observe(
+    'pulsebase_webhook_deliveries_waiting',
+    'Deliveries that are not made yet: due now, or later as a retry',
+    (gauge, known) => {
+      gauge.labels('due').set(known.due_deliveries)
+      gauge.labels('later').set(known.later_deliveries)
     },
-  })
+    'when',
+  )
+  observe('pulsebase_webhook_lag_seconds', 'Time since the oldest of the due deliveries was due', (gauge, known) =>
+    gauge.set(known.oldest_due_seconds),
+  )
   return read
 }
 
