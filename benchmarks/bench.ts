@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Engine } from './engines.ts'
 import { cpuSeconds, familyCpuSeconds, mainThreadCpuSeconds } from './processes.ts'
 import { profileLines } from './profile.ts'
-import { type Service, startService } from './service.ts'
+import { type Service, type ServiceOptions, startService } from './service.ts'
 
 /** What a suite works with: one engine and the choices of the command line. */
 export interface Bench {
@@ -97,11 +97,16 @@ export async function withService<T>(
   databaseUrl: string,
   name: string,
   work: (service: Service) => Promise<T>,
-  hear = false,
+  options: Pick<ServiceOptions, 'hear' | 'settings'> = {},
 ): Promise<T> {
   const { directory, engine } = bench
   const profileDirectory = bench.profileDirectory && join(bench.profileDirectory, `${engine.name}-${name}`)
-  const service = await startService({ databaseUrl, directory, hear, ...(profileDirectory && { profileDirectory }) })
+  const service = await startService({
+    databaseUrl,
+    directory,
+    ...options,
+    ...(profileDirectory && { profileDirectory }),
+  })
   const stop = bench.closing(service.stop)
   try {
     return await work(service)

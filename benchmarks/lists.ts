@@ -123,7 +123,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
         suite.userId = await store(suite, service, db, years)
         return planAll(suite, service, db)
       }
-      const plans = await withService(bench, url, 'lists-heard', prepare, true)
+      const plans = await withService(bench, url, 'lists-heard', prepare, { hear: true })
       const measures = [statements(suite, plans)]
       if (bench.wanted('L1') || bench.wanted('L2')) {
         const times = await withService(bench, url, 'lists', (service) => measureAll(suite, service, url, plans))

@@ -1,37 +1,35 @@
-// Process that receives webhooks: it answers 200 at once, or never below /hang. A message {mark} has it forget what it
-// counted, {count} is answered when so many calls have come, with the time of each (epoch ms) where `times` is asked for.
+// Process that receives webhooks: it answers 200 at once, and never at /hang. The first message has it listen, and is
+// answered with the port; `reset` has it forget what came; `count` is answered with the calls when so many have come.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-type Question = { listen: true } | { reset: true } | { count: number; path?: string }
+type Question = { listen: true } | { reset: true } | { count: number }
 
-/** Times of calls by path, epoch ms to a fraction, and what the first bytes of their bodies say. */
+/** Bytes of a body that are kept. */
+const KEPT = 200
+
+/** When a call came, in epoch ms, and how its body begins. */
 let calls: { path: string; at: number; body: string }[] = []
-let waiting: { count: number; path: string | undefined } | undefined
+let expected = Number.POSITIVE_INFINITY
 
 const server = createServer((request, response) => {
   let body = ''
-  request.setEncoding('utf8')
-  request.on('data', (chunk) => {
-    if (body.length < 200) body += chunk.slice(0, 200)
+  request.on('data', (chunk: Buffer) => {
+    if (body.length < KEPT) body += chunk.toString('utf8', 0, KEPT)
   })
   request.on('end', () => {
     if (request.url === '/hang') return
     calls.push({ path: request.url ?? '', at: performance.timeOrigin + performance.now(), body })
     response.end('ok')
-    answerWhenThere()
+    answer()
   })
 })
 server.keepAliveTimeout = 60_000
 
-const wanted = (path: string | undefined) => (path ? calls.filter((call) => call.path === path) : calls)
-
-function answerWhenThere(): void {
-  if (!waiting || calls.length < waiting.count) return
-  const found = wanted(waiting.path)
-  if (found.length < waiting.count) return
-  waiting = undefined
-  process.send?.(found)
+function answer(): void {
+  if (calls.length < expected) return
+  expected = Number.POSITIVE_INFINITY
+  process.send?.(calls)
 }
 
 process.on('message', (question: Question) => {
@@ -41,8 +39,8 @@ process.on('message', (question: Question) => {
     calls = []
     process.send?.(true)
   } else {
-    waiting = { count: question.count, path: question.path }
-    answerWhenThere()
+    expected = question.count
+    answer()
   }
 })
 process.once('disconnect', () => process.exit())

@@ -12,8 +12,9 @@ import * as reads from './reads.ts'
 import * as refresh from './refresh.ts'
 import { type EngineResult, header, isMet, RESULTS, table, writeResults } from './report.ts'
 import * as rollups from './rollups.ts'
+import * as webhooks from './webhooks.ts'
 
-const SUITES = [ingest, memory, reads, lists, rollups, refresh, parity]
+const SUITES = [ingest, memory, reads, lists, rollups, refresh, parity, webhooks]
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 

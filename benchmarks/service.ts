@@ -14,7 +14,8 @@ const START_MS = 60_000
 /** Accounts of the whole run: a service that is started again on a database finds them there. */
 const ADMIN = { username: 'bench@example.org', password: randomBytes(12).toString('hex') }
 const API_KEY = `sk-${randomBytes(16).toString('hex')}`
-const SECRET_KEY = randomBytes(32).toString('hex')
+/** Endpoints of webhooks are stored with it. */
+export const SECRET_KEY = randomBytes(32).toString('hex')
 /** The service drains for 20 s at most. */
 const STOP_MS = 25_000
 
@@ -32,7 +33,8 @@ export interface Service {
   stop(): Promise<void>
 }
 
-interface ServiceOptions {
+/** Which service, and how. */
+export interface ServiceOptions {
   databaseUrl: string
   /** For its log and data. */
   directory: string
@@ -40,6 +42,8 @@ interface ServiceOptions {
   profileDirectory?: string
   /** It does no jobs and tells the statements of its API, which costs time: not for what is timed. */
   hear?: boolean
+  /** More environment variables. */
+  settings?: Record<string, string>
 }
 
 /** Starts the service on a free port and waits until it is ready. Throws with the end of its log when it is not. */
@@ -48,6 +52,7 @@ export async function startService({
   directory,
   profileDirectory,
   hear = false,
+  settings = {},
 }: ServiceOptions): Promise<Service> {
   const home = await mkdtemp(join(directory, 'service-'))
   if (profileDirectory) await mkdir(profileDirectory, { recursive: true })
@@ -72,6 +77,7 @@ export async function startService({
       ADMIN_PASSWORD: ADMIN.password,
       ...(hear && { ROLE: 'api' }),
       BOOTSTRAP_API_KEY: API_KEY,
+      ...settings,
     },
   })
   closeSync(log)

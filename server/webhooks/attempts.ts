@@ -29,15 +29,15 @@ export interface Recorder extends Coalesced {
   size(): number
 }
 
-/** `recorded` is told of each attempt once it is stored. */
-export function openRecorder(db: Database, log: Logger, recorded: (attempt: Attempt) => void): Recorder {
+/** `recorded` is told of attempts once they are stored. */
+export function openRecorder(db: Database, log: Logger, recorded: (attempts: Attempt[]) => void): Recorder {
   const waiting: Attempt[] = []
   async function recordAll(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting.slice(0, AT_ONCE)
       const disabled = await record(db, batch)
       waiting.splice(0, batch.length)
-      for (const attempt of batch) recorded(attempt)
+      recorded(batch)
       for (const { uid, disabled_reason } of disabled)
         log.warn({ endpoint: uid, reason: disabled_reason }, 'an endpoint was disabled')
     }

@@ -70,9 +70,13 @@ export function startLanes({ db, key, guard, processId, metrics, log }: LanesOpt
   /** Endpoints whose secrets cannot be read, which is told once. */
   const unusable = new Set<number>()
   const bodies = openBodies(db)
-  const recorder = openRecorder(db, log, ({ lane, due }) => {
-    lane.known.delete(due.eventId)
-    forget(lane)
+  const recorder = openRecorder(db, log, (attempts) => {
+    for (const { lane, due } of attempts) {
+      lane.known.delete(due.eventId)
+      forget(lane)
+    }
+    // There is room again.
+    begin()
   })
   let inFlight = 0
   let waryInFlight = 0

@@ -89,3 +89,5 @@ create table attempt (
 );
 create index attempt_endpoint_idx on attempt (endpoint_id, attempted_at desc, id desc);
 create index attempt_time_idx on attempt (attempted_at);
+-- Those that failed are looked for among any number that did not.
+create index attempt_failed_idx on attempt (endpoint_id, attempted_at desc, id desc) where not succeeded;

@@ -1,0 +1,264 @@
+import type { Client } from 'pg'
+import { Pool } from 'undici'
+import { deriveKeys } from '../server/http/tokens.ts'
+import { newSecret, sealSecret } from '../server/webhooks/secrets.ts'
+import {
+  type Bench,
+  cpuText,
+  figure,
+  type Measure,
+  median,
+  percentile,
+  type Timed,
+  timed,
+  withClient,
+  withDatabase,
+  withService,
+} from './bench.ts'
+import { type Helper, startHelper } from './processes.ts'
+import { SECRET_KEY, type Service } from './service.ts'
+
+/** How fast events are delivered, and whether an endpoint that hangs slows the others. */
+export const ids = ['W1', 'W4']
+
+const ENDPOINTS = 10
+/** Calls in flight of one process (server/webhooks/lanes.ts). */
+const CALLS = 50
+const RATE_PER_SECOND = 100
+
+const SETTINGS = {
+  OUTGOING_WEBHOOKS_ENABLED: 'true',
+  WEBHOOKS_ALLOW_HTTP: 'true',
+  WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
+}
+
+/** Half a kilobyte, about what a workout is. */
+const data = (number: number) =>
+  JSON.stringify({
+    id: '2f5a1c1e-6a0c-4a35-9d0a-5b8f2c3d4e5f',
+    user_id: '0b0c6a0e-9d7c-4b8e-8d2f-6c0b9e7a41d3',
+    type: 'running',
+    start_time: '2026-02-24T06:00:00Z',
+    end_time: '2026-02-24T06:45:00Z',
+    zone_offset: '+01:00',
+    duration_seconds: 2700,
+    source: { provider: 'apple', device: 'Watch7,5' },
+    calories_kcal: 345.5,
+    distance_meters: 5234.0,
+    avg_heart_rate_bpm: 142,
+    max_heart_rate_bpm: 178,
+    avg_pace_sec_per_km: 515,
+    elevation_gain_meters: number,
+  })
+
+interface Suite {
+  bench: Bench
+  service: Service
+  db: Client
+  receiver: Helper
+  origin: string
+}
+
+interface Call {
+  path: string
+  at: number
+  body: string
+}
+
+/** The service and a receiver in processes of their own; what is recorded is inserted by SQL, as an import does. */
+export async function run(bench: Bench): Promise<Measure[]> {
+  const receiver = await startHelper('receiver.ts')
+  const stop = bench.closing(receiver.stop)
+  try {
+    const origin = `http://127.0.0.1:${await receiver.ask<number>({ listen: true })}`
+    return await withDatabase(bench, 'webhooks', (url) =>
+      withService(
+        bench,
+        url,
+        'webhooks',
+        (service) =>
+          withClient(url, async (db) => {
+            const suite = { bench, service, db, receiver, origin }
+            return [
+              ...(bench.wanted('W1') ? await throughput(suite) : []),
+              ...(bench.wanted('W4') ? await hanging(suite) : []),
+            ]
+          }),
+        { settings: SETTINGS },
+      ),
+    )
+  } finally {
+    await stop()
+  }
+}
+
+/** Registers endpoints in place of those there were, with these paths. */
+async function register({ db, origin }: Suite, paths: string[]): Promise<void> {
+  const key = deriveKeys(SECRET_KEY).webhookSecret
+  await db.query('truncate endpoint, event cascade')
+  for (const [index, path] of paths.entries()) {
+    const uid = `ep_bench${index}`
+    await db.query('insert into endpoint (uid, url, secret) values ($1, $2, $3)', [
+      uid,
+      origin + path,
+      sealSecret(key, uid, newSecret()),
+    ])
+  }
+}
+
+const healthy = (count: number) => Array.from({ length: count }, (_, index) => `/${index}`)
+
+async function throughput(suite: Suite): Promise<Measure[]> {
+  const { bench } = suite
+  const events = bench.quick ? 500 : 2_000
+  const count = events * ENDPOINTS
+  await register(suite, healthy(ENDPOINTS))
+  // Not counted: both compile their code.
+  await deliverAll(suite, events)
+  await postAll(suite, count)
+  const delivered: Timed<void>[] = []
+  const posted: Timed<void>[] = []
+  for (let round = 0; round < bench.samples; round += 1) {
+    const sides = [
+      async () => delivered.push(await deliverAll(suite, events)),
+      async () => posted.push(await postAll(suite, count)),
+    ]
+    for (const side of round % 2 === 0 ? sides : sides.reverse()) await side()
+  }
+  const told = (what: string, runs: Timed<void>[]) =>
+    `${what} ${figure(count / median(runs.map(({ seconds }) => seconds)))}/s: ${cpuText(
+      runs.map(({ cpu }) => ({ cpu, count })),
+      'call',
+    )}`
+  return [
+    {
+      id: 'W1',
+      what: 'signed deliveries/s ÷ bare undici loop with the same bodies',
+      values: delivered.map(({ seconds }, round) => (posted[round] as Timed<void>).seconds / seconds),
+      target: { at: 'least', value: 0.6 },
+      beside: [told('deliveries', delivered), told('bare loop', posted)],
+    },
+  ]
+}
+
+/** Times from the notification of committed events until all of their deliveries are received and recorded. */
+async function deliverAll({ bench, service, db, receiver }: Suite, events: number): Promise<Timed<void>> {
+  await receiver.ask({ reset: true })
+  await db.query('truncate event cascade')
+  // Nobody looks for pending events meanwhile: the service polls every second.
+  await db.query('begin')
+  await db.query(
+    `insert into event (type, key, data)
+     select 'workout.created', 'bench', convert_to(data, 'UTF8') from unnest($1::text[]) as data`,
+    [Array.from({ length: events }, (_, number) => data(number))],
+  )
+  await db.query(`select pg_notify('event', '')`)
+  return timed(bench, service.pid, async () => {
+    await db.query('commit')
+    await receiver.ask({ count: events * ENDPOINTS })
+    for (;;) {
+      const { rows } = await db.query(
+        `select exists (select from delivery where state = 'waiting' and attempts = 0) as left`,
+      )
+      if (!rows[0].left) return
+    }
+  })
+}
+
+/** The same bodies without signatures and without a database, from this process. */
+async function postAll({ bench, service, receiver, origin }: Suite, count: number): Promise<Timed<void>> {
+  await receiver.ask({ reset: true })
+  const bodies = Array.from({ length: count / ENDPOINTS }, (_, number) =>
+    Buffer.from(`{"type":"workout.created","data":${data(number)}}`),
+  )
+  const pool = new Pool(origin, { connections: CALLS, pipelining: 1 })
+  const headers = { 'content-type': 'application/json' }
+  let next = 0
+  const post = (number: number) =>
+    new Promise<void>((resolve, reject) => {
+      pool.dispatch(
+        { method: 'POST', path: `/${number % ENDPOINTS}`, headers, body: bodies[number % bodies.length] as Buffer },
+        {
+          onRequestStart() {},
+          onResponseStart() {},
+          onResponseData() {},
+          onResponseEnd: () => resolve(),
+          onResponseError: (_, error) => reject(error),
+        },
+      )
+    })
+  const walk = async () => {
+    while (next < count) {
+      next += 1
+      await post(next)
+    }
+  }
+  try {
+    return await timed(bench, service.pid, async () => {
+      await Promise.all(Array.from({ length: CALLS }, walk))
+    })
+  } finally {
+    await pool.close()
+  }
+}
+
+async function hanging(suite: Suite): Promise<Measure[]> {
+  const { bench } = suite
+  const seconds = bench.quick ? 5 : 20
+  const [without, withOne, single]: [number[][], number[][], number[][]] = [[], [], []]
+  for (let round = 0; round < bench.samples; round += 1) {
+    const parts = [
+      async () => without.push(await latencies(suite, healthy(ENDPOINTS), seconds, RATE_PER_SECOND / ENDPOINTS)),
+      async () =>
+        withOne.push(
+          await latencies(suite, [...healthy(ENDPOINTS - 1), '/hang'], seconds, RATE_PER_SECOND / ENDPOINTS),
+        ),
+      async () => single.push(await latencies(suite, healthy(1), seconds, RATE_PER_SECOND)),
+    ]
+    for (const part of round % 2 === 0 ? parts : parts.reverse()) await part()
+  }
+  const told = (what: string, rounds: number[][]) => {
+    const at = (share: number) => figure(median(rounds.map((values) => percentile(values, share))))
+    return `${what}: commit to receipt p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)} ms`
+  }
+  return [
+    {
+      id: 'W4',
+      what: 'p95 of nine endpoints beside one that hangs ÷ beside one that does not',
+      values: withOne.map((values, round) => percentile(values, 0.95) / percentile(without[round] as number[], 0.95)),
+      target: { at: 'most', value: 1.1 },
+      beside: [
+        told(`${RATE_PER_SECOND} deliveries/s to ten endpoints`, without),
+        told('the same, one of them hanging', withOne),
+        told(`${RATE_PER_SECOND} events/s to one endpoint`, single),
+      ],
+    },
+  ]
+}
+
+/** Commits one event after the other at a rate; returns how long each took to reach the endpoints that answer, in ms. */
+async function latencies(suite: Suite, paths: string[], seconds: number, perSecond: number): Promise<number[]> {
+  const { db, receiver } = suite
+  await register(suite, paths)
+  await receiver.ask({ reset: true })
+  const count = seconds * perSecond
+  const committed: number[] = []
+  const started = performance.now()
+  for (let number = 0; number < count; number += 1) {
+    const wait = started + (number * 1000) / perSecond - performance.now()
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
+    await db.query(
+      `with made as (
+         insert into event (type, key, data) values ('workout.created', 'bench', convert_to($1, 'UTF8'))
+       )
+       select pg_notify('event', '')`,
+      [JSON.stringify({ number })],
+    )
+    committed.push(performance.timeOrigin + performance.now())
+  }
+  const answering = paths.filter((path) => path !== '/hang')
+  const calls = await receiver.ask<Call[]>({ count: count * answering.length })
+  return calls
+    .filter(({ path }) => path !== paths.at(-1) || paths.length === 1)
+    .map(({ at, body }) => at - (committed[Number(/"number":(\d+)/.exec(body)?.[1])] as number))
+}
