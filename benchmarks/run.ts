@@ -8,13 +8,14 @@ import * as ingest from './ingest.ts'
 import * as lists from './lists.ts'
 import * as memory from './memory.ts'
 import * as parity from './parity.ts'
+import * as pushed from './pushed.ts'
 import * as reads from './reads.ts'
 import * as refresh from './refresh.ts'
 import { type EngineResult, header, isMet, RESULTS, table, writeResults } from './report.ts'
 import * as rollups from './rollups.ts'
 import * as webhooks from './webhooks.ts'
 
-const SUITES = [ingest, memory, reads, lists, rollups, refresh, parity, webhooks]
+const SUITES = [ingest, memory, reads, lists, rollups, refresh, parity, webhooks, pushed]
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
