@@ -213,7 +213,7 @@ eachEngine(t, 'activity of days is what the samples of the best source say', asy
           (more) => `timeseries?${times}${more}`,
         ),
         ...['workouts', 'sleep', 'meals', 'menstrual-cycles'].map((list) => `events/${list}?${range}`),
-        ...['workouts/totals', 'sleep/totals', 'workouts/types'].map((list) => `events/${list}?${range}`),
+        ...['workouts/totals', 'sleep/totals'].map((list) => `events/${list}?${range}`),
         ...['data-sources', 'connections', 'personal-record'],
       ]
       for (const path of paths) {

@@ -236,9 +236,9 @@ async function readPage(
   if (selection.stored.length === 0) return { rows: [], more: false, before: false, total: 0 }
   const asOf = remembered ? view : undefined
   const question = `count ${filters}`
-  const raw = selection.bucketMs === undefined && !selection.days
+  const countable = selection.bucketMs === undefined || selection.days !== undefined
   const counted =
-    !position && raw && !view.answers.has(question)
+    !position && countable && !view.answers.has(question)
       ? await readCounted(db, selection, limit + 1, asOf)
       : { rows: await readRows(db, selection, position, limit + 1, asOf), total: undefined }
   const { rows } = counted
@@ -246,7 +246,7 @@ async function readPage(
   if (further) rows.pop()
   // A first page that holds everything needs no count, a later one has it in its cursor.
   const count = () => oncePerRevision(view, question, async () => counted.total ?? countRows(db, selection))
-  const total = position?.total ?? (further ? await count() : rows.length)
+  const total = position?.total ?? (further || counted.total !== undefined ? await count() : rows.length)
   // The row a cursor points at lies on the other side of the page.
   if (position?.backward) return { rows: rows.reverse(), more: true, before: further, total }
   return { rows, more: further, before: position !== undefined, total }

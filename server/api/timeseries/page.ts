@@ -107,6 +107,34 @@ function perDirection(sql: (order: 'asc' | 'desc') => string): Record<Direction,
   return { forward: sql('asc'), backward: sql('desc') }
 }
 
+/** How many there are with priority days: only samples know their local day. */
+const COUNT_DAYS_SQL = `
+  select coalesce(sum(c.n), 0)::int8
+  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, lo float8, hi float8, days int4[])
+  cross join lateral (
+    select case when $3::float8 is null then count(*) else count(distinct time_bucket(make_interval(secs => $3), ts)) end as n
+    from sample
+    where source_id = k.source_id
+      and series_id = k.series_id
+      and ts >= greatest(to_timestamp(k.lo), raw_floor())
+      and ts < to_timestamp(k.hi)
+      and local_day(ts, zone_offset_min) = any (k.days)
+    union all
+    select count(*)
+    from archived_bucket_page(k.source_id, k.series_id, to_timestamp(k.lo), to_timestamp(k.hi), make_interval(secs => $3), k.days)
+    where $3 is not null
+  ) c`
+
+/** First pages of priority days with the number of rows on all pages, in a row without a source or place. */
+const RAW_DAYS_COUNTED_SQL = `
+  select * from (${RAW_DAYS_SQL.forward}) p
+  union all
+  select n, null, null, null, null from (${COUNT_DAYS_SQL}) c (n)`
+const BUCKETS_COUNTED_SQL = `
+  select * from (${BUCKETS_SQL.forward}) p
+  union all
+  select n, null, null, null from (${COUNT_DAYS_SQL}) c (n)`
+
 interface Bounds {
   lo: number[]
   hi: number[]
@@ -156,28 +184,37 @@ export async function readRows(
   if (bucketMs === undefined && !days) {
     return rawRows(stored, await db.rows<Raw>(RAW_SQL, rawParams(selection, position, limit, asOf)))
   }
+  const keys = keysOf(selection, position)
+  if (bucketMs === undefined) return rawRows(stored, await db.rows<Raw>(RAW_DAYS_SQL[direction], [keys, limit]))
+  return bucketRows(stored, await db.rows<Bucket>(BUCKETS_SQL[direction], [keys, limit, bucketMs / 1000]))
+}
+
+function keysOf(selection: Selection, position?: Position): string {
   const { lo, hi } = bounds(selection, position)
-  const keys = stored.map((one, index) => ({
-    place: index,
-    source_id: one.source.id,
-    series_id: one.seriesId,
-    how: one.series.aggregation,
-    lo: lo[index],
-    hi: hi[index],
-    days: days?.[index] ?? null,
-  }))
-  if (bucketMs === undefined) {
-    return rawRows(stored, await db.rows<Raw>(RAW_DAYS_SQL[direction], [JSON.stringify(keys), limit]))
-  }
-  type Bucket = [at: number, value: number, place: number, zone: number | null]
-  const rows = await db.rows<Bucket>(BUCKETS_SQL[direction], [JSON.stringify(keys), limit, bucketMs / 1000])
-  return rows.map(([at, value, place, zone]) => ({
+  return JSON.stringify(
+    selection.stored.map((one, index) => ({
+      place: index,
+      source_id: one.source.id,
+      series_id: one.seriesId,
+      how: one.series.aggregation,
+      lo: lo[index],
+      hi: hi[index],
+      days: selection.days?.[index] ?? null,
+    })),
+  )
+}
+
+type Bucket = [at: number, value: number, place: number, zone: number | null]
+
+const inBucket = ([, , place]: Bucket) => place !== null
+
+const bucketRows = (stored: readonly Stored[], rows: readonly Bucket[]): Row[] =>
+  rows.map(([at, value, place, zone]) => ({
     timeMs: Math.round(at * 1000),
     value,
     stored: stored[place] as Stored,
     zoneMin: zone,
   }))
-}
 
 type Raw = [at: number, value: number, source: number, series: number, zone: number | null]
 
@@ -207,18 +244,32 @@ function rawRows(stored: readonly Stored[], rows: readonly Raw[]): Row[] {
   }))
 }
 
-/** Reads the first page of raw samples and how many there are on all pages; see `readRows`. */
+/** Reads the first page, of raw samples or of priority days, and how many rows there are on all pages; see `readRows`. */
 export async function readCounted(
   db: Database,
   selection: Selection,
   limit: number,
   asOf?: AsOf,
 ): Promise<{ rows: Row[]; total: number }> {
-  const rows = await db.rows<Raw>(RAW_COUNTED_SQL, rawParams(selection, undefined, limit, asOf))
-  const samples = rows.filter(([, , source]) => source !== null)
-  const total = rows.find(([, , source]) => source === null)?.[0] ?? 0
-  return { rows: rawRows(selection.stored, samples), total }
+  const { stored, bucketMs, days } = selection
+  if (days && bucketMs !== undefined) {
+    const rows = await db.rows<Bucket>(BUCKETS_COUNTED_SQL, [keysOf(selection), limit, bucketMs / 1000])
+    return { rows: bucketRows(stored, rows.filter(inBucket)), total: totalOf(rows) }
+  }
+  const rows = days
+    ? await db.rows<Raw>(RAW_DAYS_COUNTED_SQL, [keysOf(selection), limit, null])
+    : await db.rows<Raw>(RAW_COUNTED_SQL, rawParams(selection, undefined, limit, asOf))
+  return {
+    rows: rawRows(
+      stored,
+      rows.filter(([, , source]) => source !== null),
+    ),
+    total: totalOf(rows),
+  }
 }
+
+/** What the row says that has neither source nor place. */
+const totalOf = (rows: readonly (Raw | Bucket)[]) => rows.find(([, , source]) => source === null)?.[0] ?? 0
 
 function finder(stored: readonly Stored[]): (source: number, series: number) => Stored {
   const index = new Map(stored.map((one) => [one.source.id * 65_536 + one.seriesId, one]))
@@ -233,41 +284,14 @@ const COUNT_BUCKETS_SQL = `
   select coalesce(sum(bucket_count(k.source_id, k.series_id, to_timestamp($3), to_timestamp($4), make_interval(secs => $5))), 0)::int8 as n
   from unnest($1::int4[], $2::int2[]) k (source_id, series_id)`
 
-/** With priority days: only samples know their local day. */
-const COUNT_DAYS_SQL = `
-  select coalesce(sum(c.n), 0)::int8 as n
-  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, days int4[])
-  cross join lateral (
-    select case when $4::float8 is null then count(*) else count(distinct time_bucket(make_interval(secs => $4), ts)) end as n
-    from sample
-    where source_id = k.source_id
-      and series_id = k.series_id
-      and ts >= greatest(to_timestamp($2), raw_floor())
-      and ts < to_timestamp($3)
-      and local_day(ts, zone_offset_min) = any (k.days)
-    union all
-    select count(*)
-    from archived_bucket_page(k.source_id, k.series_id, to_timestamp($2), to_timestamp($3), make_interval(secs => $4), k.days)
-    where $4 is not null
-  ) c`
-
 /** Counts the rows of all pages together. */
 export async function countRows(db: Database, selection: Selection): Promise<number> {
-  const { stored, days, bucketMs } = selection
-  const [start, end] = [selection.startMs / 1000, selection.endMs / 1000]
-  const width = bucketMs === undefined ? null : bucketMs / 1000
-  if (days) {
-    const keys = stored.map((one, index) => ({
-      source_id: one.source.id,
-      series_id: one.seriesId,
-      days: days[index],
-    }))
-    return (await db.one<{ n: number }>(COUNT_DAYS_SQL, [JSON.stringify(keys), start, end, width])).n
-  }
-  const params = [stored.map((one) => one.source.id), stored.map((one) => one.seriesId), start, end]
+  const { stored, startMs, endMs, bucketMs, days } = selection
+  if (days) return (await readCounted(db, selection, 0)).total
+  const params = [stored.map((one) => one.source.id), stored.map((one) => one.seriesId), startMs / 1000, endMs / 1000]
   const { n } =
-    width === null
+    bucketMs === undefined
       ? await db.one<{ n: number }>(COUNT_RAW_SQL, params)
-      : await db.one<{ n: number }>(COUNT_BUCKETS_SQL, [...params, width])
+      : await db.one<{ n: number }>(COUNT_BUCKETS_SQL, [...params, bucketMs / 1000])
   return n
 }
