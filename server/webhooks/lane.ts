@@ -1,6 +1,6 @@
 import type { AddressGuard } from './address-guard.ts'
 import { CALLS_PER_ENDPOINT, type Connections, connectionsTo } from './deliver.ts'
-import { openSecret } from './secrets.ts'
+import { canOpen, openSecret } from './secrets.ts'
 
 /** Failures in a row after which an endpoint gets one call at a time, until one succeeds. */
 const WARY_AFTER = 5
@@ -103,7 +103,9 @@ const sealedOf = ({ secret, former_secret }: LeasedEndpoint) =>
   `${secret.toString('base64')} ${former_secret?.toString('base64')}`
 
 function secretsOf({ uid, secret, former_secret }: LeasedEndpoint, key: Uint8Array): string[] {
-  return [secret, former_secret].flatMap((sealed) => (sealed ? openSecret(key, uid, sealed) : []))
+  const current = openSecret(key, uid, secret)
+  const former = former_secret && canOpen(key, uid, former_secret) ? [openSecret(key, uid, former_secret)] : []
+  return [current, ...former]
 }
 
 /** Follows changes of an endpoint that is served already. What is in flight goes where it was sent. */

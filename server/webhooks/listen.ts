@@ -4,11 +4,12 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { eventNames } from '../catalogue/events.ts'
 import { ConfigError, loadConfig } from '../config.ts'
 import { signature } from './sign.ts'
 
 const USAGE = `npm run webhooks:listen -- [--port <port>] [--types <name,…>] [--user <id>] [--bodies]
-npm run webhooks:listen -- --feed [--after <cursor>] [--bodies]
+npm run webhooks:listen -- --feed [--after <cursor>] [--types <name,…>] [--user <id>] [--bodies]
 
 Prints each event that a running Pulsebase delivers, one line each, until Ctrl-C. A temporary endpoint at
 http://127.0.0.1:<port> is made for it, and every signature is verified. With --feed no endpoint is needed: the event
@@ -136,7 +137,9 @@ async function receive(call: Call, { port, types, user, bodies }: Asked, stop: A
   const fields = { url, description: 'npm run webhooks:listen', user_id: user ?? null }
   const { id } = await call<{ id: string }>('POST', '/endpoints', { ...fields, filter_types: types?.split(',') }).catch(
     (error) => {
-      throw error instanceof Refused && error.status === 422 ? new UsageError(`${error.message}\n${NOT_HERE}`) : error
+      throw error instanceof Refused && error.status === 422 && /^Value error, url/.test(error.message)
+        ? new UsageError(`${error.message}\n${NOT_HERE}`)
+        : error
     },
   )
   try {
@@ -151,13 +154,18 @@ async function receive(call: Call, { port, types, user, bodies }: Asked, stop: A
 }
 
 /** Reads the event feed until `stop`, and says where to go on. */
-async function follow(call: Call, { after, bodies }: Asked, stop: AbortSignal): Promise<void> {
+async function follow(call: Call, { after, types, user, bodies }: Asked, stop: AbortSignal): Promise<void> {
+  const unknown = types?.split(',').find((name) => !eventNames.some((known) => known === name))
+  if (unknown !== undefined) throw new UsageError(`There are no events called ${unknown}.`)
+  const wanted = types && new Set(types.split(','))
   let next = after
   process.stdout.write('following the event feed\n')
   while (!stop.aborted) {
     const query = next === undefined ? '' : `?after=${encodeURIComponent(next)}`
     const page = await call<{ data: Event[]; next: string; done: boolean }>('GET', `/events${query}`)
     for (const event of page.data) {
+      if (wanted && !wanted.has(event.type)) continue
+      if (user && event.data.user_id !== user) continue
       const body = JSON.stringify({ type: event.type, data: event.data })
       print(event, Buffer.byteLength(body), bodies === true)
     }

@@ -1,5 +1,6 @@
 import { MEAL_COLUMNS, type MealRow, mealItem } from '../api/events/list-meals.ts'
 import { SLEEP_COLUMNS, type SleepRow, sleepItem } from '../api/events/list-sleep.ts'
+import { pace } from '../api/events/list-workouts.ts'
 import { type EventRow, zoneOf } from '../api/events/page.ts'
 import type { EventName } from '../catalogue/events.ts'
 import type { Transaction } from '../db/database.ts'
@@ -61,8 +62,7 @@ const workout: Session<WorkoutRow> = {
     distance_meters: row.distance_m,
     avg_heart_rate_bpm: rounded(row.heart_rate_avg),
     max_heart_rate_bpm: rounded(row.heart_rate_max),
-    avg_pace_sec_per_km:
-      row.average_speed !== null && row.average_speed > 0 ? Math.trunc(1000 / row.average_speed) : null,
+    avg_pace_sec_per_km: pace(row),
     elevation_gain_meters: row.elevation_gain_m,
   }),
 }

@@ -18,6 +18,8 @@ create table endpoint (
   failing_since timestamptz,
   disabled_at timestamptz,
   -- by_hand: a developer did; gone: it answered 410; failing: for five days.
+  -- When it was disabled for failing before: of these times it was told nothing.
+  missed tstzmultirange not null default '{}',
   disabled_reason text constraint endpoint_reason_known check (disabled_reason in ('by_hand', 'gone', 'failing')),
   -- The process that delivers to it, until it dies or stops renewing.
   process_id int8 references process (id) on delete set null,

@@ -146,7 +146,7 @@ begin
       cross join unnest(places) with ordinality p (place, number)
       where k.rank = 1 or t.day is null
       union all
-      select m.day, p.number, m.minutes, true
+      select m.day, p.number, case when m.reached >= p.place then m.minutes else 0 end, true
       from (
         select q.day, m.reached, count(*) as minutes
         from quarter q
@@ -162,7 +162,7 @@ begin
           and q.day in (select t.day from met t)
         group by 1, 2
       ) m
-      join unnest(places) with ordinality p (place, number) on m.reached >= p.place
+      cross join unnest(places) with ordinality p (place, number)
     )
     select f.day, array_agg(f.minutes order by f.number)
     from (

@@ -28,8 +28,7 @@ const CREATE_REVOKED_SQL = `
   select u.id, $2, 'revoked', clock_timestamp()
   from (select id from app_user where id = $1 for key share) u
   where exists (select from upload where user_id = u.id and provider = $2 and status = 'queued')
-  on conflict (user_id, provider) do update
-  set status = 'revoked', revoked_at = clock_timestamp(), updated_at = clock_timestamp()
+  on conflict (user_id, provider) do nothing
   returning c.id`
 
 /**
@@ -43,11 +42,17 @@ export async function revokeConnection(
   path: Static<typeof ConnectionPath>,
 ): Promise<string> {
   const provider = sdkProviderAliases.get(path.provider) ?? path.provider
-  const [row] = await tx.query<Revoked>(REVOKE_SQL, [path.user_id, provider])
+  const revoke = () => tx.query<Revoked>(REVOKE_SQL, [path.user_id, provider])
+  let [row] = await revoke()
+  if (!row) {
+    const created = await tx.query(CREATE_REVOKED_SQL, [path.user_id, provider])
+    if (created.length > 0)
+      return provider
+      // The import may have created it meanwhile.
+    ;[row] = await revoke()
+  }
   if (row?.ended) await tell(tx, settings, { ...path, provider }, row)
   if (row) return provider
-  const created = await tx.query(CREATE_REVOKED_SQL, [path.user_id, provider])
-  if (created.length > 0) return provider
   await requireUser(tx, path.user_id)
   // The text names the user (contract 3.8).
   throw errors.notFound('Connection', path.user_id)

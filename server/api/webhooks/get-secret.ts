@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
+import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
-import { openSecret } from '../../webhooks/secrets.ts'
+import { canOpen, openSecret } from '../../webhooks/secrets.ts'
 import { EndpointPath, endpointErrors, requireWebhooks, unknownEndpoint } from './endpoint.ts'
 
 /** `{"key": "whsec_…"}` (contract 10). */
@@ -21,13 +22,15 @@ export const getSecret = route(
     params: EndpointPath,
     response: Secret,
     example: secretExample,
-    errors: endpointErrors,
+    errors: { ...endpointErrors, 400: 'Stored with another SECRET_KEY' },
   },
   async ({ params, ctx }, { config, db, keys }) => {
     requireWebhooks(config)
     const [row] = await db.query<{ secret: Buffer }>('select secret from endpoint where uid = $1', [params.endpoint_id])
     if (!row) throw unknownEndpoint()
     ctx.set('Cache-Control', 'no-store')
+    if (!canOpen(keys.webhookSecret, params.endpoint_id, row.secret))
+      throw errors.badRequest('The secret was stored with another SECRET_KEY and cannot be read. Rotate it.')
     return { key: openSecret(keys.webhookSecret, params.endpoint_id, row.secret) }
   },
 )

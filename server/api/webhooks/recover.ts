@@ -24,8 +24,8 @@ export const recoverEndpoint = route(
     operationId: 'recoverEndpoint',
     summary: 'Deliver again what failed',
     description:
-      'All events since then whose deliveries failed, and those that match the filters and were never queued because ' +
-      'the endpoint was disabled for failing.',
+      'All events since then whose delivery failed, for good or so far, and those that match the filters and were never ' +
+      'queued because the endpoint was disabled for failing.',
     tag: 'Webhooks',
     guard: 'developer',
     params: EndpointPath,
@@ -57,14 +57,15 @@ const RECOVER = `
     update delivery d
     set state = 'waiting', attempts = 0, due_at = now(), manual = true
     from event e
-    where d.endpoint_id = $1 and d.state = 'failed' and e.id = d.event_id and e.created_at >= $2
+    where d.endpoint_id = $1 and (d.state = 'failed' or d.state = 'waiting' and d.attempts > 0)
+      and e.id = d.event_id and e.created_at >= $2
     returning 1
   ),
   missed as (
     insert into delivery (event_id, endpoint_id, manual)
     select e.id, p.id, true
     from event e
-    join endpoint p on p.id = $1 and p.created_at <= e.created_at
+    join endpoint p on p.id = $1 and e.created_at <@ p.missed
     where e.created_at >= $2 and e.position is not null and ${MATCHES}
     order by e.id
     on conflict do nothing
