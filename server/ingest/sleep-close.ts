@@ -33,11 +33,13 @@ const CLOSE_SQL = `
   with due as (
        select s.id
        from sleep s
+    join app_user u on u.id = s.user_id
        where s.closed_at is null
          and s.changed_at < now() - interval '10 minutes'
          and (s.end_at < now() - interval '120 minutes'
               or exists (select 1 from sleep later where later.source_id = s.source_id and later.end_at > s.end_at))
        limit $1
+       for key share of u skip locked
        for update of s skip locked
      )
      update sleep s set closed_at = now() from due where s.id = due.id

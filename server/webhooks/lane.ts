@@ -71,6 +71,7 @@ export interface Lane {
 
 /** Starts to serve an endpoint. Throws when its secret cannot be read. */
 export function openLane(endpoint: LeasedEndpoint, key: Uint8Array, guard: AddressGuard): Lane {
+  const secrets = secretsOf(endpoint, key)
   const url = new URL(endpoint.url)
   return {
     id: endpoint.id,
@@ -79,7 +80,7 @@ export function openLane(endpoint: LeasedEndpoint, key: Uint8Array, guard: Addre
     path: url.pathname + url.search,
     problem: guard.problem(endpoint.url),
     connections: connectionsTo(url, guard),
-    secrets: secretsOf(endpoint, key),
+    secrets,
     served: true,
     fresh: [],
     retries: [],

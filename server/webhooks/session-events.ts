@@ -73,10 +73,11 @@ const MOST_INTERVALS = 8_000
 const sleep: Session<SleepRow & { changed_at: string }> = {
   event: 'sleep.created',
   columns: `${SLEEP_COLUMNS}, case when jsonb_array_length(e.stages) <= ${MOST_INTERVALS} then e.stages end as stages, e.changed_at`,
-  data: (row) => ({
-    ...sleepItem(row, { provider: row.provider, device: row.device, source: row.source }),
-    user_id: row.user_id,
-  }),
+  data: (row) => {
+    const source = { provider: row.provider, device: row.device, source: row.source }
+    const { time_in_bed_seconds, ...session } = sleepItem(row, source)
+    return { ...session, user_id: row.user_id }
+  },
   version: ({ changed_at }) => `.${Date.parse(changed_at)}`,
 }
 

@@ -58,6 +58,10 @@ create index event_user_idx on event (user_id);
 -- Not an identity of the column: the order of the feed is that in which transactions became visible.
 create sequence event_position as int8;
 
+-- An endpoint gets what was recorded after it was made; by id, since clocks may go back.
+alter table endpoint
+  add column after_event_id int8 not null default coalesce(pg_sequence_last_value('event_id_seq'::regclass), 0);
+
 create table delivery (
   event_id int8 not null references event (id) on delete cascade,
   endpoint_id int4 not null references endpoint (id) on delete cascade,
@@ -72,6 +76,8 @@ create table delivery (
 -- New ones do not queue behind those that failed before.
 create index delivery_new_idx on delivery (endpoint_id, due_at, event_id) where state = 'waiting' and attempts = 0;
 create index delivery_retry_idx on delivery (endpoint_id, due_at, event_id) where state = 'waiting' and attempts > 0;
+-- For the deletion of an endpoint.
+create index delivery_endpoint_idx on delivery (endpoint_id);
 create index delivery_failed_idx on delivery (endpoint_id, event_id) where state = 'failed';
 
 -- Calls that were made; they outlive their event.

@@ -374,7 +374,11 @@ eachEngine(t, 'deliveries', async (t, engine) => {
       `update delivery set state = 'delivered', attempts = 1 where event_id = (select id from event where uid = $1)`,
       [messageUid(delivered) ?? null],
     )
-    await disable(app, endpoint)
+    // As the fifth day of failures does.
+    await app.db.query(
+      `update endpoint set disabled_at = now() - interval '4 days', disabled_reason = 'failing' where uid = $1`,
+      [endpoint.id],
+    )
     const missed = await recordEvent(app.db, { user: ada, age: 2 })
     await recordEvent(app.db, { user: eve, age: 2 })
     await recordEvent(app.db, { user: ada, age: 2, type: 'meal.created' })
@@ -403,7 +407,11 @@ eachEngine(t, 'deliveries', async (t, engine) => {
       ),
     )
     t.strictSame((await recover({ since: since(5) })).body, { queued: 0 }, 'nothing twice')
-    t.strictSame((await recover({ since: since(13.9) })).body, { queued: 1 }, 'nothing from before it was created')
+    t.strictSame(
+      (await recover({ since: since(13.9) })).body,
+      { queued: 1 },
+      'nothing from before it was disabled that it was not told',
+    )
     t.match(await stateOf(), { [messageUid(old) ?? '']: 'waiting true' })
     await fanOut(app.db)
     t.match(await stateOf(), { [messageUid(pending) ?? '']: 'waiting false' }, 'the next ones come by themselves')
@@ -411,6 +419,24 @@ eachEngine(t, 'deliveries', async (t, engine) => {
       (await deliveries(app.db, all)).some(({ state }) => state === 'failed'),
       'of this endpoint only',
     )
+
+    await disable(app, endpoint)
+    await recordEvent(app.db, { user: ada })
+    await fanOut(app.db)
+    await disable(app, endpoint, false)
+    t.strictSame(
+      (await recover({ since: since(5) })).body,
+      { queued: 0 },
+      'nor what it missed while it was switched off',
+    )
+    const retried = await recordEvent(app.db, { user: ada })
+    await fanOut(app.db)
+    await app.db.query(
+      `update delivery set attempts = 3, due_at = now() + interval '2 hours' where event_id = (select id from event where uid = $1)`,
+      [messageUid(retried) ?? null],
+    )
+    t.strictSame((await recover({ since: since(1) })).body, { queued: 1 }, 'what failed so far is not waited for')
+    t.match(await stateOf(), { [messageUid(retried) ?? '']: 'waiting true' })
 
     refused(t, await recover({ since: since(14.1) }), {
       type: 'value_error',
@@ -423,6 +449,20 @@ eachEngine(t, 'deliveries', async (t, engine) => {
     refused(t, await recover({ since: 7 }), { type: 'string_type', loc: ['body', 'since'] })
     refused(t, await recover({ since: null }), { type: 'string_type', loc: ['body', 'since'] })
     t.strictSame((await recover({ since: since(-1) })).body, { queued: 0 })
+  })
+
+  await t.test('of a user that an endpoint is no longer for are not sent again', async (t) => {
+    await app.db.query('delete from event')
+    const narrowed = await createEndpoint(app)
+    const ofEve = await recordEvent(app.db, { user: eve })
+    await fanOut(app.db)
+    await app.db.query(`update delivery set state = 'failed', attempts = 10`)
+    const path = `/endpoints/${narrowed.id}`
+    t.equal((await hooks(app, 'PATCH', path, { user_id: ada })).status, 200)
+    const since = new Date(Date.now() - 86_400_000).toISOString()
+    t.strictSame((await hooks(app, 'POST', `${path}/recover`, { since })).body, { queued: 0 })
+    t.equal((await hooks(app, 'POST', `${path}/messages/${ofEve}/resend`)).status, 404)
+    await hooks(app, 'DELETE', path)
   })
 
   await t.test('wake those who deliver', async (t) => {

@@ -2,9 +2,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import type { EventName } from '../../server/catalogue/events.ts'
 import type { Database } from '../../server/db/database.ts'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { closeSleep } from '../../server/ingest/sleep-close.ts'
 import { zoneText } from '../../server/time.ts'
+import { exampleData } from '../../server/webhooks/examples.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { addEndpoint, type RecordedEvent, recordedEvents } from '../support/recorded.ts'
 import {
@@ -17,6 +20,7 @@ import {
   type SdkRecord,
   startImports,
   storedSamples,
+  upload,
 } from '../support/sdk.ts'
 
 const ON = { outgoingWebhooksEnabled: true }
@@ -174,6 +178,11 @@ eachEngine(t, 'rows change if and only if an event tells of it', async (t, engin
     compare(t, nothing, stored, first, sample.name)
     t.ok(first.every((event) => event.user_id === user && event.body.data.user_id === user))
     t.equal(first[0]?.type, 'connection.created')
+    for (const { type, body } of first) {
+      const { chunk_index, total_chunks, ...data } = body.data
+      const shown = JSON.parse(exampleData(type as EventName))
+      t.strictSame(Object.keys(data).sort(), Object.keys(shown).sort(), `${type} has the fields of its example`)
+    }
     t.equal(new Set(first.map(({ key }) => key)).size, first.length, 'each tells of something else')
     last = first.at(-1)?.id ?? last
     await importBody(app, user, JSON.stringify(sample, null, 2))
@@ -260,6 +269,28 @@ eachEngine(t, 'only what somebody asks for is recorded', async (t, engine) => {
   await startImports(t, feed)
   await importBody(feed, await createUser(feed), body(records))
   t.equal((await recordedEvents(feed)).length, 2, 'the feed has everything')
+})
+
+eachEngine(t, 'a connection that ends while its first import is committed is told to have ended', async (t, engine) => {
+  const app = await startTestApp(t, engine, ON)
+  await addEndpoint(app)
+  const user = await createUser(app)
+  // It waits to be imported, and the import has yet to commit.
+  await upload(app, user, body(minutes(1)))
+  const importer = await app.db.pool.connect()
+  await importer.query('begin')
+  await importer.query(`insert into connection (user_id, provider) values ($1, 'apple')`, [user])
+  const ending = app.request('DELETE', `/api/v1/users/${user}/connections/apple`)
+  const waiting = `select 1 from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into connection%'`
+  t.ok(await waitUntil(async () => (await app.db.query(waiting)).length > 0, 10_000, 5))
+  await importer.query('commit')
+  importer.release()
+  t.equal((await ending).status, 204)
+  t.strictSame(
+    (await recordedEvents(app)).map(({ type }) => type),
+    ['connection.revoked'],
+  )
 })
 
 eachEngine(t, 'a connection that opens and ends is told', async (t, engine) => {

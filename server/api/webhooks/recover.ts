@@ -56,9 +56,10 @@ const RECOVER = `
   with failed as (
     update delivery d
     set state = 'waiting', attempts = 0, due_at = now(), manual = true
-    from event e
-    where d.endpoint_id = $1 and (d.state = 'failed' or d.state = 'waiting' and d.attempts > 0)
+    from event e, endpoint p
+    where d.endpoint_id = $1 and p.id = $1 and (d.state = 'failed' or d.state = 'waiting' and d.attempts > 0)
       and e.id = d.event_id and e.created_at >= $2
+      and (e.position is null or ${MATCHES})
     returning 1
   ),
   missed as (

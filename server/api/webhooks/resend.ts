@@ -18,8 +18,8 @@ export const resendMessage = route(
     operationId: 'resendMessage',
     summary: 'Deliver a message to an endpoint again',
     description:
-      'At once, whether it was delivered, failed or waits, and with all attempts of the schedule. The message must have ' +
-      'been queued for the endpoint before, or match its filters.',
+      'At once, whether it was delivered, failed or waits, and with all attempts of the schedule. The message must ' +
+      'match the filters of the endpoint, or be a test of it.',
     tag: 'Webhooks',
     guard: 'developer',
     params: Type.Object({ ...EndpointPath.properties, msg_id: Type.String() }),
@@ -40,8 +40,11 @@ export const resendMessage = route(
        join endpoint p on p.id = $1
        where e.uid = $2
          and (
-           exists (select from delivery d where d.event_id = e.id and d.endpoint_id = p.id)
-           or ((e.pending or e.position is not null) and ${MATCHES})
+           (e.pending or e.position is not null) and ${MATCHES}
+           or exists (
+             select from delivery d
+             where d.event_id = e.id and d.endpoint_id = p.id and e.position is null and not e.pending
+           )
          )
        on conflict on constraint delivery_pkey do update
        set state = 'waiting', attempts = 0, due_at = now(), manual = true
