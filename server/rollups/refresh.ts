@@ -21,17 +21,17 @@ const SERIES_SQL = `
 
 /** The oldest days first; of many series there are only a few days each. */
 const LOCAL_DAYS_SQL = `
-  select refresh_local_days(d.source_id, d.series_id, d.due, $1)
+  select refresh_local_days(d.source_id, d.series_id, (select local_days_due()), $1)
   from (
-    select r.source_id, r.series_id, r.due
+    select r.source_id, r.series_id
     from (
-      select s.source_id, s.series_id, s.day, u.due
-      from local_days_due() u (due)
-      join rollup_local_day s on s.stale and s.day < u.due
+      select s.source_id, s.series_id, s.day
+      from rollup_local_day s
+      where s.stale and s.day < (select local_days_due())
       order by s.day
       limit 1000
     ) r
-    group by 1, 2, 3
+    group by 1, 2
     order by min(r.day)
     limit $2
   ) d`

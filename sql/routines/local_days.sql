@@ -13,7 +13,7 @@ return to_timestamp((day::float8 + 1) * 86400 + 64800);
 -- The local days that samples from `lo` to `hi` can be of; the last one excluded.
 create or replace function days_of(lo timestamptz, hi timestamptz) returns int4range
 language sql immutable parallel safe
-return int4range(local_day(time_bucket('15 minutes', lo), -1080::int2), local_day(hi, 1080::int2) + 1);
+as $$ select int4range(local_day(time_bucket('15 minutes', lo), -1080::int2), local_day(hi, 1080::int2) + 1) $$;
 
 -- Days before this one are worth keeping: they are over everywhere, or about to be archived.
 create or replace function local_days_due() returns int4

@@ -365,8 +365,36 @@ eachEngine(t, 'activity of uploads', async (t, engine) => {
       intensity_minutes: { light: Number },
       heart_rate: { avg_bpm: Number },
     })
-    // The same again, told by one source of two.
     const merged = await walk(app, user, 'activity', { ...query, merge: 'segments' })
-    t.ok(alike(merged.rows, rows))
+    t.ok(alike(merged.rows, rows), 'there is one source only')
+  })
+
+  await t.test('archived quarter hours go to the best source as a whole', async (t) => {
+    const user = await createUser(app)
+    const [watch = 0, phone = 0] = await addSources(app.db, user, SOURCES.slice(0, 2))
+    const [met, apart] = [Date.now() - 10 * DAY_MS, Date.now() - 8 * DAY_MS].map(
+      (ms) => Math.floor(ms / DAY_MS) * DAY_MS + DAY_MS / 2,
+    ) as [number, number]
+    const step = (sourceId: number, ms: number, value: number) => ({ sourceId, seriesId: 80, ms, value, zone: 0 })
+    await write(app.db, user, [
+      ...[step(watch, met, 40), step(phone, met, 1000), step(phone, met + MINUTE_MS, 25)],
+      ...[step(watch, apart, 40), step(phone, apart + QUARTER_MS, 25)],
+    ])
+    const query = { start_date: iso(met), end_date: iso(apart), merge: 'segments' }
+    const live = (await summary(app, user, 'activity', query)).body.data
+    t.match(live, [
+      { steps: 65, active_minutes: 1, sedentary_minutes: 1 },
+      { steps: 65, active_minutes: 1, sedentary_minutes: 1 },
+    ])
+    await refreshRollups(app.db)
+    t.strictSame((await summary(app, user, 'activity', query)).body.data, live)
+    await app.db.query(`update archival set write_floor = to_timestamp($1), raw_floor = to_timestamp($1)`, [
+      Math.floor(Date.now() / DAY_MS) * 86_400 - 86_400,
+    ])
+    await app.db.query('update app_user set revision = revision + 1 where id = $1', [user])
+    t.match((await summary(app, user, 'activity', query)).body.data, [
+      { steps: 40, active_minutes: null, sedentary_minutes: null },
+      { steps: 65, active_minutes: 1, sedentary_minutes: 1 },
+    ])
   })
 })

@@ -188,6 +188,10 @@ eachEngine(t, 'archival', async (t, engine) => {
       )
       t.equal(n, 0, table)
     }
+    const localDays = await app.db.query('select day from rollup_local_day where day_ends(day) <= to_timestamp($1)', [
+      horizon / 1000,
+    ])
+    t.strictSame(localDays, [])
   })
 
   await t.test('deletes events that ended beyond the horizon, and no others', async (t) => {
