@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Engine } from './engines.ts'
 import { cpuSeconds, familyCpuSeconds, mainThreadCpuSeconds } from './processes.ts'
 import { profileLines } from './profile.ts'
-import { type Service, startService } from './service.ts'
+import { type Service, type ServiceOptions, startService } from './service.ts'
 
 /** What a suite works with: one engine and the choices of the command line. */
 export interface Bench {
@@ -18,6 +18,8 @@ export interface Bench {
   profileDirectory: string | undefined
   wanted(id: string): boolean
   say(line: string): void
+  /** Says what is wrong with what is measured: the run goes on, and fails. */
+  fail(line: string): void
   /** Registers what has to be stopped when the run is interrupted; the returned function does it, once. */
   closing(stop: () => Promise<void>): () => Promise<void>
 }
@@ -86,20 +88,23 @@ export async function withDatabase<T>(bench: Bench, name: string, work: (url: st
   }
 }
 
-/** Starts the service on a database and stops it afterwards; tells where its time went when profiling. */
+/**
+ * Starts the service on a database and stops it afterwards; tells where its time went when profiling. With `hear` it
+ * tells its statements.
+ */
 export async function withService<T>(
   bench: Bench,
   databaseUrl: string,
   name: string,
   work: (service: Service) => Promise<T>,
-  settings: Record<string, string> = {},
+  options: Pick<ServiceOptions, 'hear' | 'settings'> = {},
 ): Promise<T> {
   const { directory, engine } = bench
   const profileDirectory = bench.profileDirectory && join(bench.profileDirectory, `${engine.name}-${name}`)
   const service = await startService({
     databaseUrl,
     directory,
-    settings,
+    ...options,
     ...(profileDirectory && { profileDirectory }),
   })
   const stop = bench.closing(service.stop)

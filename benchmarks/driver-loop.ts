@@ -1,6 +1,6 @@
-// Process that runs the statements of pages back to back on the bare driver: what the API is measured against. The
-// first message brings the statements, each further one a loop, which is answered with its count and latencies.
-import pg from 'pg'
+// Process that runs the statements of requests back to back on the bare driver: what the API is measured against. A list
+// brings the statements of each request, anything else asks for a loop, which is answered with its count and latencies.
+import { openDatabase } from '../server/db/database.ts'
 import type { Statement } from './pages.ts'
 import { inTurn, type Load } from './requests.ts'
 
@@ -12,15 +12,18 @@ interface Loop {
   seconds: number
 }
 
-const pool = new pg.Pool({
-  connectionString: process.env.DATABASE_URL,
-  max: CONNECTIONS,
-  options: '-c timezone=UTC -c datestyle=ISO',
+// The driver as the API sets it up: the same texts of instants, no dates made of them.
+const { pool } = openDatabase({
+  url: process.env.DATABASE_URL ?? '',
+  name: 'pulsebase benchmark',
+  maxConnections: CONNECTIONS,
+  statementTimeoutMs: 60_000,
+  onError: () => {},
 })
 
-let next: (() => Statement) | undefined
+let next: (() => readonly Statement[]) | undefined
 
-process.on('message', async (message: Statement[] | Loop) => {
+process.on('message', async (message: Statement[][] | Loop) => {
   if (Array.isArray(message)) {
     next = inTurn(message)
     process.send?.(true)
@@ -34,8 +37,7 @@ async function run({ connections, seconds }: Loop): Promise<Load> {
   const end = started + seconds * 1000
   const walk = async () => {
     for (let at = performance.now(); at < end; ) {
-      const { text, values } = next?.() ?? { text: 'select 1', values: [] }
-      await pool.query({ name: 'page', text, values, rowMode: 'array' })
+      for (const statement of next?.() ?? []) await pool.query(statement)
       const now = performance.now()
       latenciesMs.push(now - at)
       at = now

@@ -67,6 +67,10 @@ export async function settle(db: Client): Promise<void> {
   const refresh = `select refresh_series(source_id, series_id, '120 days')
                    from (select distinct source_id, series_id from rollup_dirty) d`
   while ((await db.query(refresh)).rows.length > 0);
+  const days = `select refresh_local_days(source_id, series_id, local_days_due(), 120)
+                from (select distinct source_id, series_id from rollup_local_day where stale and day < local_days_due()) d`
+  while ((await db.query(days)).rows.length > 0);
   await db.query('vacuum (analyze) sample')
-  for (const table of ['rollup_15min', 'rollup_1hour', 'rollup_1day']) await db.query(`vacuum (analyze) ${table}`)
+  for (const table of ['rollup_15min', 'rollup_1hour', 'rollup_1day', 'rollup_local_day'])
+    await db.query(`vacuum (analyze) ${table}`)
 }

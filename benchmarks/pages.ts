@@ -12,8 +12,11 @@ export interface Window {
 
 /** A statement as it goes to the driver. */
 export interface Statement {
+  name: string
   text: string
   values: unknown[]
+  /** Rows as objects unless given. */
+  rowMode?: 'array'
 }
 
 /** A page that is asked for with a cursor: the request, and the statement that answers it. */
@@ -112,7 +115,7 @@ async function statementBehind(
   let heard: Statement | undefined
   const listener = {
     rows: async (text: string, values: unknown[]) => {
-      heard = { text, values }
+      heard = { name: 'page', text, values, rowMode: 'array' }
       return []
     },
   }

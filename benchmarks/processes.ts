@@ -85,6 +85,8 @@ export interface Helper {
 export async function startHelper(script: string, env: Record<string, string> = {}): Promise<Helper> {
   const child = fork(fileURLToPath(new URL(script, import.meta.url)), {
     execArgv: ['--import', 'tsx'],
+    // Statements may carry numbers that JSON has no text for.
+    serialization: 'advanced',
     env: { PATH: process.env.PATH, ...env },
   })
   await once(child, 'spawn')

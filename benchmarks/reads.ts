@@ -104,7 +104,7 @@ async function pageAgainstDriver(suite: Suite): Promise<Measure> {
   const helper = await startHelper('driver-loop.ts', { DATABASE_URL: url })
   const stop = bench.closing(helper.stop)
   try {
-    await helper.ask(pages.map((page) => page.statement))
+    await helper.ask(pages.map(({ statement }) => [statement]))
     const driver: Side = (seconds) =>
       timed(bench, helper.pid, () => helper.ask<Load>({ connections: CONNECTIONS, seconds }))
     const { a, b } = await compare(bench, api(suite, inTurn(pages)), driver)

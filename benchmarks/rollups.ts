@@ -9,7 +9,7 @@ import type { Service } from './service.ts'
 import { upload } from './upload.ts'
 
 /** What rollups give to readers, and what they cost. */
-export const ids = ['C1', 'C2', 'R4', 'R6', 'R7', 'S1', 'S2']
+export const ids = ['C1', 'C2', 'R4', 'R6', 'R7', 'R9', 'S1', 'S2']
 
 const COLUMNS_JSON = 'application/vnd.pulsebase.columns+json'
 const OTHERS = 50
@@ -24,7 +24,7 @@ interface Suite {
 /** Reads three years of a user, then backfills a year of another one among many and among none. */
 export async function run(bench: Bench): Promise<Measure[]> {
   const measures: Measure[] = []
-  const reads = ['R4', 'R6', 'R7', 'S1', 'S2', 'C2'].some(bench.wanted)
+  const reads = ['R4', 'R6', 'R7', 'R9', 'S1', 'S2', 'C2'].some(bench.wanted)
   if (reads) {
     const some = await withDatabase(bench, 'rollups', (url) =>
       withService(bench, url, 'rollups', (service) => withClient(url, (db) => history({ bench, service, db, url }))),
@@ -108,6 +108,24 @@ async function history(suite: Suite): Promise<Measure[]> {
         values: [user.userId],
       }),
     )
+    const day = (at: number) => new Date(at * 1000).toISOString().slice(0, 10)
+    const activity = (from: number, query: string) =>
+      get(`/summaries/activity?start_date=${day(from)}&end_date=${day(end)}&${query}`)
+    const days = await compare(bench, 20, activity(end - YEAR_SECONDS, 'limit=1000'), () =>
+      db.query({
+        name: 'activity',
+        text: `select local_day(ts, zone_offset_min), series_id, count(*), sum(value), min(value), max(value) from sample
+               where source_id = $1 and series_id in (1, 80, 81, 82, 100) and ts >= to_timestamp($2) and ts < to_timestamp($3)
+               group by 1, 2`,
+        values: [user.sourceId, end - YEAR_SECONDS, end],
+      }),
+    )
+    const months = await compare(
+      bench,
+      50,
+      activity(end - 40 * 86_400, 'limit=31'),
+      activity(HISTORY_START, 'limit=31'),
+    )
     const sql = await latencies(20, () =>
       db.query({
         name: 'counts',
@@ -140,6 +158,20 @@ async function history(suite: Suite): Promise<Measure[]> {
         beside: [
           `API ${figure(median(timeline.left))} ms, its SQL ${figure(median(sql))} ms, raw group-by ${figure(median(timeline.right))} ms`,
         ],
+      },
+      {
+        id: 'R9',
+        what: 'activity of a year in one page: API ÷ sums of its samples by day in SQL, latency',
+        values: days.ratios,
+        target: { at: 'most', value: 0.2 },
+        beside: [`API ${figure(median(days.left))} ms, raw group-by ${figure(median(days.right))} ms`],
+      },
+      {
+        id: 'R9',
+        what: 'activity: the last 31 days of the history ÷ its first 31, latency',
+        values: months.ratios,
+        target: { at: 'most', value: 1.2 },
+        beside: [`last ${figure(median(months.left))} ms, first ${figure(median(months.right))} ms`],
       },
       ...(await storage(suite, refreshMs)),
     ]

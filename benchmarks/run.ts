@@ -5,15 +5,17 @@ import { parseArgs } from 'node:util'
 import type { Bench, Measure } from './bench.ts'
 import { ENGINE_NAMES, type EngineName, startEngine, temporaryDirectory } from './engines.ts'
 import * as ingest from './ingest.ts'
+import * as lists from './lists.ts'
 import * as memory from './memory.ts'
 import * as parity from './parity.ts'
+import * as pushed from './pushed.ts'
 import * as reads from './reads.ts'
 import * as refresh from './refresh.ts'
 import { type EngineResult, header, isMet, RESULTS, table, writeResults } from './report.ts'
 import * as rollups from './rollups.ts'
 import * as webhooks from './webhooks.ts'
 
-const SUITES = [ingest, memory, reads, rollups, refresh, parity, webhooks]
+const SUITES = [ingest, memory, reads, lists, rollups, refresh, parity, webhooks, pushed]
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -77,6 +79,10 @@ async function measureEngine(name: EngineName, directory: string, stamp: string)
     profileDirectory: flags.profile ? join(RESULTS, `${stamp}-profile`) : undefined,
     wanted: (id) => only.includes(id),
     say,
+    fail(line) {
+      failed = true
+      say(`${name}: ${line}`)
+    },
     closing,
   }
   const measures: Measure[] = []

@@ -7,10 +7,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort } from '../server/db/embedded/server.ts'
+import type { Statement } from './pages.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const START_MS = 60_000
-/** Keys of the whole run: a service that is started again on a database finds its account there. */
+/** Accounts of the whole run: a service that is started again on a database finds them there. */
+const ADMIN = { username: 'bench@example.org', password: randomBytes(12).toString('hex') }
 const API_KEY = `sk-${randomBytes(16).toString('hex')}`
 /** Endpoints of webhooks are stored with it. */
 export const SECRET_KEY = randomBytes(32).toString('hex')
@@ -24,15 +26,22 @@ export interface Service {
   /** Header that carries the API key. */
   headers: Record<string, string>
   createUser(): Promise<string>
+  /** Header of a developer who has logged in. */
+  login(): Promise<Record<string, string>>
+  /** The statements that the API ran since it was last asked; none unless it was started with `hear`. */
+  statements(): Promise<Statement[]>
   stop(): Promise<void>
 }
 
-interface ServiceOptions {
+/** Which service, and how. */
+export interface ServiceOptions {
   databaseUrl: string
   /** For its log and data. */
   directory: string
   /** With it, the service writes a CPU profile of each of its threads there when it ends. */
   profileDirectory?: string
+  /** It does no jobs and tells the statements of its API, which costs time: not for what is timed. */
+  hear?: boolean
   /** More environment variables. */
   settings?: Record<string, string>
 }
@@ -42,7 +51,8 @@ export async function startService({
   databaseUrl,
   directory,
   profileDirectory,
-  settings,
+  hear = false,
+  settings = {},
 }: ServiceOptions): Promise<Service> {
   const home = await mkdtemp(join(directory, 'service-'))
   if (profileDirectory) await mkdir(profileDirectory, { recursive: true })
@@ -50,9 +60,11 @@ export async function startService({
   const logFile = join(home, 'log')
   const log = openSync(logFile, 'a')
   const profile = profileDirectory ? ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`] : []
-  const child = spawn(process.execPath, [...profile, '--import', 'tsx', 'server/main.ts'], {
+  const entry = hear ? 'benchmarks/heard-main.ts' : 'server/main.ts'
+  const child = spawn(process.execPath, [...profile, '--import', 'tsx', entry], {
     cwd: ROOT,
-    stdio: ['ignore', log, log],
+    stdio: ['ignore', log, log, ...(hear ? (['ipc'] as const) : [])],
+    serialization: 'advanced',
     env: {
       PATH: process.env.PATH,
       DATABASE_URL: databaseUrl,
@@ -61,8 +73,9 @@ export async function startService({
       HOST: '127.0.0.1',
       LOG_LEVEL: 'warn',
       SECRET_KEY,
-      ADMIN_EMAIL: 'bench@example.org',
-      ADMIN_PASSWORD: randomBytes(12).toString('hex'),
+      ADMIN_EMAIL: ADMIN.username,
+      ADMIN_PASSWORD: ADMIN.password,
+      ...(hear && { ROLE: 'api' }),
       BOOTSTRAP_API_KEY: API_KEY,
       ...settings,
     },
@@ -88,6 +101,17 @@ export async function startService({
       })
       if (answer.status !== 201) throw new Error(`creating a user was answered ${answer.status}`)
       return ((await answer.json()) as { id: string }).id
+    },
+    async login() {
+      const answer = await fetch(`${origin}/api/v1/auth/login`, { method: 'POST', body: new URLSearchParams(ADMIN) })
+      if (answer.status !== 200) throw new Error(`the login was answered ${answer.status}`)
+      return { authorization: `Bearer ${((await answer.json()) as { access_token: string }).access_token}` }
+    },
+    async statements() {
+      if (!hear) return []
+      const told = once(child, 'message')
+      child.send('tell')
+      return (await told)[0] as Statement[]
     },
     async stop() {
       if (!ended()) child.kill('SIGTERM')

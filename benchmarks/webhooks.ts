@@ -117,7 +117,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
               ...(bench.wanted('W4') ? await hanging(suite) : []),
             ]
           }),
-        SETTINGS,
+        { settings: SETTINGS },
       ),
     )
   } finally {

@@ -41,6 +41,10 @@ export interface Config {
   logLevel: string
   /** Days the bodies of uploads are kept after they came; 0 = only until they are imported. */
   uploadRetentionDays: number
+  /** How often scores that are behind are computed, and of how many days before today. */
+  sleepScoreIntervalSeconds: number
+  resilienceScoreIntervalSeconds: number
+  scoreBackfillDays: number
   /**
    * Logins, failed or successful, per address and minute, and per account and quarter of an hour. The first also limits
    * redemptions of invitation codes, acceptances of invitations and wrong credentials of applications; the second
@@ -103,6 +107,9 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     rollupStrategy: choice(env, 'ROLLUP_STRATEGY', ['auto', 'continuous', 'per_series'] as const, 'auto'),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
     uploadRetentionDays: integer(env, 'UPLOAD_RETENTION_DAYS', 30, 0, 36_500),
+    sleepScoreIntervalSeconds: integer(env, 'SLEEP_SCORE_INTERVAL_SECONDS', 600, 10, 86_400),
+    resilienceScoreIntervalSeconds: integer(env, 'RESILIENCE_SCORE_INTERVAL_SECONDS', 600, 10, 86_400),
+    scoreBackfillDays: integer(env, 'SCORE_BACKFILL_DAYS', 30, 1, 366),
     loginAttemptsPerMinute: integer(env, 'LOGIN_ATTEMPTS_PER_MINUTE', 10, 1, 100_000),
     loginAttemptsPerAccount: integer(env, 'LOGIN_ATTEMPTS_PER_ACCOUNT', 5, 1, 100_000),
     providers: providerConfigs(env),

@@ -1,4 +1,5 @@
 import { schedule } from 'node-cron'
+import type { Config } from './config.ts'
 import type { Jobs } from './jobs.ts'
 import type { Logger } from './log.ts'
 
@@ -13,22 +14,28 @@ const ENTRIES: readonly [expression: string, job: string][] = [
   ['41 2 * * *', 'compress_chunks'],
 ]
 
+type Intervals = Pick<Config, 'sleepScoreIntervalSeconds' | 'resilienceScoreIntervalSeconds'>
+
 /** Starts the clock; returns how to stop it. */
-export function startCron(jobs: Jobs, log: Logger): () => Promise<void> {
+export function startCron(jobs: Jobs, intervals: Intervals, log: Logger): () => Promise<void> {
+  const enqueue = async (job: string) => {
+    try {
+      await jobs.enqueue(job, `cron:${job}`)
+    } catch (error) {
+      log.warn({ err: error, job }, 'cannot enqueue a scheduled job')
+    }
+  }
   const entries = ENTRIES.map(([expression, job]) =>
-    schedule(
-      expression,
-      async () => {
-        try {
-          await jobs.enqueue(job, `cron:${job}`)
-        } catch (error) {
-          log.warn({ err: error, job }, 'cannot enqueue a scheduled job')
-        }
-      },
-      { timezone: 'UTC', noOverlap: true },
-    ),
+    schedule(expression, () => enqueue(job), { timezone: 'UTC', noOverlap: true }),
   )
+  const every = (seconds: number, job: string) => setInterval(() => void enqueue(job), seconds * 1000)
+  // What is configured in seconds need not be a part of an hour, as an expression would want it.
+  const timers = [
+    every(intervals.sleepScoreIntervalSeconds, 'score_sleep'),
+    every(intervals.resilienceScoreIntervalSeconds, 'score_resilience'),
+  ]
   return async () => {
+    for (const timer of timers) clearInterval(timer)
     for (const entry of entries) await entry.stop()
   }
 }

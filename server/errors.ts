@@ -64,6 +64,12 @@ export const errors = {
     new AppError('throttled', 429, `Too many attempts. Try again in ${retryAfterSeconds} seconds.`, {
       headers: { 'Retry-After': String(retryAfterSeconds) },
     }),
+  webhooksOff: () =>
+    new AppError(
+      'webhooks_off',
+      503,
+      'Outgoing webhooks are not enabled (set OUTGOING_WEBHOOKS_ENABLED=true in the backend environment).',
+    ),
   noCredential: () => new AppError('no_credential', 401, 'Authentication required: provide JWT token or API key'),
   badApiKey: () => new AppError('bad_api_key', 401, 'Invalid or missing API key'),
   notDeveloper: () => new AppError('not_developer', 401, 'Could not validate credentials', { headers: BEARER }),

@@ -9,6 +9,7 @@ import {
   type WorkerEvents,
 } from 'graphile-worker'
 import pg from 'pg'
+import type { Config } from './config.ts'
 import { compressChunks } from './db/compress.ts'
 import { type Database, violatedConstraint } from './db/database.ts'
 import type { Importer } from './ingest/import.ts'
@@ -18,7 +19,10 @@ import type { Logger } from './log.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
 import { archive } from './rollups/archive.ts'
 import { refreshRollups } from './rollups/refresh.ts'
+import { computeResilience } from './scores/compute-resilience.ts'
+import { computeSleepScores } from './scores/compute-sleep.ts'
 import { pruneWebhooks, type WebhookRetention } from './webhooks/prune.ts'
+import type { EventSettings } from './webhooks/record.ts'
 
 /** Attempts of a job that the clock enqueues again anyway. */
 const CLOCK_ATTEMPTS = 3
@@ -33,10 +37,8 @@ const BODIES_AT_ONCE = 500
 const POLL_MS = 500
 
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
-function tasks(
-  { db, importer, uploadRetentionDays, webhookRetention, log }: JobsOptions,
-  process: LivingProcess,
-): TaskList {
+function tasks({ db, importer, settings, log }: JobsOptions, process: LivingProcess): TaskList {
+  const { uploadRetentionDays, scoreBackfillDays } = settings
   return {
     import_uploads: async (payload, helpers) => {
       const { user_id: userId } = payload as { user_id: string }
@@ -67,17 +69,26 @@ function tasks(
     },
     close_silent_runs: () => closeSilentRuns(db),
     close_sleep: async (_payload, helpers) => {
-      const more = await closeSleep(db)
+      const more = await closeSleep(db, settings)
       if (more) await helpers.addJob('close_sleep', {}, { jobKey: 'cron:close_sleep', priority: 10 })
+    },
+    score_sleep: async (_payload, helpers) => {
+      const more = await computeSleepScores(db, scoreBackfillDays)
+      if (more) await helpers.addJob('score_sleep', {}, { jobKey: 'cron:score_sleep', priority: 10 })
+    },
+    score_resilience: async (_payload, helpers) => {
+      const more = await computeResilience(db, scoreBackfillDays)
+      if (more) await helpers.addJob('score_resilience', {}, { jobKey: 'cron:score_resilience', priority: 10 })
     },
     prune: async () => {
       await db.query('select forget_old_minutes()')
+      await db.query('delete from score_due where day < first_scored_day()')
       await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")
       await db.query('delete from invitation_code where expires_at < now()')
       await db.query("delete from invitation where expires_at < now() - interval '30 days'")
       await db.query("delete from sync_event where created_at < now() - interval '30 days'")
       await forgetBodies(db, uploadRetentionDays)
-      await pruneWebhooks(db, webhookRetention)
+      await pruneWebhooks(db, settings)
     },
   }
 }
@@ -130,10 +141,8 @@ interface JobsOptions {
   url: string
   db: Database
   importer: Importer
+  settings: EventSettings & WebhookRetention & Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays'>
   concurrency: number
-  /** See `Config`. */
-  uploadRetentionDays: number
-  webhookRetention: WebhookRetention
   log: Logger
 }
 

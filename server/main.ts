@@ -59,18 +59,14 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
     const jobs = await startJobs({
       url,
       db,
-      importer: createImporter(db, threads, handover, metrics, log),
+      importer: createImporter(db, threads, handover, config, metrics, log),
+      settings: config,
       concurrency: JOB_CONCURRENCY,
-      uploadRetentionDays: config.uploadRetentionDays,
-      webhookRetention: {
-        messageDays: config.webhookMessageRetentionDays,
-        attemptDays: config.webhookAttemptRetentionDays,
-      },
       log,
     })
     closers.push(() => jobs.stop())
     ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
-    const stopCron = startCron(jobs, log)
+    const stopCron = startCron(jobs, config, log)
     closers.push(stopCron)
     if (recordsEvents) {
       const db = database(url, 'pulsebase webhooks', WEBHOOK_CONNECTIONS, JOB_TIMEOUT_MS, log, closers)

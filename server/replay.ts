@@ -1,12 +1,13 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { ConfigError, loadConfig } from './config.ts'
+import { type Config, ConfigError, loadConfig } from './config.ts'
 import { openDatabase } from './db/database.ts'
 import { clusterExists } from './db/embedded/cluster.ts'
 import { runningEmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
 import { uuidProblem } from './http/formats.ts'
 import { replay, type Selection } from './ingest/replay.ts'
+import { startThreads } from './ingest/threads.ts'
 
 const USAGE = `npm run replay -- --user <id> [--from <date>] [--to <date>] [--write]
 npm run replay -- --batch <id> [--write]
@@ -40,7 +41,11 @@ function selected(args: string[]): Selection & { write: boolean } {
   }
 }
 
-async function replayIn(url: string, { write, ...selection }: ReturnType<typeof selected>): Promise<void> {
+async function replayIn(
+  url: string,
+  config: Config,
+  { write, ...selection }: ReturnType<typeof selected>,
+): Promise<void> {
   await migrate(url)
   const db = openDatabase({
     url,
@@ -49,9 +54,11 @@ async function replayIn(url: string, { write, ...selection }: ReturnType<typeof 
     statementTimeoutMs: IMPORT_TIMEOUT_MS,
     onError: () => {},
   })
+  const threads = startThreads()
   try {
-    await replay(db, selection, write, (line) => process.stdout.write(`${line}\n`))
+    await replay(db, threads, config, selection, write, (line) => process.stdout.write(`${line}\n`))
   } finally {
+    await threads.close()
     await db.end()
   }
 }
@@ -60,7 +67,7 @@ async function main(): Promise<void> {
   const selection = selected(process.argv.slice(2))
   const config = loadConfig(process.env)
   const running = config.databaseUrl ?? (await runningEmbeddedDatabase(config.dataDir))
-  if (running) return replayIn(running, selection)
+  if (running) return replayIn(running, config, selection)
   if (!(await clusterExists(join(config.dataDir, 'postgres')))) {
     throw new ConfigError(
       'DATA_DIR',
@@ -69,7 +76,7 @@ async function main(): Promise<void> {
   }
   const embedded = await startEmbeddedDatabase({ dataDir: config.dataDir, log: () => {} })
   try {
-    await replayIn(embedded.url, selection)
+    await replayIn(embedded.url, config, selection)
   } finally {
     await embedded.stop()
   }

@@ -34,6 +34,9 @@ t.test('an empty environment is a complete configuration, with the embedded data
     rollupStrategy: 'auto',
     logLevel: 'info',
     uploadRetentionDays: 30,
+    sleepScoreIntervalSeconds: 600,
+    resilienceScoreIntervalSeconds: 600,
+    scoreBackfillDays: 30,
     loginAttemptsPerMinute: 10,
     loginAttemptsPerAccount: 5,
     providers: {},
@@ -153,6 +156,16 @@ t.test('ROLLUP_STRATEGY', async (t) => {
 t.test('UPLOAD_RETENTION_DAYS', async (t) => {
   t.equal(loadConfig({ UPLOAD_RETENTION_DAYS: '0' }).uploadRetentionDays, 0)
   refuses(t, 'UPLOAD_RETENTION_DAYS', /must be a whole number from 0 to 36500$/, '-1', '1.5', 'never', '36501')
+})
+
+t.test('SLEEP_SCORE_INTERVAL_SECONDS, RESILIENCE_SCORE_INTERVAL_SECONDS and SCORE_BACKFILL_DAYS', async (t) => {
+  const intervals = { SLEEP_SCORE_INTERVAL_SECONDS: '60', RESILIENCE_SCORE_INTERVAL_SECONDS: '3600' }
+  const config = loadConfig({ ...intervals, SCORE_BACKFILL_DAYS: '366' })
+  t.match(config, { sleepScoreIntervalSeconds: 60, resilienceScoreIntervalSeconds: 3600, scoreBackfillDays: 366 })
+  for (const variable of Object.keys(intervals)) {
+    refuses(t, variable, /must be a whole number from 10 to 86400$/, '9', '86401', 'never')
+  }
+  refuses(t, 'SCORE_BACKFILL_DAYS', /must be a whole number from 1 to 366$/, '0', '367', '1.5')
 })
 
 t.test('WEBHOOK_MESSAGE_RETENTION_DAYS and WEBHOOK_ATTEMPT_RETENTION_DAYS', async (t) => {

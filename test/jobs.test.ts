@@ -181,7 +181,7 @@ eachEngine(t, 'jobs', async (t, engine) => {
       release = resolve
     })
     const threads: Threads = { ...app.threads(), readUpload: (task) => held.then(() => app.threads().readUpload(task)) }
-    const importer = createImporter(app.db, threads, createHandover(0), metrics, log)
+    const importer = createImporter(app.db, threads, createHandover(0), app.deps.config, metrics, log)
     const ended: unknown[] = []
     const counting: Importer = {
       async importUploads(user) {
@@ -192,12 +192,11 @@ eachEngine(t, 'jobs', async (t, engine) => {
     }
     const user = await queued(app)
     const jobs = await startJobs({
+      settings: app.deps.config,
       url: app.databaseUrl,
       db: app.db,
       importer: counting,
       concurrency: 2,
-      uploadRetentionDays: 30,
-      webhookRetention: { messageDays: 30, attemptDays: 90 },
       log,
     })
     t.teardown(() => jobs.stop())
@@ -218,7 +217,7 @@ eachEngine(t, 'jobs', async (t, engine) => {
 
   await t.test('are done even after a worker could not report the end of one', async (t) => {
     const { log, metrics } = app.deps
-    const importer = createImporter(app.db, app.threads(), app.handover, metrics, log)
+    const importer = createImporter(app.db, app.threads(), app.handover, app.deps.config, metrics, log)
     const trace = t.capture(console, 'trace')
     let renamed = false
     const breakOnce: Importer = {
@@ -231,12 +230,11 @@ eachEngine(t, 'jobs', async (t, engine) => {
     }
     const user = await queued(app)
     const jobs = await startJobs({
+      settings: app.deps.config,
       url: app.databaseUrl,
       db: app.db,
       importer: breakOnce,
       concurrency: 1,
-      uploadRetentionDays: 30,
-      webhookRetention: { messageDays: 30, attemptDays: 90 },
       log,
     })
     t.teardown(() => jobs.stop())

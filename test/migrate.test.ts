@@ -44,7 +44,7 @@ eachEngine(t, 'a file that was edited after it had run stops the start', async (
 eachEngine(t, 'routines run again when one of them has changed', async (t, engine) => {
   const { url, query } = await emptyDatabase(t, engine)
   await migrate(url)
-  await query('drop function local_day')
+  await query('drop function local_day cascade')
   await query(`update schema_migration set checksum = 'of another text' where name = 'routines'`)
   const log: string[] = []
   await migrate(url, (line) => log.push(line))

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { eventRoutes } from '../server/api/events/index.ts'
+import { listHealthScores } from '../server/api/health-scores/list.ts'
 import { getTimeseries } from '../server/api/timeseries/get-timeseries.ts'
 import { loadConfig } from '../server/config.ts'
 import type { Database } from '../server/db/database.ts'
@@ -24,9 +25,11 @@ const PAGES = [
   'docs/events.md',
   'docs/phones.md',
   'docs/reading.md',
+  'docs/scores.md',
   'docs/operations.md',
   'docs/rollups.md',
   'docs/sizing.md',
+  'docs/webhooks.md',
 ]
 
 interface Block {
@@ -46,7 +49,8 @@ type Variables = Record<
   | 'APP_SECRET'
   | 'PHONE_TOKEN'
   | 'CODE'
-  | 'REFRESH_TOKEN',
+  | 'REFRESH_TOKEN'
+  | 'ENDPOINT_ID',
   string
 >
 
@@ -54,7 +58,7 @@ t.test('npm start, and then everything the pages show', async (t) => {
   const service = await npmStart(t)
   const variables: Variables = {
     ...{ URL: service.url, KEY: service.apiKey, PASSWORD: service.password, USER_ID: '', BATCH_ID: '' },
-    ...{ TOKEN: '', APP_ID: '', APP_SECRET: '', PHONE_TOKEN: '', CODE: '', REFRESH_TOKEN: '' },
+    ...{ TOKEN: '', APP_ID: '', APP_SECRET: '', PHONE_TOKEN: '', CODE: '', REFRESH_TOKEN: '', ENDPOINT_ID: '' },
   }
 
   await t.test('README.md shows what the first start prints', async (t) => {
@@ -155,6 +159,12 @@ t.test('the parameters of events in docs/reading.md are those of the routes', as
   t.strictSame(documented.sort(), [...new Set(names)].sort())
 })
 
+t.test('the parameters in docs/scores.md are those of the route', async (t) => {
+  const { properties } = listHealthScores.query as unknown as { properties: object }
+  const documented = await namesIn('docs/scores.md', 'Health scores')
+  t.strictSame(documented.sort(), Object.keys(properties).sort())
+})
+
 t.test('the metrics in docs/operations.md are those that are offered', async (t) => {
   const { registry } = createMetrics()
   // Nobody asks for values here, so no database is asked.
@@ -203,7 +213,7 @@ async function npmStart(t: Test) {
   const { PATH, HOME } = process.env
   const npm = spawn('npm', ['start'], {
     cwd: ROOT,
-    env: { PATH, HOME, PORT: port, DATA_DIR: dataDir },
+    env: { PATH, HOME, PORT: port, DATA_DIR: dataDir, OUTGOING_WEBHOOKS_ENABLED: 'true' },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -267,6 +277,7 @@ function remember(variables: Variables, answer: string): void {
   variables.APP_SECRET = told('app_secret') ?? variables.APP_SECRET
   variables.CODE = told('code') ?? variables.CODE
   variables.REFRESH_TOKEN = told('refresh_token') ?? variables.REFRESH_TOKEN
+  variables.ENDPOINT_ID ||= /"id":"(ep_\w+)"/.exec(answer)?.[1] ?? ''
   // The first login is the developer's.
   if (variables.TOKEN) variables.PHONE_TOKEN = told('access_token') ?? variables.PHONE_TOKEN
   else variables.TOKEN = told('access_token') ?? ''
@@ -278,6 +289,7 @@ function comparable(text: string): unknown {
     .trim()
     .replaceAll('\r\n', '\n')
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
+    .replaceAll(/\b(ep_|msg_|whsec_)[\w+/]+=?/g, '$1…')
     .replaceAll(/("(?:access_token|refresh_token|app_id|app_secret|code)": ?)"[^"]+"/g, '$1"<secret>"')
     .replaceAll(/("\w+_cursor": ?)"[^"]+"/g, '$1"<cursor>"')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/g, '<now>')

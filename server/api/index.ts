@@ -6,6 +6,7 @@ import { dashboardRoutes } from './dashboard/index.ts'
 import { developerRoutes } from './developers/index.ts'
 import { eventRoutes } from './events/index.ts'
 import { healthRoutes } from './health/index.ts'
+import { healthScoreRoutes } from './health-scores/index.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { metaRoutes } from './meta/index.ts'
 import { oauthRoutes } from './oauth/index.ts'
@@ -17,6 +18,7 @@ import { summaryRoutes } from './summaries/index.ts'
 import { syncRoutes } from './sync/index.ts'
 import { timeseriesRoutes } from './timeseries/index.ts'
 import { userRoutes } from './users/index.ts'
+import { webhookRoutes } from './webhooks/index.ts'
 
 /** Every route of the API; a new resource is one folder and one line here. */
 export const routes: readonly Route[] = [
@@ -32,9 +34,11 @@ export const routes: readonly Route[] = [
   ...syncRoutes,
   ...timeseriesRoutes,
   ...eventRoutes,
+  ...healthScoreRoutes,
   ...summaryRoutes,
   ...priorityRoutes,
   ...oauthRoutes,
+  ...webhookRoutes,
   ...settingsRoutes,
   ...dashboardRoutes,
   ...metaRoutes,

@@ -6,18 +6,20 @@ import { NO_ZONE, type SampleColumns } from '../ingest/columns.ts'
 
 // Binary COPY format of the PostgreSQL manual ("COPY", binary format): signature, flags, header extension length.
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
-const ROW_BYTES = 2 + 12 + 12 + 8 + 6 + 6
+const ROW_BYTES = 2 + 12 + 12 + 8 + 6 + 6 + 8
 const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
 
 /**
- * Encodes samples as rows (ts, value, source_id, series_id, zone_offset_min) of a binary COPY.
+ * Encodes samples as rows (ts, value, source_id, series_id, zone_offset_min) of a binary COPY; `placed` adds the place of
+ * each, from 0 on through all of them.
  * `sourceIds[columns.source]` is the database key of the source. All integers are big-endian.
  */
-export function encodeSamples(batches: readonly SampleColumns[], sourceIds: readonly number[]): Buffer {
+export function encodeSamples(batches: readonly SampleColumns[], sourceIds: readonly number[], placed = false): Buffer {
   const count = batches.reduce((sum, columns) => sum + columns.timeMs.length, 0)
   const buffer = Buffer.allocUnsafe(HEADER.length + count * ROW_BYTES + 2)
   const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength)
   let at = HEADER.copy(buffer)
+  let place = 0
   for (const columns of batches) {
     const sourceId = sourceIds[columns.source]
     if (sourceId === undefined) throw new Error('samples of a source that was not stored')
@@ -25,7 +27,7 @@ export function encodeSamples(batches: readonly SampleColumns[], sourceIds: read
       const micros = ((columns.timeMs[index] as number) - POSTGRES_EPOCH_MS) * 1000
       const high = Math.floor(micros / 4_294_967_296)
       const zone = columns.zoneMin[index] as number
-      view.setInt16(at, 5)
+      view.setInt16(at, placed ? 6 : 5)
       view.setInt32(at + 2, 8)
       view.setInt32(at + 6, high)
       view.setUint32(at + 10, micros - high * 4_294_967_296)
@@ -42,6 +44,12 @@ export function encodeSamples(batches: readonly SampleColumns[], sourceIds: read
         view.setInt32(at + 40, 2)
         view.setInt16(at + 44, zone)
         at += 46
+      }
+      if (placed) {
+        view.setInt32(at, 4)
+        view.setInt32(at + 4, place)
+        at += 8
+        place += 1
       }
     }
   }

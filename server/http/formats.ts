@@ -80,6 +80,29 @@ export function checkEmail(value: string, loc: Loc, issues: Issue[]): string | u
   return trimmed.slice(0, at) + trimmed.slice(at).toLowerCase()
 }
 
+function uriProblem(value: string): string | undefined {
+  if (value === '') return 'input is empty'
+  // What a URL is made of in the end; parsers quietly drop line ends and spaces.
+  if (/[\s\p{Cc}]/u.test(value)) return 'invalid character'
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(value)) return 'relative URL without a base'
+  return URL.canParse(value) ? undefined : 'invalid host or port'
+}
+
+/** Accepts an absolute address of http or https, as it stands. */
+export function checkUri(value: string, loc: Loc, issues: Issue[]): string | undefined {
+  const error = uriProblem(value)
+  if (error) {
+    const msg = `Input should be a valid URL, ${error}`
+    issues.push({ type: 'url_parsing', loc: [...loc], msg, input: value, ctx: { error } })
+    return undefined
+  }
+  if (/^https?:/i.test(value)) return value
+  const expected = "'http' or 'https'"
+  const msg = `URL scheme should be ${expected}`
+  issues.push({ type: 'url_scheme', loc: [...loc], msg, input: value, ctx: { expected_schemes: expected } })
+  return undefined
+}
+
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 
 const MIN_INSTANT_MS = Date.parse('0001-01-01T00:00:00Z')

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import type { Issue } from '../errors.ts'
-import { checkDate, checkDatetime, checkEmail, checkUuid } from './formats.ts'
+import { checkDate, checkDatetime, checkEmail, checkUri, checkUuid } from './formats.ts'
 
 type Loc = readonly (string | number)[]
 
@@ -26,6 +26,7 @@ interface Schema {
   required?: readonly string[]
   default?: unknown
   'x-aliases'?: readonly string[]
+  'x-error-type'?: string
   'x-comma-list'?: boolean
 }
 
@@ -70,12 +71,13 @@ function compileEnum(schema: Schema, text: boolean): Check {
   const allowed = new Set<unknown>([...(schema.enum ?? []), ...(schema['x-aliases'] ?? [])])
   const names = (schema.enum ?? []).map((name) => `'${name}'`)
   const last = names.at(-1)
+  const type = schema['x-error-type'] ?? 'enum'
   const expected = names.length > 1 ? `${names.slice(0, -1).join(', ')} or ${last}` : String(last)
   return (input, loc, issues) => {
     if (allowed.has(input)) return input
     const value = text && Array.isArray(input) ? input.at(-1) : input
     if (allowed.has(value)) return value
-    issues.push({ type: 'enum', loc: [...loc], msg: `Input should be ${expected}`, input: value, ctx: { expected } })
+    issues.push({ type, loc: [...loc], msg: `Input should be ${expected}`, input: value, ctx: { expected } })
     return undefined
   }
 }
@@ -85,6 +87,7 @@ const formats: Record<string, (value: string, loc: Loc, issues: Issue[]) => stri
   email: checkEmail,
   date: checkDate,
   'date-time': checkDatetime,
+  uri: checkUri,
 }
 
 interface Failing {

@@ -1,6 +1,6 @@
 import type { Transaction } from '../db/database.ts'
 import type { Activity } from './columns.ts'
-import { type ChangedItem, countItems, lastOfEach, planned } from './event-items.ts'
+import { type ChangedItem, countItems, deleteItems, lastOfEach, planned } from './event-items.ts'
 import type { EventCounts, EventTarget } from './events.ts'
 
 /**
@@ -35,21 +35,12 @@ export async function writeActivities(
 }
 
 /** Removes the sessions with one of these ids and returns the ids found. */
-export async function deleteActivities(
+export function deleteActivities(
   tx: Transaction,
-  { userId, provider }: Pick<EventTarget, 'userId' | 'provider'>,
+  target: Pick<EventTarget, 'userId' | 'provider'>,
   externalIds: readonly string[],
 ): Promise<string[]> {
-  const rows = await planned<{ external_id: string }>(
-    tx,
-    `delete from activity a
-     using data_source d
-     where a.user_id = $1 and a.external_id = any ($3) and d.id = a.source_id and d.provider = $2
-     returning a.external_id`,
-    [userId, provider, externalIds],
-  )
-  const gone = new Set(rows.map(({ external_id }) => external_id))
-  return externalIds.filter((id) => gone.has(id))
+  return deleteItems(tx, target, 'activity', externalIds)
 }
 
 const INPUT = (parameter: string) => `
@@ -76,7 +67,7 @@ const MOVED_SQL = `
 
 const WRITE_SQL = `
   with input as (${INPUT('$2')}), changed as (
-    select i.*, a.id is null and i.id is null as is_new
+    select i.*, coalesce(i.id, gen_random_uuid()) as row_id, a.id is null and i.id is null as is_new
     from input i
     left join lateral (
       select a.id, a.external_id, a.zone_offset_min
@@ -88,9 +79,9 @@ const WRITE_SQL = `
        or (a.external_id, a.zone_offset_min) is distinct from (coalesce(i.external_id, a.external_id), i.zone_offset_min)
   ), written as (
     insert into activity as a (id, user_id, source_id, external_id, type, start_at, end_at, zone_offset_min)
-    select coalesce(c.id, gen_random_uuid()), $1, c.source_id, c.external_id, c.type, c.start_at, c.end_at, c.zone_offset_min
+    select c.row_id, $1, c.source_id, c.external_id, c.type, c.start_at, c.end_at, c.zone_offset_min
     from changed c
     on conflict (source_id, type, start_at, end_at) do update
     set external_id = coalesce(excluded.external_id, a.external_id), zone_offset_min = excluded.zone_offset_min
   )
-  select position, is_new from changed`
+  select position, is_new, row_id as id from changed`

@@ -1,19 +1,21 @@
+import { randomUUID } from 'node:crypto'
 import type { Transaction } from '../db/database.ts'
 import type { CycleObservation } from './columns.ts'
 import { type Cycle, cyclesOf, type Observation } from './cycle-rules.ts'
-import { type ChangedItem, countItems, lastOfEach, planned } from './event-items.ts'
-import type { EventCounts, EventTarget } from './events.ts'
+import { type ChangedItem, countItems, deleteItems, derivedChanges, lastOfEach, planned } from './event-items.ts'
+import type { EventCounts, EventTarget, Rebuilt } from './events.ts'
 
 type Owner = Pick<EventTarget, 'userId' | 'provider'>
 
 /**
  * Writes observations, each known by its kind and times and, where it has one, by its id, and derives the cycles of the
- * user and provider again when one of them changed (sdk-types 9).
+ * user and provider again when one of them changed, or they come `again` (sdk-types 9).
  */
 export async function writeCycles(
   tx: Transaction,
   target: EventTarget,
   observations: readonly CycleObservation[],
+  again: boolean,
 ): Promise<EventCounts | undefined> {
   if (observations.length === 0) return undefined
   const kept = lastOfEach(
@@ -35,8 +37,8 @@ export async function writeCycles(
   const moved = await planned<{ external_id: string }>(tx, MOVED_SQL, [target.userId, target.provider, input])
   const movedIds = moved.map(({ external_id }) => external_id)
   const changed = await planned<ChangedItem>(tx, WRITE_SQL, [target.userId, input, movedIds])
-  if (changed.length > 0) await rebuildCycles(tx, target)
-  return countItems('menstrual_cycle', observations.length, kept, changed)
+  const rebuilt = changed.length > 0 || again ? await rebuildCycles(tx, target) : { derived: [], told: [] }
+  return { ...countItems('menstrual_cycle', observations.length, kept, changed), ...rebuilt }
 }
 
 /** Removes the observations with one of these ids, derives the cycles again, and returns the ids found. */
@@ -45,17 +47,9 @@ export async function deleteCycleObservations(
   target: Owner,
   externalIds: readonly string[],
 ): Promise<string[]> {
-  const rows = await planned<{ external_id: string }>(
-    tx,
-    `delete from cycle_observation o
-     using data_source d
-     where o.user_id = $1 and o.external_id = any ($3) and d.id = o.source_id and d.provider = $2
-     returning o.external_id`,
-    [target.userId, target.provider, externalIds],
-  )
-  if (rows.length > 0) await rebuildCycles(tx, target)
-  const gone = new Set(rows.map(({ external_id }) => external_id))
-  return externalIds.filter((id) => gone.has(id))
+  const gone = await deleteItems(tx, target, 'cycle_observation', externalIds)
+  if (gone.length > 0) await rebuildCycles(tx, target)
+  return gone
 }
 
 /**
@@ -140,14 +134,22 @@ interface StoredCycle {
   endMs: number
 }
 
-/** Makes the stored cycles those that follow from the observations; a row whose cycle grew or shrank stays the same row. */
-async function rebuildCycles(tx: Transaction, { userId, provider }: Owner): Promise<void> {
+/**
+ * Makes the stored cycles those that follow from the observations; a row whose cycle grew or shrank stays the same row.
+ * Returns the cycles that are different now, and the ids of new ones.
+ */
+async function rebuildCycles(tx: Transaction, { userId, provider }: Owner): Promise<Rebuilt> {
   const observations = await planned<Observation>(tx, OBSERVATIONS_SQL, [userId, provider])
   const cycles = cyclesOf(observations, provider)
   const stored = await planned<StoredCycle>(tx, STORED_SQL, [userId, provider])
   const ids = rowsOf(cycles, stored)
-  const rows = cycles.map((cycle, index) => ({ id: ids[index] ?? null, ...cycle }))
-  await planned(tx, CYCLES_SQL, [userId, provider, JSON.stringify(rows)])
+  const rows = cycles.map((cycle, index) => ({ id: ids[index] ?? randomUUID(), ...cycle }))
+  const written = await planned<StoredCycle>(tx, CYCLES_SQL, [userId, provider, JSON.stringify(rows)])
+  const kept = new Set(ids)
+  return {
+    derived: derivedChanges(stored, [...stored.filter(({ id }) => !kept.has(id)), ...written]),
+    told: rows.filter((_, index) => !ids[index]).map(({ id }) => id),
+  }
 }
 
 /** Ids of the rows the cycles are in: that of the same first day, else the next spare one of the same time. */
@@ -177,9 +179,12 @@ const OBSERVATIONS_SQL = `
   where o.user_id = $1 and d.provider = $2
   order by o.start_at, o.end_at, d.device_model, d.source, o.kind`
 
+const STORED = `
+  id, external_id, round(date_part('epoch', start_at) * 1000) as "startMs",
+  round(date_part('epoch', end_at) * 1000) as "endMs"`
+
 const STORED_SQL = `
-  select id, external_id, round(date_part('epoch', start_at) * 1000) as "startMs",
-         round(date_part('epoch', end_at) * 1000) as "endMs"
+  select ${STORED}
   from menstrual_cycle
   where user_id = $1 and provider = $2
   order by start_at`
@@ -194,12 +199,12 @@ const CYCLES_SQL = `
       is_predicted_cycle boolean, last_updated_ms float8)
   ), gone as (
     delete from menstrual_cycle m
-    where m.user_id = $1 and m.provider = $2 and m.id not in (select i.id from input i where i.id is not null)
+    where m.user_id = $1 and m.provider = $2 and m.id not in (select i.id from input i)
   )
   insert into menstrual_cycle as m (
     id, user_id, provider, external_id, source_id, start_at, end_at, zone_offset_min, current_phase_type, day_in_cycle,
     cycle_length, predicted_cycle_length, period_length, is_predicted_cycle, last_updated_at)
-  select coalesce(i.id, gen_random_uuid()), $1, $2, i.external_id, i.source_id, i.start_at, i.end_at, i.zone_offset_min,
+  select i.id, $1, $2, i.external_id, i.source_id, i.start_at, i.end_at, i.zone_offset_min,
          i.current_phase_type, i.day_in_cycle, i.cycle_length, i.predicted_cycle_length, i.period_length,
          i.is_predicted_cycle, i.last_updated_at
   from input i
@@ -215,4 +220,5 @@ const CYCLES_SQL = `
         is distinct from
         (excluded.external_id, excluded.source_id, excluded.start_at, excluded.end_at, excluded.zone_offset_min,
          excluded.current_phase_type, excluded.day_in_cycle, excluded.cycle_length, excluded.predicted_cycle_length,
-         excluded.period_length, excluded.is_predicted_cycle, excluded.last_updated_at)`
+         excluded.period_length, excluded.is_predicted_cycle, excluded.last_updated_at)
+  returning ${STORED}`

@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/database.ts'
-import type { EventCounts } from './events.ts'
+import type { DerivedChange, EventCounts, EventTarget } from './events.ts'
 
 /** The items without those whose key a later one repeats; an item without a key (null) stays. */
 export function lastOfEach<Item>(items: readonly Item[], keyOf: (item: Item) => string | null): Item[] {
@@ -23,34 +23,77 @@ export async function planned<Row>(tx: Transaction, text: string, params: readon
   return rows as Row[]
 }
 
+/** When an item is, epoch ms. */
+interface Timed {
+  startMs: number
+  endMs: number
+}
+
 /** An item that made a difference to what is stored: its place among those written, and whether it is new. */
 export interface ChangedItem {
   position: number
   is_new: boolean
+  /** Its row; absent of what has none of its own. */
+  id?: string
 }
 
 /** The account of `received` items, of which `kept` had a key of their own and `changed` were written. */
 export function countItems(
   type: EventCounts['type'],
   received: number,
-  kept: readonly { startMs: number; endMs: number }[],
+  kept: readonly Timed[],
   changed: readonly ChangedItem[],
 ): EventCounts {
   const inserted = changed.filter(({ is_new }) => is_new).length
-  let firstMs: number | null = null
-  let lastMs: number | null = null
-  for (const { position } of changed) {
-    const { startMs, endMs } = kept[position] as { startMs: number; endMs: number }
-    firstMs = Math.min(firstMs ?? startMs, startMs)
-    lastMs = Math.max(lastMs ?? endMs, endMs)
-  }
   return {
     type,
     inserted,
     updated: changed.length - inserted,
     unchanged: kept.length - changed.length,
     duplicates: received - kept.length,
-    firstMs,
-    lastMs,
+    ...boundsOf(changed.map(({ position }) => kept[position] as Timed)),
+    told: changed.flatMap(({ is_new, id }) => (is_new && id ? [id] : [])),
   }
+}
+
+/** From when to when items are; null when there are none. */
+export function boundsOf(items: readonly Timed[]): Pick<EventCounts, 'firstMs' | 'lastMs'> {
+  let firstMs: number | null = null
+  let lastMs: number | null = null
+  for (const { startMs, endMs } of items) {
+    firstMs = Math.min(firstMs ?? startMs, startMs)
+    lastMs = Math.max(lastMs ?? endMs, endMs)
+  }
+  return { firstMs, lastMs }
+}
+
+/**
+ * Removes the items of `table` that the user and provider have with one of these platform ids, and returns the ids
+ * found.
+ */
+export async function deleteItems(
+  tx: Transaction,
+  { userId, provider }: Pick<EventTarget, 'userId' | 'provider'>,
+  table: 'activity' | 'cycle_observation',
+  externalIds: readonly string[],
+): Promise<string[]> {
+  const rows = await planned<{ external_id: string }>(
+    tx,
+    `delete from ${table} i
+     using data_source d
+     where i.user_id = $1 and i.external_id = any ($3) and d.id = i.source_id and d.provider = $2
+     returning i.external_id`,
+    [userId, provider, externalIds],
+  )
+  const gone = new Set(rows.map(({ external_id }) => external_id))
+  return externalIds.filter((id) => gone.has(id))
+}
+
+/** The account of rows that follow from items: of those written or removed, the new ones are not in `before`. */
+export function derivedChanges(
+  before: readonly { id: string }[],
+  changed: readonly (Timed & { id: string })[],
+): DerivedChange[] {
+  const known = new Set(before.map(({ id }) => id))
+  return changed.map(({ id, startMs, endMs }) => ({ isNew: !known.has(id), startMs, endMs }))
 }

@@ -3,6 +3,7 @@ import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { ARCHIVAL_LOCK_SQL } from '../rollups/archive.ts'
 import { isoInstant } from '../time.ts'
+import type { EventSettings } from '../webhooks/record.ts'
 import { withoutArchived } from './archived.ts'
 import type { Batch, DayCounts } from './columns.ts'
 import type { EventCounts } from './events.ts'
@@ -45,6 +46,7 @@ export function createImporter(
   db: Database,
   threads: Threads,
   handover: Handover,
+  settings: EventSettings,
   metrics: Metrics,
   log: Logger,
 ): Importer {
@@ -67,7 +69,8 @@ export function createImporter(
         const parsed = handedOver ?? (await readStored(tx, threads, userId, current))
         const batch = withoutArchived(parsed, current.write_floor_ms)
         const receivedAt = current.again ? null : current.received_at
-        const outcome = await writeBatch(tx, userId, current.provider, batch, receivedAt)
+        const target = { userId, provider: current.provider, receivedAt, settings, threads }
+        const outcome = await writeBatch(tx, target, batch)
         await recordOutcome(tx, userId, current, batch, outcome)
         counts = { ...outcome, rejected: batch.rejected }
       })

@@ -1,4 +1,5 @@
 import type { Transaction } from '../db/database.ts'
+import { type Removed, withoutRemoved } from './changes.ts'
 import { NO_ZONE, type SampleColumns } from './columns.ts'
 import { planned } from './event-items.ts'
 import type { EventTarget } from './events.ts'
@@ -45,13 +46,15 @@ export async function looseSums(
  */
 export async function settleLoose(
   tx: Transaction,
+  target: Pick<EventTarget, 'changes'>,
   before: readonly LooseSum[],
   after: readonly Instant[],
 ): Promise<Loose> {
   if (before.length > 0) {
     const values = before.map(({ value }) => value)
     const zones = before.map(({ zone_offset_min }) => zone_offset_min)
-    await planned(tx, TAKE_BACK_SQL, [...arrays(before), ...bounds(before), values, zones])
+    const removed = await planned<Removed>(tx, TAKE_BACK_SQL, [...arrays(before), ...bounds(before), values, zones])
+    target.changes?.splice(0, target.changes.length, ...withoutRemoved(target.changes, removed))
   }
   const instants = [...before, ...after]
   if (instants.length === 0) return { samples: [], sourceIds: [] }
@@ -142,7 +145,8 @@ const TAKE_BACK_SQL = `
     from unnest($1::int4[], $2::int2[], $3::float8[], $6::float8[], $7::int2[])
       as i (source_id, series_id, ts_ms, value, zone_offset_min)
   )
-  select count(*)
+  select gone.source_ids[d.place] as "sourceId", gone.series_ids[d.place] as "seriesId",
+         round(gone.ats[d.place] * 1000) as "timeMs"
   from (
     select array_agg(i.source_id) as source_ids, array_agg(i.series_id) as series_ids,
            array_agg(date_part('epoch', i.ts)) as ats
@@ -152,7 +156,7 @@ const TAKE_BACK_SQL = `
     where s.value = i.value and s.zone_offset_min is not distinct from i.zone_offset_min
       and (n.value, n.zone_offset_min) is distinct from (i.value, i.zone_offset_min)
   ) gone
-  cross join lateral delete_sample_points(gone.source_ids, gone.series_ids, gone.ats)`
+  cross join lateral delete_sample_points(gone.source_ids, gone.series_ids, gone.ats) d`
 
 // What is archived takes no samples any more.
 const LOOSE_SQL = `

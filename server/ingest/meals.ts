@@ -5,7 +5,7 @@ import type { EventCounts, EventTarget } from './events.ts'
 import { type Loose, looseSums, settleLoose } from './loose-nutrients.ts'
 import { writeSamples } from './write.ts'
 
-type Owner = Pick<EventTarget, 'userId' | 'provider'>
+type Owner = Pick<EventTarget, 'userId' | 'provider' | 'changes'>
 
 /**
  * Writes meals and the nutrients that name them. A meal consists of all nutrients that name it, whatever came first and
@@ -41,15 +41,16 @@ export async function writeMeals(
   const summed = await sumNutrients(tx, target, touched)
   const loose = await settleLoose(
     tx,
+    target,
     before,
     written.filter((row) => row.loose).map(({ position }) => rows[position] as NutrientRow),
   )
 
   // A meal whose nutrients are others now has changed itself.
-  const isNew = new Map(changedMeals.map(({ position, is_new }) => [position, is_new]))
+  const byPlace = new Map(changedMeals.map((one) => [one.position, one]))
   const changed = [
     ...keptMeals.flatMap(({ externalId }, position) =>
-      isNew.has(position) || summed.has(externalId) ? [{ position, is_new: isNew.get(position) ?? false }] : [],
+      byPlace.has(position) || summed.has(externalId) ? [byPlace.get(position) ?? { position, is_new: false }] : [],
     ),
     ...written
       .filter((row) => row.changed)
@@ -68,8 +69,8 @@ export async function deleteMeals(tx: Transaction, target: Owner, externalIds: r
   const before = await looseSums(tx, target, { meals: externalIds, items: externalIds, instants: [] })
   const gone = await planned<{ meal: string; item: string | null }>(tx, DELETE_SQL, [...owner, externalIds])
   await sumNutrients(tx, target, [...new Set(gone.map(({ meal }) => meal))])
-  const loose = await settleLoose(tx, before, [])
-  await writeSamples(tx, loose.samples, loose.sourceIds)
+  const loose = await settleLoose(tx, target, before, [])
+  await writeSamples(tx, loose.samples, loose.sourceIds, target.changes)
   const names = new Set(gone.flatMap(({ meal, item }) => (item === null ? [meal] : [meal, item])))
   return externalIds.filter((id) => names.has(id))
 }
@@ -125,7 +126,7 @@ const WRITE_MEALS_SQL = `
     from jsonb_to_recordset($3) as i (position int4, source_id int4, external_id text, title text, meal_type text,
                                       start_ms float8, end_ms float8, zone_offset_min int2)
   ), changed as (
-    select i.*, m.id is null as is_new
+    select i.*, m.id is null as is_new, coalesce(m.id, gen_random_uuid()) as id
     from input i
     left join lateral (
       select m.*
@@ -137,14 +138,14 @@ const WRITE_MEALS_SQL = `
        or (m.source_id, m.title, m.meal_type, m.start_at, m.end_at, m.zone_offset_min)
             is distinct from (i.source_id, i.title, i.meal_type, i.start_at, i.end_at, i.zone_offset_min)
   ), written as (
-    insert into meal (user_id, provider, source_id, external_id, title, meal_type, start_at, end_at, zone_offset_min)
-    select $1, $2, c.source_id, c.external_id, c.title, c.meal_type, c.start_at, c.end_at, c.zone_offset_min
+    insert into meal (id, user_id, provider, source_id, external_id, title, meal_type, start_at, end_at, zone_offset_min)
+    select c.id, $1, $2, c.source_id, c.external_id, c.title, c.meal_type, c.start_at, c.end_at, c.zone_offset_min
     from changed c
     on conflict (user_id, provider, external_id) do update
     set source_id = excluded.source_id, title = excluded.title, meal_type = excluded.meal_type,
         start_at = excluded.start_at, end_at = excluded.end_at, zone_offset_min = excluded.zone_offset_min
   )
-  select position, is_new from changed`
+  select position, is_new, id from changed`
 
 /** What became of a nutrient; `loose`: its meal is not there. */
 interface WrittenNutrient extends ChangedItem {

@@ -1,5 +1,6 @@
 import { DAILY_TOTAL_OFFSET } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
+import { withoutRemoved } from './changes.ts'
 import type { Deletion, SampleColumns } from './columns.ts'
 import type { EventTarget } from './events.ts'
 
@@ -161,7 +162,9 @@ export async function deleteSamples(
     meant.map(({ seriesId }) => seriesId),
     meant.map(({ timeMs }) => timeMs / 1000),
   ])
-  return [...new Set(gone.map(([place]) => (meant[place - 1] as Meant).externalId))]
+  const removed = gone.map(([place]) => meant[place - 1] as Meant)
+  target.changes?.splice(0, target.changes.length, ...withoutRemoved(target.changes, removed))
+  return [...new Set(removed.map(({ externalId }) => externalId))]
 }
 
 type Wanted = ReadonlyMap<number, readonly (Deletion & { part: number })[]>

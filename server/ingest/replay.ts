@@ -3,11 +3,13 @@ import type { Database } from '../db/database.ts'
 import { openLog } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
 import { ARCHIVAL_LOCK_SQL } from '../rollups/archive.ts'
+import type { EventSettings } from '../webhooks/record.ts'
 import { withoutArchived } from './archived.ts'
+import type { EventCounts } from './events.ts'
 import { createHandover } from './handover.ts'
 import { createImporter } from './import.ts'
 import { readStored, type StoredUpload } from './stored.ts'
-import { startThreads, type Threads } from './threads.ts'
+import type { Threads } from './threads.ts'
 import { type Outcome, writeBatch } from './write-batch.ts'
 
 const BUSY_MS = 250
@@ -49,6 +51,9 @@ interface Report {
   changes: Map<string, Change>
 }
 
+/** Nobody is told of what is not committed. */
+const SILENT: EventSettings = { outgoingWebhooksEnabled: false, eventFeedEnabled: false }
+
 /** Ends a transaction whose only purpose was the report. */
 class Rehearsed extends Error {}
 
@@ -65,7 +70,8 @@ async function rehearse(db: Database, threads: Threads, uploads: readonly Select
     )
     for (const upload of uploads) {
       const batch = withoutArchived(await readStored(tx, threads, userId, upload), floor_ms)
-      add(report, batch.rejected, await writeBatch(tx, userId, upload.provider, batch, null))
+      const target = { userId, provider: upload.provider, receivedAt: null, settings: SILENT, threads }
+      add(report, batch.rejected, await writeBatch(tx, target, batch))
     }
     throw new Rehearsed()
   })
@@ -75,22 +81,30 @@ async function rehearse(db: Database, threads: Threads, uploads: readonly Select
   return report
 }
 
+/** What is made of events, which is told beside them. */
+const DERIVED: Partial<Record<EventCounts['type'], string>> = {
+  sleep: 'sleep sessions',
+  menstrual_cycle: 'menstrual cycles',
+}
+
+const dayOf = (ms: number | null) => new Date(ms ?? 0).toISOString().slice(0, 10)
+
 function add(report: Report, rejected: number, outcome: Outcome): void {
   report.unchanged += outcome.unchanged
   report.deleted += outcome.deleted
   report.rejected += rejected
   const events = outcome.events.map(({ type, inserted, updated, firstMs, lastMs }) => {
-    return {
-      type,
-      inserted,
-      updated,
-      days: [firstMs, lastMs].map((ms) => new Date(ms ?? 0).toISOString().slice(0, 10)),
-    }
+    return { type, inserted, updated, days: [dayOf(firstMs), dayOf(lastMs)] }
+  })
+  const derived = outcome.events.map(({ type, derived = [] }) => {
+    const inserted = derived.filter(({ isNew }) => isNew).length
+    const days = derived.flatMap(({ startMs, endMs }) => [dayOf(startMs), dayOf(endMs)])
+    return { type: DERIVED[type] ?? type, inserted, updated: derived.length - inserted, days }
   })
   const series = outcome.series.map(({ type, inserted, updated, firstTs, lastTs }) => {
     return { type, inserted, updated, days: [firstTs.slice(0, 10), lastTs.slice(0, 10)] }
   })
-  for (const { type, inserted, updated, days } of [...series, ...events]) {
+  for (const { type, inserted, updated, days } of [...series, ...events, ...derived]) {
     if (inserted + updated === 0) continue
     const before = report.changes.get(type) ?? { inserted: 0, updated: 0, days: [] }
     report.changes.set(type, {
@@ -113,9 +127,15 @@ const row = (type: string, inserted: unknown, updated: unknown, first: string, l
   `${type.padEnd(36)}${String(inserted).padStart(9)}${String(updated).padStart(9)}  ${first.padEnd(10)}  ${last}`
 
 /** Queues the uploads again and imports them, unless a running service is faster. */
-async function write(db: Database, threads: Threads, uploads: readonly SelectedUpload[], say: Say): Promise<void> {
+async function write(
+  db: Database,
+  threads: Threads,
+  settings: EventSettings,
+  uploads: readonly SelectedUpload[],
+  say: Say,
+): Promise<void> {
   const log = openLog('warn')
-  const importer = createImporter(db, threads, createHandover(0), createMetrics(), log)
+  const importer = createImporter(db, threads, createHandover(0), settings, createMetrics(), log)
   const userId = uploads[0]?.user_id ?? ''
   const queued: string[] = []
   for (const { id } of uploads) {
@@ -137,19 +157,21 @@ async function write(db: Database, threads: Threads, uploads: readonly SelectedU
  * Imports stored uploads again with the mapping of today. Tells first, line by line, what that changes; without `write`
  * nothing is changed.
  */
-export async function replay(db: Database, selection: Selection, toWrite: boolean, say: Say): Promise<void> {
+export async function replay(
+  db: Database,
+  threads: Threads,
+  settings: EventSettings,
+  selection: Selection,
+  toWrite: boolean,
+  say: Say,
+): Promise<void> {
   const { batch, user, from, to } = selection
   const all = await db.query<SelectedUpload & { sha256: Buffer | null }>(UPLOADS_SQL, [batch, user, from, to])
   const kept = all.filter(({ sha256 }) => sha256 !== null)
   say(`${kept.length} uploads; of ${all.length - kept.length} more the body is not kept any more.`)
   if (all.length === 0) say('There is no such upload: check the id, and the days.')
   if (kept.length === 0) return
-  const threads = startThreads()
-  try {
-    print(await rehearse(db, threads, kept), say)
-    if (toWrite) await write(db, threads, kept, say)
-    else say('Nothing was written. To do so, add --write.')
-  } finally {
-    await threads.close()
-  }
+  print(await rehearse(db, threads, kept), say)
+  if (toWrite) await write(db, threads, settings, kept, say)
+  else say('Nothing was written. To do so, add --write.')
 }

@@ -87,15 +87,15 @@ export async function deleteSessions(tx: Transaction, ids: readonly string[]): P
 
 /**
  * Inserts the sessions whose row is new and updates those that changed, which opens them again; what a platform gave as
- * a session is closed from the start.
+ * a session is closed from the start. Returns these rows.
  */
 export async function saveSessions(
   tx: Transaction,
   { userId }: EventTarget,
   sessions: readonly SavedSession[],
-): Promise<void> {
-  if (sessions.length === 0) return
-  await planned(tx, SAVE_SESSIONS_SQL, [
+): Promise<{ id: string; closed: boolean }[]> {
+  if (sessions.length === 0) return []
+  return planned(tx, SAVE_SESSIONS_SQL, [
     userId,
     JSON.stringify(
       sessions.map(({ startMs, endMs, stages, ...session }) => ({
@@ -129,17 +129,18 @@ const SAVE_SESSIONS_SQL = `
         is distinct from
         (excluded.start_at, excluded.end_at, excluded.zone_offset_min, excluded.asleep_s, excluded.in_bed_s,
          excluded.awake_s, excluded.light_s, excluded.deep_s, excluded.rem_s, excluded.efficiency_percent,
-         excluded.stages)`
+         excluded.stages)
+  returning s.id, s.closed_at is not null as closed`
 
 /**
  * Says of every session that has its sleep day with one of `changed` whether it is a nap: that depends on the others of
- * the day and source. `sessions` hold all of these days.
+ * the day and source. `sessions` hold all of these days. Returns the ids of those that became another thing.
  */
 export async function saveNaps(
   tx: Transaction,
   sessions: readonly (StoredSession | SavedSession)[],
   changed: readonly (StoredSession | SavedSession)[],
-): Promise<void> {
+): Promise<string[]> {
   const dayOf = (session: StoredSession | SavedSession) => `${session.sourceId} ${sleepDay(session)}`
   const days = groupBy(sessions, dayOf)
   const ids: string[] = []
@@ -152,41 +153,51 @@ export async function saveNaps(
       naps.push(napsOfDay.has(session))
     }
   }
-  if (ids.length === 0) return
-  await planned(
+  if (ids.length === 0) return []
+  const written = await planned<{ id: string }>(
     tx,
     `update sleep s set is_nap = n.is_nap
      from unnest($1::uuid[], $2::bool[]) n (id, is_nap)
-     where s.id = n.id and s.is_nap is distinct from n.is_nap`,
+     where s.id = n.id and s.is_nap is distinct from n.is_nap
+     returning s.id`,
     [ids, naps],
   )
+  return written.map(({ id }) => id)
 }
 
-/** Stores the platform's score of each session beside it, and removes what it has none of any more (contract 14.1). */
+/**
+ * Stores the platform's score of each session beside it, and removes what it has none of any more (contract 14.1). Returns
+ * the ids of the sessions that have another score now.
+ */
 export async function saveScores(
   tx: Transaction,
   { userId, provider }: EventTarget,
   sessions: readonly SavedSession[],
-): Promise<void> {
-  if (sessions.length === 0) return
-  await planned(
+): Promise<string[]> {
+  if (sessions.length === 0) return []
+  const written = await planned<{ id: string }>(
     tx,
     `with scored as (
        select n.id, n.score from unnest($3::uuid[], $4::float8[]) n (id, score)
      ), gone as (
        delete from health_score h using scored n
        where h.sleep_id = n.id and n.score is null and h.provider = $2
+       returning h.sleep_id
+     ), saved as (
+       insert into health_score as h (user_id, source_id, provider, category, value, recorded_at, zone_offset_min, sleep_id)
+       select $1, s.source_id, $2, 'sleep', n.score, s.start_at, s.zone_offset_min, s.id
+       from scored n
+       join sleep s on s.id = n.id
+       where n.score is not null
+       on conflict on constraint health_score_sleep_key do update
+       set provider = excluded.provider, value = excluded.value, recorded_at = excluded.recorded_at,
+           zone_offset_min = excluded.zone_offset_min, qualifier = null, components = null
+       where (h.provider, h.value, h.recorded_at, h.zone_offset_min)
+             is distinct from (excluded.provider, excluded.value, excluded.recorded_at, excluded.zone_offset_min)
+       returning h.sleep_id
      )
-     insert into health_score as h (user_id, source_id, provider, category, value, recorded_at, zone_offset_min, sleep_id)
-     select $1, s.source_id, $2, 'sleep', n.score, s.start_at, s.zone_offset_min, s.id
-     from scored n
-     join sleep s on s.id = n.id
-     where n.score is not null
-     on conflict on constraint health_score_sleep_key do update
-     set provider = excluded.provider, value = excluded.value, recorded_at = excluded.recorded_at,
-         zone_offset_min = excluded.zone_offset_min, qualifier = null, components = null
-     where (h.provider, h.value, h.recorded_at, h.zone_offset_min)
-           is distinct from (excluded.provider, excluded.value, excluded.recorded_at, excluded.zone_offset_min)`,
+     select sleep_id as id from gone union all select sleep_id from saved`,
     [userId, provider, sessions.map(({ id }) => id), sessions.map(({ score }) => score)],
   )
+  return written.map(({ id }) => id)
 }

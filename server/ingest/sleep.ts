@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Transaction } from '../db/database.ts'
 import type { SleepStage } from './columns.ts'
-import type { EventCounts, EventTarget } from './events.ts'
+import { boundsOf, derivedChanges } from './event-items.ts'
+import type { EventCounts, EventTarget, Rebuilt } from './events.ts'
 import { type Session, type Stage, sessionKey, sessionsOf, stagesOfSession } from './sleep-sessions.ts'
 import {
   changedStages,
@@ -21,28 +22,20 @@ import { firstEndingAfter, type Range, union } from './sleep-totals.ts'
 
 /**
  * Stores the stages of an upload and rebuilds the sessions they touch (sdk-types 7), in a fixed number of statements.
- * Stages that are stored already change nothing and write nothing.
+ * Stages that are stored already change nothing and write nothing; `again`: their sessions are rebuilt nevertheless.
  */
 export async function writeSleep(
   tx: Transaction,
   target: EventTarget,
   stages: readonly SleepStage[],
+  again: boolean,
 ): Promise<EventCounts | undefined> {
   if (stages.length === 0) return undefined
   const incoming = stages.map(({ source, ...stage }) => ({ ...stage, sourceId: target.sourceIds[source] as number }))
   const around = await readAround(tx, target, incoming)
   const { inserted, updated, unchanged, duplicates, ...changes } = compareStages(incoming, around.stored)
-  await change(tx, target, changes, around)
-  const { written } = changes
-  return {
-    type: 'sleep',
-    inserted,
-    updated,
-    unchanged,
-    duplicates,
-    firstMs: written.reduce<number | null>((first, { startMs }) => Math.min(first ?? startMs, startMs), null),
-    lastMs: written.reduce<number | null>((last, { endMs }) => Math.max(last ?? endMs, endMs), null),
-  }
+  const rebuilt = await change(tx, target, changes, around, again ? incoming : [])
+  return { type: 'sleep', inserted, updated, unchanged, duplicates, ...boundsOf(changes.written), ...rebuilt }
 }
 
 /**
@@ -76,17 +69,24 @@ export async function deleteSession(
   await deleteSessions(tx, [session.id])
 }
 
-async function change(tx: Transaction, target: EventTarget, changes: StageChanges, around: Surroundings) {
-  const touched = [...changes.written, ...changes.removed]
-  if (touched.length === 0) return
+/** Stores what changes of the stages and rebuilds the sessions of these, and of `others` of the stored ones. */
+async function change(
+  tx: Transaction,
+  target: EventTarget,
+  changes: StageChanges,
+  around: Surroundings,
+  others: readonly Stage[] = [],
+): Promise<Rebuilt> {
+  const touched = [...changes.written, ...changes.removed, ...others]
+  if (touched.length === 0) return { derived: [], told: [] }
   const { stored } = await readChains(tx, target, touched, around)
   await writeStages(tx, changes)
-  await rebuildSessions(tx, target, stored, changedStages(stored, changes), touched)
+  return rebuildSessions(tx, target, stored, changedStages(stored, changes), touched)
 }
 
 /**
  * Makes the stored sessions those of the stages `after`. `before` and `after` hold the chains and given sessions of
- * `touched` completely.
+ * `touched` completely. Returns the sessions that are different now, and the ids of those that wait for nothing more.
  */
 async function rebuildSessions(
   tx: Transaction,
@@ -94,7 +94,7 @@ async function rebuildSessions(
   before: readonly Stage[],
   after: readonly Stage[],
   touched: readonly Stage[],
-): Promise<void> {
+): Promise<Rebuilt> {
   // Chains of before and after together, so that what was one and is divided now is rebuilt as a whole.
   const chains = touchedChains([...before, ...after], touched)
   const inChains = new Set(chains.flatMap(({ stages }) => stages.map(stageKey)))
@@ -114,13 +114,21 @@ async function rebuildSessions(
   const ids = idsFor(sessions, old)
   const rebuilt = sessions.map((session) => ({ ...session, id: ids.get(session) ?? randomUUID() }))
   const kept = new Set(ids.values())
+  const gone = old.filter(({ id }) => !kept.has(id))
   await deleteSessions(
     tx,
-    old.map(({ id }) => id).filter((id) => !kept.has(id)),
+    gone.map(({ id }) => id),
   )
-  await saveSessions(tx, target, rebuilt)
-  await saveNaps(tx, [...rebuilt, ...others], [...rebuilt, ...old])
-  await saveScores(tx, target, rebuilt)
+  const saved = await saveSessions(tx, target, rebuilt)
+  const written = new Set([
+    ...saved.map(({ id }) => id),
+    ...(await saveNaps(tx, [...rebuilt, ...others], [...rebuilt, ...old])),
+    ...(await saveScores(tx, target, rebuilt)),
+  ])
+  return {
+    derived: derivedChanges(stored, [...gone, ...[...rebuilt, ...others].filter(({ id }) => written.has(id))]),
+    told: saved.filter(({ closed }) => closed).map(({ id }) => id),
+  }
 }
 
 /** The items for which `test` holds, and the others. */

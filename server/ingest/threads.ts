@@ -1,16 +1,22 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
+import { type SampleEvent, type SampleEventsTask, sampleEvents } from '../../workers/sample-events.ts'
 import type { UploadResult, UploadTask } from '../../workers/sdk-upload.ts'
 import { errors } from '../errors.ts'
 
 /** Uploads that may wait for a thread; beyond it the API says 503 instead of holding more bodies in memory. */
 const MAX_WAITING = 64
 
-/** The worker threads that parse and normalise uploads. */
+/** Samples whose events are made at once, in a millisecond. */
+const SAMPLES_AT_ONCE = 10_000
+
+/** The worker threads that parse and normalise uploads, and make events of what these changed. */
 export interface Threads {
   /** Reads an upload; `task.bytes` is given away. */
   readUpload(task: UploadTask): Promise<UploadResult>
+  /** Makes the events of changed samples. */
+  sampleEvents(task: SampleEventsTask): Promise<SampleEvent[]>
   close(): Promise<void>
 }
 
@@ -22,8 +28,9 @@ function transferable(bytes: Uint8Array): ArrayBuffer[] {
 
 /** Starts the thread pool; threads are created when the first upload comes. */
 export function startThreads(count = Math.max(1, availableParallelism() - 1)): Threads {
-  const pool = new Piscina<UploadTask, UploadResult>({
-    filename: fileURLToPath(new URL('../../workers/sdk-upload.ts', import.meta.url)),
+  const workers = fileURLToPath(new URL('../../workers/', import.meta.url))
+  const pool = new Piscina({
+    filename: `${workers}sdk-upload.ts`,
     minThreads: 1,
     maxThreads: count,
     maxQueue: MAX_WAITING,
@@ -41,6 +48,12 @@ export function startThreads(count = Math.max(1, availableParallelism() - 1)): T
         }
         throw error
       }
+    },
+    async sampleEvents(task) {
+      const samples = task.changed.reduce((sum, { timeMs }) => sum + timeMs.length, 0)
+      // Handing few over takes longer; and with too many uploads waiting, an import goes on without the threads.
+      if (samples <= SAMPLES_AT_ONCE || pool.queueSize >= MAX_WAITING) return sampleEvents(task)
+      return pool.run(task, { filename: `${workers}sample-events.ts` })
     },
     close: () => pool.close(),
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Transaction } from '../db/database.ts'
 import { isoInstant } from '../time.ts'
 import type { Deletion, Workout } from './columns.ts'
-import { planned } from './event-items.ts'
+import { countItems, planned } from './event-items.ts'
 import type { EventCounts, EventTarget } from './events.ts'
 import { deleteSamples } from './origins.ts'
 
@@ -74,18 +74,11 @@ export async function writeWorkouts(
   const written = new Set(
     (await planned<{ id: string }>(tx, WRITE_SQL, [target.userId, JSON.stringify(rows)])).map(({ id }) => id),
   )
-  const changed = entries.filter(({ id, displaced }) => written.has(id) || displaced)
-  const inserted = changed.filter(({ stored }) => !stored)
-  const spans = changed.map(({ workout }) => workout)
-  return {
-    type: 'workout',
-    inserted: inserted.length,
-    updated: changed.length - inserted.length,
-    unchanged: entries.length - changed.length,
-    duplicates: workouts.length - entries.length,
-    firstMs: spans.reduce<number | null>((first, { startMs }) => Math.min(first ?? startMs, startMs), null),
-    lastMs: spans.reduce<number | null>((last, { endMs }) => Math.max(last ?? endMs, endMs), null),
-  }
+  const changed = entries.flatMap(({ id, stored, displaced }, position) =>
+    written.has(id) || displaced ? [{ position, is_new: !stored, id }] : [],
+  )
+  const kept = entries.map(({ workout }) => workout)
+  return countItems('workout', workouts.length, kept, changed)
 }
 
 /** Stored workouts that do not stay where they were: what they brought along goes, and comes again with the batch. */

@@ -1,8 +1,12 @@
 import type { Transaction } from '../db/database.ts'
+import { recordBatch } from '../webhooks/batch-events.ts'
+import { type EventSettings, wantedEvents } from '../webhooks/record.ts'
 import { countSamples } from './archived.ts'
+import type { ChangedSamples } from './changes.ts'
 import type { Batch } from './columns.ts'
 import { applyDeletions } from './deletions.ts'
 import { type EventCounts, writeEvents } from './events.ts'
+import type { Threads } from './threads.ts'
 import { resolveSources, type SeriesCounts, writeSamples } from './write.ts'
 
 /** What writing an upload did; `ignored` and `duplicates` include what only the database could tell. */
@@ -23,36 +27,62 @@ export interface Outcome {
 // An upload connects its user with the provider, unless it came before the phone signed out; one that is imported again
 // says nothing new about that.
 const CONNECTION_SQL = `
+  with before as (select status from connection where user_id = $1 and provider = $2)
   insert into connection as c (user_id, provider, last_synced_at)
   values ($1, $2, now())
   on conflict (user_id, provider) do update
   set last_synced_at = case when $3::timestamptz is null then c.last_synced_at else now() end,
       updated_at = case when $3 is null then c.updated_at else now() end,
       status = case when $3 is null or c.revoked_at > $3 then c.status else 'active' end
-  returning id`
+  returning id, status = 'active' and (select status from before) is distinct from 'active' as opened, updated_at as at`
+
+// Nights that changed are scored soon (contract 14.2), not with each of the uploads that extend them.
+const SCORE_SOON_SQL = `
+  select graphile_worker.add_job(
+    'score_sleep',
+    job_key => 'soon:score_sleep',
+    job_key_mode => 'preserve_run_at',
+    run_at => now() + interval '20 seconds'
+  )`
+
+/** Whose batch is written, and how. */
+export interface BatchTarget {
+  userId: string
+  provider: string
+  /** When it came; null when its body was imported before. */
+  receivedAt: string | null
+  settings: EventSettings
+  threads: Threads
+}
 
 /**
- * Writes everything an upload holds, inside the caller's transaction, which holds the user's ingest lock and, shared,
- * that of the archive. `receivedAt`: when it came; null when its body was imported before.
+ * Writes everything an upload holds and the events that tell of it, inside the caller's transaction, which holds the
+ * user's ingest lock and, shared, that of the archive.
  */
-export async function writeBatch(
-  tx: Transaction,
-  userId: string,
-  provider: string,
-  batch: Batch,
-  receivedAt: string | null,
-): Promise<Outcome> {
-  const connection = await tx.one<{ id: string }>(CONNECTION_SQL, [userId, provider, receivedAt])
+export async function writeBatch(tx: Transaction, to: BatchTarget, batch: Batch): Promise<Outcome> {
+  const { userId, provider, receivedAt } = to
+  const wanted = await wantedEvents(tx, to.settings, userId)
+  const connection = await tx.one<{ id: string; opened: boolean; at: string }>(CONNECTION_SQL, [
+    userId,
+    provider,
+    receivedAt,
+  ])
   const sources = await resolveSources(tx, userId, provider, connection.id, batch.sources)
-  const target = { userId, provider, sourceIds: sources.ids }
-  const series = await writeSamples(tx, batch.samples, sources.ids)
+  const changes: ChangedSamples[] | undefined = wanted && []
+  const target = { userId, provider, sourceIds: sources.ids, changes }
+  const series = await writeSamples(tx, batch.samples, sources.ids, changes)
   // Samples have their instants to themselves, so which nutrients are samples is known after them.
-  const { counts: events, loose } = await writeEvents(tx, target, batch.events)
+  const { counts: events, loose } = await writeEvents(tx, target, batch.events, receivedAt === null)
   const besides = [
-    ...(await writeSamples(tx, loose.samples, loose.sourceIds)),
-    ...(await writeSamples(tx, batch.derived, sources.ids)),
+    ...(await writeSamples(tx, loose.samples, loose.sourceIds, changes)),
+    ...(await writeSamples(tx, batch.derived, sources.ids, changes)),
   ]
   const { deleted, unknown, duplicates } = await applyDeletions(tx, target, batch.events.deletions)
+  if (wanted && changes) {
+    const connected = connection.opened ? connection : null
+    await recordBatch(tx, to.threads, wanted, { userId, provider, events, samples: changes, connected })
+  }
+  if (events.some(({ type, derived = [] }) => type === 'sleep' && derived.length > 0)) await tx.query(SCORE_SOON_SQL)
   const samples = countSamples(batch.samples)
   const inserted = total(series, 'inserted')
   const updated = total(series, 'updated')
@@ -66,7 +96,10 @@ export async function writeBatch(
   }
   const kept = outcome.inserted + outcome.updated + outcome.unchanged + outcome.deleted
   const changed =
-    sources.changed || deleted > 0 || [...series, ...besides, ...events].some((one) => one.inserted + one.updated > 0)
+    sources.changed ||
+    deleted > 0 ||
+    [...series, ...besides, ...events].some((one) => one.inserted + one.updated > 0) ||
+    events.some(({ derived = [] }) => derived.length > 0)
   const status = batch.rejected === 0 ? 'success' : kept > 0 ? 'partial' : 'failed'
   return { status, ...outcome, changed, series: [...series, ...besides], events }
 }

@@ -68,7 +68,12 @@ async function raiseWriteFloor(db: Database, rawMs: number): Promise<void> {
 }
 
 async function dirtyBelowFloor(db: Queryable): Promise<boolean> {
-  const rows = await db.query('select 1 from rollup_dirty d, archival a where d.lo < a.write_floor limit 1')
+  const rows = await db.query(
+    `select 1 from rollup_dirty d, archival a where d.lo < a.write_floor
+     union all
+     select 1 from rollup_local_day r, archival a where r.stale and day_starts(r.day) < a.write_floor
+     limit 1`,
+  )
   return rows.length > 0
 }
 

@@ -46,6 +46,12 @@ const CALL_SQL = `
 const DIRTY_SQL = `
   select array_agg(d.seq) as seqs, min(d.lo) as lo, max(d.hi) as hi from rollup_dirty d where d.lo >= $1`
 
+const FORGET_SQL = `
+  with gone as (
+    delete from rollup_dirty where seq = any($1) returning source_id, series_id, lo, hi
+  )
+  select note_stale_days(array_agg(source_id), array_agg(series_id), array_agg(lo), array_agg(hi)) from gone`
+
 /**
  * Brings continuous aggregates up to date: what is dirty in the last days by a refresh of everybody's buckets, older
  * dirty ranges series by series, which is cheaper by far where one user's history came late. One process at a time does
@@ -88,7 +94,7 @@ async function refreshRecent(client: pg.PoolClient, recent: string): Promise<voi
     const { lo: from, hi: to } = window.rows[0] as { lo: string; hi: string }
     if (from < to) await client.query(call, [name, from, to])
   }
-  await client.query('delete from rollup_dirty where seq = any($1)', [seqs])
+  await client.query(FORGET_SQL, [seqs])
 }
 
 /** As the strategy per series does, through the aggregates' views. */

@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts'
 import { refreshContinuous } from './continuous.ts'
 import type { Strategy } from './strategy.ts'
 
-/** Series that are refreshed in one transaction, and dirty days of each that it covers: bounds its length. */
+/** Series that are refreshed in one transaction, and days of each that it covers: bounds its length. */
 const SERIES_AT_ONCE = 20
 const SPAN_DAYS = 120
 
@@ -12,33 +12,52 @@ const BUDGET_MS = 20_000
 /** SQLSTATE query_canceled. */
 const STATEMENT_TIMEOUT = '57014'
 
-const REFRESH_SQL = `
-  select refresh_series(d.source_id, d.series_id, $1)
+/** The series that has waited longest first. */
+const SERIES_SQL = `
+  select refresh_series(d.source_id, d.series_id, make_interval(days => $1))
   from (
     select source_id, series_id from rollup_dirty group by source_id, series_id order by min(seq) limit $2
   ) d`
 
+/** The oldest days first; of many series there are only a few days each. */
+const LOCAL_DAYS_SQL = `
+  select refresh_local_days(d.source_id, d.series_id, (select local_days_due()), $1)
+  from (
+    select r.source_id, r.series_id
+    from (
+      select s.source_id, s.series_id, s.day
+      from rollup_local_day s
+      where s.stale and s.day < (select local_days_due())
+      order by s.day
+      limit 1000
+    ) r
+    group by 1, 2
+    order by min(r.day)
+    limit $2
+  ) d`
+
 /**
- * Brings rollups up to date in the way the database keeps them, for about `budgetMs`. Any number of processes may do so
- * at once, and one that is killed has lost nothing. Returns whether there is more to do.
+ * Brings rollups up to date in the way the database keeps them, for about `budgetMs`; then the local days that are over.
+ * Any number of processes may do so at once, and one that is killed has lost nothing. Returns whether there is more to do.
  */
 export async function refreshRollups(db: Database, budgetMs = BUDGET_MS): Promise<boolean> {
+  const deadline = performance.now() + budgetMs
   const { strategy } = await db.one<{ strategy: Strategy }>('select strategy from rollup_strategy')
-  return strategy === 'continuous' ? refreshContinuous(db, budgetMs) : refreshPerSeries(db, budgetMs)
+  const more =
+    strategy === 'continuous' ? await refreshContinuous(db, budgetMs) : await refreshBySeries(db, SERIES_SQL, deadline)
+  return (await refreshBySeries(db, LOCAL_DAYS_SQL, deadline)) || more
 }
 
 /**
- * Brings rollups up to date, the series that has waited longest first. Any number of processes may do so at once, and
- * one that is killed has lost nothing: a series is refreshed and its dirty ranges are forgotten in one transaction.
- * Returns whether there is more to do.
+ * Runs `sql`, which refreshes $1 days of $2 series, until there is nothing to do or the deadline is over. A series is
+ * refreshed, and what it was behind with is forgotten, in one transaction. Returns whether there is more to do.
  */
-async function refreshPerSeries(db: Database, budgetMs: number): Promise<boolean> {
-  const deadline = performance.now() + budgetMs
+async function refreshBySeries(db: Database, sql: string, deadline: number): Promise<boolean> {
   let [series, days] = [SERIES_AT_ONCE, SPAN_DAYS]
   for (;;) {
     try {
-      const rows = await db.rows<[refreshed: boolean]>(REFRESH_SQL, [`${days} days`, series])
-      // Nothing is dirty, or others are at all of it.
+      const rows = await db.rows<[refreshed: boolean]>(sql, [days, series])
+      // There is nothing to do, or others are at all of it.
       if (!rows.some(([refreshed]) => refreshed)) return false
     } catch (error) {
       // Samples so dense that the statement took too long: less at once.

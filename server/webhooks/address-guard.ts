@@ -109,38 +109,51 @@ export function createGuard({ allowHttp, allowNetworks }: GuardSettings, resolve
   }
 }
 
-/** Names that are looked up at the same time: the system's resolver occupies threads that others need. */
-const LOOKUPS_AT_ONCE = 2
+/**
+ * Names that are looked up at the same time: the system's resolver occupies threads that others need. One that took
+ * longer than SLOW_MS the last time has to wait for others like it, so that names that hang do not hold up the rest.
+ */
+const LOOKUPS_AT_ONCE = 3
+const SLOW_LOOKUPS_AT_ONCE = 1
+const SLOW_MS = 1_000
+const SLOW_NAMES_KEPT = 1_000
 
 type Addresses = { address: string; family: number }[]
 
 /** Asks for a name once, however many connections wait for it; a name that hangs occupies one of the resolver's threads. */
 function guardedLookup(isAllowed: (address: string) => boolean, resolve: typeof resolveName): LookupFunction {
   const asked = new Map<string, Promise<Addresses>>()
-  const queue: (() => void)[] = []
-  let running = 0
+  const queue: { name: string; ask(): void }[] = []
+  const slow = new Set<string>()
+  const running = new Set<string>()
   const next = () => {
-    if (running >= LOOKUPS_AT_ONCE) return
-    const ask = queue.shift()
-    if (!ask) return
-    running += 1
-    ask()
+    if (running.size >= LOOKUPS_AT_ONCE) return
+    const slowRunning = [...running].filter((name) => slow.has(name)).length
+    const at = queue.findIndex(({ name }) => !slow.has(name) || slowRunning < SLOW_LOOKUPS_AT_ONCE)
+    const [found] = at < 0 ? [] : queue.splice(at, 1)
+    if (!found) return
+    running.add(found.name)
+    found.ask()
   }
   const addressesOf = (name: string) => {
     let answer = asked.get(name)
     if (!answer) {
       answer = new Promise<Addresses>((done, fail) => {
-        queue.push(() =>
+        const ask = () => {
+          const started = performance.now()
           resolve(name, { all: true }, (error, addresses) => {
-            running -= 1
+            running.delete(name)
             asked.delete(name)
+            if (performance.now() - started < SLOW_MS) slow.delete(name)
+            else if (slow.size < SLOW_NAMES_KEPT) slow.add(name)
             next()
             if (error) fail(error)
             else if (addresses.length === 0 || !addresses.every(({ address }) => isAllowed(address))) {
               fail(new RefusedAddress())
             } else done(addresses)
-          }),
-        )
+          })
+        }
+        queue.push({ name, ask })
         next()
       })
       asked.set(name, answer)

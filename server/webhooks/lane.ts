@@ -1,6 +1,6 @@
 import type { AddressGuard } from './address-guard.ts'
 import { CALLS_PER_ENDPOINT, type Connections, connectionsTo } from './deliver.ts'
-import { openSecret } from './secrets.ts'
+import { canOpen, openSecret } from './secrets.ts'
 
 /** Failures in a row after which an endpoint gets one call at a time, until one succeeds. */
 const WARY_AFTER = 5
@@ -71,6 +71,7 @@ export interface Lane {
 
 /** Starts to serve an endpoint. Throws when its secret cannot be read. */
 export function openLane(endpoint: LeasedEndpoint, key: Uint8Array, guard: AddressGuard): Lane {
+  const secrets = secretsOf(endpoint, key)
   const url = new URL(endpoint.url)
   return {
     id: endpoint.id,
@@ -79,7 +80,7 @@ export function openLane(endpoint: LeasedEndpoint, key: Uint8Array, guard: Addre
     path: url.pathname + url.search,
     problem: guard.problem(endpoint.url),
     connections: connectionsTo(url, guard),
-    secrets: secretsOf(endpoint, key),
+    secrets,
     served: true,
     fresh: [],
     retries: [],
@@ -103,7 +104,9 @@ const sealedOf = ({ secret, former_secret }: LeasedEndpoint) =>
   `${secret.toString('base64')} ${former_secret?.toString('base64')}`
 
 function secretsOf({ uid, secret, former_secret }: LeasedEndpoint, key: Uint8Array): string[] {
-  return [secret, former_secret].flatMap((sealed) => (sealed ? openSecret(key, uid, sealed) : []))
+  const current = openSecret(key, uid, secret)
+  const former = former_secret && canOpen(key, uid, former_secret) ? [openSecret(key, uid, former_secret)] : []
+  return [current, ...former]
 }
 
 /** Follows changes of an endpoint that is served already. What is in flight goes where it was sent. */

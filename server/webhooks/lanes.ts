@@ -105,7 +105,8 @@ export function startLanes({ db, key, guard, processId, metrics, log }: LanesOpt
   /** Keeps the endpoints that were used of late, and lets go of the others. */
   async function renew(): Promise<void> {
     renewedAt = performance.now()
-    const used = [...lanes.values()].filter(({ usedAt }) => renewedAt - usedAt < RENEW_MS).map(({ id }) => id)
+    const inUse = ({ usedAt, known }: Lane) => renewedAt - usedAt < RENEW_MS || known.size > 0
+    const used = [...lanes.values()].filter(inUse).map(({ id }) => id)
     await db.query(RENEW, [processId(), used, LEASE_SECONDS])
     changed = true
   }

@@ -1,21 +1,19 @@
+import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 
 /** Rows that are removed in one transaction; an event takes its deliveries along. */
 const AT_ONCE = 1_000
 
-/** Days that events and attempts are kept. */
-export interface WebhookRetention {
-  messageDays: number
-  attemptDays: number
-}
+/** How long events and attempts are kept. */
+export type WebhookRetention = Pick<Config, 'webhookMessageRetentionDays' | 'webhookAttemptRetentionDays'>
 
 /**
  * Removes events that are older, with their deliveries, and attempts. An event stays while a delivery of it waits for an
  * endpoint that is enabled.
  */
-export async function pruneWebhooks(db: Database, { messageDays, attemptDays }: WebhookRetention): Promise<void> {
-  await inBatches(db, OLD_EVENTS, messageDays)
-  await inBatches(db, OLD_ATTEMPTS, attemptDays)
+export async function pruneWebhooks(db: Database, kept: WebhookRetention): Promise<void> {
+  await inBatches(db, OLD_EVENTS, kept.webhookMessageRetentionDays)
+  await inBatches(db, OLD_ATTEMPTS, kept.webhookAttemptRetentionDays)
 }
 
 async function inBatches(db: Database, statement: string, days: number): Promise<void> {

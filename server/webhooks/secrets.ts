@@ -23,6 +23,15 @@ export function sealSecret(key: Uint8Array, endpoint: string, secret: string): B
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
 }
 
+/** Whether this key opens what `sealSecret` returned: not when SECRET_KEY was changed. */
+export function canOpen(key: Uint8Array, endpoint: string, sealed: Uint8Array): boolean {
+  try {
+    return openSecret(key, endpoint, sealed) !== ''
+  } catch {
+    return false
+  }
+}
+
 /**
  * Decrypts what `sealSecret` returned.
  * @throws Error when it was sealed with another SECRET_KEY, for another endpoint, or was changed

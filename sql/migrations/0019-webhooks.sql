@@ -18,6 +18,8 @@ create table endpoint (
   failing_since timestamptz,
   disabled_at timestamptz,
   -- by_hand: a developer did; gone: it answered 410; failing: for five days.
+  -- When it was disabled for failing before: of these times it was told nothing.
+  missed tstzmultirange not null default '{}',
   disabled_reason text constraint endpoint_reason_known check (disabled_reason in ('by_hand', 'gone', 'failing')),
   -- The process that delivers to it, until it dies or stops renewing.
   process_id int8 references process (id) on delete set null,
@@ -37,6 +39,8 @@ create table event (
   -- What it tells of: the same for two that tell the same.
   key text not null,
   user_id uuid references app_user (id) on delete cascade,
+  -- What the data came from: it goes when that is purged.
+  provider text,
   -- JSON of the data; of samples packed columns (server/webhooks/body.ts).
   data bytea not null,
   packed boolean not null default false,
@@ -54,6 +58,10 @@ create index event_user_idx on event (user_id);
 -- Not an identity of the column: the order of the feed is that in which transactions became visible.
 create sequence event_position as int8;
 
+-- An endpoint gets what was recorded after it was made; by id, since clocks may go back.
+alter table endpoint
+  add column after_event_id int8 not null default coalesce(pg_sequence_last_value('event_id_seq'::regclass), 0);
+
 create table delivery (
   event_id int8 not null references event (id) on delete cascade,
   endpoint_id int4 not null references endpoint (id) on delete cascade,
@@ -68,6 +76,8 @@ create table delivery (
 -- New ones do not queue behind those that failed before.
 create index delivery_new_idx on delivery (endpoint_id, due_at, event_id) where state = 'waiting' and attempts = 0;
 create index delivery_retry_idx on delivery (endpoint_id, due_at, event_id) where state = 'waiting' and attempts > 0;
+-- For the deletion of an endpoint.
+create index delivery_endpoint_idx on delivery (endpoint_id);
 create index delivery_failed_idx on delivery (endpoint_id, event_id) where state = 'failed';
 
 -- Calls that were made; they outlive their event.
@@ -87,3 +97,5 @@ create table attempt (
 );
 create index attempt_endpoint_idx on attempt (endpoint_id, attempted_at desc, id desc);
 create index attempt_time_idx on attempt (attempted_at);
+-- Those that failed are looked for among any number that did not.
+create index attempt_failed_idx on attempt (endpoint_id, attempted_at desc, id desc) where not succeeded;

@@ -64,6 +64,8 @@ begin
     where r.source_id = series.source_id and r.series_id = series.series_id and r.bucket < horizon;
     delete from rollup_1day r
     where r.source_id = series.source_id and r.series_id = series.series_id and r.bucket < horizon;
+    delete from rollup_local_day r
+    where r.source_id = series.source_id and r.series_id = series.series_id and day_ends(r.day) <= horizon;
     exit when deleted >= most;
   end loop;
   return deleted;

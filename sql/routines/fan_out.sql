@@ -36,7 +36,7 @@ begin
     from ready
     join endpoint n
       on n.disabled_at is null
-     and n.created_at <= ready.created_at
+     and n.after_event_id < ready.id
      and (n.user_id is null or n.user_id = ready.user_id)
      and (n.filter_types is null or ready.type = any (n.filter_types))
     where to_endpoints

@@ -62,15 +62,6 @@ begin
 end
 $$;
 
--- The instant from which on samples can be of a local day, and the one from which on none is any more: civil offsets are
--- at most 18 hours.
-create or replace function day_starts(day int4) returns timestamptz
-language sql immutable parallel safe
-return to_timestamp(day::float8 * 86400 - 64800);
-create or replace function day_ends(day int4) returns timestamptz
-language sql immutable parallel safe
-return to_timestamp((day::float8 + 1) * 86400 + 64800);
-
 -- Number and sum of the samples of a series within [lo, hi): whole quarter hours from the rollups where they are clean.
 create or replace function span_sums(the_source int4, the_series int2, lo timestamptz, hi timestamptz)
 returns table (n int8, total float8)

@@ -42,6 +42,8 @@ begin
   perform refresh_15min(the_source, the_series, ranges);
   perform refresh_1hour(the_source, the_series, widened(ranges, interval '1 hour'));
   perform refresh_1day(the_source, the_series, widened(ranges, interval '1 day'));
+  perform note_stale_days(array_agg(the_source), array_agg(the_series), array_agg(lower(r)), array_agg(upper(r) - interval '1 microsecond'))
+  from unnest(ranges) r;
 
   delete from rollup_dirty d where d.seq = any (claimed) and d.hi < until;
   update rollup_dirty d set lo = until where d.seq = any (claimed) and d.lo < until;
@@ -146,6 +148,7 @@ begin
   delete from rollup_15min where source_id = any (source_ids);
   delete from rollup_1hour where source_id = any (source_ids);
   delete from rollup_1day where source_id = any (source_ids);
+  delete from rollup_local_day where source_id = any (source_ids);
   if rollup_from('1 minute') < 'infinity' then
     delete from rollup_1min where source_id = any (source_ids);
     delete from rollup_5min where source_id = any (source_ids);

@@ -1,6 +1,6 @@
 -- The first `most` local days of [first_day, end_day) (the last ones with `backward`) on which a user has samples of the
 -- given series, or that are among `other_days`; on those of them without samples `parts` is null. `parts` is for each series of a source a list of [place, counted, n, total, lowest, highest]: its place
--- in the arrays, from 0; whether it counts; and what its samples add up to. With `merged` a quarter hour of a series
+-- in the arrays, from 0; 1 when it counts, else 0; and what its samples add up to. With `merged` a quarter hour of a series
 -- counts for the source with the smallest rank that has samples in it, else everything counts; daily totals always do.
 -- Walks in windows of time, so that a page costs what it shows, however long the range.
 create or replace function sampled_days(
@@ -26,7 +26,7 @@ begin
     return query
       select coalesce(d.day, o.day), d.parts
       from (
-        select p.day, json_agg(json_build_array(p.place - 1, p.counted, p.n, p.total, p.lowest, p.highest)) as parts
+        select p.day, json_agg(array[p.place - 1, p.counted::int4, p.n, p.total, p.lowest, p.highest]) as parts
         from sampled_parts(source_ids, series_ids, ranks, low, high, merged) p
         group by p.day
         having bool_or(p.counted)
@@ -56,25 +56,30 @@ create or replace function sampled_parts(
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  alone boolean[];
 begin
-  if not merged then
-    return query
-      select d.day, k.place, true, sum(d.n)::int8, sum(d.total), min(d.lowest), max(d.highest)
-      from unnest(source_ids, series_ids) with ordinality k (source_id, series_id, place)
-      cross join lateral day_sums(k.source_id, k.series_id, day_starts(low), day_ends(high - 1)) d
-      where d.day >= low and d.day < high
-      group by 1, 2;
-    return;
-  end if;
+  -- Nothing to choose where all sources are told apart, in daily totals, and where one source has all of a type.
+  alone := array(
+    select not merged or k.series_id >= 10000 or count(*) over (partition by k.series_id) = 1
+    from unnest(series_ids) with ordinality k (series_id, place)
+    order by k.place
+  );
   return query
-    select local_day(q.bucket, q.last_zone), q.place, q.counted, sum(q.n)::int8, sum(q.total), min(q.lowest),
-           max(q.highest)
-    from (
-      select h.*, k.place, k.rank = min(k.rank) over (partition by k.series_id, h.bucket) or k.series_id >= 10000 as counted
-      from unnest(source_ids, series_ids, ranks) with ordinality k (source_id, series_id, rank, place)
-      cross join lateral quarter_hours(k.source_id, k.series_id, day_starts(low), day_ends(high - 1)) h
-    ) q
-    where local_day(q.bucket, q.last_zone) >= low and local_day(q.bucket, q.last_zone) < high
-    group by 1, 2, 3;
+    select d.day, k.place, true, d.n, d.total, d.lowest, d.highest
+    from unnest(source_ids, series_ids, alone) with ordinality k (source_id, series_id, alone, place)
+    cross join lateral local_days(k.source_id, k.series_id, low, high, false) d
+    where k.alone;
+  if false = any (alone) then
+    return query
+      select m.*
+      from (
+        select array_agg(k.source_id order by k.place) as source_ids, array_agg(k.series_id order by k.place) as series_ids,
+               array_agg(k.rank order by k.place) as ranks, array_agg(k.place order by k.place) as places
+        from unnest(source_ids, series_ids, ranks, alone) with ordinality k (source_id, series_id, rank, alone, place)
+        where not k.alone
+      ) k
+      cross join lateral merged_parts(k.source_ids, k.series_ids, k.ranks, k.places, low, high) m;
+  end if;
 end
 $$;

@@ -1,8 +1,9 @@
 -- How many samples there are in all: those that can be read, and those of which only the rollups are left. From the
--- rollups of days; days that are dirty are counted anew.
+-- rollups of days; days that are dirty are counted anew. Planned for the very bounds, which most often leave out nothing:
+-- for any bounds every row would be looked up by the index (344 ms against 41 with 170,000 rollups in chunks).
 create or replace function stored_samples() returns table (live int8, archived int8)
 language plpgsql stable
-set plan_cache_mode = force_generic_plan
+set plan_cache_mode = force_custom_plan
 set timescaledb.enable_runtime_exclusion = off
 as $$
 declare

@@ -120,10 +120,14 @@ $$;
 -- Moves the rows of the session's `incoming` table into `sample`: new keys are inserted, changed ones updated,
 -- unchanged ones not touched at all (no row lock, no WAL). Runs of days with changes become dirty ranges. Returns
 -- counts per series, once for the new rows and
--- once for the changed ones. The segments say where stored rows are looked for: a whole range where data is
+-- once for the changed ones, with the places of these rows if asked for. The segments say where stored rows are looked for: a whole range where data is
 -- dense, single instants where it is not. The caller holds the user's ingest lock, so what is read stays true.
-create or replace function merge_samples(source_ids int4[], series_ids int2[], los float8[], his float8[])
-returns table (series int2, is_new boolean, row_count int8, first_ts timestamptz, last_ts timestamptz)
+drop function if exists merge_samples(int4[], int2[], float8[], float8[]);
+create or replace function merge_samples(
+  source_ids int4[], series_ids int2[], los float8[], his float8[], with_places boolean
+) returns table (
+  series int2, is_new boolean, row_count int8, first_ts timestamptz, last_ts timestamptz, places int4multirange
+)
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
@@ -147,7 +151,7 @@ begin
           and ts <= last
       ) s
     ), changed as materialized (
-      select i.ts, i.value, i.source_id, i.series_id, i.zone_offset_min, o.ts is null as is_new
+      select i.ts, i.value, i.source_id, i.series_id, i.zone_offset_min, i.place, o.ts is null as is_new
       from incoming i
       left join old o on o.source_id = i.source_id and o.series_id = i.series_id and o.ts = i.ts
       where o.ts is null
@@ -172,7 +176,8 @@ begin
       from runs r
       group by r.source_id, r.series_id, r.run
     )
-    select c.series_id, c.is_new, count(*), min(c.ts), max(c.ts)
+    select c.series_id, c.is_new, count(*), min(c.ts), max(c.ts),
+           case when with_places then range_agg(int4range(c.place, c.place + 1)) end
     from changed c
     group by c.series_id, c.is_new;
 end

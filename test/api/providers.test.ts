@@ -174,5 +174,6 @@ t.test('everybody may see what providers send', async (t) => {
   t.same(field(body.workout_fields, 'distance_meters')?.providers, body.providers)
   t.same(field(body.meal_fields, 'dietary_fat_trans')?.providers, ['samsung', 'health_connect'])
   t.same(field(body.sleep_fields, 'deep')?.providers, body.providers)
-  t.ok(field(body.health_scores, 'sleep'))
+  t.same(field(body.health_scores, 'sleep')?.providers, ['samsung', 'health_connect', 'internal'])
+  t.same(field(body.health_scores, 'resilience')?.providers, ['internal'])
 })

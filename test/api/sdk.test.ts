@@ -10,6 +10,7 @@ import {
   heartRate,
   importBody,
   iso,
+  MANY,
   record,
   startImports,
   storedSamples,
@@ -262,6 +263,26 @@ eachEngine(t, 'an upload', async (t, engine) => {
       }),
     )
     t.notMatch(JSON.stringify(batch), '4711', 'no measured value is told')
+  })
+
+  await t.test('of many records loses the one that is bad, and nothing else', async (t) => {
+    const user = await createUser(app)
+    const index = Math.floor(MANY * 0.7)
+    const records = Array.from({ length: MANY }, (_, n) => heartRate(NOON + n * 1000, 60, { id: `r${n}` }))
+    records[index] = heartRate(NOON + index * 1000, 'fast', { id: 'bad' })
+    const batch = await importBody(app, user, body(records))
+    t.match(batch, { status: 'partial', received: MANY, inserted: MANY - 1, duplicates: 0, dropped_count: 1 })
+    const where = { collection: 'records', index, id: 'bad', loc: ['data', 'records', index, 'value'] }
+    t.strictSame(
+      batch.dropped.map(({ msg, ...rest }) => rest),
+      [{ ...where, type: 'float_parsing' }],
+    )
+    t.match(batch.dropped[0]?.msg, /number/, 'with the reason')
+    const wanted = records.flatMap(({ startDate }, n) => (n === index ? [] : [startDate]))
+    t.strictSame(
+      (await storedSamples(app.db, user)).map(({ ts }) => ts),
+      wanted,
+    )
   })
 
   await t.test('may have strings no database can hold', async (t) => {

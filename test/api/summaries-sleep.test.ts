@@ -2,7 +2,9 @@
 // 12.6, D-13, D-27, D-29.
 import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
+import { withDays } from '../support/activity-model.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { type Nights, recoveryRow, type Session, sameRow, sleepRow } from '../support/night-model.ts'
 import {
   body,
   createUser,
@@ -17,7 +19,6 @@ import {
 import { sleepBody, stage } from '../support/sleep.ts'
 import {
   addSources,
-  alike,
   dateText,
   localDay,
   MINUTE_MS,
@@ -35,19 +36,14 @@ const HOUR_MS = 60 * MINUTE_MS
 
 // Best first.
 const SOURCES = [
-  { provider: 'apple', device: 'Watch7,5', source: 'Watch', type: 'watch' },
-  { provider: 'polar', device: 'Vantage V3', source: 'polar_api', type: 'watch' },
-  { provider: 'polar', device: '', source: 'polar_api', type: 'unknown' },
-  { provider: 'whoop', device: 'WHOOP 4.0', source: 'whoop_api', type: 'band' },
-  { provider: 'oura', device: 'Oura Ring Gen3', source: 'oura_api', type: 'ring' },
+  { provider: 'apple', device: 'Watch7,5', source: 'Watch', type: 'watch', name: 'Apple Watch Ultra 2' },
+  { provider: 'polar', device: 'Vantage V3', source: 'polar_api', type: 'watch', name: 'Vantage V3' },
+  { provider: 'polar', device: '', source: 'polar_api', type: 'unknown', name: null },
+  { provider: 'whoop', device: 'WHOOP 4.0', source: 'whoop_api', type: 'band', name: 'WHOOP 4.0' },
+  { provider: 'oura', device: 'Oura Ring Gen3', source: 'oura_api', type: 'ring', name: 'Oura Ring Gen3' },
 ]
-const MEANS = {
-  avg_heart_rate_bpm: ['heart_rate', 1],
-  avg_hrv_sdnn_ms: ['heart_rate_variability_sdnn', 3],
-  avg_hrv_rmssd_ms: ['heart_rate_variability_rmssd', 7],
-  avg_respiratory_rate: ['respiratory_rate', 24],
-  avg_spo2_percent: ['oxygen_saturation', 20],
-} as const
+/** Keys of the series that the means of a night are of. */
+const MEANS = [1, 3, 7, 24, 20]
 const RESTING = 2
 
 type Random = () => number
@@ -97,7 +93,7 @@ async function someSleep(app: TestApp, user: string, ids: number[], random: Rand
 function someSamples(ids: number[], random: Random, count: number): Written[] {
   return Array.from({ length: count }, () => {
     const startMs = BASE + Math.floor(random() * DAYS * 96) * 15 * MINUTE_MS
-    const seriesId = pick(random, [...Object.values(MEANS).map(([, id]) => id), RESTING])
+    const seriesId = pick(random, [...MEANS, RESTING])
     const zone = pick(random, [null, 120, -330])
     // Ring and chest straps tell more than others.
     const sourceId = pick(random, [...ids, ids.at(-1) as number])
@@ -107,50 +103,10 @@ function someSamples(ids: number[], random: Random, count: number): Written[] {
   }).flat()
 }
 
-interface Session {
-  place: number
-  day: number
-  startMs: number
-  endMs: number
-  zone: number | null
-  asleep_s: number | null
-  in_bed_s: number | null
-  awake_s: number | null
-  light_s: number | null
-  deep_s: number | null
-  rem_s: number | null
-  efficiency_percent: number | null
-  is_nap: boolean | null
-  stages: [string, number, number][] | null
-}
-
-interface Sample {
-  place: number
-  type: string
-  ms: number
-  value: number
-  /** Day of its quarter hour. */
-  day: number
-}
-
-interface Score {
-  place: number
-  provider: string
-  day: number
-  ms: number
-  value: number
-}
-
-interface Model {
-  sessions: Session[]
-  samples: Sample[]
-  scores: Score[]
-}
-
 const placeOf = (one: { provider: string; device: string }) =>
   SOURCES.findIndex(({ provider, device }) => provider === one.provider && device === one.device)
 
-async function modelOf(app: TestApp, user: string): Promise<Model> {
+async function modelOf(app: TestApp, user: string): Promise<Nights> {
   const rows = await app.db.query<
     Omit<Session, 'place' | 'day' | 'startMs' | 'endMs'> & {
       provider: string
@@ -170,18 +126,7 @@ async function modelOf(app: TestApp, user: string): Promise<Model> {
     day: localDay(Date.parse(end), row.zone),
   }))
   const stored = await storedSamples(app.db, user)
-  const quarter = (ts: string) => Math.floor(Date.parse(ts) / (15 * MINUTE_MS)) * 15 * MINUTE_MS
-  const key = (one: (typeof stored)[number]) => `${placeOf(one)} ${one.type} ${quarter(one.ts)}`
-  const days = new Map(stored.map((one) => [key(one), localDay(quarter(one.ts), one.zone)]))
-  const samples = stored.map((one) => ({
-    ...{
-      place: placeOf(one),
-      type: one.type,
-      ms: Date.parse(one.ts),
-      value: one.value,
-      day: days.get(key(one)) as number,
-    },
-  }))
+  const samples = withDays(stored.map((one) => ({ ...one, place: placeOf(one), ms: Date.parse(one.ts) })))
   const scores = await app.db.query<{
     provider: string
     device: string | null
@@ -194,6 +139,7 @@ async function modelOf(app: TestApp, user: string): Promise<Model> {
     [user],
   )
   return {
+    devices: SOURCES,
     sessions,
     samples,
     scores: scores.map(({ provider, device, at, zone, value }) => ({
@@ -201,156 +147,6 @@ async function modelOf(app: TestApp, user: string): Promise<Model> {
       place: device === null ? -1 : placeOf({ provider, device }),
     })),
   }
-}
-
-const sum = (values: number[]) => values.reduce((all, value) => all + value, 0)
-const known = (values: (number | null)[]) => {
-  const told = values.filter((value) => value !== null)
-  return told.length > 0 ? sum(told) : null
-}
-const minutes = (seconds: number | null) => (seconds === null ? null : Math.floor(seconds / 60))
-const instant = (ms: number) => new Date(ms).toISOString().replace(/\.000Z$/, 'Z')
-const zoneText = (zone: number | null) =>
-  zone === null
-    ? null
-    : `${zone < 0 ? '-' : '+'}${String(Math.floor(Math.abs(zone) / 60)).padStart(2, '0')}:${String(Math.abs(zone) % 60).padStart(2, '0')}`
-const metadata = (place: number) => {
-  const { provider, source, device, type } = SOURCES[place] as (typeof SOURCES)[number]
-  const name = device === 'Watch7,5' ? 'Apple Watch Ultra 2' : device || null
-  return { provider, source, device: device || null, device_type: type, device_name: name }
-}
-
-function interruptions({ stages }: Session): number | null {
-  if (!stages || stages.length === 0) return null
-  const asleep = stages.filter(([name]) => name !== 'awake')
-  const first = Math.min(...asleep.map(([, start]) => start))
-  const last = Math.max(...asleep.map(([, , end]) => end))
-  return stages.filter(([name, start, end]) => name === 'awake' && end - start >= 300 && start >= first && end <= last)
-    .length
-}
-
-function sleepRow(model: Model, day: number) {
-  const ofDay = model.sessions.filter((one) => one.day === day)
-  if (ofDay.length === 0) return undefined
-  const place = Math.min(...ofDay.map((one) => one.place))
-  const own = ofDay.filter((one) => one.place === place)
-  const [main, naps] = [own.filter((one) => !one.is_nap), own.filter((one) => one.is_nap)]
-  const asleep = (one: Session) => one.asleep_s ?? (one.endMs - one.startMs) / 1000
-  const longest = [...main].sort((a, b) => b.endMs - b.startMs - (a.endMs - a.startMs))[0]
-  const duration = main.length > 0 ? sum(main.map(asleep)) : null
-  const nap = Math.floor(sum(naps.map(({ startMs, endMs }) => endMs - startMs)) / 60_000)
-  const stages = {
-    awake_minutes: minutes(known(main.map(({ awake_s }) => awake_s))),
-    light_minutes: minutes(known(main.map(({ light_s }) => light_s))),
-    deep_minutes: minutes(known(main.map(({ deep_s }) => deep_s))),
-    rem_minutes: minutes(known(main.map(({ rem_s }) => rem_s))),
-  }
-  const efficient = main.filter(({ efficiency_percent }) => efficiency_percent !== null)
-  const weight = sum(efficient.map(asleep))
-  const means = Object.entries(MEANS).map(([field, [type]]) => {
-    const inside = (main.length > 0 ? main : naps).flatMap(({ startMs, endMs }) =>
-      model.samples.filter((one) => one.type === type && one.ms >= startMs && one.ms < endMs),
-    )
-    const ofProvider = inside.filter((one) => SOURCES[one.place]?.provider === SOURCES[place]?.provider)
-    const values = (ofProvider.length > 0 ? ofProvider : inside).map(({ value }) => value)
-    const mean = values.length > 0 ? sum(values) / values.length : null
-    return [field, mean]
-  })
-  return {
-    asleepS: duration,
-    row: {
-      date: dateText(day),
-      source: metadata(place),
-      start_time: longest ? instant(longest.startMs) : null,
-      end_time: longest ? instant(longest.endMs) : null,
-      zone_offset: longest ? zoneText(longest.zone) : null,
-      duration_minutes: minutes(duration),
-      total_duration_minutes: (minutes(duration) ?? 0) + nap,
-      time_in_bed_minutes: minutes(known(main.map(({ in_bed_s }) => in_bed_s))),
-      efficiency_percent:
-        weight > 0 ? sum(efficient.map((one) => asleep(one) * (one.efficiency_percent ?? 0))) / weight : null,
-      stages: Object.values(stages).some((value) => value !== null) ? stages : null,
-      interruptions_count: known(main.map(interruptions)),
-      nap_count: naps.length,
-      nap_duration_minutes: nap,
-      sessions: own.map((one) => ({
-        start_time: instant(one.startMs),
-        end_time: instant(one.endMs),
-        zone_offset: zoneText(one.zone),
-        duration_minutes: Math.floor(asleep(one) / 60),
-        is_nap: one.is_nap === true,
-      })),
-      ...(Object.fromEntries(means) as Record<keyof typeof MEANS, number | null>),
-    },
-  }
-}
-
-function recoveryRow(model: Model, day: number) {
-  const types: string[] = ['resting_heart_rate', ...Object.values(MEANS).map(([type]) => type)]
-  const used = types.filter((type) => type !== 'heart_rate' && type !== 'respiratory_rate')
-  const samples = model.samples.filter((one) => one.day === day && used.includes(one.type))
-  const scores = model.scores.filter((one) => one.day === day).sort((a, b) => b.ms - a.ms)
-  if (samples.length + scores.length === 0) return undefined
-  const places = [...samples, ...scores].map(({ place }) => place).filter((place) => place >= 0)
-  // Contract 2.4; a score without a source comes after the sources of its provider.
-  const order = ['apple', 'polar', 'whoop', 'oura']
-  const rank = (place: number) => order.indexOf(SOURCES[place]?.provider ?? '')
-  const best = places.length > 0 ? Math.min(...places) : -1
-  const loose = scores
-    .filter(({ place }) => place < 0)
-    .sort((a, b) => order.indexOf(a.provider) - order.indexOf(b.provider))[0]
-  const alone = loose && (best < 0 || order.indexOf(loose.provider) < rank(best))
-  const provider = alone ? loose.provider : SOURCES[best]?.provider
-  const night = sleepRow(model, day)
-  const mean = (type: string) => {
-    const values = alone
-      ? []
-      : samples.filter((one) => one.type === type && one.place === best).map(({ value }) => value)
-    return values.length > 0 ? sum(values) / values.length : null
-  }
-  const ofProvider = scores.filter((one) => one.provider === provider)
-  const score = ofProvider.find(({ place }) => place === (alone ? -1 : best)) ?? ofProvider[0]
-  return {
-    date: dateText(day),
-    source: alone
-      ? { provider: loose.provider, source: null, device: null, device_type: 'unknown', device_name: null }
-      : metadata(best),
-    sleep_duration_seconds: night?.asleepS ?? null,
-    sleep_efficiency_percent: night?.row.efficiency_percent ?? null,
-    resting_heart_rate_bpm: mean('resting_heart_rate'),
-    avg_hrv_sdnn_ms: night?.row.avg_hrv_sdnn_ms ?? mean('heart_rate_variability_sdnn'),
-    avg_hrv_rmssd_ms: night?.row.avg_hrv_rmssd_ms ?? mean('heart_rate_variability_rmssd'),
-    avg_spo2_percent: night?.row.avg_spo2_percent ?? mean('oxygen_saturation'),
-    recovery_score: score ? (provider === 'polar' ? (score.value - 1) * 20 : score.value) : null,
-  }
-}
-
-/** Means are rounded on the wire: whole beats, tenths, hundredths of a percent asleep. */
-const STEPS: Record<string, number> = {
-  avg_heart_rate_bpm: 1,
-  resting_heart_rate_bpm: 1,
-  recovery_score: 1,
-  efficiency_percent: 0.01,
-  sleep_efficiency_percent: 0.01,
-  avg_hrv_sdnn_ms: 0.1,
-  avg_hrv_rmssd_ms: 0.1,
-  avg_respiratory_rate: 0.1,
-  avg_spo2_percent: 0.1,
-}
-
-type Row = Record<string, unknown>
-
-function sameRow(found: Row, wanted: Row): boolean {
-  return (
-    Object.keys(found).length === Object.keys(wanted).length &&
-    Object.entries(found).every(([field, value]) => {
-      const step = STEPS[field]
-      const other = wanted[field]
-      if (step === undefined || typeof value !== 'number' || typeof other !== 'number') return alike(value, other)
-      const inSteps = value / step
-      return Math.abs(inSteps - Math.round(inSteps)) < 1e-6 && Math.abs(value - other) <= step / 2 + 1e-9
-    })
-  )
 }
 
 eachEngine(t, 'sleep and recovery of days are what is stored', async (t, engine) => {
@@ -401,7 +197,9 @@ eachEngine(t, 'sleep and recovery of days are what is stored', async (t, engine)
           const wanted = Array.from({ length }, (_, place) => rowsOf[name](base + from + place)).filter(
             (row) => row !== undefined,
           )
-          const right = rows.length === wanted.length && rows.every((row, place) => sameRow(row, wanted[place] as Row))
+          const right =
+            rows.length === wanted.length &&
+            rows.every((row, place) => sameRow(row, wanted[place] as Record<string, unknown>))
           if (!right) t.strictSame(rows, wanted, `${name} ${JSON.stringify(query)}`)
           else t.pass(`${name} ${JSON.stringify(query)}`)
         }

@@ -188,7 +188,7 @@ t.test('update', async (t) => {
 t.test('list', async (t) => {
   const app = await startTestApp(t, engine)
 
-  t.test('of nobody', async (t) => {
+  await t.test('of nobody', async (t) => {
     t.strictSame(await list(app), {
       items: [],
       total: 0,
@@ -623,7 +623,7 @@ async function fill(app: TestApp, id: string): Promise<void> {
   const answer = await app.request('POST', `/api/v1/sdk/users/${id}/sync`, { body })
   if (answer.status !== 202) throw new Error(JSON.stringify(answer.body))
   const { db, metrics, log } = app.deps
-  await createImporter(db, app.threads(), app.handover, metrics, log).importUploads(id)
+  await createImporter(db, app.threads(), app.handover, app.deps.config, metrics, log).importUploads(id)
   await refreshRollups(db)
   await app.request('PUT', `${USERS}/${id}/personal-record`, { body: { sex: 'female' } })
 }

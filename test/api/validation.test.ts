@@ -4,11 +4,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { routes } from '../../server/api/index.ts'
 import { startTestApp, type TestRequest } from '../support/app.ts'
+import { createEndpoint } from '../support/endpoints.ts'
 import { engines } from '../support/servers.ts'
 
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
-const app = await startTestApp(t, engine)
+const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true })
 
 const USERS = '/api/v1/users'
 const JSON_TYPE = { 'Content-Type': 'application/json' }
@@ -433,13 +434,14 @@ t.test('nothing a client sends is an internal error', async (t) => {
   const fieldsOf = (schema: unknown) => Object.keys((schema as { properties?: object } | undefined)?.properties ?? {})
   const [user, key] = [(await post('{}')).body.id, crypto.randomUUID()]
   const developer = await app.developer.token()
+  const endpoint = (await createEndpoint(app)).id
 
   for (const route of routes.filter(({ path }) => path.startsWith('/api/'))) {
     const query = fc.dictionary(fc.constantFrom(...fieldsOf(route.query), 'x'), fc.array(text, { maxLength: 2 }), {
       maxKeys: 3,
     })
     const body = fc.oneof(fc.dictionary(fc.constantFrom(...fieldsOf(route.body), 'x'), json), json)
-    const ids = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(user, key) }, text)
+    const ids = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(user, key, endpoint) }, text)
     const property = fc.asyncProperty(query, body, ids, async (query, body, id) => {
       const search = new URLSearchParams(
         Object.entries(query).flatMap(([name, values]) => values.map((value): [string, string] => [name, value])),

@@ -12,6 +12,7 @@ import {
   accounted,
   body,
   createUser,
+  dirtyRanges,
   eachEngine,
   importBody,
   iso,
@@ -387,17 +388,22 @@ eachEngine(t, 'many meals take as long as they are many, after few', async (t, e
   for (let n = 0; n < 7; n += 1)
     await importBody(app, user, body([meal(`w${n}`), child(`w${n}`, `wc${n}`, 'Protein', 1)]))
   const at = (n: number) => ({ startDate: iso(NOON - n * 60_000), endDate: iso(NOON - n * 60_000) })
-  const meals = (name: string) => Array.from({ length: MANY }, (_, n) => meal(`${name}${n}`, at(n)))
+  // A meal and what was eaten are two records.
+  const half = MANY / 2
+  const meals = (name: string) => Array.from({ length: half }, (_, n) => meal(`${name}${n}`, at(n)))
   const children = (name: string) =>
-    Array.from({ length: MANY }, (_, n) => child(`${name}${n}`, `${name}c${n}`, 'Protein', 1, at(n)))
-  t.match(await importBody(app, user, body([...meals('m'), ...children('m')])), { inserted: 2 * MANY })
-  t.match(await importBody(app, user, body([...meals('m'), ...children('m')])), { unchanged: 2 * MANY })
-  t.match(await importBody(app, user, body(children('o'))), { inserted: MANY })
-  t.equal((await storedSamples(app.db, user)).length, MANY)
-  t.match(await importBody(app, user, body(meals('o'))), { inserted: MANY })
+    Array.from({ length: half }, (_, n) => child(`${name}${n}`, `${name}c${n}`, 'Protein', 1, at(n)))
+  t.match(await importBody(app, user, body([...meals('m'), ...children('m')])), { inserted: MANY })
+  t.match(await importBody(app, user, body([...meals('m'), ...children('m')])), { unchanged: MANY })
+  t.match(await importBody(app, user, body(children('o'))), { inserted: half })
+  t.equal((await storedSamples(app.db, user)).length, half)
+  const behind = (await dirtyRanges(app.db, user)).length
+  t.match(await importBody(app, user, body(meals('o'))), { inserted: half })
   t.equal((await storedSamples(app.db, user)).length, 0)
+  const days = new Set(children('o').map(({ startDate }) => String(startDate).slice(0, 10)))
+  t.equal((await dirtyRanges(app.db, user)).length - behind, days.size, 'samples of a day are taken back at once')
   const stored = await storedMeals(app.db, user)
-  t.equal(stored.filter(({ nutrients }) => nutrients.dietary_protein === 1).length, 2 * MANY + 7)
+  t.equal(stored.filter(({ nutrients }) => nutrients.dietary_protein === 1).length, MANY + 7)
 })
 
 eachEngine(t, 'a meal of any number of nutrients is a meal', async (t, engine) => {

@@ -32,8 +32,9 @@ eachEngine(t, 'a million samples', async (t, engine) => {
   await upload(service, await createUser(service), request(0))
   const idleMiB = await service.rssMiB()
   let peakMiB = 0
+  let sampled = Promise.resolve()
   const sampling = setInterval(() => {
-    void service.rssMiB().then((mebibytes) => {
+    sampled = service.rssMiB().then((mebibytes) => {
       peakMiB = Math.max(peakMiB, mebibytes)
     })
   }, 100)
@@ -121,6 +122,8 @@ eachEngine(t, 'a million samples', async (t, engine) => {
   )
   t.ok(uploadingMiB < idleMiB + UPLOADING_MIB, 'memory is bounded while uploading')
   t.ok(peakMiB < idleMiB + READING_MIB, 'and while reading')
+  clearInterval(sampling)
+  await sampled
   t.equal(await service.stop(), 0)
 })
 

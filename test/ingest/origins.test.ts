@@ -6,6 +6,7 @@ import { startTestApp } from '../support/app.ts'
 import {
   body,
   createUser,
+  dirtyRanges,
   eachEngine,
   heartRate,
   importBody,
@@ -105,6 +106,27 @@ eachEngine(t, 'deleted records are gone', async (t, engine) => {
     t.strictSame(await values(user), ['heart_rate 61', 'heart_rate 62'])
     const path = `/api/v1/users/${user}/timeseries?start_time=${NOON / 1000}&end_time=${NOON / 1000 + 3600}&resolution=1hour`
     t.match((await app.request('GET', path)).body, { data: [{ value: 61.5 }], pagination: { total_count: 1 } })
+  })
+
+  await t.test('those of a series and day at once, which the rollups follow as one', async (t) => {
+    const user = await createUser(app)
+    const hourly = (of: typeof steps, from: number) =>
+      Array.from({ length: 24 }, (_, n) => of(NOON + n * 3_600_000, 60, { id: id(from + n) }))
+    await importBody(app, user, body([...hourly(heartRate, 0), ...hourly(steps, 100)]))
+    const before = (await dirtyRanges(app.db, user)).length
+    const gone = Array.from({ length: 24 }, (_, n) => [id(n), id(100 + n)]).flat()
+    t.match(await importBody(app, user, deletions(gone.map((id) => ({ id })))), { deleted: 48 })
+    t.strictSame(await values(user), [])
+    t.strictSame(
+      (await dirtyRanges(app.db, user))
+        .slice(before)
+        .map(({ type, lo, hi }) => `${type} ${lo} ${hi}`)
+        .sort(),
+      ['heart_rate', 'steps'].flatMap((type) => [
+        `${type} 2026-02-24T12:00:00Z 2026-02-24T23:00:00Z`,
+        `${type} 2026-02-25T00:00:00Z 2026-02-25T11:00:00Z`,
+      ]),
+    )
   })
 
   await t.test('as many as an upload holds, of as many sources as it may have', async (t) => {

@@ -5,12 +5,14 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { replay, type Selection } from '../../server/ingest/replay.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { eventVersions, storedEvents } from '../support/events.ts'
 import {
   body,
   createUser,
   eachEngine,
   heartRate,
   importBody,
+  record,
   rowVersions,
   startImports,
   steps,
@@ -20,16 +22,19 @@ import {
   waitForBatch,
 } from '../support/sdk.ts'
 import { onDatabase } from '../support/service.ts'
+import { sleepBody, sleepIds, sleepVersions, stage } from '../support/sleep.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const NOON = Date.UTC(2026, 1, 24, 12)
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 /** What is told about a replay. */
 async function replayed(app: TestApp, selection: Partial<Selection>, write = false): Promise<string> {
   const lines: string[] = []
   const all = { batch: null, user: null, from: null, to: null, ...selection }
-  await replay(app.db, all, write, (line) => lines.push(line))
+  await replay(app.db, app.threads(), app.deps.config, all, write, (line) => lines.push(line))
   return lines.join('\n')
 }
 
@@ -110,6 +115,69 @@ eachEngine(t, 'stored uploads are imported again after it was shown what that ch
     await importBody(app, user, body([heartRate(NOON + 2000, 62)]))
     const [again] = (await app.request('GET', `/api/v1/users/${user}/connections`)).body
     t.equal(again.status, 'active')
+  })
+})
+
+eachEngine(t, 'nights and cycles of an older rule become those of today', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const light = (fromHour: number, untilHour: number, fields = {}) =>
+    stage('light', NOON + fromHour * HOUR_MS, NOON + untilHour * HOUR_MS, fields)
+  const scored = { values: [{ type: 'sleepScore', value: 70, unit: 'score' }] }
+  const given = { id: 'part', parentId: 'given' }
+  const flow = (day: number) => record('HKCategoryTypeIdentifierMenstrualFlow', NOON + day * DAY_MS, 3)
+  const uploads = [
+    sleepBody([light(-14, -10, scored), light(-9, -5)]),
+    // Sleep of the day that ends with that night, the beginning of the next night, and one the platform gives.
+    sleepBody([light(0, 1), light(10, 14)]),
+    sleepBody([light(34, 40, given)], { provider: 'samsung' }),
+    body([flow(0), flow(1), flow(28), flow(29)]),
+  ]
+  const [user, fresh] = [await createUser(app), await createUser(app)]
+  for (const each of [user, fresh]) for (const content of uploads) await importBody(app, each, content)
+  const versions = async () => [await sleepVersions(app.db, user), await eventVersions(app.db, user)]
+  const revision = () => app.db.query('select revision from app_user where id = $1', [user])
+  const [main = '', nap = '', next = '', ofPlatform = ''] = await sleepIds(app.db, user)
+
+  await t.test('ordinary uploads leave them, also when the same ones come again', async (t) => {
+    // A night in two parts and without its score, a nap that is none, a night that was not made, another total; a cycle
+    // that was not made, and another period.
+    await app.db.query(
+      `insert into sleep (user_id, source_id, session, start_at, end_at, asleep_s, in_bed_s, stages)
+       select user_id, source_id, session, end_at - interval '4 hours', end_at, 14400, 14400, '[]' from sleep where id = $1`,
+      [main],
+    )
+    await app.db.query(`update sleep set end_at = end_at - interval '5 hours', asleep_s = 14400 where id = $1`, [main])
+    await app.db.query('delete from health_score where sleep_id = $1', [main])
+    await app.db.query('update sleep set is_nap = false where id = $1', [nap])
+    await app.db.query('delete from sleep where id = $1', [next])
+    await app.db.query('update sleep set efficiency_percent = 1 where id = $1', [ofPlatform])
+    await app.db.query(`delete from menstrual_cycle where user_id = $1 and external_id = 'cycle-apple-2026-03-24'`, [
+      user,
+    ])
+    await app.db.query('update menstrual_cycle set period_length = 9 where user_id = $1', [user])
+    const damaged = await versions()
+    for (const content of uploads) t.match(await importBody(app, user, content), { inserted: 0, updated: 0 })
+    t.strictSame(await versions(), damaged, 'the same uploads once more derive nothing again')
+  })
+
+  await t.test('it is shown', async (t) => {
+    const damaged = await versions()
+    const told = await replayed(app, { user })
+    t.match(told, /^sleep sessions +1 +4 +2026-02-23 +2026-02-26$/m)
+    t.match(told, /^menstrual cycles +1 +1 +2026-02-24 +2026-03-26$/m)
+    t.match(told, /^unchanged 18, deleted 0, rejected 0$/m, 'stages and observations are what they were')
+    t.strictSame(await versions(), damaged)
+  })
+
+  await t.test('it is written, and known to those who ask whether something changed', async (t) => {
+    const before = await revision()
+    await replayed(app, { user }, true)
+    t.strictSame(await storedEvents(app.db, user), await storedEvents(app.db, fresh))
+    const ids = await sleepIds(app.db, user)
+    t.strictSame(ids.toSpliced(2, 1), [main, nap, ofPlatform], 'what is still there is the same session')
+    t.strictNotSame(await revision(), before)
+    t.notMatch(await replayed(app, { user }), /sessions|cycles/, 'and nothing is left to change')
   })
 })
 

@@ -83,7 +83,12 @@ eachEngine(t, 'sleep is closed', async (t, engine) => {
     const [held] = await app.db.query<{ id: string }>('select id from sleep where user_id = $1 limit 1', [user])
     await app.db.transaction(async (tx) => {
       await tx.query('select 1 from sleep where id = $1 for update', [held?.id ?? ''])
-      t.strictSame(await Promise.all(Array.from({ length: 4 }, () => closeSleep(app.db))), [false, false, false, false])
+      t.strictSame(await Promise.all(Array.from({ length: 4 }, () => closeSleep(app.db, app.deps.config))), [
+        false,
+        false,
+        false,
+        false,
+      ])
       t.equal((await closed(user)).filter(Boolean).length, 299)
     })
     const versions = () =>

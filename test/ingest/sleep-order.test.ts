@@ -132,9 +132,10 @@ eachEngine(t, 'sleep', async (t, engine) => {
         await app.db.transaction(async (tx) => {
           if ('upload' in step) {
             sent.push(...step.upload)
-            await writeSleep(tx, target, step.upload)
+            await writeSleep(tx, target, step.upload, false)
           } else if ('again' in step) {
-            await writeSleep(tx, target, sent.slice(step.again, step.again + 20))
+            // As the same upload once more, and as a replay of it.
+            await writeSleep(tx, target, sent.slice(step.again, step.again + 20), step.again % 2 === 0)
           } else {
             const { externalId, session } = sent[step.remove] ?? {}
             await deleteSleep(tx, target, [externalId ?? session ?? 'nothing'])
@@ -155,7 +156,7 @@ eachEngine(t, 'sleep', async (t, engine) => {
       async (stages, random) => {
         const [one, many] = [await createSources(app), await createSources(app)]
         const write = (target: typeof one, part: SleepStage[]) =>
-          app.db.transaction((tx) => writeSleep(tx, target, part))
+          app.db.transaction((tx) => writeSleep(tx, target, part, false))
         const counts = await write(one, stages)
         const shuffled = stages
           .map((stage, place) => [random[place] as number, stage] as const)

@@ -13,6 +13,7 @@ import {
   eachEngine,
   importBody,
   iso,
+  MANY,
   PHONE,
   rowVersions,
   type SdkRecord,
@@ -464,7 +465,7 @@ eachEngine(t, 'workouts', async (t, engine) => {
       minutes: fc.constantFrom(0, 60, 120),
       kcal: fc.integer({ min: 1, max: 3 }),
     })
-    const histories = fc.sample(fc.array(item, { minLength: 1, maxLength: 7 }), 25)
+    const histories = fc.sample(fc.array(item, { minLength: 1, maxLength: 7 }), Math.min(25, MANY / 200))
     for (const history of histories) {
       const workouts = history.map(({ id, minutes, kcal }) => run(id, minutes, 30, energy(kcal)))
       const [together, apart, halves] = [await createUser(app), await createUser(app), await createUser(app)]

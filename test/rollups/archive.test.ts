@@ -137,7 +137,14 @@ eachEngine(t, 'archival', async (t, engine) => {
 
   await t.test('goes on with what an import had under way', async (t) => {
     const other = await createUser(app)
-    const importer = createImporter(app.db, app.threads(), createHandover(0), app.deps.metrics, app.deps.log)
+    const importer = createImporter(
+      app.db,
+      app.threads(),
+      createHandover(0),
+      app.deps.config,
+      app.deps.metrics,
+      app.deps.log,
+    )
     let release = () => {}
     const held = new Promise<void>((resolve) => {
       release = resolve
@@ -181,6 +188,10 @@ eachEngine(t, 'archival', async (t, engine) => {
       )
       t.equal(n, 0, table)
     }
+    const localDays = await app.db.query('select day from rollup_local_day where day_ends(day) <= to_timestamp($1)', [
+      horizon / 1000,
+    ])
+    t.strictSame(localDays, [])
   })
 
   await t.test('deletes events that ended beyond the horizon, and no others', async (t) => {

@@ -7,6 +7,7 @@ import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import {
   apply,
+  checkLocalDays,
   checkReads,
   checkStored,
   connect,
@@ -22,7 +23,7 @@ import {
 eachStrategy(t, 'rollups', async (t, engine, strategy) => {
   await t.test('are exact at every moment, and when they have caught up', async (t) => {
     const bench = await open(t, engine, strategy)
-    let compared = 0
+    let [compared, days] = [0, 0]
     const history = fc.array(fc.tuple(step, fc.array(read, { minLength: 1, maxLength: 3 })), {
       minLength: 10,
       maxLength: 25,
@@ -33,15 +34,20 @@ eachStrategy(t, 'rollups', async (t, engine, strategy) => {
         for (const [step, reads] of history) {
           await apply(bench, step)
           for (const asked of reads) await checkReads(bench, asked)
+          days += await checkLocalDays(bench)
         }
         await refreshRollups(bench.db)
         const dirty = await bench.db.query('select 1 from rollup_dirty')
         if (dirty.length > 0) throw new Error(`${dirty.length} ranges are still dirty`)
         compared += await checkStored(bench)
+        await checkLocalDays(bench)
+        const stale = await bench.db.query('select 1 from rollup_local_day where stale and day < local_days_due()')
+        if (stale.length > 0) throw new Error(`${stale.length} days are still stale`)
       }),
       { seed: SEED, numRuns: 5, endOnFailure: true },
     )
     t.ok(compared > 5_000, `${compared} rows compared`)
+    t.ok(days > 1_000, `${days} days compared`)
   })
 
   await t.test('lose no change that is committed while they are refreshed, and killed', async (t) => {
@@ -80,6 +86,7 @@ eachStrategy(t, 'rollups', async (t, engine, strategy) => {
     await refreshRollups(db)
     t.equal((await db.query('select 1 from rollup_dirty')).length, 0)
     t.ok((await checkStored(bench)) > 1_000)
+    t.ok((await checkLocalDays(bench)) > 50)
     t.ok(killed > 0, `${killed} refreshes were killed`)
   })
 })

@@ -97,8 +97,8 @@ export interface Bench {
   sources: number[]
   /** What must be stored, by source and series. */
   model: Map<string, Map<number, Sample>>
-  /** Samples before it are archived (epoch ms). */
-  floor: { ms: number }
+  /** Samples before it are archived (epoch ms); and where that began earlier. */
+  floor: { ms: number; earlier: number[] }
 }
 
 /** Connections under a name of their own; they may be ended by others. */
@@ -118,7 +118,7 @@ export async function open(t: Test, engine: Engine, strategy: Strategy): Promise
      insert into data_source (user_id, provider, source) select id, 'apple', name from someone, unnest(array['a', 'b']) name
      returning id`,
   )
-  return { url, db, strategy, sources: sources.map(([id]) => id), model: new Map(), floor: { ms: 0 } }
+  return { url, db, strategy, sources: sources.map(([id]) => id), model: new Map(), floor: { ms: 0, earlier: [] } }
 }
 
 const keyOf = (source: number, series: number) => `${source} ${series}`
@@ -137,6 +137,7 @@ export async function apply({ db, strategy, sources, model, floor }: Bench, step
     while (await archive(db, Date.now()));
     const settings = { archive_after_days: step.days, delete_after_days: null }
     floor.ms = Math.max(floor.ms, floors(settings, Date.now()).rawMs ?? 0)
+    floor.earlier.push(floor.ms)
     return
   }
   if (step.kind === 'refresh') {
@@ -276,6 +277,92 @@ export async function checkReads({ db, sources, model, floor }: Bench, asked: Re
       throw new Error(`${key} ${JSON.stringify({ asked, counts, found, expected })}`.slice(0, 3000))
     }
   }
+}
+
+function grouped<T>(items: Iterable<T>, keyOf: (item: T) => number): Map<number, T[]> {
+  const groups = new Map<number, T[]>()
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
+  return groups
+}
+
+interface LocalDay {
+  day: number
+  n: number
+  total: number
+  lowest: number
+  highest: number
+  /** Null where it need not be known. */
+  minutes: number[] | null
+}
+
+/** Whether the minute reached the value of a place: 50 or more, more than 50, 51 or more, and so on; or any and 30 steps. */
+function reaches(series: number, values: number[], place: number): boolean {
+  const total = values.reduce((sum, value) => sum + value, 0)
+  if (series === 80) return place === 1 || total >= 30
+  const bound = 50 + Math.floor((place - 1) / 2)
+  return place % 2 === 1 ? total / values.length >= bound : total / values.length > bound + 1e-9
+}
+
+function minutesOf(series: number, samples: Sample[]): number[] {
+  const minutes = grouped(samples, ({ ms }) => Math.floor(ms / MINUTE_MS))
+  const values = [...minutes.values()].map((group) => group.map(({ value }) => value))
+  const counts = Array.from(
+    { length: series === 80 ? 2 : 236 },
+    (_, at) => values.filter((one) => reaches(series, one, at + 1)).length,
+  )
+  return counts.slice(0, counts.findLastIndex((count) => count > 0) + 1)
+}
+
+/** Local days, each quarter hour on that of its latest sample. */
+function localDays(held: Map<number, Sample>, series: number): (LocalDay & { firstMs: number; endMs: number })[] {
+  const quarterMs = 15 * MINUTE_MS
+  const sorted = [...held.values()].sort((a, b) => a.ms - b.ms)
+  const quarters = [...grouped(sorted, ({ ms }) => Math.floor(ms / quarterMs) * quarterMs)]
+  const dayOf = ([ms, samples]: [number, Sample[]]) =>
+    Math.floor((ms + (samples.at(-1) as Sample).zone * MINUTE_MS) / DAY_MS)
+  return [...grouped(quarters, dayOf)]
+    .sort(([a], [b]) => a - b)
+    .map(([day, quarters]) => {
+      const samples = quarters.flatMap(([, some]) => some)
+      const values = samples.map(({ value }) => value)
+      return {
+        day,
+        n: samples.length,
+        total: values.reduce((sum, value) => sum + value, 0),
+        lowest: Math.min(...values),
+        highest: Math.max(...values),
+        minutes: series === 1 || series === 80 ? minutesOf(series, samples) : null,
+        firstMs: Math.min(...quarters.map(([ms]) => ms)),
+        endMs: Math.max(...quarters.map(([ms]) => ms)) + quarterMs,
+      }
+    })
+}
+
+/** Local days of every series, their minutes too: archived ones know them, unless something was added to a part of one. */
+export async function checkLocalDays({ db, sources, model, floor }: Bench): Promise<number> {
+  let compared = 0
+  for (const [key, held] of model) {
+    const [source = 0, series = 0] = key.split(' ').map(Number)
+    const rows = await db.rows<[number, number, number, number, number, number[] | null]>(
+      'select * from local_days($1, $2::int2, $3, $4, true) order by day',
+      [sources[source] as number, series, Math.floor(BASE / DAY_MS) - 3, Math.floor(BASE / DAY_MS) + DAYS + 3],
+    )
+    const found = rows.map(([day, n, total, lowest, highest, minutes]) => ({ day, n, total, lowest, highest, minutes }))
+    const expected = localDays(held, series).map(({ firstMs, endMs, ...day }, place) => {
+      const cut = floor.earlier.some((ms) => ms > firstMs && ms < endMs)
+      return cut && found[place]?.minutes === null ? { ...day, minutes: null } : day
+    })
+    const right =
+      found.length === expected.length &&
+      found.every((one, place) => {
+        const { total, ...rest } = expected[place] as LocalDay
+        const { total: sum, ...others } = one
+        return Math.abs(sum - total) <= 1e-9 * magnitude(held) && JSON.stringify(others) === JSON.stringify(rest)
+      })
+    if (!right) throw new Error(`${key} ${JSON.stringify({ floor, found, expected })}`.slice(0, 6000))
+    compared += found.length
+  }
+  return compared
 }
 
 const magnitude = (held: Map<number, Sample>) => [...held.values()].reduce((sum, { value }) => sum + Math.abs(value), 1)

@@ -7,7 +7,18 @@ import { refreshContinuous } from '../../server/rollups/continuous.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { applyStrategy, type Strategy } from '../../server/rollups/strategy.ts'
 import { eachEngine } from '../support/sdk.ts'
-import { apply, type Bench, checkReads, checkStored, open, place, read, SEED, samples } from './model.ts'
+import {
+  apply,
+  type Bench,
+  checkLocalDays,
+  checkReads,
+  checkStored,
+  open,
+  place,
+  read,
+  SEED,
+  samples,
+} from './model.ts'
 
 const writes = fc.noBias(fc.record({ kind: fc.constant('write' as const), ...place, samples }))
 
@@ -17,6 +28,7 @@ async function write(bench: Bench, count: number, seed = SEED): Promise<void> {
 
 async function checkAll(bench: Bench): Promise<void> {
   for (const asked of fc.sample(fc.noBias(read), { numRuns: 8, seed: SEED })) await checkReads(bench, asked)
+  await checkLocalDays(bench)
 }
 
 async function settle(bench: Bench): Promise<void> {
@@ -100,7 +112,7 @@ eachEngine(t, 'strategies', async (t, { name, ...engine }) => {
         await delay(15)
       }
     }
-    const others = [refresher(), killer('call refresh_continuous%'), killer('delete from rollup_dirty where seq%')]
+    const others = [refresher(), killer('call refresh_continuous%'), killer('%delete from rollup_dirty where seq%')]
     for (let round = 0; round < 6; round += 1) {
       await write(bench, 4, round)
       await checkAll(bench)
@@ -121,7 +133,7 @@ eachEngine(t, 'strategies', async (t, { name, ...engine }) => {
     await holder.query('begin; select from rollup_dirty for update')
     const refresh = refreshContinuous(db, 5_000, '60 days').catch((error: Error) => error)
     const stuck = `select pid from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like 'delete from rollup_dirty where seq%'`
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%delete from rollup_dirty where seq%'`
     let found: { pid: number }[] = []
     while (found.length === 0) found = await db.query<{ pid: number }>(stuck)
     await db.query('select pg_terminate_backend($1)', [found[0]?.pid as number])
@@ -154,7 +166,8 @@ eachEngine(t, 'strategies', async (t, { name, ...engine }) => {
     await write(bench, 6)
     await settle(bench)
     await bench.db.query('select delete_sources($1)', [bench.sources])
-    for (const table of ['sample', 'rollup_1min', 'rollup_5min', 'rollup_15min', 'rollup_1hour', 'rollup_1day']) {
+    const rollups = ['1min', '5min', '15min', '1hour', '1day', 'local_day'].map((width) => `rollup_${width}`)
+    for (const table of ['sample', ...rollups]) {
       t.strictSame(await bench.db.one(`select count(*) as n from ${table}`), { n: 0 }, table)
     }
     await refreshContinuous(bench.db, 5_000, '60 days')

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { pino } from 'pino'
-import type { Test } from 'tap'
+import root, { type Test } from 'tap'
 import { bootstrapAccounts } from '../../server/api/auth/bootstrap.ts'
 import { openSyncFeed } from '../../server/api/sync/feed.ts'
 import { buildApp, type Dependencies } from '../../server/app.ts'
@@ -150,6 +150,17 @@ async function ensureTemplate(client: pg.Client, engine: Engine): Promise<string
   return template
 }
 
+let threads: Threads | undefined
+
+/** The threads of this test file, which keep nothing of an upload; each start would compile their code again. */
+function sharedThreads(): Threads {
+  if (!threads) {
+    threads = startThreads(1)
+    root.teardown(threads.close)
+  }
+  return threads
+}
+
 async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides: Partial<Config>): Promise<TestApp> {
   const config: Config = {
     ...loadConfig({
@@ -182,14 +193,9 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   const syncFeed = await openSyncFeed(db, log, metrics)
   observeRollups(metrics.registry, db)
   const handover = createHandover()
-  let threads: Threads | undefined
   let uploads: Uploads | undefined
-  const startedThreads = () => {
-    threads ??= startThreads(1)
-    return threads
-  }
   const startedUploads = () => {
-    uploads ??= acceptUploads(db, startedThreads(), handover, metrics)
+    uploads ??= acceptUploads(db, sharedThreads(), handover, metrics)
     return uploads
   }
   const deps: Dependencies = {
@@ -219,7 +225,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     apiKey,
     developer: { id, email: EMAIL, password: PASSWORD, token },
     deps,
-    threads: startedThreads,
+    threads: sharedThreads,
     handover,
     request: async (method, path, options = {}) => send(url, method, path, options, { apiKey, token }),
     sdkToken: (userId) => signAccessToken(keys, 'sdk', userId),
@@ -230,7 +236,6 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
         server.closeAllConnections()
         await new Promise((resolve) => server.close(resolve))
         await apiKeys.close()
-        await threads?.close()
         await db.end()
       })()
       return closing

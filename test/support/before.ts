@@ -1,7 +1,7 @@
 // Run by tap before the first test file (see .taprc): starts the database servers that all test files share.
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { access, chmod, mkdtemp, readdir } from 'node:fs/promises'
+import { access, chmod, mkdtemp, readdir, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -32,7 +32,7 @@ const SETTINGS = {
   full_page_writes: 'off',
   max_connections: '200',
   shared_buffers: '128MB',
-  max_wal_size: '4GB',
+  max_wal_size: '1GB',
   checkpoint_timeout: '30min',
   jit: 'off',
   timezone: 'UTC',
@@ -45,6 +45,9 @@ const TIMESCALE_SETTINGS = {
   'timescaledb.max_background_workers': '0',
   max_worker_processes: '48',
 }
+
+/** Free memory that lets the servers keep their data there: two logs of `max_wal_size`, and what large tests store. */
+const MEMORY_BYTES = 6 * 2 ** 30
 
 interface Programs {
   initdb: string
@@ -156,9 +159,14 @@ async function startCluster(
   throw new Error(`${postgres} did not start: ${await server.ended}`)
 }
 
-/** A directory for one server that its user can enter. It is recorded at once, so that no crash leaves it behind. */
+/**
+ * A directory for one server that its user can enter, in memory where Linux offers enough: creating a database makes
+ * a thousand files. It is recorded at once, so that no crash leaves it behind.
+ */
 async function temporaryDirectory(record: ServerRecord, account: Account | undefined): Promise<string> {
-  for (const parent of [tmpdir(), '/tmp', '/var/tmp']) {
+  const memory = await statfs('/dev/shm').catch(() => undefined)
+  const roomy = memory && memory.bavail * memory.bsize >= MEMORY_BYTES
+  for (const parent of [...(roomy ? ['/dev/shm'] : []), tmpdir(), '/tmp', '/var/tmp']) {
     if (account && !(await canEnter(account, parent))) continue
     const directory = await mkdtemp(join(parent, 'pulsebase-test-'))
     await chmod(directory, 0o711)

@@ -8,7 +8,7 @@ import { type Jobs, startJobs } from '../../server/jobs.ts'
 import type { TestAnswer, TestApp, TestRequest } from './app.ts'
 import { type Engine, engines } from './servers.ts'
 
-const WAIT_MS = 30_000
+const WAIT_MS = 60_000
 
 /** How many of a kind the tests of large uploads send; `npm run test:long` sends as many as an upload may hold. */
 export const MANY = Number(process.env.TEST_MANY ?? 2_000)
@@ -77,10 +77,11 @@ export async function startImports(t: Test, app: TestApp, concurrency = 4, uploa
     statementTimeoutMs: 60_000,
     onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
   })
-  const importer = createImporter(db, app.threads(), app.handover, metrics, log)
-  const webhookRetention = { messageDays: 30, attemptDays: 90 }
-  const options = { url: app.databaseUrl, db, importer, concurrency, uploadRetentionDays, webhookRetention, log }
-  const jobs = await startJobs(options)
+  const importer = createImporter(db, app.threads(), app.handover, app.deps.config, metrics, log)
+  const settings = { ...app.deps.config, uploadRetentionDays }
+  const jobs = await startJobs({
+    ...{ url: app.databaseUrl, db, importer, settings, concurrency, log },
+  })
   let stopping: Promise<void> | undefined
   const stop = () => {
     stopping ??= jobs.stop().then(() => db.end())
@@ -235,6 +236,19 @@ export async function rowVersions(db: Database, userId: string): Promise<Record<
     db.query('select revision, xmin::text from app_user where id = $1', [userId]),
   ])
   return { samples, sources, users }
+}
+
+/** What the rollups of a user's samples are behind with, in the order it was noted. */
+export function dirtyRanges(db: Database, userId: string): Promise<{ type: string; lo: string; hi: string }[]> {
+  return db.query(
+    `select t.type, r.lo, r.hi
+     from rollup_dirty r
+     join data_source d on d.id = r.source_id
+     join series_type t on t.id = r.series_id
+     where d.user_id = $1
+     order by r.seq`,
+    [userId],
+  )
 }
 
 /** A page of samples. */

@@ -127,14 +127,38 @@ t.test('connections that are opened at the same time ask once, and few names are
     asked.push(name)
     pending.push(() => done(null, [{ address: '93.184.216.34', family: 4 }]))
   }) as never)
-  const looks = ['a', 'a', 'a', 'b', 'c'].map((name) => lookedUp(guard, `${name}.example`))
-  t.strictSame(asked, ['a.example', 'b.example'])
+  const looks = ['a', 'a', 'a', 'b', 'c', 'd'].map((name) => lookedUp(guard, `${name}.example`))
+  t.strictSame(asked, ['a.example', 'b.example', 'c.example'])
   while (pending.length > 0) {
     pending.shift()?.()
     await Promise.resolve()
   }
-  t.equal((await Promise.all(looks)).length, 5)
-  t.strictSame(asked, ['a.example', 'b.example', 'c.example'])
+  t.equal((await Promise.all(looks)).length, 6)
+  t.strictSame(asked, ['a.example', 'b.example', 'c.example', 'd.example'])
+})
+
+t.test('names that hang do not hold up others', async (t) => {
+  const asked: string[] = []
+  const hanging: (() => void)[] = []
+  let answerAtOnce = true
+  const guard = createGuard(STRICT, ((name: string, _: LookupAllOptions, done: Done) => {
+    asked.push(name)
+    const answer = () => done(null, [{ address: '93.184.216.34', family: 4 }])
+    if (!name.startsWith('dead')) setImmediate(answer)
+    else if (answerAtOnce) setTimeout(answer, 1_050)
+    else hanging.push(answer)
+  }) as never)
+  const dead = ['dead1.example', 'dead2.example', 'dead3.example', 'dead4.example']
+  await Promise.all(dead.map((name) => lookedUp(guard, name)))
+  answerAtOnce = false
+  const waiting = dead.map((name) => lookedUp(guard, name))
+  t.strictSame(asked.slice(4), ['dead1.example'], 'one at a time, now that they are known')
+  t.strictSame(await lookedUp(guard, 'alive.example'), ['93.184.216.34'])
+  while (hanging.length > 0) {
+    hanging.shift()?.()
+    await Promise.resolve()
+  }
+  t.equal((await Promise.all(waiting)).length, 4)
 })
 
 type Done = (error: Error | null, addresses: LookupAddress[]) => void

@@ -47,14 +47,18 @@ const example = {
   metadata: { resolution: null, sample_count: 1, start_time: '2026-09-18T00:00:00Z', end_time: '2026-09-19T00:00:00Z' },
 }
 
-interface MealRow extends EventRow {
+/** What of the table `meal`, as `e`, makes a meal. */
+export const MEAL_COLUMNS = 'e.title, e.meal_type, e.nutrients'
+
+/** A row of MEAL_COLUMNS. */
+export interface MealRow extends EventRow {
   title: string | null
   meal_type: string | null
   /** In the unit of each series. */
   nutrients: Partial<Record<string, number>>
 }
 
-const listing = { name: 'meals', table: 'meal', columns: 'e.title, e.meal_type, e.nutrients' }
+const listing = { name: 'meals', table: 'meal', columns: MEAL_COLUMNS }
 
 /** Meals of a user, the latest first (contract 5.6). */
 export const listMeals = route(
@@ -73,10 +77,11 @@ export const listMeals = route(
     errors: { 400: 'Bad date or cursor' },
   },
   async (input, deps) =>
-    listEvents<MealRow>(listing, input, deps, (rows, sourceOf) => rows.map((row) => itemOf(row, sourceOf(row)))),
+    listEvents<MealRow>(listing, input, deps, (rows, sourceOf) => rows.map((row) => mealItem(row, sourceOf(row)))),
 )
 
-function itemOf({ id, start_at, meal_type, title, nutrients }: MealRow, source: object) {
+/** A meal as reads show it (contract 5.6). */
+export function mealItem({ id, start_at, meal_type, title, nutrients }: MealRow, source: object) {
   const macros = {
     protein_g: nutrients.dietary_protein ?? null,
     carbohydrates_g: nutrients.dietary_carbohydrates ?? null,

@@ -56,7 +56,12 @@ const example = {
   metadata: { resolution: null, sample_count: 1, start_time: '2026-02-23T00:00:00Z', end_time: '2026-02-24T00:00:00Z' },
 }
 
-interface SleepRow extends EventRow {
+/** What of the table `sleep`, as `e`, makes a session, beside its intervals `stages`. */
+export const SLEEP_COLUMNS = `
+  e.asleep_s, e.in_bed_s, e.awake_s, e.light_s, e.deep_s, e.rem_s, e.efficiency_percent, e.is_nap`
+
+/** A row of SLEEP_COLUMNS. */
+export interface SleepRow extends EventRow {
   asleep_s: number | null
   in_bed_s: number | null
   awake_s: number | null
@@ -71,9 +76,7 @@ interface SleepRow extends EventRow {
 const listing = {
   name: 'sleep',
   table: 'sleep',
-  columns: `
-    e.asleep_s, e.in_bed_s, e.awake_s, e.light_s, e.deep_s, e.rem_s, e.efficiency_percent, e.is_nap,
-    case when $10 then e.stages end as stages`,
+  columns: `${SLEEP_COLUMNS}, case when $10 then e.stages end as stages`,
 }
 
 /** Sleep sessions of a user, naps among them, the latest first (contract 5.4). */
@@ -102,12 +105,13 @@ export const listSleep = route(
       { ...listing, where: whereSleep(9, input.query), params },
       input,
       deps,
-      (rows, sourceOf) => rows.map((row) => itemOf(row, sourceOf(row))),
+      (rows, sourceOf) => rows.map((row) => sleepItem(row, sourceOf(row))),
     )
   },
 )
 
-function itemOf(row: SleepRow, source: object) {
+/** A session as reads show it (contract 5.4). */
+export function sleepItem(row: SleepRow, source: object) {
   const span = Math.floor((Date.parse(row.end_at) - Date.parse(row.start_at)) / 1000)
   return {
     id: row.id,

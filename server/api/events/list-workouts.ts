@@ -215,7 +215,12 @@ function itemOf(row: WorkoutRow, source: object, heartRate: number | null) {
 const rounded = (value: number | null) => (value === null ? null : Math.round(value))
 
 /** Seconds per kilometre to a tenth: of the average speed, else of duration and distance (contract 5.3). */
-function pace({ type, average_speed, duration_s, distance_m }: WorkoutRow): number | null {
+export function pace({
+  type,
+  average_speed,
+  duration_s,
+  distance_m,
+}: Pick<WorkoutRow, 'type' | 'average_speed' | 'duration_s' | 'distance_m'>): number | null {
   if (!paceTypes.has(type as WorkoutType)) return null
   const speed = average_speed || (distance_m ?? 0) / duration_s
   return speed > 0 && speed < Number.POSITIVE_INFINITY ? Math.round(10_000 / speed) / 10 : null

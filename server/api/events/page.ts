@@ -132,5 +132,5 @@ function pageSql({ table, columns, where = '' }: Listing, backward: boolean): st
 }
 
 /** `zone_offset` of a row (contract 1.2). */
-export const zoneOf = ({ zone_offset_min }: EventRow): string | null =>
+export const zoneOf = ({ zone_offset_min }: Pick<EventRow, 'zone_offset_min'>): string | null =>
   zone_offset_min === null ? null : zoneText(zone_offset_min)

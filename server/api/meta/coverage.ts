@@ -124,12 +124,17 @@ const coverage = {
     ),
     ...seriesTypes.filter(isNutrient).flatMap(({ type }) => fields([type], sending(type))),
   ],
-  // The score that comes with the sessions of platforms that tell them apart (contract 14.1).
+  // A score comes with the sessions of platforms that tell them apart; others are computed here (contract 14).
   health_scores: [
     {
       code: 'sleep',
-      description: 'Sleep score of the platform',
-      providers: having((_, ability) => ability.givesSleepSessions),
+      description: 'Sleep score of the platform, and one that is computed',
+      providers: [...having((_, ability) => ability.givesSleepSessions), 'internal'],
+    },
+    {
+      code: 'resilience',
+      description: 'How steady heart rate variability in sleep is, computed',
+      providers: ['internal'],
     },
   ],
 }
@@ -156,7 +161,9 @@ export const getCoverage = route(
       sleep_fields: [{ code: 'deep', providers: everyProvider }],
       menstrual_cycle_fields: [{ code: 'cycle_length', providers: everyProvider }],
       meal_fields: [{ code: 'meal_type', providers: everyProvider }],
-      health_scores: [{ code: 'sleep', description: 'Sleep score of the platform', providers: everyProvider }],
+      health_scores: [
+        { code: 'resilience', description: 'How steady heart rate variability is', providers: ['internal'] },
+      ],
     },
   },
   async () => coverage,

@@ -6,8 +6,9 @@ import { Uuid } from '../../http/schema.ts'
 import { requireUser } from '../users/exists.ts'
 
 /**
- * Imports a stored upload again with the mapping of today: a new batch over the same stored body. What did not change
- * is not touched; where a later upload said otherwise, this one now has the last word.
+ * Imports a stored upload again with the rules of today: a new batch over the same stored body. What did not change is
+ * not touched, and what follows from it only where that changed; where a later upload said otherwise, this one now has
+ * the last word.
  */
 export const importBatch = route(
   {
@@ -16,7 +17,8 @@ export const importBatch = route(
     operationId: 'importSdkBatch',
     summary: 'Import a stored upload again',
     description:
-      'Creates a new batch over the stored body. Values that a later upload changed are set back to this one.',
+      'Creates a new batch over the stored body. Values that a later upload changed are set back to this one. Sessions ' +
+      'of sleep and menstrual cycles are built again by the rules of today, also where their items are unchanged.',
     tag: 'SDK',
     guard: 'key',
     params: Type.Object({ user_id: Uuid(), batch_id: Uuid() }),

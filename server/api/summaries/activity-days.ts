@@ -34,28 +34,41 @@ const SERIES = {
 const HEART_RATE = seriesId('heart_rate')
 const USED = new Set<number>([...Object.values(SERIES), HEART_RATE])
 
-/** Steps in a minute that make it an active one, and metres of ascent that are a floor (contract 12.3). */
-const ACTIVE_STEPS = 30
+/** Metres of ascent that are a floor (contract 12.3). */
 const FLOOR_METERS = 3
 
 const DAYS_SQL = `select d.day, d.parts from sampled_days($1, $2, $3, $4, $5, $6, $7, $8, '{}') d`
 
-/** Minutes by heart rate and by steps of the days of a page, and the ascent of workouts by day and source. */
-const MINUTES_SQL = `
-  select 'heart_rate', m.day, null::int4, m.bands::float8[]
-  from effort_bounds($1, $2) e
-  cross join lateral minutes_in_bands($3, $4, $5, $6, e, false, e[1]) m
+/**
+ * On how many minutes of the days of a page heart rate and steps reached what (see minute_place), and the ascent of
+ * workouts by day and source.
+ */
+const MINUTES_SQL = (heartRate: string, steps: string) => `
+  select 'heart_rate', m.day, null::int4, m.reached::float8[]
+  from effort_places($1, $2) e
+  cross join lateral ${heartRate} m
   union all
-  select 'steps', m.day, null, m.bands::float8[]
-  from minutes_in_bands($7, $8, $5, $6, array[${ACTIVE_STEPS}]::float8[], true, '-infinity') m
+  select 'steps', m.day, null, m.reached::float8[]
+  from ${steps} m
   union all
   select 'ascent', local_day(w.end_at, w.zone_offset_min), w.source_id, array[sum(w.elevation_gain_m)]
   from workout w
-  where w.source_id = any ($9::int4[])
+  where w.source_id = any ($6::int4[])
     and w.elevation_gain_m is not null
-    and w.start_at < day_ends((select max(d) from unnest($5::int4[]) d))
-    and w.end_at >= day_starts((select min(d) from unnest($5::int4[]) d))
+    and w.start_at < day_ends((select max(d) from unnest($3::int4[]) d))
+    and w.end_at >= day_starts((select min(d) from unnest($3::int4[]) d))
   group by 2, 3`
+
+const MINUTES = {
+  ofOne: MINUTES_SQL(
+    `minutes_reached(${HEART_RATE}::int2, $3, $4, e)`,
+    `minutes_reached(${SERIES.steps}::int2, $3, $5, array[1, 2])`,
+  ),
+  merged: MINUTES_SQL(
+    `merged_minutes_reached($4, ${HEART_RATE}::int2, $3, e)`,
+    `merged_minutes_reached($5, ${SERIES.steps}::int2, $3, array[1, 2])`,
+  ),
+}
 
 /** What a series of a source adds up to on a day, and whether it counts. */
 interface Part {
@@ -89,7 +102,7 @@ export async function readActivity(db: Database, view: UserView, asked: Asked): 
   const stored = view.stored.filter(({ series }) => USED.has(series.id))
   const sources = [...new Set(stored.map(({ source }) => source))].sort(bySourceRank)
   const rank = new Map(sources.map((source, place) => [source, place]))
-  type Listed = [place: number, counted: boolean, n: number, total: number, lowest: number, highest: number]
+  type Listed = [place: number, counted: 0 | 1, n: number, total: number, lowest: number, highest: number]
   const rows = await db.rows<[day: number, parts: Listed[]]>(DAYS_SQL, [
     stored.map(({ source }) => source.id),
     stored.map(({ seriesId }) => seriesId),
@@ -102,7 +115,7 @@ export async function readActivity(db: Database, view: UserView, asked: Asked): 
   ])
   const days = rows.map(([day, listed]): Day => {
     const parts = listed.map(([place, counted, n, total, lowest, highest]) => ({
-      ...{ stored: stored[place] as Stored, counted, n, total, lowest, highest },
+      ...{ stored: stored[place] as Stored, counted: counted === 1, n, total, lowest, highest },
     }))
     const source = parts.map((part) => part.stored.source).sort(bySourceRank)[0] as Source
     const choose = asked.merged ? mergedParts : partsOf(source)
@@ -128,7 +141,7 @@ const partsOf =
   }
 
 /**
- * The quarter hours that the database chose, and what daily totals make of them: that of the best source of a series
+ * The minutes that the database chose, and what daily totals make of them: that of the best source of a series
  * replaces its own samples, and without any of these it stands for the whole day. Other totals count for nothing, since
  * nobody knows which part of them is new.
  */
@@ -154,7 +167,7 @@ function mergedParts(parts: Part[]): Part[] {
 
 const keyOf = ({ stored }: Part) => `${stored.source.id} ${stored.series.id}`
 
-/** Bands of minutes by kind and day, and metres of ascent by day and source. */
+/** Numbers of minutes by kind and day, and metres of ascent by day and source. */
 type Minutes = Map<string, number[]>
 
 async function readMinutes(
@@ -166,22 +179,26 @@ async function readMinutes(
 ): Promise<Minutes> {
   const having = (series: number) => {
     const ids = new Set(view.stored.filter(({ seriesId }) => seriesId === series).map(({ source }) => source.id))
-    const winners = new Set(days.map(({ source }) => source))
-    return sources.filter((source) => ids.has(source.id) && (merged || winners.has(source))).map(({ id }) => id)
+    return sources.filter(({ id }) => ids.has(id)).map(({ id }) => id)
   }
-  const rows = await db.rows<[kind: string, day: number, source: number | null, values: number[]]>(MINUTES_SQL, [
-    view.userId,
-    startDay,
-    having(HEART_RATE),
-    HEART_RATE,
-    days.map(({ day }) => day),
-    merged ? null : days.map(({ source }) => source.id),
-    having(SERIES.steps),
-    SERIES.steps,
-    sources.map(({ id }) => id),
-  ])
+  const ofDays = days.map(({ source }) => source.id)
+  const rows = await db.rows<[kind: string, day: number, source: number | null, values: number[]]>(
+    merged ? MINUTES.merged : MINUTES.ofOne,
+    [
+      view.userId,
+      startDay,
+      days.map(({ day }) => day),
+      merged ? having(HEART_RATE) : ofDays,
+      merged ? having(SERIES.steps) : ofDays,
+      sources.map(({ id }) => id),
+    ],
+  )
   return new Map(rows.map(([kind, day, source, values]) => [`${kind} ${day} ${source ?? ''}`, values]))
 }
+
+/** What lies between a number of minutes that reached something, and the number of those that reached the next. */
+const between = (reached: number[] | undefined) =>
+  reached?.map((minutes, place) => minutes - (reached[place + 1] ?? 0)) ?? []
 
 function rowOf({ day, parts, source }: Day, minutes: Minutes, merged: boolean): ActivityRow {
   const counted = parts.filter((part) => part.counted)
@@ -190,8 +207,8 @@ function rowOf({ day, parts, source }: Day, minutes: Minutes, merged: boolean): 
   // Two devices may have recorded one workout: with `merged` the best that has any tells.
   const tellers = merged ? [...new Set(parts.map(({ stored }) => stored.source))] : [source]
   const [ascent = null] = tellers.flatMap(({ id }) => minutes.get(`ascent ${day} ${id}`) ?? [])
-  const [still, active] = minutes.get(`steps ${day} `) ?? []
-  const [, light, moderate, vigorous] = minutes.get(`heart_rate ${day} `) ?? []
+  const [still, active] = between(minutes.get(`steps ${day} `))
+  const [light, moderate, vigorous] = between(minutes.get(`heart_rate ${day} `))
   const calories = [active_calories_kcal, basal_calories_kcal].filter((one) => one !== null)
   return {
     date: dateOf(day),

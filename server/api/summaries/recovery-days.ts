@@ -90,7 +90,7 @@ interface Day {
 export async function readRecovery(db: Database, view: UserView, asked: DaysAsked): Promise<RecoveryRow[]> {
   const stored = view.stored.filter(({ seriesId }) => USED.has(seriesId))
   const sources = [...new Set(stored.map(({ source }) => source))].sort(bySourceRank)
-  type Listed = [place: number, counted: boolean, n: number, total: number]
+  type Listed = [place: number, counted: 0 | 1, n: number, total: number]
   type Scored = { value: number; source: SourceRow }[]
   const rows = await db.rows<[day: number, parts: Listed[] | null, scores: Scored | null]>(DAYS_SQL, [
     view.userId,

@@ -68,6 +68,33 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
     ) b
     order by b.day ${order}
     limit $4
+  ),
+  span as materialized (
+    select row_number() over () as place, t.*
+    from (
+      select p.day, p.provider, s.start_at, s.end_at, s.is_nap is true as nap,
+             bool_and(s.is_nap is true) over (partition by p.day) as only_naps
+      from page p
+      join session x on x.day = p.day and x.source_id = p.id
+      join sleep s on s.id = x.id
+    ) t
+    where not t.nap or t.only_naps
+  ),
+  measured as materialized (
+    select g.day, json_agg(json_build_array(g.series_id, g.own_n, g.own_total, g.n, g.total)) as means
+    from (
+      select t.day, k.series_id, sum(v.n) filter (where o.provider = t.provider) as own_n,
+             sum(v.total) filter (where o.provider = t.provider) as own_total, sum(v.n) as n, sum(v.total) as total
+      from source o
+      join source_series k on k.source_id = o.id and k.series_id = any ($5::int2[])
+      cross join (
+        select array_agg(t.start_at order by t.place) as starts, array_agg(t.end_at order by t.place) as ends from span t
+      ) a
+      cross join lateral sums_in_spans(k.source_id, k.series_id, a.starts, a.ends) v
+      join span t on t.place = v.place
+      group by 1, 2
+    ) g
+    group by 1
   )
   select p.*, n.sessions, m.means
   from page p
@@ -78,8 +105,7 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
                s.in_bed_s, s.awake_s, s.light_s, s.deep_s, s.rem_s, s.efficiency_percent, s.is_nap is true, i.interruptions
              )
              order by s.start_at, s.end_at
-           ) as sessions,
-           bool_and(s.is_nap is true) as only_naps
+           ) as sessions
     from session x
     join sleep s on s.id = x.id
     cross join lateral (
@@ -96,20 +122,7 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
     ) i
     where x.day = p.day and x.source_id = p.id
   ) n
-  cross join lateral (
-    select json_agg(json_build_array(g.series_id, g.own_n, g.own_total, g.n, g.total)) as means
-    from (
-      select k.series_id, sum(v.n) filter (where o.provider = p.provider) as own_n,
-             sum(v.total) filter (where o.provider = p.provider) as own_total, sum(v.n) as n, sum(v.total) as total
-      from session x
-      join sleep s on s.id = x.id
-      cross join source o
-      join source_series k on k.source_id = o.id and k.series_id = any ($5::int2[])
-      cross join lateral span_sums(k.source_id, k.series_id, s.start_at, s.end_at) v
-      where x.day = p.day and x.source_id = p.id and (s.is_nap is not true or n.only_naps)
-      group by 1
-    ) g
-  ) m
+  left join measured m on m.day = p.day
   order by p.day ${order}`
 
 const SQL = { asc: SLEEP_SQL('asc'), desc: SLEEP_SQL('desc') }

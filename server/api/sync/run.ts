@@ -11,8 +11,8 @@ export const SyncSource = () => Enum(['pull', 'webhook', 'sdk', 'backfill', 'xml
 /** SyncScope of contract 2.2. */
 export const SyncScope = () => Enum(['historical', 'live'])
 
-/** SyncRunSummary of contract 7.5. */
-export const RunSummary = Type.Object({
+/** What a run and each of its events say alike (contract 7.5). */
+export const runProgress = {
   run_id: Type.String(),
   user_id: Uuid(),
   provider: Type.String(),
@@ -27,8 +27,10 @@ export const RunSummary = Type.Object({
   primary_user_id: Nullable(Uuid()),
   started_at: Nullable(Instant()),
   ended_at: Nullable(Instant()),
-  last_update: Instant(),
-})
+}
+
+/** SyncRunSummary of contract 7.5. */
+export const RunSummary = Type.Object({ ...runProgress, last_update: Instant() })
 
 /** Every item of a run has one of these fates, so they add up to what was received. */
 const PROCESSED = `(items_inserted + items_updated + items_unchanged + items_ignored + items_rejected + items_deleted)`
@@ -41,8 +43,8 @@ export const SUMMARY_COLUMNS = `
   ${PROCESSED} as items_processed, items_received as items_total, error, null::uuid as primary_user_id,
   started_at, ended_at, updated_at as last_update`
 
-/** Example of the description. */
-export const summaryExample = {
+/** Example of `runProgress`. */
+export const progressExample = {
   run_id: 'sdk_5B0E1D7C-2F42-4E0B-8C8B-9A6C1B7D3E21',
   user_id: '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11',
   provider: 'apple',
@@ -57,8 +59,10 @@ export const summaryExample = {
   primary_user_id: null,
   started_at: '2026-02-24T10:00:00Z',
   ended_at: '2026-02-24T10:00:13Z',
-  last_update: '2026-02-24T10:00:13Z',
 }
+
+/** Example of the description. */
+export const summaryExample = { ...progressExample, last_update: '2026-02-24T10:00:13Z' }
 
 /** SyncRunRecord of contract 7.5, with what the peer leaves out: unchanged, rejected, ignored and deleted items. */
 export const RunRecord = Type.Object({

@@ -23,7 +23,6 @@ import {
 } from '../../http/schema.ts'
 import {
   BUCKET_MS,
-  countRows,
   markOf,
   type Position,
   positionOf,
@@ -236,17 +235,16 @@ async function readPage(
   if (selection.stored.length === 0) return { rows: [], more: false, before: false, total: 0 }
   const asOf = remembered ? view : undefined
   const question = `count ${filters}`
-  const raw = selection.bucketMs === undefined && !selection.days
-  const counted =
-    !position && raw && !view.answers.has(question)
+  // A later page has the total in its cursor.
+  const known = position?.total ?? view.answers.get(question)
+  const { rows, total: counted } =
+    known === undefined
       ? await readCounted(db, selection, limit + 1, asOf)
-      : { rows: await readRows(db, selection, position, limit + 1, asOf), total: undefined }
-  const { rows } = counted
+      : { rows: await readRows(db, selection, position, limit + 1, asOf), total: known as number }
   const further = rows.length > limit
   if (further) rows.pop()
-  // A first page that holds everything needs no count, a later one has it in its cursor.
-  const count = () => oncePerRevision(view, question, async () => counted.total ?? countRows(db, selection))
-  const total = position?.total ?? (further ? await count() : rows.length)
+  // A first page that holds everything needs no count.
+  const total = position?.total ?? (further ? await oncePerRevision(view, question, async () => counted) : rows.length)
   // The row a cursor points at lies on the other side of the page.
   if (position?.backward) return { rows: rows.reverse(), more: true, before: further, total }
   return { rows, more: further, before: position !== undefined, total }

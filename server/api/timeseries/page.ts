@@ -65,7 +65,7 @@ const RAW_SQL = `
     select 1 from app_user u, ranking r where u.id = $9 and u.revision + r.revision = $10
   )`
 
-/** The same with the number of samples on all pages, in a row without a source: one statement for a first page. */
+/** The same with the number of samples on all pages, in a row of nothing else: one statement for a first page. */
 const RAW_COUNTED_SQL = `${RAW_SQL}
   union all
   select sum(sample_count(k.source_id, k.series_id, to_timestamp($5), to_timestamp($6))), null, null, null, null
@@ -102,6 +102,40 @@ const BUCKETS_SQL = perDirection(
   order by b.bucket ${order}, k.series_id ${order}, k.source_id ${order}
   limit $2`,
 )
+
+/** First pages of the others, with their number of rows in such a row when they are not all: $2 is one more than the page. */
+const counted = (page: string, count: string, columns: string) => `
+  with page as materialized (${page})
+  select * from page
+  union all
+  select (${count}), ${columns}
+  where (select count(*) from page) >= $2`
+
+/** With priority days: only samples know their local day. */
+const COUNT_DAYS_SQL = `
+  select sum(c.n)
+  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, days int4[])
+  cross join lateral (
+    select case when $3::float8 is null then count(*) else count(distinct time_bucket(make_interval(secs => $3), ts)) end as n
+    from sample
+    where source_id = k.source_id
+      and series_id = k.series_id
+      and ts >= greatest(to_timestamp($4), raw_floor())
+      and ts < to_timestamp($5)
+      and local_day(ts, zone_offset_min) = any (k.days)
+    union all
+    select count(*)
+    from archived_bucket_page(k.source_id, k.series_id, to_timestamp($4), to_timestamp($5), make_interval(secs => $3), k.days)
+    where $3 is not null
+  ) c`
+
+const COUNT_BUCKETS_SQL = `
+  select sum(bucket_count(k.source_id, k.series_id, to_timestamp($4), to_timestamp($5), make_interval(secs => $3)))
+  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2)`
+
+const RAW_DAYS_COUNTED_SQL = counted(RAW_DAYS_SQL.forward, COUNT_DAYS_SQL, 'null, null, null, null')
+const BUCKETS_COUNTED_SQL = counted(BUCKETS_SQL.forward, COUNT_BUCKETS_SQL, 'null, null, null')
+const BUCKETS_DAYS_COUNTED_SQL = counted(BUCKETS_SQL.forward, COUNT_DAYS_SQL, 'null, null, null')
 
 function perDirection(sql: (order: 'asc' | 'desc') => string): Record<Direction, string> {
   return { forward: sql('asc'), backward: sql('desc') }
@@ -153,24 +187,32 @@ export async function readRows(
 ): Promise<Row[]> {
   const direction = position?.backward ? 'backward' : 'forward'
   const { stored, bucketMs, days } = selection
-  if (bucketMs === undefined && !days) {
-    return rawRows(stored, await db.rows<Raw>(RAW_SQL, rawParams(selection, position, limit, asOf)))
+  if (bucketMs !== undefined) {
+    const params = [keysOf(selection, position), limit, bucketMs / 1000]
+    return bucketRows(stored, await db.rows<Bucket>(BUCKETS_SQL[direction], params))
   }
+  if (days) return rawRows(stored, await db.rows<Raw>(RAW_DAYS_SQL[direction], [keysOf(selection, position), limit]))
+  return rawRows(stored, await db.rows<Raw>(RAW_SQL, rawParams(selection, position, limit, asOf)))
+}
+
+/** What the statements of priority days and of buckets know of each series. */
+function keysOf(selection: Selection, position: Position | undefined): string {
   const { lo, hi } = bounds(selection, position)
-  const keys = stored.map((one, index) => ({
+  const keys = selection.stored.map((one, index) => ({
     place: index,
     source_id: one.source.id,
     series_id: one.seriesId,
     how: one.series.aggregation,
     lo: lo[index],
     hi: hi[index],
-    days: days?.[index] ?? null,
+    days: selection.days?.[index] ?? null,
   }))
-  if (bucketMs === undefined) {
-    return rawRows(stored, await db.rows<Raw>(RAW_DAYS_SQL[direction], [JSON.stringify(keys), limit]))
-  }
-  type Bucket = [at: number, value: number, place: number, zone: number | null]
-  const rows = await db.rows<Bucket>(BUCKETS_SQL[direction], [JSON.stringify(keys), limit, bucketMs / 1000])
+  return JSON.stringify(keys)
+}
+
+type Bucket = [at: number, value: number, place: number, zone: number | null]
+
+function bucketRows(stored: readonly Stored[], rows: readonly Bucket[]): Row[] {
   return rows.map(([at, value, place, zone]) => ({
     timeMs: Math.round(at * 1000),
     value,
@@ -207,67 +249,38 @@ function rawRows(stored: readonly Stored[], rows: readonly Raw[]): Row[] {
   }))
 }
 
-/** Reads the first page of raw samples and how many there are on all pages; see `readRows`. */
+/**
+ * Reads the first page and, unless it holds all rows, how many there are on all pages, in one statement; see `readRows`.
+ */
 export async function readCounted(
   db: Database,
   selection: Selection,
   limit: number,
   asOf?: AsOf,
 ): Promise<{ rows: Row[]; total: number }> {
-  const rows = await db.rows<Raw>(RAW_COUNTED_SQL, rawParams(selection, undefined, limit, asOf))
-  const samples = rows.filter(([, , source]) => source !== null)
-  const total = rows.find(([, , source]) => source === null)?.[0] ?? 0
-  return { rows: rawRows(selection.stored, samples), total }
+  const { stored, bucketMs, days } = selection
+  const [start, end] = [selection.startMs / 1000, selection.endMs / 1000]
+  if (bucketMs === undefined) {
+    const rows = days
+      ? await db.rows<Raw>(RAW_DAYS_COUNTED_SQL, [keysOf(selection, undefined), limit, null, start, end])
+      : await db.rows<Raw>(RAW_COUNTED_SQL, rawParams(selection, undefined, limit, asOf))
+    const { page, total } = withoutTotal(rows)
+    return { rows: rawRows(stored, page), total }
+  }
+  const params = [keysOf(selection, undefined), limit, bucketMs / 1000, start, end]
+  const rows = await db.rows<Bucket>(days ? BUCKETS_DAYS_COUNTED_SQL : BUCKETS_COUNTED_SQL, params)
+  const { page, total } = withoutTotal(rows)
+  return { rows: bucketRows(stored, page), total }
+}
+
+/** Takes the row with the total, which has no series, out of the others. */
+function withoutTotal<R extends Raw | Bucket>(rows: readonly R[]): { page: R[]; total: number } {
+  const page = rows.filter(([, , series]) => series !== null)
+  const total = rows.find(([, , series]) => series === null)?.[0] ?? page.length
+  return { page, total }
 }
 
 function finder(stored: readonly Stored[]): (source: number, series: number) => Stored {
   const index = new Map(stored.map((one) => [one.source.id * 65_536 + one.seriesId, one]))
   return (source, series) => index.get(source * 65_536 + series) as Stored
-}
-
-const COUNT_RAW_SQL = `
-  select coalesce(sum(sample_count(k.source_id, k.series_id, to_timestamp($3), to_timestamp($4))), 0)::int8 as n
-  from unnest($1::int4[], $2::int2[]) k (source_id, series_id)`
-
-const COUNT_BUCKETS_SQL = `
-  select coalesce(sum(bucket_count(k.source_id, k.series_id, to_timestamp($3), to_timestamp($4), make_interval(secs => $5))), 0)::int8 as n
-  from unnest($1::int4[], $2::int2[]) k (source_id, series_id)`
-
-/** With priority days: only samples know their local day. */
-const COUNT_DAYS_SQL = `
-  select coalesce(sum(c.n), 0)::int8 as n
-  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, days int4[])
-  cross join lateral (
-    select case when $4::float8 is null then count(*) else count(distinct time_bucket(make_interval(secs => $4), ts)) end as n
-    from sample
-    where source_id = k.source_id
-      and series_id = k.series_id
-      and ts >= greatest(to_timestamp($2), raw_floor())
-      and ts < to_timestamp($3)
-      and local_day(ts, zone_offset_min) = any (k.days)
-    union all
-    select count(*)
-    from archived_bucket_page(k.source_id, k.series_id, to_timestamp($2), to_timestamp($3), make_interval(secs => $4), k.days)
-    where $4 is not null
-  ) c`
-
-/** Counts the rows of all pages together. */
-export async function countRows(db: Database, selection: Selection): Promise<number> {
-  const { stored, days, bucketMs } = selection
-  const [start, end] = [selection.startMs / 1000, selection.endMs / 1000]
-  const width = bucketMs === undefined ? null : bucketMs / 1000
-  if (days) {
-    const keys = stored.map((one, index) => ({
-      source_id: one.source.id,
-      series_id: one.seriesId,
-      days: days[index],
-    }))
-    return (await db.one<{ n: number }>(COUNT_DAYS_SQL, [JSON.stringify(keys), start, end, width])).n
-  }
-  const params = [stored.map((one) => one.source.id), stored.map((one) => one.seriesId), start, end]
-  const { n } =
-    width === null
-      ? await db.one<{ n: number }>(COUNT_RAW_SQL, params)
-      : await db.one<{ n: number }>(COUNT_BUCKETS_SQL, [...params, width])
-  return n
 }

@@ -47,31 +47,28 @@ export interface UserView {
   answers: Map<string, unknown>
 }
 
-const REVISION_SQL = 'select u.revision + r.revision from app_user u, ranking r where u.id = $1'
-
 const VIEWS_KEPT = 5_000
 const ANSWERS_KEPT = 20
 const views = new WeakMap<Database, Map<string, UserView>>()
 
 /**
- * Returns what a user has stored. One primary-key probe when nothing changed since the last read.
+ * Returns what a user has stored. One statement, and one primary-key probe when nothing changed since the last read.
  * @throws AppError not_found for an unknown user
  */
 export async function userView(db: Database, userId: string): Promise<UserView> {
   const known = views.get(db) ?? new Map<string, UserView>()
   views.set(db, known)
-  const [user] = await db.rows<[revision: number]>(REVISION_SQL, [userId])
-  if (!user) {
-    known.delete(userId)
-    throw errors.notFound('User', userId)
-  }
   let view = known.get(userId)
-  if (view?.revision !== user[0]) {
-    view = { userId, revision: user[0], stored: await loadStored(db, userId), answers: new Map() }
-    if (known.size >= VIEWS_KEPT) known.delete(known.keys().next().value as string)
-  }
+  const [user] = await db.rows<[revision: number, series: SeriesOfSource[] | null]>(VIEW_SQL, [
+    userId,
+    view?.revision ?? null,
+  ])
   // Behind all others: the first in the map is the one not asked for longest.
   known.delete(userId)
+  if (!user) throw errors.notFound('User', userId)
+  const [revision, series] = user
+  if (view?.revision !== revision) view = { userId, revision, stored: storedOf(series ?? []), answers: new Map() }
+  if (known.size >= VIEWS_KEPT) known.delete(known.keys().next().value as string)
   known.set(userId, view)
   return view
 }
@@ -135,23 +132,33 @@ export function sourceOf(row: SourceRow): Source {
   }
 }
 
-async function loadStored(db: Database, userId: string): Promise<Stored[]> {
-  const rows = await db.query<SourceRow & { series: number[] }>(
-    `select ${SOURCE_COLUMNS}, array_agg(s.series_id order by s.series_id) as series
-     from data_source d
-     join source_series s on s.source_id = d.id
-     where d.user_id = $1
-     group by d.id`,
-    [userId],
-  )
-  return rows.flatMap((row) => {
+interface SeriesOfSource extends SourceRow {
+  series: number[]
+}
+
+/** The revision; and what is stored, unless that is the revision $2. */
+const VIEW_SQL = `
+  select v.revision,
+         case when v.revision is distinct from $2::int8 then (
+           select json_agg(o)
+           from (
+             select ${SOURCE_COLUMNS}, array_agg(s.series_id order by s.series_id) as series
+             from data_source d
+             join source_series s on s.source_id = d.id
+             where d.user_id = $1
+             group by d.id
+           ) o
+         ) end
+  from (select u.revision + r.revision as revision from app_user u, ranking r where u.id = $1) v`
+
+const storedOf = (rows: readonly SeriesOfSource[]): Stored[] =>
+  rows.flatMap((row) => {
     const source = sourceOf(row)
     return row.series.flatMap((seriesId) => {
       const series = seriesById.get(seriesId % DAILY_TOTAL_OFFSET)
       return series ? [{ source, series, seriesId, isDailyTotal: seriesId >= DAILY_TOTAL_OFFSET }] : []
     })
   })
-}
 
 /** Orders sources from best to worst (contract 12.1): rank, device model, source, id. */
 export function bySourceRank(a: Source, b: Source): number {

@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
-import type { Database } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { parseDateInput } from '../../http/dates.ts'
 import { route } from '../../http/route.ts'
 import { DateInput, Instant, Nullable, UserPath } from '../../http/schema.ts'
-import { userView } from '../timeseries/user-view.ts'
+import { type Stored, userView } from '../timeseries/user-view.ts'
 
 const DAY_MS = 86_400_000
 
@@ -50,10 +49,11 @@ const Coverage = Type.Object({
   ),
 })
 
-// Of an upload that was imported again, the last time counts; it came when it first came.
-const RECEIVED_SQL = `
-  select d.day, u.provider, t.type, sum(d.items::int8)::int8 as received,
-         max(coalesce(o.received_at, u.received_at)) as last_upload_at
+/** Three kinds of rows: what was received, sessions and records that are stored, and samples that are (see daily_counts). */
+const DAYS_SQL = `
+  -- Of an upload that was imported again, the last time counts; it came when it first came.
+  select 'received' as kind, d.day, u.provider, t.type, sum(d.items::int8)::int8 as n,
+         max(coalesce(o.received_at, u.received_at)) as last_upload_at, null::bytea as pairs
   from upload u
   left join upload o on o.id = u.replay_of
   cross join lateral jsonb_each(u.days) t (type, days)
@@ -64,12 +64,9 @@ const RECEIVED_SQL = `
       select from upload r
       where r.replay_of = coalesce(u.replay_of, u.id) and r.seq > u.seq and r.days is not null
     )
-  group by 1, 2, 3`
-
-const STORED_SAMPLES_SQL = 'select c.place, c.pairs from daily_counts($1, $2, to_timestamp($3), to_timestamp($4)) c'
-
-const STORED_EVENTS_SQL = `
-  select to_char(e.at, 'YYYY-MM-DD') as day, d.provider, e.type, count(*) as stored
+  group by 2, 3, 4
+  union all
+  select 'stored', to_char(e.at, 'YYYY-MM-DD'), d.provider, e.type, count(*), null, null
   from (
     select source_id, start_at as at, 'sleep' as type from sleep where user_id = $1
     union all
@@ -84,8 +81,11 @@ const STORED_EVENTS_SQL = `
     select source_id, start_at, 'activity' from activity where user_id = $1
   ) e
   join data_source d on d.id = e.source_id
-  where e.at >= to_timestamp($2) and e.at < to_timestamp($3)
-  group by 1, 2, 3`
+  where e.at >= to_timestamp($6) and e.at < to_timestamp($7)
+  group by 2, 3, 4
+  union all
+  select 'samples', null, null, null, c.place, null, c.pairs
+  from daily_counts($4, $5, to_timestamp($6), to_timestamp($7)) c`
 
 const ARRIVALS_SQL = `
   with arrived as (
@@ -107,19 +107,23 @@ const ARRIVALS_SQL = `
     cross join lateral jsonb_to_recordset(a.unstored) k (collection text, type text, reason text, items int8)
     group by 1, 2, 3, 4, 5
   )
-  select a.day, a.provider, count(*) as uploads,
-         count(*) filter (where a.status = 'queued') as queued,
-         count(*) filter (where a.status = 'failed') as failed,
-         sum(a.received)::int8 as received, sum(a.ignored)::int8 as ignored, sum(a.rejected)::int8 as rejected,
-         sum(a.deleted)::int8 as deleted, max(a.received_at) as last_upload_at,
-         coalesce((
-           select json_agg(json_build_object('collection', k.collection, 'type', k.type, 'reason', k.reason, 'items', k.items)
-                           order by k.items desc, k.collection, k.type, k.reason)
-           from kinds k
-           where k.day = a.day and k.provider = a.provider
-         ), '[]') as unstored
-  from arrived a
-  group by 1, 2
+  select c.*, coalesce(u.unstored, '[]') as unstored
+  from (
+    select a.day, a.provider, count(*) as uploads,
+           count(*) filter (where a.status = 'queued') as queued,
+           count(*) filter (where a.status = 'failed') as failed,
+           sum(a.received)::int8 as received, sum(a.ignored)::int8 as ignored, sum(a.rejected)::int8 as rejected,
+           sum(a.deleted)::int8 as deleted, max(a.received_at) as last_upload_at
+    from arrived a
+    group by 1, 2
+  ) c
+  left join (
+    select k.day, k.provider,
+           json_agg(json_build_object('collection', k.collection, 'type', k.type, 'reason', k.reason, 'items', k.items)
+                    order by k.items desc, k.collection, k.type, k.reason) as unstored
+    from kinds k
+    group by 1, 2
+  ) u using (day, provider)
   order by 1, 2`
 
 /** What became of the data of each day: why one has data, and another has none. */
@@ -174,12 +178,20 @@ export const getUserCoverage = route(
     const startMs = Math.floor(parseDateInput(query.start_date) / DAY_MS) * DAY_MS
     const endMs = Math.ceil(parseDateInput(query.end_date, 'whole day') / DAY_MS) * DAY_MS
     if (endMs - startMs > MAX_DAYS * DAY_MS) throw errors.badRequest(`The range may have at most ${MAX_DAYS} days.`)
-    const stored = await storedCounts(db, params.user_id, startMs / 1000, endMs / 1000)
+    const { stored } = await userView(db, params.user_id)
     if (endMs <= startMs) return { days: [], arrivals: [] }
-    const window = [params.user_id, dayText(startMs), dayText(endMs - DAY_MS)]
-    const received = await db.query<Received>(RECEIVED_SQL, window)
-    const arrivals = await db.query(ARRIVALS_SQL, [params.user_id, startMs / 1000, endMs / 1000])
-    return { days: joined(received, stored), arrivals }
+    const [start, end] = [startMs / 1000, endMs / 1000]
+    const rows = await db.query<DaysRow>(DAYS_SQL, [
+      params.user_id,
+      dayText(startMs),
+      dayText(endMs - DAY_MS),
+      stored.map(({ source }) => source.id),
+      stored.map(({ seriesId }) => seriesId),
+      start,
+      end,
+    ])
+    const arrivals = await db.query(ARRIVALS_SQL, [params.user_id, start, end])
+    return { days: joined(rows, stored), arrivals }
   },
 )
 
@@ -189,35 +201,15 @@ interface Key {
   type: string
 }
 
-type Received = Key & { received: number; last_upload_at: string }
-type Stored = Key & { stored: number }
-
-/** What there is of each type on each day of UTC within [start, end), in Unix seconds. @throws AppError not_found */
-async function storedCounts(db: Database, userId: string, start: number, end: number): Promise<Stored[]> {
-  const { stored: series } = await userView(db, userId)
-  const rows = await db.rows<[place: number, pairs: Buffer]>(STORED_SAMPLES_SQL, [
-    series.map(({ source }) => source.id),
-    series.map(({ seriesId }) => seriesId),
-    start,
-    end,
-  ])
-  const samples = rows.flatMap(([place, pairs]) => {
-    const one = series[place - 1]
-    if (!one) return []
-    return Array.from({ length: pairs.length / 8 }, (_, at) => ({
-      day: dayText(pairs.readInt32BE(at * 8) * DAY_MS),
-      provider: one.source.provider,
-      type: one.series.type,
-      stored: pairs.readInt32BE(at * 8 + 4),
-    }))
-  })
-  return [...samples, ...(await db.query<Stored>(STORED_EVENTS_SQL, [userId, start, end]))]
-}
+type DaysRow =
+  | (Key & { kind: 'received'; n: number; last_upload_at: string })
+  | (Key & { kind: 'stored'; n: number })
+  | { kind: 'samples'; n: number; pairs: Buffer }
 
 const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
 /** Both sides by day, provider and type; several devices and daily totals are one. */
-function joined(received: readonly Received[], stored: readonly Stored[]) {
+function joined(counts: readonly DaysRow[], series: readonly Stored[]) {
   const rows = new Map<string, Key & { received: number; stored: number; last_upload_at: string | null }>()
   const rowOf = ({ day, provider, type }: Key) => {
     const key = `${day} ${provider} ${type}`
@@ -225,11 +217,16 @@ function joined(received: readonly Received[], stored: readonly Stored[]) {
     rows.set(key, row)
     return row
   }
-  for (const one of received) {
-    const row = rowOf(one)
-    row.received = one.received
-    row.last_upload_at = one.last_upload_at
+  for (const one of counts) {
+    if (one.kind === 'received') Object.assign(rowOf(one), { received: one.n, last_upload_at: one.last_upload_at })
+    else if (one.kind === 'stored') rowOf(one).stored += one.n
+    else {
+      const { source, series: type } = series[one.n - 1] as Stored
+      for (let at = 0; at < one.pairs.length; at += 8) {
+        const day = dayText(one.pairs.readInt32BE(at) * DAY_MS)
+        rowOf({ day, provider: source.provider, type: type.type }).stored += one.pairs.readInt32BE(at + 4)
+      }
+    }
   }
-  for (const one of stored) rowOf(one).stored += one.stored
   return [...rows.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
 }

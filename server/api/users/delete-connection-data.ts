@@ -9,24 +9,26 @@ export const deleteConnectionData = route(
     path: '/api/v1/users/{user_id}/connections/{provider}/data',
     operationId: 'deleteConnectionData',
     summary: 'Disconnect a provider and delete all its data',
-    description: 'Samples, events, devices, stored uploads and the history of their imports.',
+    description:
+      'Samples, events, devices, stored uploads, the history of their imports, and what waits to be pushed of them.',
     tag: 'Users',
     guard: 'key',
     params: ConnectionPath,
     status: 204,
     errors: { 404: 'Unknown user, or never connected' },
   },
-  async ({ params }, { db }) => {
+  async ({ params }, { db, config }) => {
     await db.transaction(async (tx) => {
       // Years of samples, or an import to wait for, take longer than a read may.
       await tx.query(`select set_config('statement_timeout', '600s', true)`)
       // An import holds this lock: it is waited for, and the next one finds no upload.
       await tx.query(`select pg_advisory_xact_lock(hashtextextended('ingest:' || $1, 0))`, [params.user_id])
-      const provider = await revokeConnection(tx, params)
+      const provider = await revokeConnection(tx, config, params)
       await deleteSources(tx, params.user_id, provider)
       // An upload that is being accepted is waited for; one that comes later is new, and opens the connection again.
       await tx.query('select 1 from app_user where id = $1 for update', [params.user_id])
       await deleteUploads(tx, params.user_id, provider)
+      await tx.query(FORGET_EVENTS_SQL, [params.user_id, provider])
       await tx.query('update app_user set revision = revision + 1 where id = $1', [params.user_id])
     })
   },
@@ -44,6 +46,10 @@ async function deleteSources(tx: Transaction, userId: string, provider: string):
   await tx.query('select delete_sources($1)', [ids])
   await tx.query('delete from data_source where id = any ($1)', [ids])
 }
+
+// What was recorded for developers is a copy of the data; that the connection ended is none.
+const FORGET_EVENTS_SQL = `
+  delete from event where user_id = $1 and provider = $2 and type not like 'connection.%'`
 
 /** A stored body could be imported again, and the history of imports says what was measured when. */
 async function deleteUploads(tx: Transaction, userId: string, provider: string): Promise<void> {

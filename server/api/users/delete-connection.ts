@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { providerNames } from '../../catalogue/providers.ts'
-import type { Queryable } from '../../db/database.ts'
+import type { Transaction } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Enum, Uuid } from '../../http/schema.ts'
 import { sdkProviderAliases } from '../../providers/index.ts'
+import { type EventSettings, recordEvents, wantedEvents } from '../../webhooks/record.ts'
 import { requireUser } from './exists.ts'
 
 /** Path of one connection; released SDKs name their provider by its alias (sdk-payload 2.5). */
@@ -13,29 +14,76 @@ export const ConnectionPath = Type.Object({
   provider: Enum(providerNames, { 'x-aliases': [...sdkProviderAliases.keys()] }),
 })
 
-// An upload that waits for its import is a connection that is about to be created: it then is created revoked.
+// Locks nothing but the connection: a purge locks that first, and the user much later.
 const REVOKE_SQL = `
+  update connection c
+  set status = 'revoked', revoked_at = clock_timestamp(), updated_at = clock_timestamp()
+  from (select id, status from connection where user_id = $1 and provider = $2 for update) before
+  where c.id = before.id
+  returning c.id, c.revoked_at, before.status = 'active' as ended`
+
+// An upload that waits for its import is a connection that is about to be created: it then is created revoked.
+const CREATE_REVOKED_SQL = `
   insert into connection as c (user_id, provider, status, revoked_at)
   select u.id, $2, 'revoked', clock_timestamp()
   from (select id from app_user where id = $1 for key share) u
-  where (exists (select from connection where user_id = u.id and provider = $2)
-         or exists (select from upload where user_id = u.id and provider = $2 and status = 'queued'))
-  on conflict (user_id, provider) do update
-  set status = 'revoked', revoked_at = clock_timestamp(), updated_at = clock_timestamp()
-  returning c.provider`
+  where exists (select from upload where user_id = u.id and provider = $2 and status = 'queued')
+  on conflict (user_id, provider) do nothing
+  returning c.id`
 
 /**
  * Ends the connection of a user to a provider, again if it has ended before, and returns the provider's own name. The
- * next upload opens it again.
+ * next upload opens it again. Developers are told in the same transaction.
  * @throws AppError not_found when there never was one
  */
-export async function revokeConnection(db: Queryable, path: Static<typeof ConnectionPath>): Promise<string> {
+export async function revokeConnection(
+  tx: Transaction,
+  settings: EventSettings,
+  path: Static<typeof ConnectionPath>,
+): Promise<string> {
   const provider = sdkProviderAliases.get(path.provider) ?? path.provider
-  const [row] = await db.query(REVOKE_SQL, [path.user_id, provider])
+  const revoke = () => tx.query<Revoked>(REVOKE_SQL, [path.user_id, provider])
+  let [row] = await revoke()
+  if (!row) {
+    const created = await tx.query(CREATE_REVOKED_SQL, [path.user_id, provider])
+    if (created.length > 0)
+      return provider
+      // The import may have created it meanwhile.
+    ;[row] = await revoke()
+  }
+  if (row?.ended) await tell(tx, settings, { ...path, provider }, row)
   if (row) return provider
-  await requireUser(db, path.user_id)
+  await requireUser(tx, path.user_id)
   // The text names the user (contract 3.8).
   throw errors.notFound('Connection', path.user_id)
+}
+
+interface Revoked {
+  id: string
+  revoked_at: string
+  /** Whether it was active. */
+  ended: boolean
+}
+
+async function tell(
+  tx: Transaction,
+  settings: EventSettings,
+  { user_id, provider }: { user_id: string; provider: string },
+  { id, revoked_at }: Revoked,
+): Promise<void> {
+  const wanted = await wantedEvents(tx, settings, user_id)
+  if (!wanted?.('connection.revoked')) return
+  const data = { user_id, provider, connection_id: id, reason: 'user_disconnected', revoked_at }
+  await recordEvents(tx, [
+    {
+      userId: user_id,
+      provider,
+      name: 'connection.revoked',
+      key: `connection.revoked.${user_id}.${provider}.${revoked_at}`,
+      data: Buffer.from(JSON.stringify(data)),
+      packed: false,
+    },
+  ])
 }
 
 /** Disconnects a provider; what it brought stays. A phone does so when its user signs out (contract 3.8). */
@@ -51,7 +99,7 @@ export const deleteConnection = route(
     status: 204,
     errors: { 403: 'The token belongs to another user', 404: 'Unknown user, or never connected' },
   },
-  async ({ params }, { db }) => {
-    await revokeConnection(db, params)
+  async ({ params }, { db, config }) => {
+    await db.transaction((tx) => revokeConnection(tx, config, params))
   },
 )

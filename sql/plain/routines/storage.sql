@@ -33,5 +33,5 @@ as $$
      where s.schemaname = current_schema() and s.tablename = 'sample' and s.attname = 'ts'),
     sum(pg_table_size(r.name))::int8, sum(pg_indexes_size(r.name))::int8, sum(estimated_rows(r.name))::int8,
     null::int8, null::int8
-  from (values ('rollup_15min'::regclass), ('rollup_1hour'), ('rollup_1day')) r (name)
+  from (values ('rollup_15min'::regclass), ('rollup_1hour'), ('rollup_1day'), ('rollup_local_day')) r (name)
 $$;

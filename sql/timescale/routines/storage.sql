@@ -37,7 +37,8 @@ as $$
     approximate_row_count('sample'),
     (select date_part('epoch', least(max(range_end), now()) - min(range_start)) / 86400
      from timescaledb_information.chunks where hypertable_name = 'sample'),
-    sum(s.data)::int8, sum(s.indexes)::int8, sum(approximate_row_count(r.held))::int8,
+    sum(s.data)::int8 + pg_table_size('rollup_local_day'), sum(s.indexes)::int8 + pg_indexes_size('rollup_local_day'),
+    sum(approximate_row_count(r.held))::int8 + approximate_row_count('rollup_local_day'),
     (select before_compression_total_bytes from hypertable_compression_stats('sample')),
     (select after_compression_total_bytes from hypertable_compression_stats('sample'))
   from (

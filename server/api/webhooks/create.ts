@@ -1,0 +1,59 @@
+import { Type } from 'typebox'
+import { route } from '../../http/route.ts'
+import { newSecret, sealSecret } from '../../webhooks/secrets.ts'
+import {
+  ENDPOINT_COLUMNS,
+  Endpoint,
+  endpointErrors,
+  endpointExample,
+  endpointFields,
+  newEndpointId,
+  notStored,
+  requireUrl,
+  requireWebhooks,
+  storedFilter,
+} from './endpoint.ts'
+
+/** Creates an endpoint with a signing secret of its own (contract 10). */
+export const createEndpoint = route(
+  {
+    method: 'POST',
+    path: '/api/v1/webhooks/endpoints',
+    operationId: 'createEndpoint',
+    summary: 'Create an endpoint',
+    description: 'It gets the events that happen from now on. Without `filter_types`, or with none, it gets all kinds.',
+    tag: 'Webhooks',
+    guard: 'developer',
+    body: Type.Object({
+      url: endpointFields.url,
+      description: Type.Optional(endpointFields.description),
+      filter_types: Type.Optional(endpointFields.filter_types),
+      user_id: Type.Optional(endpointFields.user_id),
+    }),
+    bodyExample: {
+      url: endpointExample.url,
+      description: endpointExample.description,
+      filter_types: endpointExample.filter_types,
+    },
+    status: 201,
+    response: Endpoint,
+    example: endpointExample,
+    errors: { ...endpointErrors, 404: 'Unknown user' },
+  },
+  async ({ body }, { config, db, keys }) => {
+    requireWebhooks(config)
+    requireUrl(body.url, config)
+    const uid = newEndpointId()
+    const secret = sealSecret(keys.webhookSecret, uid, newSecret())
+    try {
+      return await db.one(
+        `insert into endpoint (uid, url, description, filter_types, user_id, secret)
+         values ($1, $2, $3, $4, $5, $6)
+         returning ${ENDPOINT_COLUMNS}`,
+        [uid, body.url, body.description ?? null, storedFilter(body.filter_types), body.user_id ?? null, secret],
+      )
+    } catch (error) {
+      throw notStored(error, body.user_id)
+    }
+  },
+)

@@ -1,0 +1,117 @@
+import { randomInt } from 'node:crypto'
+import { Type } from 'typebox'
+import { eventNames } from '../../catalogue/events.ts'
+import type { Config } from '../../config.ts'
+import { type Queryable, violatedConstraint } from '../../db/database.ts'
+import { errors, type Issue } from '../../errors.ts'
+import { Enum, Nullable, Uuid } from '../../http/schema.ts'
+import { checkUrl } from '../../webhooks/address-guard.ts'
+
+/** An endpoint of contract 10, and whether it is disabled (house decision). */
+export const Endpoint = Type.Object({
+  id: Type.String(),
+  url: Type.String(),
+  description: Nullable(Type.String()),
+  filter_types: Nullable(Type.Array(Type.String(), { description: 'Names of events; null = all of them' })),
+  user_id: Nullable(Uuid({ description: 'Only events of this user; null = of everybody' })),
+  disabled: Type.Boolean(),
+  disabled_reason: Nullable(
+    Enum(['by_hand', 'gone', 'failing'], {
+      description: 'by_hand: a developer did; gone: it answered 410; failing: nothing was delivered for five days',
+    }),
+  ),
+})
+
+/** The columns of `Endpoint`. */
+export const ENDPOINT_COLUMNS = `uid as id, url, description, filter_types, user_id,
+  disabled_at is not null as disabled, disabled_reason`
+
+/** Path parameter of the routes of one endpoint. */
+export const EndpointPath = Type.Object({ endpoint_id: Type.String() })
+
+/** What a developer says about an endpoint. */
+export const endpointFields = {
+  url: Type.String({ format: 'uri', maxLength: 2083, description: 'Where to POST events: absolute, https' }),
+  description: Nullable(Type.String({ maxLength: 1000 })),
+  filter_types: Nullable(Type.Array(Enum(eventNames, { 'x-error-type': 'value_error' }))),
+  user_id: Nullable(Uuid()),
+}
+
+/** An `Endpoint` for the API description. */
+export const endpointExample = {
+  id: 'ep_4hJ7kQ2mZx9RtB1vNc6WsY0e',
+  url: 'https://example.org/hooks/pulsebase',
+  description: 'Coaching app',
+  filter_types: ['workout.created', 'sleep.created'],
+  user_id: null,
+  disabled: false,
+  disabled_reason: null,
+}
+
+/** Errors that every route of one endpoint can answer, for the description. */
+export const endpointErrors = { 404: 'Unknown endpoint', 503: 'Outgoing webhooks are not enabled' }
+
+/** The filters of an endpoint `p` let event `e` through. */
+export const MATCHES = `(p.filter_types is null or e.type = any (p.filter_types))
+  and (p.user_id is null or p.user_id = e.user_id)`
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** A new id of an endpoint: `ep_` and 24 random characters. */
+export const newEndpointId = (): string =>
+  `ep_${Array.from({ length: 24 }, () => BASE62[randomInt(BASE62.length)]).join('')}`
+
+/** Lets a request pass only where webhooks are enabled. @throws AppError webhooks_off (503) */
+export function requireWebhooks({ outgoingWebhooksEnabled }: Config): void {
+  if (!outgoingWebhooksEnabled) throw errors.webhooksOff()
+}
+
+/** What is wrong with a field of a body beyond its shape (contract 1.8). */
+export const valueError = (field: string, error: string, input: unknown): Issue => ({
+  type: 'value_error',
+  loc: ['body', field],
+  msg: `Value error, ${error}`,
+  input,
+  ctx: { error },
+})
+
+/** Lets only a URL pass that may be called. @throws AppError invalid (422) */
+export function requireUrl(url: string, { webhooksAllowHttp, webhooksAllowNetworks }: Config): void {
+  const problem = checkUrl(url, { allowHttp: webhooksAllowHttp, allowNetworks: webhooksAllowNetworks })
+  if (!problem) return
+  throw errors.invalid([valueError('url', `url ${problem}`, url)])
+}
+
+/** The filter as it is stored: no type twice, and none at all means every one. */
+export const storedFilter = (types: readonly string[] | null | undefined): string[] | null =>
+  types?.length ? [...new Set(types)] : null
+
+/** What to throw when an endpoint could not be stored: its user may be unknown. */
+export function notStored(error: unknown, userId: string | null | undefined): unknown {
+  return violatedConstraint(error) === 'endpoint_user_id_fkey' ? errors.notFound('User', String(userId)) : error
+}
+
+/** What to throw for an id that no endpoint has. */
+export const unknownEndpoint = () => errors.missing('Endpoint not found')
+
+/** The key and the state of an endpoint by its public id. @throws AppError not_found */
+export async function findEndpoint(db: Queryable, uid: string): Promise<{ id: number; disabled: boolean }> {
+  const [row] = await db.query<{ id: number; disabled: boolean }>(
+    'select id, disabled_at is not null as disabled from endpoint where uid = $1',
+    [uid],
+  )
+  if (!row) throw unknownEndpoint()
+  return row
+}
+
+/** The key of an endpoint that is not disabled. @throws AppError not_found, bad_request */
+export async function enabledEndpoint(db: Queryable, uid: string): Promise<number> {
+  const { id, disabled } = await findEndpoint(db, uid)
+  if (disabled) throw errors.badRequest('The endpoint is disabled. Enable it first: PATCH it with {"disabled": false}.')
+  return id
+}
+
+/** Tells the processes that deliver to look for work; once committed. */
+export async function notifyDelivery(db: Queryable): Promise<void> {
+  await db.query(`select pg_notify('delivery', '')`)
+}

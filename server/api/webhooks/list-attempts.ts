@@ -1,0 +1,150 @@
+import { Type } from 'typebox'
+import { eventNames } from '../../catalogue/events.ts'
+import { readCursor, writeCursor } from '../../http/cursors.ts'
+import { Reply, route } from '../../http/route.ts'
+import { Enum, Instant, List, Nullable } from '../../http/schema.ts'
+import { messageId } from '../../webhooks/message-id.ts'
+import { EndpointPath, endpointErrors, findEndpoint, requireWebhooks } from './endpoint.ts'
+import { MESSAGE_COLUMNS, Message, type MessageRow, messageExample, messageJson } from './message.ts'
+import { BODY_BYTES, jsonArray, PAGE_BYTES, pageParameters, turnsOf } from './page.ts'
+
+const Attempt = Type.Object({
+  id: Type.String(),
+  endpointId: Type.String(),
+  msgId: Type.String(),
+  url: Type.String(),
+  response: Type.String({ description: 'The beginning of what was answered, or why there was no answer' }),
+  responseStatusCode: Type.Integer({ description: '0 when there was no answer' }),
+  responseDurationMs: Type.Integer(),
+  status: Type.Integer({ description: '0: delivered, 2: failed' }),
+  statusText: Nullable(Enum(['success', 'fail'])),
+  triggerType: Type.Integer({ description: '0: on the schedule, 1: asked for by a developer' }),
+  timestamp: Instant(),
+  msg: Nullable(Message),
+})
+
+const example = {
+  id: 'atmpt_1',
+  endpointId: 'ep_4hJ7kQ2mZx9RtB1vNc6WsY0e',
+  msgId: messageExample.id,
+  url: 'https://example.org/hooks/pulsebase',
+  response: 'ok',
+  responseStatusCode: 200,
+  responseDurationMs: 85,
+  status: 0,
+  statusText: 'success',
+  triggerType: 0,
+  timestamp: '2026-02-24T10:00:14Z',
+  msg: messageExample,
+}
+
+/** `data` is null of an event that is gone. */
+interface AttemptRow extends Omit<MessageRow, 'data'> {
+  id: number
+  event_uid: string
+  url: string
+  succeeded: boolean
+  response_status: number
+  response: string
+  duration_ms: number
+  manual: boolean
+  attempted_at: string
+  fits: boolean
+  data: Buffer | null
+}
+
+/** What was tried to deliver to an endpoint, newest first (contract 10). */
+export const listAttempts = route(
+  {
+    method: 'GET',
+    path: '/api/v1/webhooks/endpoints/{endpoint_id}/attempts',
+    operationId: 'listAttempts',
+    summary: 'Delivery attempts of an endpoint, newest first',
+    description:
+      'Written down once they are over, so none has the status 1 (pending) or 3 (sending). `msg` is null when the ' +
+      'event is no longer stored. A page of large events is shorter than `limit`; `done` says whether it is the last.',
+    tag: 'Webhooks',
+    guard: 'developer',
+    params: EndpointPath,
+    query: Type.Object({
+      ...pageParameters,
+      status: Type.Optional(Type.Integer({ minimum: 0, maximum: 3, description: '0: delivered, 2: failed' })),
+      event_types: Type.Optional(List(Enum(eventNames))),
+    }),
+    response: Type.Object({
+      data: Type.Array(Attempt),
+      done: Type.Boolean(),
+      iterator: Nullable(Type.String()),
+      prevIterator: Nullable(Type.String()),
+    }),
+    example: { data: [example], done: true, iterator: null, prevIterator: null },
+    errors: { ...endpointErrors, 400: 'Bad iterator' },
+  },
+  async ({ params, query }, { config, db, keys }) => {
+    requireWebhooks(config)
+    const endpoint = await findEndpoint(db, params.endpoint_id)
+    const { iterator, limit, before = null, after = null, status = null, event_types: types = null } = query
+    const scope = `attempts ${JSON.stringify([endpoint.id, before, after, status, types])}`
+    const mark = iterator ? readCursor(keys.cursor, scope, iterator) : undefined
+    const read = await db.query<AttemptRow>(pageSql(mark?.backward === true), [
+      limit + 1,
+      mark?.at ?? 'infinity',
+      Number(mark?.id ?? 0),
+      before,
+      after,
+      PAGE_BYTES,
+      endpoint.id,
+      status,
+      types,
+    ])
+    const { rows, ...turns } = turnsOf(read, limit, mark, ({ attempted_at, id }, backward) =>
+      writeCursor(keys.cursor, scope, { at: attempted_at, id: String(id), backward, total: 0 }),
+    )
+    const data = await jsonArray(rows, (row) => attemptJson(params.endpoint_id, row))
+    return new Reply(200, 'application/json', `{"data":${data},${JSON.stringify(turns).slice(1)}`)
+  },
+)
+
+function attemptJson(endpointId: string, { data, ...row }: AttemptRow): string {
+  const attempt = {
+    id: `atmpt_${row.id}`,
+    endpointId,
+    msgId: messageId(row.event_uid),
+    url: row.url,
+    response: row.response,
+    responseStatusCode: row.response_status,
+    responseDurationMs: row.duration_ms,
+    status: row.succeeded ? 0 : 2,
+    statusText: row.succeeded ? 'success' : 'fail',
+    triggerType: row.manual ? 1 : 0,
+    timestamp: row.attempted_at,
+  }
+  return `${JSON.stringify(attempt).slice(0, -1)},"msg":${data ? messageJson({ ...row, data }) : null}}`
+}
+
+/** Before or behind an attempt; only bodies that fit on the page are read. */
+function pageSql(backward: boolean): string {
+  const order = backward ? 'asc' : 'desc'
+  const ordered = `order by a.attempted_at ${order}, a.id ${order}`
+  const bytes = `coalesce(${BODY_BYTES}, 0) + octet_length(a.response)`
+  return `
+    select e.*, case when e.fits then e.body end as data
+    from (
+      select a.*, ${MESSAGE_COLUMNS}, e.data as body,
+             sum(${bytes}) over (${ordered} rows unbounded preceding) - ${bytes} < $6 as fits
+      from (
+        select id, event_uid, url, succeeded, response_status, response, duration_ms, manual, attempted_at
+        from attempt a
+        where a.endpoint_id = $7
+          and (a.attempted_at, a.id) ${backward ? '>' : '<'} ($2::timestamptz, $3::int8)
+          and ($4::timestamptz is null or a.attempted_at < $4)
+          and ($5::timestamptz is null or a.attempted_at >= $5)
+          and ($8::int4 is null or case when a.succeeded then 0 else 2 end = $8)
+          and ($9::text[] is null or a.event_type = any ($9))
+        ${ordered}
+        limit $1
+      ) a
+      left join event e on e.uid = a.event_uid
+    ) e
+    order by e.attempted_at ${order}, e.id ${order}`
+}

@@ -1,0 +1,85 @@
+import { Type } from 'typebox'
+import { readCursor, writeCursor } from '../../http/cursors.ts'
+import { Reply, route } from '../../http/route.ts'
+import { Instant, Limit } from '../../http/schema.ts'
+import { eventBody, type StoredEvent } from '../../webhooks/body.ts'
+import { messageId } from '../../webhooks/message-id.ts'
+import { requireWebhooks } from './endpoint.ts'
+import { messageExample } from './message.ts'
+import { BODY_BYTES, cut, jsonArray, PAGE_BYTES } from './page.ts'
+
+const FeedEvent = Type.Object({
+  id: Type.String({ description: '`hook-id` of its deliveries' }),
+  timestamp: Instant({ description: 'When it was recorded' }),
+  type: Type.String(),
+  data: Type.Record(Type.String(), Type.Unknown()),
+})
+
+interface FeedRow extends StoredEvent {
+  uid: string
+  created_at: string
+  position: number
+  fits: boolean
+}
+
+/** Cursors of the feed differ in a position only; those of lists name a row by its time as well. */
+const SCOPE = 'events'
+const markAt = (position: number) => ({ at: 'position', id: String(position), backward: false, total: 0 })
+
+/**
+ * The feed: events in the order in which they became visible (house decision). Positions are given to events one
+ * transaction after the other, so none appears behind a reader.
+ */
+export const listEvents = route(
+  {
+    method: 'GET',
+    path: '/api/v1/webhooks/events',
+    operationId: 'listEvents',
+    summary: 'Follow events: those of the last 30 days in a fixed order',
+    description:
+      'Begin without `after`, then ask with `next` of the answer before, for ever: nothing is missed and nothing comes ' +
+      'twice. `done` says that there was no more at that moment. A page of large events is shorter than `limit`. Events ' +
+      'are recorded when an endpoint matches them, or always with EVENT_FEED_ENABLED.',
+    tag: 'Webhooks',
+    guard: 'key',
+    query: Type.Object({
+      after: Type.Optional(Type.String({ description: '`next` of the answer before' })),
+      limit: Limit(1000, 100),
+    }),
+    response: Type.Object({ data: Type.Array(FeedEvent), next: Type.String(), done: Type.Boolean() }),
+    example: {
+      data: [{ id: messageExample.id, timestamp: messageExample.timestamp, ...messageExample.payload }],
+      next: 'cG9zaXRpb258NDJ8MHxxM1J0WjhfTHBhMXY=',
+      done: true,
+    },
+    errors: { 400: 'Bad cursor', 503: 'Neither outgoing webhooks nor the event feed are enabled' },
+  },
+  async ({ query }, { config, db, keys }) => {
+    if (!config.eventFeedEnabled) requireWebhooks(config)
+    const after = query.after === undefined ? 0 : Number(readCursor(keys.cursor, SCOPE, query.after).id)
+    const read = await db.query<FeedRow>(PAGE, [after, query.limit + 1, PAGE_BYTES])
+    const { shown, further } = cut(read, query.limit)
+    // `{"type": …, "data": …}` as it is delivered, with id and time before it.
+    const data = await jsonArray(shown, (event) => {
+      const head = JSON.stringify({ id: messageId(event.uid), timestamp: event.created_at })
+      return `${head.slice(0, -1)},${eventBody(event).toString().slice(1)}`
+    })
+    const next = writeCursor(keys.cursor, SCOPE, markAt(shown.at(-1)?.position ?? after))
+    return new Reply(200, 'application/json', `{"data":${data},${JSON.stringify({ next, done: !further }).slice(1)}`)
+  },
+)
+
+// Only bodies that fit on the page are read.
+const PAGE = `
+  select e.uid, e.type, e.user_id, e.packed, e.created_at, e.position, e.fits, case when e.fits then e.data end as data
+  from (
+    select e.*, sum(${BODY_BYTES}) over (order by e.position rows unbounded preceding) - ${BODY_BYTES} < $3 as fits
+    from (
+      select uid, type, user_id, packed, created_at, position, data
+      from event
+      where position > $1 and created_at >= now() - interval '30 days'
+      order by position
+      limit $2
+    ) e
+  ) e
+  order by e.position`

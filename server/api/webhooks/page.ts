@@ -1,0 +1,72 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Type } from 'typebox'
+import type { Mark } from '../../http/cursors.ts'
+import { Instant, Limit } from '../../http/schema.ts'
+
+/** The parameters of the lists that `iterator` pages (contract 10). */
+export const pageParameters = {
+  limit: Limit(250),
+  iterator: Type.Optional(Type.String({ description: '`iterator` or `prevIterator` of another page' })),
+  before: Type.Optional(Instant({ description: 'Only what is older' })),
+  after: Type.Optional(Instant({ description: 'Only what is of this time or newer' })),
+}
+
+/**
+ * Bytes of bodies that a page holds at most, roughly: an event can be a megabyte. Such a page is shorter than `limit`.
+ */
+export const PAGE_BYTES = 8_000_000
+
+/** About how many bytes the body of event `e` has: samples take up to twelve times what they take packed. */
+export const BODY_BYTES = 'octet_length(e.data) * case when e.packed then 12 else 1 end'
+
+/** A row of a page in the order of reading; `fits` says whether the page has room for it. */
+interface PageRow {
+  fits: boolean
+}
+
+/** The rows that stand on a page, of those read: as many as fit, `limit` at most; and whether more were read. */
+export function cut<Row extends PageRow>(rows: readonly Row[], limit: number): { shown: Row[]; further: boolean } {
+  const full = rows.findIndex(({ fits }) => !fits)
+  const shown = rows.slice(0, full < 0 ? limit : Math.min(limit, full))
+  return { shown, further: rows.length > shown.length }
+}
+
+/** What of a page of contract 10 is not its data. */
+export interface Turns<Row> {
+  /** Newest first. */
+  rows: Row[]
+  done: boolean
+  iterator: string | null
+  prevIterator: string | null
+}
+
+/** Cuts rows to a page, where `mark` is what it was asked with, and says how to turn it. */
+export function turnsOf<Row extends PageRow>(
+  read: readonly Row[],
+  limit: number,
+  mark: Mark | undefined,
+  iteratorAt: (row: Row, backward: boolean) => string,
+): Turns<Row> {
+  const { shown, further } = cut(read, limit)
+  const rows = mark?.backward ? shown.reverse() : shown
+  const [first, last] = [rows[0], rows.at(-1)]
+  // What an iterator points at lies on the other side of the page.
+  const older = mark?.backward ? last !== undefined : further
+  const newer = mark?.backward ? further : mark !== undefined
+  return {
+    rows,
+    done: !older,
+    iterator: older && last ? iteratorAt(last, false) : null,
+    prevIterator: newer && first ? iteratorAt(first, true) : null,
+  }
+}
+
+/** Writes rows as a JSON array; other requests get their turn between two of them. */
+export async function jsonArray<Row>(rows: readonly Row[], jsonOf: (row: Row) => string): Promise<string> {
+  const items: string[] = []
+  for (const row of rows) {
+    items.push(jsonOf(row))
+    await nextTurn()
+  }
+  return `[${items.join(',')}]`
+}

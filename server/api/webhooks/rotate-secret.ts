@@ -1,0 +1,35 @@
+import { route } from '../../http/route.ts'
+import { newSecret, sealSecret } from '../../webhooks/secrets.ts'
+import { EndpointPath, endpointErrors, requireWebhooks, unknownEndpoint } from './endpoint.ts'
+import { Secret, secretExample } from './get-secret.ts'
+
+/** Gives an endpoint a new secret; the former one signs as well for a day, so that receivers can change theirs. */
+export const rotateSecret = route(
+  {
+    method: 'POST',
+    path: '/api/v1/webhooks/endpoints/{endpoint_id}/secret/rotate',
+    operationId: 'rotateEndpointSecret',
+    summary: 'Replace the signing secret of an endpoint',
+    description: 'For 24 hours deliveries carry two signatures, of the new secret and of the one before it.',
+    tag: 'Webhooks',
+    guard: 'developer',
+    params: EndpointPath,
+    response: Secret,
+    example: secretExample,
+    errors: endpointErrors,
+  },
+  async ({ params, ctx }, { config, db, keys }) => {
+    requireWebhooks(config)
+    const key = newSecret()
+    const [row] = await db.query(
+      `update endpoint
+       set former_secret = secret, former_until = now() + interval '24 hours', secret = $2, updated_at = now()
+       where uid = $1
+       returning id`,
+      [params.endpoint_id, sealSecret(keys.webhookSecret, params.endpoint_id, key)],
+    )
+    if (!row) throw unknownEndpoint()
+    ctx.set('Cache-Control', 'no-store')
+    return { key }
+  },
+)

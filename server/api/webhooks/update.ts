@@ -1,0 +1,79 @@
+import { Type } from 'typebox'
+import { route } from '../../http/route.ts'
+import { Nullable } from '../../http/schema.ts'
+import {
+  ENDPOINT_COLUMNS,
+  Endpoint,
+  EndpointPath,
+  endpointErrors,
+  endpointExample,
+  endpointFields,
+  notStored,
+  requireUrl,
+  requireWebhooks,
+  unknownEndpoint,
+} from './endpoint.ts'
+
+/** Changes an endpoint; what null means differs by field (specification: "PATCH semantics"). */
+export const updateEndpoint = route(
+  {
+    method: 'PATCH',
+    path: '/api/v1/webhooks/endpoints/{endpoint_id}',
+    operationId: 'updateEndpoint',
+    summary: 'Change, disable or enable an endpoint',
+    description:
+      'What is left out stays, and so does what is null, except that null for `user_id` means events of everybody. ' +
+      'No `filter_types` (`[]`) means all kinds. `disabled: false` enables an endpoint again, whatever disabled it.',
+    tag: 'Webhooks',
+    guard: 'developer',
+    params: EndpointPath,
+    body: Type.Object({
+      url: Type.Optional(Nullable(endpointFields.url)),
+      description: Type.Optional(endpointFields.description),
+      filter_types: Type.Optional(endpointFields.filter_types),
+      user_id: Type.Optional(endpointFields.user_id),
+      disabled: Type.Optional(Nullable(Type.Boolean())),
+    }),
+    bodyExample: { filter_types: [], disabled: false },
+    response: Endpoint,
+    example: { ...endpointExample, filter_types: null },
+    errors: { ...endpointErrors, 404: 'Unknown endpoint or user' },
+  },
+  async ({ params, body }, { config, db }) => {
+    requireWebhooks(config)
+    if (body.url) requireUrl(body.url, config)
+    const [row] = await db
+      .query(
+        `update endpoint
+         set url = coalesce($2, url),
+             description = coalesce($3, description),
+             filter_types = case when $4::text[] is null then filter_types else nullif($4, '{}') end,
+             user_id = case when $5 then $6 else user_id end,
+             missed = case
+               when $7 is false and disabled_reason = 'failing' then missed + tstzmultirange(tstzrange(disabled_at, now()))
+               else missed
+             end,
+             disabled_at = case $7::boolean when true then coalesce(disabled_at, now()) when false then null else disabled_at end,
+             disabled_reason =
+               case $7 when true then coalesce(disabled_reason, 'by_hand') when false then null else disabled_reason end,
+             failing_since = case when url = coalesce($2, url) and (disabled_at is null or $7 is not false) then failing_since end,
+             updated_at = now()
+         where uid = $1
+         returning ${ENDPOINT_COLUMNS}`,
+        [
+          params.endpoint_id,
+          body.url ?? null,
+          body.description ?? null,
+          body.filter_types ? [...new Set(body.filter_types)] : null,
+          body.user_id !== undefined,
+          body.user_id ?? null,
+          body.disabled ?? null,
+        ],
+      )
+      .catch((error) => {
+        throw notStored(error, body.user_id)
+      })
+    if (!row) throw unknownEndpoint()
+    return row
+  },
+)

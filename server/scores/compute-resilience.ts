@@ -1,0 +1,145 @@
+import { seriesByName } from '../catalogue/series.ts'
+import type { Database, Transaction } from '../db/database.ts'
+import { computeDue, type Due, userDays } from './due.ts'
+import { type MeasuredNight, meansAsleep, RESILIENCE_DAYS, resilience } from './resilience.ts'
+
+const VARIABILITY = seriesByName.get('heart_rate_variability_rmssd')?.id as number
+
+/**
+ * The main sessions that reach into the days before those that are due, of the best source of each date of waking up
+ * (contract 12.1), and the sources of their user that measure variability. A session may begin on the day before it
+ * counts, and the best source of its date may be one that ended a day earlier or later.
+ */
+const NIGHTS_SQL = `
+  with asked as (
+    select d.user_id, min(d.day) - ${RESILIENCE_DAYS} as first_day, max(d.day) as end_day
+    from unnest($1::uuid[], $2::int4[]) d (user_id, day)
+    group by 1
+  ), session as (
+    select a.*, s.start_at, s.end_at, s.stages, d.id, d.provider,
+           first_value(d.id) over (
+             partition by a.user_id, local_day(s.end_at, s.zone_offset_min)
+             order by source_rank(d.provider, case when d.device_model <> '' then d.device_type end),
+                      d.device_model collate "C", d.source collate "C", d.id
+           ) as best_id
+    from asked a
+    join data_source d on d.user_id = a.user_id
+    cross join lateral (
+      select *
+      from sleep
+      where source_id = d.id and is_nap is not true
+        and end_at >= day_starts(a.first_day - 1) and end_at < day_ends(a.end_day + 1)
+      offset 0
+    ) s
+  )
+  select s.user_id, date_part('epoch', s.start_at) as "startS", date_part('epoch', s.end_at) as "endS", s.stages,
+         m.source_ids, m.own
+  from session s
+  cross join lateral (
+    select array_agg(k.source_id order by k.source_id) as source_ids,
+           array_agg(d.provider = s.provider order by k.source_id) as own
+    from data_source d
+    join source_series k on k.source_id = d.id and k.series_id = $3
+    where d.user_id = s.user_id
+  ) m
+  where s.id = s.best_id and m.source_ids is not null
+    and s.end_at > to_timestamp(s.first_day * 86400.0) and s.start_at < to_timestamp(s.end_day * 86400.0)
+  order by s.user_id, s.start_at, s.end_at`
+
+interface NightRow extends Pick<MeasuredNight, 'startS' | 'endS' | 'stages'> {
+  user_id: string
+  source_ids: number[]
+  /** Of each source: whether it is of the provider that tells of the night. */
+  own: boolean[]
+}
+
+const SAVE_SQL = `
+  with scored as (
+    select * from jsonb_to_recordset($1) n ("userId" uuid, day int4, value float8, components jsonb)
+  ), written as (
+    insert into health_score as h (user_id, provider, category, value, recorded_at, components)
+    select n."userId", 'internal', 'resilience', n.value, to_timestamp(n.day * 86400.0), n.components
+    from scored n
+    on conflict (user_id, provider, category, recorded_at) where sleep_id is null do update
+    set value = excluded.value, components = excluded.components
+    where (h.value, h.components) is distinct from (excluded.value, excluded.components)
+    returning h.user_id
+  ), gone as (
+    delete from health_score h
+    using unnest($2::uuid[], $3::int4[]) d (user_id, day)
+    where h.user_id = d.user_id and h.recorded_at = to_timestamp(d.day * 86400.0)
+      and h.provider = 'internal' and h.category = 'resilience'
+      and not exists (select from scored n where n."userId" = d.user_id and n.day = d.day)
+    returning h.user_id
+  )
+  select user_id from written union select user_id from gone`
+
+/**
+ * Computes the resilience of the days for which it is behind (contract 14.3), and removes that of days that have too
+ * little left. What was computed from samples that are archived by now stays. Returns whether there is more to do.
+ */
+export async function computeResilience(db: Database, backfillDays: number, nowMs = Date.now()): Promise<boolean> {
+  return computeDue(db, 'resilience', { backfillDays, nowMs }, score)
+}
+
+async function score(tx: Transaction, due: readonly Due[]): Promise<string[]> {
+  const { kept } = await tx.one<{ kept: number }>(
+    `select greatest(ceil(date_part('epoch', raw_floor()) / 86400), 0)::int4 as kept`,
+  )
+  const whole = due.map(
+    ({ userId, days }): Due => ({
+      userId,
+      days: days.filter((day) => day - RESILIENCE_DAYS >= kept),
+    }),
+  )
+  const [userIds, days] = userDays(whole)
+  if (days.length === 0) return []
+  const nights = await readNights(tx, [userIds, days])
+  const scored = whole.flatMap(({ userId, days }) => {
+    const means = meansAsleep(nights.get(userId) ?? [])
+    return days.flatMap((day) => {
+      const before = Array.from({ length: RESILIENCE_DAYS }, (_, place) => means.get(day - RESILIENCE_DAYS + place))
+      const found = resilience(before.filter((mean) => mean !== undefined))
+      if (!found) return []
+      const components = {
+        days_counted: { value: found.days, qualifier: null },
+        metric_type: { value: null, qualifier: 'RMSSD' },
+        resilience_score: { value: found.score, qualifier: null },
+      }
+      return [{ userId, day, value: found.variation, components }]
+    })
+  })
+  const changed = await tx.query<{ user_id: string }>(SAVE_SQL, [JSON.stringify(scored), userIds, days])
+  return changed.map((row) => row.user_id)
+}
+
+/** The nights of each user with the variability measured in them. */
+async function readNights(tx: Transaction, due: [string[], number[]]): Promise<Map<string, MeasuredNight[]>> {
+  const rows = await tx.query<NightRow>(NIGHTS_SQL, [...due, VARIABILITY])
+  const nights = rows.map(({ startS, endS, stages }) => ({ startS, endS, stages, samples: [] as Sample[] }))
+  const probes = rows.flatMap((row, night) =>
+    row.source_ids.map((sourceId, place) => ({ ...row, night, sourceId, own: row.own[place] as boolean })),
+  )
+  const samples = await tx.rows<[place: number, at: number, value: number]>(
+    'select place, at, value from samples_within($1, $2, $3, $4)',
+    [
+      probes.map(({ sourceId }) => sourceId),
+      VARIABILITY,
+      probes.map(({ startS }) => startS),
+      probes.map(({ endS }) => endS),
+    ],
+  )
+  for (const [place, at, value] of samples) {
+    const { night, sourceId, own } = probes[place - 1] as (typeof probes)[number]
+    nights[night]?.samples.push({ sourceId, at, value, own })
+  }
+  const byUser = new Map<string, MeasuredNight[]>()
+  for (const [place, { user_id }] of rows.entries()) {
+    const list = byUser.get(user_id) ?? []
+    byUser.set(user_id, list)
+    list.push(nights[place] as MeasuredNight)
+  }
+  return byUser
+}
+
+type Sample = MeasuredNight['samples'][number]

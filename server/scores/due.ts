@@ -1,0 +1,81 @@
+import type { Database, Transaction } from '../db/database.ts'
+
+/** What the scores that are computed are of, as `score_due` and `health_score` name it. */
+export type ScoreCategory = 'sleep' | 'resilience'
+
+/** A user with the days whose scores are behind, ascending; what a day is says the table `score_due`. */
+export interface Due {
+  userId: string
+  days: number[]
+}
+
+/** Users whose scores are computed in one transaction, which an import of theirs waits for. */
+const USERS_AT_ONCE = 20
+
+/** Time after which a run leaves the rest to the next one. */
+const BUDGET_MS = 30_000
+
+/** Days that are in the past at the place of the user and not yet in UTC. */
+const AHEAD: Record<ScoreCategory, number> = { sleep: 1, resilience: 0 }
+
+/** A user whose data is being imported is left to the next run. */
+const DUE_SQL = `
+  with due as materialized (
+    select d.user_id, array_agg(d.day order by d.day) as days
+    from score_due d
+    where d.category = $1 and d.day >= $2 and d.day <= $3 and d.user_id > $4
+    group by d.user_id
+    order by d.user_id
+    limit $5
+  )
+  select d.user_id, d.days, pg_try_advisory_xact_lock(hashtextextended('ingest:' || d.user_id, 0)) as free
+  from due d
+  order by d.user_id`
+
+const FORGET_SQL = `
+  delete from score_due d
+  using unnest($2::uuid[], $3::int4[]) k (user_id, day)
+  where d.user_id = k.user_id and d.category = $1 and d.day = k.day`
+
+interface DueRow {
+  user_id: string
+  days: number[]
+  free: boolean
+}
+
+/**
+ * Has `compute` bring the scores of the last `backfillDays` days up to date where they are behind, some users at a time
+ * under their ingest locks, so that nothing changes meanwhile. `compute` returns the users of whom a score changed. Each
+ * is looked at once, enough for a score or not, until what it is computed from changes. Returns whether there is more.
+ */
+export async function computeDue(
+  db: Database,
+  category: ScoreCategory,
+  { backfillDays, nowMs, budgetMs = BUDGET_MS }: { backfillDays: number; nowMs: number; budgetMs?: number },
+  compute: (tx: Transaction, due: readonly Due[]) => Promise<readonly string[]>,
+): Promise<boolean> {
+  const deadline = performance.now() + budgetMs
+  const today = Math.floor(nowMs / 86_400_000)
+  const days = [today - backfillDays, today + AHEAD[category]]
+  for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
+    const rows = await db.transaction(async (tx) => {
+      const found = await tx.query<DueRow>(DUE_SQL, [category, ...days, after, USERS_AT_ONCE])
+      const due = found.filter(({ free }) => free).map((row): Due => ({ userId: row.user_id, days: row.days }))
+      if (due.length === 0) return found
+      const changed = await compute(tx, due)
+      if (changed.length > 0)
+        await tx.query('update app_user set revision = revision + 1 where id = any ($1)', [changed])
+      await tx.query(FORGET_SQL, [category, ...userDays(due)])
+      return found
+    })
+    if (rows.length < USERS_AT_ONCE) return false
+    if (performance.now() > deadline) return true
+    after = rows.at(-1)?.user_id as string
+  }
+}
+
+/** Users and days of every score that is due, as two arrays of one length. */
+export function userDays(due: readonly Due[]): [userIds: string[], days: number[]] {
+  const pairs = due.flatMap(({ userId, days }) => days.map((day) => [userId, day] as const))
+  return [pairs.map(([userId]) => userId), pairs.map(([, day]) => day)]
+}

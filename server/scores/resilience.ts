@@ -1,0 +1,65 @@
+/** How steady the variability of heart rate in sleep was. */
+export interface Resilience {
+  /** Standard deviation of the days by their mean, a fraction. */
+  variation: number
+  /** Days with a measurement. */
+  days: number
+  /** From 0 to 100, steadiest best. */
+  score: number
+}
+
+/** The days before a date that count, and how many of them must have measurements (contract 14.3). */
+export const RESILIENCE_DAYS = 7
+const DAYS_NEEDED = 5
+
+/** Variation in percent that is worth 100, and 0. */
+const STEADY = 7
+const UNSTEADY = 40
+
+/**
+ * The resilience (contract 14.3) by the means of heart_rate_variability_rmssd in sleep of each day that has any, ms. Null
+ * with fewer than five days. The variation is rounded to six decimals, which no order of adding up changes.
+ */
+export function resilience(means: readonly number[]): Resilience | null {
+  if (means.length < DAYS_NEEDED) return null
+  const mean = means.reduce((sum, value) => sum + value, 0) / means.length
+  if (!(mean > 0)) return null
+  const squares = means.reduce((sum, value) => sum + (value - mean) ** 2, 0)
+  const variation = Math.round((Math.sqrt(squares / (means.length - 1)) / mean) * 1e6) / 1e6
+  const percent = Math.min(UNSTEADY, Math.max(STEADY, variation * 100))
+  return { variation, days: means.length, score: Math.round((100 * (UNSTEADY - percent)) / (UNSTEADY - STEADY)) }
+}
+
+/** A night and what was measured while it lasted; epoch seconds. */
+export interface MeasuredNight {
+  startS: number
+  endS: number
+  stages: readonly (readonly [stage: string, startS: number, endS: number])[] | null
+  /** `own`: by a source of the provider that tells of the night. */
+  samples: readonly { sourceId: number; at: number; value: number; own: boolean }[]
+}
+
+const ASLEEP = new Set(['sleeping', 'light', 'deep', 'rem'])
+const DAY_S = 86_400
+
+/**
+ * The mean of what was measured asleep on each UTC day (days since 1970): in the intervals of sleep, in all of a night
+ * without intervals. What the provider of the night measured counts, and that of others where it measured nothing then
+ * (decision D-27). What lies in two nights counts once.
+ */
+export function meansAsleep(nights: readonly MeasuredNight[]): Map<number, number> {
+  const counted = new Map<string, { at: number; value: number }>()
+  for (const { startS, endS, stages, samples } of nights) {
+    const spans = stages?.length ? stages.filter(([stage]) => ASLEEP.has(stage)) : [['', startS, endS] as const]
+    const asleep = samples.filter(({ at }) => spans.some(([, fromS, untilS]) => at >= fromS && at < untilS))
+    const own = asleep.filter((sample) => sample.own)
+    for (const sample of own.length > 0 ? own : asleep) counted.set(`${sample.sourceId} ${sample.at}`, sample)
+  }
+  const days = new Map<number, { n: number; total: number }>()
+  for (const { at, value } of counted.values()) {
+    const day = Math.floor(at / DAY_S)
+    const { n, total } = days.get(day) ?? { n: 0, total: 0 }
+    days.set(day, { n: n + 1, total: total + value })
+  }
+  return new Map([...days].map(([day, { n, total }]) => [day, total / n]))
+}

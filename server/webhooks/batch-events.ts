@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import type { EventName } from '../catalogue/events.ts'
+import { DAILY_TOTAL_OFFSET, seriesById } from '../catalogue/series.ts'
+import type { Transaction } from '../db/database.ts'
+import type { ChangedSamples } from '../ingest/changes.ts'
+import type { EventCounts } from '../ingest/events.ts'
+import type { Threads } from '../ingest/threads.ts'
+import { isoInstant } from '../time.ts'
+import { type NewEvent, recordEvents, type Wanted } from './record.ts'
+import { eventOf, sessionEvents } from './session-events.ts'
+
+/** What a batch of a user and provider did, as far as developers are told. */
+export interface BatchChanges {
+  userId: string
+  provider: string
+  events: readonly EventCounts[]
+  samples: readonly ChangedSamples[]
+  /** The connection it opened, if it did. */
+  connected: { id: string; at: string } | null
+}
+
+/** Records the events of a batch in its transaction, those that somebody asks for. */
+export async function recordBatch(
+  tx: Transaction,
+  threads: Pick<Threads, 'sampleEvents'>,
+  wanted: Wanted,
+  batch: BatchChanges,
+): Promise<void> {
+  const events: NewEvent[] = []
+  if (batch.connected && wanted('connection.created')) events.push(connectionCreated(batch, batch.connected))
+  for (const { type, told } of batch.events) {
+    if (wanted(eventOf(type))) events.push(...(await sessionEvents(tx, type, told)))
+  }
+  events.push(...(await samplesCreated(tx, threads, wanted, batch)))
+  await recordEvents(tx, events)
+}
+
+function connectionCreated({ userId, provider }: BatchChanges, { id, at }: { id: string; at: string }): NewEvent {
+  const data = { user_id: userId, provider, connection_id: id, connected_at: at }
+  return {
+    userId,
+    provider,
+    name: 'connection.created',
+    key: `connection.created.${userId}.${provider}.${at}`,
+    data: Buffer.from(JSON.stringify(data)),
+    packed: false,
+  }
+}
+
+async function samplesCreated(
+  tx: Transaction,
+  threads: Pick<Threads, 'sampleEvents'>,
+  wanted: Wanted,
+  { userId, provider, samples }: BatchChanges,
+): Promise<NewEvent[]> {
+  const asked = samples.filter(({ seriesId }) => wanted(seriesById.get(seriesId % DAILY_TOTAL_OFFSET)?.event ?? ''))
+  if (asked.length === 0) return []
+  const sources = await tx.rows<[id: number, device: string]>(
+    'select id, device_model from data_source where id = any ($1)',
+    [[...new Set(asked.map(({ sourceId }) => sourceId))]],
+  )
+  const devices = new Map(sources)
+  const changed = asked.map(({ sourceId, seriesId, timeMs, value, zoneMin }) => {
+    return { ...{ sourceId, seriesId, timeMs, value, zoneMin }, device: devices.get(sourceId) || null }
+  })
+  const events = await threads.sampleEvents({ provider, changed })
+  return events.map(({ event, seriesType, firstMs, lastMs, chunk, data }) => {
+    // Two sets of samples may have the same ends (contract 10.4, "Flaw of the key").
+    const hash = createHash('sha256').update(data).digest('hex').slice(0, 16)
+    const part = chunk ? `.chunk${chunk.index}` : ''
+    const span = `${isoInstant(firstMs)}.${isoInstant(lastMs)}`
+    return {
+      userId,
+      provider,
+      name: event as EventName,
+      key: `timeseries.${userId}.${provider}.${seriesType}.${span}${part}.${event}.${hash}`,
+      data,
+      packed: true,
+    }
+  })
+}

@@ -1,0 +1,151 @@
+import { MEAL_COLUMNS, type MealRow, mealItem } from '../api/events/list-meals.ts'
+import { SLEEP_COLUMNS, type SleepRow, sleepItem } from '../api/events/list-sleep.ts'
+import { pace } from '../api/events/list-workouts.ts'
+import { type EventRow, zoneOf } from '../api/events/page.ts'
+import type { EventName } from '../catalogue/events.ts'
+import type { Transaction } from '../db/database.ts'
+import { planned } from '../ingest/event-items.ts'
+import type { EventCounts } from '../ingest/events.ts'
+import type { NewEvent } from './record.ts'
+
+// Events that tell of one row each: what they say is read from the row, after everything of its batch was written.
+
+/** A row with where it is from. */
+type Told<Row> = Row & { user_id: string; provider: string; device: string | null; source: string | null }
+
+interface Session<Row> {
+  event: EventName
+  /** Expressions of the table, as `e`. */
+  columns: string
+  data(row: Told<Row>): object
+  /** What sets apart two events of one row; absent where a row has one at most. */
+  version?(row: Told<Row>): string
+}
+
+/** A kind of row that has events. */
+export type SessionKind = EventCounts['type']
+
+const spanSeconds = ({ start_at, end_at }: EventRow) => Math.floor((Date.parse(end_at) - Date.parse(start_at)) / 1000)
+
+/** What every session says (contract 10.3). */
+const common = (row: Told<EventRow>) => ({
+  id: row.id,
+  user_id: row.user_id,
+  start_time: row.start_at,
+  end_time: row.end_at,
+  zone_offset: zoneOf(row),
+  source: { provider: row.provider, device: row.device },
+})
+
+interface WorkoutRow extends EventRow {
+  type: string
+  duration_s: number
+  calories_kcal: number | null
+  distance_m: number | null
+  heart_rate_avg: number | null
+  heart_rate_max: number | null
+  average_speed: number | null
+  elevation_gain_m: number | null
+}
+
+const rounded = (value: number | null) => (value === null ? null : Math.round(value))
+
+const workout: Session<WorkoutRow> = {
+  event: 'workout.created',
+  columns:
+    'e.type, e.duration_s, e.calories_kcal, e.distance_m, e.heart_rate_avg, e.heart_rate_max, e.average_speed, e.elevation_gain_m',
+  data: (row) => ({
+    ...common(row),
+    type: row.type,
+    duration_seconds: row.duration_s,
+    calories_kcal: row.calories_kcal,
+    distance_meters: row.distance_m,
+    avg_heart_rate_bpm: rounded(row.heart_rate_avg),
+    max_heart_rate_bpm: rounded(row.heart_rate_max),
+    avg_pace_sec_per_km: pace(row),
+    elevation_gain_meters: row.elevation_gain_m,
+  }),
+}
+
+/** Intervals of a session that a body has room for; a night has some hundreds. */
+const MOST_INTERVALS = 8_000
+
+const sleep: Session<SleepRow & { changed_at: string }> = {
+  event: 'sleep.created',
+  columns: `${SLEEP_COLUMNS}, case when jsonb_array_length(e.stages) <= ${MOST_INTERVALS} then e.stages end as stages, e.changed_at`,
+  data: (row) => {
+    const source = { provider: row.provider, device: row.device, source: row.source }
+    const { time_in_bed_seconds, ...session } = sleepItem(row, source)
+    return { ...session, user_id: row.user_id }
+  },
+  version: ({ changed_at }) => `.${Date.parse(changed_at)}`,
+}
+
+const meal: Session<MealRow> = {
+  event: 'meal.created',
+  columns: MEAL_COLUMNS,
+  data: (row) => {
+    const { name, ...item } = mealItem(row, { provider: row.provider, device: row.device })
+    return { ...common(row), ...item, title: name }
+  },
+}
+
+interface CycleRow extends EventRow {
+  current_phase_type: string | null
+  day_in_cycle: number | null
+  cycle_length: number | null
+  is_predicted_cycle: boolean | null
+  pregnancy_snapshot: unknown
+}
+
+const cycle: Session<CycleRow> = {
+  event: 'menstrual_cycle.created',
+  columns: 'e.current_phase_type, e.day_in_cycle, e.cycle_length, e.is_predicted_cycle, e.pregnancy_snapshot',
+  data: (row) => ({
+    ...common(row),
+    current_phase_type: row.current_phase_type,
+    day_in_cycle: row.day_in_cycle,
+    cycle_length: row.cycle_length,
+    is_predicted_cycle: row.is_predicted_cycle,
+    pregnancy_snapshot: row.pregnancy_snapshot,
+  }),
+}
+
+const activity: Session<EventRow & { type: string }> = {
+  event: 'activity.created',
+  columns: 'e.type',
+  data: (row) => ({ ...common(row), type: row.type, duration_seconds: spanSeconds(row) }),
+}
+
+const sessions = { workout, sleep, meal, menstrual_cycle: cycle, activity } satisfies Record<
+  SessionKind,
+  // biome-ignore lint/suspicious/noExplicitAny: each has columns of its own
+  Session<any>
+>
+
+/** Name of the event that tells of a kind of row. */
+export const eventOf = (kind: SessionKind): EventName => sessions[kind].event
+
+/** The events of rows of one kind, in order of time; one that is no longer there has none. */
+export async function sessionEvents(tx: Transaction, kind: SessionKind, ids: readonly string[]): Promise<NewEvent[]> {
+  if (ids.length === 0) return []
+  const { event, columns, data, version }: Session<EventRow> = sessions[kind]
+  const rows = await planned<Told<EventRow>>(
+    tx,
+    `select e.id, e.user_id, e.start_at, e.end_at, e.source_id, e.zone_offset_min, ${columns}, d.provider,
+            nullif(d.device_model, '') as device, nullif(d.source, '') as source
+     from ${kind} e
+     join data_source d on d.id = e.source_id
+     where e.id = any ($1)
+     order by e.start_at, e.id`,
+    [ids],
+  )
+  return rows.map((row) => ({
+    userId: row.user_id,
+    provider: row.provider,
+    name: event,
+    key: `${event}.${row.id}${version?.(row) ?? ''}`,
+    data: Buffer.from(JSON.stringify(data(row))),
+    packed: false,
+  }))
+}

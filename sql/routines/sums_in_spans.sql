@@ -1,0 +1,56 @@
+-- Number and sum of the samples of a series within each of the given spans [lo, hi), which are short beside what lies
+-- between the first and the last; `place` counts from 1. The same as span_sums of each, in one statement where rollups are
+-- clean: three probes a span, where span_sums takes its parts one by one (0.1 ms). The outer bounds keep TimescaleDB from
+-- opening other chunks (see read_samples.sql).
+create or replace function sums_in_spans(the_source int4, the_series int2, los timestamptz[], his timestamptz[])
+returns table (place int8, n int8, total float8)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+declare
+  low timestamptz := (select min(lo) from unnest(los) lo);
+  high timestamptz := (select max(hi) from unnest(his) hi);
+  archived timestamptz := raw_floor();
+  -- Where a quarter hour may differ from its samples.
+  dirty tstzmultirange := (
+    select coalesce(range_agg(tstzrange(d.lo - interval '15 minutes', d.hi + interval '15 minutes', '[]')), '{}')
+    from rollup_dirty d
+    where d.source_id = the_source
+      and d.series_id = the_series
+      and d.lo < high + interval '15 minutes'
+      and d.hi >= low - interval '15 minutes'
+  );
+begin
+  return query
+    select k.place, b.n + coalesce(r.n, 0)::int8 + a.n, coalesce(b.total, 0) + coalesce(r.total, 0) + coalesce(a.total, 0)
+    from (
+      select k.place, k.lo, k.hi, least(time_bucket('15 minutes', k.lo + interval '15 minutes' - interval '1 microsecond'), k.hi) as first,
+             time_bucket('15 minutes', k.hi) as last
+      from unnest(los, his) with ordinality k (lo, hi, place)
+      where k.lo >= archived and k.lo < k.hi and not tstzrange(k.lo, k.hi) && dirty
+    ) k
+    cross join lateral (
+      select count(*) as n, sum(s.value) as total
+      from sample s
+      where s.source_id = the_source and s.series_id = the_series and s.ts >= k.lo and s.ts < k.first and s.ts >= low and s.ts < high
+    ) b
+    cross join lateral (
+      select sum(q.n) as n, sum(q.total) as total
+      from rollup_15min q
+      where q.source_id = the_source and q.series_id = the_series and q.bucket >= k.first and q.bucket < k.last
+        and q.bucket >= low and q.bucket < high
+    ) r
+    cross join lateral (
+      select count(*) as n, sum(s.value) as total
+      from sample s
+      where s.source_id = the_source and s.series_id = the_series and s.ts >= greatest(k.first, k.last) and s.ts < k.hi
+        and s.ts >= low and s.ts < high
+    ) a;
+  return query
+    select k.place, v.n, v.total
+    from unnest(los, his) with ordinality k (lo, hi, place)
+    cross join lateral span_sums(the_source, the_series, k.lo, k.hi) v
+    where k.lo < archived or (k.lo < k.hi and tstzrange(k.lo, k.hi) && dirty);
+end
+$$;

@@ -1,0 +1,169 @@
+// The activity summary as straight-line code over samples: contract 12.1 to 12.3. Shares nothing with the service.
+import { dateText, localDay, MINUTE_MS } from './summaries.ts'
+
+const QUARTER_MS = 15 * MINUTE_MS
+
+/** What samples come from. */
+export interface Device {
+  provider: string
+  /** Model; '' = none. */
+  device: string
+  source: string
+  type: string
+  /** What people call it. */
+  name: string | null
+}
+
+/** SourceMetadata of the specification. */
+export const metadataOf = ({ provider, source, device, type, name }: Device) => ({
+  ...{ provider, source, device: device || null, device_type: type, device_name: name },
+})
+
+/** A sample; `place` is that of its device, from the best one on. */
+export interface Sample {
+  place: number
+  type: string
+  daily: boolean
+  ms: number
+  value: number
+  /** Day of its quarter hour, which is that of the latest sample in it. */
+  day: number
+}
+
+const TYPES = [
+  ...['heart_rate', 'steps', 'energy', 'basal_energy', 'flights_climbed', 'active_time', 'distance_walking_running'],
+]
+
+const quarterOf = (ms: number) => Math.floor(ms / QUARTER_MS)
+const minuteOf = (ms: number) => Math.floor(ms / MINUTE_MS)
+
+/** Samples, which ascend, with their days; `zone` is minutes east of UTC. */
+export function withDays(samples: (Omit<Sample, 'day'> & { zone: number | null })[]): Sample[] {
+  const days = new Map<string, number>()
+  const key = ({ place, type, daily, ms }: Omit<Sample, 'day'>) => `${place} ${type} ${daily} ${quarterOf(ms)}`
+  for (const one of samples) days.set(key(one), localDay(quarterOf(one.ms) * QUARTER_MS, one.zone))
+  return samples.map(({ zone: _, ...one }) => ({ ...one, day: days.get(key(one)) as number }))
+}
+
+/** A workout and the local day of its end; `place` is that of its device. */
+export interface Workout {
+  place: number
+  day: number
+  ascent: number
+}
+
+/** What a user has. */
+export interface Model {
+  /** Best first. */
+  devices: readonly Device[]
+  samples: Sample[]
+  workouts: Workout[]
+  /** Largest heart rate. */
+  highest: number
+}
+
+const sum = (values: number[]) => values.reduce((all, value) => all + value, 0)
+const sumOrNull = (values: number[]) => (values.length > 0 ? sum(values) : null)
+
+function minutesOf(samples: Sample[], value: (values: number[]) => number): number[] {
+  const minutes = new Map<number, number[]>()
+  for (const { ms, value } of samples) {
+    minutes.set(minuteOf(ms), [...(minutes.get(minuteOf(ms)) ?? []), value])
+  }
+  return [...minutes.values()].map(value)
+}
+
+/** Samples of a type that count on a day when everything comes from one source. */
+function ofOne(samples: Sample[], place: number, type: string): Sample[] {
+  const own = samples.filter((one) => one.place === place && one.type === type)
+  const totals = own.filter(({ daily }) => daily)
+  return totals.length > 0 ? totals : own
+}
+
+/** The best source that has samples of a type in a minute, by minute. */
+function bestOfMinutes(typed: Sample[]): Map<number, number> {
+  const first = new Map<number, number>()
+  for (const { daily, ms, place } of typed)
+    if (!daily) first.set(minuteOf(ms), Math.min(place, first.get(minuteOf(ms)) ?? Number.POSITIVE_INFINITY))
+  return first
+}
+
+/** With merge=segments; `all` are the samples of all days, since sources may disagree about the day of a quarter hour. */
+function ofSeveral(all: Sample[], day: number, type: string): Sample[] {
+  const typed = all.filter((one) => one.type === type)
+  const onDay = typed.filter((one) => one.day === day)
+  const first = bestOfMinutes(typed)
+  const segments = onDay.filter(({ daily, ms, place }) => !daily && first.get(minuteOf(ms)) === place)
+  const leader = Math.min(...onDay.map(({ place }) => place))
+  const total = onDay.filter(({ daily, place }) => daily && place === leader)
+  if (total.length === 0) return segments.filter(() => onDay.some(({ daily, place }) => !daily && place === leader))
+  if (!onDay.some(({ daily, place }) => !daily && place === leader)) return total
+  return [...total, ...segments.filter(({ place }) => place !== leader)]
+}
+
+function rowOf(model: Model, day: number, merged: boolean): Record<string, unknown> | undefined {
+  const samples = model.samples.filter((one) => one.day === day)
+  const best = Math.min(...samples.map(({ place }) => place))
+  const chosen = (type: string) => (merged ? ofSeveral(model.samples, day, type) : ofOne(samples, best, type))
+  const timed = (type: string) => {
+    const own = merged
+      ? model.samples.filter((one) => one.type === type && !one.daily)
+      : samples.filter((one) => one.place === best && one.type === type && !one.daily)
+    const first = bestOfMinutes(own)
+    return own.filter((one) => one.day === day && first.get(minuteOf(one.ms)) === one.place)
+  }
+  const amount = (type: string) => sumOrNull(chosen(type).map(({ value }) => value))
+  const whole = (value: number | null) => (value === null ? null : Math.round(value))
+  const present = new Set(samples.map(({ place }) => place))
+  const ascents = model.workouts.filter((one) => one.day === day && present.has(one.place))
+  const teller = merged ? Math.min(...ascents.map(({ place }) => place)) : best
+  const ascent = sumOrNull(ascents.filter(({ place }) => place === teller).map((one) => one.ascent))
+  const beats = chosen('heart_rate').map(({ value }) => value)
+  const stepping = minutesOf(timed('steps'), sum)
+  const pulses = minutesOf(timed('heart_rate'), (values) => sum(values) / values.length)
+  const share = (percent: number) => Math.floor((model.highest * percent) / 100)
+  const within = (from: (bpm: number) => boolean) => pulses.filter(from).length
+  const energies = [amount('energy'), amount('basal_energy')].filter((one) => one !== null)
+  const device = model.devices[best]
+  const stepsKnown = timed('steps').length > 0
+  return {
+    date: dateText(day),
+    source: device && metadataOf(device),
+    steps: whole(amount('steps')),
+    distance_meters: amount('distance_walking_running'),
+    floors_climbed: whole(amount('flights_climbed')) ?? (ascent ? Math.floor(ascent / 3) : null),
+    elevation_meters: ascent,
+    active_calories_kcal: amount('energy'),
+    total_calories_kcal: sumOrNull(energies),
+    active_minutes: whole(amount('active_time')) ?? (stepsKnown ? stepping.filter((n) => n >= 30).length : null),
+    sedentary_minutes: stepsKnown ? stepping.filter((n) => n < 30).length : null,
+    intensity_minutes:
+      pulses.length > 0
+        ? {
+            light: within((bpm) => bpm >= share(50) && bpm <= share(63)),
+            moderate: within((bpm) => bpm > share(63) && bpm <= share(76)),
+            vigorous: within((bpm) => bpm > share(76)),
+          }
+        : null,
+    heart_rate:
+      beats.length > 0
+        ? {
+            avg_bpm: Math.round(sum(beats) / beats.length),
+            max_bpm: Math.round(Math.max(...beats)),
+            min_bpm: Math.round(Math.min(...beats)),
+          }
+        : null,
+  }
+}
+
+/** The rows of the activity summary on the days [firstDay, endDay), by day; samples of other types count for nothing. */
+export function activityRows({ samples, ...rest }: Model, firstDay: number, endDay: number, merged: boolean) {
+  const model = { ...rest, samples: samples.filter(({ type }) => TYPES.includes(type)) }
+  const days = [...new Set(model.samples.map(({ day }) => day))].sort((a, b) => a - b)
+  const shown = days.filter((day) => day >= firstDay && day < endDay)
+  // With merge a day of which every minute went to another day has no row.
+  const counts = (day: number) =>
+    TYPES.some((type) => ofSeveral(model.samples, day, type).length > 0) ||
+    model.samples.some((one) => one.day === day && one.daily)
+  return shown.filter((day) => !merged || counts(day)).map((day) => rowOf(model, day, merged))
+}

@@ -1,0 +1,195 @@
+// The summaries of sleep and recovery as straight-line code over sessions and samples: contract 12.1, 12.2, 12.4, 12.6.
+// Shares nothing with the service.
+import { type Device, metadataOf, type Sample } from './activity-model.ts'
+import { alike, dateText } from './summaries.ts'
+
+const MEANS = {
+  avg_heart_rate_bpm: 'heart_rate',
+  avg_hrv_sdnn_ms: 'heart_rate_variability_sdnn',
+  avg_hrv_rmssd_ms: 'heart_rate_variability_rmssd',
+  avg_respiratory_rate: 'respiratory_rate',
+  avg_spo2_percent: 'oxygen_saturation',
+} as const
+
+/** A session as its source tells it; whole seconds, `stages` as [stage, start, end] in epoch seconds. */
+export interface Session {
+  place: number
+  day: number
+  startMs: number
+  endMs: number
+  zone: number | null
+  asleep_s: number | null
+  in_bed_s: number | null
+  awake_s: number | null
+  light_s: number | null
+  deep_s: number | null
+  rem_s: number | null
+  efficiency_percent: number | null
+  is_nap: boolean | null
+  stages: [string, number, number][] | null
+}
+
+/** A recovery score; `place` is -1 when only its provider is known. */
+export interface Score {
+  place: number
+  provider: string
+  day: number
+  ms: number
+  value: number
+}
+
+/** What a user has. */
+export interface Nights {
+  /** Best first. */
+  devices: readonly Device[]
+  sessions: Session[]
+  samples: Omit<Sample, 'daily'>[]
+  scores: Score[]
+}
+
+const sum = (values: number[]) => values.reduce((all, value) => all + value, 0)
+const known = (values: (number | null)[]) => {
+  const told = values.filter((value) => value !== null)
+  return told.length > 0 ? sum(told) : null
+}
+const minutes = (seconds: number | null) => (seconds === null ? null : Math.floor(seconds / 60))
+const instant = (ms: number) => new Date(ms).toISOString().replace(/\.000Z$/, 'Z')
+const zoneText = (zone: number | null) =>
+  zone === null
+    ? null
+    : `${zone < 0 ? '-' : '+'}${String(Math.floor(Math.abs(zone) / 60)).padStart(2, '0')}:${String(Math.abs(zone) % 60).padStart(2, '0')}`
+function interruptions({ stages }: Session): number | null {
+  if (!stages || stages.length === 0) return null
+  const asleep = stages.filter(([name]) => name !== 'awake')
+  const first = Math.min(...asleep.map(([, start]) => start))
+  const last = Math.max(...asleep.map(([, , end]) => end))
+  return stages.filter(([name, start, end]) => name === 'awake' && end - start >= 300 && start >= first && end <= last)
+    .length
+}
+
+/** The row of the sleep summary of a day, and the seconds asleep without naps; undefined without sleep. */
+export function sleepRow(model: Nights, day: number) {
+  const ofDay = model.sessions.filter((one) => one.day === day)
+  if (ofDay.length === 0) return undefined
+  const place = Math.min(...ofDay.map((one) => one.place))
+  const own = ofDay.filter((one) => one.place === place)
+  const [main, naps] = [own.filter((one) => !one.is_nap), own.filter((one) => one.is_nap)]
+  const asleep = (one: Session) => one.asleep_s ?? (one.endMs - one.startMs) / 1000
+  const longest = [...main].sort((a, b) => b.endMs - b.startMs - (a.endMs - a.startMs))[0]
+  const duration = main.length > 0 ? sum(main.map(asleep)) : null
+  const nap = Math.floor(sum(naps.map(({ startMs, endMs }) => endMs - startMs)) / 60_000)
+  const stages = {
+    awake_minutes: minutes(known(main.map(({ awake_s }) => awake_s))),
+    light_minutes: minutes(known(main.map(({ light_s }) => light_s))),
+    deep_minutes: minutes(known(main.map(({ deep_s }) => deep_s))),
+    rem_minutes: minutes(known(main.map(({ rem_s }) => rem_s))),
+  }
+  const efficient = main.filter(({ efficiency_percent }) => efficiency_percent !== null)
+  const weight = sum(efficient.map(asleep))
+  const means = Object.entries(MEANS).map(([field, type]) => {
+    const inside = (main.length > 0 ? main : naps).flatMap(({ startMs, endMs }) =>
+      model.samples.filter((one) => one.type === type && one.ms >= startMs && one.ms < endMs),
+    )
+    const ofProvider = inside.filter((one) => model.devices[one.place]?.provider === model.devices[place]?.provider)
+    const values = (ofProvider.length > 0 ? ofProvider : inside).map(({ value }) => value)
+    const mean = values.length > 0 ? sum(values) / values.length : null
+    return [field, mean]
+  })
+  return {
+    asleepS: duration,
+    row: {
+      date: dateText(day),
+      source: metadataOf(model.devices[place] as Device),
+      start_time: longest ? instant(longest.startMs) : null,
+      end_time: longest ? instant(longest.endMs) : null,
+      zone_offset: longest ? zoneText(longest.zone) : null,
+      duration_minutes: minutes(duration),
+      total_duration_minutes: (minutes(duration) ?? 0) + nap,
+      time_in_bed_minutes: minutes(known(main.map(({ in_bed_s }) => in_bed_s))),
+      efficiency_percent:
+        weight > 0 ? sum(efficient.map((one) => asleep(one) * (one.efficiency_percent ?? 0))) / weight : null,
+      stages: Object.values(stages).some((value) => value !== null) ? stages : null,
+      interruptions_count: known(main.map(interruptions)),
+      nap_count: naps.length,
+      nap_duration_minutes: nap,
+      sessions: own.map((one) => ({
+        start_time: instant(one.startMs),
+        end_time: instant(one.endMs),
+        zone_offset: zoneText(one.zone),
+        duration_minutes: Math.floor(asleep(one) / 60),
+        is_nap: one.is_nap === true,
+      })),
+      ...(Object.fromEntries(means) as Record<keyof typeof MEANS, number | null>),
+    },
+  }
+}
+
+/** The row of the recovery summary of a day; undefined when there is none. */
+export function recoveryRow(model: Nights, day: number) {
+  const types: string[] = ['resting_heart_rate', ...Object.values(MEANS)]
+  const used = types.filter((type) => type !== 'heart_rate' && type !== 'respiratory_rate')
+  const samples = model.samples.filter((one) => one.day === day && used.includes(one.type))
+  const scores = model.scores.filter((one) => one.day === day).sort((a, b) => b.ms - a.ms)
+  if (samples.length + scores.length === 0) return undefined
+  const places = [...samples, ...scores].map(({ place }) => place).filter((place) => place >= 0)
+  // A score without a source comes after the sources of its provider.
+  const order = [...new Set(model.devices.map(({ provider }) => provider))]
+  const rank = (place: number) => order.indexOf(model.devices[place]?.provider ?? '')
+  const best = places.length > 0 ? Math.min(...places) : -1
+  const loose = scores
+    .filter(({ place }) => place < 0)
+    .sort((a, b) => order.indexOf(a.provider) - order.indexOf(b.provider))[0]
+  const alone = loose && (best < 0 || order.indexOf(loose.provider) < rank(best))
+  const provider = alone ? loose.provider : model.devices[best]?.provider
+  const night = sleepRow(model, day)
+  const mean = (type: string) => {
+    const values = alone
+      ? []
+      : samples.filter((one) => one.type === type && one.place === best).map(({ value }) => value)
+    return values.length > 0 ? sum(values) / values.length : null
+  }
+  const ofProvider = scores.filter((one) => one.provider === provider)
+  const score = ofProvider.find(({ place }) => place === (alone ? -1 : best)) ?? ofProvider[0]
+  return {
+    date: dateText(day),
+    source: alone
+      ? { provider: loose.provider, source: null, device: null, device_type: 'unknown', device_name: null }
+      : metadataOf(model.devices[best] as Device),
+    sleep_duration_seconds: night?.asleepS ?? null,
+    sleep_efficiency_percent: night?.row.efficiency_percent ?? null,
+    resting_heart_rate_bpm: mean('resting_heart_rate'),
+    avg_hrv_sdnn_ms: night?.row.avg_hrv_sdnn_ms ?? mean('heart_rate_variability_sdnn'),
+    avg_hrv_rmssd_ms: night?.row.avg_hrv_rmssd_ms ?? mean('heart_rate_variability_rmssd'),
+    avg_spo2_percent: night?.row.avg_spo2_percent ?? mean('oxygen_saturation'),
+    recovery_score: score ? (provider === 'polar' ? (score.value - 1) * 20 : score.value) : null,
+  }
+}
+
+/** Means are rounded on the wire: whole beats, tenths, hundredths of a percent asleep. */
+const STEPS: Record<string, number> = {
+  avg_heart_rate_bpm: 1,
+  resting_heart_rate_bpm: 1,
+  recovery_score: 1,
+  efficiency_percent: 0.01,
+  sleep_efficiency_percent: 0.01,
+  avg_hrv_sdnn_ms: 0.1,
+  avg_hrv_rmssd_ms: 0.1,
+  avg_respiratory_rate: 0.1,
+  avg_spo2_percent: 0.1,
+}
+
+type Row = Record<string, unknown>
+
+/** Whether a row is the one wanted; means of it are rounded. */
+export function sameRow(found: Row, wanted: Row): boolean {
+  return (
+    Object.keys(found).length === Object.keys(wanted).length &&
+    Object.entries(found).every(([field, value]) => {
+      const step = STEPS[field]
+      const other = wanted[field]
+      if (step === undefined || typeof value !== 'number' || typeof other !== 'number') return alike(value, other)
+      const inSteps = value / step
+      return Math.abs(inSteps - Math.round(inSteps)) < 1e-6 && Math.abs(value - other) <= step / 2 + 1e-9
+    })
+  )
+}

@@ -1,0 +1,387 @@
+// Weeks of people as phones upload them, from a seed: they travel, change their clocks, wear several devices at once, take
+// them off, nap, and weigh themselves. And what these uploads say, read without the service.
+import { type Device, type Model, type Sample, withDays } from './activity-model.ts'
+import type { Nights, Session } from './night-model.ts'
+import { body, iso, type SdkRecord } from './sdk.ts'
+import { stage } from './sleep.ts'
+import { DAY_MS, localDay, MINUTE_MS, seeded } from './summaries.ts'
+
+const HOUR_MS = 60 * MINUTE_MS
+
+/** Best first (contract 2.3, 2.4). */
+export const DEVICES: readonly Device[] = [
+  { provider: 'apple', device: 'Watch7,5', source: 'Watch of Ada', type: 'watch', name: 'Apple Watch Ultra 2' },
+  { provider: 'apple', device: 'iPhone17,1', source: 'Phone of Ada', type: 'phone', name: 'iPhone 16 Pro' },
+  { provider: 'health_connect', device: 'Pixel Watch 3', source: 'Steps', type: 'watch', name: 'Pixel Watch 3' },
+  { provider: 'samsung', device: 'SM-L310', source: 'Samsung Health', type: 'watch', name: 'Galaxy Watch7 44mm' },
+]
+
+/** What a series is called on the wire, by provider of the SDK; and what its values are multiplied by there. */
+const WIRE: Record<
+  string,
+  { apple?: [type: string, unit: string, times?: number]; android?: [type: string, unit: string, times?: number] }
+> = {
+  heart_rate: { apple: ['HeartRate', 'bpm'], android: ['HEART_RATE', 'bpm'] },
+  steps: { apple: ['StepCount', 'count'], android: ['STEP_COUNT', 'count'] },
+  energy: { apple: ['ActiveEnergyBurned', 'Cal'], android: ['ACTIVE_CALORIES_BURNED', 'kcal'] },
+  // A rate of the whole day, and so its total.
+  basal_energy: { apple: ['BasalEnergyBurned', 'Cal'], android: ['BASAL_METABOLIC_RATE', 'kcal/day'] },
+  distance_walking_running: { apple: ['DistanceWalkingRunning', 'm'], android: ['DISTANCE', 'm'] },
+  flights_climbed: { apple: ['FlightsClimbed', 'count'], android: ['FLOORS_CLIMBED', 'count'] },
+  active_time: { apple: ['AppleMoveTime', 'min'] },
+  resting_heart_rate: { apple: ['RestingHeartRate', 'bpm'], android: ['RESTING_HEART_RATE', 'bpm'] },
+  heart_rate_variability_sdnn: { apple: ['HeartRateVariabilitySDNN', 'ms'] },
+  heart_rate_variability_rmssd: { android: ['HEART_RATE_VARIABILITY', 'ms'] },
+  respiratory_rate: { apple: ['RespiratoryRate', 'breaths/min'], android: ['RESPIRATORY_RATE', 'breaths/min'] },
+  oxygen_saturation: { apple: ['OxygenSaturation', '%'], android: ['OXYGEN_SATURATION', '%'] },
+  weight: { apple: ['BodyMass', 'kg'], android: ['WEIGHT', 'kg'] },
+  height: { apple: ['Height', 'm', 0.01], android: ['HEIGHT', 'm', 0.01] },
+  body_fat_percentage: { apple: ['BodyFatPercentage', '%', 0.01], android: ['BODY_FAT', '%'] },
+  lean_body_mass: { apple: ['LeanBodyMass', 'kg'], android: ['LEAN_BODY_MASS', 'kg'] },
+  skeletal_muscle_mass: { android: ['SKELETAL_MUSCLE_MASS', 'kg'] },
+  body_mass_index: { apple: ['BodyMassIndex', 'kg/m²'], android: ['BMI', 'kg/m²'] },
+  body_temperature: { apple: ['BodyTemperature', 'degC'], android: ['BODY_TEMPERATURE', '°C'] },
+  skin_temperature: { apple: ['AppleSleepingWristTemperature', 'degC'] },
+  blood_pressure_systolic: { apple: ['BloodPressureSystolic', 'mmHg'], android: ['BLOOD_PRESSURE_SYSTOLIC', 'mmHg'] },
+  blood_pressure_diastolic: {
+    apple: ['BloodPressureDiastolic', 'mmHg'],
+    android: ['BLOOD_PRESSURE_DIASTOLIC', 'mmHg'],
+  },
+}
+const APPLE = 'HKQuantityTypeIdentifier'
+
+/** Clocks are put forward or back within these weeks, each in one of the zones. */
+const STARTS = ['2025-03-05', '2025-03-26', '2025-04-02', '2025-10-01', '2025-10-22', '2025-10-29', '2025-07-10']
+const ZONES = [
+  'Europe/Berlin',
+  'America/New_York',
+  'Australia/Sydney',
+  'Asia/Kolkata',
+  'Pacific/Kiritimati',
+  'America/St_Johns',
+]
+
+const clocks = new Map(
+  ZONES.map((zone) => [zone, new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })]),
+)
+
+/** Minutes east of UTC of a zone at an instant. */
+function offsetOf(zone: string, ms: number): number {
+  const text =
+    clocks
+      .get(zone)
+      ?.formatToParts(ms)
+      .find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  const [, sign, hours, minutes] = /^GMT(?:([+-])(\d\d):(\d\d))?$/.exec(text) ?? []
+  return sign ? (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) : 0
+}
+
+const offsetText = (minutes: number) =>
+  `${minutes < 0 ? '-' : '+'}${String(Math.floor(Math.abs(minutes) / 60)).padStart(2, '0')}:${String(Math.abs(minutes) % 60).padStart(2, '0')}`
+
+/** One upload to the SDK's route. */
+export interface Upload {
+  provider: string
+  records: SdkRecord[]
+  sleep: SdkRecord[]
+  workouts: SdkRecord[]
+}
+
+/** A week of somebody. */
+export interface Week {
+  uploads: Upload[]
+  birthDate: string | null
+  /** Local days, the last one excluded. */
+  firstDay: number
+  endDay: number
+}
+
+/** The body of an upload. */
+export const bodyOf = ({ provider, ...data }: Upload): unknown => body([], { provider, data })
+
+type Random = () => number
+const whole = (random: Random, from: number, to: number) => from + Math.floor(random() * (to - from + 1))
+const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
+
+/** What a week is written with. */
+interface Pen {
+  random: Random
+  startMs: number
+  endMs: number
+  /** Places of the devices that this person has. */
+  places: number[]
+  zoneAt(ms: number): number
+  add(place: number, type: string, ms: number, value: number): void
+  night(place: number, startMs: number, endMs: number): void
+  climb(place: number, startMs: number, meters: number): void
+}
+
+/** The week of a seed; `nowMs` ends some of them. */
+export function weekOf(seed: number, nowMs: number): Week {
+  const random = seeded(seed)
+  const recent = random() < 0.4
+  const startMs = recent
+    ? nowMs - 7 * DAY_MS + 11 * MINUTE_MS
+    : Date.parse(pick(random, STARTS)) + whole(random, 0, 23) * HOUR_MS
+  const endMs = startMs + 7 * DAY_MS - 20 * MINUTE_MS
+  const places = DEVICES.map((_, place) => place).filter(() => random() < 0.6)
+  if (places.length === 0) places.push(whole(random, 0, DEVICES.length - 1))
+  const trips = [{ fromMs: 0, zone: pick(random, ZONES) }]
+  for (let n = whole(random, 0, 2); n > 0; n -= 1)
+    trips.push({ fromMs: whole(random, startMs, endMs), zone: pick(random, ZONES) })
+  const zoneAt = (ms: number) =>
+    offsetOf(trips.filter(({ fromMs }) => fromMs <= ms).sort((a, b) => b.fromMs - a.fromMs)[0]?.zone ?? '', ms)
+  // The phone in the drawer never learns where it is.
+  const lost = random() < 0.2 ? pick(random, places) : -1
+  const uploads = new Map(
+    DEVICES.map(({ provider }) => [provider, { provider, records: [], sleep: [], workouts: [] } as Upload]),
+  )
+  const fields = (place: number, ms: number) => {
+    const { device, source, type } = DEVICES[place] as Device
+    return {
+      source: { name: source, deviceModel: device, deviceType: type },
+      zoneOffset: place === lost ? null : offsetText(zoneAt(ms)),
+    }
+  }
+  const uploadOf = (place: number) => uploads.get(DEVICES[place]?.provider ?? '') as Upload
+  const taken = new Set<string>()
+  const pen: Pen = {
+    ...{ random, startMs, endMs, places, zoneAt },
+    add(place, type, ms, value) {
+      const wire = DEVICES[place]?.provider === 'apple' ? WIRE[type]?.apple : WIRE[type]?.android
+      const atMs = Math.floor(ms / 1000) * 1000
+      if (!wire || atMs >= endMs || taken.has(`${place} ${type} ${atMs}`)) return
+      taken.add(`${place} ${type} ${atMs}`)
+      const [name, unit, times = 1] = wire
+      const typed = DEVICES[place]?.provider === 'apple' ? APPLE + name : name
+      uploadOf(place).records.push({
+        ...{ id: null, type: typed, startDate: iso(atMs), endDate: iso(atMs), value: value * times, unit },
+        ...{ parentId: null, metadata: null, ...fields(place, atMs) },
+      })
+    },
+    night(place, fromMs, untilMs) {
+      const given = DEVICES[place]?.provider === 'apple' ? null : `night ${fromMs}`
+      const detailed = random() < 0.8
+      let first = true
+      for (let atMs = fromMs; atMs < untilMs; first = false) {
+        const endAtMs = Math.min(untilMs, atMs + whole(random, 2, 50) * MINUTE_MS)
+        const name = first
+          ? detailed
+            ? 'light'
+            : 'sleeping'
+          : pick(random, detailed ? ['light', 'deep', 'rem', 'awake'] : ['sleeping', 'awake'])
+        uploadOf(place).sleep.push(stage(name, atMs, endAtMs, { parentId: given, ...fields(place, fromMs) }))
+        atMs = endAtMs
+      }
+    },
+    climb(place, fromMs, meters) {
+      uploadOf(place).workouts.push({
+        ...{ id: null, type: 'hiking', startDate: iso(fromMs), endDate: iso(fromMs + HOUR_MS) },
+        ...{ values: [{ type: 'elevationAscended', value: meters, unit: 'm' }], ...fields(place, fromMs + HOUR_MS) },
+      })
+    },
+  }
+  for (let dayMs = startMs; dayMs < endMs; dayMs += DAY_MS) writeDay(pen, dayMs)
+  writeNights(pen)
+  writeBody(pen, recent)
+  const used = [...uploads.values()].filter(
+    ({ records, sleep, workouts }) => records.length + sleep.length + workouts.length > 0,
+  )
+  return {
+    uploads: random() < 0.5 ? used : [...used, ...sentAgain(random, used)],
+    birthDate: random() < 0.5 ? `${whole(random, 1930, 2010)}-0${whole(random, 1, 9)}-15` : null,
+    firstDay: localDay(startMs, -720),
+    endDay: localDay(endMs, 840) + 1,
+  }
+}
+
+/** Some walks, which each device sees a part of in its own way, and what devices tell now and then. */
+function writeDay({ random, places, add, climb }: Pen, dayMs: number): void {
+  for (let n = whole(random, 2, 4); n > 0; n -= 1) {
+    const walkMs = dayMs + whole(random, 0, 23 * 60) * MINUTE_MS + whole(random, 0, 59) * 1000
+    const minutes = whole(random, 3, 20)
+    for (const place of places) {
+      if (random() < 0.3) continue
+      const every = pick(random, [20_000, 60_000, 60_000, 90_000])
+      const shiftMs = pick(random, [0, 0, 7_000])
+      for (let ms = walkMs + whole(random, 0, 5) * MINUTE_MS; ms < walkMs + minutes * MINUTE_MS; ms += every) {
+        add(place, 'steps', ms + shiftMs, whole(random, 0, 70))
+        if (random() < 0.5) add(place, 'distance_walking_running', ms + shiftMs, whole(random, 0, 800) / 8)
+        if (random() < 0.3) add(place, 'energy', ms, whole(random, 1, 60) / 4)
+        if (DEVICES[place]?.type === 'watch') add(place, 'heart_rate', ms, whole(random, 70, 190))
+      }
+      if (random() < 0.4) add(place, 'flights_climbed', walkMs, whole(random, 1, 9))
+      if (random() < 0.2) add(place, 'active_time', walkMs, whole(random, 1, 30))
+    }
+    if (random() < 0.15) climb(pick(random, places), walkMs, whole(random, 1, 900))
+  }
+  for (const place of places) {
+    for (let ms = dayMs; ms < dayMs + DAY_MS; ms += whole(random, 10, 90) * MINUTE_MS) {
+      if (DEVICES[place]?.type === 'watch') add(place, 'heart_rate', ms, whole(random, 45, 99))
+      if (random() < 0.3) add(place, 'oxygen_saturation', ms, whole(random, 90, 100))
+      if (random() < 0.2) add(place, 'respiratory_rate', ms, whole(random, 80, 200) / 8)
+      if (random() < 0.2) add(place, 'heart_rate_variability_sdnn', ms, whole(random, 100, 900) / 8)
+      if (random() < 0.2) add(place, 'heart_rate_variability_rmssd', ms, whole(random, 100, 900) / 8)
+    }
+    if (random() < 0.6) add(place, 'resting_heart_rate', dayMs + whole(random, 0, 86_000) * 1000, whole(random, 40, 70))
+    if (random() < 0.7) add(place, 'basal_energy', dayMs + whole(random, 0, 86_000) * 1000, whole(random, 1200, 1900))
+  }
+}
+
+/** Nights by the clock on the wall, some in two parts, and naps; never closer than two hours to each other. */
+function writeNights({ random, places, startMs, endMs, zoneAt, night }: Pen): void {
+  for (const place of places) {
+    let freeMs = startMs
+    const sleep = (fromMs: number, minutes: number) => {
+      const atMs = Math.floor(fromMs / 1000) * 1000
+      if (atMs < freeMs || atMs + minutes * MINUTE_MS > endMs || random() < 0.2) return
+      night(place, atMs, atMs + minutes * MINUTE_MS)
+      freeMs = atMs + (minutes + 125) * MINUTE_MS
+    }
+    for (let day = localDay(startMs, 0) - 1; day * DAY_MS < endMs; day += 1) {
+      const midnightMs = day * DAY_MS - zoneAt(day * DAY_MS) * MINUTE_MS
+      if (random() < 0.4) sleep(midnightMs + whole(random, 13 * 60, 16 * 60) * MINUTE_MS, whole(random, 20, 100))
+      const bedMs = midnightMs + whole(random, 21 * 60, 25 * 60) * MINUTE_MS
+      const minutes = whole(random, 240, 540)
+      sleep(bedMs, minutes)
+      if (random() < 0.2) sleep(bedMs + (minutes + whole(random, 130, 200)) * MINUTE_MS, whole(random, 40, 150))
+    }
+  }
+}
+
+/** Measurements of the body, some of them in the last hours. */
+function writeBody({ random, places, startMs, endMs, add }: Pen, recent: boolean): void {
+  const some = ['weight', 'height', 'body_fat_percentage', 'lean_body_mass', 'skeletal_muscle_mass', 'body_mass_index']
+  for (const type of some.filter(() => random() < 0.4)) {
+    for (let n = whole(random, 1, 3); n > 0; n -= 1)
+      add(pick(random, places), type, whole(random, startMs, endMs), whole(random, 100, 1600) / 8)
+  }
+  if (!recent) return
+  for (let n = whole(random, 0, 6); n > 0; n -= 1) {
+    const [place, ms] = [pick(random, places), endMs - whole(random, 10, 26 * 60) * MINUTE_MS]
+    add(place, pick(random, ['body_temperature', 'skin_temperature']), ms, whole(random, 280, 320) / 8)
+    add(place, 'blood_pressure_systolic', ms, whole(random, 90, 180))
+    if (random() < 0.8) add(place, 'blood_pressure_diastolic', ms + 2_000, whole(random, 50, 100))
+  }
+}
+
+/** A phone sends part of it once more, some values corrected. */
+const sentAgain = (random: Random, uploads: readonly Upload[]): Upload[] =>
+  uploads.map(({ provider, records, sleep, workouts }) => ({
+    provider,
+    records: records
+      .filter(() => random() < 0.2)
+      .map((one) => (random() < 0.5 ? one : { ...one, value: (one.value as number) * 0.5 })),
+    sleep: sleep.filter(() => random() < 0.5),
+    workouts,
+  }))
+
+const types = new Map(
+  Object.entries(WIRE).flatMap(([type, { apple, android }]) => [
+    ...(apple ? [[APPLE + apple[0], { type, times: apple[2] ?? 1, daily: false }] as const] : []),
+    ...(android ? [[android[0], { type, times: android[2] ?? 1, daily: type === 'basal_energy' }] as const] : []),
+  ]),
+)
+const zoneOf = (text: unknown) => {
+  const [, sign, hours, minutes] = /^([+-])(\d\d):(\d\d)$/.exec(String(text)) ?? []
+  return sign ? (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) : null
+}
+const placeOf = (provider: string, { source }: SdkRecord) =>
+  DEVICES.findIndex((one) => one.provider === provider && one.source === (source as { name: string }).name)
+
+/** What the uploads of a week say: of several values of one instant the last one; `highest` is the largest heart rate. */
+export function readWeek({ uploads }: Week, highest: number): Model & Nights {
+  const samples = new Map<string, Omit<Sample, 'day'> & { zone: number | null }>()
+  const workouts = new Map<string, Model['workouts'][number]>()
+  for (const { provider, records, ...upload } of uploads) {
+    for (const one of records) {
+      const { type, times, daily } = types.get(one.type as string) as { type: string; times: number; daily: boolean }
+      const [place, zone, ms] = [placeOf(provider, one), zoneOf(one.zoneOffset), Date.parse(one.startDate as string)]
+      const midnight = localDay(ms, zone) * DAY_MS - (zone ?? 0) * MINUTE_MS
+      const sample = { place, type, daily, zone, ms: daily ? midnight : ms, value: (one.value as number) / times }
+      samples.set(`${place} ${type} ${sample.ms}`, sample)
+    }
+    for (const one of upload.workouts) {
+      const [{ value } = { value: 0 }] = one.values as { value: number }[]
+      const place = placeOf(provider, one)
+      const day = localDay(Date.parse(one.endDate as string), zoneOf(one.zoneOffset))
+      workouts.set(`${place} ${one.startDate}`, { place, day, ascent: value })
+    }
+  }
+  return {
+    devices: DEVICES,
+    samples: withDays([...samples.values()].sort((a, b) => a.ms - b.ms)),
+    workouts: [...workouts.values()],
+    highest,
+    sessions: sessionsOf(uploads),
+    scores: [],
+  }
+}
+
+interface Stage {
+  place: number
+  name: string
+  startMs: number
+  endMs: number
+  zone: number | null
+  given: unknown
+}
+
+/** Stages that belong together by what the platform says, else by gaps of more than two hours. */
+function sessionsOf(uploads: readonly Upload[]): Session[] {
+  const stages = new Map<string, Stage>()
+  for (const { provider, sleep } of uploads) {
+    for (const one of sleep) {
+      const place = placeOf(provider, one)
+      stages.set(`${place} ${one.startDate} ${one.endDate} ${one.stage}`, {
+        ...{ place, name: one.stage as string, zone: zoneOf(one.zoneOffset), given: one.parentId },
+        ...{ startMs: Date.parse(one.startDate as string), endMs: Date.parse(one.endDate as string) },
+      })
+    }
+  }
+  const groups: Stage[][] = []
+  for (const one of [...stages.values()].sort((a, b) => a.place - b.place || a.startMs - b.startMs)) {
+    const last = groups.at(-1)?.at(-1)
+    const same =
+      last?.place === one.place &&
+      (one.given === null ? one.startMs - last.endMs <= 2 * HOUR_MS : last.given === one.given)
+    if (same) groups.at(-1)?.push(one)
+    else groups.push([one])
+  }
+  const sessions = groups.map(sessionOf)
+  return sessions
+    .map((one) => {
+      const rivals = sessions.filter(({ place, day }) => place === one.place && day === one.day)
+      const longest = rivals.sort((a, b) => (b.asleep_s ?? 0) - (a.asleep_s ?? 0) || a.startMs - b.startMs)[0]
+      const local = one.startMs + (one.zone ?? 0) * MINUTE_MS
+      const hour = Math.floor(local / HOUR_MS) - Math.floor(local / DAY_MS) * 24
+      return { ...one, is_nap: one !== longest && (one.asleep_s ?? 0) < 3 * 3600 && hour >= 9 && hour < 20 }
+    })
+    .sort((a, b) => a.startMs - b.startMs || a.endMs - b.endMs)
+}
+
+function sessionOf(stages: Stage[]): Session {
+  const [first, last] = [stages[0] as Stage, stages.at(-1) as Stage]
+  const seconds = (...names: string[]) =>
+    stages.reduce((sum, { name, startMs, endMs }) => sum + (names.includes(name) ? (endMs - startMs) / 1000 : 0), 0)
+  const detailed = seconds('light', 'deep', 'rem') > 0
+  const [asleep, awake] = [seconds('sleeping', 'light', 'deep', 'rem'), seconds('awake')]
+  return {
+    ...{
+      place: first.place,
+      startMs: first.startMs,
+      endMs: last.endMs,
+      zone: first.zone,
+      day: localDay(last.endMs, first.zone),
+    },
+    asleep_s: asleep,
+    in_bed_s: asleep + awake,
+    awake_s: detailed || awake > 0 ? awake : null,
+    light_s: detailed ? seconds('light') : null,
+    deep_s: detailed ? seconds('deep') : null,
+    rem_s: detailed ? seconds('rem') : null,
+    efficiency_percent: Math.round((asleep / (asleep + awake)) * 10_000) / 100,
+    is_nap: false,
+    stages: stages.map(({ name, startMs, endMs }) => [name, startMs / 1000, endMs / 1000]),
+  }
+}

@@ -1,0 +1,324 @@
+// What is recorded for developers: what changed, all of it, nothing else (contract 10.1 to 10.4; house "event data").
+import { readdir, readFile } from 'node:fs/promises'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import type { EventName } from '../../server/catalogue/events.ts'
+import type { Database } from '../../server/db/database.ts'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
+import { closeSleep } from '../../server/ingest/sleep-close.ts'
+import { zoneText } from '../../server/time.ts'
+import { exampleData } from '../../server/webhooks/examples.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { addEndpoint, type RecordedEvent, recordedEvents } from '../support/recorded.ts'
+import {
+  body,
+  createUser,
+  eachEngine,
+  heartRate,
+  importBody,
+  MANY,
+  type SdkRecord,
+  startImports,
+  storedSamples,
+  upload,
+} from '../support/sdk.ts'
+
+const ON = { outgoingWebhooksEnabled: true }
+
+const START = Date.parse('2026-02-01T00:00:00Z')
+const minutes = (count: number, device?: object) =>
+  Array.from({ length: count }, (_, minute) =>
+    heartRate(START + minute * 60_000, 60 + (minute % 90), device && { source: device }),
+  )
+
+/** A sample in one line, of a row and of an event. */
+const line = (type: string, ts: string, value: number, zone: string | null, device: string | null, daily: unknown) =>
+  `${type} ${Date.parse(ts)} ${value} ${zone} ${device} ${daily}`
+
+const sampleLines = (events: readonly RecordedEvent[]): string[] =>
+  events.flatMap(({ body: { data } }) =>
+    // biome-ignore lint/suspicious/noExplicitAny: the shape is checked by comparing
+    (data.samples ?? []).map((one: any) =>
+      line(one.type, one.timestamp, one.value, one.zone_offset, one.source.device, one.is_daily_total),
+    ),
+  )
+
+const ADDITIVE = 'select type from series_type where aggregation = $1'
+
+async function rowLines(db: Database, user: string): Promise<Set<string>> {
+  const additive = new Set((await db.query<{ type: string }>(ADDITIVE, ['sum'])).map(({ type }) => type))
+  const rows = await storedSamples(db, user)
+  return new Set(
+    rows.map(({ ts, type, value, zone, device, source, daily }) => {
+      const said = line(
+        type,
+        ts,
+        value,
+        zone === null ? null : zoneText(zone),
+        device || null,
+        additive.has(type) ? daily : null,
+      )
+      return `${source}|${said}`
+    }),
+  )
+}
+
+eachEngine(t, 'samples are told in events of at most 2,500 and less than 1 MB', async (t, engine) => {
+  const app = await startTestApp(t, engine, ON)
+  await startImports(t, app)
+  await addEndpoint(app)
+  const long = { name: '腕'.repeat(100), deviceModel: '手'.repeat(100), deviceType: 'watch' }
+  const cases: [records: number, device: object | undefined, chunks: number | undefined][] = [
+    [1, undefined, 1],
+    [2_499, undefined, 1],
+    [2_500, undefined, 1],
+    [2_501, undefined, 2],
+    [100_000, undefined, 40],
+    [2_501, long, 2],
+    [20_000, long, undefined],
+  ]
+  for (const [count, device, chunks] of cases) {
+    const user = await createUser(app)
+    const before = (await recordedEvents(app)).at(-1)?.id ?? 0
+    await importBody(app, user, body(minutes(count, device)))
+    const events = (await recordedEvents(app, before)).filter(({ type }) => type === 'heart_rate.created')
+    const name = `${count} samples${device ? ' of a device with a long name' : ''}`
+    if (chunks) t.equal(events.length, chunks, name)
+    else t.ok(events.length >= 8, name)
+    t.ok(
+      events.every(({ bytes }) => bytes < 1_000_000),
+      `${name}: at most ${Math.max(...events.map(({ bytes }) => bytes))} bytes`,
+    )
+    const told = sampleLines(events)
+    const stored = [...(await rowLines(app.db, user))].map((one) => one.slice(one.indexOf('|') + 1))
+    t.equal(stored.length, count)
+    t.strictSame(told, stored, `${name}: all of them, ascending`)
+    for (const [index, { body }] of events.entries()) {
+      const { samples, sample_count, start_time, end_time, chunk_index, total_chunks, ...rest } = body.data
+      t.match(rest, { user_id: user, provider: 'apple', series_type: 'heart_rate' })
+      t.equal(sample_count, count)
+      t.equal(start_time, samples[0].timestamp)
+      t.equal(end_time, samples.at(-1).timestamp)
+      t.strictSame(
+        [chunk_index, total_chunks],
+        events.length > 1 ? [index, events.length] : [undefined, undefined],
+        'which part it is',
+      )
+    }
+  }
+})
+
+/** What a user has of everything that has events, as far as these tell of it. */
+interface Held {
+  samples: Set<string>
+  rows: Map<string, string>
+}
+
+async function held({ db }: TestApp, user: string): Promise<Held> {
+  const rows = await db.query<{ kind: string; id: string; content: string }>(
+    `select 'workout' as kind, id, '' as content from workout where user_id = $1
+     union all select 'meal', id, '' from meal where user_id = $1
+     union all select 'menstrual_cycle', id, '' from menstrual_cycle where user_id = $1
+     union all select 'activity', id, '' from activity where user_id = $1
+     union all
+     select 'sleep', id, (to_jsonb(s) - array['is_nap', 'changed_at', 'closed_at', 'created_at'])::text
+     from sleep s where user_id = $1`,
+    [user],
+  )
+  return {
+    samples: await rowLines(db, user),
+    rows: new Map(rows.map(({ kind, id, content }) => [`${kind}.created ${id}`, content])),
+  }
+}
+
+/** Ends every night, as time does. */
+async function endNights({ db, deps }: TestApp): Promise<void> {
+  await db.query(`update sleep set changed_at = now() - interval '11 minutes' where closed_at is null`)
+  await db.query(`update sleep set end_at = end_at where closed_at is null`)
+  await closeSleep(db, deps.config)
+}
+
+/** What differs between two states must be what the events of the time between tell. */
+function compare(t: Test, before: Held, after: Held, events: readonly RecordedEvent[], name: string): void {
+  const changedSamples = [...after.samples].filter((one) => !before.samples.has(one))
+  t.strictSame(
+    sampleLines(events).sort(),
+    changedSamples.map((one) => one.slice(one.indexOf('|') + 1)).sort(),
+    `${name}: samples`,
+  )
+  const changedRows = [...after.rows].filter(([key, content]) => before.rows.get(key) !== content).map(([key]) => key)
+  const told = events.flatMap(({ type, body }) => (body.data.id ? [`${type} ${body.data.id}`] : []))
+  t.strictSame(told.sort(), changedRows.sort(), `${name}: rows`)
+}
+
+type Items = Record<'records' | 'sleep' | 'workouts', SdkRecord[]>
+
+async function sampleBodies(): Promise<{ name: string; provider: string; data: Items }[]> {
+  const folder = new URL('../samples/', import.meta.url)
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.json') && name !== 'sdk-logs-request.json')
+  return Promise.all(
+    names.sort().map(async (name) => ({ name, ...JSON.parse(await readFile(new URL(name, folder), 'utf8')) })),
+  )
+}
+
+eachEngine(t, 'rows change if and only if an event tells of it', async (t, engine) => {
+  const app = await startTestApp(t, engine, ON)
+  await startImports(t, app)
+  await addEndpoint(app)
+  const bodies = await sampleBodies()
+
+  for (const sample of bodies) {
+    const user = await createUser(app)
+    let last = (await recordedEvents(app)).at(-1)?.id ?? 0
+    const nothing = await held(app, user)
+    await importBody(app, user, sample)
+    await endNights(app)
+    const first = await recordedEvents(app, last)
+    const stored = await held(app, user)
+    compare(t, nothing, stored, first, sample.name)
+    t.ok(first.every((event) => event.user_id === user && event.body.data.user_id === user))
+    t.equal(first[0]?.type, 'connection.created')
+    for (const { type, body } of first) {
+      const { chunk_index, total_chunks, ...data } = body.data
+      const shown = JSON.parse(exampleData(type as EventName))
+      t.strictSame(Object.keys(data).sort(), Object.keys(shown).sort(), `${type} has the fields of its example`)
+    }
+    t.equal(new Set(first.map(({ key }) => key)).size, first.length, 'each tells of something else')
+    last = first.at(-1)?.id ?? last
+    await importBody(app, user, JSON.stringify(sample, null, 2))
+    await endNights(app)
+    t.strictSame(await recordedEvents(app, last), [], `${sample.name} again: nothing changed`)
+  }
+
+  // Parts of them, with other values, in any order, with deletions of what came and of what comes.
+  const step = fc.record({
+    body: fc.nat(bodies.length - 1),
+    take: fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
+    add: fc.constantFrom(0, 0, 1, 2.5),
+    remove: fc.array(fc.nat(), { maxLength: 4 }),
+    user: fc.nat(1),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 6 }), async (steps) => {
+      const users = [await createUser(app), await createUser(app)]
+      for (const { body, take, add, remove, user } of steps) {
+        const { data, ...envelope } = bodies[body] as (typeof bodies)[number]
+        const id = users[user] as string
+        const some = (items: SdkRecord[] = []) =>
+          items
+            .filter((_, at) => take[at % take.length])
+            .map((item) => (typeof item?.value === 'number' ? { ...item, value: item.value + add } : item))
+        // A night that one batch makes longer and shorter again is told, though it is as it was.
+        const coming = new Set(some(data.sleep))
+        const kept = (data.sleep ?? []).filter((item) => !coming.has(item))
+        const ids = [...(data.records ?? []), ...kept, ...(data.workouts ?? [])].map((item) => item?.id)
+        const before = await held(app, id)
+        const last = (await recordedEvents(app)).at(-1)?.id ?? 0
+        await importBody(app, id, {
+          ...envelope,
+          data: {
+            records: some(data.records),
+            sleep: some(data.sleep),
+            workouts: some(data.workouts),
+            deleted: remove.flatMap((at) => (ids.length > 0 ? [{ id: ids[at % ids.length] }] : [])),
+          },
+        })
+        await endNights(app)
+        const events = await recordedEvents(app, last)
+        const opened = events.filter(({ type }) => type === 'connection.created')
+        t.ok(opened.length <= 1)
+        compare(t, before, await held(app, id), events, `a part of ${envelope.name}`)
+      }
+    }),
+    { numRuns: MANY > 2_000 ? 60 : 4, seed: 20_261_122 },
+  )
+})
+
+eachEngine(t, 'only what somebody asks for is recorded', async (t, engine) => {
+  const app = await startTestApp(t, engine, ON)
+  await startImports(t, app)
+  const records = minutes(3)
+  const names = async (user: string, content: unknown) => {
+    const last = (await recordedEvents(app)).at(-1)?.id ?? 0
+    await importBody(app, user, content)
+    return (await recordedEvents(app, last)).map(({ type }) => type)
+  }
+  const [one, other] = [await createUser(app), await createUser(app)]
+  t.strictSame(await names(one, body(records)), [], 'no endpoint')
+
+  const ofOther = await addEndpoint(app, { userId: other })
+  t.strictSame(await names(one, body(minutes(4))), [], 'an endpoint of another user')
+  t.strictSame(await names(other, body(records)), ['connection.created', 'heart_rate.created'])
+  await app.db.query('delete from endpoint where id = $1', [ofOther.id])
+
+  await addEndpoint(app, { filterTypes: ['steps.created', 'sleep.created'] })
+  t.strictSame(await names(one, body(minutes(5))), [], 'an endpoint for other events')
+  await addEndpoint(app, { filterTypes: ['heart_rate.created'], disabledReason: 'by_hand' })
+  t.strictSame(await names(one, body(minutes(6))), [], 'one that was switched off')
+  await addEndpoint(app, { filterTypes: ['heart_rate.created'], disabledReason: 'failing' })
+  t.strictSame(await names(one, body(minutes(7))), ['heart_rate.created'], 'one that may recover what it misses')
+
+  const off = await startTestApp(t, engine)
+  await startImports(t, off)
+  await addEndpoint(off)
+  const user = await createUser(off)
+  await importBody(off, user, body(records))
+  t.strictSame(await recordedEvents(off), [], 'webhooks are off')
+
+  const feed = await startTestApp(t, engine, { eventFeedEnabled: true })
+  await startImports(t, feed)
+  await importBody(feed, await createUser(feed), body(records))
+  t.equal((await recordedEvents(feed)).length, 2, 'the feed has everything')
+})
+
+eachEngine(t, 'a connection that ends while its first import is committed is told to have ended', async (t, engine) => {
+  const app = await startTestApp(t, engine, ON)
+  await addEndpoint(app)
+  const user = await createUser(app)
+  // It waits to be imported, and the import has yet to commit.
+  await upload(app, user, body(minutes(1)))
+  const importer = await app.db.pool.connect()
+  await importer.query('begin')
+  await importer.query(`insert into connection (user_id, provider) values ($1, 'apple')`, [user])
+  const ending = app.request('DELETE', `/api/v1/users/${user}/connections/apple`)
+  const waiting = `select 1 from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into connection%'`
+  t.ok(await waitUntil(async () => (await app.db.query(waiting)).length > 0, 10_000, 5))
+  await importer.query('commit')
+  importer.release()
+  t.equal((await ending).status, 204)
+  t.strictSame(
+    (await recordedEvents(app)).map(({ type }) => type),
+    ['connection.revoked'],
+  )
+})
+
+eachEngine(t, 'a connection that opens and ends is told', async (t, engine) => {
+  const app = await startTestApp(t, engine, ON)
+  await startImports(t, app)
+  await addEndpoint(app)
+  const user = await createUser(app)
+  const path = `/api/v1/users/${user}/connections/apple`
+  const kinds = async () =>
+    (await recordedEvents(app)).map(({ type }) => type).filter((type) => /^connection/.test(type))
+  await importBody(app, user, body(minutes(1)))
+  await importBody(app, user, body(minutes(2)))
+  t.strictSame(await kinds(), ['connection.created'], 'once')
+  t.equal((await app.request('DELETE', path)).status, 204)
+  t.equal((await app.request('DELETE', path)).status, 204)
+  t.strictSame(await kinds(), ['connection.created', 'connection.revoked'], 'once')
+  await importBody(app, user, body(minutes(3)))
+  t.strictSame(await kinds(), ['connection.created', 'connection.revoked', 'connection.created'])
+  const [created, revoked] = (await recordedEvents(app)).filter(({ type }) => /^connection/.test(type))
+  const { id } = (await app.request('GET', `/api/v1/users/${user}/connections`)).body[0]
+  t.match(created?.body.data, { user_id: user, provider: 'apple', connection_id: id })
+  t.match(revoked?.body.data, { user_id: user, provider: 'apple', connection_id: id, reason: 'user_disconnected' })
+  t.ok(Date.parse(created?.body.data.connected_at) <= Date.parse(revoked?.body.data.revoked_at))
+
+  t.equal((await app.request('DELETE', `${path}/data`)).status, 204)
+  t.strictSame(
+    (await recordedEvents(app)).map(({ type }) => type),
+    ['connection.created', 'connection.revoked', 'connection.created', 'connection.revoked'],
+    'what is purged is not told any more, only that it ended',
+  )
+})
