@@ -36,11 +36,13 @@ const CONNECTION_SQL = `
       status = case when $3 is null or c.revoked_at > $3 then c.status else 'active' end
   returning id, status = 'active' and (select status from before) is distinct from 'active' as opened, updated_at as at`
 
-// Nights that changed are scored soon (contract 14.2), not with each of the uploads that extend them.
+// Nights that changed are scored soon (contract 14.2), not with each of the uploads that extend them. The key is the
+// user's, since imports that share one would wait for each other.
 const SCORE_SOON_SQL = `
   select graphile_worker.add_job(
     'score_sleep',
-    job_key => 'soon:score_sleep',
+    payload => json_build_object('user_id', $1::text),
+    job_key => 'score_sleep:' || $1,
     job_key_mode => 'preserve_run_at',
     run_at => now() + interval '20 seconds'
   )`
@@ -82,7 +84,8 @@ export async function writeBatch(tx: Transaction, to: BatchTarget, batch: Batch)
     const connected = connection.opened ? connection : null
     await recordBatch(tx, to.threads, wanted, { userId, provider, events, samples: changes, connected })
   }
-  if (events.some(({ type, derived = [] }) => type === 'sleep' && derived.length > 0)) await tx.query(SCORE_SOON_SQL)
+  if (events.some(({ type, derived = [] }) => type === 'sleep' && derived.length > 0))
+    await tx.query(SCORE_SOON_SQL, [userId])
   const samples = countSamples(batch.samples)
   const inserted = total(series, 'inserted')
   const updated = total(series, 'updated')

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { Compile } from 'typebox/compile'
 import { webhookRoutes } from '../../server/api/webhooks/index.ts'
 import { eventNames } from '../../server/catalogue/events.ts'
-import { openSecret } from '../../server/webhooks/secrets.ts'
+import { newSecret, openSecret, sealSecret } from '../../server/webhooks/secrets.ts'
 import { signature } from '../../server/webhooks/sign.ts'
 import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
 import { createEndpoint, deliveries, fanOut, hooks, keyOf, recordEvent } from '../support/endpoints.ts'
@@ -262,6 +262,21 @@ eachEngine(t, 'endpoints', async (t, engine) => {
     t.not(rotated.body.key, shown.body.key)
     t.strictSame((await hooks(app, 'GET', `/endpoints/${id}/secret`)).body, rotated.body)
     t.not((await hooks(app, 'GET', `/endpoints/${(await createEndpoint(app)).id}/secret`)).body.key, rotated.body.key)
+
+    // As after a change of SECRET_KEY.
+    const unread = await createEndpoint(app)
+    await app.db.query('update endpoint set secret = $2 where uid = $1', [
+      unread.id,
+      sealSecret(new Uint8Array(32), unread.id, newSecret()),
+    ])
+    const refusal = await hooks(app, 'GET', `/endpoints/${unread.id}/secret`)
+    t.strictSame(
+      [refusal.status, refusal.body],
+      [400, { detail: 'The secret was stored with another SECRET_KEY and cannot be read. Rotate it.' }],
+    )
+    const { body: again } = await hooks(app, 'POST', `/endpoints/${unread.id}/secret/rotate`)
+    t.strictSame((await hooks(app, 'GET', `/endpoints/${unread.id}/secret`)).body, again)
+    await hooks(app, 'DELETE', `/endpoints/${unread.id}`)
 
     for (const [method, path, body] of ofOne(id))
       if (!path.includes('/secret')) answers.push(await hooks(app, method, path, body))

@@ -68,6 +68,10 @@ eachEngine(t, 'sleep scores', async (t, engine) => {
   await t.test('appear by the clock', async (t) => {
     const user = await createUser(app)
     await upload(user, night(1))
+    const soon = `select 1 from graphile_worker.jobs
+      where task_identifier = 'score_sleep' and key = 'score_sleep:' || $1
+        and run_at between now() and now() + interval '20 seconds'`
+    t.equal((await app.db.query(soon, [user])).length, 1, 'and soon after an upload')
     const often = { sleepScoreIntervalSeconds: 0.1, resilienceScoreIntervalSeconds: 0.1 }
     const stop = startCron(jobs, often, app.deps.log)
     t.ok(await waitUntil(async () => (await internal(user)).length === 1, 10_000))

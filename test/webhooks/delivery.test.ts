@@ -1,4 +1,6 @@
 import t from 'tap'
+import { newSecret, sealSecret } from '../../server/webhooks/secrets.ts'
+import { signature } from '../../server/webhooks/sign.ts'
 import { createTestDatabase } from '../support/app.ts'
 import { eachEngine } from '../support/sdk.ts'
 import {
@@ -52,6 +54,27 @@ eachEngine(t, 'an endpoint gets nothing of before it was registered', async (t, 
   await recordEvents(db, [{}])
   t.equal((await receiver.got(2)).length, 2)
 })
+
+eachEngine(
+  t,
+  'a former secret that cannot be read any more does not stand in the way of the new one',
+  async (t, engine) => {
+    const url = await createTestDatabase(t, engine)
+    const db = openTestDatabase(t, url)
+    const receiver = await startReceiver(t)
+    const { id, uid, secret } = await createEndpoint(db, receiver.origin)
+    const sealed = sealSecret(new Uint8Array(32), uid, newSecret())
+    await db.query(`update endpoint set former_secret = $2, former_until = now() + interval '1 day' where id = $1`, [
+      id,
+      sealed,
+    ])
+    await startDelivering(t, url)
+    await recordEvents(db, [{}])
+    const [call] = await receiver.got(1)
+    if (!call) throw new Error('nothing was received')
+    t.equal(call.signature, signature([secret], call.id, call.timestamp, Buffer.from(call.body)))
+  },
+)
 
 eachEngine(t, 'a failure is told in the attempt, and tried again in 5 seconds', async (t, engine) => {
   const url = await createTestDatabase(t, engine)

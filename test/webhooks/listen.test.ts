@@ -109,6 +109,20 @@ t.test('follows the event feed, and says where to go on', async (t) => {
   t.equal(await next.end('SIGINT'), 0)
 })
 
+t.test('shows of the feed what is asked for', async (t) => {
+  const app = await startTestApp(t, engine, { eventFeedEnabled: true })
+  const [user, other] = [await createUser(app), await createUser(app)]
+  const record = (type: string, of: string) => recordEvent(app.db, { type, user: of, data: { user_id: of } })
+  const unwanted = [await record('workout.created', user), await record('meal.created', other)]
+  const wanted = await record('meal.created', user)
+  await fanOut(app.db)
+  const filter = ['--types', 'meal.created,sleep.created', '--user', user]
+  const run = listen(t, app, ['--feed', ...filter], { BOOTSTRAP_API_KEY: app.apiKey })
+  t.ok(await run.says(new RegExp(`meal\\.created ${wanted} user ${user}`)))
+  for (const id of unwanted) t.notMatch(run.printed(), id)
+  t.equal(await run.end('SIGINT'), 0)
+})
+
 t.test('says what is wrong with its arguments and credentials', async (t) => {
   const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true })
   const cases: [args: string[], said: RegExp][] = [
@@ -117,6 +131,7 @@ t.test('says what is wrong with its arguments and credentials', async (t) => {
     [['--email', 'x@example.org', '--password', 'wrong'], /Incorrect email or password/],
     [['--token', 'x'], /Could not validate credentials/],
     [['--feed', '--key', 'sk-x'], /Invalid or missing API key/],
+    [['--feed', '--types', 'meal.eaten'], /There are no events called meal\.eaten/],
     [['--url', `http://127.0.0.1:${await freePort()}`, '--token', 'x'], /Could not listen: connect ECONNREFUSED/],
   ]
   for (const [args, said] of cases) {

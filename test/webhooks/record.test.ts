@@ -9,7 +9,7 @@ import { closeSleep } from '../../server/ingest/sleep-close.ts'
 import { zoneText } from '../../server/time.ts'
 import { exampleData } from '../../server/webhooks/examples.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { addEndpoint, type RecordedEvent, recordedEvents } from '../support/recorded.ts'
+import { type RecordedEvent, recordedEvents } from '../support/recorded.ts'
 import {
   body,
   createUser,
@@ -22,8 +22,10 @@ import {
   storedSamples,
   upload,
 } from '../support/sdk.ts'
+import { createEndpoint } from '../support/webhooks.ts'
 
 const ON = { outgoingWebhooksEnabled: true }
+const HOOK = 'https://example.org/hook'
 
 const START = Date.parse('2026-02-01T00:00:00Z')
 const minutes = (count: number, device?: object) =>
@@ -66,7 +68,7 @@ async function rowLines(db: Database, user: string): Promise<Set<string>> {
 eachEngine(t, 'samples are told in events of at most 2,500 and less than 1 MB', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   await startImports(t, app)
-  await addEndpoint(app)
+  await createEndpoint(app.db, HOOK)
   const long = { name: '腕'.repeat(100), deviceModel: '手'.repeat(100), deviceType: 'watch' }
   const cases: [records: number, device: object | undefined, chunks: number | undefined][] = [
     [1, undefined, 1],
@@ -164,7 +166,7 @@ async function sampleBodies(): Promise<{ name: string; provider: string; data: I
 eachEngine(t, 'rows change if and only if an event tells of it', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   await startImports(t, app)
-  await addEndpoint(app)
+  await createEndpoint(app.db, HOOK)
   const bodies = await sampleBodies()
 
   for (const sample of bodies) {
@@ -246,21 +248,21 @@ eachEngine(t, 'only what somebody asks for is recorded', async (t, engine) => {
   const [one, other] = [await createUser(app), await createUser(app)]
   t.strictSame(await names(one, body(records)), [], 'no endpoint')
 
-  const ofOther = await addEndpoint(app, { userId: other })
+  const ofOther = await createEndpoint(app.db, HOOK, { userId: other })
   t.strictSame(await names(one, body(minutes(4))), [], 'an endpoint of another user')
   t.strictSame(await names(other, body(records)), ['connection.created', 'heart_rate.created'])
   await app.db.query('delete from endpoint where id = $1', [ofOther.id])
 
-  await addEndpoint(app, { filterTypes: ['steps.created', 'sleep.created'] })
+  await createEndpoint(app.db, HOOK, { filterTypes: ['steps.created', 'sleep.created'] })
   t.strictSame(await names(one, body(minutes(5))), [], 'an endpoint for other events')
-  await addEndpoint(app, { filterTypes: ['heart_rate.created'], disabledReason: 'by_hand' })
+  await createEndpoint(app.db, HOOK, { filterTypes: ['heart_rate.created'], disabledReason: 'by_hand' })
   t.strictSame(await names(one, body(minutes(6))), [], 'one that was switched off')
-  await addEndpoint(app, { filterTypes: ['heart_rate.created'], disabledReason: 'failing' })
+  await createEndpoint(app.db, HOOK, { filterTypes: ['heart_rate.created'], disabledReason: 'failing' })
   t.strictSame(await names(one, body(minutes(7))), ['heart_rate.created'], 'one that may recover what it misses')
 
   const off = await startTestApp(t, engine)
   await startImports(t, off)
-  await addEndpoint(off)
+  await createEndpoint(off.db, HOOK)
   const user = await createUser(off)
   await importBody(off, user, body(records))
   t.strictSame(await recordedEvents(off), [], 'webhooks are off')
@@ -273,7 +275,7 @@ eachEngine(t, 'only what somebody asks for is recorded', async (t, engine) => {
 
 eachEngine(t, 'a connection that ends while its first import is committed is told to have ended', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
-  await addEndpoint(app)
+  await createEndpoint(app.db, HOOK)
   const user = await createUser(app)
   // It waits to be imported, and the import has yet to commit.
   await upload(app, user, body(minutes(1)))
@@ -296,7 +298,7 @@ eachEngine(t, 'a connection that ends while its first import is committed is tol
 eachEngine(t, 'a connection that opens and ends is told', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   await startImports(t, app)
-  await addEndpoint(app)
+  await createEndpoint(app.db, HOOK)
   const user = await createUser(app)
   const path = `/api/v1/users/${user}/connections/apple`
   const kinds = async () =>

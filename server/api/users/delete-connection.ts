@@ -45,10 +45,9 @@ export async function revokeConnection(
   const revoke = () => tx.query<Revoked>(REVOKE_SQL, [path.user_id, provider])
   let [row] = await revoke()
   if (!row) {
+    // Not created when the import has done so meanwhile.
     const created = await tx.query(CREATE_REVOKED_SQL, [path.user_id, provider])
-    if (created.length > 0)
-      return provider
-      // The import may have created it meanwhile.
+    if (created.length > 0) return provider
     ;[row] = await revoke()
   }
   if (row?.ended) await tell(tx, settings, { ...path, provider }, row)
