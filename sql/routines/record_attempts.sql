@@ -10,8 +10,9 @@ create or replace function record_attempts(
 language plpgsql as $$
 #variable_conflict use_column
 begin
-  -- An endpoint that is being deleted is waited for.
-  perform from endpoint n where n.id = any (endpoint_ids) order by n.id for key share;
+  -- An endpoint that is being deleted is waited for, and so is a change of its filter, which deletes deliveries: who holds
+  -- the endpoint may take its deliveries in any order.
+  perform from endpoint n where n.id = any (endpoint_ids) order by n.id for no key update;
   with result as (
     select *
     from unnest(endpoint_ids, event_ids, attempt_counts, urls, successes, statuses, responses, durations_ms,

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { newSecret, sealSecret } from '../../server/webhooks/secrets.ts'
 import { signature } from '../../server/webhooks/sign.ts'
@@ -75,6 +76,32 @@ eachEngine(
     t.equal(call.signature, signature([secret], call.id, call.timestamp, Buffer.from(call.body)))
   },
 )
+
+eachEngine(t, 'what is delivered is recorded when a change of its endpoint is over', async (t, engine) => {
+  const url = await createTestDatabase(t, engine)
+  const db = openTestDatabase(t, url)
+  const held: ServerResponse[] = []
+  const receiver = await startReceiver(t, (_, response) => held.push(response))
+  const endpoint = await createEndpoint(db, receiver.origin)
+  await recordEvents(db, [{}, {}])
+  await startDelivering(t, url)
+  await receiver.got(2)
+  await db.transaction(async (tx) => {
+    // Whatever it is: one of the filter takes deliveries, and would take them in another order.
+    await tx.query(`update endpoint set description = 'changed' where id = $1`, [endpoint.id])
+    const { pid } = await tx.one<{ pid: number }>('select pg_backend_pid() as pid')
+    for (const response of held) response.end('ok')
+    const waiting = `select 1 from pg_stat_activity where $1 = any (pg_blocking_pids(pid)) and query like '%record_attempts%'`
+    await eventually(
+      () => db.query(waiting, [pid]),
+      (rows) => rows.length === 1,
+    )
+  })
+  await eventually(
+    () => attemptsOf(db, endpoint),
+    (attempts) => attempts.length === 2,
+  )
+})
 
 eachEngine(t, 'a failure is told in the attempt, and tried again in 5 seconds', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
