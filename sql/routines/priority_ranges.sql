@@ -2,9 +2,9 @@
 -- that have the type on that day. The day of a quarter hour is that of its latest sample, as everywhere, so the rollups
 -- know the days of clean and of archived samples.
 
--- The ranges of time, whole quarter hours, in which each series of a source counts; those of a range that begins or ends
--- within [lo, hi) are complete. `place` is the place of the series in the arrays, from 1. Days that follow each other,
--- and time without samples between them, are one range: a source that is the best of its days has a single one.
+-- The ranges of time, whole quarter hours, in which each series of a source counts, at least as far as [lo, hi) reaches.
+-- `place` is the place of the series in the arrays, from 1. Days that follow each other are one range, whatever lies
+-- between them: a source that is the best on all days it has anything on has a single one.
 create or replace function priority_ranges(
   source_ids int4[], series_ids int2[], ranks int4[], lo timestamptz, hi timestamptz
 ) returns table (place int8, starts timestamptz, ends timestamptz)

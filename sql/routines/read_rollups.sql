@@ -46,8 +46,6 @@ begin
 end
 $$;
 
-drop function if exists archived_bucket_page(int4, int2, timestamptz, timestamptz, interval, int4[]);
-
 -- Rollups of one or of five minutes within [lo, hi), where there are any (see rollup_from): the first ones, or the last.
 create or replace function minute_rollup_page(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, most int4, backward boolean
@@ -84,6 +82,7 @@ $$;
 
 -- The first `most` buckets (the last ones with `backward`) that hold samples of one series of one source within
 -- [lo, hi): from the rollups where they are clean, from the samples elsewhere. `ranges` limits it to what lies in them.
+drop function if exists archived_bucket_page(int4, int2, timestamptz, timestamptz, interval, int4[]);
 drop function if exists bucket_page(int4, int2, timestamptz, timestamptz, interval, int4, boolean, int4[]);
 create or replace function bucket_page(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, most int4, backward boolean,
