@@ -69,7 +69,7 @@ export async function walkPages(service: Service, databaseUrl: string, walk: Wal
         startMs: window.start * 1000,
         endMs: window.end * 1000,
         bucketMs: undefined,
-        days: undefined,
+        ranges: undefined,
       }
       const first = firstPage(service, walk, window)
       let { body } = await get(service, first)

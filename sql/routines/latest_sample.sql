@@ -6,7 +6,7 @@ set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
-  latest timestamptz := nearest_sample(the_source, the_series, greatest(raw_floor(), '1970-01-01'), before, true, null);
+  latest timestamptz := nearest_sample(the_source, the_series, greatest(raw_floor(), '1970-01-01'), before, true);
 begin
   if latest is not null then
     return query

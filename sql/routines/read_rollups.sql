@@ -46,25 +46,6 @@ begin
 end
 $$;
 
--- Archived buckets of a series within [lo, hi), of certain local days: the day of a quarter hour is that of its latest
--- sample.
-create or replace function archived_bucket_page(
-  the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, days int4[]
-) returns table (bucket timestamptz, n int8, total float8, highest float8, last_zone int2)
-language sql stable
-as $$
-  select time_bucket(width, r.bucket), sum(r.n)::int8, sum(r.total), max(r.highest),
-         nullif((max(array[date_part('epoch', r.bucket), coalesce(r.last_zone, -32768)]))[2], -32768)::int2
-  from rollup_15min r
-  where r.source_id = the_source
-    and r.series_id = the_series
-    and width >= interval '15 minutes'
-    and r.bucket >= greatest(time_bucket(width, lo), rollup_floor())
-    and r.bucket < least(time_bucket(width, hi - interval '1 microsecond') + width, raw_floor())
-    and local_day(r.bucket, r.last_zone) = any (days)
-  group by 1;
-$$;
-
 -- Rollups of one or of five minutes within [lo, hi), where there are any (see rollup_from): the first ones, or the last.
 create or replace function minute_rollup_page(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, most int4, backward boolean
@@ -100,10 +81,12 @@ end
 $$;
 
 -- The first `most` buckets (the last ones with `backward`) that hold samples of one series of one source within
--- [lo, hi): from the rollups where they are clean, from the samples elsewhere. `days` limits it to samples of those
--- local days, which only the samples know.
+-- [lo, hi): from the rollups where they are clean, from the samples elsewhere. `ranges` limits it to what lies in them.
+drop function if exists archived_bucket_page(int4, int2, timestamptz, timestamptz, interval, int4[]);
+drop function if exists bucket_page(int4, int2, timestamptz, timestamptz, interval, int4, boolean, int4[]);
 create or replace function bucket_page(
-  the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, most int4, backward boolean, days int4[]
+  the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, most int4, backward boolean,
+  ranges tstzmultirange
 ) returns table (bucket timestamptz, n int8, total float8, highest float8, last_zone int2)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
@@ -114,16 +97,9 @@ declare
   wanted int4 := most;
   found_rows int4;
 begin
-  if days is not null then
+  if ranges is not null then
     return query
-      select *
-      from (
-        select * from archived_bucket_page(the_source, the_series, lo, hi, width, days)
-        union all
-        select * from raw_bucket_page(the_source, the_series, lo, hi, width, most, backward, days)
-      ) b
-      order by case when backward then -date_part('epoch', b.bucket) else date_part('epoch', b.bucket) end
-      limit most;
+      select * from bucket_page_within(the_source, the_series, lo, hi, width, most, backward, ranges);
     return;
   end if;
   for part in
@@ -132,7 +108,7 @@ begin
   loop
     if not part.rolled_up then
       return query
-        select * from raw_bucket_page(the_source, the_series, part.starts, part.ends, width, wanted, backward, null);
+        select * from raw_bucket_page(the_source, the_series, part.starts, part.ends, width, wanted, backward);
     elsif width < interval '15 minutes' then
       return query
         select * from minute_rollup_page(the_source, the_series, part.starts, part.ends, width, wanted, backward);
@@ -164,8 +140,8 @@ begin
 end
 $$;
 
--- Number of samples of a series within [lo, hi) that are not archived: whole days from the rollups, whole hours of what is left, the rest
--- counted.
+-- Number of samples of a series within [lo, hi) that are not archived: whole days from the rollups, of what is left whole
+-- hours, then whole quarter hours; the rest is counted.
 create or replace function sample_count(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval default '1 day'
 ) returns int8
@@ -184,12 +160,18 @@ begin
       select sum(r.n) into found
       from rollup_1day r
       where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
-    elsif part.rolled_up then
+    elsif part.rolled_up and width = interval '1 hour' then
       select sum(r.n) into found
       from rollup_1hour r
       where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
+    elsif part.rolled_up then
+      select sum(r.n) into found
+      from rollup_15min r
+      where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
     elsif width = interval '1 day' and part.ends - part.starts > interval '2 hours' then
       found := sample_count(the_source, the_series, part.starts, part.ends, interval '1 hour');
+    elsif width > interval '15 minutes' and part.ends - part.starts >= interval '15 minutes' then
+      found := sample_count(the_source, the_series, part.starts, part.ends, interval '15 minutes');
     else
       select count(*) into found
       from sample s
@@ -201,9 +183,11 @@ begin
 end
 $$;
 
--- Number of buckets of `width` that hold samples of a series within [lo, hi).
-create or replace function bucket_count(the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval)
-returns int8
+-- Number of buckets of `width` that hold samples of a series within [lo, hi), as bucket_page has them.
+drop function if exists bucket_count(int4, int2, timestamptz, timestamptz, interval);
+create or replace function bucket_count(
+  the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, ranges tstzmultirange
+) returns int8
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
@@ -213,6 +197,9 @@ declare
   found int8;
   counted int8 := 0;
 begin
+  if ranges is not null then
+    return bucket_count_within(the_source, the_series, lo, hi, width, ranges);
+  end if;
   for part in select * from rollup_parts(the_source, the_series, lo, hi, width)
   loop
     if not part.rolled_up then

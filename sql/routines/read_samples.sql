@@ -4,7 +4,8 @@
 
 -- A page of raw samples, in order of time, series, source (all descending with `backward`). Within a window one
 -- index probe per series of a source, each at most a page long, merged by a top-N sort: never more than
--- series × page rows are read. `los` and `his` bound each series, `start_at` and `end_at` bound all.
+-- series × page rows are read. `los` and `his` bound each series, which may come several times with bounds that do not
+-- meet; `start_at` and `end_at` bound all.
 create or replace function sample_page(
   source_ids int4[], series_ids int2[], los float8[], his float8[], start_at float8, end_at float8, most int4, backward boolean
 ) returns table (at float8, value float8, source_id int4, series_id int2, zone_offset_min int2)
@@ -38,6 +39,7 @@ begin
           order by p.ts desc
           limit wanted
         ) s
+        where to_timestamp(k.lo) < high and to_timestamp(k.hi) > low
         order by s.ts desc, s.series_id desc, s.source_id desc
         limit wanted;
       get diagnostics found_rows = row_count;
@@ -60,6 +62,7 @@ begin
           order by p.ts
           limit wanted
         ) s
+        where to_timestamp(k.lo) < high and to_timestamp(k.hi) > low
         order by s.ts, s.series_id, s.source_id
         limit wanted;
       get diagnostics found_rows = row_count;
@@ -73,8 +76,9 @@ end
 $$;
 
 -- Time of the sample of a series nearest to the start of [lo, hi) (to its end with `backward`), null when there is none.
+drop function if exists nearest_sample(int4, int2, timestamptz, timestamptz, boolean, int4[]);
 create or replace function nearest_sample(
-  the_source int4, the_series int2, lo timestamptz, hi timestamptz, backward boolean, days int4[]
+  the_source int4, the_series int2, lo timestamptz, hi timestamptz, backward boolean
 ) returns timestamptz
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
@@ -91,7 +95,6 @@ begin
       low := greatest(high - least(span, high - lo), lo);
       select s.ts into nearest from sample s
       where s.source_id = the_source and s.series_id = the_series and s.ts >= low and s.ts < high
-        and (days is null or local_day(s.ts, s.zone_offset_min) = any (days))
       order by s.ts desc limit 1;
       high := low;
       low := lo;
@@ -99,7 +102,6 @@ begin
       high := least(low + least(span, hi - low), hi);
       select s.ts into nearest from sample s
       where s.source_id = the_source and s.series_id = the_series and s.ts >= low and s.ts < high
-        and (days is null or local_day(s.ts, s.zone_offset_min) = any (days))
       order by s.ts limit 1;
       low := high;
       high := hi;
@@ -112,9 +114,10 @@ $$;
 
 -- The first `most` buckets (the last ones with `backward`) that hold samples of one series of one source within
 -- [lo, hi), computed from raw samples: jumps to the next sample by index, so empty time costs nothing, aggregates a
--- page's worth of time from there, and stops with the page. `days` limits it to samples of those local days.
+-- page's worth of time from there, and stops with the page.
+drop function if exists raw_bucket_page(int4, int2, timestamptz, timestamptz, interval, int4, boolean, int4[]);
 create or replace function raw_bucket_page(
-  the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, most int4, backward boolean, days int4[]
+  the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, most int4, backward boolean
 ) returns table (bucket timestamptz, n int8, total float8, highest float8, last_zone int2)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
@@ -130,12 +133,12 @@ declare
 begin
   while wanted > 0 and earliest < hi loop
     if backward then
-      near := nearest_sample(the_source, the_series, earliest, high, true, days);
+      near := nearest_sample(the_source, the_series, earliest, high, true);
       exit when near is null;
       high := least(time_bucket(width, near) + width, high);
       low := greatest(time_bucket(width, near) - width * (most - 1), earliest);
     else
-      near := nearest_sample(the_source, the_series, low, hi, false, days);
+      near := nearest_sample(the_source, the_series, low, hi, false);
       exit when near is null;
       low := greatest(time_bucket(width, near), low);
       high := least(time_bucket(width, near) + width * most, hi);
@@ -151,7 +154,6 @@ begin
           and s.series_id = the_series
           and s.ts >= low
           and s.ts < high
-          and (days is null or local_day(s.ts, s.zone_offset_min) = any (days))
         group by 1
       ) g
       order by case when backward then -date_part('epoch', g.bucket) else date_part('epoch', g.bucket) end

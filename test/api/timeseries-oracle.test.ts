@@ -148,7 +148,19 @@ const query: fc.Arbitrary<Query> = fc.noBias(
   }),
 )
 
-const localDay = (row: Row) => Math.floor((row.ms + (row.zone ?? 0) * MINUTE_MS) / DAY_MS)
+/** The local day of each row: a quarter hour of a series of a source is of the day of its latest sample. */
+function localDays(rows: Row[]): Map<Row, number> {
+  const quarter = (row: Row) => Math.floor(row.ms / (15 * MINUTE_MS)) * 15 * MINUTE_MS
+  const key = (row: Row) => `${row.source} ${row.type} ${row.daily} ${quarter(row)}`
+  const latest = new Map<string, Row>()
+  for (const row of rows) if (row.ms >= (latest.get(key(row))?.ms ?? row.ms)) latest.set(key(row), row)
+  return new Map(
+    rows.map((row) => {
+      const zone = latest.get(key(row))?.zone ?? 0
+      return [row, Math.floor((quarter(row) + zone * MINUTE_MS) / DAY_MS)]
+    }),
+  )
+}
 
 /** The rows a query must give, in order; `keys` are the sources' places in the order of keys. */
 function answer(rows: Row[], asked: Query, keys: readonly number[]): (Row & { isDaily: boolean | null })[] {
@@ -162,9 +174,10 @@ function answer(rows: Row[], asked: Query, keys: readonly number[]): (Row & { is
     if (asked.deviceModel !== undefined && device !== asked.deviceModel) return false
     return asked.sourceName === undefined || source === asked.sourceName
   })
+  const days = localDays(rows)
   const isBest = (row: Row) =>
     wanted.every((other) => {
-      if (other.type !== row.type || localDay(other) !== localDay(row)) return true
+      if (other.type !== row.type || days.get(other) !== days.get(row)) return true
       return compareSources(row.source, other.source, keys) <= 0
     })
   const inRange = wanted.filter(

@@ -366,6 +366,22 @@ eachEngine(t, 'timeseries', async (t, engine) => {
     const early = { start_time: '2026-02-23T10:00:00Z', end_time: '2026-02-23T10:00:01Z', filter_by_priority: true }
     t.strictSame((await timeseries(app, far, early)).body.data, [])
     t.equal((await timeseries(app, far, { ...early, filter_by_priority: false })).body.data.length, 1)
+
+    // A quarter hour is of the day of its latest sample: that of the phone belongs to the 25th, which the watch has.
+    const moved = await createUser(app)
+    await importBody(
+      app,
+      moved,
+      body([
+        ...withZone([steps(at('15:01:00'), 9, phone)], 'Z'),
+        ...withZone([steps(at('15:14:00'), 10, phone), steps(at('15:20:00'), 11)], '+09:00'),
+        ...withZone([steps(at('14:59:00'), 12, phone)], 'Z'),
+      ]),
+    )
+    for (const resolution of ['raw', '1min', '15min', '1hour']) {
+      const { data, pagination } = (await timeseries(app, moved, { ...range, resolution })).body
+      t.strictSame([data.map(({ value }: Item) => value), pagination.total_count], [[12, 11], 2], resolution)
+    }
   })
 
   await t.test('refuses a cursor that is not its own', async (t) => {

@@ -268,7 +268,7 @@ export async function checkReads({ db, sources, model, floor }: Bench, asked: Re
     const expected = asked.backward ? all.slice(-asked.most).reverse() : all.slice(0, asked.most)
     const counts = await db.one<{ samples: number; buckets: number }>(
       `select sample_count($1, $2::int2, to_timestamp($3), to_timestamp($4)) as samples,
-              bucket_count($1, $2::int2, to_timestamp($3), to_timestamp($4), $5::interval) as buckets`,
+              bucket_count($1, $2::int2, to_timestamp($3), to_timestamp($4), $5::interval, null) as buckets`,
       [...bounds, asked.width],
     )
     const samples = shown.filter(({ ms }) => ms >= floor.ms).length

@@ -31,7 +31,7 @@ import {
   readRows,
   type Selection,
 } from './page.ts'
-import { priorityDays } from './priority.ts'
+import { priorityRanges } from './priority.ts'
 import { columnsJson, columnsMsgpack, csv, type Envelope, envelopeJson } from './render.ts'
 import { oncePerRevision, rememberedView, type Stored, type UserView, userView } from './user-view.ts'
 
@@ -162,10 +162,10 @@ async function replyFrom(
   if (held.includes(etag)) return new Reply(304, format, null, headers)
 
   const stored = startMs < endMs ? matching(view.stored, query) : []
-  const days = query.filter_by_priority
-    ? await oncePerRevision(view, `days ${filters}`, () => priorityDays(db, stored, startMs, endMs))
+  const ranges = query.filter_by_priority
+    ? await oncePerRevision(view, `ranges ${filters}`, () => priorityRanges(db, stored, startMs, endMs))
     : undefined
-  const selection: Selection = { stored, startMs, endMs, bucketMs: BUCKET_MS[query.resolution], days }
+  const selection: Selection = { stored, startMs, endMs, bucketMs: BUCKET_MS[query.resolution], ranges }
   const page = await readPage(db, view, { selection, filters, position, limit, remembered })
   if (remembered && page.rows.length === 0) return undefined
   const cursor = (row: Row | undefined, backward: boolean) =>

@@ -39,9 +39,12 @@ export interface Selection {
   endMs: number
   /** Bucket width; undefined = raw samples. */
   bucketMs: number | undefined
-  /** Local days a series of a source is limited to (days since 1970-01-01), in the order of `stored`; undefined = all. */
-  days: readonly (readonly number[])[] | undefined
+  /** What each series of a source is limited to, in the order of `stored`; undefined = not limited. */
+  ranges: readonly (readonly Range[] | undefined)[] | undefined
 }
+
+/** A range of time, epoch ms, the end excluded. */
+export type Range = readonly [startMs: number, endMs: number]
 
 /** Resolutions of contract 2.2 with their widths. */
 export const BUCKET_MS: Record<string, number | undefined> = {
@@ -68,104 +71,51 @@ const RAW_SQL = `
 /** The same with the number of samples on all pages, in a row of nothing else: one statement for a first page. */
 const RAW_COUNTED_SQL = `${RAW_SQL}
   union all
-  select sum(sample_count(k.source_id, k.series_id, to_timestamp($5), to_timestamp($6))), null, null, null, null
-  from unnest($1::int4[], $2::int2[]) k (source_id, series_id)`
-
-const RAW_DAYS_SQL = perDirection(
-  (order) => `
-  select date_part('epoch', s.ts), s.value, s.source_id, s.series_id, s.zone_offset_min
-  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, lo float8, hi float8, days int4[])
-  cross join lateral (
-    select ts, value, source_id, series_id, zone_offset_min
-    from sample
-    where source_id = k.source_id
-      and series_id = k.series_id
-      and ts >= greatest(to_timestamp(k.lo), raw_floor())
-      and ts < to_timestamp(k.hi)
-      and local_day(ts, zone_offset_min) = any (k.days)
-    order by ts ${order}
-    limit $2
-  ) s
-  order by s.ts ${order}, s.series_id ${order}, s.source_id ${order}
-  limit $2`,
-)
+  select sum(sample_count(k.source_id, k.series_id, to_timestamp(k.lo), to_timestamp(k.hi))), null, null, null, null
+  from unnest($1::int4[], $2::int2[], $3::float8[], $4::float8[]) k (source_id, series_id, lo, hi)`
 
 const BUCKETS_SQL = perDirection(
   (order) => `
   select date_part('epoch', b.bucket),
          case k.how when 'sum' then b.total when 'max' then b.highest else b.total / b.n end,
          k.place, b.last_zone
-  from jsonb_to_recordset($1::jsonb) k (place int4, source_id int4, series_id int2, how text, lo float8, hi float8, days int4[])
+  from jsonb_to_recordset($1::jsonb) k (place int4, source_id int4, series_id int2, how text, lo float8, hi float8, ranges tstzmultirange)
   cross join lateral bucket_page(
-    k.source_id, k.series_id, to_timestamp(k.lo), to_timestamp(k.hi), make_interval(secs => $3), $2, ${order === 'desc'}, k.days
+    k.source_id, k.series_id, to_timestamp(k.lo), to_timestamp(k.hi), make_interval(secs => $3), $2, ${order === 'desc'}, k.ranges
   ) b
   order by b.bucket ${order}, k.series_id ${order}, k.source_id ${order}
   limit $2`,
 )
 
-/** First pages of the others, with their number of rows in such a row when they are not all: $2 is one more than the page. */
-const counted = (page: string, count: string, columns: string) => `
-  with page as materialized (${page})
+/** First pages of buckets with their number in such a row when they are not all: $2 is one more than the page. */
+const BUCKETS_COUNTED_SQL = `
+  with page as materialized (${BUCKETS_SQL.forward})
   select * from page
   union all
-  select (${count}), ${columns}
+  select (
+    select sum(bucket_count(k.source_id, k.series_id, to_timestamp(k.lo), to_timestamp(k.hi), make_interval(secs => $3), k.ranges))
+    from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, lo float8, hi float8, ranges tstzmultirange)
+  ), null, null, null
   where (select count(*) from page) >= $2`
-
-/** With priority days: only samples know their local day. */
-const COUNT_DAYS_SQL = `
-  select sum(c.n)
-  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, days int4[])
-  cross join lateral (
-    select case when $3::float8 is null then count(*) else count(distinct time_bucket(make_interval(secs => $3), ts)) end as n
-    from sample
-    where source_id = k.source_id
-      and series_id = k.series_id
-      and ts >= greatest(to_timestamp($4), raw_floor())
-      and ts < to_timestamp($5)
-      and local_day(ts, zone_offset_min) = any (k.days)
-    union all
-    select count(*)
-    from archived_bucket_page(k.source_id, k.series_id, to_timestamp($4), to_timestamp($5), make_interval(secs => $3), k.days)
-    where $3 is not null
-  ) c`
-
-const COUNT_BUCKETS_SQL = `
-  select sum(bucket_count(k.source_id, k.series_id, to_timestamp($4), to_timestamp($5), make_interval(secs => $3)))
-  from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2)`
-
-const RAW_DAYS_COUNTED_SQL = counted(RAW_DAYS_SQL.forward, COUNT_DAYS_SQL, 'null, null, null, null')
-const BUCKETS_COUNTED_SQL = counted(BUCKETS_SQL.forward, COUNT_BUCKETS_SQL, 'null, null, null')
-const BUCKETS_DAYS_COUNTED_SQL = counted(BUCKETS_SQL.forward, COUNT_DAYS_SQL, 'null, null, null')
 
 function perDirection(sql: (order: 'asc' | 'desc') => string): Record<Direction, string> {
   return { forward: sql('asc'), backward: sql('desc') }
 }
 
-interface Bounds {
-  lo: number[]
-  hi: number[]
-}
-
 /**
  * Each series continues after the cursor, at the cursor's own instant only if it sorts behind it there
- * (before it, when walking back). A bucket counts as its start. Seconds, as `to_timestamp` takes them.
+ * (before it, when walking back). A bucket counts as its start.
  */
-function bounds(selection: Selection, position: Position | undefined): Bounds {
-  const lo: number[] = []
-  const hi: number[] = []
+function bounds(selection: Selection, position: Position | undefined): Range[] {
+  const { startMs, endMs } = selection
   const step = selection.bucketMs ?? 1
-  for (const { seriesId, source } of selection.stored) {
-    let startMs = selection.startMs
-    let endMs = selection.endMs
-    if (position) {
-      const order = seriesId - position.seriesId || source.id - position.sourceId
-      if (position.backward) endMs = Math.min(endMs, position.timeMs + (order < 0 ? step : 0))
-      else startMs = Math.max(startMs, position.timeMs + (order > 0 ? 0 : step))
-    }
-    lo.push(startMs / 1000)
-    hi.push(endMs / 1000)
-  }
-  return { lo, hi }
+  return selection.stored.map(({ seriesId, source }) => {
+    if (!position) return [startMs, endMs]
+    const order = seriesId - position.seriesId || source.id - position.sourceId
+    return position.backward
+      ? [startMs, Math.min(endMs, position.timeMs + (order < 0 ? step : 0))]
+      : [Math.max(startMs, position.timeMs + (order > 0 ? 0 : step)), endMs]
+  })
 }
 
 /** A user's data as of a revision. */
@@ -175,8 +125,8 @@ export interface AsOf {
 }
 
 /**
- * Reads at most `limit` rows in the direction of the cursor, nearest first. Raw samples without priority days can be
- * asked for as of a revision: no rows when it is not the user's any more.
+ * Reads at most `limit` rows in the direction of the cursor, nearest first. Raw samples can be asked for as of a revision:
+ * no rows when it is not the user's any more.
  */
 export async function readRows(
   db: Database,
@@ -186,29 +136,34 @@ export async function readRows(
   asOf?: AsOf,
 ): Promise<Row[]> {
   const direction = position?.backward ? 'backward' : 'forward'
-  const { stored, bucketMs, days } = selection
+  const { stored, bucketMs } = selection
   if (bucketMs !== undefined) {
     const params = [keysOf(selection, position), limit, bucketMs / 1000]
     return bucketRows(stored, await db.rows<Bucket>(BUCKETS_SQL[direction], params))
   }
-  if (days) return rawRows(stored, await db.rows<Raw>(RAW_DAYS_SQL[direction], [keysOf(selection, position), limit]))
   return rawRows(stored, await db.rows<Raw>(RAW_SQL, rawParams(selection, position, limit, asOf)))
 }
 
-/** What the statements of priority days and of buckets know of each series. */
+/** What the statements of buckets know of each series; instants in seconds, as `to_timestamp` takes them. */
 function keysOf(selection: Selection, position: Position | undefined): string {
-  const { lo, hi } = bounds(selection, position)
-  const keys = selection.stored.map((one, index) => ({
-    place: index,
-    source_id: one.source.id,
-    series_id: one.seriesId,
-    how: one.series.aggregation,
-    lo: lo[index],
-    hi: hi[index],
-    days: selection.days?.[index] ?? null,
-  }))
+  const limits = bounds(selection, position)
+  const keys = selection.stored.map((one, index) => {
+    const [startMs, endMs] = limits[index] as Range
+    return {
+      place: index,
+      source_id: one.source.id,
+      series_id: one.seriesId,
+      how: one.series.aggregation,
+      lo: startMs / 1000,
+      hi: endMs / 1000,
+      ranges: multirange(selection.ranges?.[index]),
+    }
+  })
   return JSON.stringify(keys)
 }
+
+const multirange = (ranges: readonly Range[] | undefined) =>
+  ranges ? `{${ranges.map(([startMs, endMs]) => `[${isoInstant(startMs)},${isoInstant(endMs)})`).join()}}` : null
 
 type Bucket = [at: number, value: number, place: number, zone: number | null]
 
@@ -223,15 +178,23 @@ function bucketRows(stored: readonly Stored[], rows: readonly Bucket[]): Row[] {
 
 type Raw = [at: number, value: number, source: number, series: number, zone: number | null]
 
+/** A series comes once for each range it is limited to. */
 function rawParams(selection: Selection, position: Position | undefined, limit: number, asOf: AsOf | undefined) {
-  const { lo, hi } = bounds(selection, position)
+  const limits = bounds(selection, position)
+  const keys = selection.stored.flatMap(({ source, seriesId }, index) => {
+    const [startMs, endMs] = limits[index] as Range
+    const ranges = selection.ranges?.[index] ?? [[startMs, endMs]]
+    return ranges
+      .map(([from, until]) => ({ source, seriesId, lo: Math.max(startMs, from), hi: Math.min(endMs, until) }))
+      .filter(({ lo, hi }) => lo < hi)
+  })
   return [
-    selection.stored.map((one) => one.source.id),
-    selection.stored.map((one) => one.seriesId),
-    lo,
-    hi,
-    lo.reduce((a, b) => Math.min(a, b), selection.endMs / 1000),
-    hi.reduce((a, b) => Math.max(a, b), selection.startMs / 1000),
+    keys.map(({ source }) => source.id),
+    keys.map(({ seriesId }) => seriesId),
+    keys.map(({ lo }) => lo / 1000),
+    keys.map(({ hi }) => hi / 1000),
+    keys.reduce((first, { lo }) => Math.min(first, lo), selection.endMs) / 1000,
+    keys.reduce((last, { hi }) => Math.max(last, hi), selection.startMs) / 1000,
     limit,
     position?.backward === true,
     asOf?.userId ?? null,
@@ -258,18 +221,15 @@ export async function readCounted(
   limit: number,
   asOf?: AsOf,
 ): Promise<{ rows: Row[]; total: number }> {
-  const { stored, bucketMs, days } = selection
-  const [start, end] = [selection.startMs / 1000, selection.endMs / 1000]
+  const { stored, bucketMs } = selection
   if (bucketMs === undefined) {
-    const rows = days
-      ? await db.rows<Raw>(RAW_DAYS_COUNTED_SQL, [keysOf(selection, undefined), limit, null, start, end])
-      : await db.rows<Raw>(RAW_COUNTED_SQL, rawParams(selection, undefined, limit, asOf))
-    const { page, total } = withoutTotal(rows)
+    const { page, total } = withoutTotal(
+      await db.rows<Raw>(RAW_COUNTED_SQL, rawParams(selection, undefined, limit, asOf)),
+    )
     return { rows: rawRows(stored, page), total }
   }
-  const params = [keysOf(selection, undefined), limit, bucketMs / 1000, start, end]
-  const rows = await db.rows<Bucket>(days ? BUCKETS_DAYS_COUNTED_SQL : BUCKETS_COUNTED_SQL, params)
-  const { page, total } = withoutTotal(rows)
+  const params = [keysOf(selection, undefined), limit, bucketMs / 1000]
+  const { page, total } = withoutTotal(await db.rows<Bucket>(BUCKETS_COUNTED_SQL, params))
   return { rows: bucketRows(stored, page), total }
 }
 

@@ -1,59 +1,39 @@
 import type { Database } from '../../db/database.ts'
-import { bySourceRank, type Source, type Stored } from './user-view.ts'
+import type { Range } from './page.ts'
+import { bySourceRank, type Stored } from './user-view.ts'
+
+const RANGES_SQL = `
+  select place - 1, date_part('epoch', starts) * 1000, date_part('epoch', ends) * 1000
+  from priority_ranges($1, $2, $3, to_timestamp($4), to_timestamp($5))`
 
 /**
- * How far samples of one local date may lie apart: a day, and 18 hours of zone offset on either side. A better source
- * of a date that the range touches may lie that far outside of it.
+ * The ranges in which each stored series counts when only the best source does: per series type and local date the
+ * best-ranked source that has the type on that date (contract D-14 and 12.1); undefined where no other source has the
+ * type. In the order of `stored`; see `sql/routines/priority_ranges.sql`.
  */
-const LOCAL_DATE_MS = 60 * 3_600_000
-
-const DAYS_SQL = `
-  select k.position, d.day
-  from jsonb_to_recordset($1::jsonb) k (position int4, source_id int4, series_id int2)
-  cross join lateral (
-    select distinct local_day(ts, zone_offset_min) as day
-    from sample
-    where source_id = k.source_id
-      and series_id = k.series_id
-      and ts >= greatest(to_timestamp($2), raw_floor())
-      and ts < to_timestamp($3)
-    union
-    select local_day(bucket, last_zone)
-    from rollup_15min
-    where source_id = k.source_id
-      and series_id = k.series_id
-      and bucket >= to_timestamp($2)
-      and bucket < least(to_timestamp($3), raw_floor())
-  ) d`
-
-/**
- * The local days each stored series may show when only the best source counts: per series type and local date the
- * best-ranked source that has the type on that date (contract D-14 and 12.1). In the order of `stored`.
- */
-export async function priorityDays(
+export async function priorityRanges(
   db: Database,
   stored: readonly Stored[],
   startMs: number,
   endMs: number,
-): Promise<number[][]> {
-  const keys = stored.map((one, position) => ({ position, source_id: one.source.id, series_id: one.seriesId }))
-  const rows = await db.rows<[position: number, day: number]>(DAYS_SQL, [
-    JSON.stringify(keys),
-    (startMs - LOCAL_DATE_MS) / 1000,
-    (endMs + LOCAL_DATE_MS) / 1000,
+): Promise<(Range[] | undefined)[]> {
+  const places = [...stored.keys()].filter((place) => {
+    const { series, source } = stored[place] as Stored
+    return stored.some((other) => other.series === series && other.source !== source)
+  })
+  const ranges: (Range[] | undefined)[] = stored.map(() => undefined)
+  if (places.length === 0) return ranges
+  const contested = places.map((place) => stored[place] as Stored)
+  const ranked = [...new Set(contested.map(({ source }) => source))].sort(bySourceRank)
+  const rows = await db.rows<[index: number, startMs: number, endMs: number]>(RANGES_SQL, [
+    contested.map(({ source }) => source.id),
+    contested.map(({ seriesId }) => seriesId),
+    contested.map(({ source }) => ranked.indexOf(source)),
+    startMs / 1000,
+    endMs / 1000,
   ])
-  const best = new Map<string, Source>()
-  const dayKey = (one: Stored, day: number) => `${one.series.id} ${day}`
-  for (const [position, day] of rows) {
-    const one = stored[position] as Stored
-    const key = dayKey(one, day)
-    const leader = best.get(key)
-    if (!leader || bySourceRank(one.source, leader) < 0) best.set(key, one.source)
-  }
-  const days: number[][] = stored.map(() => [])
-  for (const [position, day] of rows) {
-    const one = stored[position] as Stored
-    if (best.get(dayKey(one, day)) === one.source) days[position]?.push(day)
-  }
-  return days
+  // One without a range counts nowhere.
+  for (const place of places) ranges[place] = []
+  for (const [index, from, until] of rows) ranges[places[index] as number]?.push([from, until])
+  return ranges
 }

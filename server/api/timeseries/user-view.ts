@@ -43,7 +43,7 @@ export interface UserView {
   userId: string
   revision: number
   stored: Stored[]
-  /** Answers that hold as long as the revision does: totals and priority days, by question. */
+  /** Answers that hold as long as the revision does: totals and priority ranges, by question. */
   answers: Map<string, unknown>
 }
 
