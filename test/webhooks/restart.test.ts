@@ -9,12 +9,8 @@ import { freePort } from '../../server/db/embedded/server.ts'
 import { startEmbeddedDatabase } from '../../server/db/embedded.ts'
 import { onDatabase, startService } from '../support/service.ts'
 import { createEndpoint, eventually, openTestDatabase, recordEvents, startReceiver } from '../support/webhooks.ts'
+import { SETTINGS } from './kills.ts'
 
-const SETTINGS = {
-  OUTGOING_WEBHOOKS_ENABLED: 'true',
-  WEBHOOKS_ALLOW_HTTP: 'true',
-  WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
-}
 const ENDPOINTS = ['/one', '/two', '/three']
 const RESTARTS = 3
 const FINISH_MS = 60_000
