@@ -131,3 +131,48 @@ eachEngine(t, 'the feed does not walk through what is older than its reach', asy
   await fanOut(db)
   t.strictSame(await ids(), [fresh])
 })
+
+eachEngine(
+  t,
+  'an endpoint is deleted in one pass, and without one where few things were sent to it',
+  async (t, engine) => {
+    const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true })
+    const { db } = app
+    const [busy, quiet] = [await createEndpoint(app), await createEndpoint(app)]
+    await insertEvents(db)
+    for (const [endpoint, condition] of [
+      [busy, 'true'],
+      [quiet, 'e.id % 1000 = 0'],
+    ] as const) {
+      await db.query(
+        `with made as (
+         insert into delivery (event_id, endpoint_id, state)
+         select e.id, $1, case when e.id % 3 = 0 then 'waiting' else 'delivered' end from event e where ${condition}
+       )
+       insert into attempt (endpoint_id, event_uid, event_type, url, succeeded, response_status, response, duration_ms,
+                            manual, attempted_at)
+       select $1, e.uid, e.type, 'https://example.org', true, 200, 'ok', 80, false, e.created_at
+       from event e
+       where ${condition}`,
+        [await keyOf(db, endpoint)],
+      )
+    }
+    await db.query('vacuum analyze attempt, delivery, event')
+    await db.transaction(async (tx) => {
+      /** Deletes an endpoint as its route does; how much is gone by now, and how often all of a table was walked. */
+      const remove = async (endpoint: { id: string }) => {
+        await tx.query('delete from endpoint where uid = $1', [endpoint.id])
+        return tx.query<{ walks: number; gone: number }>(
+          `select seq_scan as walks, n_tup_del as gone
+         from pg_stat_xact_user_tables
+         where relname in ('attempt', 'delivery')`,
+        )
+      }
+      t.strictSame(await remove(quiet), Array(2).fill({ walks: 0, gone: EVENTS / 1000 }))
+      for (const { walks, gone } of await remove(busy)) {
+        t.ok(walks <= 1, 'all of a table at most once')
+        t.equal(gone, EVENTS / 1000 + EVENTS)
+      }
+    })
+  },
+)
