@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Bench, Measure } from './bench.ts'
 import { ENGINE_NAMES, type EngineName, startEngine, temporaryDirectory } from './engines.ts'
+import * as fanOut from './fan-out.ts'
 import * as ingest from './ingest.ts'
 import * as lists from './lists.ts'
 import * as memory from './memory.ts'
@@ -15,7 +16,7 @@ import { type EngineResult, header, isMet, RESULTS, table, writeResults } from '
 import * as rollups from './rollups.ts'
 import * as webhooks from './webhooks.ts'
 
-const SUITES = [ingest, memory, reads, lists, rollups, refresh, parity, webhooks, pushed]
+const SUITES = [ingest, memory, reads, lists, rollups, refresh, parity, webhooks, fanOut, pushed]
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts'
 
 /** Events that are fanned out in one transaction. */
-const EVENTS_AT_ONCE = 500
+export const EVENTS_AT_ONCE = 500
 
 /**
  * Gives all pending events their places in the feed and, with `toEndpoints`, makes their deliveries; returns how many

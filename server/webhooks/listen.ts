@@ -19,7 +19,8 @@ feed is read, from 30 days ago or from a cursor on.
   --email <email> --password <text>    login of a developer; ADMIN_EMAIL, ADMIN_PASSWORD
   --token <token>                      of a developer, instead of a login
   --key <key>                          API key, enough for --feed; BOOTSTRAP_API_KEY
-  --bodies                             prints the events whole`
+  --bodies                             prints the events whole
+  --help                               prints this`
 
 const NOT_HERE = `Pulsebase does not deliver to this machine unless it is told to. Start it with
   WEBHOOKS_ALLOW_HTTP=true WEBHOOKS_ALLOW_NETWORKS=127.0.0.0/8
@@ -43,9 +44,10 @@ class Refused extends UsageError {
 
 const text = { type: 'string' } as const
 const flag = { type: 'boolean' } as const
+const help = { type: 'boolean', short: 'h' } as const
 const options = {
   ...{ url: text, email: text, password: text, token: text, key: text },
-  ...{ port: text, types: text, user: text, after: text, feed: flag, bodies: flag },
+  ...{ port: text, types: text, user: text, after: text, feed: flag, bodies: flag, help },
 }
 
 function asked(args: string[]) {
@@ -177,6 +179,10 @@ async function follow(call: Call, { after, types, user, bodies }: Asked, stop: A
 
 async function main(): Promise<void> {
   const given = asked(process.argv.slice(2))
+  if (given.help) {
+    process.stdout.write(`${USAGE}\n`)
+    return
+  }
   const config = loadConfig(process.env)
   const values = {
     ...{ email: config.adminEmail, password: config.adminPassword, key: config.bootstrapApiKey },

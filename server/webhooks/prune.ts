@@ -41,12 +41,12 @@ const OLD_EVENTS = `
   )
   select count(*) as gone from gone`
 
+// Attempts are stored in the order of time: those with the lowest ids are the oldest.
 const OLD_ATTEMPTS = `
   with gone as (
     delete from attempt
-    where id in (
-      select id from attempt where attempted_at < now() - make_interval(days => $1) order by attempted_at limit $2
-    )
+    where id in (select id from attempt order by id limit $2)
+      and attempted_at < now() - make_interval(days => $1)
     returning 1
   )
   select count(*) as gone from gone`

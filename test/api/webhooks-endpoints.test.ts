@@ -137,6 +137,8 @@ eachEngine(t, 'endpoints', async (t, engine) => {
       [`https://example.org/${'x'.repeat(2100)}`, 'string_too_long', 'String should have at most 2083 characters'],
       ['http://example.org/', 'value_error', 'Value error, url must use https'],
       ['https://ada:secret@example.org/', 'value_error', /user name or password$/],
+      ['https://example.org/hook#top', 'value_error', 'Value error, url must not contain a fragment'],
+      ['https://example.org/#', 'value_error', 'Value error, url must not contain a fragment'],
       [7, 'string_type', 'Input should be a valid string'],
       ...[
         '127.0.0.1',

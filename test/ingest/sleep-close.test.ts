@@ -102,3 +102,83 @@ eachEngine(t, 'sleep is closed', async (t, engine) => {
     t.strictSame(await versions(), before, 'which leaves the others alone')
   })
 })
+
+eachEngine(t, 'sleep is closed while users are deleted', async (t, engine) => {
+  const app = await startTestApp(t, engine, { eventFeedEnabled: true })
+  const { db } = app
+  await startImports(t, app)
+  const night = stage('light', Date.now() - 600 * MIN, Date.now() - 200 * MIN, { id: 'night' })
+  /** So many users, each with a night that is to be closed. */
+  const sleepers = async (count: number) => {
+    const users: string[] = []
+    while (users.length < count) {
+      const user = await createUser(app)
+      await importBody(app, user, sleepBody([night], { provider: 'apple' }))
+      users.push(user)
+    }
+    await db.query(`update sleep set changed_at = changed_at - interval '11 minutes'`)
+    return users
+  }
+  const remove = async (user: string) =>
+    (await app.request('DELETE', `/api/v1/users/${user}`, { auth: 'developer' })).status
+  const close = () => closeSleep(db, app.deps.config)
+  const told = async () =>
+    (await db.query<{ user_id: string }>(`select user_id from event where type = 'sleep.created'`))
+      .map(({ user_id }) => user_id)
+      .sort()
+  const waits = (pattern: string) => async () =>
+    (await db.query(`select from pg_stat_activity where wait_event_type = 'Lock' and query like $1`, [pattern]))
+      .length > 0
+
+  await t.test('by one that comes later: it leaves out whoever is being deleted', async (t) => {
+    const [gone = '', stays = ''] = await sleepers(2)
+    await db.transaction(async (tx) => {
+      await tx.query('select 1 from app_user where id = $1 for update', [gone])
+      t.equal(await close(), false, 'and does not wait')
+    })
+    t.strictSame(await told(), [stays])
+    t.equal(await remove(gone), 200)
+    await close()
+    t.strictSame(await told(), [stays])
+  })
+
+  await t.test('by one that was first: the deletion waits for it, and takes what it told along', async (t) => {
+    const [gone = '', stays = ''] = await sleepers(2)
+    const before = await told()
+    const { closing, removing } = await db.transaction(async (tx) => {
+      await tx.query('lock table event in share mode')
+      const closing = close()
+      t.ok(await waitUntil(waits('%insert into event%'), 10_000), 'it has closed the nights and is telling of them')
+      const removing = remove(gone)
+      t.ok(await waitUntil(waits('%from app_user%for update%'), 10_000), 'the deletion has begun')
+      return { closing, removing }
+    })
+    t.equal(await closing, false)
+    t.equal(await removing, 200)
+    t.strictSame(await told(), [...before, stays].sort())
+  })
+
+  await t.test('by several at once, many times', async (t) => {
+    const users = await sleepers(24)
+    const before = await told()
+    const kept = users.filter((_, index) => index % 2 === 1)
+    let deleting = true
+    const closeAll = async () => {
+      do await close()
+      while (deleting)
+    }
+    const removed = users.filter((_, index) => index % 2 === 0)
+    const halves = [removed.slice(0, 6), removed.slice(6)]
+    const removals = Promise.all(
+      halves.map(async (half) => {
+        for (const user of half) t.equal(await remove(user), 200)
+      }),
+    ).finally(() => {
+      deleting = false
+    })
+    await Promise.all([removals, closeAll(), closeAll()])
+    await close()
+    t.strictSame(await told(), [...before, ...kept].sort(), 'each night of those who stay is told once')
+    t.strictSame(await db.query('select from sleep where closed_at is null'), [])
+  })
+})

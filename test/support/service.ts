@@ -21,6 +21,8 @@ export interface Service extends Api {
   alive(): boolean
   /** Runs `work` and returns the longest time the event loop of a measured service was blocked meanwhile, in ms. */
   loopDelay(work: () => Promise<unknown>): Promise<number>
+  /** Sets the clock of a service with a clock of its own ahead of ours by so much, in ms; or behind. */
+  setClock(aheadMs: number): Promise<void>
   /** Resident memory of the process in MiB. */
   rssMiB(): Promise<number>
   /** SIGKILL to the whole process group; resolves when the process is gone. */
@@ -49,7 +51,7 @@ export const onDatabase = (url: string): Record<string, string> => ({
 export async function startService(
   t: Test,
   settings: Record<string, string>,
-  entry: 'server/main.ts' | 'test/support/measured-main.ts' = 'server/main.ts',
+  entry: 'server/main.ts' | 'test/support/measured-main.ts' | 'test/support/clocked-main.ts' = 'server/main.ts',
 ): Promise<Service> {
   const { PATH = '', HOME = '', TMPDIR = '' } = process.env
   const child = spawn(process.execPath, ['--import', 'tsx', entry], {
@@ -91,6 +93,11 @@ export async function startService(
       await ask('reset')
       await work()
       return ask('read')
+    },
+    async setClock(aheadMs) {
+      const set = once(child, 'message')
+      child.send({ aheadMs })
+      await set
     },
     async rssMiB() {
       const status = await readFile(`/proc/${pid}/status`, 'utf8')

@@ -3,10 +3,19 @@ import fc from 'fast-check'
 import type { Test } from 'tap'
 import { createTestDatabase } from '../support/app.ts'
 import type { Engine } from '../support/servers.ts'
-import { onDatabase, startService } from '../support/service.ts'
-import { createEndpoint, eventually, openTestDatabase, startReceiver } from '../support/webhooks.ts'
+import { onDatabase, type Service, startService } from '../support/service.ts'
+import {
+  attemptsOf,
+  createEndpoint,
+  deliveriesOf,
+  eventually,
+  openTestDatabase,
+  recordEvents,
+  startReceiver,
+} from '../support/webhooks.ts'
 
-const SETTINGS = {
+/** Of a service that delivers to this machine. */
+export const SETTINGS = {
   OUTGOING_WEBHOOKS_ENABLED: 'true',
   WEBHOOKS_ALLOW_HTTP: 'true',
   WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
@@ -102,4 +111,64 @@ export async function surviveKills(
   t.equal(undone, rolledBack)
   const { attempts } = await db.one<{ attempts: number }>('select count(*) as attempts from attempt')
   t.equal(attempts, commits * ENDPOINTS.length, 'each delivery has one attempt that is recorded')
+}
+
+/** Kills the real service at each point where it may die of a delivery: every event comes, and again with the same id. */
+export async function surviveEachMoment(t: Test, engine: Engine): Promise<void> {
+  const url = await createTestDatabase(t, engine)
+  const db = openTestDatabase(t, url)
+  let answering = true
+  const receiver = await startReceiver(t, (_, response) => {
+    if (answering) response.end('ok')
+  })
+  const endpoint = await createEndpoint(db, receiver.origin)
+  let service: Service | undefined
+  const start = async () => {
+    service = await startService(t, { ...onDatabase(url), ...SETTINGS })
+  }
+  /** Records an event and kills the service while it waits to write to `table`, which it then has not done. */
+  const dieBeforeWritingTo = (table: 'delivery' | 'attempt', statement: string) =>
+    db.transaction(async (tx) => {
+      await tx.query(`lock table ${table} in share mode`)
+      const [id] = await recordEvents(db, [{}])
+      const waiting = `from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%${statement}%'`
+      await eventually(
+        () => db.query(`select ${waiting}`),
+        ({ length }) => length > 0,
+      )
+      await service?.kill()
+      // The database would go on with what it was asked before.
+      await db.query(`select pg_terminate_backend(pid, 10000) ${waiting}`)
+      return id
+    })
+
+  await start()
+  const before = await dieBeforeWritingTo('delivery', 'fan_out')
+  t.equal(receiver.calls.length, 0, 'before the call')
+  await start()
+  await receiver.got(1)
+
+  answering = false
+  const [during] = await recordEvents(db, [{}])
+  await receiver.got(2)
+  await service?.kill()
+  answering = true
+  await start()
+  await receiver.got(3)
+
+  const after = await dieBeforeWritingTo('attempt', 'record_attempts')
+  t.equal(receiver.calls.length, 4, 'after the call, which was answered')
+  await start()
+  await receiver.got(5)
+  await eventually(
+    () => deliveriesOf(db, endpoint),
+    (rows) => rows.length === 3 && rows.every(({ state, attempts }) => state === 'delivered' && attempts === 1),
+  )
+  t.equal(await service?.stop(), 0)
+  t.strictSame(
+    receiver.calls.map(({ id }) => id),
+    [before, during, during, after, after],
+  )
+  t.match(await attemptsOf(db, endpoint), Array(3).fill({ succeeded: true, response_status: 200 }), 'each is told once')
 }

@@ -123,6 +123,19 @@ t.test('shows of the feed what is asked for', async (t) => {
   t.equal(await run.end('SIGINT'), 0)
 })
 
+t.test('says how it is used, to who asks and to who got it wrong', async (t) => {
+  const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true })
+  const [asked, short, wrong] = [listen(t, app, ['--help']), listen(t, app, ['-h']), listen(t, app, ['--nonsense'])]
+  t.strictSame([await asked.end(), await short.end(), await wrong.end()], [0, 0, 1])
+  t.match(asked.printed(), /^npm run webhooks:listen -- \[--port <port>\]/)
+  const named = [...asked.printed().matchAll(/--[a-z]+/g)].map(([name]) => name)
+  for (const name of ['url', 'email', 'password', 'token', 'key', 'port', 'types', 'user', 'bodies', 'feed', 'after'])
+    t.ok(named.includes(`--${name}`), name)
+  t.equal(short.printed(), asked.printed())
+  t.ok(wrong.printed().endsWith(`\n\n${asked.printed()}`), 'after what was wrong')
+  t.strictSame((await hooks(app, 'GET', '/endpoints')).body, [], 'no endpoint was made')
+})
+
 t.test('says what is wrong with its arguments and credentials', async (t) => {
   const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true })
   const cases: [args: string[], said: RegExp][] = [

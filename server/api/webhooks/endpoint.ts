@@ -77,7 +77,10 @@ export const valueError = (field: string, error: string, input: unknown): Issue 
 
 /** Lets only a URL pass that may be called. @throws AppError invalid (422) */
 export function requireUrl(url: string, { webhooksAllowHttp, webhooksAllowNetworks }: Config): void {
-  const problem = checkUrl(url, { allowHttp: webhooksAllowHttp, allowNetworks: webhooksAllowNetworks })
+  const problem =
+    checkUrl(url, { allowHttp: webhooksAllowHttp, allowNetworks: webhooksAllowNetworks }) ??
+    // It would never be sent (RFC 9110, 4.2.5).
+    (url.includes('#') ? 'must not contain a fragment' : undefined)
   if (!problem) return
   throw errors.invalid([valueError('url', `url ${problem}`, url)])
 }

@@ -6,7 +6,7 @@ import { Enum, Instant, List, Nullable } from '../../http/schema.ts'
 import { messageId } from '../../webhooks/message-id.ts'
 import { EndpointPath, endpointErrors, findEndpoint, requireWebhooks } from './endpoint.ts'
 import { MESSAGE_COLUMNS, Message, type MessageRow, messageExample, messageJson } from './message.ts'
-import { BODY_BYTES, jsonArray, PAGE_BYTES, pageParameters, turnsOf } from './page.ts'
+import { BODY_BYTES, boundsOf, jsonArray, PAGE_BYTES, pageParameters, turnsOf } from './page.ts'
 
 const Attempt = Type.Object({
   id: Type.String(),
@@ -78,23 +78,19 @@ export const listAttempts = route(
       prevIterator: Nullable(Type.String()),
     }),
     example: { data: [example], done: true, iterator: null, prevIterator: null },
-    errors: { ...endpointErrors, 400: 'Bad iterator' },
+    errors: { ...endpointErrors, 400: 'Bad cursor' },
   },
   async ({ params, query }, { config, db, keys }) => {
     requireWebhooks(config)
     const endpoint = await findEndpoint(db, params.endpoint_id)
-    const { iterator, limit, before = null, after = null, status = null, event_types: types = null } = query
+    const { iterator, limit, before, after, status, event_types: types = null } = query
     const scope = `attempts ${JSON.stringify([endpoint.id, before, after, status, types])}`
     const mark = iterator ? readCursor(keys.cursor, scope, iterator) : undefined
-    const read = await db.query<AttemptRow>(pageSql(mark?.backward === true), [
+    const read = await db.query<AttemptRow>(attemptsSql(status, mark?.backward === true), [
       limit + 1,
-      mark?.at ?? 'infinity',
-      Number(mark?.id ?? 0),
-      before,
-      after,
+      ...boundsOf(mark, before, after),
       PAGE_BYTES,
       endpoint.id,
-      status,
       types,
     ])
     const { rows, ...turns } = turnsOf(read, limit, mark, ({ attempted_at, id }, backward) =>
@@ -122,8 +118,11 @@ function attemptJson(endpointId: string, { data, ...row }: AttemptRow): string {
   return `${JSON.stringify(attempt).slice(0, -1)},"msg":${data ? messageJson({ ...row, data }) : null}}`
 }
 
-/** Before or behind an attempt; only bodies that fit on the page are read. */
-function pageSql(backward: boolean): string {
+/** Of each status a condition, so that those that failed are found by their index. */
+const OF_STATUS = ['and a.succeeded', 'and false', 'and not a.succeeded', 'and false']
+
+/** Attempts between two rows, from the newer one or the older one on; only bodies that fit on the page are read. */
+export function attemptsSql(status: number | undefined, backward: boolean): string {
   const order = backward ? 'asc' : 'desc'
   const ordered = `order by a.attempted_at ${order}, a.id ${order}`
   const bytes = `coalesce(${BODY_BYTES}, 0) + octet_length(a.response)`
@@ -136,11 +135,10 @@ function pageSql(backward: boolean): string {
         select id, event_uid, url, succeeded, response_status, response, duration_ms, manual, attempted_at
         from attempt a
         where a.endpoint_id = $7
-          and (a.attempted_at, a.id) ${backward ? '>' : '<'} ($2::timestamptz, $3::int8)
-          and ($4::timestamptz is null or a.attempted_at < $4)
-          and ($5::timestamptz is null or a.attempted_at >= $5)
-          and ($8::int4 is null or case when a.succeeded then 0 else 2 end = $8)
-          and ($9::text[] is null or a.event_type = any ($9))
+          and (a.attempted_at, a.id) < ($2::timestamptz, $3::int8)
+          and (a.attempted_at, a.id) > ($4::timestamptz, $5::int8)
+          ${status === undefined ? '' : OF_STATUS[status]}
+          and ($8::text[] is null or a.event_type = any ($8))
         ${ordered}
         limit $1
       ) a

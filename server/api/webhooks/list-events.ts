@@ -57,7 +57,7 @@ export const listEvents = route(
   async ({ query }, { config, db, keys }) => {
     if (!config.eventFeedEnabled) requireWebhooks(config)
     const after = query.after === undefined ? 0 : Number(readCursor(keys.cursor, SCOPE, query.after).id)
-    const read = await db.query<FeedRow>(PAGE, [after, query.limit + 1, PAGE_BYTES])
+    const read = await db.query<FeedRow>(FEED, [after, query.limit + 1, PAGE_BYTES])
     const { shown, further } = cut(read, query.limit)
     // `{"type": …, "data": …}` as it is delivered, with id and time before it.
     const data = await jsonArray(shown, (event) => {
@@ -69,15 +69,40 @@ export const listEvents = route(
   },
 )
 
-// Only bodies that fit on the page are read.
-const PAGE = `
+/** How far back the feed reaches (house decision), whatever is kept longer. */
+const REACH = `interval '30 days'`
+
+/**
+ * A page of the feed behind a place; only bodies that fit on it are read. Where the next event is too old, it begins at the
+ * first place of the first hour within reach, and not with a walk through all that is older: places follow times but for
+ * transactions that were open longer than others, which last minutes.
+ */
+export const FEED = `
+  with first as materialized (
+    select e.position
+    from event e
+    where e.created_at >= now() - ${REACH}
+      and e.created_at < interval '1 hour' + (
+        select oldest.created_at
+        from event oldest
+        where oldest.created_at >= now() - ${REACH} and oldest.position is not null
+        order by oldest.created_at
+        limit 1
+      )
+  ), start as materialized (
+    select case
+      when now() - ${REACH} > (select e.created_at from event e where e.position > $1 order by e.position limit 1)
+        then greatest($1, (select coalesce(min(position) - 1, ${Number.MAX_SAFE_INTEGER}) from first))
+      else $1
+    end as position
+  )
   select e.uid, e.type, e.user_id, e.packed, e.created_at, e.position, e.fits, case when e.fits then e.data end as data
   from (
     select e.*, sum(${BODY_BYTES}) over (order by e.position rows unbounded preceding) - ${BODY_BYTES} < $3 as fits
     from (
       select uid, type, user_id, packed, created_at, position, data
       from event
-      where position > $1 and created_at >= now() - interval '30 days'
+      where position > (select start.position from start) and created_at >= now() - ${REACH}
       order by position
       limit $2
     ) e

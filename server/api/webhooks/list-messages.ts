@@ -4,7 +4,7 @@ import { Reply, route } from '../../http/route.ts'
 import { Nullable } from '../../http/schema.ts'
 import { endpointErrors, requireWebhooks } from './endpoint.ts'
 import { MESSAGE_COLUMNS, Message, type MessageRow, messageExample, messageJson } from './message.ts'
-import { BODY_BYTES, jsonArray, PAGE_BYTES, pageParameters, turnsOf } from './page.ts'
+import { BODY_BYTES, boundsOf, jsonArray, PAGE_BYTES, pageParameters, turnsOf } from './page.ts'
 
 /** Every recorded event, newest first, tests as well (contract 10). */
 export const listMessages = route(
@@ -24,19 +24,16 @@ export const listMessages = route(
       prevIterator: Nullable(Type.String()),
     }),
     example: { data: [messageExample], done: true, iterator: null, prevIterator: null },
-    errors: { 400: 'Bad iterator', 503: endpointErrors[503] },
+    errors: { 400: 'Bad cursor', 503: endpointErrors[503] },
   },
   async ({ query }, { config, db, keys }) => {
     requireWebhooks(config)
-    const { iterator, limit, before = null, after = null } = query
+    const { iterator, limit, before, after } = query
     const scope = `messages ${JSON.stringify([before, after])}`
     const mark = iterator ? readCursor(keys.cursor, scope, iterator) : undefined
-    const read = await db.query<MessageRow & { id: number; fits: boolean }>(pageSql(mark?.backward === true), [
+    const read = await db.query<MessageRow & { id: number; fits: boolean }>(messagesSql(mark?.backward === true), [
       limit + 1,
-      mark?.at ?? 'infinity',
-      Number(mark?.id ?? 0),
-      before,
-      after,
+      ...boundsOf(mark, before, after),
       PAGE_BYTES,
     ])
     const { rows, ...turns } = turnsOf(read, limit, mark, ({ created_at, id }, backward) =>
@@ -47,8 +44,8 @@ export const listMessages = route(
   },
 )
 
-/** Before or behind an event; only bodies that fit on the page are read. */
-function pageSql(backward: boolean): string {
+/** Events between two rows, from the newer one or the older one on; only bodies that fit on the page are read. */
+export function messagesSql(backward: boolean): string {
   const order = backward ? 'asc' : 'desc'
   const ordered = `order by e.created_at ${order}, e.id ${order}`
   return `
@@ -59,9 +56,8 @@ function pageSql(backward: boolean): string {
       from (
         select ${MESSAGE_COLUMNS}, e.id, e.data
         from event e
-        where (e.created_at, e.id) ${backward ? '>' : '<'} ($2::timestamptz, $3::int8)
-          and ($4::timestamptz is null or e.created_at < $4)
-          and ($5::timestamptz is null or e.created_at >= $5)
+        where (e.created_at, e.id) < ($2::timestamptz, $3::int8)
+          and (e.created_at, e.id) > ($4::timestamptz, $5::int8)
         ${ordered}
         limit $1
       ) e

@@ -19,6 +19,19 @@ export const PAGE_BYTES = 8_000_000
 /** About how many bytes the body of event `e` has: samples take up to twelve times what they take packed. */
 export const BODY_BYTES = 'octet_length(e.data) * case when e.packed then 12 else 1 end'
 
+/** Ends of what a page is read from, both open: a time and an id of a row, and ids begin at 1. */
+export type Bounds = [belowAt: string, belowId: number, aboveAt: string, aboveId: number]
+
+/**
+ * Between which rows the page lies that is asked for with `mark` and these times. They are one pair of conditions, so that
+ * the database begins in its index where the page begins, and ends where `before` or `after` says.
+ */
+export function boundsOf(mark: Mark | undefined, before = 'infinity', after = '-infinity'): Bounds {
+  if (!mark) return [before, 0, after, 0]
+  const row = [mark.at, Number(mark.id)] as const
+  return mark.backward ? [before, 0, ...row] : [...row, after, 0]
+}
+
 /** A row of a page in the order of reading; `fits` says whether the page has room for it. */
 interface PageRow {
   fits: boolean

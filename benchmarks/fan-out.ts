@@ -1,0 +1,113 @@
+import type { Client } from 'pg'
+import { type Database, openDatabase } from '../server/db/database.ts'
+import { migrate } from '../server/db/migrate.ts'
+import { EVENTS_AT_ONCE, fanOut } from '../server/webhooks/fan-out.ts'
+import { type Bench, figure, type Measure, median, withClient, withDatabase } from './bench.ts'
+import { familyCpuSeconds } from './processes.ts'
+
+/** What it costs to find out which endpoints get an event. */
+export const ids = ['W2']
+
+const ENDPOINTS = 10
+/** Those that want the events. */
+const MATCHING = 3
+
+/** One side of a round: how long it took, and the database's CPU in it. */
+interface Run {
+  seconds: number
+  cpuSeconds: number
+}
+
+/** Pending events are fanned out by the function the service calls, in this process; nobody delivers meanwhile. */
+export function run(bench: Bench): Promise<Measure[]> {
+  return withDatabase(bench, 'fan_out', async (url) => {
+    await migrate(url)
+    const db = openDatabase({
+      url,
+      name: 'pulsebase benchmark',
+      maxConnections: 1,
+      statementTimeoutMs: 600_000,
+      onError: () => {},
+    })
+    try {
+      return await withClient(url, (client) => rounds(bench, db, client))
+    } finally {
+      await db.end()
+    }
+  })
+}
+
+async function rounds(bench: Bench, db: Database, client: Client): Promise<Measure[]> {
+  const events = bench.quick ? 5_000 : 40_000
+  await db.query(
+    `insert into endpoint (uid, url, filter_types, secret)
+     select 'ep_bench' || at, 'https://example.org/' || at,
+            case when at <= $2 then array['workout.created', 'meal.created'] else array['sleep.created'] end, ''
+     from generate_series(1, $1::int4) at`,
+    [ENDPOINTS, MATCHING],
+  )
+  const fanned: Run[] = []
+  const inserted: Run[] = []
+  // Not counted: the first round makes plans.
+  for (let round = -1; round < bench.samples; round += 1) {
+    const sides = [
+      async () => fanned.push(await timedOn(bench, client, events, () => fanOut(db, true))),
+      async () => inserted.push(await timedOn(bench, client, events, () => insertAll(client))),
+    ]
+    for (const side of round % 2 === 0 ? sides : sides.reverse()) await side()
+  }
+  fanned.shift()
+  inserted.shift()
+  const told = (what: string, runs: Run[]) => {
+    const perSecond = figure(events / median(runs.map(({ seconds }) => seconds)))
+    const cpu = figure(median(runs.map(({ cpuSeconds }) => (cpuSeconds / events) * 1e6)))
+    return `${what}: ${perSecond} events/s, ${cpu} µs of database CPU an event of ${MATCHING} deliveries`
+  }
+  return [
+    {
+      id: 'W2',
+      what: `events fanned out/s to ${MATCHING} of ${ENDPOINTS} endpoints ÷ plain insert of the same deliveries`,
+      values: fanned.map(({ seconds }, round) => (inserted[round] as Run).seconds / seconds),
+      target: { at: 'least', value: 0.5 },
+      beside: [told('fan-out', fanned), told('insert', inserted)],
+    },
+  ]
+}
+
+/** Times work on so many events that wait to be fanned out. */
+async function timedOn(bench: Bench, client: Client, events: number, work: () => Promise<unknown>): Promise<Run> {
+  await client.query('truncate event cascade')
+  await client.query(
+    `insert into event (type, key, data)
+     select 'workout.created', 'bench', convert_to(repeat('x', 500), 'UTF8') from generate_series(1, $1::int4)`,
+    [events],
+  )
+  await client.query('vacuum (analyze) event, delivery')
+  await client.query('checkpoint')
+  const cpu = familyCpuSeconds(bench.engine.pid)
+  const started = performance.now()
+  await work()
+  const seconds = (performance.now() - started) / 1000
+  const cpuSeconds = familyCpuSeconds(bench.engine.pid) - cpu
+  const { rows } = await client.query('select count(*)::int4 as made from delivery')
+  if (rows[0].made !== events * MATCHING) throw new Error(`${rows[0].made} deliveries were made`)
+  return { seconds, cpuSeconds }
+}
+
+/** Makes the deliveries of all events, whom they go to being known, in batches as large as those of the service. */
+async function insertAll(client: Client): Promise<void> {
+  const { rows } = await client.query<{ low: string; high: string }>(
+    'select min(id) as low, max(id) as high from event',
+  )
+  const [low, high] = [Number(rows[0]?.low), Number(rows[0]?.high)]
+  for (let from = low; from <= high; from += EVENTS_AT_ONCE) {
+    await client.query({
+      name: 'insert',
+      text: `insert into delivery (event_id, endpoint_id)
+             select e.id, n.id
+             from generate_series($1::int8, $2::int8) e (id)
+             cross join generate_series(1, $3::int4) n (id)`,
+      values: [from, Math.min(from + EVENTS_AT_ONCE - 1, high), MATCHING],
+    })
+  }
+}
