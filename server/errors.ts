@@ -70,6 +70,12 @@ export const errors = {
       503,
       'Outgoing webhooks are not enabled (set OUTGOING_WEBHOOKS_ENABLED=true in the backend environment).',
     ),
+  feedOff: () =>
+    new AppError(
+      'feed_off',
+      503,
+      'Events are not recorded (set EVENT_FEED_ENABLED=true or OUTGOING_WEBHOOKS_ENABLED=true in the backend environment).',
+    ),
   noCredential: () => new AppError('no_credential', 401, 'Authentication required: provide JWT token or API key'),
   badApiKey: () => new AppError('bad_api_key', 401, 'Invalid or missing API key'),
   notDeveloper: () => new AppError('not_developer', 401, 'Could not validate credentials', { headers: BEARER }),

@@ -14,6 +14,7 @@ import type { Database } from '../server/db/database.ts'
 import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
 import { createMetrics } from '../server/metrics.ts'
+import { sdkProviders } from '../server/providers/index.ts'
 import { observeRollups } from '../server/rollups/observe.ts'
 import { observeWebhooks } from '../server/webhooks/observe.ts'
 
@@ -22,6 +23,7 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const PAGES = [
   'README.md',
   'docs/uploads.md',
+  'docs/record-types.md',
   'docs/events.md',
   'docs/phones.md',
   'docs/reading.md',
@@ -157,6 +159,20 @@ t.test('the parameters of events in docs/reading.md are those of the routes', as
   )
   const documented = await namesIn('docs/reading.md', 'Parameters of events')
   t.strictSame(documented.sort(), [...new Set(names)].sort())
+})
+
+t.test('the types in docs/record-types.md are those of the platforms', async (t) => {
+  for (const [heading, providers] of [
+    ['Apple Health', ['apple']],
+    ['Health Connect and Samsung Health', ['health_connect', 'samsung']],
+  ] as const) {
+    // The name of the column is none.
+    const documented = (await namesIn('docs/record-types.md', heading)).filter((name) => name !== 'type')
+    for (const provider of providers) {
+      const types = sdkProviders.get(provider)?.records.keys() ?? []
+      t.strictSame(documented.toSorted(), [...types].sort(), provider)
+    }
+  }
 })
 
 t.test('the parameters in docs/scores.md are those of the route', async (t) => {

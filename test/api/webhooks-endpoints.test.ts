@@ -350,7 +350,10 @@ eachEngine(t, 'webhooks', async (t, engine) => {
       const answer = await hooks(app, method, path, body)
       t.equal(answer.status, 503, `${method} ${path}`)
       t.strictSame(answer.body, {
-        detail: 'Outgoing webhooks are not enabled (set OUTGOING_WEBHOOKS_ENABLED=true in the backend environment).',
+        detail:
+          path === '/events'
+            ? 'Events are not recorded (set EVENT_FEED_ENABLED=true or OUTGOING_WEBHOOKS_ENABLED=true in the backend environment).'
+            : 'Outgoing webhooks are not enabled (set OUTGOING_WEBHOOKS_ENABLED=true in the backend environment).',
       })
     }
     t.equal((await hooks(app, 'GET', '/event-types')).status, 200)

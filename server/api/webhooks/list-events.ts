@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
+import { errors } from '../../errors.ts'
 import { readCursor, writeCursor } from '../../http/cursors.ts'
 import { Reply, route } from '../../http/route.ts'
 import { Instant, Limit } from '../../http/schema.ts'
 import { eventBody, type StoredEvent } from '../../webhooks/body.ts'
 import { messageId } from '../../webhooks/message-id.ts'
-import { requireWebhooks } from './endpoint.ts'
 import { messageExample } from './message.ts'
 import { BODY_BYTES, cut, jsonArray, PAGE_BYTES } from './page.ts'
 
@@ -55,7 +55,7 @@ export const listEvents = route(
     errors: { 400: 'Bad cursor', 503: 'Neither outgoing webhooks nor the event feed are enabled' },
   },
   async ({ query }, { config, db, keys }) => {
-    if (!config.eventFeedEnabled) requireWebhooks(config)
+    if (!config.eventFeedEnabled && !config.outgoingWebhooksEnabled) throw errors.feedOff()
     const after = query.after === undefined ? 0 : Number(readCursor(keys.cursor, SCOPE, query.after).id)
     const read = await db.query<FeedRow>(FEED, [after, query.limit + 1, PAGE_BYTES])
     const { shown, further } = cut(read, query.limit)
