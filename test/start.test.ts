@@ -1,4 +1,5 @@
-// The start contract (design: "Starting it"), with the real entry point as a child process.
+// The start contract (design: "Starting it"), with the real entry point as a child process; the first one is started as
+// operators do, the others without compiling the sources again.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -17,6 +18,7 @@ import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
 import { createTestDatabase, type TestAnswer, type TestRequest } from './support/app.ts'
 import { type Api, body, createUser, eachEngine, heartRate, importBody, timeseries, waitForAll } from './support/sdk.ts'
 import { type Engine, engines } from './support/servers.ts'
+import { COMPILED, THIS_RUN } from './support/service.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
@@ -27,7 +29,7 @@ const SECRET_KEY = randomBytes(24).toString('base64url')
 t.test('a data directory from its first start to its last', async (t) => {
   const dataDir = join(await passableDirectory(t), 'pulse base', 'data dir')
   const env = { DATA_DIR: dataDir, LOG_LEVEL: 'trace' }
-  const first = await startService(t, env)
+  const first = await startService(t, env, ['--import', 'tsx'])
   t.teardown(() => stopLeftover(join(dataDir, 'postgres'), () => {}))
   const { apiKey, password, curl } = firstStart(first.output())
   const api = apiOf(first.url, apiKey)
@@ -258,10 +260,10 @@ interface Service {
 }
 
 /** Runs the service in a process group of its own, on a free port unless told otherwise, and nothing from our environment. */
-function spawnService(t: Test, env: Record<string, string>): Service {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'server/main.ts'], {
+function spawnService(t: Test, env: Record<string, string>, args = ['--import', COMPILED]): Service {
+  const child = spawn(process.execPath, [...args, 'server/main.ts'], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH, TMPDIR: tmpdir(), PORT: '0', ...env },
+    env: { PATH: process.env.PATH, TMPDIR: tmpdir(), PORT: '0', ...THIS_RUN, ...env },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -279,8 +281,8 @@ function spawnService(t: Test, env: Record<string, string>): Service {
   return { child, output: () => chunks.join(''), ended }
 }
 
-async function startService(t: Test, env: Record<string, string>): Promise<Service & { url: string }> {
-  const service = spawnService(t, env)
+async function startService(t: Test, env: Record<string, string>, args?: string[]): Promise<Service & { url: string }> {
+  const service = spawnService(t, env, args)
   const url = () => /ready at (\S+) .*\n(\nFirst start[\s\S]*\n {2}curl .*\n)?\n/.exec(service.output())?.[1]
   const gone = () => service.child.exitCode !== null || service.child.signalCode !== null
   await waitUntil(async () => url() !== undefined || gone(), START_MS)

@@ -241,7 +241,7 @@ async function start(t: Test, dataDir: string, log: string[] = [], port?: number
 
 /** Starts the database in a process of its own, in a process group of its own, which says what happens line by line. */
 function spawnChild(t: Test, dataDir: string): ChildProcess {
-  const code = `import { startEmbeddedDatabase } from ${JSON.stringify(import.meta.resolve('../../server/db/embedded.ts'))}
+  const code = `import { startEmbeddedDatabase } from ${JSON.stringify(new URL('../../server/db/embedded.ts', import.meta.url).href)}
     process.on('SIGINT', () => console.log('interrupted'))
     process.on('SIGTERM', () => process.exit())
     setInterval(() => {}, 1000)

@@ -21,7 +21,7 @@ import {
   waitForAll,
   waitForBatch,
 } from '../support/sdk.ts'
-import { onDatabase } from '../support/service.ts'
+import { COMPILED, onDatabase, THIS_RUN } from '../support/service.ts'
 import { sleepBody, sleepIds, sleepVersions, stage } from '../support/sleep.ts'
 
 const run = promisify(execFile)
@@ -38,12 +38,15 @@ async function replayed(app: TestApp, selection: Partial<Selection>, write = fal
   return lines.join('\n')
 }
 
-/** Runs the command as an operator does; its output, and its words when it fails. */
-async function command(databaseUrl: string, ...args: string[]): Promise<{ out: string; error: string }> {
+const AS_OPERATORS_DO = ['npm', 'run', '--silent', 'replay', '--']
+const COMPILED_BEFORE = [process.execPath, '--import', COMPILED, 'server/replay.ts']
+
+/** Runs the command in a process of its own; its output, and its words when it fails. */
+async function command(databaseUrl: string, args: string[], [file = '', ...first] = COMPILED_BEFORE) {
   const { PATH = '', HOME = '' } = process.env
-  const env = { PATH, HOME, ...onDatabase(databaseUrl) }
+  const env = { PATH, HOME, ...THIS_RUN, ...onDatabase(databaseUrl) }
   try {
-    const { stdout } = await run('npm', ['run', '--silent', 'replay', '--', ...args], { cwd: ROOT, env })
+    const { stdout } = await run(file, [...first, ...args], { cwd: ROOT, env })
     return { out: stdout, error: '' }
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string }
@@ -70,7 +73,7 @@ eachEngine(t, 'stored uploads are imported again after it was shown what that ch
   const before = await rowVersions(app.db, user)
 
   await t.test('what it would change is shown, and nothing is changed', async (t) => {
-    const { out } = await command(app.databaseUrl, '--user', user)
+    const { out } = await command(app.databaseUrl, ['--user', user])
     t.match(out, /^2 uploads; of 0 more the body is not kept any more\.$/m)
     // The second upload has the last word on its instant again.
     t.match(out, /^heart_rate +0 +3 +2026-02-24 +2026-02-24$/m)
@@ -184,9 +187,9 @@ eachEngine(t, 'nights and cycles of an older rule become those of today', async 
 t.test('what cannot be done is said', async (t) => {
   const url = 'postgresql://nobody@127.0.0.1:9/none'
   const user = '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11'
-  t.match((await command(url)).error, /Give --user or --batch[\s\S]*npm run replay/)
-  t.match((await command(url, '--user', user, '--all')).error, /Unknown option '--all'/)
-  t.match((await command(url, '--user', user)).error, /Could not replay: .*ECONNREFUSED/)
+  t.match((await command(url, [], AS_OPERATORS_DO)).error, /Give --user or --batch[\s\S]*npm run replay/)
+  t.match((await command(url, ['--user', user, '--all'])).error, /Unknown option '--all'/)
+  t.match((await command(url, ['--user', user])).error, /Could not replay: .*ECONNREFUSED/)
 })
 
 eachEngine(t, 'bodies are kept for a while', async (t, engine) => {

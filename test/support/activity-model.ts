@@ -88,11 +88,20 @@ function bestOfMinutes(typed: Sample[]): Map<number, number> {
   return first
 }
 
-/** With merge=segments; `all` are the samples of all days, since sources may disagree about the day of a quarter hour. */
-function ofSeveral(all: Sample[], day: number, type: string): Sample[] {
-  const typed = all.filter((one) => one.type === type)
+/** The samples of one type, of all days: sources may disagree about the day of a quarter hour. */
+interface Typed {
+  typed: Sample[]
+  first: Map<number, number>
+}
+
+function typedOf(samples: Sample[], type: string): Typed {
+  const typed = samples.filter((one) => one.type === type)
+  return { typed, first: bestOfMinutes(typed) }
+}
+
+/** With merge=segments. */
+function ofSeveral({ typed, first }: Typed, day: number): Sample[] {
   const onDay = typed.filter((one) => one.day === day)
-  const first = bestOfMinutes(typed)
   const segments = onDay.filter(({ daily, ms, place }) => !daily && first.get(minuteOf(ms)) === place)
   const leader = Math.min(...onDay.map(({ place }) => place))
   const total = onDay.filter(({ daily, place }) => daily && place === leader)
@@ -101,16 +110,32 @@ function ofSeveral(all: Sample[], day: number, type: string): Sample[] {
   return [...total, ...segments.filter(({ place }) => place !== leader)]
 }
 
-function rowOf(model: Model, day: number, merged: boolean): Record<string, unknown> | undefined {
-  const samples = model.samples.filter((one) => one.day === day)
+/** What a user has, with the samples of its types and of its days. */
+interface Sorted extends Model {
+  types: Map<string, Typed>
+  days: Map<number, Sample[]>
+}
+
+function sorted({ samples, ...rest }: Model): Sorted {
+  const model = { ...rest, samples: samples.filter(({ type }) => TYPES.includes(type)) }
+  const days = new Map<number, Sample[]>()
+  for (const one of model.samples)
+    days
+      .set(one.day, days.get(one.day) ?? [])
+      .get(one.day)
+      ?.push(one)
+  return { ...model, types: new Map(TYPES.map((type) => [type, typedOf(model.samples, type)])), days }
+}
+
+function rowOf(model: Sorted, day: number, merged: boolean): Record<string, unknown> | undefined {
+  const samples = model.days.get(day) ?? []
   const best = Math.min(...samples.map(({ place }) => place))
-  const chosen = (type: string) => (merged ? ofSeveral(model.samples, day, type) : ofOne(samples, best, type))
+  const all = (type: string) => model.types.get(type) as Typed
+  const chosen = (type: string) => (merged ? ofSeveral(all(type), day) : ofOne(samples, best, type))
   const timed = (type: string) => {
-    const own = merged
-      ? model.samples.filter((one) => one.type === type && !one.daily)
-      : samples.filter((one) => one.place === best && one.type === type && !one.daily)
-    const first = bestOfMinutes(own)
-    return own.filter((one) => one.day === day && first.get(minuteOf(one.ms)) === one.place)
+    const own = samples.filter((one) => one.type === type && !one.daily)
+    if (!merged) return own.filter(({ place }) => place === best)
+    return own.filter(({ ms, place }) => all(type).first.get(minuteOf(ms)) === place)
   }
   const amount = (type: string) => sumOrNull(chosen(type).map(({ value }) => value))
   const whole = (value: number | null) => (value === null ? null : Math.round(value))
@@ -157,13 +182,13 @@ function rowOf(model: Model, day: number, merged: boolean): Record<string, unkno
 }
 
 /** The rows of the activity summary on the days [firstDay, endDay), by day; samples of other types count for nothing. */
-export function activityRows({ samples, ...rest }: Model, firstDay: number, endDay: number, merged: boolean) {
-  const model = { ...rest, samples: samples.filter(({ type }) => TYPES.includes(type)) }
-  const days = [...new Set(model.samples.map(({ day }) => day))].sort((a, b) => a - b)
+export function activityRows(of: Model, firstDay: number, endDay: number, merged: boolean) {
+  const model = sorted(of)
+  const days = [...model.days.keys()].sort((a, b) => a - b)
   const shown = days.filter((day) => day >= firstDay && day < endDay)
   // With merge a day of which every minute went to another day has no row.
   const counts = (day: number) =>
-    TYPES.some((type) => ofSeveral(model.samples, day, type).length > 0) ||
-    model.samples.some((one) => one.day === day && one.daily)
+    [...model.types.values()].some((type) => ofSeveral(type, day).length > 0) ||
+    model.days.get(day)?.some(({ daily }) => daily)
   return shown.filter((day) => !merged || counts(day)).map((day) => rowOf(model, day, merged))
 }

@@ -1,4 +1,5 @@
-// Run by tap before the first test file (see .taprc): starts the database servers that all test files share.
+// Run by tap before the first test file (see .taprc): starts the database servers that all test files share, and
+// compiles these files.
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { access, chmod, mkdtemp, readdir, statfs } from 'node:fs/promises'
@@ -12,6 +13,7 @@ import { BUILTIN_LOCALE, initCluster, SUPERUSER } from '../../server/db/embedded
 import { SHARED_DIR } from '../../server/db/embedded/place.ts'
 import { startTime, waitUntil } from '../../server/db/embedded/processes.ts'
 import { freePort, spawnPostgres } from '../../server/db/embedded/server.ts'
+import { compileTests, removeCompiled } from './compile.ts'
 import {
   type Engine,
   liveRuns,
@@ -58,7 +60,14 @@ await withRecordLock(async () => {
   const environment = `${process.env.TEST_DATABASE_URL ?? ''} ${process.env.TEST_TIMESCALE_URL ?? ''}`
   const thisRun = { pid: process.ppid, start: (await startTime(process.ppid)) ?? '' }
   const shared = await sharedServers(environment)
-  if (shared) return writeRecord({ ...shared, runs: [...shared.runs, thisRun] })
+  await removeCompiled(shared?.runs ?? [])
+  const compiled = compileTests(thisRun).catch(() =>
+    say('The tests are not compiled: each file is when it is imported'),
+  )
+  if (shared) {
+    await compiled
+    return writeRecord({ ...shared, runs: [...shared.runs, thisRun] })
+  }
   const record: ServerRecord = {
     ready: false,
     engines: [],
@@ -69,6 +78,7 @@ await withRecordLock(async () => {
   }
   try {
     record.engines = await startEngines(record)
+    await compiled
     await writeRecord({ ...record, ready: true })
   } catch (error) {
     await stopServers(record)

@@ -86,10 +86,11 @@ export function sleepRow(model: Nights, day: number) {
   }
   const efficient = main.filter(({ efficiency_percent }) => efficiency_percent !== null)
   const weight = sum(efficient.map(asleep))
+  const during = (main.length > 0 ? main : naps).flatMap(({ startMs, endMs }) =>
+    model.samples.filter(({ ms }) => ms >= startMs && ms < endMs),
+  )
   const means = Object.entries(MEANS).map(([field, type]) => {
-    const inside = (main.length > 0 ? main : naps).flatMap(({ startMs, endMs }) =>
-      model.samples.filter((one) => one.type === type && one.ms >= startMs && one.ms < endMs),
-    )
+    const inside = during.filter((one) => one.type === type)
     const ofProvider = inside.filter((one) => model.devices[one.place]?.provider === model.devices[place]?.provider)
     const values = (ofProvider.length > 0 ? ofProvider : inside).map(({ value }) => value)
     const mean = values.length > 0 ? sum(values) / values.length : null

@@ -11,6 +11,10 @@ import type { Api } from './sdk.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const START_MS = 60_000
 
+/** What a process that a test starts needs to run what is compiled for this run of tap. */
+export const COMPILED = './test/support/compiled.mjs'
+export const THIS_RUN = { TAP_RUN: String(process.ppid) }
+
 /** A running service in a process group of its own. */
 export interface Service extends Api {
   url: string
@@ -54,10 +58,10 @@ export async function startService(
   entry: 'server/main.ts' | 'test/support/measured-main.ts' | 'test/support/clocked-main.ts' = 'server/main.ts',
 ): Promise<Service> {
   const { PATH = '', HOME = '', TMPDIR = '' } = process.env
-  const child = spawn(process.execPath, ['--import', 'tsx', entry], {
+  const child = spawn(process.execPath, ['--import', COMPILED, entry], {
     cwd: ROOT,
     detached: true,
-    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...SETTINGS, ...settings },
+    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...THIS_RUN, ...SETTINGS, ...settings },
     stdio: ['ignore', 'pipe', 'pipe', entry === 'server/main.ts' ? 'ignore' : 'ipc'],
   })
   let printed = ''
