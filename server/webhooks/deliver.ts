@@ -13,7 +13,13 @@ const CONNECT_TIMEOUT_MS = 10_000
 const ANSWER_BYTES = 20_000
 
 /** What became of calls, for the metrics. */
-export type Outcome = 'delivered' | 'refused_status' | 'timeout' | 'unreachable' | 'forbidden_address'
+export type Outcome =
+  | 'delivered'
+  | 'refused_status'
+  | 'timeout'
+  | 'unreachable'
+  | 'forbidden_address'
+  | 'unreadable_event'
 
 /** What became of one call. */
 export interface Answer {

@@ -4,7 +4,7 @@ import type { Metrics } from '../metrics.ts'
 import { VERSION } from '../version.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { openRecorder } from './attempts.ts'
-import { openBodies } from './bodies.ts'
+import { openBodies, UnreadableEvent } from './bodies.ts'
 import { coalesce } from './coalesce.ts'
 import { type Answer, post } from './deliver.ts'
 import {
@@ -40,6 +40,8 @@ const INLINE_BYTES = 16_384
 const DRAIN_MS = 4_000
 
 const USER_AGENT = `Pulsebase/${VERSION}`
+
+const UNREADABLE = 'This version of Pulsebase cannot read the event.'
 
 interface LanesOptions {
   db: Database
@@ -137,7 +139,8 @@ export function startLanes({ db, key, guard, processId, metrics, log }: LanesOpt
   }
 
   function forget(lane: Lane): void {
-    if (lane.served || lane.known.size > 0) return
+    // At the end all connections are destroyed together.
+    if (abandoned || lane.served || lane.known.size > 0) return
     lanes.delete(lane.id)
     void lane.connections.close()
   }
@@ -186,9 +189,11 @@ export function startLanes({ db, key, guard, processId, metrics, log }: LanesOpt
     if (wary) waryInFlight += 1
     const { url } = lane
     const startedAt = performance.now()
-    const answer = await attempt(lane, due).catch((error: unknown) => {
-      log.warn({ err: error }, 'cannot read an event that is to be delivered')
-      return undefined
+    const answer = await attempt(lane, due).catch((error: unknown): Answer | undefined => {
+      log.warn({ err: error, event: due.messageId }, 'cannot read an event that is to be delivered')
+      if (!(error instanceof UnreadableEvent)) return undefined
+      // Another process of ours may be able to, or this one after an update: it is tried again like any other.
+      return { outcome: 'unreadable_event', status: 0, text: UNREADABLE, durationMs: 0 }
     })
     inFlight -= 1
     if (wary) waryInFlight -= 1

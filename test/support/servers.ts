@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -71,8 +72,10 @@ export function readRecord(): ServerRecord | undefined {
 /** Writes the record, which holds passwords, whole or not at all. */
 export async function writeRecord(record: ServerRecord): Promise<void> {
   await mkdir(dirname(RECORD_FILE), { recursive: true })
-  await writeFile(`${RECORD_FILE}.new`, JSON.stringify(record, undefined, 2), { mode: 0o600 })
-  await rename(`${RECORD_FILE}.new`, RECORD_FILE)
+  // Two servers that start write it at the same time.
+  const unfinished = `${RECORD_FILE}.${randomBytes(4).toString('hex')}`
+  await writeFile(unfinished, JSON.stringify(record, undefined, 2), { mode: 0o600 })
+  await rename(unfinished, RECORD_FILE)
 }
 
 /** The runs of `record` whose tap process still lives. */

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
+import { packSamples } from '../../server/webhooks/packed.ts'
 import { newSecret, sealSecret } from '../../server/webhooks/secrets.ts'
 import { signature } from '../../server/webhooks/sign.ts'
 import { createTestDatabase } from '../support/app.ts'
@@ -154,4 +155,64 @@ eachEngine(t, 'with the feed alone, events get their places and no deliveries', 
   )
   t.strictSame(await db.query('select from delivery'), [])
   t.equal(receiver.calls.length, 0)
+})
+
+eachEngine(t, 'an event that this version cannot read fails, and no other waits for it', async (t, engine) => {
+  const url = await createTestDatabase(t, engine)
+  const db = openTestDatabase(t, url)
+  const receiver = await startReceiver(t)
+  const [user = ''] = await createUsers(db, 1)
+  const endpoint = await createEndpoint(db, receiver.origin)
+  const samples = (count: number) =>
+    packSamples({
+      ...{ provider: 'apple', type: 'of_a_later_version', total: count, chunk: null },
+      ...{ sources: [{ device: null, isDailyTotal: null }], of: new Uint16Array(count) },
+      timeMs: Float64Array.from({ length: count }, (_, index) => index * 1000),
+      ...{ value: new Float64Array(count), zoneMin: new Int16Array(count) },
+    })
+  // One is read with its delivery, the other is too large for that.
+  for (const count of [1, 2_000]) {
+    await db.query(
+      `insert into event (type, key, user_id, data, packed) values ('heart_rate.created', 'later', $1, $2, true)`,
+      [user, samples(count)],
+    )
+  }
+  const [id] = await recordEvents(db, [{}])
+  await startDelivering(t, url)
+  t.equal((await receiver.got(1))[0]?.id, id)
+  const attempts = await eventually(
+    () => attemptsOf(db, endpoint),
+    ({ length }) => length >= 3,
+  )
+  const failed = attempts.filter(({ succeeded }) => !succeeded)
+  t.equal(failed.length, 2)
+  for (const { response_status, response } of failed)
+    t.strictSame([response_status, response], [0, 'This version of Pulsebase cannot read the event.'])
+  const states = (await deliveriesOf(db, endpoint)).map(({ state }) => state)
+  t.strictSame(states, ['waiting', 'waiting', 'delivered'])
+})
+
+eachEngine(t, 'delivering ends well while a call to an endpoint that was disabled is on its way', async (t, engine) => {
+  const url = await createTestDatabase(t, engine)
+  const db = openTestDatabase(t, url)
+  const held: ServerResponse[] = []
+  const receiver = await startReceiver(t, (_, response) => held.push(response))
+  const endpoint = await createEndpoint(db, `${receiver.origin}/disabled`)
+  const delivering = await startDelivering(t, url)
+  await recordEvents(db, [{}])
+  await receiver.got(1)
+  await db.query(`update endpoint set disabled_at = now(), disabled_reason = 'by_hand' where id = $1`, [endpoint.id])
+  // When this comes, it has looked at its endpoints again.
+  const other = await createEndpoint(db, `${receiver.origin}/other`)
+  await recordEvents(db, [{}])
+  await receiver.got(2)
+  const ended = delivering.stop()
+  await eventually(
+    () => db.query(`select from pg_stat_activity where datname = current_database() and query ilike 'listen %'`),
+    (listening) => listening.length === 0,
+  )
+  for (const response of held) response.end('ok')
+  await ended
+  t.equal((await attemptsOf(db, endpoint)).length, 1)
+  t.equal((await attemptsOf(db, other)).length, 1)
 })
