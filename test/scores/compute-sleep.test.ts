@@ -254,6 +254,19 @@ eachEngine(t, 'sleep scores', async (t, engine) => {
     )
   })
 
+  await t.test('move along with an old session that turns out to end on another day', async (t) => {
+    const user = await createUser(app)
+    const part = (from: number, until: number) =>
+      stage('light', eleven(40) + from * MIN_MS, eleven(40) + until * MIN_MS, { zoneOffset: '+01:00' })
+    await upload(user, [part(0, 30)])
+    await compute(60)
+    const [early] = await internal(user)
+    t.equal(early.recorded_at, iso(eleven(40) + 30 * MIN_MS), 'before midnight')
+    await upload(user, [part(30, 420)])
+    await compute()
+    t.match(await internal(user), [{ id: early.id, recorded_at: iso(eleven(40) + 7 * HOUR_MS) }])
+  })
+
   await t.test('of two sessions that turn out to be one, long ago, are that of the one', async (t) => {
     const user = await createUser(app)
     const part = (from: number, until: number) =>
