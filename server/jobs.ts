@@ -82,7 +82,7 @@ function tasks({ db, importer, settings, log }: JobsOptions, process: LivingProc
     },
     prune: async () => {
       await db.query('select forget_old_minutes()')
-      await db.query('delete from score_due where day < first_scored_day()')
+      await db.query('delete from score_due where day < first_scored_day() and not scored')
       await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")
       await db.query('delete from invitation_code where expires_at < now()')
       await db.query("delete from invitation where expires_at < now() - interval '30 days'")

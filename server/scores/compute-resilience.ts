@@ -12,9 +12,13 @@ const VARIABILITY = seriesByName.get('heart_rate_variability_rmssd')?.id as numb
  */
 const NIGHTS_SQL = `
   with asked as (
-    select d.user_id, min(d.day) - ${RESILIENCE_DAYS} as first_day, max(d.day) as end_day
-    from unnest($1::uuid[], $2::int4[]) d (user_id, day)
-    group by 1
+    select d.user_id, lower(r) as first_day, upper(r) - 1 as last_day
+    from (
+      select user_id, range_agg(int4range(day - ${RESILIENCE_DAYS + 1}, day + 2)) as ranges
+      from unnest($1::uuid[], $2::int4[]) d (user_id, day)
+      group by 1
+    ) d
+    cross join lateral unnest(d.ranges) r
   ), session as (
     select a.*, s.start_at, s.end_at, s.stages, d.id, d.provider,
            first_value(d.id) over (
@@ -28,9 +32,10 @@ const NIGHTS_SQL = `
       select *
       from sleep
       where source_id = d.id and is_nap is not true
-        and end_at >= day_starts(a.first_day - 1) and end_at < day_ends(a.end_day + 1)
+        and end_at >= day_starts(a.first_day) and end_at < day_ends(a.last_day)
       offset 0
     ) s
+    where local_day(s.end_at, s.zone_offset_min) between a.first_day and a.last_day
   )
   select s.user_id, date_part('epoch', s.start_at) as "startS", date_part('epoch', s.end_at) as "endS", s.stages,
          m.source_ids, m.own
@@ -43,7 +48,7 @@ const NIGHTS_SQL = `
     where d.user_id = s.user_id
   ) m
   where s.id = s.best_id and m.source_ids is not null
-    and s.end_at > to_timestamp(s.first_day * 86400.0) and s.start_at < to_timestamp(s.end_day * 86400.0)
+    and s.end_at > to_timestamp((s.first_day + 1) * 86400.0) and s.start_at < to_timestamp((s.last_day - 1) * 86400.0)
   order by s.user_id, s.start_at, s.end_at`
 
 interface NightRow extends Pick<MeasuredNight, 'startS' | 'endS' | 'stages'> {

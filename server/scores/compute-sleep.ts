@@ -14,7 +14,9 @@ const SESSIONS_SQL = `
   with due as materialized (
     select * from unnest($1::uuid[], $2::int4[]) d (user_id, day)
   ), asked as (
-    select user_id, min(day) - ${NIGHTS_BEFORE} as first_day, max(day) as last_day from due group by 1
+    select d.user_id, lower(r) as first_day, upper(r) - 1 as last_day
+    from (select user_id, range_agg(int4range(day - ${NIGHTS_BEFORE}, day + 1)) as ranges from due group by 1) d
+    cross join lateral unnest(d.ranges) r
   )
   select s.user_id, s.id, l.day, due.day is not null as due, s.is_nap is true as nap,
          date_part('epoch', s.start_at) as "startS", s.zone_offset_min as "zoneMin", s.asleep_s as "asleepS",

@@ -23,7 +23,7 @@ const DUE_SQL = `
   with due as materialized (
     select d.user_id, array_agg(d.day order by d.day) as days
     from score_due d
-    where d.category = $1 and d.day >= $2 and d.day <= $3 and d.user_id > $4
+    where d.category = $1 and (d.day >= $2 or d.scored) and d.day <= $3 and d.user_id > $4
     group by d.user_id
     order by d.user_id
     limit $5
@@ -44,9 +44,10 @@ interface DueRow {
 }
 
 /**
- * Has `compute` bring the scores of the last `backfillDays` days up to date where they are behind, some users at a time
- * under their ingest locks, so that nothing changes meanwhile. `compute` returns the users of whom a score changed. Each
- * is looked at once, enough for a score or not, until what it is computed from changes. Returns whether there is more.
+ * Has `compute` bring the scores of the last `backfillDays` days, and of earlier ones that had a score, up to date where
+ * they are behind: some users at a time under their ingest locks, so that nothing changes meanwhile. `compute` returns the
+ * users of whom a score changed. Each is looked at once, enough for a score or not, until what it is computed from
+ * changes. Returns whether there is more.
  */
 export async function computeDue(
   db: Database,

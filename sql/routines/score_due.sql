@@ -6,6 +6,45 @@ create or replace function first_scored_day() returns int4
 language sql stable
 as $$ select local_day(now(), null) - 366 $$;
 
+-- Notes that scores are behind, of a category of a user from one day to another: those of days that had one, and the
+-- missing ones of recent days.
+create or replace function note_scores_due(user_ids uuid[], categories text[], first_days int4[], last_days int4[]) returns void
+language sql as $$
+  with noted as (
+    select k.user_id, k.category, r.days
+    from (
+      select k.user_id, k.category, range_agg(int4range(k.first_day, k.last_day + 1)) as ranges
+      from unnest(user_ids, categories, first_days, last_days) k (user_id, category, first_day, last_day)
+      group by 1, 2
+    ) k
+    -- A user that is being deleted takes the data along.
+    join app_user u on u.id = k.user_id
+    cross join lateral unnest(k.ranges) r (days)
+  ), scored as (
+    -- A session may have moved to another day since. One range after the other: most often they are few and short.
+    select distinct n.user_id, n.category, m.day
+    from noted n
+    cross join lateral (
+      select *
+      from health_score
+      where user_id = n.user_id and provider = 'internal' and category = n.category
+        and recorded_at >= day_starts(lower(n.days) - 1) and recorded_at < day_ends(upper(n.days))
+      offset 0
+    ) h
+    left join lateral (select * from sleep where id = h.sleep_id offset 0) s on true
+    cross join lateral (
+      values (local_day(h.recorded_at, h.zone_offset_min)), (local_day(s.end_at, s.zone_offset_min))
+    ) m (day)
+  )
+  insert into score_due as d (user_id, category, day, scored)
+  select n.user_id, n.category, g.day, s.day is not null
+  from noted n
+  cross join lateral generate_series(lower(n.days), upper(n.days) - 1) g (day)
+  left join scored s on s.user_id = n.user_id and s.category = n.category and s.day = g.day
+  where s.day is not null or g.day >= first_scored_day()
+  on conflict (user_id, category, day) do update set scored = true where excluded.scored and not d.scored
+$$;
+
 -- Notes what follows from sessions that came, went or changed. The score of a night depends on the bedtimes of the 14
 -- nights before; nights to come bring their own note. The resilience of a UTC day depends on the samples of the 7 days
 -- before, of the best sessions: another one of the same date may begin a day earlier and end a day later.
@@ -13,24 +52,15 @@ create or replace function note_sleep_changed(
   user_ids uuid[], starts timestamptz[], ends timestamptz[], zone_offsets_min int2[]
 ) returns void
 language sql as $$
-  insert into score_due (user_id, category, day)
-  select distinct u.id, m.category, m.day
+  select note_scores_due(
+    array_agg(s.user_id), array_agg(m.category), array_agg(m.first_day), array_agg(m.last_day)
+  )
   from unnest(user_ids, starts, ends, zone_offsets_min) s (user_id, start_at, end_at, zone_offset_min)
-  -- A user that is being deleted takes the sessions along.
-  join app_user u on u.id = s.user_id
+  cross join lateral local_day(s.end_at, s.zone_offset_min) own (day)
   cross join lateral (
-    select 'sleep', d.day
-    from local_day(s.end_at, s.zone_offset_min) own (day)
-    cross join generate_series(
-      greatest(own.day, first_scored_day()), greatest(own.day, least(own.day + 14, local_day(now(), null) + 1))
-    ) d (day)
-    union all
-    select 'resilience', d.day
-    from generate_series(
-      greatest(local_day(s.start_at, null) - 1, first_scored_day()), local_day(s.end_at, null) + 8
-    ) d (day)
-  ) m (category, day)
-  on conflict do nothing
+    values ('sleep', own.day, greatest(own.day, least(own.day + 14, local_day(now(), null) + 1))),
+           ('resilience', local_day(s.start_at, null) - 1, local_day(s.end_at, null) + 8)
+  ) m (category, first_day, last_day)
 $$;
 
 create or replace function note_sleep_added() returns trigger
@@ -77,12 +107,11 @@ for each statement execute function note_sleep_updated();
 create or replace function note_variability_changed() returns trigger
 language plpgsql as $$
 begin
-  insert into score_due (user_id, category, day)
-  select s.user_id, 'resilience', d.day
+  perform note_scores_due(
+    array[s.user_id], array['resilience'], array[local_day(new.lo, null) + 1], array[local_day(new.hi, null) + 7]
+  )
   from data_source s
-  cross join generate_series(greatest(local_day(new.lo, null) + 1, first_scored_day()), local_day(new.hi, null) + 7) d (day)
-  where s.id = new.source_id
-  on conflict do nothing;
+  where s.id = new.source_id;
   return null;
 end
 $$;
@@ -91,27 +120,47 @@ create or replace trigger variability_changed
 after insert on rollup_dirty
 for each row when (new.series_id = 7) execute function note_variability_changed();
 
--- Samples go with their source, which may have given variability to nights of another one: what may have been computed
--- from it is not kept until the next run.
-create or replace function forget_resilience() returns trigger
+-- A score goes with its session or with what it was computed from; the day may have another one.
+create or replace function note_score_removed() returns trigger
 language plpgsql as $$
 begin
-  with forgotten as (
-    delete from health_score h
-    using gone g
-    where h.user_id = g.user_id and h.provider = 'internal' and h.category = 'resilience'
-    returning h.user_id, h.recorded_at
-  )
-  insert into score_due (user_id, category, day)
-  select f.user_id, 'resilience', local_day(f.recorded_at, null)
-  from forgotten f
-  join app_user u on u.id = f.user_id
-  on conflict do nothing;
+  insert into score_due as d (user_id, category, day, scored)
+  select u.id, old.category, local_day(old.recorded_at, old.zone_offset_min), true
+  from app_user u
+  where u.id = old.user_id
+  on conflict (user_id, category, day) do update set scored = true where not d.scored;
   return null;
 end
 $$;
 
-create or replace trigger source_removed
-after delete on data_source
-referencing old table as gone
-for each statement execute function forget_resilience();
+create or replace trigger score_removed
+after delete on health_score
+for each row when (old.provider = 'internal') execute function note_score_removed();
+
+-- Removes every resilience that may have been computed from these sources, in whose week they told of sleep or of
+-- variability, archived or not. To be called before their data goes: what may be computed from the rest is not known yet.
+create or replace function forget_resilience(source_ids int4[]) returns void
+language sql as $$
+  delete from health_score h
+  using (
+    select d.user_id, unnest(range_agg(int4range(m.first_day, m.last_day + 1))) as days
+    from data_source d
+    cross join lateral (
+      select local_day(s.start_at, null) - 1 as first_day, local_day(s.end_at, null) + 8 as last_day
+      from sleep s
+      where s.source_id = d.id
+      union all
+      select local_day(r.bucket, null) + 1, local_day(r.bucket, null) + 7
+      from rollup_1day r
+      where r.source_id = d.id and r.series_id = 7
+      union all
+      select local_day(b.lo, null) + 1, local_day(b.hi, null) + 7
+      from rollup_dirty b
+      where b.source_id = d.id and b.series_id = 7
+    ) m
+    where d.id = any (source_ids)
+    group by d.user_id
+  ) gone
+  where h.user_id = gone.user_id and h.provider = 'internal' and h.category = 'resilience'
+    and h.recorded_at >= to_timestamp(lower(gone.days) * 86400.0) and h.recorded_at < to_timestamp(upper(gone.days) * 86400.0)
+$$;

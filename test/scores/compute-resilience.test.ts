@@ -1,5 +1,7 @@
 // Resilience follows what phones upload: contract 14.3. The formula itself is the matter of resilience.test.ts.
 import t from 'tap'
+import { seriesByName } from '../../server/catalogue/series.ts'
+import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { computeResilience } from '../../server/scores/compute-resilience.ts'
 import { startTestApp } from '../support/app.ts'
 import {
@@ -16,12 +18,13 @@ import {
   watched,
 } from '../support/scores.ts'
 import { body, createUser, eachEngine, iso, type SdkRecord, startImports } from '../support/sdk.ts'
-import { sleepBody } from '../support/sleep.ts'
+import { sleepBody, sleepIds } from '../support/sleep.ts'
 import { addSources, seeded, write } from '../support/summaries.ts'
 
 /** Means of 40 to 60: a standard deviation of 7.905694 by a mean of 50. */
 const FIVE = [40, 45, 50, 55, 60]
 const RMSSD = 7
+const WEIGHT = seriesByName.get('weight')?.id as number
 
 /** 01:00 UTC, asleep, of the day that was so many days ago. */
 const asleepAt = (daysAgo: number) => TODAY - daysAgo * DAY_MS + HOUR_MS
@@ -48,6 +51,33 @@ eachEngine(t, 'resilience', async (t, engine) => {
       FIVE.map((value, place) => variability(asleepAt(days[place] as number), value)),
     )
     return user
+  }
+
+  /** Removes all data of a provider that a test wrote itself. */
+  const purge = async (user: string, provider: string) => {
+    await app.db.query('insert into connection (user_id, provider) values ($1, $2) on conflict do nothing', [
+      user,
+      provider,
+    ])
+    const path = `/api/v1/users/${user}/connections/${provider}/data`
+    t.equal((await app.request('DELETE', path)).status, 204)
+  }
+  /** A source of a provider, and how it tells of nights and of variability. */
+  const ring = async (user: string, provider = 'oura') => {
+    const [sourceId = 0] = await addSources(app.db, user, [{ provider, device: 'Ring', source: '', type: 'ring' }])
+    const sleep = (day: number) =>
+      app.db.query(
+        `insert into sleep (user_id, source_id, start_at, end_at, asleep_s, is_nap)
+         values ($1, $2, to_timestamp($3), to_timestamp($3) + interval '7 hours', 25200, false)`,
+        [user, sourceId, eleven(day) / 1000],
+      )
+    const measure = (seriesId: number, ...measured: [day: number, value: number][]) =>
+      write(
+        app.db,
+        user,
+        measured.map(([day, value]) => ({ sourceId, seriesId, ms: asleepAt(day) + 60_000, value, zone: null })),
+      )
+    return { sleep, measure }
   }
 
   await t.test('appears for days with five measured days in the week before', async (t) => {
@@ -156,9 +186,8 @@ eachEngine(t, 'resilience', async (t, engine) => {
       [1, Math.round((Math.sqrt(130 / 4) / 48) * 1e6) / 1e6],
       [0, Math.round((Math.sqrt(250 / 5) / 50) * 1e6) / 1e6],
     ])
-    await app.db.query('select delete_sources($1)', [[other]])
-    await app.db.query('delete from data_source where id = $1', [other])
-    t.strictSame(await values(user), [], 'goes at once with a source')
+    await purge(user, 'oura')
+    t.strictSame(await values(user), [], 'goes at once with a provider')
     await compute()
     t.strictSame(await values(user), [[0, 0.158114]], 'and is computed from what is left')
   })
@@ -200,6 +229,81 @@ eachEngine(t, 'resilience', async (t, engine) => {
       (await values(user)).map(([day]) => day),
       [32, 31, 30],
     )
+  })
+
+  await t.test('follows every change of a day that had one, however old it is', async (t) => {
+    const user = await five(43)
+    await compute(60)
+    const days = async () => (await values(user)).map(([day]) => day)
+    t.strictSame(await days(), [42, 41, 40])
+    await upload(user, [], [variability(asleepAt(43) + HOUR_MS / 2, 40)])
+    await compute()
+    const changed = Math.round((Math.sqrt(130 / 4) / 48) * 1e6) / 1e6
+    t.strictSame(
+      (await values(user)).map(([, value]) => value),
+      [changed, changed, changed],
+      'a measurement that comes late',
+    )
+    await upload(user, nights(48, 50), [variability(asleepAt(48), 50), variability(asleepAt(50), 50)])
+    await compute()
+    t.strictSame(await days(), [42, 41, 40], 'days that never had one, such as 43 days ago, get none')
+    const { db, statements } = watched(app.db)
+    await computeResilience(db, 30)
+    t.equal(statements.length, 1, 'once')
+    const [, , session] = await sleepIds(app.db, user)
+    t.equal((await app.request('DELETE', `/api/v1/users/${user}/events/sleep/${session}`)).status, 204)
+    await compute()
+    // Of the nights 47 to 43 days ago the first is gone; 48 days ago is in the week before 42 and 41 days ago.
+    t.strictSame(await days(), [42, 41], 'a night that is deleted')
+  })
+
+  await t.test('stays with a provider that measured none of it, and else is computed again, however old', async (t) => {
+    const user = await five(43)
+    const scale = await ring(user, 'withings')
+    await scale.measure(WEIGHT, [43, 80])
+    const { sleep, measure } = await ring(user)
+    for (const day of [60, 59, 58, 57, 56]) await sleep(day)
+    await measure(RMSSD, ...FIVE.map((value, place): [number, number] => [60 - place, value]), [48, 999])
+    await compute(90)
+    const before = await allScores(app, user)
+    t.strictSame(
+      (await values(user)).map(([day]) => day),
+      [55, 54, 53, 42, 41, 40],
+    )
+    await purge(user, 'withings')
+    t.strictSame(await allScores(app, user), before)
+    await purge(user, 'oura')
+    t.strictSame(await values(user), [[40, 0.158114]], 'all that may have been computed from it goes at once')
+    await compute()
+    t.strictSame(
+      (await values(user)).map(([day]) => day),
+      [42, 41, 40],
+      'and what is left is computed again',
+    )
+  })
+
+  await t.test('of archived days goes with a provider that measured in their week, and with no other', async (t) => {
+    const user = await createUser(app)
+    const { sleep, measure } = await ring(user)
+    for (const day of [20, 19, 18, 17, 16, 10, 9, 8, 7, 6]) await sleep(day)
+    const measured = (from: number) => FIVE.map((value, place): [number, number] => [from - place, value])
+    await measure(RMSSD, ...measured(20))
+    const other = await ring(user, 'withings')
+    await other.measure(RMSSD, ...measured(10))
+    await compute()
+    t.strictSame(
+      (await values(user)).map(([day]) => day),
+      [15, 14, 13, 5, 4, 3],
+    )
+    await refreshRollups(app.db)
+    await app.db.query('update archival set raw_floor = to_timestamp($1)', [TODAY / 1000 - 86_400])
+    await purge(user, 'withings')
+    await compute()
+    t.strictSame(
+      (await values(user)).map(([day]) => day),
+      [15, 14, 13],
+    )
+    await app.db.query('update archival set raw_floor = null')
   })
 
   await t.test('stays when its samples are archived', async (t) => {

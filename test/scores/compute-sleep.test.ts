@@ -218,6 +218,70 @@ eachEngine(t, 'sleep scores', async (t, engine) => {
     t.equal((await app.db.query('select 1 from score_due where user_id = $1 and day = 0', [user])).length, 0)
   })
 
+  await t.test('follow every change of a day that had one, however old it is', async (t) => {
+    const user = await createUser(app)
+    const noon = TODAY - 40 * DAY_MS + 12 * HOUR_MS
+    await upload(user, [...night(40), ...night(39, 30), stage('light', noon, noon + HOUR_MS)])
+    await compute(60)
+    const [first, second] = await internal(user)
+    t.strictSame(await consistency(user), [0, 85])
+
+    await upload(user, [...night(45, 30), stage('deep', eleven(39) + 8 * HOUR_MS, eleven(39) + 9 * HOUR_MS)])
+    const { db, statements } = watched(app.db)
+    t.equal(await computeSleepScores(db, 30), false)
+    t.match(
+      await internal(user),
+      [
+        { id: first.id, recorded_at: first.recorded_at, components: { consistency: { value: 85 } } },
+        { id: second.id, recorded_at: iso(eleven(39) + 9 * HOUR_MS), components: { consistency: { value: 100 } } },
+      ],
+      'late stages, and nights before; one that never had a score gets none',
+    )
+    statements.length = 0
+    await computeSleepScores(db, 30)
+    t.equal(statements.length, 1, 'once')
+
+    const [, session] = await sleepIds(app.db, user)
+    t.equal((await app.request('DELETE', `/api/v1/users/${user}/events/sleep/${session}`)).status, 204)
+    await compute()
+    t.match(
+      await internal(user),
+      [
+        { recorded_at: iso(noon + HOUR_MS), components: { consistency: { value: 80 } } },
+        { id: second.id, components: { consistency: { value: 0 } } },
+      ],
+      'and deletions: what was a nap is the longest of its day now',
+    )
+  })
+
+  await t.test('move along with an old session that turns out to end on another day', async (t) => {
+    const user = await createUser(app)
+    const part = (from: number, until: number) =>
+      stage('light', eleven(40) + from * MIN_MS, eleven(40) + until * MIN_MS, { zoneOffset: '+01:00' })
+    await upload(user, [part(0, 30)])
+    await compute(60)
+    const [early] = await internal(user)
+    t.equal(early.recorded_at, iso(eleven(40) + 30 * MIN_MS), 'before midnight')
+    await upload(user, [part(30, 420)])
+    await compute()
+    t.match(await internal(user), [{ id: early.id, recorded_at: iso(eleven(40) + 7 * HOUR_MS) }])
+  })
+
+  await t.test('of two sessions that turn out to be one, long ago, are that of the one', async (t) => {
+    const user = await createUser(app)
+    const part = (from: number, until: number) =>
+      stage('light', eleven(500) + from * MIN_MS, eleven(500) + until * MIN_MS, { zoneOffset: '+01:00' })
+    await upload(user, [part(0, 180), part(310, 420)])
+    t.strictSame(await app.db.query('select 1 from score_due where user_id = $1', [user]), [], 'too old by now')
+    await app.db.query(`insert into score_due values ($1, 'sleep', $2)`, [user, TODAY / DAY_MS - 500])
+    await compute(500)
+    t.equal((await internal(user)).length, 2)
+    await upload(user, [part(180, 310)])
+    await runJob(app, jobs, 'prune')
+    await compute()
+    t.match(await internal(user), [{ recorded_at: iso(eleven(500) + 7 * HOUR_MS) }])
+  })
+
   await t.test('go with what they are of', async (t) => {
     const user = await createUser(app)
     await upload(user, [...night(2), ...night(1)])

@@ -43,6 +43,7 @@ async function deleteSources(tx: Transaction, userId: string, provider: string):
   )
   if (sources.length === 0) return
   const ids = sources.map(({ id }) => id)
+  await tx.query('select forget_resilience($1)', [ids])
   await tx.query('select delete_sources($1)', [ids])
   await tx.query('delete from data_source where id = any ($1)', [ids])
 }
