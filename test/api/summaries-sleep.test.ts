@@ -342,6 +342,24 @@ eachEngine(t, 'sleep of uploads', async (t, engine) => {
     ])
   })
 
+  await t.test('recovery tells whole seconds of sleep', async (t) => {
+    const user = await createUser(app)
+    const [start, end] = [at('2026-06-02T22:00:00Z'), at('2026-06-03T06:00:00Z')]
+    const resting = record('HKQuantityTypeIdentifierRestingHeartRate', end, 50, { unit: 'count/min' })
+    await importBody(
+      app,
+      user,
+      body([], { data: { records: [resting], sleep: [stage('deep', start, end)], workouts: [] } }),
+    )
+    // As a source tells it that knows no stages, and fractions of seconds.
+    await app.db.query(
+      `update sleep set asleep_s = null, end_at = end_at + interval '0.75 seconds' where user_id = $1`,
+      [user],
+    )
+    const { data } = (await summary(app, user, 'recovery', { start_date: '2026-06-03', end_date: '2026-06-03' })).body
+    t.equal(data[0].sleep_duration_seconds, 8 * 3600)
+  })
+
   await t.test('what is refused', async (t) => {
     const user = await createUser(app)
     const range = { start_date: '2026-05-01', end_date: '2026-05-02' }
