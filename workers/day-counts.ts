@@ -1,13 +1,17 @@
 import { DAILY_TOTAL_OFFSET, seriesById } from '../server/catalogue/series.ts'
-import type { BatchEvents, DayCounts, EventItem, SampleColumns } from '../server/ingest/columns.ts'
+import type { BatchEvents, DayCounts, EventItem, RejectedDays, SampleColumns } from '../server/ingest/columns.ts'
 
 const DAY_MS = 86_400_000
 
 /**
- * Counts the items of an upload by type and day of UTC. A series and its daily totals are one type; nutrients that name a
- * meal count as nutrients of meals, stages of sleep as sleep.
+ * Counts the items of an upload by type and day of UTC, `rejected` ones included. A series and its daily totals are one
+ * type; nutrients that name a meal count as nutrients of meals, stages of sleep as sleep.
  */
-export function dayCounts(samples: readonly SampleColumns[], events: BatchEvents): DayCounts {
+export function dayCounts(
+  samples: readonly SampleColumns[],
+  events?: BatchEvents,
+  rejected: RejectedDays = {},
+): DayCounts {
   const types = new Map<string, Map<number, number>>()
   const daysOf = (type: string) => {
     const days = types.get(type) ?? new Map<number, number>()
@@ -17,14 +21,16 @@ export function dayCounts(samples: readonly SampleColumns[], events: BatchEvents
   for (const { seriesId, timeMs } of samples) {
     addDays(daysOf(seriesById.get(seriesId % DAILY_TOTAL_OFFSET)?.type ?? 'unknown'), timeMs)
   }
-  const kinds: readonly (readonly [type: string, items: readonly EventItem[]])[] = [
-    ['sleep', events.sleep],
-    ['workout', events.workouts],
-    ['meal', events.meals],
-    ['meal_nutrient', events.nutrients],
-    ['menstrual_cycle', events.cycles],
-    ['activity', events.activities],
-  ]
+  const kinds: readonly (readonly [type: string, items: readonly EventItem[]])[] = events
+    ? [
+        ['sleep', events.sleep],
+        ['workout', events.workouts],
+        ['meal', events.meals],
+        ['meal_nutrient', events.nutrients],
+        ['menstrual_cycle', events.cycles],
+        ['activity', events.activities],
+      ]
+    : []
   for (const [type, items] of kinds) {
     if (items.length > 0)
       addDays(
@@ -32,13 +38,33 @@ export function dayCounts(samples: readonly SampleColumns[], events: BatchEvents
         items.map(({ startMs }) => startMs),
       )
   }
+  for (const [type, byDay] of Object.entries(rejected)) {
+    const days = daysOf(type)
+    for (const [text, reasons] of Object.entries(byDay)) {
+      const day = Date.parse(text) / DAY_MS
+      days.set(
+        day,
+        Object.values(reasons).reduce((sum, items) => sum + items, days.get(day) ?? 0),
+      )
+    }
+  }
   return Object.fromEntries(
     [...types].map(([type, days]) => [
       type,
-      Object.fromEntries([...days].map(([day, items]) => [new Date(day * DAY_MS).toISOString().slice(0, 10), items])),
+      Object.fromEntries([...days].map(([day, items]) => [dayText(day * DAY_MS), items])),
     ]),
   )
 }
+
+/** Adds items of a type and a day that were rejected for one reason. */
+export function addRejected(to: RejectedDays, type: string, day: string, reason: string, items: number): void {
+  to[type] ??= {}
+  to[type][day] ??= {}
+  to[type][day][reason] = (to[type][day][reason] ?? 0) + items
+}
+
+/** The day of UTC of an instant in epoch ms, `YYYY-MM-DD`. */
+export const dayText = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 /** Runs of one day are counted together: samples ascend. */
 function addDays(days: Map<number, number>, timeMs: ArrayLike<number>): void {

@@ -1,5 +1,6 @@
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
-import { REJECTIONS_KEPT, type Rejection, type Unstored } from '../server/ingest/columns.ts'
+import { REJECTIONS_KEPT, type RejectedDays, type Rejection, type Unstored } from '../server/ingest/columns.ts'
+import { addRejected, dayText } from './day-counts.ts'
 import type { Decode } from './json-bytes.ts'
 import { isObject, type Json, type Problem } from './sdk-fields.ts'
 
@@ -7,6 +8,9 @@ import { isObject, type Json, type Problem } from './sdk-fields.ts'
 const KINDS_TOLD = 100
 
 const MAX_TYPE_LENGTH = 100
+
+/** What an item counts as in a day's account, and when it was, in epoch ms. */
+export type Place = readonly [type: string, ms: number]
 
 /** What became of the items of an upload: every one is received, and stored, ignored or rejected. */
 export class Account {
@@ -17,6 +21,7 @@ export class Account {
   duplicates = 0
   rejected = 0
   readonly rejections: Rejection[] = []
+  readonly rejectedDays: RejectedDays = {}
   readonly #decode: Decode
   readonly #unstored = new Map<string, Unstored>()
 
@@ -42,8 +47,15 @@ export class Account {
     this.#reject(collection, null, null, loc, type, msg)
   }
 
-  /** An item that was received cannot be stored. */
-  rejectItem(collection: string, index: number, item: unknown, [field, type, msg]: Problem): void {
+  /** An item that was received cannot be stored; `place` is undefined when the item does not say what or when it was. */
+  rejectItem(
+    collection: string,
+    index: number,
+    item: unknown,
+    [field, type, msg]: Problem,
+    place: Place | undefined,
+  ): void {
+    if (place) addRejected(this.rejectedDays, place[0], dayText(place[1]), type, 1)
     const known = isObject(item) ? item : {}
     this.#count(collection, wireType(known), type)
     this.#reject(collection, index, known.id, ['data', collection, index, ...(field ? [field] : [])], type, msg)

@@ -4,10 +4,10 @@ import type { SdkAbility } from '../server/providers/sdk.ts'
 import { dayCounts } from './day-counts.ts'
 import type { Decode, ParsedBody } from './json-bytes.ts'
 import { SampleStreams } from './sample-streams.ts'
-import { Account } from './sdk-account.ts'
+import { Account, type Place } from './sdk-account.ts'
 import { readDeletion } from './sdk-deletions.ts'
-import { isObject, type Json, type Problem } from './sdk-fields.ts'
-import { readRecord } from './sdk-records.ts'
+import { isObject, type Json, type Problem, plausibleInstant } from './sdk-fields.ts'
+import { placeOfRecord, readRecord } from './sdk-records.ts'
 import { readSleep } from './sdk-sleep.ts'
 import { Sources } from './sdk-sources.ts'
 import { readWorkout } from './sdk-workouts.ts'
@@ -33,13 +33,23 @@ export interface Reading {
 /** Reads one item: adds what it holds, or says which field is wrong. */
 type ReadItem = (reading: Reading, item: Json) => Problem | 'ignored' | undefined
 
+/** Tells as what and when an item counts, of which no more may be right than that. */
+type PlaceOf = (reading: Reading, item: Json) => Place | undefined
+
+const startOf =
+  (type: string): PlaceOf =>
+  ({ latestMs }, item) => {
+    const startMs = plausibleInstant(item.startDate, latestMs)
+    return startMs === undefined ? undefined : [type, startMs]
+  }
+
 /** Each collection of `data` with its reader (sdk-payload 4.1). */
-const collections: readonly (readonly [name: string, read: ReadItem])[] = [
-  ['records', readRecord],
-  ['sleep', readSleep],
-  ['workouts', readWorkout],
-  ['deleted', readDeletion],
-  ['deletions', readDeletion],
+const collections: readonly (readonly [name: string, read: ReadItem, placeOf: PlaceOf])[] = [
+  ['records', readRecord, placeOfRecord],
+  ['sleep', readSleep, startOf('sleep')],
+  ['workouts', readWorkout, startOf('workout')],
+  ['deleted', readDeletion, () => undefined],
+  ['deletions', readDeletion, () => undefined],
 ]
 
 /**
@@ -69,22 +79,24 @@ function readData(reading: Reading, data: unknown): void {
     reading.account.rejectCollection('data', ['data'], 'dict_type', 'Input should be a valid dictionary')
     return
   }
-  for (const [name, read] of collections) {
+  for (const [name, read, placeOf] of collections) {
     const items = data[name]
     if (items === undefined || items === null) continue
-    if (Array.isArray(items)) readItems(reading, read, name, items)
+    if (Array.isArray(items)) readItems(reading, read, placeOf, name, items)
     else reading.account.rejectCollection(name, ['data', name], 'list_type', 'Input should be a valid list')
   }
 }
 
-function readItems(reading: Reading, read: ReadItem, name: string, items: unknown[]): void {
+function readItems(reading: Reading, read: ReadItem, placeOf: PlaceOf, name: string, items: unknown[]): void {
   const { account } = reading
   account.received += items.length
   for (let index = 0; index < items.length; index += 1) {
     const item = items[index]
     const problem = isObject(item) ? read(reading, item) : NOT_AN_OBJECT
     if (problem === 'ignored') account.ignoreItem(name, item as Json)
-    else if (problem) account.rejectItem(name, index, item, problem)
+    else if (problem) {
+      account.rejectItem(name, index, item, problem, isObject(item) ? placeOf(reading, item) : undefined)
+    }
   }
 }
 
@@ -101,7 +113,8 @@ function finish({ account, streams, derived, sources, events }: Reading): Batch 
     rejected: account.rejected,
     rejections: account.rejections,
     unstored: account.unstored,
-    days: dayCounts([...samples, ...brought], events),
+    days: dayCounts([...samples, ...brought], events, account.rejectedDays),
+    rejectedDays: account.rejectedDays,
     events,
   }
 }

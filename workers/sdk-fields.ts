@@ -106,7 +106,7 @@ function twoDigits(text: string, at: number): number {
 }
 
 /** Minutes east of UTC; null when absent or longer than any offset (sdk-payload 5.3); undefined when invalid. */
-function zoneOf(value: unknown): number | null | undefined {
+export function zoneOf(value: unknown): number | null | undefined {
   if (value === null || value === undefined || value === '') return null
   if (typeof value !== 'string') return undefined
   if (value.length > 10) return null

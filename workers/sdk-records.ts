@@ -2,6 +2,7 @@ import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import { DAILY_TOTAL_OFFSET } from '../server/catalogue/series.ts'
 import { originHash } from '../server/ingest/origins.ts'
 import { type ActivityRule, type CycleRule, isNutrient, type RecordRule } from '../server/providers/sdk.ts'
+import type { Place } from './sdk-account.ts'
 import type { Reading } from './sdk-batch.ts'
 import {
   externalId,
@@ -11,8 +12,10 @@ import {
   MISSING,
   numeric,
   type Problem,
+  plausibleInstant,
   type Span,
   spanOf,
+  zoneOf,
 } from './sdk-fields.ts'
 import { TOO_MANY_SOURCES } from './sdk-sources.ts'
 
@@ -46,6 +49,18 @@ export function readRecord(reading: Reading, item: Json): Problem | 'ignored' | 
   return 'observation' in kind ? readObservation(reading, item, kind) : readActivity(reading, item, kind)
 }
 
+/** Where an item of `data.records` counts that cannot be stored; undefined when its start or its type cannot be read. */
+export function placeOfRecord({ ability, latestMs, decode }: Reading, item: Json): Place | undefined {
+  const kind = typeof item.type === 'string' ? ability.recordKind(item.type) : 'ignored'
+  const startMs = plausibleInstant(item.startDate, latestMs)
+  if (kind === 'ignored' || startMs === undefined) return undefined
+  if (kind === 'meal') return ['meal', startMs]
+  if ('observation' in kind) return ['menstrual_cycle', startMs]
+  if ('activity' in kind) return ['activity', startMs]
+  if (isNutrient(kind.series) && externalId(item.parentId, decode)) return ['meal_nutrient', startMs]
+  return [kind.series.type, kind.dailyTotal ? localMidnight(startMs, zoneOf(item.zoneOffset)) : startMs]
+}
+
 function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | undefined {
   const { streams, sources, decode, events } = reading
   const value = numeric(item.value)
@@ -72,11 +87,16 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
       value: converted,
     })
   } else if (rule.dailyTotal) {
-    const shift = (zoneMin ?? 0) * 60_000
-    const midnight = Math.floor((startMs + shift) / DAY_MS) * DAY_MS - shift
+    const midnight = localMidnight(startMs, zoneMin)
     streams.add(source, rule.series.id + DAILY_TOTAL_OFFSET, midnight, converted, zoneMin, origin)
   } else streams.add(source, rule.series.id, startMs, converted, zoneMin, origin)
   return undefined
+}
+
+/** When the local day of an instant began, in epoch ms. */
+function localMidnight(ms: number, zoneMin: number | null | undefined): number {
+  const shift = (zoneMin ?? 0) * 60_000
+  return Math.floor((ms + shift) / DAY_MS) * DAY_MS - shift
 }
 
 function valueProblem(value: unknown): readonly [type: string, msg: string] {

@@ -1,4 +1,8 @@
-import type { Batch, SampleColumns } from './columns.ts'
+import { addRejected, dayCounts } from '../../workers/day-counts.ts'
+import type { Batch, DayCounts, RejectedDays, SampleColumns } from './columns.ts'
+
+/** The reason of a rejection. */
+const ARCHIVED = 'archived'
 
 /**
  * Leaves out what an archive no longer takes: samples before `floorMs` (epoch ms) are rejected, since only their rollups
@@ -6,13 +10,15 @@ import type { Batch, SampleColumns } from './columns.ts'
  */
 export function withoutArchived(batch: Batch, floorMs: number | null): Batch {
   if (floorMs === null) return batch
-  const samples = since(batch.samples, floorMs)
-  const rejected = countSamples(batch.samples) - countSamples(samples)
-  const kept = { ...batch, samples, derived: since(batch.derived, floorMs) }
+  const samples = parts(batch.samples, floorMs)
+  const derived = parts(batch.derived, floorMs)
+  const rejectedDays = withArchived(batch.rejectedDays, dayCounts([...samples.before, ...derived.before]))
+  const kept = { ...batch, samples: samples.since, derived: derived.since, rejectedDays }
+  const rejected = countSamples(samples.before)
   if (rejected === 0) return kept
   const msg = `${rejected} samples are older than what is kept: before ${new Date(floorMs).toISOString().slice(0, 10)}`
-  const rejection = { collection: 'records', index: null, id: null, loc: ['data', 'records'], type: 'archived', msg }
-  const unstored = { collection: 'records', type: null, reason: 'archived', items: rejected }
+  const rejection = { collection: 'records', index: null, id: null, loc: ['data', 'records'], type: ARCHIVED, msg }
+  const unstored = { collection: 'records', type: null, reason: ARCHIVED, items: rejected }
   return {
     ...kept,
     rejected: batch.rejected + rejected,
@@ -21,18 +27,36 @@ export function withoutArchived(batch: Batch, floorMs: number | null): Batch {
   }
 }
 
-/** The samples of column sets from `floorMs` (epoch ms) on. */
-function since(samples: readonly SampleColumns[], floorMs: number): SampleColumns[] {
-  return samples.flatMap((columns) => {
-    if ((columns.timeMs[0] as number) >= floorMs) return [columns]
-    const first = columns.timeMs.findIndex((ms) => ms >= floorMs)
-    if (first < 0) return []
-    const { timeMs, value, zoneMin } = columns
-    return [
-      { ...columns, timeMs: timeMs.subarray(first), value: value.subarray(first), zoneMin: zoneMin.subarray(first) },
-    ]
-  })
+function withArchived(rejected: RejectedDays, archived: DayCounts): RejectedDays {
+  const all = structuredClone(rejected)
+  for (const [type, days] of Object.entries(archived)) {
+    for (const [day, items] of Object.entries(days)) addRejected(all, type, day, ARCHIVED, items)
+  }
+  return all
 }
+
+/** The samples of column sets before `floorMs` (epoch ms), and those from then on. */
+function parts(
+  samples: readonly SampleColumns[],
+  floorMs: number,
+): { before: SampleColumns[]; since: SampleColumns[] } {
+  const before: SampleColumns[] = []
+  const since: SampleColumns[] = []
+  for (const columns of samples) {
+    const found = columns.timeMs.findIndex((ms) => ms >= floorMs)
+    const first = found < 0 ? columns.timeMs.length : found
+    if (first > 0) before.push(piece(columns, 0, first))
+    if (first < columns.timeMs.length) since.push(first === 0 ? columns : piece(columns, first))
+  }
+  return { before, since }
+}
+
+const piece = (columns: SampleColumns, start: number, end?: number): SampleColumns => ({
+  ...columns,
+  timeMs: columns.timeMs.subarray(start, end),
+  value: columns.value.subarray(start, end),
+  zoneMin: columns.zoneMin.subarray(start, end),
+})
 
 /** Number of samples in column sets. */
 export function countSamples(samples: readonly SampleColumns[]): number {

@@ -62,6 +62,8 @@ export interface Batch {
   /** What is ignored or rejected, counted by what it was and why. */
   unstored: Unstored[]
   days: DayCounts
+  /** Those of `days` that are rejected. */
+  rejectedDays: RejectedDays
   events: BatchEvents
 }
 
@@ -77,6 +79,9 @@ export interface Unstored {
 
 /** Number of items by type and day of UTC: series types for samples, else the type of the event. */
 export type DayCounts = Record<string, Record<string, number>>
+
+/** Number of rejected items by type, day of UTC and reason. */
+export type RejectedDays = Record<string, Record<string, Record<string, number>>>
 
 /** Everything of a batch that is no sample; sources are places in the batch's list, as those of samples are. */
 export interface BatchEvents {

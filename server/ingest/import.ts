@@ -152,6 +152,7 @@ async function recordOutcome(
       rejections: batch.rejections,
       days: batch.days,
       ...ends(batch.days),
+      rejected_days: Object.keys(batch.rejectedDays).length > 0 ? batch.rejectedDays : null,
       unstored: batch.unstored,
       changed: outcome.changed,
     }),

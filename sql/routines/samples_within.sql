@@ -1,5 +1,5 @@
 -- The samples of one series within each of the given spans, [lo, hi) in seconds, of a source; `place` counts from 1. One
--- probe of the index per span, planned as in sample_means.
+-- probe of the index per span, planned as in sums_in_spans.
 create or replace function samples_within(source_ids int4[], the_series int2, los float8[], his float8[])
 returns table (place int8, at float8, value float8)
 language plpgsql stable

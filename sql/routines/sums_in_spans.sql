@@ -2,6 +2,7 @@
 -- between the first and the last; `place` counts from 1. The same as span_sums of each, in one statement where rollups are
 -- clean: three probes a span, where span_sums takes its parts one by one (0.1 ms). The outer bounds keep TimescaleDB from
 -- opening other chunks (see read_samples.sql).
+drop function if exists sample_means(int4[], int2, float8[], float8[]);
 create or replace function sums_in_spans(the_source int4, the_series int2, los timestamptz[], his timestamptz[])
 returns table (place int8, n int8, total float8)
 language plpgsql stable

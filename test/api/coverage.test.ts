@@ -32,6 +32,8 @@ interface Day {
   type: string
   received: number
   stored: number
+  rejected: number
+  reasons: { reason: string; items: number }[]
   last_upload_at: string | null
 }
 
@@ -39,6 +41,11 @@ const ask = (app: TestApp, user: string, query: string) => app.request('GET', `/
 const daysOf = async (app: TestApp, user: string, first: number, last = first): Promise<Day[]> =>
   (await ask(app, user, `start_date=${day(first)}&end_date=${day(last)}`)).body.days
 const short = (days: Day[]) => days.map((one) => `${one.day.slice(8)} ${one.type} ${one.received} ${one.stored}`)
+/** Why each day, by type, has less than came. */
+const why = (days: Day[]) =>
+  days.map(({ reasons, ...one }) =>
+    [one.day.slice(8), one.type, one.rejected, ...reasons.map(({ reason, items }) => `${reason}:${items}`)].join(' '),
+  )
 /** What came since yesterday, by the clock of the server. */
 const arrivalsOf = async (app: TestApp, user: string) =>
   (await ask(app, user, `start_date=${day(Date.now() - DAY_MS)}&end_date=${today()}`)).body.arrivals
@@ -107,10 +114,9 @@ eachEngine(t, 'a day whose samples went says that they came', async (t, engine) 
     [[1, 1]],
   )
   await importBody(app, user, body([heartRate(old + 1, 61)]))
-  t.strictSame(
-    (await daysOf(app, user, old)).map(({ received, stored }) => [received, stored]),
-    [[2, 1]],
-  )
+  t.match(await daysOf(app, user, old), [
+    { received: 2, stored: 1, rejected: 1, reasons: [{ reason: 'archived', items: 1 }] },
+  ])
   const [arrived] = await arrivalsOf(app, user)
   t.strictSame(arrived.unstored, [{ collection: 'records', type: null, reason: 'archived', items: 1 }])
 })
@@ -175,13 +181,67 @@ eachEngine(t, 'what is not stored is told by the day it came, with its type and 
     { collection: 'records', type: null, reason: 'ignored_type', items: 1 },
     { collection: 'records', type: null, reason: 'list_type', items: 1 },
   ])
-  t.strictSame(short(await daysOf(app, user, MONDAY, TUESDAY)), ['23 heart_rate 1 1'])
+  const days = await daysOf(app, user, MONDAY, TUESDAY)
+  t.strictSame(short(days), ['23 heart_rate 5 1'])
+  t.strictSame(
+    why(days),
+    ['23 heart_rate 4 missing:3 float_parsing:1'],
+    'and by the day it was of, where that is known',
+  )
 
   const many = await createUser(app)
   await importBody(app, many, body(Array.from({ length: 500 }, (_, n) => record(`type ${n}`, MONDAY, 1))))
   const [counted] = await arrivalsOf(app, many)
   t.equal(counted.unstored.length, 101, 'an upload of many types tells the first hundred apart')
   t.strictSame(counted.unstored[0], { collection: 'records', type: null, reason: 'ignored_type', items: 400 })
+})
+
+eachEngine(t, 'a day of which nothing could be stored says why', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await createUser(app)
+  const at = (ms: number) => new Date(ms).toISOString()
+  const span = { startDate: at(MONDAY + HOUR_MS), endDate: at(MONDAY + 2 * HOUR_MS) }
+  await importBody(
+    app,
+    user,
+    body([], {
+      data: {
+        records: [
+          steps(MONDAY, 'many'),
+          steps(MONDAY, 10, { endDate: 'later' }),
+          steps(MONDAY, 10, { zoneOffset: '+99:00' }),
+          steps(TUESDAY, null),
+          record('HKQuantityTypeIdentifierDietaryProtein', MONDAY, 'x', { parentId: 'lunch' }),
+          record('HKCategoryTypeIdentifierMenstrualFlow', MONDAY, 77),
+          // Of these either the day or the type is not known.
+          steps(MONDAY, 10, { startDate: 'today' }),
+          steps(Date.UTC(1970, 0, 1), 10),
+          record('HKQuantityTypeIdentifierX', MONDAY, 'x'),
+          'no record',
+        ],
+        sleep: [{ ...stage('deep', MONDAY, MONDAY + HOUR_MS), endDate: at(MONDAY - HOUR_MS) }],
+        workouts: [{ id: 'w', type: 'running', startDate: span.endDate, endDate: span.startDate }],
+        deleted: [{ startDate: span.startDate }],
+      },
+    }),
+  )
+  const days = await daysOf(app, user, MONDAY, TUESDAY)
+  t.strictSame(why(days), [
+    '23 meal_nutrient 1 float_parsing:1',
+    '23 menstrual_cycle 1 enum:1',
+    '23 sleep 1 end_before_start:1',
+    '23 steps 3 datetime_parsing:1 float_parsing:1 zone_offset:1',
+    '23 workout 1 end_before_start:1',
+    '24 steps 1 missing:1',
+  ])
+  for (const one of days) t.match(one, { received: one.rejected, stored: 0, last_upload_at: /^20/ })
+  t.match(await arrivalsOf(app, user), [{ received: 13, ignored: 1, rejected: 12 }])
+
+  await importBody(app, user, body([steps(MONDAY, 'many'), steps(MONDAY, 10)]))
+  const [later] = (await daysOf(app, user, MONDAY)).filter(({ type }) => type === 'steps')
+  t.match(later, { received: 5, stored: 1, rejected: 4 })
+  t.strictSame(later?.reasons[0], { reason: 'float_parsing', items: 2 }, 'the most frequent first')
 })
 
 eachEngine(t, 'an upload that waits is told, and one that is imported again counts once', async (t, engine) => {
@@ -193,7 +253,7 @@ eachEngine(t, 'an upload that waits is told, and one that is imported again coun
   const jobs = await startImports(t, app)
   await importBody(app, user, body([steps(MONDAY, 10)]))
   const before = await ask(app, user, `start_date=${day(MONDAY)}&end_date=${today()}`)
-  t.strictSame(short(before.body.days), ['23 heart_rate 1 1', '23 steps 1 1'])
+  t.strictSame(short(before.body.days), ['23 heart_rate 2 1', '23 steps 1 1'])
   t.match(before.body.arrivals, [{ uploads: 2, queued: 0, received: 3, rejected: 1 }])
 
   await jobs.stop()

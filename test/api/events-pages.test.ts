@@ -74,6 +74,15 @@ eachEngine(t, 'lists of events', async (t, engine) => {
     t.strictSame(hours(back), [20, 19, 18, 17, 16])
 
     const { previous_cursor: previous } = back.body.pagination
+    await app.db.query('delete from workout where user_id = $1 and start_at >= to_timestamp($2)', [
+      mine,
+      (DAY + 18 * HOUR) / 1000,
+    ])
+    const start = await getEvents(app, mine, 'workouts', { limit: 5, cursor: previous })
+    t.strictSame(hours(start), [17, 16, 15, 14, 13], 'the first page where nothing is left before')
+    t.match(start.body.pagination, { previous_cursor: null, has_more: true, total_count: 10 })
+    const onward = await getEvents(app, mine, 'workouts', { limit: 5, cursor: start.body.pagination.next_cursor })
+    t.strictSame(hours(onward), [12, 11, 10, 6, 5])
     await app.db.query('delete from workout where user_id = $1', [mine])
     const gone = await getEvents(app, mine, 'workouts', { limit: 5, cursor: previous })
     t.match(gone.body, { data: [], pagination: { next_cursor: null, previous_cursor: null, has_more: false } })

@@ -2,9 +2,11 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { paceTypes, type WorkoutType, workoutTypes } from '../../server/catalogue/workouts.ts'
+import { archive } from '../../server/rollups/archive.ts'
+import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { allEvents, getEvents, statistic, workout, workoutBody } from '../support/event-lists.ts'
-import { createUser, eachEngine, heartRate, importBody, PHONE, startImports } from '../support/sdk.ts'
+import { createUser, eachEngine, heartRate, importBody, PHONE, startImports, storedSamples } from '../support/sdk.ts'
 
 const MIN = 60_000
 const HOUR = 60 * MIN
@@ -157,17 +159,20 @@ eachEngine(t, 'workouts', async (t, engine) => {
       workout('yoga', start + 4 * HOUR, 20, { values: [statistic('averageHeartRate', 0, 'bpm')] }),
     ]
     await importBody(app, user, workoutBody(workouts, beats))
-    const shown = await allEvents(app, user, 'workouts')
-    const rate = (device: string, time: string, minutes: number) =>
-      shown.find(
-        ({ source, start_time, duration_seconds }) =>
-          source.device === device && start_time.includes(time) && duration_seconds === minutes * 60,
-      ).avg_heart_rate_bpm
-    t.equal(rate('Watch7,5', 'T08:', 30), 117, 'both ends belong to it')
-    t.equal(rate('iPhone17,1', 'T08:', 30), 199)
-    t.equal(rate('Watch7,5', 'T09:', 30), null, 'nothing was measured')
-    t.equal(rate('Watch7,5', 'T12:', 30), 92, 'what the source says counts')
-    t.equal(rate('Watch7,5', 'T12:', 20), 0)
+    for (const state of ['behind', 'refreshed'] as const) {
+      if (state === 'refreshed') await refreshRollups(app.db)
+      const shown = await allEvents(app, user, 'workouts')
+      const rate = (device: string, time: string, minutes: number) =>
+        shown.find(
+          ({ source, start_time, duration_seconds }) =>
+            source.device === device && start_time.includes(time) && duration_seconds === minutes * 60,
+        ).avg_heart_rate_bpm
+      t.equal(rate('Watch7,5', 'T08:', 30), 117, `both ends belong to it, rollups ${state}`)
+      t.equal(rate('iPhone17,1', 'T08:', 30), 199)
+      t.equal(rate('Watch7,5', 'T09:', 30), null, 'nothing was measured')
+      t.equal(rate('Watch7,5', 'T12:', 30), 92, 'what the source says counts')
+      t.equal(rate('Watch7,5', 'T12:', 20), 0)
+    }
   })
 
   await t.test('have a pace where the type has one, and keep a zero', async (t) => {
@@ -301,3 +306,32 @@ async function filtered(app: TestApp): Promise<string> {
   )
   return user
 }
+
+eachEngine(t, 'archived workouts keep the heart rate of the quarter hours within them', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await createUser(app)
+  const morning = Math.floor(Date.now() / (24 * HOUR) - 200) * 24 * HOUR + 8 * HOUR
+  // 100 to 144, one a minute.
+  const beats = Array.from({ length: 45 }, (_, n) => heartRate(morning + n * MIN, 100 + n))
+  await importBody(
+    app,
+    user,
+    workoutBody(
+      [workout('running', morning, 44), workout('yoga', morning + 5 * MIN, 35), workout('hiking', morning + MIN, 20)],
+      beats,
+    ),
+  )
+  const rates = async () =>
+    Object.fromEntries(
+      (await allEvents(app, user, 'workouts')).map(({ type, avg_heart_rate_bpm }) => [type, avg_heart_rate_bpm]),
+    )
+  const exact = { running: 122, yoga: 123, hiking: 111 }
+  t.strictSame(await rates(), exact)
+  await refreshRollups(app.db)
+  t.strictSame(await rates(), exact)
+  await app.request('PUT', '/api/v1/settings/archival', { auth: 'developer', body: { archive_after_days: 60 } })
+  while (await archive(app.db, Date.now(), () => {}));
+  t.equal((await storedSamples(app.db, user)).length, 0)
+  t.strictSame(await rates(), { running: 115, yoga: 122, hiking: null }, 'what lies outside of one is not counted')
+})

@@ -58,6 +58,37 @@ eachEngine(t, 'uploads and reads', async (t, engine) => {
     }
   })
 
+  await t.test('a page back is the first one when nothing is left before', async (t) => {
+    const user = await createUser(app)
+    const { body: accepted } = await upload(
+      app,
+      user,
+      body([0, 1, 2].map((n) => heartRate(NOON + n * 60_000, 60 + n, { id: `beat ${n}` }))),
+    )
+    await waitForBatch(app, user, accepted.batch_id)
+    const path = `/api/v1/users/${user}/timeseries?start_time=1970-01-01&end_time=9999-12-31&limit=1`
+    const page = async (resolution: string, cursor?: string) => {
+      const query = `&resolution=${resolution}${cursor ? `&cursor=${cursor}` : ''}`
+      const { data, pagination } = (await app.request('GET', path + query)).body
+      return { values: data.map(({ value }: { value: number }) => value), pagination }
+    }
+    const resolutions = ['raw', '1min']
+    const back: string[] = []
+    for (const one of resolutions) {
+      const second = await page(one, (await page(one)).pagination.next_cursor)
+      t.strictSame(second.values, [61])
+      back.push(second.pagination.previous_cursor)
+    }
+    const deletion = await upload(app, user, body([], { data: { deleted: [{ id: 'beat 0' }] } }))
+    await waitForBatch(app, user, deletion.body.batch_id)
+    for (const [index, one] of resolutions.entries()) {
+      const first = await page(one, back[index])
+      t.strictSame(first.values, [61])
+      t.match(first.pagination, { previous_cursor: null, has_more: true, total_count: 2 })
+      t.strictSame((await page(one, first.pagination.next_cursor)).values, [62])
+    }
+  })
+
   await t.test('a value no sum could hold is dropped, and the good ones stay readable', async (t) => {
     const user = await createUser(app)
     const records = [heartRate(NOON, 1.7e308), heartRate(NOON + 1000, -1e16), heartRate(NOON + 2000, 60)]

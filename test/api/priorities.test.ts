@@ -3,6 +3,7 @@ import t from 'tap'
 import { deviceTypes } from '../../server/catalogue/devices.ts'
 import { migrate } from '../../server/db/migrate.ts'
 import { startTestApp } from '../support/app.ts'
+import { until } from '../support/endpoints.ts'
 import {
   body,
   createUser,
@@ -96,6 +97,36 @@ eachEngine(t, 'priorities', async (t, engine) => {
     await app.db.query(`delete from provider_priority where provider = 'oura'`)
     await migrate(app.databaseUrl)
     t.ok((await order('providers')).some(([name, priority]: [string, number]) => name === 'oura' && priority === 9))
+  })
+
+  await t.test('are changed by many at once, in any order', async (t) => {
+    const names = PROVIDERS.slice(0, 6)
+    const all = (items: string[], priority: number) =>
+      call('PUT', 'providers', { priorities: items.map((provider) => ({ provider, priority })) })
+    // All of them are under way before any can end.
+    const answers = await app.db.transaction(async (tx) => {
+      await tx.query('select from ranking for update')
+      const asked = [
+        all(names, 41),
+        all([...names].reverse(), 42),
+        call('PUT', 'providers/apple', { priority: 43 }),
+        call('PUT', 'providers/fitbit', { priority: 44 }),
+        call('PUT', 'device-types/watch', { priority: 45 }),
+      ]
+      const waiting = `
+        select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%ranking%'`
+      t.ok(await until(async () => (await app.db.query(waiting)).length === asked.length))
+      return { asked }
+    })
+    t.strictSame(
+      (await Promise.all(answers.asked)).map(({ status }) => status),
+      [200, 200, 200, 200, 200],
+    )
+    const priorities = new Map<string, number>(await order('providers'))
+    const bulk = names.slice(1, 5).map((name) => priorities.get(name))
+    t.ok(bulk[0] === 41 || bulk[0] === 42)
+    t.strictSame(new Set(bulk).size, 1, 'one request wins as a whole')
   })
 
   await t.test('decide what filtered reads show, at once and not only for new questions', async (t) => {

@@ -253,6 +253,30 @@ eachEngine(t, 'sleep of uploads', async (t, engine) => {
     })
   })
 
+  await t.test('a page back is the first one when nothing is left before', async (t) => {
+    const user = await createUser(app)
+    const night = (date: string) => stage('deep', at(`${date}T01:00:00Z`), at(`${date}T07:00:00Z`))
+    const dates = ['2026-05-04', '2026-05-05', '2026-05-06']
+    await importBody(app, user, sleepBody(dates.map(night)))
+    const page = async (cursor?: string) => {
+      const query = { start_date: '2026-05-01', end_date: '2026-05-31', limit: 1, cursor }
+      const { data, pagination } = (await summary(app, user, 'sleep', query)).body
+      return { dates: data.map(({ date }: { date: string }) => date), pagination }
+    }
+    const second = await page((await page()).pagination.next_cursor)
+    t.strictSame(second.dates, ['2026-05-05'])
+    await app.db.query('delete from sleep where user_id = $1 and end_at < $2', [user, '2026-05-05'])
+    const first = await page(second.pagination.previous_cursor)
+    t.strictSame(first.dates, ['2026-05-05'])
+    t.match(first.pagination, { previous_cursor: null, has_more: true })
+    t.strictSame((await page(first.pagination.next_cursor)).dates, ['2026-05-06'])
+    await app.db.query('delete from sleep where user_id = $1', [user])
+    t.strictSame(await page(second.pagination.previous_cursor), {
+      dates: [],
+      pagination: { next_cursor: null, previous_cursor: null, has_more: false, total_count: null },
+    })
+  })
+
   await t.test('two nights of a day add up, a nap stays apart, and the watch beats the phone', async (t) => {
     const user = await createUser(app)
     const [night, morning, noon] = [at('2026-05-03T23:00:00Z'), at('2026-05-04T05:00:00Z'), at('2026-05-04T13:00:00Z')]
@@ -316,6 +340,24 @@ eachEngine(t, 'sleep of uploads', async (t, engine) => {
         recovery_score: null,
       },
     ])
+  })
+
+  await t.test('recovery tells whole seconds of sleep', async (t) => {
+    const user = await createUser(app)
+    const [start, end] = [at('2026-06-02T22:00:00Z'), at('2026-06-03T06:00:00Z')]
+    const resting = record('HKQuantityTypeIdentifierRestingHeartRate', end, 50, { unit: 'count/min' })
+    await importBody(
+      app,
+      user,
+      body([], { data: { records: [resting], sleep: [stage('deep', start, end)], workouts: [] } }),
+    )
+    // As a source tells it that knows no stages, and fractions of seconds.
+    await app.db.query(
+      `update sleep set asleep_s = null, end_at = end_at + interval '0.75 seconds' where user_id = $1`,
+      [user],
+    )
+    const { data } = (await summary(app, user, 'recovery', { start_date: '2026-06-03', end_date: '2026-06-03' })).body
+    t.equal(data[0].sleep_duration_seconds, 8 * 3600)
   })
 
   await t.test('what is refused', async (t) => {

@@ -121,6 +121,16 @@ t.test('a daily rate is the total of its local day, whatever the hour', async (t
   t.equal(batch.duplicates, 1)
 })
 
+t.test('a rejected daily rate counts on the day that one in its place would', async (t) => {
+  const rate = (value: unknown, zoneOffset: string) =>
+    record('BASAL_METABOLIC_RATE', Date.parse('2026-02-23T23:00:00Z'), value, { zoneOffset, unit: 'kcal/day' })
+  const batch = read([rate(1, '+00:30'), rate('x', '+00:30'), rate('x', '+02:00'), rate(2, 'here')], 'samsung')
+  t.strictSame(batch.days, { basal_energy: { '2026-02-22': 2, '2026-02-23': 2 } })
+  t.strictSame(batch.rejectedDays, {
+    basal_energy: { '2026-02-22': { float_parsing: 1 }, '2026-02-23': { float_parsing: 1, zone_offset: 1 } },
+  })
+})
+
 t.test('a nutrient that names a meal is no sample yet, anything else is', async (t) => {
   const protein = (fields: SdkRecord) =>
     record('HKQuantityTypeIdentifierDietaryProtein', NOON, 9, { unit: 'g', ...fields })

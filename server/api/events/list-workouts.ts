@@ -23,7 +23,10 @@ const Workout = Type.Object({
   calories_kcal: Nullable(Type.Number()),
   distance_meters: Nullable(Type.Number()),
   avg_heart_rate_bpm: Nullable(
-    Type.Integer({ description: 'As the source says, else the mean of its samples meanwhile' }),
+    Type.Integer({
+      description:
+        'As the source says, else the mean of its samples meanwhile; of archived ones that of the quarter hours within',
+    }),
   ),
   max_heart_rate_bpm: Nullable(Type.Integer()),
   avg_pace_sec_per_km: Nullable(Type.Number({ description: 'Only of types whose pace makes sense' })),
@@ -163,18 +166,38 @@ export const listWorkouts = route(
   },
 )
 
+/**
+ * The mean of a series that the source of each span measured meanwhile, the end included; of archived samples that of the
+ * whole quarter hours within it. A span without any has no row. `place` counts from 1.
+ */
+const MEANS_SQL = `
+  select s.places[v.place], v.total / v.n
+  from (
+    select k.source_id, array_agg(k.place order by k.place) as places, array_agg(k.lo order by k.place) as los,
+           array_agg(k.hi order by k.place) as his
+    from (
+      select w.source_id, w.place,
+             case when w.starts >= f.archived then w.starts
+                  else time_bucket('15 minutes', w.starts + interval '15 minutes' - interval '1 microsecond') end as lo,
+             case when w.starts >= f.archived then w.ends + interval '1 microsecond'
+                  else time_bucket('15 minutes', w.ends) end as hi
+      from unnest($1::int4[], $3::timestamptz[], $4::timestamptz[]) with ordinality w (source_id, starts, ends, place)
+      cross join (select raw_floor() as archived) f
+    ) k
+    group by 1
+  ) s
+  cross join lateral sums_in_spans(s.source_id, $2::int2, s.los, s.his) v
+  where v.n > 0`
+
 /** The mean heart rate that the source of each workout measured meanwhile; one statement for all of them. */
 async function meanHeartRates(db: Database, rows: readonly WorkoutRow[]): Promise<Map<WorkoutRow, number>> {
   if (rows.length === 0) return new Map()
-  const means = await db.rows<[place: number, mean: number]>(
-    'select place, mean from sample_means($1, $2::int2, $3, $4)',
-    [
-      rows.map(({ source_id }) => source_id),
-      seriesByName.get('heart_rate')?.id as number,
-      rows.map(({ start_at }) => Date.parse(start_at) / 1000),
-      rows.map(({ end_at }) => Date.parse(end_at) / 1000),
-    ],
-  )
+  const means = await db.rows<[place: number, mean: number]>(MEANS_SQL, [
+    rows.map(({ source_id }) => source_id),
+    seriesByName.get('heart_rate')?.id as number,
+    rows.map(({ start_at }) => start_at),
+    rows.map(({ end_at }) => end_at),
+  ])
   return new Map(means.map(([place, mean]) => [rows[place - 1] as WorkoutRow, mean]))
 }
 

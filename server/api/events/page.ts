@@ -111,11 +111,13 @@ async function readPage<Row extends EventRow>(
     mark === undefined,
     ...(listing.params ?? []),
   ])
+  // What lay before was deleted meanwhile: the page that has nothing before it is the first.
+  if (mark?.backward && rows.length === 0) return readPage(db, listing, selection, undefined, limit)
   const further = rows.length > limit
   const total = mark?.total ?? rows[0]?.total ?? 0
   if (further) rows.pop()
-  // The row a cursor points at lies on the other side of the page, unless it was deleted with all on this side.
-  if (mark?.backward) return { rows: rows.reverse(), more: rows.length > 0, before: further, total }
+  // The row a cursor points at lies on the other side of the page.
+  if (mark?.backward) return { rows: rows.reverse(), more: true, before: further, total }
   return { rows, more: further, before: mark !== undefined, total }
 }
 

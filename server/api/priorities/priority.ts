@@ -112,5 +112,9 @@ async function write(db: Database, sql: string, items: readonly [key: string, pr
   const keys = items.map(([key]) => key)
   const twice = keys.find((key, index) => keys.indexOf(key) !== index)
   if (twice !== undefined) throw errors.badRequest(`'${twice}' is listed twice`)
-  await db.query(sql, [keys, items.map(([, priority]) => priority)])
+  await db.transaction(async (tx) => {
+    // First what all writers need, so that none holds what another waits for, whatever the order of its items.
+    await tx.query('select from ranking for update')
+    await tx.query(sql, [keys, items.map(([, priority]) => priority)])
+  })
 }

@@ -58,13 +58,21 @@ export async function dayPage<Row extends DayRow>(
   const range = { firstDay: Math.floor(wallMs(query.start_date, startMs) / DAY_MS), endDay: 0 }
   range.endDay = startMs < endMs ? Math.ceil(wallMs(query.end_date, endMs) / DAY_MS) : range.firstDay
   const scope = `${name} ${view.userId} ${JSON.stringify({ ...rest, start_date: startMs, end_date: endMs, ...range })}`
-  const mark = cursor ? readCursor(keys.cursor, scope, cursor) : undefined
+  let mark = cursor ? readCursor(keys.cursor, scope, cursor) : undefined
   const headers = { ETag: etagOf(view.revision, limit, cursor ?? '', scope), 'Cache-Control': 'private, no-cache' }
   if (heldTags(ctx).includes(headers.ETag)) return new Reply(304, 'application/json', null, headers)
 
-  const backward = (query.sort_order === 'desc') !== (mark?.backward === true)
-  const asked = { ...beyond(range, mark, backward), most: limit + 1, backward }
-  const rows = asked.firstDay < asked.endDay ? await read(asked, range.firstDay) : []
+  const readFrom = async (place: Mark | undefined) => {
+    const backward = (query.sort_order === 'desc') !== (place?.backward === true)
+    const asked = { ...beyond(range, place, backward), most: limit + 1, backward }
+    return asked.firstDay < asked.endDay ? read(asked, range.firstDay) : []
+  }
+  let rows = await readFrom(mark)
+  // What lay before was deleted meanwhile: the page that has nothing before it is the first.
+  if (mark?.backward && rows.length === 0) {
+    mark = undefined
+    rows = await readFrom(mark)
+  }
   const further = rows.length > limit
   if (further) rows.pop()
   if (mark?.backward) rows.reverse()

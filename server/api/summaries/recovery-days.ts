@@ -115,7 +115,7 @@ export async function readRecovery(db: Database, view: UserView, asked: DaysAske
   if (days.length === 0) return []
   const numbers = days.map(({ day }) => day)
   const [firstDay, endDay] = [Math.min(...numbers), Math.max(...numbers) + 1]
-  const nights = await readSleep(db, view.userId, { firstDay, endDay, most: endDay - firstDay, backward: false })
+  const nights = await readSleep(db, view.userId, { firstDay, endDay, most: days.length, backward: false }, numbers)
   const byDate = new Map(nights.map((night) => [night.row.date, night]))
   return days.map((day) => rowOf(day, byDate.get(dateOf(day.day))))
 }

@@ -56,6 +56,7 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
     select local_day(s.end_at, s.zone_offset_min) as day, s.id, s.source_id
     from source d
     join sleep s on s.source_id = d.id and s.end_at >= day_starts($2) and s.end_at < day_ends($3 - 1)
+    where $6::int4[] is null or local_day(s.end_at, s.zone_offset_min) = any ($6)
   ),
   page as materialized (
     select b.*
@@ -149,14 +150,22 @@ interface DayColumns extends SourceRow {
   means: [series: number, ownN: number | null, ownTotal: number | null, n: number, total: number][] | null
 }
 
-/** A row with what it does not show: seconds asleep without naps. */
+/** A row with what it does not show: whole seconds asleep without naps. */
 export interface SleepDay {
   row: SleepRow
   asleepS: number | null
 }
 
-/** Reads a page of local days with sleep, nearest first, in one statement. A session is of the day on which it ended. */
-export async function readSleep(db: Database, userId: string, asked: DaysAsked): Promise<SleepDay[]> {
+/**
+ * Reads a page of local days with sleep, nearest first, in one statement; with `days` only of these. A session is of the
+ * day on which it ended.
+ */
+export async function readSleep(
+  db: Database,
+  userId: string,
+  asked: DaysAsked,
+  days: readonly number[] | null = null,
+): Promise<SleepDay[]> {
   const series = Object.values(MEANS).map(seriesId)
   const rows = await db.query<DayColumns>(SQL[asked.backward ? 'desc' : 'asc'], [
     userId,
@@ -164,6 +173,7 @@ export async function readSleep(db: Database, userId: string, asked: DaysAsked):
     asked.endDay,
     asked.most,
     series,
+    days,
   ])
   return rows.map(dayOf)
 }
@@ -252,7 +262,7 @@ function dayOf(columns: DayColumns): SleepDay {
     })),
     ...meansOf(columns),
   }
-  return { row, asleepS }
+  return { row, asleepS: asleepS === null ? null : Math.floor(asleepS) }
 }
 
 /** Weighted by duration, in hundredths (contract 12.4). */

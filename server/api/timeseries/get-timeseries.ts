@@ -241,6 +241,9 @@ async function readPage(
     known === undefined
       ? await readCounted(db, selection, limit + 1, asOf)
       : { rows: await readRows(db, selection, position, limit + 1, asOf), total: known as number }
+  // What lay before was deleted meanwhile: the page that has nothing before it is the first.
+  if (position?.backward && rows.length === 0 && !remembered)
+    return readPage(db, view, { selection, filters, position: undefined, limit, remembered })
   const further = rows.length > limit
   if (further) rows.pop()
   // A first page that holds everything needs no count.

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { dayText } from '../../../workers/day-counts.ts'
 import { errors } from '../../errors.ts'
 import { parseDateInput } from '../../http/dates.ts'
 import { route } from '../../http/route.ts'
@@ -19,9 +20,16 @@ const Coverage = Type.Object({
         description: 'Series type; or sleep, workout, meal, meal_nutrient, menstrual_cycle, activity',
       }),
       received: Type.Integer({
-        description: 'Of all uploads, samples of workouts included; what was sent again counts again',
+        description:
+          'Of all uploads, samples of workouts and what was rejected included; what was sent again counts again',
       }),
       stored: Type.Integer({ description: 'Samples, sessions or records there are now, archived ones included' }),
+      rejected: Type.Integer({
+        description: 'Of those received; without what gives no time or no type, which is in `arrivals` only',
+      }),
+      reasons: Type.Array(Type.Object({ reason: Type.String(), items: Type.Integer() }), {
+        description: 'Why so many were rejected, the most frequent first',
+      }),
       last_upload_at: Nullable(Instant({ description: 'When the last upload came that held any of it' })),
     }),
   ),
@@ -49,24 +57,35 @@ const Coverage = Type.Object({
   ),
 })
 
-/** Three kinds of rows: what was received, sessions and records that are stored, and samples that are (see daily_counts). */
+/** Where a count of `days` or `rejected_days` comes from: of an upload that was imported again, the last time. */
+const COUNTED = `u.user_id = $1 and u.days is not null and u.last_day >= $2 and u.first_day <= $3
+    and d.day >= $2::text and d.day <= $3::text
+    and not exists (
+      select from upload r
+      where r.replay_of = coalesce(u.replay_of, u.id) and r.seq > u.seq and r.days is not null
+    )`
+
+/** Four kinds of rows: what was received, and rejected of it; sessions and records that are stored, samples that are (see daily_counts). */
 const DAYS_SQL = `
-  -- Of an upload that was imported again, the last time counts; it came when it first came.
-  select 'received' as kind, d.day, u.provider, t.type, sum(d.items::int8)::int8 as n,
+  -- An upload that was imported again came when it first came.
+  select 'received' as kind, d.day, u.provider, t.type, null as reason, sum(d.items::int8)::int8 as n,
          max(coalesce(o.received_at, u.received_at)) as last_upload_at, null::bytea as pairs
   from upload u
   left join upload o on o.id = u.replay_of
   cross join lateral jsonb_each(u.days) t (type, days)
   cross join lateral jsonb_each_text(t.days) d (day, items)
-  where u.user_id = $1 and u.days is not null and u.last_day >= $2 and u.first_day <= $3
-    and d.day >= $2::text and d.day <= $3::text
-    and not exists (
-      select from upload r
-      where r.replay_of = coalesce(u.replay_of, u.id) and r.seq > u.seq and r.days is not null
-    )
+  where ${COUNTED}
   group by 2, 3, 4
   union all
-  select 'stored', to_char(e.at, 'YYYY-MM-DD'), d.provider, e.type, count(*), null, null
+  select 'rejected', d.day, u.provider, t.type, r.reason, sum(r.items::int8)::int8, null, null
+  from upload u
+  cross join lateral jsonb_each(u.rejected_days) t (type, days)
+  cross join lateral jsonb_each(t.days) d (day, reasons)
+  cross join lateral jsonb_each_text(d.reasons) r (reason, items)
+  where u.rejected_days is not null and ${COUNTED}
+  group by 2, 3, 4, 5
+  union all
+  select 'stored', to_char(e.at, 'YYYY-MM-DD'), d.provider, e.type, null, count(*), null, null
   from (
     select source_id, start_at as at, 'sleep' as type from sleep where user_id = $1
     union all
@@ -84,7 +103,7 @@ const DAYS_SQL = `
   where e.at >= to_timestamp($6) and e.at < to_timestamp($7)
   group by 2, 3, 4
   union all
-  select 'samples', null, null, null, c.place, null, c.pairs
+  select 'samples', null, null, null, null, c.place, null, c.pairs
   from daily_counts($4, $5, to_timestamp($6), to_timestamp($7)) c`
 
 const ARRIVALS_SQL = `
@@ -133,7 +152,7 @@ export const getUserCoverage = route(
     path: '/api/v1/users/{user_id}/coverage',
     operationId: 'getUserCoverage',
     summary: 'What came and what is stored, by day',
-    description: `\`days\` go by when something was measured, \`arrivals\` by when it came: what is rejected often has no usable time. At most ${MAX_DAYS} days.`,
+    description: `\`days\` go by when something was measured, \`arrivals\` by when it came: what is rejected may have no usable time. At most ${MAX_DAYS} days.`,
     tag: 'Users',
     guard: 'key',
     params: UserPath,
@@ -150,6 +169,8 @@ export const getUserCoverage = route(
           type: 'heart_rate',
           received: 812,
           stored: 790,
+          rejected: 1,
+          reasons: [{ reason: 'missing', items: 1 }],
           last_upload_at: '2026-02-24T22:10:00.120000Z',
         },
       ],
@@ -204,23 +225,35 @@ interface Key {
 type DaysRow =
   | (Key & { kind: 'received'; n: number; last_upload_at: string })
   | (Key & { kind: 'stored'; n: number })
+  | (Key & { kind: 'rejected'; reason: string; n: number })
   | { kind: 'samples'; n: number; pairs: Buffer }
 
-const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+interface Day extends Key {
+  received: number
+  stored: number
+  rejected: number
+  reasons: { reason: string; items: number }[]
+  last_upload_at: string | null
+}
 
-/** Both sides by day, provider and type; several devices and daily totals are one. */
-function joined(counts: readonly DaysRow[], series: readonly Stored[]) {
-  const rows = new Map<string, Key & { received: number; stored: number; last_upload_at: string | null }>()
+/** All sides by day, provider and type; several devices and daily totals are one. */
+function joined(counts: readonly DaysRow[], series: readonly Stored[]): Day[] {
+  const rows = new Map<string, Day>()
   const rowOf = ({ day, provider, type }: Key) => {
     const key = `${day} ${provider} ${type}`
-    const row = rows.get(key) ?? { day, provider, type, received: 0, stored: 0, last_upload_at: null }
+    const none = { received: 0, stored: 0, rejected: 0, reasons: [], last_upload_at: null }
+    const row = rows.get(key) ?? { day, provider, type, ...none }
     rows.set(key, row)
     return row
   }
   for (const one of counts) {
     if (one.kind === 'received') Object.assign(rowOf(one), { received: one.n, last_upload_at: one.last_upload_at })
     else if (one.kind === 'stored') rowOf(one).stored += one.n
-    else {
+    else if (one.kind === 'rejected') {
+      const row = rowOf(one)
+      row.rejected += one.n
+      row.reasons.push({ reason: one.reason, items: one.n })
+    } else {
       const { source, series: type } = series[one.n - 1] as Stored
       for (let at = 0; at < one.pairs.length; at += 8) {
         const day = dayText(one.pairs.readInt32BE(at) * DAY_MS)
@@ -228,5 +261,6 @@ function joined(counts: readonly DaysRow[], series: readonly Stored[]) {
       }
     }
   }
+  for (const { reasons } of rows.values()) reasons.sort((a, b) => b.items - a.items || (a.reason < b.reason ? -1 : 1))
   return [...rows.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
 }
