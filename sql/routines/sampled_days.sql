@@ -56,30 +56,14 @@ create or replace function sampled_parts(
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  alone boolean[];
 begin
-  -- Nothing to choose where all sources are told apart, in daily totals, and where one source has all of a type.
-  alone := array(
-    select not merged or k.series_id >= 10000 or count(*) over (partition by k.series_id) = 1
-    from unnest(series_ids) with ordinality k (series_id, place)
-    order by k.place
-  );
+  if merged then
+    return query select * from merged_parts(source_ids, series_ids, ranks, low, high);
+    return;
+  end if;
   return query
     select d.day, k.place, true, d.n, d.total, d.lowest, d.highest
-    from unnest(source_ids, series_ids, alone) with ordinality k (source_id, series_id, alone, place)
-    cross join lateral local_days(k.source_id, k.series_id, low, high, false) d
-    where k.alone;
-  if false = any (alone) then
-    return query
-      select m.*
-      from (
-        select array_agg(k.source_id order by k.place) as source_ids, array_agg(k.series_id order by k.place) as series_ids,
-               array_agg(k.rank order by k.place) as ranks, array_agg(k.place order by k.place) as places
-        from unnest(source_ids, series_ids, ranks, alone) with ordinality k (source_id, series_id, rank, alone, place)
-        where not k.alone
-      ) k
-      cross join lateral merged_parts(k.source_ids, k.series_ids, k.ranks, k.places, low, high) m;
-  end if;
+    from unnest(source_ids, series_ids) with ordinality k (source_id, series_id, place)
+    cross join lateral local_days(k.source_id, k.series_id, low, high, false) d;
 end
 $$;

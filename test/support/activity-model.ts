@@ -80,11 +80,11 @@ function ofOne(samples: Sample[], place: number, type: string): Sample[] {
   return totals.length > 0 ? totals : own
 }
 
-/** The best source that has samples of a type in a minute, by minute. */
-function bestOfMinutes(typed: Sample[]): Map<number, number> {
+/** The best source that has samples of a type in a quarter hour, by quarter hour. */
+function bestOfQuarters(typed: Sample[]): Map<number, number> {
   const first = new Map<number, number>()
   for (const { daily, ms, place } of typed)
-    if (!daily) first.set(minuteOf(ms), Math.min(place, first.get(minuteOf(ms)) ?? Number.POSITIVE_INFINITY))
+    if (!daily) first.set(quarterOf(ms), Math.min(place, first.get(quarterOf(ms)) ?? Number.POSITIVE_INFINITY))
   return first
 }
 
@@ -92,8 +92,8 @@ function bestOfMinutes(typed: Sample[]): Map<number, number> {
 function ofSeveral(all: Sample[], day: number, type: string): Sample[] {
   const typed = all.filter((one) => one.type === type)
   const onDay = typed.filter((one) => one.day === day)
-  const first = bestOfMinutes(typed)
-  const segments = onDay.filter(({ daily, ms, place }) => !daily && first.get(minuteOf(ms)) === place)
+  const first = bestOfQuarters(typed)
+  const segments = onDay.filter(({ daily, ms, place }) => !daily && first.get(quarterOf(ms)) === place)
   const leader = Math.min(...onDay.map(({ place }) => place))
   const total = onDay.filter(({ daily, place }) => daily && place === leader)
   if (total.length === 0) return segments.filter(() => onDay.some(({ daily, place }) => !daily && place === leader))
@@ -109,8 +109,8 @@ function rowOf(model: Model, day: number, merged: boolean): Record<string, unkno
     const own = merged
       ? model.samples.filter((one) => one.type === type && !one.daily)
       : samples.filter((one) => one.place === best && one.type === type && !one.daily)
-    const first = bestOfMinutes(own)
-    return own.filter((one) => one.day === day && first.get(minuteOf(one.ms)) === one.place)
+    const first = bestOfQuarters(own)
+    return own.filter((one) => one.day === day && first.get(quarterOf(one.ms)) === one.place)
   }
   const amount = (type: string) => sumOrNull(chosen(type).map(({ value }) => value))
   const whole = (value: number | null) => (value === null ? null : Math.round(value))
@@ -161,7 +161,7 @@ export function activityRows({ samples, ...rest }: Model, firstDay: number, endD
   const model = { ...rest, samples: samples.filter(({ type }) => TYPES.includes(type)) }
   const days = [...new Set(model.samples.map(({ day }) => day))].sort((a, b) => a - b)
   const shown = days.filter((day) => day >= firstDay && day < endDay)
-  // With merge a day of which every minute went to another day has no row.
+  // With merge a day of which every quarter hour went to another day has no row.
   const counts = (day: number) =>
     TYPES.some((type) => ofSeveral(model.samples, day, type).length > 0) ||
     model.samples.some((one) => one.day === day && one.daily)
