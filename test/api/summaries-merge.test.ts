@@ -1,4 +1,5 @@
-// merge=segments: what counts when several devices measured at once, and what it costs. Which rows these must be is in summaries-activity.test.ts and summaries-weeks.test.ts.
+// merge=segments: what counts when several devices measured at once, and what a page costs, with time in its range in
+// which there is nothing. Which rows these must be is in summaries-activity.test.ts and summaries-weeks.test.ts.
 import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -100,5 +101,72 @@ eachEngine(t, 'merge=segments', async (t, engine) => {
     const after = await ask()
     t.strictSame(after[0].heart_rate, before[0].heart_rate, 'what adds up is in the rollups')
     t.ok(after[0].active_minutes < before[0].active_minutes, 'minutes of a part of a day are not')
+  })
+})
+
+/** Pages of the database that a page of days takes. */
+async function cost(app: TestApp, user: string, [from, end]: [number, number], backward: boolean, merged: boolean) {
+  const explain = () =>
+    app.db.one<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
+      `explain (analyze, buffers, timing off, format json)
+       select d.day
+       from (
+         select array_agg(k.source_id order by k.source_id, k.series_id) as sources,
+                array_agg(k.series_id order by k.source_id, k.series_id) as series,
+                array_agg(k.source_id order by k.source_id, k.series_id) as ranks
+         from source_series k join data_source s on s.id = k.source_id
+         where s.user_id = $1
+       ) k
+       cross join lateral sampled_days(k.sources, k.series, k.ranks, $2, $3, 21, $4, $5, '{}') d`,
+      [user, from, end, backward, merged],
+    )
+  // The first one fills caches of plans.
+  await explain()
+  const [{ Plan: plan }] = (await explain())['QUERY PLAN']
+  return { rows: plan['Actual Rows'], pages: (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0) }
+}
+
+eachEngine(t, 'a page of days', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  const DAYS = 200
+  const { user } = await filled(app, DAYS)
+  const [low, high] = [firstDay, firstDay + DAYS]
+  for (const state of ['behind', 'up to date']) {
+    if (state === 'up to date') await catchUp(app)
+    for (const merged of [false, true]) {
+      await t.test(`costs what it shows, ${merged ? 'merged, ' : ''}while rollups are ${state}`, async (t) => {
+        const few = await cost(app, user, [low, low + 21], false, merged)
+        const start = await cost(app, user, [low, high], false, merged)
+        const lead = await cost(app, user, [low - 2500, high], false, merged)
+        const end = await cost(app, user, [low, high], true, merged)
+        const trail = await cost(app, user, [low, high + 2500], true, merged)
+        t.strictSame([few.rows, start.rows, lead.rows, end.rows, trail.rows], [21, 21, 21, 21, 21])
+        const told = JSON.stringify({ few, start, lead, end, trail })
+        t.ok(start.pages < few.pages * 1.5 + 200, `as much as of a short range: ${told}`)
+        t.ok(lead.pages < start.pages * 1.5 + 100, `nothing for years before the first day: ${told}`)
+        t.ok(trail.pages < end.pages * 1.5 + 100, `nor for years after the last one: ${told}`)
+      })
+    }
+  }
+
+  await t.test('shows every day there is, however far apart they are', async (t) => {
+    const ids = await addSources(app.db, user, [{ provider: 'garmin', device: 'F', source: 'g', type: 'watch' }])
+    const apart = [-3000, -2000, -1999, -700, 700, 701, 2000]
+      .map((n) => firstDay + n)
+      .filter((n) => n * DAY_MS < Date.now())
+    await write(
+      app.db,
+      user,
+      apart.map((n) => ({ sourceId: ids[0] as number, seriesId: STEPS, ms: n * DAY_MS, value: 7, zone: 0 })),
+    )
+    for (const merge of ['none', 'segments']) {
+      for (const sort_order of ['asc', 'desc']) {
+        const query = { start_date: '1990-01-01', end_date: '2100-01-01', limit: 1000, merge, sort_order }
+        const { body: page } = await summary(app, user, 'activity', query)
+        const days = page.data.map(({ date }: { date: string }) => Date.parse(date) / DAY_MS)
+        const wanted = [...apart, ...Array.from({ length: DAYS }, (_, n) => firstDay + n)].sort((a, b) => a - b)
+        t.strictSame(days, sort_order === 'asc' ? wanted : wanted.reverse())
+      }
+    }
   })
 })
