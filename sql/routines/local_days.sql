@@ -57,16 +57,18 @@ as $$
   ) m;
 $$;
 
--- Minutes of a series by place within parts of local days, as `rollup_local_day` has them.
-create or replace function minutes_by_place(the_source int4, the_series int2, days int4[], starts timestamptz[], ends timestamptz[])
+drop function if exists minutes_by_place(int4, int2, int4[], timestamptz[], timestamptz[]);
+
+-- Minutes of a series by place within parts of local days, as `rollup_local_day` has them; no row where there are none.
+create or replace function minutes_by_place(the_source int4, the_series int2, days int4[], spans tstzmultirange[])
 returns table (day int4, minutes int2[])
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
-  low timestamptz := (select min(s) from unnest(starts) s);
-  high timestamptz := (select max(e) from unnest(ends) e);
+  low timestamptz := (select min(lower(s)) from unnest(spans) s);
+  high timestamptz := (select max(upper(s)) from unnest(spans) s);
 begin
   return query
     select c.day, array_agg(c.reached::int2 order by p.place)
@@ -76,11 +78,12 @@ begin
              lead(k.place, 1, 0) over (partition by k.day order by k.place desc) as before
       from (
         select w.day, m.place, count(*) as n
-        from unnest(days, starts, ends) w (day, starts, ends)
+        from unnest(days, spans) w (day, spans)
+        cross join lateral unnest(w.spans) r
         cross join lateral (
           select minute_place(the_series, sum(s.value), count(*)) as place
           from sample s
-          where s.source_id = the_source and s.series_id = the_series and s.ts >= w.starts and s.ts < w.ends
+          where s.source_id = the_source and s.series_id = the_series and s.ts >= lower(r) and s.ts < upper(r)
             and s.ts >= low and s.ts < high
           group by time_bucket('1 minute', s.ts)
         ) m
@@ -124,11 +127,8 @@ begin
       from quarter q
       group by 1
     ),
-    span as (
-      select array_agg(s.day) as days, array_agg(lower(r)) as starts, array_agg(upper(r)) as ends
-      from summed s
-      cross join lateral unnest(s.spans) r
-      where lower(s.spans) >= archived
+    live as (
+      select array_agg(s.day) as days, array_agg(s.spans) as spans from summed s where lower(s.spans) >= archived
     )
     select s.day, s.n, s.total, s.lowest, s.highest,
            case
@@ -136,7 +136,7 @@ begin
              when upper(s.spans) <= archived or (o.n, o.total) = (s.n, s.total) then o.minutes
            end
     from summed s
-    left join (select m.* from span p cross join lateral minutes_by_place(the_source, the_series, p.days, p.starts, p.ends) m) m
+    left join (select m.* from live l cross join lateral minutes_by_place(the_source, the_series, l.days, l.spans) m) m
       on m.day = s.day
     left join rollup_local_day o on o.source_id = the_source and o.series_id = the_series and o.day = s.day;
 end

@@ -1,178 +1,161 @@
--- Local days of several sources together: a minute of a series counts for the source with the smallest rank that has
--- samples in it. Samples are looked at only where several sources have any within a quarter hour, and one by one only
--- where a quarter hour counts in part. Of archived quarter hours, whose minutes are gone, the best source has all.
+-- Local days of several sources together: in each quarter hour a series counts for the source with the smallest rank that
+-- has samples in it. By quarter hour and not by minute, since a sum that a phone sends is stored at the start of the
+-- minutes it is of, and the rollups of archived samples know no less. The best source of a series counts with all it has:
+-- quarter hours are looked at only of others, on days on which or beside which a better one has anything.
 
--- Quarter hours of series within the local days [low, high). `own` are the minutes with samples as bits, from the first
--- minute on, and `better` those in which sources with a smaller rank have any; where one source is alone, or minutes are
--- gone, all 15 of them or none. `place` is the place of the series in the arrays, from 1.
-create or replace function rival_quarters(source_ids int4[], series_ids int2[], ranks int4[], low int4, high int4)
-returns table (
-  place int8, bucket timestamptz, day int4, n int8, total float8, lowest float8, highest float8, shared boolean, own int4, better int4
-)
+drop function if exists rival_quarters(int4[], int2[], int4[], int4, int4);
+drop function if exists merged_parts(int4[], int2[], int4[], int8[], int4, int4);
+drop function if exists minutes_reached(int2, int4[], int4[], int4[]);
+drop function if exists merged_minutes_reached(int4[], int2, int4[], int4[]);
+
+-- The quarter hours of a series that count on local days of [first_day, end_day): none of the sources `better` has samples
+-- in them. Half days that these fill are not looked at.
+create or replace function counted_quarters(the_source int4, the_series int2, better int4[], first_day int4, end_day int4)
+returns table (day int4, bucket timestamptz, n int8, total float8, lowest float8, highest float8)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
-set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
-  starts timestamptz := greatest(day_starts(low), raw_floor());
-  ends timestamptz := day_ends(high - 1);
+  starts timestamptz := day_starts(first_day);
+  ends timestamptz := day_ends(end_day - 1);
+  free tstzmultirange;
+begin
+  with taken as materialized (
+    select b.half, bit_or(b.bits) as bits
+    from unnest(better) k (source_id)
+    cross join lateral quarter_bits_within(k.source_id, the_series, tstzmultirange(tstzrange(starts, ends))) b
+    group by 1
+  ),
+  open as materialized (
+    select range_agg(tstzrange(h, h + interval '12 hours')) * tstzmultirange(tstzrange(starts, ends)) as ranges
+    from generate_series(time_bucket('12 hours', starts), ends - interval '1 microsecond', interval '12 hours') h
+    where h not in (select t.half from taken t where t.bits = (1::int8 << 48) - 1)
+    having count(*) > 0
+  ),
+  own as (
+    select b.half, bit_or(b.bits) as bits
+    from open o
+    cross join lateral quarter_bits_within(the_source, the_series, o.ranges) b
+    group by 1
+  )
+  select range_agg(tstzrange(q.bucket, q.bucket + interval '15 minutes'))
+  into free
+  from own o
+  left join taken t on t.half = o.half
+  cross join generate_series(0, 47) number
+  cross join lateral (select o.half + number * interval '15 minutes' as bucket) q
+  where (o.bits & ~coalesce(t.bits, 0)) >> number & 1 = 1;
+  if free is null then
+    return;
+  end if;
+  return query
+    select d.day, q.bucket, q.n, q.total, q.lowest, q.highest
+    from quarter_hours_within(the_source, the_series, free) q
+    cross join lateral (select local_day(q.bucket, q.last_zone) as day) d
+    where d.day >= first_day and d.day < end_day;
+end
+$$;
+
+-- What each series of a source adds up to on each local day of [low, high), once what counts and once what does not, of
+-- which `lowest` and `highest` are those of the day. `place` is the place of the series in the arrays, from 1. Daily totals
+-- count in any case.
+create or replace function merged_parts(source_ids int4[], series_ids int2[], ranks int4[], low int4, high int4)
+returns table (day int4, place int8, counted boolean, n int8, total float8, lowest float8, highest float8)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+as $$
 begin
   return query
-    with quarter as materialized (
-      select k.*, q.bucket, local_day(q.bucket, q.last_zone) as day, q.n, q.total, q.lowest, q.highest,
-             count(*) over w > 1 as shared, k.rank > min(k.rank) over w as lesser
+    with around as materialized (
+      -- Two devices may disagree by two days about the day of a quarter hour.
+      select k.place, k.source_id, k.series_id, k.rank, d.*,
+             k.series_id < 10000 and k.rank > min(k.rank) over (
+               partition by k.series_id order by d.day range between 2 preceding and 2 following
+             ) as met
       from unnest(source_ids, series_ids, ranks) with ordinality k (source_id, series_id, rank, place)
-      cross join lateral quarter_hours(k.source_id, k.series_id, day_starts(low), ends) q
-      window w as (partition by k.series_id, q.bucket)
+      cross join lateral local_days(k.source_id, k.series_id, low - 2, high + 2, false) d
     ),
-    span as (
-      select q.source_id, q.series_id, q.rank, q.place, q.day,
-             range_agg(tstzrange(q.bucket, q.bucket + interval '15 minutes')) as ranges
-      from quarter q
-      where q.shared and q.bucket >= starts
-      group by 1, 2, 3, 4, 5
-    )
-    select q.place, q.bucket, q.day, q.n, q.total, q.lowest, q.highest, q.shared, 32767,
-           case when q.lesser then 32767 else 0 end
-    from quarter q
-    where not q.shared or q.bucket < starts
-    union all
-    select s.place, m.bucket, s.day, m.n, m.total, m.lowest, m.highest, true, m.own,
-           coalesce(bit_or(m.own) over (partition by s.series_id, m.bucket order by s.rank rows between unbounded preceding and 1 preceding), 0)
-    from span s
-    cross join lateral unnest(s.ranges) r
-    cross join lateral (
-      select time_bucket('15 minutes', p.ts) as bucket, count(*) as n, sum(p.value) as total, min(p.value) as lowest,
-             max(p.value) as highest, bit_or(1 << date_part('minute', p.ts)::int4 % 15) as own
-      from sample p
-      where p.source_id = s.source_id and p.series_id = s.series_id and p.ts >= lower(r) and p.ts < upper(r)
-        and p.ts >= starts and p.ts < ends
-      group by 1
-    ) m;
-end
-$$;
-
--- What each series of a source adds up to on each local day of [low, high), once what counts and once what does not.
-create or replace function merged_parts(
-  source_ids int4[], series_ids int2[], ranks int4[], places int8[], low int4, high int4
-) returns table (day int4, place int8, counted boolean, n int8, total float8, lowest float8, highest float8)
-language plpgsql stable
-set plan_cache_mode = force_generic_plan
-set timescaledb.enable_runtime_exclusion = off
-as $$
-declare
-  starts timestamptz := day_starts(low);
-  ends timestamptz := day_ends(high - 1);
-begin
-  return query
-    with quarter as materialized (
-      select * from rival_quarters(source_ids, series_ids, ranks, low, high) q where q.day >= low and q.day < high
-    )
-    select f.day, places[f.place], f.counted, sum(f.n)::int8, sum(f.total), min(f.lowest), max(f.highest)
-    from (
-      select q.day, q.place, q.own & q.better = 0 as counted, q.n, q.total, q.lowest, q.highest
-      from quarter q
-      where q.own & q.better in (0, q.own)
-      union all
-      select q.day, q.place, m.counted, m.n, m.total, m.lowest, m.highest
-      from quarter q
-      cross join lateral (
-        select q.better >> date_part('minute', s.ts)::int4 % 15 & 1 = 0 as counted, count(*) as n, sum(s.value) as total,
-               min(s.value) as lowest, max(s.value) as highest
-        from sample s
-        where s.source_id = source_ids[q.place] and s.series_id = series_ids[q.place]
-          and s.ts >= q.bucket and s.ts < q.bucket + interval '15 minutes' and s.ts >= starts and s.ts < ends
-        group by 1
+    whole as materialized (
+      select * from around a where a.day >= low and a.day < high
+    ),
+    part as materialized (
+      select m.place, q.day, sum(q.n)::int8 as n, sum(q.total) as total, min(q.lowest) as lowest, max(q.highest) as highest
+      from (
+        select w.place, w.source_id, w.series_id, min(w.day) as first_day, max(w.day) + 1 as end_day,
+               array(
+                 select b.source_id
+                 from unnest(source_ids, series_ids, ranks) b (source_id, series_id, rank)
+                 where b.series_id = w.series_id and b.rank < w.rank
+               ) as better
+        from whole w
+        where w.met
+        group by w.place, w.source_id, w.series_id, w.rank
       ) m
-      where q.own & q.better not in (0, q.own)
-    ) f
-    group by 1, 2, 3;
+      cross join lateral counted_quarters(m.source_id, m.series_id, m.better, m.first_day, m.end_day) q
+      group by 1, 2
+    )
+    select w.day, w.place, true, w.n, w.total, w.lowest, w.highest
+    from whole w
+    where not w.met
+    union all
+    select w.day, w.place, true, p.n, p.total, p.lowest, p.highest
+    from whole w
+    join part p on p.place = w.place and p.day = w.day
+    where w.met
+    union all
+    select w.day, w.place, false, w.n - coalesce(p.n, 0), w.total - coalesce(p.total, 0), w.lowest, w.highest
+    from whole w
+    left join part p on p.place = w.place and p.day = w.day
+    where w.met and w.n > coalesce(p.n, 0);
 end
 $$;
 
--- On how many minutes of local days the samples of a series reached each of `places` (see minute_place). `day_sources` says
--- which source counts on which day. Days of which it is not known, since their samples are archived, have no row.
-create or replace function minutes_reached(the_series int2, days int4[], day_sources int4[], places int4[])
-returns table (day int4, reached int8[])
+-- On how many minutes of local days the samples of a series reached each of `places` (see minute_place), by source.
+-- `days` and `day_sources` say which source counts on which day; `in_part` that it does so only in the quarter hours in
+-- which none of those has samples that come before it in `rivals`. Null when it is not known, since samples are archived.
+create or replace function minutes_reached(
+  the_series int2, days int4[], day_sources int4[], in_part boolean[], rivals int4[], places int4[]
+) returns table (day int4, reached int8[])
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
-as $$
-begin
-  return query
-    select d.day, array(select coalesce(d.minutes[p], 0)::int8 from unnest(places) p)
-    from (
-      select w.source_id, min(w.day) as first_day, max(w.day) + 1 as end_day
-      from unnest(days, day_sources) w (day, source_id)
-      group by 1
-    ) k
-    cross join lateral local_days(k.source_id, the_series, k.first_day, k.end_day, true) d
-    join unnest(days, day_sources) w (day, source_id) on w.day = d.day and w.source_id = k.source_id
-    where d.minutes is not null;
-end
-$$;
-
--- The same with all sources together, the first of `source_ids` before the others.
-create or replace function merged_minutes_reached(source_ids int4[], the_series int2, days int4[], places int4[])
-returns table (day int4, reached int8[])
-language plpgsql stable
-set plan_cache_mode = force_generic_plan
-set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
-  low int4 := (select min(d) from unnest(days) d);
-  high int4 := (select max(d) + 1 from unnest(days) d);
-  starts timestamptz := day_starts(low);
-  ends timestamptz := day_ends(high - 1);
   archived timestamptz := raw_floor();
 begin
   return query
-    with quarter as materialized (
-      select q.*
-      from rival_quarters(
-        source_ids, array_fill(the_series, array[cardinality(source_ids)]), array(select generate_subscripts(source_ids, 1)), low, high
-      ) q
-      where cardinality(source_ids) > 1
+    with asked as materialized (
+      select a.source_id, a.in_part, range_agg(int4range(a.day, a.day + 1)) as days,
+             rivals[:array_position(rivals, a.source_id) - 1] as better
+      from unnest(days, day_sources, in_part) a (day, source_id, in_part)
+      group by 1, 2
     ),
-    -- Days on which sources have samples within one quarter hour.
-    met as materialized (
-      select q.day, min(q.bucket) >= archived as known from quarter q group by 1 having bool_or(q.shared)
+    part as materialized (
+      select a.source_id, q.day, range_agg(tstzrange(q.bucket, q.bucket + interval '15 minutes')) as spans
+      from asked a
+      cross join lateral counted_quarters(a.source_id, the_series, a.better, lower(a.days), upper(a.days)) q
+      where a.in_part and q.day <@ a.days
+      group by 1, 2
     ),
     counted as (
-      -- All minutes of the first source count, and those of the others on days on which they met none.
-      select d.day, p.number, coalesce(d.minutes[p.place], 0)::int8 as minutes, d.minutes is not null as known
-      from unnest(source_ids) with ordinality k (source_id, rank)
-      cross join lateral local_days(k.source_id, the_series, low, high, true) d
-      left join met t on t.day = d.day
-      cross join unnest(places) with ordinality p (place, number)
-      where k.rank = 1 or t.day is null
+      select d.day, d.minutes
+      from asked a
+      cross join lateral local_days(a.source_id, the_series, lower(a.days), upper(a.days), true) d
+      where not a.in_part and d.day <@ a.days
       union all
-      select m.day, p.number, case when m.reached >= p.place then m.minutes else 0 end, true
-      from (
-        select q.day, m.reached, count(*) as minutes
-        from quarter q
-        cross join lateral (
-          select minute_place(the_series, sum(s.value), count(*)) as reached
-          from sample s
-          where s.source_id = source_ids[q.place] and s.series_id = the_series
-            and s.ts >= q.bucket and s.ts < q.bucket + interval '15 minutes' and s.ts >= starts and s.ts < ends
-            and q.better >> date_part('minute', s.ts)::int4 % 15 & 1 = 0
-          group by time_bucket('1 minute', s.ts)
-        ) m
-        where q.place > 1 and q.own & ~q.better <> 0 and q.bucket >= archived
-          and q.day in (select t.day from met t)
-        group by 1, 2
-      ) m
-      cross join unnest(places) with ordinality p (place, number)
+      select p.day, case when lower(p.spans) >= archived then coalesce(m.minutes, '{}') end
+      from part p
+      left join (
+        select k.source_id, m.*
+        from (
+          select p.source_id, array_agg(p.day) as days, array_agg(p.spans) as spans
+          from part p
+          where lower(p.spans) >= archived
+          group by 1
+        ) k
+        cross join lateral minutes_by_place(k.source_id, the_series, k.days, k.spans) m
+      ) m on m.source_id = p.source_id and m.day = p.day
     )
-    select f.day, array_agg(f.minutes order by f.number)
-    from (
-      select c.day, c.number, sum(c.minutes)::int8 as minutes
-      from counted c
-      left join met t on t.day = c.day
-      where c.day = any (days)
-      group by 1, 2
-      having bool_and(c.known and t.known is not false)
-    ) f
-    group by 1;
+    select c.day, case when c.minutes is not null then array(select coalesce(c.minutes[p], 0)::int8 from unnest(places) p) end
+    from counted c;
 end
 $$;

@@ -33,6 +33,82 @@ begin
 end
 $$;
 
+-- The same of what lies in ranges, which are whole quarter hours.
+create or replace function quarter_hours_within(the_source int4, the_series int2, ranges tstzmultirange)
+returns table (bucket timestamptz, n int8, total float8, lowest float8, highest float8, last_zone int2)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+declare
+  part record;
+begin
+  for part in
+    select p.*, ranges * tstzmultirange(tstzrange(p.starts, p.ends)) as ranges
+    from rollup_parts(the_source, the_series, lower(ranges), upper(ranges), '15 minutes') p
+  loop
+    if part.rolled_up then
+      return query
+        select q.*
+        from unnest(part.ranges) u
+        -- With an order of its own it is looked up range by range.
+        cross join lateral (
+          select r.bucket, r.n, r.total, r.lowest, r.highest, r.last_zone
+          from rollup_15min r
+          where r.source_id = the_source and r.series_id = the_series and r.bucket >= lower(u) and r.bucket < upper(u)
+            and r.bucket >= part.starts and r.bucket < part.ends
+          order by r.bucket
+        ) q;
+    else
+      return query
+        select q.* from unnest(part.ranges) u cross join lateral quarter_hours(the_source, the_series, lower(u), upper(u)) q;
+    end if;
+  end loop;
+end
+$$;
+
+-- In which quarter hours a series has samples: bits by half day of UTC, the lowest one for its first quarter hour. A half
+-- day may come in several rows. The ranges are whole quarter hours.
+create or replace function quarter_bits_within(the_source int4, the_series int2, ranges tstzmultirange)
+returns table (half timestamptz, bits int8)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+declare
+  part record;
+begin
+  for part in
+    select p.*, ranges * tstzmultirange(tstzrange(p.starts, p.ends)) as ranges
+    from rollup_parts(the_source, the_series, lower(ranges), upper(ranges), '15 minutes') p
+  loop
+    if part.rolled_up then
+      return query
+        select b.*
+        from unnest(part.ranges) u
+        cross join lateral (
+          select time_bucket('12 hours', r.bucket), bit_or(1::int8 << (date_part('epoch', r.bucket)::int8 / 900 % 48)::int4)
+          from rollup_15min r
+          where r.source_id = the_source and r.series_id = the_series and r.bucket >= lower(u) and r.bucket < upper(u)
+            and r.bucket >= part.starts and r.bucket < part.ends
+          group by 1
+        ) b;
+    else
+      return query
+        select b.*
+        from unnest(part.ranges) u
+        cross join lateral (
+          select time_bucket('12 hours', s.ts), bit_or(1::int8 << (floor(date_part('epoch', s.ts))::int8 / 900 % 48)::int4)
+          from sample s
+          where s.source_id = the_source and s.series_id = the_series and s.ts >= lower(u) and s.ts < upper(u)
+            and s.ts >= part.starts and s.ts < part.ends
+          group by 1
+        ) b;
+    end if;
+  end loop;
+end
+$$;
+
 -- What the samples of a series within [lo, hi) add up to on each local day, which is for a whole quarter hour that of its
 -- latest sample: so a day does not change when its samples are archived. A day may come in several rows.
 create or replace function day_sums(the_source int4, the_series int2, lo timestamptz, hi timestamptz)

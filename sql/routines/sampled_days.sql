@@ -1,8 +1,10 @@
 -- The first `most` local days of [first_day, end_day) (the last ones with `backward`) on which a user has samples of the
--- given series, or that are among `other_days`; on those of them without samples `parts` is null. `parts` is for each series of a source a list of [place, counted, n, total, lowest, highest]: its place
--- in the arrays, from 0; 1 when it counts, else 0; and what its samples add up to. With `merged` a quarter hour of a series
--- counts for the source with the smallest rank that has samples in it, else everything counts; daily totals always do.
--- Walks in windows of time, so that a page costs what it shows, however long the range.
+-- given series, or that are among `other_days`; on those of them without samples `parts` is null. `parts` is for each
+-- series of a source a list of [place, counted, n, total, lowest, highest]: its place in the arrays, from 0; 1 when it
+-- counts, else 0; and what its samples add up to. With `merged` a quarter hour of a series counts for the source with the
+-- smallest rank that has samples in it, else everything counts; daily totals always do.
+-- A page costs what it shows, however long the range, and whatever time in it is empty: it is read in windows that hold
+-- as many days with anything as are still wanted. Mostly one will do.
 create or replace function sampled_days(
   source_ids int4[], series_ids int2[], ranks int4[], first_day int4, end_day int4, most int4, backward boolean,
   merged boolean, other_days int4[]
@@ -13,39 +15,88 @@ as $$
 declare
   low int4 := first_day;
   high int4 := end_day;
-  span int4 := most;
+  days int4range;
   wanted int4 := most;
   found_rows int4;
 begin
   while wanted > 0 and low < high loop
-    if backward then
-      low := greatest(high - span, first_day);
-    else
-      high := least(low + span, end_day);
-    end if;
+    days := next_days(source_ids, series_ids, low, high, wanted, backward, other_days);
+    exit when days is null;
     return query
       select coalesce(d.day, o.day), d.parts
       from (
         select p.day, json_agg(array[p.place - 1, p.counted::int4, p.n, p.total, p.lowest, p.highest]) as parts
-        from sampled_parts(source_ids, series_ids, ranks, low, high, merged) p
+        from sampled_parts(source_ids, series_ids, ranks, lower(days), upper(days), merged) p
         group by p.day
         having bool_or(p.counted)
       ) d
-      full join (select distinct u.day from unnest(other_days) u (day) where u.day >= low and u.day < high) o
-        on o.day = d.day
+      full join (select distinct u.day from unnest(other_days) u (day) where u.day <@ days) o on o.day = d.day
       order by coalesce(d.day, o.day) * case when backward then -1 else 1 end
       limit wanted;
     get diagnostics found_rows = row_count;
     wanted := wanted - found_rows;
     if backward then
-      high := low;
-      low := first_day;
+      high := lower(days);
     else
-      low := high;
-      high := end_day;
+      low := upper(days);
     end if;
-    span := least(span::int8 * 8, 100000);
   end loop;
+end
+$$;
+
+-- From the first to the last of the first `most` days of [low, high) (the last ones with `backward`) that may have samples
+-- of the given series, since they are kept or samples were written around them, or that are among `other_days`. Null when
+-- there are none. A range of no more than `most` days is not looked into.
+create or replace function next_days(
+  source_ids int4[], series_ids int2[], low int4, high int4, most int4, backward boolean, other_days int4[]
+) returns int4range
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  if high - low <= most then
+    return int4range(low, high);
+  end if;
+  return (
+    select int4range(min(f.day), max(f.day) + 1)
+    from (
+      select c.day
+      from (
+        select r.day
+        from unnest(source_ids, series_ids) k (source_id, series_id)
+        cross join lateral (
+          (
+            select r.day
+            from rollup_local_day r
+            where not backward and r.source_id = k.source_id and r.series_id = k.series_id and r.day >= low and r.day < high
+            order by r.day
+            limit most
+          )
+          union all
+          (
+            select r.day
+            from rollup_local_day r
+            where backward and r.source_id = k.source_id and r.series_id = k.series_id and r.day >= low and r.day < high
+            order by r.day desc
+            limit most
+          )
+        ) r
+        union
+        select generate_series(lower(b), upper(b) - 1)
+        from (
+          select range_agg(days_of(d.lo, d.hi)) * int4multirange(int4range(low, high)) as days
+          from unnest(source_ids, series_ids) k (source_id, series_id)
+          join rollup_dirty d on d.source_id = k.source_id and d.series_id = k.series_id
+        ) d
+        cross join lateral unnest(d.days) b
+        union
+        select o.day from unnest(other_days) o (day) where o.day >= low and o.day < high
+      ) c
+      order by c.day * case when backward then -1 else 1 end
+      limit most
+    ) f
+    having count(*) > 0
+  );
 end
 $$;
 
@@ -56,30 +107,14 @@ create or replace function sampled_parts(
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  alone boolean[];
 begin
-  -- Nothing to choose where all sources are told apart, in daily totals, and where one source has all of a type.
-  alone := array(
-    select not merged or k.series_id >= 10000 or count(*) over (partition by k.series_id) = 1
-    from unnest(series_ids) with ordinality k (series_id, place)
-    order by k.place
-  );
+  if merged then
+    return query select * from merged_parts(source_ids, series_ids, ranks, low, high);
+    return;
+  end if;
   return query
     select d.day, k.place, true, d.n, d.total, d.lowest, d.highest
-    from unnest(source_ids, series_ids, alone) with ordinality k (source_id, series_id, alone, place)
-    cross join lateral local_days(k.source_id, k.series_id, low, high, false) d
-    where k.alone;
-  if false = any (alone) then
-    return query
-      select m.*
-      from (
-        select array_agg(k.source_id order by k.place) as source_ids, array_agg(k.series_id order by k.place) as series_ids,
-               array_agg(k.rank order by k.place) as ranks, array_agg(k.place order by k.place) as places
-        from unnest(source_ids, series_ids, ranks, alone) with ordinality k (source_id, series_id, rank, alone, place)
-        where not k.alone
-      ) k
-      cross join lateral merged_parts(k.source_ids, k.series_ids, k.ranks, k.places, low, high) m;
-  end if;
+    from unnest(source_ids, series_ids) with ordinality k (source_id, series_id, place)
+    cross join lateral local_days(k.source_id, k.series_id, low, high, false) d;
 end
 $$;

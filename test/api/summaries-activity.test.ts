@@ -369,20 +369,22 @@ eachEngine(t, 'activity of uploads', async (t, engine) => {
     t.ok(alike(merged.rows, rows), 'there is one source only')
   })
 
-  await t.test('archived quarter hours go to the best source as a whole', async (t) => {
+  await t.test('archived days are merged as they were before', async (t) => {
     const user = await createUser(app)
     const [watch = 0, phone = 0] = await addSources(app.db, user, SOURCES.slice(0, 2))
-    const [met, apart] = [Date.now() - 10 * DAY_MS, Date.now() - 8 * DAY_MS].map(
-      (ms) => Math.floor(ms / DAY_MS) * DAY_MS + DAY_MS / 2,
-    ) as [number, number]
+    const [met, apart, partly] = [14, 8, 4].map(
+      (ago) => Math.floor((Date.now() - ago * DAY_MS) / DAY_MS) * DAY_MS + DAY_MS / 2,
+    ) as [number, number, number]
     const step = (sourceId: number, ms: number, value: number) => ({ sourceId, seriesId: 80, ms, value, zone: 0 })
     await write(app.db, user, [
       ...[step(watch, met, 40), step(phone, met, 1000), step(phone, met + MINUTE_MS, 25)],
       ...[step(watch, apart, 40), step(phone, apart + QUARTER_MS, 25)],
+      ...[step(watch, partly, 40), step(phone, partly + MINUTE_MS, 20), step(phone, partly + QUARTER_MS, 25)],
     ])
-    const query = { start_date: iso(met), end_date: iso(apart), merge: 'segments' }
+    const query = { start_date: iso(met), end_date: iso(partly), merge: 'segments' }
     const live = (await summary(app, user, 'activity', query)).body.data
     t.match(live, [
+      { steps: 40, active_minutes: 1, sedentary_minutes: 0 },
       { steps: 65, active_minutes: 1, sedentary_minutes: 1 },
       { steps: 65, active_minutes: 1, sedentary_minutes: 1 },
     ])
@@ -392,9 +394,10 @@ eachEngine(t, 'activity of uploads', async (t, engine) => {
       Math.floor(Date.now() / DAY_MS) * 86_400 - 86_400,
     ])
     await app.db.query('update app_user set revision = revision + 1 where id = $1', [user])
-    t.match((await summary(app, user, 'activity', query)).body.data, [
-      { steps: 40, active_minutes: null, sedentary_minutes: null },
-      { steps: 65, active_minutes: 1, sedentary_minutes: 1 },
-    ])
+    t.strictSame(
+      (await summary(app, user, 'activity', query)).body.data,
+      [live[0], live[1], { ...live[2], active_minutes: null, sedentary_minutes: null }],
+      'but for minutes of which some counted',
+    )
   })
 })

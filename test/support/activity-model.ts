@@ -80,11 +80,11 @@ function ofOne(samples: Sample[], place: number, type: string): Sample[] {
   return totals.length > 0 ? totals : own
 }
 
-/** The best source that has samples of a type in a minute, by minute. */
-function bestOfMinutes(typed: Sample[]): Map<number, number> {
+/** The best source that has samples of a type in a quarter hour, by quarter hour. */
+function bestOfQuarters(typed: Sample[]): Map<number, number> {
   const first = new Map<number, number>()
   for (const { daily, ms, place } of typed)
-    if (!daily) first.set(minuteOf(ms), Math.min(place, first.get(minuteOf(ms)) ?? Number.POSITIVE_INFINITY))
+    if (!daily) first.set(quarterOf(ms), Math.min(place, first.get(quarterOf(ms)) ?? Number.POSITIVE_INFINITY))
   return first
 }
 
@@ -96,13 +96,13 @@ interface Typed {
 
 function typedOf(samples: Sample[], type: string): Typed {
   const typed = samples.filter((one) => one.type === type)
-  return { typed, first: bestOfMinutes(typed) }
+  return { typed, first: bestOfQuarters(typed) }
 }
 
 /** With merge=segments. */
 function ofSeveral({ typed, first }: Typed, day: number): Sample[] {
   const onDay = typed.filter((one) => one.day === day)
-  const segments = onDay.filter(({ daily, ms, place }) => !daily && first.get(minuteOf(ms)) === place)
+  const segments = onDay.filter(({ daily, ms, place }) => !daily && first.get(quarterOf(ms)) === place)
   const leader = Math.min(...onDay.map(({ place }) => place))
   const total = onDay.filter(({ daily, place }) => daily && place === leader)
   if (total.length === 0) return segments.filter(() => onDay.some(({ daily, place }) => !daily && place === leader))
@@ -135,7 +135,7 @@ function rowOf(model: Sorted, day: number, merged: boolean): Record<string, unkn
   const timed = (type: string) => {
     const own = samples.filter((one) => one.type === type && !one.daily)
     if (!merged) return own.filter(({ place }) => place === best)
-    return own.filter(({ ms, place }) => all(type).first.get(minuteOf(ms)) === place)
+    return own.filter(({ ms, place }) => all(type).first.get(quarterOf(ms)) === place)
   }
   const amount = (type: string) => sumOrNull(chosen(type).map(({ value }) => value))
   const whole = (value: number | null) => (value === null ? null : Math.round(value))
@@ -186,7 +186,7 @@ export function activityRows(of: Model, firstDay: number, endDay: number, merged
   const model = sorted(of)
   const days = [...model.days.keys()].sort((a, b) => a - b)
   const shown = days.filter((day) => day >= firstDay && day < endDay)
-  // With merge a day of which every minute went to another day has no row.
+  // With merge a day of which every quarter hour went to another day has no row.
   const counts = (day: number) =>
     [...model.types.values()].some((type) => ofSeveral(type, day).length > 0) ||
     model.days.get(day)?.some(({ daily }) => daily)

@@ -111,7 +111,8 @@ interface Pen {
   /** Places of the devices that this person has. */
   places: number[]
   zoneAt(ms: number): number
-  add(place: number, type: string, ms: number, value: number): void
+  /** What lasts is known by its start. */
+  add(place: number, type: string, ms: number, value: number, lastsMs?: number): void
   night(place: number, startMs: number, endMs: number): void
   climb(place: number, startMs: number, meters: number): void
 }
@@ -147,7 +148,7 @@ export function weekOf(seed: number, nowMs: number): Week {
   const taken = new Set<string>()
   const pen: Pen = {
     ...{ random, startMs, endMs, places, zoneAt },
-    add(place, type, ms, value) {
+    add(place, type, ms, value, lastsMs = 0) {
       const wire = DEVICES[place]?.provider === 'apple' ? WIRE[type]?.apple : WIRE[type]?.android
       const atMs = Math.floor(ms / 1000) * 1000
       if (!wire || atMs >= endMs || taken.has(`${place} ${type} ${atMs}`)) return
@@ -155,7 +156,7 @@ export function weekOf(seed: number, nowMs: number): Week {
       const [name, unit, times = 1] = wire
       const typed = DEVICES[place]?.provider === 'apple' ? APPLE + name : name
       uploadOf(place).records.push({
-        ...{ id: null, type: typed, startDate: iso(atMs), endDate: iso(atMs), value: value * times, unit },
+        ...{ id: null, type: typed, startDate: iso(atMs), endDate: iso(atMs + lastsMs), value: value * times, unit },
         ...{ parentId: null, metadata: null, ...fields(place, atMs) },
       })
     },
@@ -204,10 +205,15 @@ function writeDay({ random, places, add, climb }: Pen, dayMs: number): void {
       if (random() < 0.3) continue
       const every = pick(random, [20_000, 60_000, 60_000, 90_000])
       const shiftMs = pick(random, [0, 0, 7_000])
-      for (let ms = walkMs + whole(random, 0, 5) * MINUTE_MS; ms < walkMs + minutes * MINUTE_MS; ms += every) {
-        add(place, 'steps', ms + shiftMs, whole(random, 0, 70))
-        if (random() < 0.5) add(place, 'distance_walking_running', ms + shiftMs, whole(random, 0, 800) / 8)
-        if (random() < 0.3) add(place, 'energy', ms, whole(random, 1, 60) / 4)
+      // As phones do it: sums of some minutes each, which begin and end when they like.
+      const sums = random() < 0.4
+      const next = () => (sums ? whole(random, 60, 12 * 60) * 1000 : every)
+      let ms = walkMs + whole(random, 0, 5) * MINUTE_MS
+      for (let stepMs = next(); ms < walkMs + minutes * MINUTE_MS; ms += stepMs, stepMs = next()) {
+        const lastsMs = sums ? stepMs : 0
+        add(place, 'steps', ms + shiftMs, whole(random, 0, sums ? 900 : 70), lastsMs)
+        if (random() < 0.5) add(place, 'distance_walking_running', ms + shiftMs, whole(random, 0, 800) / 8, lastsMs)
+        if (random() < 0.3) add(place, 'energy', ms, whole(random, 1, 60) / 4, lastsMs)
         if (DEVICES[place]?.type === 'watch') add(place, 'heart_rate', ms, whole(random, 70, 190))
       }
       if (random() < 0.4) add(place, 'flights_climbed', walkMs, whole(random, 1, 9))

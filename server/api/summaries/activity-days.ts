@@ -40,35 +40,24 @@ const FLOOR_METERS = 3
 const DAYS_SQL = `select d.day, d.parts from sampled_days($1, $2, $3, $4, $5, $6, $7, $8, '{}') d`
 
 /**
- * On how many minutes of the days of a page heart rate and steps reached what (see minute_place), and the ascent of
- * workouts by day and source.
+ * On how many minutes of days heart rate and steps of a source reached what (see minute_place), and the ascent of workouts
+ * by day and source.
  */
-const MINUTES_SQL = (heartRate: string, steps: string) => `
+const MINUTES_SQL = `
   select 'heart_rate', m.day, null::int4, m.reached::float8[]
   from effort_places($1, $2) e
-  cross join lateral ${heartRate} m
+  cross join lateral minutes_reached(${HEART_RATE}::int2, $3, $4, $5, $6, e) m
   union all
   select 'steps', m.day, null, m.reached::float8[]
-  from ${steps} m
+  from minutes_reached(${SERIES.steps}::int2, $7, $8, $9, $10, array[1, 2]) m
   union all
   select 'ascent', local_day(w.end_at, w.zone_offset_min), w.source_id, array[sum(w.elevation_gain_m)]
   from workout w
-  where w.source_id = any ($6::int4[])
+  where w.source_id = any ($11::int4[])
     and w.elevation_gain_m is not null
-    and w.start_at < day_ends((select max(d) from unnest($3::int4[]) d))
-    and w.end_at >= day_starts((select min(d) from unnest($3::int4[]) d))
+    and w.start_at < day_ends($13 - 1)
+    and w.end_at >= day_starts($12)
   group by 2, 3`
-
-const MINUTES = {
-  ofOne: MINUTES_SQL(
-    `minutes_reached(${HEART_RATE}::int2, $3, $4, e)`,
-    `minutes_reached(${SERIES.steps}::int2, $3, $5, array[1, 2])`,
-  ),
-  merged: MINUTES_SQL(
-    `merged_minutes_reached($4, ${HEART_RATE}::int2, $3, e)`,
-    `merged_minutes_reached($5, ${SERIES.steps}::int2, $3, array[1, 2])`,
-  ),
-}
 
 /** What a series of a source adds up to on a day, and whether it counts. */
 interface Part {
@@ -82,6 +71,9 @@ interface Part {
 
 interface Day {
   day: number
+  /** As the database tells them. */
+  found: Part[]
+  /** Those, and what counts in the answer. */
   parts: Part[]
   /** The best of those that have anything on the day. */
   source: Source
@@ -114,12 +106,12 @@ export async function readActivity(db: Database, view: UserView, asked: Asked): 
     asked.merged,
   ])
   const days = rows.map(([day, listed]): Day => {
-    const parts = listed.map(([place, counted, n, total, lowest, highest]) => ({
+    const found = listed.map(([place, counted, n, total, lowest, highest]) => ({
       ...{ stored: stored[place] as Stored, counted: counted === 1, n, total, lowest, highest },
     }))
-    const source = parts.map((part) => part.stored.source).sort(bySourceRank)[0] as Source
+    const source = found.map((part) => part.stored.source).sort(bySourceRank)[0] as Source
     const choose = asked.merged ? mergedParts : partsOf(source)
-    return { day, source, parts: choose(parts).sort((a, b) => bySourceRank(a.stored.source, b.stored.source)) }
+    return { day, source, found, parts: choose(found).sort((a, b) => bySourceRank(a.stored.source, b.stored.source)) }
   })
   if (days.length === 0) return []
   const minutes = await readMinutes(db, view, sources, days, asked)
@@ -141,7 +133,7 @@ const partsOf =
   }
 
 /**
- * The minutes that the database chose, and what daily totals make of them: that of the best source of a series
+ * The quarter hours that the database chose, and what daily totals make of them: that of the best source of a series
  * replaces its own samples, and without any of these it stands for the whole day. Other totals count for nothing, since
  * nobody knows which part of them is new.
  */
@@ -167,8 +159,8 @@ function mergedParts(parts: Part[]): Part[] {
 
 const keyOf = ({ stored }: Part) => `${stored.source.id} ${stored.series.id}`
 
-/** Numbers of minutes by kind and day, and metres of ascent by day and source. */
-type Minutes = Map<string, number[]>
+/** Numbers of minutes by kind and day, null when they are not known, and metres of ascent by day and source. */
+type Minutes = Map<string, number[] | null>
 
 async function readMinutes(
   db: Database,
@@ -177,27 +169,49 @@ async function readMinutes(
   days: Day[],
   { startDay, merged }: Asked,
 ): Promise<Minutes> {
-  const having = (series: number) => {
-    const ids = new Set(view.stored.filter(({ seriesId }) => seriesId === series).map(({ source }) => source.id))
-    return sources.filter(({ id }) => ids.has(id)).map(({ id }) => id)
+  const counting = (series: number) => {
+    const rivals = sources.filter((source) =>
+      view.stored.some((one) => one.source === source && one.seriesId === series),
+    )
+    const own = days.flatMap((day) => countingOn(day, series, merged))
+    return [
+      own.map(({ day }) => day),
+      own.map(({ source }) => source.id),
+      own.map(({ inPart }) => inPart),
+      rivals.map(({ id }) => id),
+    ]
   }
-  const ofDays = days.map(({ source }) => source.id)
-  const rows = await db.rows<[kind: string, day: number, source: number | null, values: number[]]>(
-    merged ? MINUTES.merged : MINUTES.ofOne,
-    [
-      view.userId,
-      startDay,
-      days.map(({ day }) => day),
-      merged ? having(HEART_RATE) : ofDays,
-      merged ? having(SERIES.steps) : ofDays,
-      sources.map(({ id }) => id),
-    ],
-  )
-  return new Map(rows.map(([kind, day, source, values]) => [`${kind} ${day} ${source ?? ''}`, values]))
+  const numbers = days.map(({ day }) => day)
+  const rows = await db.rows<[kind: string, day: number, source: number | null, values: number[] | null]>(MINUTES_SQL, [
+    view.userId,
+    startDay,
+    ...counting(HEART_RATE),
+    ...counting(SERIES.steps),
+    sources.map(({ id }) => id),
+    Math.min(...numbers),
+    Math.max(...numbers) + 1,
+  ])
+  const minutes: Minutes = new Map()
+  for (const [kind, day, source, values] of rows) {
+    const key = `${kind} ${day} ${source ?? ''}`
+    const others = minutes.get(key)
+    const sum = others && values && others.map((one, place) => one + (values[place] as number))
+    minutes.set(key, others === undefined ? values : (sum ?? null))
+  }
+  return minutes
+}
+
+/** The sources of which samples of a series count on a day, whatever totals say, and whether only some of them do. */
+function countingOn({ day, source, found }: Day, series: number, merged: boolean) {
+  const own = found.filter(({ stored }) => stored.seriesId === series && (merged || stored.source === source))
+  const dropped = new Set(own.filter(({ counted }) => !counted).map(({ stored }) => stored))
+  return own
+    .filter(({ counted }) => counted)
+    .map(({ stored }) => ({ day, source: stored.source, inPart: dropped.has(stored) }))
 }
 
 /** What lies between a number of minutes that reached something, and the number of those that reached the next. */
-const between = (reached: number[] | undefined) =>
+const between = (reached: number[] | null | undefined) =>
   reached?.map((minutes, place) => minutes - (reached[place + 1] ?? 0)) ?? []
 
 function rowOf({ day, parts, source }: Day, minutes: Minutes, merged: boolean): ActivityRow {

@@ -85,7 +85,7 @@ export const getActivitySummary = route(
       merge: Enum(['none', 'segments'], {
         default: 'none',
         description:
-          'segments: what the best source did not measure comes from the next best, per type and minute (of archived samples per quarter hour)',
+          'segments: what the best source did not measure comes from the next best, per type and quarter hour',
       }),
       explain: Type.Boolean({ default: false, description: 'Adds the sources of each day' }),
     }),
