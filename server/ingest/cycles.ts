@@ -3,7 +3,7 @@ import type { Transaction } from '../db/database.ts'
 import type { CycleObservation } from './columns.ts'
 import { type Cycle, cyclesOf, type Observation } from './cycle-rules.ts'
 import { type ChangedItem, countItems, deleteItems, derivedChanges, lastOfEach, planned } from './event-items.ts'
-import type { EventCounts, EventTarget, Rebuilt } from './events.ts'
+import type { EventCounts, EventTarget, Rebuilt, RemovedItems } from './events.ts'
 
 type Owner = Pick<EventTarget, 'userId' | 'provider'>
 
@@ -41,25 +41,24 @@ export async function writeCycles(
   return { ...countItems('menstrual_cycle', observations.length, kept, changed), ...rebuilt }
 }
 
-/** Removes the observations with one of these ids, derives the cycles again, and returns the ids found. */
+/** Removes the observations with one of these ids and derives the cycles again. */
 export async function deleteCycleObservations(
   tx: Transaction,
   target: Owner,
   externalIds: readonly string[],
-): Promise<string[]> {
-  const gone = await deleteItems(tx, target, 'cycle_observation', externalIds)
-  if (gone.length > 0) await rebuildCycles(tx, target)
-  return gone
+): Promise<RemovedItems> {
+  const found = await deleteItems(tx, target, 'cycle_observation', externalIds)
+  const { told } = found.length > 0 ? await rebuildCycles(tx, target) : { told: [] }
+  return { found, told }
 }
 
 /**
- * Removes a stored cycle with everything that was observed in it, and derives the others again. False when the user has
- * none with this id.
+ * Removes a stored cycle with everything that was observed in it, and derives the others again. Returns the ids of those
+ * that are new then; undefined when the user has no cycle with this id.
  */
-export async function deleteCycle(tx: Transaction, userId: string, id: string): Promise<boolean> {
+export async function deleteCycle(tx: Transaction, userId: string, id: string): Promise<string[] | undefined> {
   const [cycle] = await tx.query<{ provider: string }>(DELETE_CYCLE_SQL, [id, userId])
-  if (cycle) await rebuildCycles(tx, { userId, provider: cycle.provider })
-  return cycle !== undefined
+  return cycle && (await rebuildCycles(tx, { userId, provider: cycle.provider })).told
 }
 
 // A cycle reaches to the first day of the next one, by the local dates that cycles are made of.

@@ -27,7 +27,7 @@ export interface EventCounts {
   duplicates: number
   firstMs: number | null
   lastMs: number | null
-  /** Rows that developers are told of (contract 10.1): new ones, and sleep that is given as a whole when it changes. */
+  /** Rows that developers are told of (contract 10.1): new ones, and sleep that changed. */
   told: string[]
   /** What follows from such items and is different now; absent where nothing does. */
   derived?: DerivedChange[]
@@ -35,6 +35,15 @@ export interface EventCounts {
 
 /** What of the rows that follow from items is different, and which of them developers are told of. */
 export type Rebuilt = Required<Pick<EventCounts, 'derived' | 'told'>>
+
+/** Rows of one kind that developers are told of. */
+export type ToldRows = Pick<EventCounts, 'type' | 'told'>
+
+/** What became of items that are deleted by the platform's ids: those found, and the rows that developers are told of. */
+export interface RemovedItems {
+  found: string[]
+  told: string[]
+}
 
 /** A session of sleep or a cycle that was written, or removed, and when it is (epoch ms), or was. */
 export interface DerivedChange {

@@ -87,15 +87,15 @@ export async function deleteSessions(tx: Transaction, ids: readonly string[]): P
 
 /**
  * Inserts the sessions whose row is new and updates those that changed, which opens them again; what a platform gave as
- * a session is closed from the start. Returns these rows.
+ * a session is closed from the start. Returns the ids of these rows.
  */
 export async function saveSessions(
   tx: Transaction,
   { userId }: EventTarget,
   sessions: readonly SavedSession[],
-): Promise<{ id: string; closed: boolean }[]> {
+): Promise<string[]> {
   if (sessions.length === 0) return []
-  return planned(tx, SAVE_SESSIONS_SQL, [
+  const saved = await planned<{ id: string }>(tx, SAVE_SESSIONS_SQL, [
     userId,
     JSON.stringify(
       sessions.map(({ startMs, endMs, stages, ...session }) => ({
@@ -106,6 +106,7 @@ export async function saveSessions(
       })),
     ),
   ])
+  return saved.map(({ id }) => id)
 }
 
 const SAVE_SESSIONS_SQL = `
@@ -130,7 +131,7 @@ const SAVE_SESSIONS_SQL = `
         (excluded.start_at, excluded.end_at, excluded.zone_offset_min, excluded.asleep_s, excluded.in_bed_s,
          excluded.awake_s, excluded.light_s, excluded.deep_s, excluded.rem_s, excluded.efficiency_percent,
          excluded.stages)
-  returning s.id, s.closed_at is not null as closed`
+  returning s.id`
 
 /**
  * Says of every session that has its sleep day with one of `changed` whether it is a nap: that depends on the others of
@@ -156,7 +157,7 @@ export async function saveNaps(
   if (ids.length === 0) return []
   const written = await planned<{ id: string }>(
     tx,
-    `update sleep s set is_nap = n.is_nap
+    `update sleep s set is_nap = n.is_nap, changed_at = clock_timestamp()
      from unnest($1::uuid[], $2::bool[]) n (id, is_nap)
      where s.id = n.id and s.is_nap is distinct from n.is_nap
      returning s.id`,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Transaction } from '../db/database.ts'
 import type { SleepStage } from './columns.ts'
 import { boundsOf, derivedChanges } from './event-items.ts'
-import type { EventCounts, EventTarget, Rebuilt } from './events.ts'
+import type { EventCounts, EventTarget, Rebuilt, RemovedItems } from './events.ts'
 import { type Session, type Stage, sessionKey, sessionsOf, stagesOfSession } from './sleep-sessions.ts'
 import {
   changedStages,
@@ -40,33 +40,35 @@ export async function writeSleep(
 
 /**
  * Removes what the platform deleted: stages by their own id, by that of their session or of their parent. Sessions are
- * rebuilt from what is left. Returns the ids that were found.
+ * rebuilt from what is left.
  */
 export async function deleteSleep(
   tx: Transaction,
   target: EventTarget,
   externalIds: readonly string[],
-): Promise<string[]> {
-  if (externalIds.length === 0) return []
-  const removed = await readStagesById(tx, target, externalIds)
-  if (removed.length > 0) await change(tx, target, { written: [], removed }, await readAround(tx, target, removed))
-  const found = new Set(removed.flatMap(({ externalId, session }) => [externalId, session]))
-  return [...new Set(externalIds)].filter((id) => found.has(id))
+): Promise<RemovedItems> {
+  const removed = externalIds.length > 0 ? await readStagesById(tx, target, externalIds) : []
+  if (removed.length === 0) return { found: [], told: [] }
+  const { told } = await change(tx, target, { written: [], removed }, await readAround(tx, target, removed))
+  const known = new Set(removed.flatMap(({ externalId, session }) => [externalId, session]))
+  return { found: [...new Set(externalIds)].filter((id) => known.has(id)), told }
 }
 
 /**
  * Removes a stored session with the stages it is made of, so that no later upload builds it again without bringing them;
- * others around it are rebuilt from what is left.
+ * others around it are rebuilt from what is left. Returns the ids of the sessions that developers are told of.
  */
 export async function deleteSession(
   tx: Transaction,
   target: EventTarget,
   session: Pick<Session, 'sourceId' | 'session' | 'startMs' | 'endMs'> & { id: string },
-): Promise<void> {
+): Promise<string[]> {
   const span: Stage = { ...session, stage: 'sleeping', zoneMin: null, externalId: null, score: null }
   const around = await readChains(tx, target, [span], await readAround(tx, target, [span]))
-  await change(tx, target, { written: [], removed: stagesOfSession(session, around.stored) }, around)
+  const removed = stagesOfSession(session, around.stored)
+  const { told } = await change(tx, target, { written: [], removed }, around)
   await deleteSessions(tx, [session.id])
+  return told
 }
 
 /** Stores what changes of the stages and rebuilds the sessions of these, and of `others` of the stored ones. */
@@ -86,7 +88,8 @@ async function change(
 
 /**
  * Makes the stored sessions those of the stages `after`. `before` and `after` hold the chains and given sessions of
- * `touched` completely. Returns the sessions that are different now, and the ids of those that wait for nothing more.
+ * `touched` completely. Returns the sessions that are different now, and the ids of those whose events say
+ * something else.
  */
 async function rebuildSessions(
   tx: Transaction,
@@ -119,15 +122,14 @@ async function rebuildSessions(
     tx,
     gone.map(({ id }) => id),
   )
-  const saved = await saveSessions(tx, target, rebuilt)
-  const written = new Set([
-    ...saved.map(({ id }) => id),
+  const told = new Set([
+    ...(await saveSessions(tx, target, rebuilt)),
     ...(await saveNaps(tx, [...rebuilt, ...others], [...rebuilt, ...old])),
-    ...(await saveScores(tx, target, rebuilt)),
   ])
+  const written = new Set([...told, ...(await saveScores(tx, target, rebuilt))])
   return {
     derived: derivedChanges(stored, [...gone, ...[...rebuilt, ...others].filter(({ id }) => written.has(id))]),
-    told: saved.filter(({ closed }) => closed).map(({ id }) => id),
+    told: [...told],
   }
 }
 

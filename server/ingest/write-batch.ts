@@ -79,10 +79,11 @@ export async function writeBatch(tx: Transaction, to: BatchTarget, batch: Batch)
     ...(await writeSamples(tx, loose.samples, loose.sourceIds, changes)),
     ...(await writeSamples(tx, batch.derived, sources.ids, changes)),
   ]
-  const { deleted, unknown, duplicates } = await applyDeletions(tx, target, batch.events.deletions)
+  const { deleted, unknown, duplicates, told } = await applyDeletions(tx, target, batch.events.deletions)
   if (wanted && changes) {
     const connected = connection.opened ? connection : null
-    await recordBatch(tx, to.threads, wanted, { userId, provider, events, samples: changes, connected })
+    const rows = [...events, ...told]
+    await recordBatch(tx, to.threads, wanted, { userId, provider, rows, samples: changes, connected })
   }
   if (events.some(({ type, derived = [] }) => type === 'sleep' && derived.length > 0))
     await tx.query(SCORE_SOON_SQL, [userId])

@@ -3,7 +3,8 @@ import type { EventName } from '../catalogue/events.ts'
 import { DAILY_TOTAL_OFFSET, seriesById } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
 import type { ChangedSamples } from '../ingest/changes.ts'
-import type { EventCounts } from '../ingest/events.ts'
+import type { ToldRows } from '../ingest/events.ts'
+import { groupBy } from '../ingest/sleep-sessions.ts'
 import type { Threads } from '../ingest/threads.ts'
 import { isoInstant } from '../time.ts'
 import { type NewEvent, recordEvents, type Wanted } from './record.ts'
@@ -13,7 +14,8 @@ import { eventOf, sessionEvents } from './session-events.ts'
 export interface BatchChanges {
   userId: string
   provider: string
-  events: readonly EventCounts[]
+  /** One that is named several times is told once. */
+  rows: readonly ToldRows[]
   samples: readonly ChangedSamples[]
   /** The connection it opened, if it did. */
   connected: { id: string; at: string } | null
@@ -28,8 +30,10 @@ export async function recordBatch(
 ): Promise<void> {
   const events: NewEvent[] = []
   if (batch.connected && wanted('connection.created')) events.push(connectionCreated(batch, batch.connected))
-  for (const { type, told } of batch.events) {
-    if (wanted(eventOf(type))) events.push(...(await sessionEvents(tx, type, told)))
+  for (const [type, rows] of groupBy(batch.rows, ({ type }) => type)) {
+    if (!wanted(eventOf(type))) continue
+    const ids = rows.flatMap(({ told }) => told)
+    events.push(...(await sessionEvents(tx, type, ids)))
   }
   events.push(...(await samplesCreated(tx, threads, wanted, batch)))
   await recordEvents(tx, events)

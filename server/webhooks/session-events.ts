@@ -5,8 +5,8 @@ import { type EventRow, zoneOf } from '../api/events/page.ts'
 import type { EventName } from '../catalogue/events.ts'
 import type { Transaction } from '../db/database.ts'
 import { planned } from '../ingest/event-items.ts'
-import type { EventCounts } from '../ingest/events.ts'
-import type { NewEvent } from './record.ts'
+import type { EventCounts, ToldRows } from '../ingest/events.ts'
+import { type EventSettings, type NewEvent, recordEvents, wantedEvents } from './record.ts'
 
 // Events that tell of one row each: what they say is read from the row, after everything of its batch was written.
 
@@ -18,6 +18,8 @@ interface Session<Row> {
   /** Expressions of the table, as `e`. */
   columns: string
   data(row: Told<Row>): object
+  /** Which rows of `e` are told of; absent where all are. */
+  condition?: string
   /** What sets apart two events of one row; absent where a row has one at most. */
   version?(row: Told<Row>): string
 }
@@ -78,6 +80,8 @@ const sleep: Session<SleepRow & { changed_at: string }> = {
     const { time_in_bed_seconds, ...session } = sleepItem(row, source)
     return { ...session, user_id: row.user_id }
   },
+  // The others are told when they are closed.
+  condition: 'e.closed_at is not null',
   version: ({ changed_at }) => `.${Date.parse(changed_at)}`,
 }
 
@@ -126,17 +130,17 @@ const sessions = { workout, sleep, meal, menstrual_cycle: cycle, activity } sati
 /** Name of the event that tells of a kind of row. */
 export const eventOf = (kind: SessionKind): EventName => sessions[kind].event
 
-/** The events of rows of one kind, in order of time; one that is no longer there has none. */
+/** The events of rows of one kind, in order of time; one that is no longer there, or waits to be closed, has none. */
 export async function sessionEvents(tx: Transaction, kind: SessionKind, ids: readonly string[]): Promise<NewEvent[]> {
   if (ids.length === 0) return []
-  const { event, columns, data, version }: Session<EventRow> = sessions[kind]
+  const { event, columns, data, condition = 'true', version }: Session<EventRow> = sessions[kind]
   const rows = await planned<Told<EventRow>>(
     tx,
     `select e.id, e.user_id, e.start_at, e.end_at, e.source_id, e.zone_offset_min, ${columns}, d.provider,
             nullif(d.device_model, '') as device, nullif(d.source, '') as source
      from ${kind} e
      join data_source d on d.id = e.source_id
-     where e.id = any ($1)
+     where e.id = any ($1) and ${condition}
      order by e.start_at, e.id`,
     [ids],
   )
@@ -148,4 +152,16 @@ export async function sessionEvents(tx: Transaction, kind: SessionKind, ids: rea
     data: Buffer.from(JSON.stringify(data(row))),
     packed: false,
   }))
+}
+
+/** Records the events of rows of a user in the caller's transaction, if somebody asks for them. */
+export async function recordRows(
+  tx: Transaction,
+  settings: EventSettings,
+  userId: string,
+  { type, told }: ToldRows,
+): Promise<void> {
+  if (told.length === 0) return
+  const wanted = await wantedEvents(tx, settings, userId)
+  if (wanted?.(eventOf(type))) await recordEvents(tx, await sessionEvents(tx, type, told))
 }

@@ -158,8 +158,9 @@ eachEngine(t, 'a cycle stays the same row while it grows, and goes with its days
       'select id, external_id, period_length from menstrual_cycle where user_id = $1 order by start_at',
       [user],
     )
-  const target = { userId: user, provider: 'apple' }
-  const remove = (...ids: string[]) => app.db.transaction((tx) => deleteCycleObservations(tx, target, ids))
+  const removeFrom = (provider: string, ids: string[]) =>
+    app.db.transaction(async (tx) => (await deleteCycleObservations(tx, { userId: user, provider }, ids)).found)
+  const remove = (...ids: string[]) => removeFrom('apple', ids)
 
   await importBody(app, user, body([flow(2), flow(3), flow(30)]))
   const [first, second] = await rows()
@@ -180,10 +181,7 @@ eachEngine(t, 'a cycle stays the same row while it grows, and goes with its days
   t.strictSame(await remove('unknown'), [])
   t.strictSame(await remove('flow 1', 'flow 30'), ['flow 1', 'flow 30'])
   t.strictSame(await rows(), [{ id: first?.id, external_id: 'cycle-apple-2025-04-02', period_length: 2 }])
-  t.strictSame(
-    await app.db.transaction((tx) => deleteCycleObservations(tx, { ...target, provider: 'x' }, ['flow 2'])),
-    [],
-  )
+  t.strictSame(await removeFrom('x', ['flow 2']), [])
   t.strictSame(await remove('flow 2', 'flow 3', 'flow 4'), ['flow 2', 'flow 3', 'flow 4'])
   t.strictSame(await rows(), [])
   t.equal((await app.request('GET', `/api/v1/users/${user}`)).body.has_womens_health_data, false)

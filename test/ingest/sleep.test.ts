@@ -79,7 +79,7 @@ const send = (app: TestApp, user: string, stages: unknown[], provider = 'apple')
 
 /** As the import of a deletion does. */
 const remove = (app: TestApp, userId: string, ids: string[], provider = 'apple') =>
-  app.db.transaction((tx) => deleteSleep(tx, { userId, provider, sourceIds: [] }, ids))
+  app.db.transaction(async (tx) => (await deleteSleep(tx, { userId, provider, sourceIds: [] }, ids)).found)
 
 /** The same items in some order that is the same in every run. */
 const shuffled = <Item>(items: readonly Item[], seed: number): Item[] =>

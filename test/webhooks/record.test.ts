@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import type { EventName } from '../../server/catalogue/events.ts'
 import type { Database } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
+import { replay } from '../../server/ingest/replay.ts'
 import { closeSleep } from '../../server/ingest/sleep-close.ts'
 import { zoneText } from '../../server/time.ts'
 import { exampleData } from '../../server/webhooks/examples.ts'
@@ -17,11 +18,13 @@ import {
   heartRate,
   importBody,
   MANY,
+  record,
   type SdkRecord,
   startImports,
   storedSamples,
   upload,
 } from '../support/sdk.ts'
+import { sleepBody, stage } from '../support/sleep.ts'
 import { createEndpoint } from '../support/webhooks.ts'
 
 const ON = { outgoingWebhooksEnabled: true }
@@ -123,7 +126,7 @@ async function held({ db }: TestApp, user: string): Promise<Held> {
      union all select 'menstrual_cycle', id, '' from menstrual_cycle where user_id = $1
      union all select 'activity', id, '' from activity where user_id = $1
      union all
-     select 'sleep', id, (to_jsonb(s) - array['is_nap', 'changed_at', 'closed_at', 'created_at'])::text
+     select 'sleep', id, (to_jsonb(s) - array['changed_at', 'closed_at', 'created_at'])::text
      from sleep s where user_id = $1`,
     [user],
   )
@@ -163,6 +166,35 @@ async function sampleBodies(): Promise<{ name: string; provider: string; data: I
   )
 }
 
+const HOUR_MS = 3_600_000
+const FLOWS: Record<string, string> = {
+  apple: 'HKCategoryTypeIdentifierMenstrualFlow',
+  health_connect: 'MENSTRUATION_FLOW',
+}
+
+/** Flow on a day of February, of which 1 is the first. */
+const flow = (day: number, fields: SdkRecord = {}, provider = 'apple') =>
+  record(FLOWS[provider] ?? '', START + (day - 1) * 24 * HOUR_MS + 8 * HOUR_MS, 2, { id: `flow ${day}`, ...fields })
+
+/** Light sleep between two hours of February. */
+const asleep = (id: string, from: number, until: number, parentId: string | null) =>
+  stage('light', START + from * HOUR_MS, START + until * HOUR_MS, { id, parentId })
+
+/** What falls apart or becomes another thing when something is deleted: flow on every other day, nights and naps in parts. */
+function fragile(provider: 'apple' | 'health_connect'): { name: string; provider: string; data: Items } {
+  const parts = [-2, 0.5, 3, 12, 13.1].flatMap((from, part) =>
+    [24, 48].map((day) => {
+      const kind = from < 12 ? 'night' : 'nap'
+      const hours = kind === 'night' ? 0.75 : 1
+      const parent = provider === 'apple' ? null : `${kind} ${day}`
+      return asleep(`${day} ${part}`, day + from, day + from + hours, parent)
+    }),
+  )
+  const days = [1, 3, 5, 7, 9, 20, 22]
+  const data = { records: days.map((day) => flow(day, {}, provider)), sleep: parts, workouts: [] }
+  return { name: `what falls apart of ${provider}`, provider, data }
+}
+
 eachEngine(t, 'rows change if and only if an event tells of it', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   await startImports(t, app)
@@ -192,19 +224,39 @@ eachEngine(t, 'rows change if and only if an event tells of it', async (t, engin
     t.strictSame(await recordedEvents(app, last), [], `${sample.name} again: nothing changed`)
   }
 
-  // Parts of them, with other values, in any order, with deletions of what came and of what comes.
-  const step = fc.record({
-    body: fc.nat(bodies.length - 1),
-    take: fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
-    add: fc.constantFrom(0, 0, 1, 2.5),
-    remove: fc.array(fc.nat(), { maxLength: 4 }),
-    user: fc.nat(1),
-  })
+  // Parts of them, with other values, in any order, with deletions of what came and of what comes; most of them
+  // of what falls apart.
+  const loose = [fragile('apple'), fragile('health_connect')]
+  const all = Array.from({ length: 12 }, () => true)
+  const nothing = all.map(() => false)
+  const steps = fc.array(
+    fc.oneof(
+      fc.record({
+        body: fc.constantFrom(...bodies),
+        take: fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
+        add: fc.constantFrom(0, 0, 1, 2.5),
+        remove: fc.array(fc.nat(), { maxLength: 4 }),
+        user: fc.nat(1),
+      }),
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          body: fc.constantFrom(...loose),
+          take: fc.constantFrom(nothing, nothing, all),
+          add: fc.constant(0),
+          remove: fc.array(fc.nat(99), { minLength: 2, maxLength: 4 }),
+          user: fc.constant(0),
+        }),
+      },
+    ),
+    { minLength: 6, maxLength: 6 },
+  )
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 6 }), async (steps) => {
+    fc.asyncProperty(steps, async (steps) => {
       const users = [await createUser(app), await createUser(app)]
-      for (const { body, take, add, remove, user } of steps) {
-        const { data, ...envelope } = bodies[body] as (typeof bodies)[number]
+      const first = loose.map((body) => ({ body, take: all, add: 0, remove: [], user: 0 }))
+      for (const { body, take, add, remove, user } of [...first, ...steps]) {
+        const { data, ...envelope } = body
         const id = users[user] as string
         const some = (items: SdkRecord[] = []) =>
           items
@@ -232,8 +284,123 @@ eachEngine(t, 'rows change if and only if an event tells of it', async (t, engin
         compare(t, before, await held(app, id), events, `a part of ${envelope.name}`)
       }
     }),
-    { numRuns: MANY > 2_000 ? 60 : 4, seed: 20_261_122 },
+    { numRuns: MANY > 2_000 ? 60 : 3, seed: 20_261_122 },
   )
+})
+
+eachEngine(t, 'what follows from a deletion is told, and a night that becomes a nap', async (t, engine) => {
+  const app = await startTestApp(t, engine, ON)
+  await startImports(t, app)
+  await createEndpoint(app.db, HOOK)
+  /** What the work has told of rows: the event, and from which hour to which. */
+  const told = async (work: () => Promise<unknown>) => {
+    const last = (await recordedEvents(app)).at(-1)?.id ?? 0
+    await work()
+    const hours = (iso: string) => (Date.parse(iso) - START) / HOUR_MS
+    return (await recordedEvents(app, last))
+      .filter(({ type }) => type !== 'connection.created')
+      .map(({ type, body: { data } }) =>
+        [type, hours(data.start_time), hours(data.end_time), ...(data.is_nap ? ['nap'] : [])].join(' '),
+      )
+  }
+  const importing = (user: string, content: object) => told(() => importBody(app, user, content))
+  const deleting = (user: string, ids: string[], provider = 'apple', records: SdkRecord[] = []) =>
+    importing(user, body([], { provider, data: { records, deleted: ids.map((id) => ({ id })) } }))
+  const removing = (user: string, list: string, id: string) =>
+    told(async () => t.equal((await app.request('DELETE', `/api/v1/users/${user}/events/${list}/${id}`)).status, 204))
+  const ids = (table: 'sleep' | 'menstrual_cycle', user: string) =>
+    app.db
+      .query<{ id: string }>(`select id from ${table} where user_id = $1 order by start_at`, [user])
+      .then((rows) => rows.map(({ id }) => id))
+
+  await t.test('a cycle that is divided is two, of which one is new', async (t) => {
+    const user = await createUser(app)
+    t.strictSame(await importing(user, body([1, 3, 5].map((day) => flow(day)))), ['menstrual_cycle.created 0 120'])
+    t.strictSame(await deleting(user, ['flow 3']), ['menstrual_cycle.created 96 120'])
+    t.strictSame(await deleting(user, ['flow 1']), [], 'the other stays')
+    const again = await deleting(
+      user,
+      ['flow 5'],
+      'apple',
+      [1, 3, 5, 9].map((day) => flow(day)),
+    )
+    t.strictSame(again, ['menstrual_cycle.created 192 216'], 'what one upload brings and divides is told once')
+  })
+
+  await t.test('a cycle that is deleted leaves another one behind', async (t) => {
+    const user = await createUser(app)
+    const starts = {
+      metadata: { HKMenstrualCycleStart: true },
+    }
+    const long = flow(1, { endDate: new Date(START + 9.5 * 24 * HOUR_MS).toISOString() })
+    t.strictSame(await importing(user, body([long, flow(5, starts), flow(9)])), [
+      'menstrual_cycle.created 0 96',
+      'menstrual_cycle.created 96 240',
+    ])
+    const [first = ''] = await ids('menstrual_cycle', user)
+    t.strictSame(await removing(user, 'menstrual-cycles', first), ['menstrual_cycle.created 192 216'])
+  })
+
+  await t.test('a session that the platform gave is shorter', async (t) => {
+    const user = await createUser(app)
+    const parts = [0, 1, 2].map((part) => asleep(`n-s${part}`, 22 + part, 23 + part, 'n'))
+    const send = (stages: SdkRecord[], provider = 'health_connect') => importing(user, sleepBody(stages, { provider }))
+    t.strictSame(await send(parts), ['sleep.created 22 25'])
+    t.strictSame(await deleting(user, ['n-s2'], 'health_connect'), ['sleep.created 22 24'])
+    t.strictSame(await deleting(user, ['n'], 'health_connect'), [], 'what is gone is not told')
+  })
+
+  await t.test('a night of the day makes a nap of what was told as a night, and back', async (t) => {
+    const user = await createUser(app)
+    const nap = asleep('nap', 36, 37, 'nap')
+    const night = asleep('night', 23, 30, 'night')
+    const send = (stages: SdkRecord[]) => importing(user, sleepBody(stages, { provider: 'health_connect' }))
+    t.strictSame(await send([nap]), ['sleep.created 36 37'])
+    t.strictSame(await send([night]), ['sleep.created 23 30', 'sleep.created 36 37 nap'])
+    t.strictSame(await deleting(user, ['night'], 'health_connect'), ['sleep.created 36 37'])
+    t.strictSame(await send([night]), ['sleep.created 23 30', 'sleep.created 36 37 nap'])
+    t.strictSame(await removing(user, 'sleep', (await ids('sleep', user))[0] ?? ''), ['sleep.created 36 37'])
+    const events = (await recordedEvents(app)).filter(({ user_id, type }) => user_id === user && /^sleep/.test(type))
+    t.equal(new Set(events.map(({ key }) => key)).size, 7, 'each tells of something else')
+  })
+
+  await t.test('what follows from gaps is told when it is closed, and when it becomes a nap afterwards', async (t) => {
+    const user = await createUser(app)
+    const closing = () => told(() => endNights(app))
+    const send = (stages: SdkRecord[]) => importing(user, sleepBody(stages))
+    const [nap, more] = [asleep('nap', 36, 37, null), asleep('more', 37, 37.5, null)]
+    t.strictSame([await send([nap]), await closing()], [[], ['sleep.created 36 37']])
+    const night = asleep('night', 23, 30, null)
+    t.strictSame([await send([night]), await closing()], [['sleep.created 36 37 nap'], ['sleep.created 23 30']])
+    t.strictSame([await deleting(user, ['night']), await closing()], [['sleep.created 36 37'], []])
+    t.strictSame(
+      [await send([night, more]), await closing()],
+      [[], ['sleep.created 23 30', 'sleep.created 36 37.5 nap']],
+      'one that is open again is told once',
+    )
+    t.strictSame([await deleting(user, ['more']), await closing()], [[], ['sleep.created 36 37 nap']])
+  })
+
+  await t.test('the same again tells nothing', async (t) => {
+    const user = await createUser(app)
+    const content = fragile('health_connect')
+    await importBody(app, user, content)
+    const uploads = await app.db.query<{ id: string }>('select id from upload where user_id = $1', [user])
+    const before = await held(app, user)
+    const again = await told(async () => {
+      await importBody(app, user, JSON.stringify(content, null, 2))
+      await replay(
+        app.db,
+        app.threads(),
+        app.deps.config,
+        { batch: uploads[0]?.id ?? '', user: null, from: null, to: null },
+        true,
+        () => {},
+      )
+    })
+    t.strictSame(again, [])
+    t.strictSame(await held(app, user), before)
+  })
 })
 
 eachEngine(t, 'only what somebody asks for is recorded', async (t, engine) => {

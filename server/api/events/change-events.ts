@@ -1,19 +1,28 @@
+import type { Config } from '../../config.ts'
 import type { Database, Transaction } from '../../db/database.ts'
+import type { ToldRows } from '../../ingest/events.ts'
 import { ARCHIVAL_LOCK_SQL } from '../../rollups/archive.ts'
+import { recordRows } from '../../webhooks/session-events.ts'
 import { requireUser } from '../users/exists.ts'
 
 /**
  * Does `change` to a user's events in a transaction, under the locks that an import holds, and moves the user's revision.
+ * Developers are told of the rows it returns.
  * @throws AppError not_found for an unknown user
  */
-export function changeEvents(db: Database, userId: string, change: (tx: Transaction) => Promise<void>): Promise<void> {
+export function changeEvents(
+  { db, config }: { db: Database; config: Config },
+  userId: string,
+  change: (tx: Transaction) => Promise<ToldRows | undefined>,
+): Promise<void> {
   return db.transaction(async (tx) => {
     // An import to wait for takes longer than a read may.
     await tx.query(`select set_config('statement_timeout', '600s', true)`)
     await tx.query(`select pg_advisory_xact_lock(hashtextextended('ingest:' || $1, 0))`, [userId])
     await tx.query(`select pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL})`)
     await requireUser(tx, userId)
-    await change(tx)
+    const told = await change(tx)
+    if (told) await recordRows(tx, config, userId, told)
     await tx.query('update app_user set revision = revision + 1 where id = $1', [userId])
   })
 }

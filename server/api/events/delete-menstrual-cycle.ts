@@ -20,9 +20,10 @@ export const deleteMenstrualCycle = route(
     status: 204,
     errors: { 404: 'Unknown user or menstrual cycle' },
   },
-  async ({ params: { user_id, cycle_id } }, { db }) =>
-    changeEvents(db, user_id, async (tx) => {
-      const found = await deleteCycle(tx, user_id, cycle_id)
-      if (!found) throw errors.missing('Menstrual cycle record not found')
+  async ({ params: { user_id, cycle_id } }, deps) =>
+    changeEvents(deps, user_id, async (tx) => {
+      const told = await deleteCycle(tx, user_id, cycle_id)
+      if (!told) throw errors.missing('Menstrual cycle record not found')
+      return { type: 'menstrual_cycle', told }
     }),
 )

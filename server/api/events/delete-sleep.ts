@@ -20,8 +20,8 @@ export const deleteSleepSession = route(
     status: 204,
     errors: { 404: 'Unknown user or sleep session' },
   },
-  async ({ params: { user_id, sleep_id } }, { db }) =>
-    changeEvents(db, user_id, async (tx) => {
+  async ({ params: { user_id, sleep_id } }, deps) =>
+    changeEvents(deps, user_id, async (tx) => {
       const [row] = await tx.query<{
         source_id: number
         session: string
@@ -39,6 +39,7 @@ export const deleteSleepSession = route(
       if (!row) throw errors.missing('Sleep session not found')
       const { source_id: sourceId, session, start_ms: startMs, end_ms: endMs } = row
       const target = { userId: user_id, provider: row.provider, sourceIds: [] }
-      await deleteSession(tx, target, { id: sleep_id, sourceId, session, startMs, endMs })
+      const told = await deleteSession(tx, target, { id: sleep_id, sourceId, session, startMs, endMs })
+      return { type: 'sleep', told }
     }),
 )

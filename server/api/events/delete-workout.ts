@@ -20,8 +20,8 @@ export const deleteWorkout = route(
     status: 204,
     errors: { 404: 'Unknown user or workout' },
   },
-  async ({ params: { user_id, workout_id } }, { db }) =>
-    changeEvents(db, user_id, async (tx) => {
+  async ({ params: { user_id, workout_id } }, deps) =>
+    changeEvents(deps, user_id, async (tx) => {
       const [workout] = await tx.query<{ provider: string; external_id: string | null }>(
         `delete from workout w using data_source d
          where w.id = $1 and w.user_id = $2 and d.id = w.source_id
@@ -31,9 +31,10 @@ export const deleteWorkout = route(
       if (!workout) throw errors.missing('Workout not found')
       const { provider, external_id } = workout
       // Without an id nothing tells its samples from others of that time.
-      if (external_id === null) return
+      if (external_id === null) return undefined
       await deleteSamples(tx, { userId: user_id, provider, sourceIds: [] }, [
         { externalId: external_id, seriesId: null },
       ])
+      return undefined
     }),
 )
