@@ -102,3 +102,51 @@ eachEngine(t, 'the deletion of an endpoint', async (t, engine) => {
     t.strictSame(await left(key), { endpoints: 0, deliveries: 0, attempts: 0 })
   })
 })
+
+eachEngine(t, 'recovery', async (t, engine) => {
+  const app = await startTestApp(t, engine, ON)
+  const since = new Date(Date.now() - 3_600_000).toISOString()
+
+  await t.test('repeats each of many deliveries once', async (t) => {
+    const endpoint = await createEndpoint(app)
+    await insertDeliveries(app, endpoint, 7_000, 'failed', 10)
+    await insertDeliveries(app, endpoint, 5_001, 'waiting', 2)
+    await insertDeliveries(app, endpoint, 3, 'delivered', 1)
+    const recover = () => hooks(app, 'POST', `/endpoints/${endpoint.id}/recover`, { since })
+    t.strictSame((await recover()).body, { queued: 12_001 })
+    const states = await app.db.query(
+      `select state, attempts, manual, count(*) from delivery group by state, attempts, manual order by state`,
+    )
+    t.strictSame(states, [
+      { state: 'delivered', attempts: 1, manual: false, count: 3 },
+      { state: 'waiting', attempts: 0, manual: true, count: 12_001 },
+    ])
+    t.strictSame((await recover()).body, { queued: 0 })
+  })
+
+  await t.test('waits for who records what became of calls, and does not stand in the way', async (t) => {
+    const endpoint = await createEndpoint(app)
+    const key = await keyOf(app.db, endpoint)
+    await insertDeliveries(app, endpoint, 100, 'waiting', 2)
+    const recorder = await begin(t, app)
+    // As record_attempts does: the endpoint first, then its deliveries in any order.
+    await recorder.query('select from endpoint where id = $1 for no key update', [key])
+    await recorder.query(
+      `update delivery set attempts = 3, due_at = now() + interval '30 minutes'
+       where endpoint_id = $1 and event_id = ${lastDelivery}`,
+      [key],
+    )
+    const answer = hooks(app, 'POST', `/endpoints/${endpoint.id}/recover`, { since })
+    t.ok(await isHeldUp(app, recorder))
+    await t.resolves(
+      recorder.query(
+        `update delivery set attempts = 3, due_at = now() + interval '30 minutes' where endpoint_id = $1`,
+        [key],
+      ),
+    )
+    await recorder.query('commit')
+    const { status, body } = await answer
+    t.strictSame([status, body], [202, { queued: 100 }])
+    t.ok((await deliveries(app.db, endpoint)).every(({ attempts, due }) => attempts === 0 && due))
+  })
+})
