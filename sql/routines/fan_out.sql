@@ -35,7 +35,8 @@ begin
     select ready.id, n.id
     from ready
     join endpoint n
-      on n.disabled_at is null
+      -- What was recorded before it had failed for too long goes on waiting for it; later ones it misses.
+      on (n.disabled_at is null or n.disabled_reason = 'failing' and ready.created_at < n.disabled_at)
      and n.after_event_id < ready.id
      and (n.user_id is null or n.user_id = ready.user_id)
      and (n.filter_types is null or ready.type = any (n.filter_types))
