@@ -150,3 +150,20 @@ eachEngine(t, 'recovery', async (t, engine) => {
     t.ok((await deliveries(app.db, endpoint)).every(({ attempts, due }) => attempts === 0 && due))
   })
 })
+
+eachEngine(t, 'a new filter keeps nobody else from getting events while it is applied', async (t, engine) => {
+  const app = await startTestApp(t, engine, ON)
+  const [endpoint, other] = [await createEndpoint(app), await createEndpoint(app)]
+  await insertDeliveries(app, endpoint, 10, 'waiting', 0)
+  const holder = await begin(t, app)
+  await holder.query(`select from delivery where endpoint_id = $1 for update`, [await keyOf(app.db, endpoint)])
+  const answer = hooks(app, 'PATCH', `/endpoints/${endpoint.id}`, { filter_types: ['meal.created'] })
+  t.ok(await isHeldUp(app, holder))
+  await recordEvent(app.db)
+  await recordEvent(app.db, { type: 'meal.created' })
+  t.equal(await fanOut(app.db), 2)
+  t.equal((await deliveries(app.db, other)).length, 2)
+  await holder.query('commit')
+  t.equal((await answer).status, 200)
+  t.equal((await deliveries(app.db, endpoint)).length, 1, 'what was added meanwhile is dropped unless it matches')
+})
