@@ -30,7 +30,7 @@ export interface Dependencies {
   /** Whether migrations have run and jobs can be done, for `/readyz`. */
   ready(): Promise<boolean>
   /** What waits to be delivered, undefined while that is not known; absent where nothing is recorded. */
-  webhookBacklog?: () => Promise<Backlog | undefined>
+  webhookBacklog?: () => Backlog | undefined
 }
 
 /** Builds the Koa application; it does not listen. A process that only does jobs offers probes and metrics alone. */

@@ -111,6 +111,8 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
   // Only now, since the secrets are shown once: a start that fails before must not have made them.
   const created = await bootstrapAccounts(db, config)
   open = true
+  // The probe answers with the last count: this is the first.
+  deps.webhookBacklog?.()
   const { port } = server.address() as AddressInfo
   welcome({ config, port, created, embedded: embedded !== undefined })
   return Promise.race(ends)

@@ -13,18 +13,25 @@ export interface Backlog {
 }
 
 /**
- * Adds what waits to be delivered to the metrics, read from the database when somebody asks; returns how to read the same
- * for the probe, undefined while the database does not answer.
+ * Adds what waits to be delivered to the metrics, counted when somebody asks. Returns the last count for the probe, which
+ * must not wait for the next one and has it begun: undefined before the first, and after one that failed.
  */
-export function observeWebhooks(registry: Registry, db: Database): () => Promise<Backlog | undefined> {
-  let backlog: Promise<Backlog | undefined> | undefined
-  let readAt = Number.NEGATIVE_INFINITY
+export function observeWebhooks(registry: Registry, db: Database): () => Backlog | undefined {
+  let last: Backlog | undefined
+  let reading: Promise<Backlog | undefined> | undefined
+  let countedAt = Number.NEGATIVE_INFINITY
+  const count = async () => {
+    last = await readBacklog(db).catch(() => undefined)
+    countedAt = performance.now()
+    return last
+  }
   const read = () => {
-    if (performance.now() - readAt > EVERY_MS) {
-      readAt = performance.now()
-      backlog = readBacklog(db).catch(() => undefined)
+    if (!reading || performance.now() - countedAt > EVERY_MS) {
+      // Not again until it is over.
+      countedAt = Number.POSITIVE_INFINITY
+      reading = count()
     }
-    return backlog as Promise<Backlog | undefined>
+    return reading
   }
   /** A value that is asked for with the metrics; while the database does not answer, it stays as it was. */
   const observe = <Label extends string>(
@@ -58,7 +65,10 @@ export function observeWebhooks(registry: Registry, db: Database): () => Promise
   observe('pulsebase_webhook_lag_seconds', 'Time since the oldest of the due deliveries was due', (gauge, known) =>
     gauge.set(known.oldest_due_seconds),
   )
-  return read
+  return () => {
+    void read()
+    return last
+  }
 }
 
 // Each half has an index of its own.

@@ -9,16 +9,26 @@ export type WebhookRetention = Pick<Config, 'webhookMessageRetentionDays' | 'web
 
 /**
  * Removes events that are older, with their deliveries, and attempts. An event stays while a delivery of it waits for an
- * endpoint that is enabled.
+ * endpoint that is enabled. Deletions of endpoints that were broken off are finished.
  */
 export async function pruneWebhooks(db: Database, kept: WebhookRetention): Promise<void> {
+  const deleted = await db.query<{ id: number }>('select id from endpoint where uid is null')
+  for (const { id } of deleted) await removeEndpoint(db, id)
   await inBatches(db, OLD_EVENTS, kept.webhookMessageRetentionDays)
   await inBatches(db, OLD_ATTEMPTS, kept.webhookAttemptRetentionDays)
 }
 
-async function inBatches(db: Database, statement: string, days: number): Promise<void> {
-  const remove = async () => (await db.one<{ gone: number }>(statement, [days, AT_ONCE])).gone
-  while ((await remove()) === AT_ONCE);
+/** Removes an endpoint that is deleted, by its key, with its deliveries and attempts. */
+export async function removeEndpoint(db: Database, id: number): Promise<void> {
+  await inBatches(db, rowsOf('delivery'), id)
+  await inBatches(db, rowsOf('attempt'), id)
+  // With what was being recorded or removed by somebody else.
+  await db.query('delete from endpoint where id = $1', [id])
+}
+
+async function inBatches(db: Database, statement: string, of: number): Promise<void> {
+  const remove = async () => (await db.one<{ gone: number }>(statement, [of, AT_ONCE])).gone
+  while ((await remove()) > 0);
 }
 
 const OLD_EVENTS = `
@@ -47,6 +57,14 @@ const OLD_ATTEMPTS = `
     delete from attempt
     where id in (select id from attempt order by id limit $2)
       and attempted_at < now() - make_interval(days => $1)
+    returning 1
+  )
+  select count(*) as gone from gone`
+
+const rowsOf = (table: 'delivery' | 'attempt') => `
+  with gone as (
+    delete from ${table}
+    where ctid = any (array(select ctid from ${table} where endpoint_id = $1 limit $2 for update skip locked))
     returning 1
   )
   select count(*) as gone from gone`

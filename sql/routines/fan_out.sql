@@ -35,7 +35,8 @@ begin
     select ready.id, n.id
     from ready
     join endpoint n
-      on n.disabled_at is null
+      -- What was recorded before it had failed for too long goes on waiting for it; later ones it misses.
+      on (n.disabled_at is null or n.disabled_reason = 'failing' and ready.created_at < n.disabled_at)
      and n.after_event_id < ready.id
      and (n.user_id is null or n.user_id = ready.user_id)
      and (n.filter_types is null or ready.type = any (n.filter_types))
@@ -52,20 +53,31 @@ begin
 end
 $$;
 
--- An endpoint that is given another filter or user gets nothing more of what it no longer matches, except tests. The
--- lock makes sure that no fan-out is just adding some.
-create or replace function apply_endpoint_filter() returns trigger
-language plpgsql as $$
-begin
-  perform pg_advisory_xact_lock(fan_out_key());
+-- Drops what waits for an endpoint that its filter or user does not let through, of the places after one up to another.
+create or replace function drop_unmatched(the_endpoint endpoint, after_place int8, last_place int8) returns void
+language sql as $$
   delete from delivery d
   using event e
-  where d.endpoint_id = new.id
+  where d.endpoint_id = the_endpoint.id
     and d.state = 'waiting'
     and e.id = d.event_id
-    and e.position is not null
-    and not ((new.user_id is null or new.user_id is not distinct from e.user_id)
-             and (new.filter_types is null or e.type = any (new.filter_types)));
+    and e.position > after_place
+    and e.position <= last_place
+    and not ((the_endpoint.user_id is null or the_endpoint.user_id is not distinct from e.user_id)
+             and (the_endpoint.filter_types is null or e.type = any (the_endpoint.filter_types)));
+$$;
+
+-- An endpoint that is given another filter or user gets nothing more of what it no longer matches, except tests. Many may
+-- wait, and nobody else's events shall wait for them: only for the few that were fanned out meanwhile we take the lock,
+-- which makes sure that no fan-out is just adding some.
+create or replace function apply_endpoint_filter() returns trigger
+language plpgsql as $$
+declare
+  last_place int8 := coalesce((select max(e.position) from event e), 0);
+begin
+  perform drop_unmatched(new, 0, last_place);
+  perform pg_advisory_xact_lock(fan_out_key());
+  perform drop_unmatched(new, last_place, 9223372036854775807);
   return null;
 end
 $$;

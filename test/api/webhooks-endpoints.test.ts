@@ -115,6 +115,12 @@ eachEngine(t, 'endpoints', async (t, engine) => {
       t.match((await patch({ disabled: false })).body, { disabled: false, disabled_reason: null })
       t.equal(await failing(), null, 'its failures are forgiven')
     }
+    await app.db.query(
+      `update endpoint set disabled_at = now() + interval '1 hour', disabled_reason = 'failing' where uid = $1`,
+      [endpoint.id],
+    )
+    const after = await patch({ disabled: false })
+    t.strictSame([after.status, after.body.disabled], [200, false], 'after the clock went back as well')
     await app.db.query('update endpoint set failing_since = now() where uid = $1', [endpoint.id])
     await patch({ disabled: false, url: URL, description: 'x' })
     t.ok(await failing(), 'an enabled one keeps its failures')

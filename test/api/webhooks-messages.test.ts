@@ -379,6 +379,9 @@ eachEngine(t, 'deliveries', async (t, engine) => {
       `update delivery set state = 'delivered', attempts = 1 where event_id = (select id from event where uid = $1)`,
       [messageUid(delivered) ?? null],
     )
+    await disable(app, endpoint)
+    await recordEvent(app.db, { user: ada, age: 12 })
+    await fanOut(app.db)
     // As the fifth day of failures does.
     await app.db.query(
       `update endpoint set disabled_at = now() - interval '4 days', disabled_reason = 'failing' where uid = $1`,
@@ -387,7 +390,6 @@ eachEngine(t, 'deliveries', async (t, engine) => {
     const missed = await recordEvent(app.db, { user: ada, age: 2 })
     await recordEvent(app.db, { user: eve, age: 2 })
     await recordEvent(app.db, { user: ada, age: 2, type: 'meal.created' })
-    await recordEvent(app.db, { user: ada, age: 12 })
     await fanOut(app.db)
     await hooks(app, 'POST', `/endpoints/${all.id}/test`)
     const pending = await recordEvent(app.db, { user: ada })
@@ -454,6 +456,25 @@ eachEngine(t, 'deliveries', async (t, engine) => {
     refused(t, await recover({ since: 7 }), { type: 'string_type', loc: ['body', 'since'] })
     refused(t, await recover({ since: null }), { type: 'string_type', loc: ['body', 'since'] })
     t.strictSame((await recover({ since: since(-1) })).body, { queued: 0 })
+  })
+
+  await t.test('that were recorded before an endpoint failed for too long are made all the same', async (t) => {
+    await app.db.query('delete from event')
+    const failing = await createEndpoint(app)
+    const before = await recordEvent(app.db)
+    await app.db.query(
+      `update endpoint set disabled_at = clock_timestamp(), disabled_reason = 'failing' where uid = $1`,
+      [failing.id],
+    )
+    const after = await recordEvent(app.db)
+    await fanOut(app.db)
+    t.match(await deliveries(app.db, failing), [{ uid: messageUid(before), state: 'waiting' }])
+    await disable(app, failing, false)
+    const since = new Date(Date.now() - 86_400_000).toISOString()
+    const path = `/endpoints/${failing.id}`
+    t.strictSame((await hooks(app, 'POST', `${path}/recover`, { since })).body, { queued: 1 })
+    t.match(await deliveries(app.db, failing), [{ uid: messageUid(before) }, { uid: messageUid(after) }])
+    await hooks(app, 'DELETE', path)
   })
 
   await t.test('of a user that an endpoint is no longer for are not sent again', async (t) => {

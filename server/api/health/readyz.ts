@@ -11,7 +11,8 @@ export const readyz = route(
     path: '/readyz',
     operationId: 'getReadiness',
     summary: 'Whether requests and jobs can be done',
-    description: 'With webhooks or the event feed switched on, also what waits to be delivered.',
+    description:
+      'With webhooks or the event feed switched on, also what waits to be delivered, as counted when it was last asked for.',
     tag: 'Health',
     guard: 'public',
     response: Type.Object({
@@ -30,7 +31,7 @@ export const readyz = route(
   },
   async (_, deps) => {
     if (await deps.ready()) {
-      const webhooks = await deps.webhookBacklog?.()
+      const webhooks = deps.webhookBacklog?.()
       return { status: 'ready', ...(webhooks && { webhooks }) }
     }
     return new Reply(503, 'application/json', JSON.stringify({ status: 'not ready' }), { 'Retry-After': '1' })

@@ -1,4 +1,5 @@
 import { route } from '../../http/route.ts'
+import { removeEndpoint } from '../../webhooks/prune.ts'
 import { EndpointPath, endpointErrors, requireWebhooks, unknownEndpoint } from './endpoint.ts'
 
 /** Deletes an endpoint with its deliveries and attempts (contract 10). */
@@ -16,11 +17,15 @@ export const deleteEndpoint = route(
   },
   async ({ params }, { config, db }) => {
     requireWebhooks(config)
-    const deleted = await db.transaction(async (tx) => {
-      // A month of deliveries takes longer than a read may.
-      await tx.query(`select set_config('statement_timeout', '600s', true)`)
-      return tx.query('delete from endpoint where uid = $1 returning id', [params.endpoint_id])
-    })
-    if (deleted.length === 0) throw unknownEndpoint()
+    const [deleted] = await db.query<{ id: number }>(DELETED, [params.endpoint_id])
+    if (!deleted) throw unknownEndpoint()
+    await removeEndpoint(db, deleted.id)
   },
 )
+
+// Committed by itself: from now on nobody finds it, makes deliveries to it or leases it, however long its rows take.
+const DELETED = `
+  update endpoint
+  set uid = null, disabled_at = now(), disabled_reason = 'by_hand', process_id = null, leased_until = null
+  where uid = $1
+  returning id`

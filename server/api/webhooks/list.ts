@@ -17,6 +17,6 @@ export const listEndpoints = route(
   },
   async (_, { config, db }) => {
     requireWebhooks(config)
-    return db.query(`select ${ENDPOINT_COLUMNS} from endpoint order by endpoint.id desc`)
+    return db.query(`select ${ENDPOINT_COLUMNS} from endpoint where uid is not null order by endpoint.id desc`)
   },
 )

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import type { Database } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Instant } from '../../http/schema.ts'
@@ -15,6 +16,9 @@ import { Queued } from './resend.ts'
 
 /** How far back deliveries are repeated (house decision). */
 const RECOVER_DAYS = 14
+
+/** Events that are queued in one transaction. */
+const AT_ONCE = 2_000
 
 /** Delivers again all that an endpoint missed since a time (house decision). */
 export const recoverEndpoint = route(
@@ -41,34 +45,85 @@ export const recoverEndpoint = route(
     if (Date.parse(body.since) < Date.now() - RECOVER_DAYS * 86_400_000)
       throw errors.invalid([valueError('since', `since must be at most ${RECOVER_DAYS} days ago`, body.since)])
     const endpoint = await enabledEndpoint(db, params.endpoint_id)
-    const { queued } = await db.transaction(async (tx) => {
-      // Two weeks of events take longer than a read may.
-      await tx.query(`select set_config('statement_timeout', '600s', true)`)
-      return tx.one<{ queued: number }>(RECOVER, [endpoint, body.since])
-    })
+    let queued = 0
+    for (const { events } of await eventsToRecover(db, endpoint, body.since))
+      queued += await queueAgain(db, endpoint, events)
     await notifyDelivery(db)
     return { queued }
   },
 )
 
+/** The ids of all events to repeat, in order and in batches; as text, since there may be millions. */
+const eventsToRecover = (db: Database, endpoint: number, since: string) =>
+  db.transaction(async (tx) => {
+    // Two weeks of events take longer than a read may.
+    await tx.query(`select set_config('statement_timeout', '600s', true)`)
+    return tx.query<{ events: string }>(TO_RECOVER, [endpoint, since, AT_ONCE])
+  })
+
+/**
+ * Queues a batch of events; returns how many. Holds the endpoint, as whoever records attempts does, so that none waits for
+ * the other's deliveries. None when the endpoint was disabled or deleted meanwhile.
+ */
+const queueAgain = (db: Database, endpoint: number, events: string) =>
+  db.transaction(async (tx) => {
+    const held = await tx.query('select 1 from endpoint where id = $1 and disabled_at is null for no key update', [
+      endpoint,
+    ])
+    if (held.length === 0) return 0
+    return (await tx.one<{ queued: number }>(QUEUE_AGAIN, [endpoint, events])).queued
+  })
+
+const FAILED = `(d.state = 'failed' or d.state = 'waiting' and d.attempts > 0)`
+
 // An event that is pending is about to be queued anyway; one without a place in the feed is a test.
-const RECOVER = `
+const TO_RECOVER = `
+  select array_agg(id order by id)::text as events
+  from (
+    select id, (row_number() over (order by id) - 1) / $3::int4 as batch
+    from (
+      select e.id
+      from delivery d
+      join event e on e.id = d.event_id
+      join endpoint p on p.id = d.endpoint_id
+      where d.endpoint_id = $1 and ${FAILED} and e.created_at >= $2 and (e.position is null or ${MATCHES})
+      union all
+      select e.id
+      from event e
+      join endpoint p on p.id = $1 and e.created_at <@ p.missed
+      where e.created_at >= $2 and e.position is not null and ${MATCHES}
+        and not exists (select from delivery d where d.event_id = e.id and d.endpoint_id = $1)
+    ) missing
+  ) numbered
+  group by batch
+  order by batch`
+
+// What somebody else holds is being deleted, or sent again already.
+const QUEUE_AGAIN = `
   with failed as (
     update delivery d
     set state = 'waiting', attempts = 0, due_at = now(), manual = true
-    from event e, endpoint p
-    where d.endpoint_id = $1 and p.id = $1 and (d.state = 'failed' or d.state = 'waiting' and d.attempts > 0)
-      and e.id = d.event_id and e.created_at >= $2
-      and (e.position is null or ${MATCHES})
+    where d.ctid = any (array(
+      select d.ctid
+      from unnest($2::text::int8[]) batch (id)
+      join event e on e.id = batch.id
+      join delivery d on d.event_id = e.id and d.endpoint_id = $1
+      join endpoint p on p.id = d.endpoint_id
+      where ${FAILED} and (e.position is null or ${MATCHES})
+      for update of d skip locked
+    ))
     returning 1
   ),
   missed as (
     insert into delivery (event_id, endpoint_id, manual)
     select e.id, p.id, true
-    from event e
-    join endpoint p on p.id = $1 and e.created_at <@ p.missed
-    where e.created_at >= $2 and e.position is not null and ${MATCHES}
+    from unnest($2::text::int8[]) batch (id)
+    join event e on e.id = batch.id
+    join endpoint p on p.id = $1
+    where e.position is not null and ${MATCHES}
+      and not exists (select from delivery d where d.event_id = e.id and d.endpoint_id = p.id)
     order by e.id
+    for key share of e skip locked
     on conflict do nothing
     returning 1
   )

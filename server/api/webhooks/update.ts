@@ -50,7 +50,7 @@ export const updateEndpoint = route(
              filter_types = case when $4::text[] is null then filter_types else nullif($4, '{}') end,
              user_id = case when $5 then $6 else user_id end,
              missed = case
-               when $7 is false and disabled_reason = 'failing' then missed + tstzmultirange(tstzrange(disabled_at, now()))
+               when $7 is false and disabled_reason = 'failing' then missed + tstzmultirange(tstzrange(least(disabled_at, now()), now()))
                else missed
              end,
              disabled_at = case $7::boolean when true then coalesce(disabled_at, now()) when false then null else disabled_at end,
