@@ -1,8 +1,8 @@
 // Process that runs the statements of requests back to back on the bare driver: what the API is measured against. A list
 // brings the statements of each request, anything else asks for a loop, which is answered with its count and latencies.
 import { openDatabase } from '../server/db/database.ts'
-import type { Statement } from './pages.ts'
 import { inTurn, type Load } from './requests.ts'
+import type { Statement } from './service.ts'
 
 /** The size of the API's pool (server/main.ts). */
 const CONNECTIONS = 12

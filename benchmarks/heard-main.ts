@@ -1,6 +1,6 @@
 // server/main.ts, telling the benchmark that started it (see service.ts) which statements its API runs.
 import pg from 'pg'
-import type { Statement } from './pages.ts'
+import type { Statement } from './service.ts'
 
 /** Notes now and then when keys were last used, on behalf of no request (server/http/api-keys.ts). */
 const KEY_USES = /^\s*update api_key k\s/

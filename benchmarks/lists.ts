@@ -3,11 +3,10 @@ import { Client as HttpClient } from 'undici'
 import { routes } from '../server/api/index.ts'
 import { type Bench, figure, type Measure, median, percentile, withClient, withDatabase, withService } from './bench.ts'
 import { HISTORY_START, settle, storeHistory, YEAR_SECONDS } from './history.ts'
-import type { Statement } from './pages.ts'
 import { type Helper, startHelper } from './processes.ts'
 import { settleRecords, storeRecords } from './records.ts'
 import { type Load, type Request, send } from './requests.ts'
-import type { Service } from './service.ts'
+import type { Service, Statement } from './service.ts'
 
 /** Every list and summary of a user with long, dense data: against its SQL, far in, and by number of statements. */
 export const ids = ['L1', 'L2', 'L3']

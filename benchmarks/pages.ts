@@ -1,22 +1,13 @@
 import { type Selection as PageSelection, type Position, readRows } from '../server/api/timeseries/page.ts'
-import { type UserView, userView } from '../server/api/timeseries/user-view.ts'
 import { type Database, openDatabase } from '../server/db/database.ts'
+import { type UserView, userView } from '../server/sources/user-view.ts'
 import type { Request } from './requests.ts'
-import type { Service } from './service.ts'
+import type { Service, Statement } from './service.ts'
 
 /** Half-open range of time, Unix seconds. */
 export interface Window {
   start: number
   end: number
-}
-
-/** A statement as it goes to the driver. */
-export interface Statement {
-  name: string
-  text: string
-  values: unknown[]
-  /** Rows as objects unless given. */
-  rowMode?: 'array'
 }
 
 /** A page that is asked for with a cursor: the request, and the statement that answers it. */

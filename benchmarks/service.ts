@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort } from '../server/db/embedded/server.ts'
-import type { Statement } from './pages.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const START_MS = 60_000
@@ -18,6 +17,15 @@ const API_KEY = `sk-${randomBytes(16).toString('hex')}`
 export const SECRET_KEY = randomBytes(32).toString('hex')
 /** The service drains for 20 s at most. */
 const STOP_MS = 25_000
+
+/** A statement as it goes to the driver. */
+export interface Statement {
+  name: string
+  text: string
+  values: unknown[]
+  /** Rows as objects unless given. */
+  rowMode?: 'array'
+}
 
 /** The real service, as `npm start` runs it, in a process of its own. */
 export interface Service {

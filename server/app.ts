@@ -4,34 +4,11 @@ import Router from '@koa/router'
 import Koa, { type Context, type Next } from 'koa'
 import { healthRoutes } from './api/health/index.ts'
 import { routes } from './api/index.ts'
-import type { SyncFeed } from './api/sync/feed.ts'
-import type { Config } from './config.ts'
-import { type Database, databaseUnavailable } from './db/database.ts'
+import { databaseUnavailable } from './db/database.ts'
+import type { Dependencies } from './dependencies.ts'
 import { AppError, errors } from './errors.ts'
-import type { ApiKeys } from './http/api-keys.ts'
 import { docsRouter } from './http/docs.ts'
 import { mount } from './http/route.ts'
-import type { Keys } from './http/tokens.ts'
-import type { Uploads } from './ingest/accept.ts'
-import type { Logger } from './log.ts'
-import type { Metrics } from './metrics.ts'
-import type { Backlog } from './webhooks/observe.ts'
-
-/** What handlers work with; `main.ts` and the tests build it. */
-export interface Dependencies {
-  config: Config
-  db: Database
-  keys: Keys
-  apiKeys: ApiKeys
-  uploads: Uploads
-  syncFeed: SyncFeed
-  log: Logger
-  metrics: Metrics
-  /** Whether migrations have run and jobs can be done, for `/readyz`. */
-  ready(): Promise<boolean>
-  /** What waits to be delivered, undefined while that is not known; absent where nothing is recorded. */
-  webhookBacklog?: () => Backlog | undefined
-}
 
 /** Builds the Koa application; it does not listen. A process that only does jobs offers probes and metrics alone. */
 export function buildApp(deps: Dependencies): Koa {

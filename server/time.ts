@@ -37,7 +37,8 @@ export function parseZoneOffset(text: string): number | undefined {
   return match[1] === '-' ? -minutes : minutes
 }
 
-const DAY_MS = 86_400_000
+/** Milliseconds of a day of 24 hours. */
+export const DAY_MS = 86_400_000
 const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'))
 let cachedDay = Number.NaN
 let cachedDate = ''

@@ -1,11 +1,11 @@
 // Jobs survive what happens to the processes, connections and jobs around them: an upload that was answered 202 is
-// imported. Real kills are in test/ingest/crash.long.ts.
+// imported. Real kills are in test/intake/uploads/crash.long.ts.
 import pg from 'pg'
 import t from 'tap'
 import { waitUntil } from '../server/db/embedded/processes.ts'
-import { createHandover } from '../server/ingest/handover.ts'
-import { createImporter, type Importer } from '../server/ingest/import.ts'
-import type { Threads } from '../server/ingest/threads.ts'
+import type { Threads } from '../server/intake/threads.ts'
+import { createHandover } from '../server/intake/uploads/handover.ts'
+import { createImporter, type Importer } from '../server/intake/uploads/import.ts'
 import { startJobs } from '../server/jobs.ts'
 import { startTestApp, type TestApp } from './support/app.ts'
 import {

@@ -54,7 +54,7 @@ t.test('a provider is named in its folder and in the catalogue only', async (t) 
 t.test('mapping code imports the catalogue and column types, nothing that does something', async (t) => {
   for (const file of source.filter((name) => /^server\/providers\/.*\/(records|map|workouts)\.ts$/.test(name))) {
     const imports = [...(await text(file)).matchAll(/from '([^']+)'/g)].map(([, from]) => from ?? '')
-    const pure = /^(\.\/|\.\.\/[^/]+\.ts$|\.\.\/\.\.\/(catalogue\/|time\.ts|ingest\/(units|columns)\.ts))/
+    const pure = /^(\.\/|\.\.\/[^/]+\.ts$|\.\.\/\.\.\/(catalogue\/|time\.ts|batch\/(units|columns)\.ts))/
     t.strictSame(
       imports.filter((from) => !pure.test(from)),
       [],
@@ -81,6 +81,29 @@ t.test('an endpoint is one file and one line in the index of its resource', asyn
   const unique = (key: (route: Route) => string) => t.equal(new Set(routes.map(key)).size, routes.length)
   unique(({ operationId }) => operationId)
   unique(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`)
+})
+
+t.test('no file imports itself through others', async (t) => {
+  const imports = new Map<string, string[]>()
+  for (const file of files.filter((name) => name.endsWith('.ts'))) {
+    const found = (await text(file)).matchAll(/(?:from|import) '(\.[^']+)'/g)
+    imports.set(
+      file,
+      Array.from(found, ([, from = '']) => join(dirname(file), from)),
+    )
+  }
+  const done = new Set<string>()
+  const circles: string[] = []
+  const walk = (file: string, path: string[]) => {
+    const at = path.indexOf(file)
+    if (at >= 0) circles.push([...path.slice(at), file].join(' -> '))
+    if (at >= 0 || done.has(file)) return
+    for (const next of imports.get(file) ?? []) walk(next, [...path, file])
+    done.add(file)
+  }
+  for (const file of imports.keys()) walk(file, [])
+  t.strictSame(circles, [])
+  t.ok([...imports.values()].flat().length > 1000, 'imports are found')
 })
 
 t.test('the environment is read by the configuration', async (t) => {

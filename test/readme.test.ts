@@ -199,7 +199,7 @@ t.test('the metrics in docs/operations.md are those that are offered', async (t)
 
 t.test('the reasons in docs/uploads.md exist', async (t) => {
   const readers = (await readdir(`${ROOT}workers`)).map((name) => `workers/${name}`)
-  const texts = [...readers, 'server/ingest/archived.ts'].map((file) => readFile(ROOT + file, 'utf8'))
+  const texts = [...readers, 'server/store/archived.ts'].map((file) => readFile(ROOT + file, 'utf8'))
   const reader = (await Promise.all(texts)).join()
   const documented = await namesIn('docs/uploads.md', 'What became of an upload')
   const statuses = ['status', 'queued', 'success', 'partial', 'failed', 'type']

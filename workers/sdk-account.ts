@@ -1,6 +1,6 @@
+import { REJECTIONS_KEPT, type RejectedDays, type Rejection, type Unstored } from '../server/batch/columns.ts'
+import { addRejected, dayText } from '../server/batch/day-counts.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
-import { REJECTIONS_KEPT, type RejectedDays, type Rejection, type Unstored } from '../server/ingest/columns.ts'
-import { addRejected, dayText } from './day-counts.ts'
 import type { Decode } from './json-bytes.ts'
 import { isObject, type Json, type Problem } from './sdk-fields.ts'
 

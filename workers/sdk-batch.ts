@@ -1,12 +1,12 @@
-import type { Batch, BatchEvents } from '../server/ingest/columns.ts'
+import type { Batch } from '../server/batch/columns.ts'
+import { dayCounts } from '../server/batch/day-counts.ts'
+import { SampleStreams } from '../server/batch/sample-streams.ts'
 import { type SdkProvider, sdkProviders } from '../server/providers/index.ts'
-import type { SdkAbility } from '../server/providers/sdk.ts'
-import { dayCounts } from './day-counts.ts'
-import type { Decode, ParsedBody } from './json-bytes.ts'
-import { SampleStreams } from './sample-streams.ts'
+import type { ParsedBody } from './json-bytes.ts'
 import { Account, type Place } from './sdk-account.ts'
 import { readDeletion } from './sdk-deletions.ts'
 import { isObject, type Json, type Problem, plausibleInstant } from './sdk-fields.ts'
+import type { Reading } from './sdk-reading.ts'
 import { placeOfRecord, readRecord } from './sdk-records.ts'
 import { readSleep } from './sdk-sleep.ts'
 import { Sources } from './sdk-sources.ts'
@@ -15,20 +15,6 @@ import { readWorkout } from './sdk-workouts.ts'
 const HOUR_MS = 3_600_000
 
 const NOT_AN_OBJECT: Problem = ['', 'dict_type', 'Input should be a valid dictionary']
-
-/** What the readers of an upload's collections share, and what they fill. */
-export interface Reading {
-  ability: SdkAbility
-  /** The last plausible instant, in epoch milliseconds. */
-  latestMs: number
-  decode: Decode
-  sources: Sources
-  account: Account
-  streams: SampleStreams
-  /** See `Batch`. */
-  derived: SampleStreams
-  events: BatchEvents
-}
 
 /** Reads one item: adds what it holds, or says which field is wrong. */
 type ReadItem = (reading: Reading, item: Json) => Problem | 'ignored' | undefined

@@ -1,5 +1,5 @@
-import type { Reading } from './sdk-batch.ts'
 import { externalId, type Json, MISSING, type Problem } from './sdk-fields.ts'
+import type { Reading } from './sdk-reading.ts'
 
 /** Reads an item of `data.deleted` or `data.deletions`: the platform deleted a record (sdk-payload 8). */
 export function readDeletion({ ability, decode, events }: Reading, item: Json): Problem | undefined {

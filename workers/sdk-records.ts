@@ -1,9 +1,9 @@
+import { originHash } from '../server/batch/origins.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import { DAILY_TOTAL_OFFSET } from '../server/catalogue/series.ts'
-import { originHash } from '../server/ingest/origins.ts'
 import { type ActivityRule, type CycleRule, isNutrient, type RecordRule } from '../server/providers/sdk.ts'
+import { DAY_MS } from '../server/time.ts'
 import type { Place } from './sdk-account.ts'
-import type { Reading } from './sdk-batch.ts'
 import {
   externalId,
   isObject,
@@ -17,10 +17,10 @@ import {
   spanOf,
   zoneOf,
 } from './sdk-fields.ts'
+import type { Reading } from './sdk-reading.ts'
 import { TOO_MANY_SOURCES } from './sdk-sources.ts'
 
 const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 /** Far above any measurement, far below where a year's sum would overflow and make good samples unreadable. */
 const MAX_VALUE = 1e15

@@ -1,8 +1,7 @@
-import type { SleepStageName } from '../server/ingest/columns.ts'
-import { MAX_STAGE_MS } from '../server/ingest/sleep-sessions.ts'
+import { MAX_STAGE_MS, type SleepStageName } from '../server/batch/columns.ts'
 import { isoInstant } from '../server/time.ts'
-import type { Reading } from './sdk-batch.ts'
 import { externalId, isObject, isProblem, type Json, MISSING, numeric, type Problem, spanOf } from './sdk-fields.ts'
+import type { Reading } from './sdk-reading.ts'
 import { TOO_MANY_SOURCES } from './sdk-sources.ts'
 
 const NO_TEXT = ['string_type', 'Input should be a valid string'] as const

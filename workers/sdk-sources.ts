@@ -1,5 +1,5 @@
+import type { SourceIdentity } from '../server/batch/columns.ts'
 import { inferDeviceType, isVague, normaliseDeviceString } from '../server/catalogue/devices.ts'
-import type { SourceIdentity } from '../server/ingest/columns.ts'
 import type { SdkProvider } from '../server/providers/index.ts'
 import type { ParsedBody } from './json-bytes.ts'
 import { isObject } from './sdk-fields.ts'

@@ -1,6 +1,6 @@
+import type { WorkoutMeasures } from '../server/batch/columns.ts'
+import { convertUnit } from '../server/batch/units.ts'
 import type { SeriesName, SeriesType } from '../server/catalogue/series.ts'
-import type { WorkoutMeasures } from '../server/ingest/columns.ts'
-import { convertUnit } from '../server/ingest/units.ts'
 import { recordRule } from '../server/providers/sdk.ts'
 import type { Decode } from './json-bytes.ts'
 import { isObject } from './sdk-fields.ts'

@@ -1,7 +1,7 @@
 import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, inflateSync } from 'node:zlib'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
+import type { Batch } from '../server/batch/columns.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
-import type { Batch } from '../server/ingest/columns.ts'
 import { resolveSdkProvider, type SdkProvider } from '../server/providers/index.ts'
 import { parseJsonBytes } from './json-bytes.ts'
 import { readSdkBatch } from './sdk-batch.ts'

@@ -1,8 +1,8 @@
+import type { RoutePoint, WorkoutLap, WorkoutSegment } from '../server/batch/columns.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
-import type { RoutePoint, WorkoutLap, WorkoutSegment } from '../server/ingest/columns.ts'
 import { isoInstant } from '../server/time.ts'
-import type { Reading } from './sdk-batch.ts'
 import { isObject, type Json, plausibleInstant } from './sdk-fields.ts'
+import type { Reading } from './sdk-reading.ts'
 
 /** Segments and laps of one workout that are kept, the first ones. */
 export const MAX_PARTS = 2_000

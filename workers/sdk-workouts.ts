@@ -1,9 +1,8 @@
+import type { EntrySource, Workout } from '../server/batch/columns.ts'
+import { originHash } from '../server/batch/origins.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import type { WorkoutType } from '../server/catalogue/workouts.ts'
-import type { EntrySource, Workout } from '../server/ingest/columns.ts'
-import { originHash } from '../server/ingest/origins.ts'
 import { type RecordRule, recordRule } from '../server/providers/sdk.ts'
-import type { Reading } from './sdk-batch.ts'
 import {
   externalId,
   isObject,
@@ -14,6 +13,7 @@ import {
   plausibleInstant,
   spanOf,
 } from './sdk-fields.ts'
+import type { Reading } from './sdk-reading.ts'
 import { TOO_MANY_SOURCES } from './sdk-sources.ts'
 import { folded, readStatistics, type Statistics } from './sdk-statistics.ts'
 import { movingSeconds, readLaps, readRoute, readSegments } from './sdk-workout-documents.ts'

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { PoolClient } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { NO_ZONE, type SampleColumns } from '../ingest/columns.ts'
+import { NO_ZONE, type SampleColumns } from '../batch/columns.ts'
 
 // Binary COPY format of the PostgreSQL manual ("COPY", binary format): signature, flags, header extension length.
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { deviceTypeRanks, deviceTypes } from '../catalogue/devices.ts'
@@ -14,8 +15,10 @@ interface SqlFile {
   text: string
 }
 
-async function sqlFiles(folder: string): Promise<SqlFile[]> {
-  const names = (await readdir(SQL_FOLDER + folder)).filter((name) => name.endsWith('.sql')).sort()
+/** Files of a folder by name; those of `routines` lie in folders by subject, whose names do not count. */
+async function sqlFiles(folder: string, options: { recursive?: boolean } = {}): Promise<SqlFile[]> {
+  const names = (await readdir(SQL_FOLDER + folder, options)).filter((name) => name.endsWith('.sql'))
+  names.sort((a, b) => (basename(a) < basename(b) ? -1 : 1))
   return Promise.all(
     names.map(async (name) => ({
       name: `${folder}/${name}`,
@@ -80,7 +83,7 @@ async function applyOnce(client: pg.Client, files: SqlFile[], log: (message: str
 }
 
 async function applyRoutines(client: pg.Client, engine: string, log: (message: string) => void): Promise<void> {
-  const files = [...(await sqlFiles('routines')), ...(await sqlFiles(`${engine}/routines`))]
+  const files = [...(await sqlFiles('routines', { recursive: true })), ...(await sqlFiles(`${engine}/routines`))]
   const sum = checksum(files.map((file) => file.text).join('\n'))
   const current = await client.query('select 1 from schema_migration where name = $1 and checksum = $2', [
     'routines',

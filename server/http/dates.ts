@@ -1,7 +1,6 @@
 import { errors } from '../errors.ts'
-import { parseInstant } from '../time.ts'
+import { DAY_MS, parseInstant } from '../time.ts'
 
-const DAY_MS = 86_400_000
 // Year 0001 to 9999: what ISO text and PostgreSQL both hold.
 const MIN_MS = -62_135_596_800_000
 const MAX_MS = 253_402_300_799_999

@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import type { Dependencies } from '../app.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { errors } from '../errors.ts'
 import { checkUuid } from './formats.ts'
 import { type AccessToken, verifyAccessToken } from './tokens.ts'

@@ -1,7 +1,7 @@
+import type { CycleObservationKind } from '../batch/columns.ts'
+import { convertUnit, withoutNoise } from '../batch/units.ts'
 import { type SeriesName, type SeriesType, seriesByName } from '../catalogue/series.ts'
 import type { WorkoutType } from '../catalogue/workouts.ts'
-import type { CycleObservationKind } from '../ingest/columns.ts'
-import { convertUnit, withoutNoise } from '../ingest/units.ts'
 
 /** How one wire type becomes samples of one series. */
 export interface RecordRule {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database, Queryable } from '../db/database.ts'
+import { DAY_MS } from '../time.ts'
 import { refreshRollups } from './refresh.ts'
 
 /** What is kept for how long; null = for ever. */
@@ -7,8 +8,6 @@ export interface ArchivalSettings {
   archive_after_days: number | null
   delete_after_days: number | null
 }
-
-const DAY_MS = 86_400_000
 
 /**
  * Archived is by whole months of 30 days since 1970, which are the chunks of a hypertable: they are dropped in no time,

@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '../db/database.ts'
+import { ingestLockKey } from '../store/lock.ts'
 
 /** What the scores that are computed are of, as `score_due` and `health_score` name it. */
 export type ScoreCategory = 'sleep' | 'resilience'
@@ -28,7 +29,7 @@ const DUE_SQL = `
     order by d.user_id
     limit $5
   )
-  select d.user_id, d.days, pg_try_advisory_xact_lock(hashtextextended('ingest:' || d.user_id, 0)) as free
+  select d.user_id, d.days, pg_try_advisory_xact_lock(${ingestLockKey('d.user_id')}) as free
   from due d
   order by d.user_id`
 

@@ -1,6 +1,6 @@
 import { pack, unpack } from 'msgpackr'
+import { NO_ZONE } from '../batch/columns.ts'
 import { type SeriesType, seriesByName } from '../catalogue/series.ts'
-import { NO_ZONE } from '../ingest/columns.ts'
 import { isoInstant, zoneText } from '../time.ts'
 
 /** Where samples of an event come from: the model of the device, and for additive series whether they are daily totals. */

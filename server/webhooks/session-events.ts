@@ -1,11 +1,11 @@
-import { MEAL_COLUMNS, type MealRow, mealItem } from '../api/events/list-meals.ts'
-import { SLEEP_COLUMNS, type SleepRow, sleepItem } from '../api/events/list-sleep.ts'
-import { pace } from '../api/events/list-workouts.ts'
-import { type EventRow, zoneOf } from '../api/events/page.ts'
 import type { EventName } from '../catalogue/events.ts'
 import type { Transaction } from '../db/database.ts'
-import { planned } from '../ingest/event-items.ts'
-import type { EventCounts, ToldRows } from '../ingest/events.ts'
+import { MEAL_COLUMNS, type MealRow, mealItem } from '../events/meal.ts'
+import { type EventRow, zoneOf } from '../events/row.ts'
+import { SLEEP_COLUMNS, type SleepRow, sleepItem } from '../events/sleep.ts'
+import { pace, rounded, type WorkoutRow } from '../events/workout.ts'
+import type { EventCounts, ToldRows } from '../store/event-items.ts'
+import { planned } from '../store/event-items.ts'
 import { type EventSettings, type NewEvent, recordEvents, wantedEvents } from './record.ts'
 
 // Events that tell of one row each: what they say is read from the row, after everything of its batch was written.
@@ -38,19 +38,6 @@ const common = (row: Told<EventRow>) => ({
   zone_offset: zoneOf(row),
   source: { provider: row.provider, device: row.device },
 })
-
-interface WorkoutRow extends EventRow {
-  type: string
-  duration_s: number
-  calories_kcal: number | null
-  distance_m: number | null
-  heart_rate_avg: number | null
-  heart_rate_max: number | null
-  average_speed: number | null
-  elevation_gain_m: number | null
-}
-
-const rounded = (value: number | null) => (value === null ? null : Math.round(value))
 
 const workout: Session<WorkoutRow> = {
   event: 'workout.created',

@@ -1,7 +1,7 @@
 // What phones say of their exports, and what the sync history makes of it (contract 9.2, sdk-payload 11).
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { closeSilentRuns } from '../../server/ingest/silent-runs.ts'
+import { closeSilentRuns } from '../../server/intake/uploads/silent-runs.ts'
 import { startTestApp, type TestApp, type TestRequest } from '../support/app.ts'
 import {
   body,

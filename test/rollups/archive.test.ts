@@ -1,7 +1,7 @@
 // Retention: samples go, what they add up to stays; nothing comes back and nothing erases it (contract 13, 12.7).
 import t, { type Test } from 'tap'
-import { createHandover } from '../../server/ingest/handover.ts'
-import { createImporter } from '../../server/ingest/import.ts'
+import { createHandover } from '../../server/intake/uploads/handover.ts'
+import { createImporter } from '../../server/intake/uploads/import.ts'
 import { archive, floors } from '../../server/rollups/archive.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'

@@ -1,7 +1,8 @@
 // What summaries are made of, written as an import writes it, and pages of them.
+
+import { NO_ZONE, type SampleColumns } from '../../server/batch/columns.ts'
 import type { Database } from '../../server/db/database.ts'
-import { NO_ZONE, type SampleColumns } from '../../server/ingest/columns.ts'
-import { writeSamples } from '../../server/ingest/write.ts'
+import { writeSamples } from '../../server/store/samples.ts'
 import type { TestAnswer, TestApp } from './app.ts'
 
 export const MINUTE_MS = 60_000

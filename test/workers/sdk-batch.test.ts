@@ -1,10 +1,10 @@
 // From the parsed body of an upload to columns: sdk-payload 4, 5.3, 9; sdk-types 1, 6, 9.
 import fc from 'fast-check'
 import t from 'tap'
+import { type Batch, NO_ZONE } from '../../server/batch/columns.ts'
+import { SampleStreams } from '../../server/batch/sample-streams.ts'
 import { DAILY_TOTAL_OFFSET, seriesById, seriesByName } from '../../server/catalogue/series.ts'
-import { type Batch, NO_ZONE } from '../../server/ingest/columns.ts'
 import type { SdkProvider } from '../../server/providers/index.ts'
-import { SampleStreams } from '../../workers/sample-streams.ts'
 import { readSdkBatch } from '../../workers/sdk-batch.ts'
 import { body, heartRate, PHONE, record, type SdkRecord, steps } from '../support/sdk.ts'
 

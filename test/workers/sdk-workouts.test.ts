@@ -1,8 +1,8 @@
 // Workouts of an upload: sdk-types 8, sdk-payload 4.4 and 5.3.
 import fc from 'fast-check'
 import t from 'tap'
+import { type Batch, NO_ZONE, type Workout } from '../../server/batch/columns.ts'
 import { seriesById } from '../../server/catalogue/series.ts'
-import { type Batch, NO_ZONE, type Workout } from '../../server/ingest/columns.ts'
 import type { SdkProvider } from '../../server/providers/index.ts'
 import { parseJsonBytes } from '../../workers/json-bytes.ts'
 import { readSdkBatch } from '../../workers/sdk-batch.ts'

@@ -1,7 +1,7 @@
 import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { Type } from 'typebox'
-import type { Dependencies } from '../../app.ts'
 import type { Database, Transaction } from '../../db/database.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { ACCESS_TOKEN_SECONDS, type Keys, signAccessToken } from '../../http/tokens.ts'
 
 /** Answer of whatever opens or renews a session (contract 9.5 to 9.8). */

@@ -1,7 +1,8 @@
 import type { Config } from '../../config.ts'
 import type { Database, Transaction } from '../../db/database.ts'
-import type { ToldRows } from '../../ingest/events.ts'
 import { ARCHIVAL_LOCK_SQL } from '../../rollups/archive.ts'
+import type { ToldRows } from '../../store/event-items.ts'
+import { lockUser } from '../../store/lock.ts'
 import { recordRows } from '../../webhooks/session-events.ts'
 import { requireUser } from '../users/exists.ts'
 
@@ -18,7 +19,7 @@ export function changeEvents(
   return db.transaction(async (tx) => {
     // An import to wait for takes longer than a read may.
     await tx.query(`select set_config('statement_timeout', '600s', true)`)
-    await tx.query(`select pg_advisory_xact_lock(hashtextextended('ingest:' || $1, 0))`, [userId])
+    await lockUser(tx, userId)
     await tx.query(`select pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL})`)
     await requireUser(tx, userId)
     const told = await change(tx)

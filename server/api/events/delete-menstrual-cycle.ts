@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Uuid } from '../../http/schema.ts'
-import { deleteCycle } from '../../ingest/cycles.ts'
+import { deleteCycle } from '../../store/cycles.ts'
 import { changeEvents } from './change-events.ts'
 
 /** Deletes a menstrual cycle, and the observations it is made of (contract 5.7). */

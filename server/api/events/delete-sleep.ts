@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Uuid } from '../../http/schema.ts'
-import { deleteSession } from '../../ingest/sleep.ts'
+import { deleteSession } from '../../store/sleep/sleep.ts'
 import { changeEvents } from './change-events.ts'
 
 /** Deletes a sleep session, its stages and its score (contract 5.7). */

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
+import { type EventRow, zoneOf } from '../../events/row.ts'
 import { route } from '../../http/route.ts'
 import { CursorPage, Instant, Nullable, SourceMetadata, UserPath, Uuid } from '../../http/schema.ts'
-import { type EventRow, listEvents, listParameters, zoneOf } from './page.ts'
+import { listEvents, listParameters } from './page.ts'
 
 /** Columns that are shown as they are. */
 const details = {

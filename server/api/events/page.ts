@@ -1,13 +1,13 @@
 import type { Context } from 'koa'
 import { Type } from 'typebox'
-import type { Dependencies } from '../../app.ts'
 import type { Database } from '../../db/database.ts'
+import type { Dependencies } from '../../dependencies.ts'
+import type { EventRow } from '../../events/row.ts'
 import { type Mark, readCursor, writeCursor } from '../../http/cursors.ts'
 import { etagOf, heldTags } from '../../http/etag.ts'
 import { Reply } from '../../http/route.ts'
 import { Limit } from '../../http/schema.ts'
-import { zoneText } from '../../time.ts'
-import type { SourceMetadata } from '../timeseries/user-view.ts'
+import type { SourceMetadata } from '../../sources/source.ts'
 import { type EventFilters, eventFilters, type Selection, selectEvents, selected, selectedParams } from './selection.ts'
 
 /** The parameters of every list of events (contract 5.2). */
@@ -15,15 +15,6 @@ export const listParameters = {
   ...eventFilters,
   cursor: Type.Optional(Type.String()),
   limit: Limit(),
-}
-
-/** What the rows of every kind of event have. */
-export interface EventRow {
-  id: string
-  start_at: string
-  end_at: string
-  source_id: number
-  zone_offset_min: number | null
 }
 
 /** A kind of event, and which of it. */
@@ -132,7 +123,3 @@ function pageSql({ table, columns, where = '' }: Listing, backward: boolean): st
   order by e.start_at ${order}, e.id ${order}
   limit $5`
 }
-
-/** `zone_offset` of a row (contract 1.2). */
-export const zoneOf = ({ zone_offset_min }: Pick<EventRow, 'zone_offset_min'>): string | null =>
-  zone_offset_min === null ? null : zoneText(zone_offset_min)

@@ -3,8 +3,8 @@ import type { Database } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { parseDateInput } from '../../http/dates.ts'
 import { DateInput, Provider, Uuid } from '../../http/schema.ts'
+import { SOURCE_COLUMNS, type Source, type SourceRow, sourceOf } from '../../sources/source.ts'
 import { isoInstant } from '../../time.ts'
-import { SOURCE_COLUMNS, type Source, type SourceRow, sourceOf } from '../timeseries/user-view.ts'
 
 /** The parameters that say which events are meant, on every list and total of events (contract 5.2). */
 export const eventFilters = {

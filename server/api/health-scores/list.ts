@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
+import { zoneOf } from '../../events/row.ts'
 import { parseDateInput } from '../../http/dates.ts'
 import { etagOf, heldTags } from '../../http/etag.ts'
 import { Reply, route } from '../../http/route.ts'
 import { CursorPage, DateInput, Enum, Instant, Limit, Nullable, Provider, UserPath, Uuid } from '../../http/schema.ts'
 import { isoInstant } from '../../time.ts'
-import { zoneOf } from '../events/page.ts'
 
 /** HealthScoreCategory of contract 2.2, in definition order. */
 const categories = [

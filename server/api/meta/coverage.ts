@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
+import type { WorkoutMeasures } from '../../batch/columns.ts'
 import { providers } from '../../catalogue/providers.ts'
 import { seriesTypes } from '../../catalogue/series.ts'
 import { route } from '../../http/route.ts'
-import type { WorkoutMeasures } from '../../ingest/columns.ts'
-import type { Totals } from '../../ingest/sleep-totals.ts'
 import { type SdkProvider, sdkProviders } from '../../providers/index.ts'
 import { isNutrient, type RecordKind, type SdkAbility } from '../../providers/sdk.ts'
+import type { Totals } from '../../store/sleep/totals.ts'
 
 const Fields = Type.Array(Type.Object({ code: Type.String(), providers: Type.Array(Type.String()) }))
 

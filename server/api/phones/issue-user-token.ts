@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import { Type } from 'typebox'
-import type { Dependencies } from '../../app.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
 import { authenticate } from '../../http/guards.ts'
 import { route } from '../../http/route.ts'

@@ -3,7 +3,7 @@ import { errors } from '../../errors.ts'
 import { contentEncoding } from '../../http/encoding.ts'
 import { route } from '../../http/route.ts'
 import { Nullable, UserPath, Uuid } from '../../http/schema.ts'
-import { checkQueryProvider } from '../../ingest/accept.ts'
+import { checkQueryProvider } from '../../intake/uploads/accept.ts'
 import { Accepted, accepted } from './accepted.ts'
 
 const Source = Type.Object({

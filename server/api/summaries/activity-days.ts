@@ -1,6 +1,7 @@
 import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
-import { bySourceRank, type Source, type SourceMetadata, type Stored, type UserView } from '../timeseries/user-view.ts'
+import { bySourceRank, type Source, type SourceMetadata } from '../../sources/source.ts'
+import type { Stored, UserView } from '../../sources/user-view.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
 
 /** A row of the activity summary. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 import { CursorPage, Enum, Nullable, SourceMetadata, UserPath, Uuid } from '../../http/schema.ts'
-import { userView } from '../timeseries/user-view.ts'
+import { userView } from '../../sources/user-view.ts'
 import { type ActivityRow, readActivity } from './activity-days.ts'
 import { dayPage, dayQuery } from './day-page.ts'
 

@@ -3,8 +3,9 @@ import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
 import { route } from '../../http/route.ts'
 import { Instant, Nullable, SourceMetadata, UserPath } from '../../http/schema.ts'
-import { isoInstant } from '../../time.ts'
-import { bySourceRank, type Stored, type UserView, userView } from '../timeseries/user-view.ts'
+import { bySourceRank } from '../../sources/source.ts'
+import { type Stored, type UserView, userView } from '../../sources/user-view.ts'
+import { DAY_MS, isoInstant } from '../../time.ts'
 import { type Pressure, type PressureReading, pressureOf } from './blood-pressure.ts'
 import { tenths } from './sleep-days.ts'
 
@@ -152,8 +153,6 @@ export const getBodySummary = route(
     }
   },
 )
-
-const DAY_MS = 86_400_000
 
 const SLOW = {
   weight_kg: ['weight'],

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 import { DateInput, UserPath } from '../../http/schema.ts'
-import { type Stored, userView } from '../timeseries/user-view.ts'
+import { type Stored, userView } from '../../sources/user-view.ts'
 import { optionalWindow } from './window.ts'
 
 const Counts = Type.Record(Type.String(), Type.Integer())

@@ -1,15 +1,13 @@
 import type { Context } from 'koa'
 import { Type } from 'typebox'
-import type { Dependencies } from '../../app.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { type Mark, readCursor, writeCursor } from '../../http/cursors.ts'
 import { parseDateInput } from '../../http/dates.ts'
 import { etagOf, heldTags } from '../../http/etag.ts'
 import { Reply } from '../../http/route.ts'
 import { DateInput, Limit } from '../../http/schema.ts'
-import { isoInstant, parseZoneOffset } from '../../time.ts'
-import type { UserView } from '../timeseries/user-view.ts'
-
-const DAY_MS = 86_400_000
+import type { UserView } from '../../sources/user-view.ts'
+import { DAY_MS, isoInstant, parseZoneOffset } from '../../time.ts'
 
 /** Query parameters of every summary that has a row per local day (contract 4.1 to 4.3). */
 export const dayQuery = {

@@ -7,10 +7,9 @@ import {
   type Source,
   type SourceMetadata,
   type SourceRow,
-  type Stored,
   sourceOf,
-  type UserView,
-} from '../timeseries/user-view.ts'
+} from '../../sources/source.ts'
+import type { Stored, UserView } from '../../sources/user-view.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
 import { readSleep, type SleepDay, tenths } from './sleep-days.ts'
 

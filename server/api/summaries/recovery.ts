@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 import { CursorPage, Nullable, SourceMetadata, UserPath } from '../../http/schema.ts'
-import { userView } from '../timeseries/user-view.ts'
+import { userView } from '../../sources/user-view.ts'
 import { dayPage, dayQuery } from './day-page.ts'
 import { type RecoveryRow, readRecovery } from './recovery-days.ts'
 

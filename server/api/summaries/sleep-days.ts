@@ -1,7 +1,7 @@
 import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
+import { SOURCE_COLUMNS, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
 import { isoInstant, zoneText } from '../../time.ts'
-import { SOURCE_COLUMNS, type SourceMetadata, type SourceRow, sourceOf } from '../timeseries/user-view.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
 
 /** Seconds awake that are an interruption (decision D-13). */

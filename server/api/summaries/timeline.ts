@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Database } from '../../db/database.ts'
 import { Reply, route } from '../../http/route.ts'
 import { DateInput, Enum, Provider, UserPath } from '../../http/schema.ts'
-import { type Stored, userView } from '../timeseries/user-view.ts'
+import { type Stored, userView } from '../../sources/user-view.ts'
 import { requireUser } from '../users/exists.ts'
 import { optionalWindow } from './window.ts'
 

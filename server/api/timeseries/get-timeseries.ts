@@ -1,8 +1,8 @@
 import type { Context } from 'koa'
 import { type Static, Type } from 'typebox'
-import type { Dependencies } from '../../app.ts'
 import { DAILY_TOTAL_OFFSET, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { readCursor, writeCursor } from '../../http/cursors.ts'
 import { parseDateInput } from '../../http/dates.ts'
 import { etagOf, heldTags } from '../../http/etag.ts'
@@ -21,6 +21,7 @@ import {
   UserPath,
   Uuid,
 } from '../../http/schema.ts'
+import { oncePerRevision, rememberedView, type Stored, type UserView, userView } from '../../sources/user-view.ts'
 import {
   BUCKET_MS,
   markOf,
@@ -33,7 +34,6 @@ import {
 } from './page.ts'
 import { priorityRanges } from './priority.ts'
 import { columnsJson, columnsMsgpack, csv, type Envelope, envelopeJson } from './render.ts'
-import { oncePerRevision, rememberedView, type Stored, type UserView, userView } from './user-view.ts'
 
 const COLUMNS_JSON = 'application/vnd.pulsebase.columns+json'
 const FORMATS = ['application/json', COLUMNS_JSON, 'application/msgpack', 'text/csv'] as const

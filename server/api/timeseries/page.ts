@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts'
 import type { Mark } from '../../http/cursors.ts'
+import type { Stored } from '../../sources/user-view.ts'
 import { isoInstant } from '../../time.ts'
-import type { Stored } from './user-view.ts'
 
 /** A sample or a bucket: epoch ms, value, and where it belongs. */
 export interface Row {
@@ -58,7 +58,7 @@ export const BUCKET_MS: Record<string, number | undefined> = {
 type Direction = 'forward' | 'backward'
 
 /**
- * A page of raw samples; see `sql/routines/read_samples.sql`. Nothing when the user's revision has moved on, so that
+ * A page of raw samples; see `sql/routines/samples/read_samples.sql`. Nothing when the user's revision has moved on, so that
  * what is remembered of a user needs no statement of its own to be checked.
  */
 const RAW_SQL = `

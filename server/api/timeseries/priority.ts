@@ -1,6 +1,7 @@
 import type { Database } from '../../db/database.ts'
+import { bySourceRank } from '../../sources/source.ts'
+import type { Stored } from '../../sources/user-view.ts'
 import type { Range } from './page.ts'
-import { bySourceRank, type Stored } from './user-view.ts'
 
 const RANGES_SQL = `
   select place - 1, date_part('epoch', starts) * 1000, date_part('epoch', ends) * 1000
@@ -9,7 +10,7 @@ const RANGES_SQL = `
 /**
  * The ranges in which each stored series counts when only the best source does: per series type and local date the
  * best-ranked source that has the type on that date (contract D-14 and 12.1); undefined where no other source has the
- * type. In the order of `stored`; see `sql/routines/priority_ranges.sql`.
+ * type. In the order of `stored`; see `sql/routines/priority/priority_ranges.sql`.
  */
 export async function priorityRanges(
   db: Database,

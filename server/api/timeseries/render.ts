@@ -1,7 +1,8 @@
 import { pack } from 'msgpackr'
+import type { SourceMetadata } from '../../sources/source.ts'
+import type { Stored } from '../../sources/user-view.ts'
 import { isoInstant, zoneText } from '../../time.ts'
 import type { Row } from './page.ts'
-import type { SourceMetadata, Stored } from './user-view.ts'
 
 /** What stands around the rows (contract 1.4). */
 export interface Envelope {

@@ -1,12 +1,11 @@
 import { Type } from 'typebox'
-import { dayText } from '../../../workers/day-counts.ts'
+import { dayText } from '../../batch/day-counts.ts'
 import { errors } from '../../errors.ts'
 import { parseDateInput } from '../../http/dates.ts'
 import { route } from '../../http/route.ts'
 import { DateInput, Instant, Nullable, UserPath } from '../../http/schema.ts'
-import { type Stored, userView } from '../timeseries/user-view.ts'
-
-const DAY_MS = 86_400_000
+import { type Stored, userView } from '../../sources/user-view.ts'
+import { DAY_MS } from '../../time.ts'
 
 /** Longest range of one answer. */
 const MAX_DAYS = 366

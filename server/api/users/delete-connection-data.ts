@@ -1,5 +1,6 @@
 import type { Transaction } from '../../db/database.ts'
 import { route } from '../../http/route.ts'
+import { lockUser } from '../../store/lock.ts'
 import { ConnectionPath, revokeConnection } from './delete-connection.ts'
 
 /** Disconnects a provider and removes everything that came from it (contract 3.9). */
@@ -22,7 +23,7 @@ export const deleteConnectionData = route(
       // Years of samples, or an import to wait for, take longer than a read may.
       await tx.query(`select set_config('statement_timeout', '600s', true)`)
       // An import holds this lock: it is waited for, and the next one finds no upload.
-      await tx.query(`select pg_advisory_xact_lock(hashtextextended('ingest:' || $1, 0))`, [params.user_id])
+      await lockUser(tx, params.user_id)
       const provider = await revokeConnection(tx, config, params)
       await deleteSources(tx, params.user_id, provider)
       // An upload that is being accepted is waited for; one that comes later is new, and opens the connection again.

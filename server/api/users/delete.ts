@@ -1,6 +1,7 @@
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { UserPath } from '../../http/schema.ts'
+import { lockUser } from '../../store/lock.ts'
 import { foldUsers, USER_COLUMNS, User, type UserConnectionRow, userExample, usersWithConnections } from './user.ts'
 
 /** Deletes a user with everything stored about it, and returns what it was (contract 3.6). */
@@ -21,7 +22,7 @@ export const deleteUser = route(
       // Years of samples, or an import to wait for, take longer than a read may.
       await tx.query(`select set_config('statement_timeout', '600s', true)`)
       // An import holds this lock: it is waited for, and the next one finds no user.
-      await tx.query(`select pg_advisory_xact_lock(hashtextextended('ingest:' || $1, 0))`, [params.user_id])
+      await lockUser(tx, params.user_id)
       const [user] = await tx.query('select 1 from app_user where id = $1 for update', [params.user_id])
       if (!user) throw errors.notFound('User', params.user_id)
       // A refresh of rollups locks its source: it is waited for, and the next one finds none.

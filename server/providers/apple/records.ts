@@ -1,5 +1,5 @@
+import { withoutNoise } from '../../batch/units.ts'
 import type { SeriesName } from '../../catalogue/series.ts'
-import { withoutNoise } from '../../ingest/units.ts'
 import { type CycleRule, type RecordKind, type RecordRule, recordRule } from '../sdk.ts'
 
 // HealthKit identifier without HKQuantityTypeIdentifier, series, wire unit, factor where the unit text misleads:

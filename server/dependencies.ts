@@ -1,0 +1,25 @@
+import type { SyncFeed } from './api/sync/feed.ts'
+import type { Config } from './config.ts'
+import type { Database } from './db/database.ts'
+import type { ApiKeys } from './http/api-keys.ts'
+import type { Keys } from './http/tokens.ts'
+import type { Uploads } from './intake/uploads/accept.ts'
+import type { Logger } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import type { Backlog } from './webhooks/observe.ts'
+
+/** What handlers work with; `main.ts` and the tests build it. */
+export interface Dependencies {
+  config: Config
+  db: Database
+  keys: Keys
+  apiKeys: ApiKeys
+  uploads: Uploads
+  syncFeed: SyncFeed
+  log: Logger
+  metrics: Metrics
+  /** Whether migrations have run and jobs can be done, for `/readyz`. */
+  ready(): Promise<boolean>
+  /** What waits to be delivered, undefined while that is not known; absent where nothing is recorded. */
+  webhookBacklog?: () => Backlog | undefined
+}

@@ -1,0 +1,44 @@
+import { type SeriesType, seriesByName } from '../catalogue/series.ts'
+import type { EventRow } from './row.ts'
+
+/** What of the table `meal`, as `e`, makes a meal. */
+export const MEAL_COLUMNS = 'e.title, e.meal_type, e.nutrients'
+
+/** A row of MEAL_COLUMNS. */
+export interface MealRow extends EventRow {
+  title: string | null
+  meal_type: string | null
+  /** In the unit of each series. */
+  nutrients: Partial<Record<string, number>>
+}
+
+/** A meal as reads show it (contract 5.6). */
+export function mealItem({ id, start_at, meal_type, title, nutrients }: MealRow, source: object) {
+  const macros = {
+    protein_g: nutrients.dietary_protein ?? null,
+    carbohydrates_g: nutrients.dietary_carbohydrates ?? null,
+    fat_g: nutrients.dietary_fat_total ?? null,
+    fiber_g: nutrients.dietary_fiber ?? null,
+  }
+  return {
+    id,
+    timestamp: start_at,
+    meal_type,
+    name: title,
+    source,
+    calories_kcal: nutrients.dietary_energy_consumed ?? null,
+    macros: Object.values(macros).some((amount) => amount !== null) ? macros : null,
+    water_ml: nutrients.hydration ?? null,
+    nutrients: withUnits(nutrients),
+  }
+}
+
+/** In the order of the catalogue. */
+function withUnits(nutrients: MealRow['nutrients']) {
+  const known = Object.entries(nutrients).map(([type, value]) => ({
+    series: seriesByName.get(type) as SeriesType,
+    value,
+  }))
+  known.sort((a, b) => a.series.id - b.series.id)
+  return Object.fromEntries(known.map(({ series, value }) => [series.type, { value, unit: series.unit }]))
+}

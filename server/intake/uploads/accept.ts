@@ -1,0 +1,252 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import {
+  type ContentEncoding,
+  type Envelope,
+  UPLOAD_LIMIT_BYTES,
+  type UploadResult,
+} from '../../../workers/sdk-upload.ts'
+import { type Database, violatedConstraint } from '../../db/database.ts'
+import { AppError, errors } from '../../errors.ts'
+import type { Metrics } from '../../metrics.ts'
+import { resolveSdkProvider, type SdkProvider, sdkProviders } from '../../providers/index.ts'
+import type { Threads } from '../threads.ts'
+import type { Handover } from './handover.ts'
+
+/** Bytes of bodies that may be in memory at once, in this process; beyond it uploads are answered 503. */
+const IN_FLIGHT_LIMIT_BYTES = 128 * 1024 * 1024
+
+/** One upload as it arrives. */
+export interface IncomingUpload {
+  userId: string
+  body: Readable
+  contentLength: number | undefined
+  encoding: ContentEncoding
+  queryProvider: string | null
+  /** The client's X-Request-Id: the same one with the same body within 24 hours is the same upload. */
+  requestId: string | null
+}
+
+/** What the 202 reports. */
+export interface AcceptedUpload {
+  batchId: string
+  runKey: string
+  provider: SdkProvider
+}
+
+/** Takes uploads in. */
+export interface Uploads {
+  /**
+   * Stores an upload durably and queues its import, in one transaction.
+   * @throws AppError not_found, too_large, bad_request, overloaded, not_stored
+   */
+  accept(upload: IncomingUpload): Promise<AcceptedUpload>
+}
+
+interface Known {
+  user_exists: boolean
+  replayed_id: string | null
+  replayed_run: string | null
+  replayed_provider: SdkProvider | null
+  provider: SdkProvider | null
+  sdk_version: string | null
+  sync_session_id: string | null
+  sync_type: Envelope['syncType'] | null
+  received: number | null
+}
+
+const KNOWN_SQL = `
+  select
+    exists (select 1 from app_user where id = $1) as user_exists,
+    replay.id as replayed_id, replay.run_key as replayed_run, replay.provider as replayed_provider,
+    same.provider, same.sdk_version, same.sync_session_id, same.sync_type, same.received
+  from (values (1)) one
+  left join lateral (
+    select id, run_key, provider from upload
+    where user_id = $1 and request_id = $3 and sha256 = $2 and received_at > now() - interval '24 hours'
+    limit 1
+  ) replay on true
+  left join lateral (
+    select provider, sdk_version, sync_session_id, sync_type, received from upload
+    where user_id = $1 and sha256 = $2 and status <> 'queued'
+    order by seq desc
+    limit 1
+  ) same on true`
+
+/** Builds the acceptance of uploads; see `Uploads`. */
+export function acceptUploads(db: Database, threads: Threads, handover: Handover, metrics: Metrics): Uploads {
+  let inFlightBytes = 0
+
+  async function readBody(upload: IncomingUpload): Promise<{ bytes: Buffer; sha256: Buffer }> {
+    if ((upload.contentLength ?? 0) > UPLOAD_LIMIT_BYTES) throw errors.tooLarge(UPLOAD_LIMIT_BYTES)
+    // The provider named in the query is part of what makes two uploads the same.
+    const hash = createHash('sha256').update(`${upload.queryProvider ?? ''}\n${upload.encoding}\n`)
+    const chunks: Buffer[] = []
+    let size = 0
+    try {
+      // Left open when reading stops early: the answer goes out on the same connection.
+      for await (const chunk of upload.body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        size += chunk.length
+        inFlightBytes += chunk.length
+        if (size > UPLOAD_LIMIT_BYTES) throw errors.tooLarge(UPLOAD_LIMIT_BYTES)
+        if (inFlightBytes > IN_FLIGHT_LIMIT_BYTES) throw errors.overloaded('Too many uploads at once; please retry.', 5)
+        hash.update(chunk)
+        chunks.push(chunk)
+      }
+    } catch (error) {
+      inFlightBytes -= size
+      throw error instanceof AppError ? error : errors.badRequest('The request body ended early.')
+    }
+    return { bytes: Buffer.concat(chunks, size), sha256: hash.digest() }
+  }
+
+  async function accept(upload: IncomingUpload): Promise<AcceptedUpload> {
+    const { bytes, sha256 } = await readBody(upload)
+    const size = bytes.length
+    try {
+      const known = await db.one<Known>(KNOWN_SQL, [upload.userId, sha256, upload.requestId])
+      if (!known.user_exists) throw errors.notFound('User', upload.userId)
+      if (known.replayed_id && known.replayed_run && known.replayed_provider)
+        return { batchId: known.replayed_id, runKey: known.replayed_run, provider: known.replayed_provider }
+      const again = known.provider && (await storeAgain(db, upload, sha256, known))
+      if (again) return again
+      const result = await threads.readUpload({
+        bytes,
+        encoding: upload.encoding,
+        queryProvider: upload.queryProvider,
+        provider: null,
+        nowMs: Date.now(),
+      })
+      if (!result.ok) throw refusal(result)
+      return await storeNew(upload, sha256, result)
+    } finally {
+      inFlightBytes -= size
+    }
+  }
+
+  async function storeNew(
+    upload: IncomingUpload,
+    sha256: Buffer,
+    { envelope, batch, stored, decodedBytes }: Extract<UploadResult, { ok: true }>,
+  ): Promise<AcceptedUpload> {
+    // Before it is stored: a worker may take it in that very moment.
+    handover.put(upload.userId, sha256, batch)
+    return store(db, upload, sha256, envelope, batch.received, { bytes: Buffer.from(stored.buffer), decodedBytes })
+  }
+
+  return {
+    async accept(upload) {
+      try {
+        const accepted = await accept(upload)
+        metrics.uploadsAccepted.labels(accepted.provider).inc()
+        return accepted
+      } catch (thrown) {
+        const error = thrown instanceof AppError ? thrown : errors.notStored(thrown)
+        metrics.uploadsRefused.labels(error.code).inc()
+        throw error
+      }
+    },
+  }
+}
+
+/** The 400 and 413 of an upload; everything else about its content is answered 202 (house decision). */
+function refusal(result: Extract<UploadResult, { ok: false }>): AppError {
+  switch (result.code) {
+    case 'too_large':
+      return errors.tooLarge(UPLOAD_LIMIT_BYTES)
+    case 'damaged':
+      return errors.badRequest('The compressed request body is damaged or incomplete.')
+    case 'not_json':
+      return errors.badRequest('The request body is not valid JSON.')
+    case 'too_deep':
+      return errors.badRequest('The request body is nested too deeply or has too many parts.')
+    case 'not_object':
+      return errors.badRequest('The request body must be a JSON object.')
+    case 'no_provider':
+      // Decision D-22: absent in query and body.
+      return errors.invalid([{ type: 'missing', loc: ['body', 'provider'], msg: 'Field required', input: null }])
+    case 'provider':
+      return unsupportedProvider(result.provider)
+  }
+}
+
+/** 400 of contract 1.7 for a provider no SDK uploads for. */
+export function unsupportedProvider(provider: string): AppError {
+  return errors.badRequest(`Unsupported provider: ${provider}. Supported: ${SUPPORTED}`)
+}
+
+const SUPPORTED = [...sdkProviders.keys()].sort().join(', ')
+
+/** The run of an export, by its session (sdk-payload 5.2). */
+export const sessionRunKey = (syncSessionId: string) => `sdk_${syncSessionId}`
+
+/** All batches of one historical export share a run; a live batch is a run of its own (sdk-payload 5.2). */
+function runKeyOf(envelope: Envelope, batchId: string): string {
+  return envelope.syncType === 'historical' && envelope.syncSessionId ? sessionRunKey(envelope.syncSessionId) : batchId
+}
+
+/** The same bytes were imported before: only the fact is stored. Undefined when their time to be kept has just ended. */
+async function storeAgain(
+  db: Database,
+  upload: IncomingUpload,
+  sha256: Buffer,
+  known: Known,
+): Promise<AcceptedUpload | undefined> {
+  const envelope: Envelope = {
+    provider: known.provider as SdkProvider,
+    sdkVersion: known.sdk_version,
+    syncSessionId: known.sync_session_id,
+    syncType: known.sync_type ?? 'live',
+  }
+  try {
+    return await store(db, upload, sha256, envelope, known.received ?? 0, undefined)
+  } catch (error) {
+    if (violatedConstraint(error) === 'upload_body_fkey') return undefined
+    throw error
+  }
+}
+
+const STORE_SQL = `
+  select batch_id, run_key, provider
+  from accept_upload($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+
+/** Stores an upload, or returns the one that came with the same request id in this very moment. */
+async function store(
+  db: Database,
+  upload: IncomingUpload,
+  sha256: Buffer,
+  envelope: Envelope,
+  received: number,
+  body: { bytes: Buffer; decodedBytes: number } | undefined,
+): Promise<AcceptedUpload> {
+  const batchId = randomUUID()
+  const params = [
+    batchId,
+    upload.userId,
+    envelope.provider,
+    sha256,
+    body?.bytes ?? null,
+    body?.decodedBytes ?? 0,
+    received,
+    upload.requestId,
+    envelope.syncSessionId,
+    envelope.syncType,
+    envelope.sdkVersion,
+    runKeyOf(envelope, batchId),
+  ]
+  try {
+    const row = await db.one<{ batch_id: string; run_key: string; provider: SdkProvider }>(STORE_SQL, params)
+    return { batchId: row.batch_id, runKey: row.run_key, provider: row.provider }
+  } catch (error) {
+    // The user was deleted after the look-up.
+    if (violatedConstraint(error)?.endsWith('user_id_fkey')) throw errors.notFound('User', upload.userId)
+    throw error
+  }
+}
+
+/** Checks the provider named in the query before the body is read. @throws AppError bad_request */
+export function checkQueryProvider(provider: string | undefined): string | null {
+  if (provider === undefined) return null
+  if (!resolveSdkProvider(provider)) throw unsupportedProvider(provider)
+  return provider
+}

@@ -1,0 +1,75 @@
+import type { Batch } from '../../batch/columns.ts'
+
+/** Bytes of samples that are kept; some three million. */
+const LIMIT_BYTES = 64 * 1024 * 1024
+
+/** Milliseconds and value as float64, zone offset as int16. */
+const SAMPLE_BYTES = 18
+
+/** Rough room of what is around the samples: keys and objects, generously. */
+const BATCH_BYTES = 2_048
+const COLUMNS_BYTES = 1_024
+const ITEM_BYTES = 512
+
+/**
+ * Parsed bodies on their way from acceptance to import within this process, and for a while after it, since a phone
+ * that lost an answer sends the same again. It only saves reading a stored body: what is not here (another process
+ * accepted it, this one restarted, others came since) is read from the database.
+ */
+export interface Handover {
+  /** Keeps the batch of a user's body, at the cost of those not asked for longest. */
+  put(userId: string, sha256: Buffer, batch: Batch): void
+  /** The batch of a user's body, undefined when it is not here. It is shared: nobody may change it. */
+  get(userId: string, sha256: Buffer): Batch | undefined
+}
+
+const bytesOf = ({ samples, derived, sources, rejections, events }: Batch) =>
+  [...samples, ...derived].reduce(
+    (sum, { timeMs, origins }) => sum + COLUMNS_BYTES + timeMs.length * SAMPLE_BYTES + (origins?.bytes.length ?? 0),
+    BATCH_BYTES,
+  ) +
+  (sources.length + rejections.length) * ITEM_BYTES +
+  Object.values(events).reduce((sum, items) => sum + items.length * ITEM_BYTES, 0) +
+  events.workouts.reduce(
+    (sum, { notes, segments, laps, route }) => sum + 2 * textBytes(notes, segments, laps, route),
+    0,
+  )
+
+const textBytes = (...texts: (string | null)[]) => texts.reduce((sum, text) => sum + (text?.length ?? 0), 0)
+
+const keyOf = (userId: string, sha256: Buffer) => `${userId} ${sha256.toString('base64')}`
+
+/** Creates an empty handover of at most `limitBytes` of samples; 0 = nothing is ever kept. */
+export function createHandover(limitBytes = LIMIT_BYTES): Handover {
+  const kept = new Map<string, Batch>()
+  let bytes = 0
+  function forget(key: string): Batch | undefined {
+    const batch = kept.get(key)
+    if (batch) bytes -= bytesOf(batch)
+    kept.delete(key)
+    return batch
+  }
+  function keep(key: string, batch: Batch): void {
+    // The first in the map is the one not asked for longest.
+    kept.set(key, batch)
+    bytes += bytesOf(batch)
+    for (const oldest of kept.keys()) {
+      if (bytes <= limitBytes) break
+      forget(oldest)
+    }
+  }
+  return {
+    put(userId, sha256, batch) {
+      const key = keyOf(userId, sha256)
+      forget(key)
+      keep(key, batch)
+    },
+    get(userId, sha256) {
+      const key = keyOf(userId, sha256)
+      const batch = forget(key)
+      // What was rejected may be acceptable by now: a time in the future is.
+      if (batch && batch.rejected === 0) keep(key, batch)
+      return batch
+    },
+  }
+}

@@ -1,0 +1,178 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Database } from '../../db/database.ts'
+import { openLog } from '../../log.ts'
+import { createMetrics } from '../../metrics.ts'
+import { ARCHIVAL_LOCK_SQL } from '../../rollups/archive.ts'
+import { withoutArchived } from '../../store/archived.ts'
+import { type Outcome, writeBatch } from '../../store/commit.ts'
+import type { EventCounts } from '../../store/event-items.ts'
+import { ingestLockKey } from '../../store/lock.ts'
+import type { EventSettings } from '../../webhooks/record.ts'
+import type { Threads } from '../threads.ts'
+import { createHandover } from './handover.ts'
+import { createImporter } from './import.ts'
+import { readStored, type StoredUpload } from './stored.ts'
+
+const BUSY_MS = 250
+
+type Say = (line: string) => void
+
+/** Which uploads: one by its id, or those of a user that came between two days of UTC, both included. */
+export interface Selection {
+  batch: string | null
+  user: string | null
+  from: string | null
+  to: string | null
+}
+
+interface SelectedUpload extends StoredUpload {
+  user_id: string
+}
+
+const UPLOADS_SQL = `
+  select id, user_id, provider, sha256, received_at
+  from upload
+  where status <> 'queued' and replay_of is null
+    and case when $1::uuid is not null then id = $1 else user_id = $2 end
+    and received_at >= coalesce($3::date, '-infinity') and received_at < coalesce($4::date + 1, 'infinity')
+  order by seq`
+
+/** What would become of a type. */
+interface Change {
+  inserted: number
+  updated: number
+  /** Days (of UTC) between which the changes are. */
+  days: string[]
+}
+
+interface Report {
+  unchanged: number
+  deleted: number
+  rejected: number
+  changes: Map<string, Change>
+}
+
+/** Nobody is told of what is not committed. */
+const SILENT: EventSettings = { outgoingWebhooksEnabled: false, eventFeedEnabled: false }
+
+/** Ends a transaction whose only purpose was the report. */
+class Rehearsed extends Error {}
+
+/** Imports uploads in a transaction that is not committed, and tells what they did. */
+async function rehearse(db: Database, threads: Threads, uploads: readonly SelectedUpload[]): Promise<Report> {
+  const report: Report = { unchanged: 0, deleted: 0, rejected: 0, changes: new Map() }
+  const userId = uploads[0]?.user_id ?? ''
+  const work = db.transaction(async (tx) => {
+    const { floor_ms } = await tx.one<{ floor_ms: number | null }>(
+      `select pg_advisory_xact_lock(${ingestLockKey('$1')}),
+              pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL}),
+              (select date_part('epoch', write_floor) * 1000 from archival) as floor_ms`,
+      [userId],
+    )
+    for (const upload of uploads) {
+      const batch = withoutArchived(await readStored(tx, threads, userId, upload), floor_ms)
+      const target = { userId, provider: upload.provider, receivedAt: null, settings: SILENT, threads }
+      add(report, batch.rejected, await writeBatch(tx, target, batch))
+    }
+    throw new Rehearsed()
+  })
+  await work.catch((error: unknown) => {
+    if (!(error instanceof Rehearsed)) throw error
+  })
+  return report
+}
+
+/** What is made of events, which is told beside them. */
+const DERIVED: Partial<Record<EventCounts['type'], string>> = {
+  sleep: 'sleep sessions',
+  menstrual_cycle: 'menstrual cycles',
+}
+
+const dayOf = (ms: number | null) => new Date(ms ?? 0).toISOString().slice(0, 10)
+
+function add(report: Report, rejected: number, outcome: Outcome): void {
+  report.unchanged += outcome.unchanged
+  report.deleted += outcome.deleted
+  report.rejected += rejected
+  const events = outcome.events.map(({ type, inserted, updated, firstMs, lastMs }) => {
+    return { type, inserted, updated, days: [dayOf(firstMs), dayOf(lastMs)] }
+  })
+  const derived = outcome.events.map(({ type, derived = [] }) => {
+    const inserted = derived.filter(({ isNew }) => isNew).length
+    const days = derived.flatMap(({ startMs, endMs }) => [dayOf(startMs), dayOf(endMs)])
+    return { type: DERIVED[type] ?? type, inserted, updated: derived.length - inserted, days }
+  })
+  const series = outcome.series.map(({ type, inserted, updated, firstTs, lastTs }) => {
+    return { type, inserted, updated, days: [firstTs.slice(0, 10), lastTs.slice(0, 10)] }
+  })
+  for (const { type, inserted, updated, days } of [...series, ...events, ...derived]) {
+    if (inserted + updated === 0) continue
+    const before = report.changes.get(type) ?? { inserted: 0, updated: 0, days: [] }
+    report.changes.set(type, {
+      inserted: before.inserted + inserted,
+      updated: before.updated + updated,
+      days: [...before.days, ...days].sort(),
+    })
+  }
+}
+
+function print(report: Report, say: Say): void {
+  const lines = [...report.changes].sort(([a], [b]) => (a < b ? -1 : 1))
+  if (lines.length > 0) say(row('', 'new', 'changed', 'from', 'to'))
+  for (const [type, { inserted, updated, days }] of lines)
+    say(row(type, inserted, updated, days[0] ?? '', days.at(-1) ?? ''))
+  say(`unchanged ${report.unchanged}, deleted ${report.deleted}, rejected ${report.rejected}`)
+}
+
+const row = (type: string, inserted: unknown, updated: unknown, first: string, last: string) =>
+  `${type.padEnd(36)}${String(inserted).padStart(9)}${String(updated).padStart(9)}  ${first.padEnd(10)}  ${last}`
+
+/** Queues the uploads again and imports them, unless a running service is faster. */
+async function write(
+  db: Database,
+  threads: Threads,
+  settings: EventSettings,
+  uploads: readonly SelectedUpload[],
+  say: Say,
+): Promise<void> {
+  const log = openLog('warn')
+  const importer = createImporter(db, threads, createHandover(0), settings, createMetrics(), log)
+  const userId = uploads[0]?.user_id ?? ''
+  const queued: string[] = []
+  for (const { id } of uploads) {
+    const [again] = await db.query<{ batch_id: string }>('select batch_id from replay_upload($1)', [id])
+    if (again) queued.push(again.batch_id)
+  }
+  const waiting = `select 1 from upload where id = any ($1) and status = 'queued' limit 1`
+  while ((await db.query(waiting, [queued])).length > 0) {
+    if ((await importer.importUploads(userId)) === 'busy') await delay(BUSY_MS)
+  }
+  const failed = await db.query<{ id: string }>(`select id from upload where id = any ($1) and status = 'failed'`, [
+    queued,
+  ])
+  say(`Imported ${queued.length - failed.length} uploads again.`)
+  for (const { id } of failed) say(`Failed: batch ${id}; its status says why.`)
+}
+
+/**
+ * Imports stored uploads again with the mapping of today. Tells first, line by line, what that changes; without `write`
+ * nothing is changed.
+ */
+export async function replay(
+  db: Database,
+  threads: Threads,
+  settings: EventSettings,
+  selection: Selection,
+  toWrite: boolean,
+  say: Say,
+): Promise<void> {
+  const { batch, user, from, to } = selection
+  const all = await db.query<SelectedUpload & { sha256: Buffer | null }>(UPLOADS_SQL, [batch, user, from, to])
+  const kept = all.filter(({ sha256 }) => sha256 !== null)
+  say(`${kept.length} uploads; of ${all.length - kept.length} more the body is not kept any more.`)
+  if (all.length === 0) say('There is no such upload: check the id, and the days.')
+  if (kept.length === 0) return
+  print(await rehearse(db, threads, kept), say)
+  if (toWrite) await write(db, threads, settings, kept, say)
+  else say('Nothing was written. To do so, add --write.')
+}

@@ -1,0 +1,75 @@
+import { deviceName } from '../catalogue/devices.ts'
+
+/** A data source as reads need it; `json` is its SourceMetadata in ASCII, ready to be pasted into a row. */
+export interface Source {
+  id: number
+  uid: string
+  provider: string
+  deviceModel: string
+  source: string
+  deviceType: string
+  /** Lower is better; see `sql/routines/priority/source_rank.sql`. */
+  rank: number
+  metadata: SourceMetadata
+  json: string
+}
+
+/** SourceMetadata of the specification. */
+export interface SourceMetadata {
+  provider: string
+  source: string | null
+  device: string | null
+  device_type: string
+  device_name: string | null
+}
+
+/** JSON with every character outside ASCII as an escape. */
+const asciiJson = (value: unknown) =>
+  JSON.stringify(value).replaceAll(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+/** What of the table `data_source`, as `d`, makes a `Source`. */
+export const SOURCE_COLUMNS = `d.id, d.uid, d.provider, d.device_model, d.source, d.device_type,
+  source_rank(d.provider, case when d.device_model <> '' then d.device_type end) as rank`
+
+/** A row of SOURCE_COLUMNS. */
+export interface SourceRow {
+  id: number
+  uid: string
+  provider: string
+  device_model: string
+  source: string
+  device_type: string
+  rank: number
+}
+
+/** A data source with what reads tell of it. */
+export function sourceOf(row: SourceRow): Source {
+  const metadata: SourceMetadata = {
+    provider: row.provider,
+    source: row.source || null,
+    device: row.device_model || null,
+    device_type: row.device_type,
+    device_name: deviceName(row.device_model),
+  }
+  return {
+    id: row.id,
+    uid: row.uid,
+    provider: row.provider,
+    deviceModel: row.device_model,
+    source: row.source,
+    deviceType: row.device_type,
+    rank: row.rank,
+    metadata,
+    json: asciiJson(metadata),
+  }
+}
+
+/** Orders sources from best to worst (contract 12.1): rank, device model, source, id. */
+export function bySourceRank(a: Source, b: Source): number {
+  return a.rank - b.rank || compareText(a.deviceModel, b.deviceModel) || compareText(a.source, b.source) || a.id - b.id
+}
+
+const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

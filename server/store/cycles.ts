@@ -1,0 +1,223 @@
+import { randomUUID } from 'node:crypto'
+import type { CycleObservation } from '../batch/columns.ts'
+import type { Transaction } from '../db/database.ts'
+import { type Cycle, cyclesOf, type Observation } from './cycle-rules.ts'
+import type { EventCounts, EventTarget, Rebuilt, RemovedItems } from './event-items.ts'
+import { type ChangedItem, countItems, deleteItems, derivedChanges, lastOfEach, planned } from './event-items.ts'
+
+type Owner = Pick<EventTarget, 'userId' | 'provider'>
+
+/**
+ * Writes observations, each known by its kind and times and, where it has one, by its id, and derives the cycles of the
+ * user and provider again when one of them changed, or they come `again` (sdk-types 9).
+ */
+export async function writeCycles(
+  tx: Transaction,
+  target: EventTarget,
+  observations: readonly CycleObservation[],
+  again: boolean,
+): Promise<EventCounts | undefined> {
+  if (observations.length === 0) return undefined
+  const kept = lastOfEach(
+    lastOfEach(observations, ({ externalId }) => externalId),
+    ({ source, kind, startMs, endMs }) => `${source} ${kind} ${startMs} ${endMs}`,
+  )
+  const items = kept.map(({ source, externalId, kind, level, cycleStart, startMs, endMs, zoneMin }, position) => ({
+    position,
+    source_id: target.sourceIds[source],
+    external_id: externalId,
+    kind,
+    level,
+    cycle_start: cycleStart,
+    start_ms: startMs,
+    end_ms: endMs,
+    zone_offset_min: zoneMin,
+  }))
+  const input = JSON.stringify(items)
+  const moved = await planned<{ external_id: string }>(tx, MOVED_SQL, [target.userId, target.provider, input])
+  const movedIds = moved.map(({ external_id }) => external_id)
+  const changed = await planned<ChangedItem>(tx, WRITE_SQL, [target.userId, input, movedIds])
+  const rebuilt = changed.length > 0 || again ? await rebuildCycles(tx, target) : { derived: [], told: [] }
+  return { ...countItems('menstrual_cycle', observations.length, kept, changed), ...rebuilt }
+}
+
+/** Removes the observations with one of these ids and derives the cycles again. */
+export async function deleteCycleObservations(
+  tx: Transaction,
+  target: Owner,
+  externalIds: readonly string[],
+): Promise<RemovedItems> {
+  const found = await deleteItems(tx, target, 'cycle_observation', externalIds)
+  const { told } = found.length > 0 ? await rebuildCycles(tx, target) : { told: [] }
+  return { found, told }
+}
+
+/**
+ * Removes a stored cycle with everything that was observed in it, and derives the others again. Returns the ids of those
+ * that are new then; undefined when the user has no cycle with this id.
+ */
+export async function deleteCycle(tx: Transaction, userId: string, id: string): Promise<string[] | undefined> {
+  const [cycle] = await tx.query<{ provider: string }>(DELETE_CYCLE_SQL, [id, userId])
+  return cycle && (await rebuildCycles(tx, { userId, provider: cycle.provider })).told
+}
+
+// A cycle reaches to the first day of the next one, by the local dates that cycles are made of.
+const DELETE_CYCLE_SQL = `
+  with gone as (
+    delete from menstrual_cycle c
+    where c.id = $1 and c.user_id = $2
+    returning c.provider, local_day(c.start_at, c.zone_offset_min) as first_day,
+              (select min(local_day(next.start_at, next.zone_offset_min))
+               from menstrual_cycle next
+               where next.user_id = $2 and next.provider = c.provider and next.start_at > c.start_at) as next_day
+  ), observations as (
+    delete from cycle_observation o
+    using gone c, data_source d
+    where o.user_id = $2 and d.id = o.source_id and d.provider = c.provider
+      and local_day(o.start_at, o.zone_offset_min) >= c.first_day
+      and (c.next_day is null or local_day(o.start_at, o.zone_offset_min) < c.next_day)
+  )
+  select provider from gone`
+
+const INPUT = (parameter: string) => `
+  select i.*, to_timestamp(i.start_ms / 1000) as start_at, to_timestamp(i.end_ms / 1000) as end_at
+  from jsonb_to_recordset(${parameter}) as i (position int4, source_id int4, external_id text, kind text, level text,
+                                              cycle_start boolean, start_ms float8, end_ms float8, zone_offset_min int2)`
+
+// What moved is taken out first, since its new place may be the old one of another.
+const MOVED_SQL = `
+  with input as (${INPUT('$3')})
+  delete from cycle_observation
+  where ctid = any (array(
+    select o.ctid
+    from input i
+    cross join lateral (
+      select o.ctid, o.source_id, o.kind, o.start_at, o.end_at
+      from cycle_observation o
+      where o.user_id = $1 and o.external_id = i.external_id
+      offset 0
+    ) o
+    join data_source d on d.id = o.source_id and d.provider = $2
+    where (o.source_id, o.kind, o.start_at, o.end_at) is distinct from (i.source_id, i.kind, i.start_at, i.end_at)))
+  returning external_id`
+
+const WRITE_SQL = `
+  with input as (${INPUT('$2')}), changed as (
+    select i.*, o.source_id is null and i.external_id in (select unnest($3::text[])) is not true as is_new
+    from input i
+    left join lateral (
+      select o.source_id, o.external_id, o.level, o.cycle_start, o.zone_offset_min
+      from cycle_observation o
+      where (o.source_id, o.kind, o.start_at, o.end_at) = (i.source_id, i.kind, i.start_at, i.end_at)
+      limit 1
+    ) o on true
+    where o.source_id is null
+       or (o.external_id, o.level, o.cycle_start, o.zone_offset_min)
+            is distinct from (coalesce(i.external_id, o.external_id), i.level, i.cycle_start, i.zone_offset_min)
+  ), written as (
+    insert into cycle_observation as o (
+      user_id, source_id, kind, start_at, end_at, zone_offset_min, external_id, level, cycle_start)
+    select $1, c.source_id, c.kind, c.start_at, c.end_at, c.zone_offset_min, c.external_id, c.level, c.cycle_start
+    from changed c
+    on conflict (source_id, kind, start_at, end_at) do update
+    set zone_offset_min = excluded.zone_offset_min, external_id = coalesce(excluded.external_id, o.external_id),
+        level = excluded.level, cycle_start = excluded.cycle_start
+  )
+  select position, is_new from changed`
+
+/** A stored cycle; times in epoch milliseconds. */
+interface StoredCycle {
+  id: string
+  external_id: string
+  startMs: number
+  endMs: number
+}
+
+/**
+ * Makes the stored cycles those that follow from the observations; a row whose cycle grew or shrank stays the same row.
+ * Returns the cycles that are different now, and the ids of new ones.
+ */
+async function rebuildCycles(tx: Transaction, { userId, provider }: Owner): Promise<Rebuilt> {
+  const observations = await planned<Observation>(tx, OBSERVATIONS_SQL, [userId, provider])
+  const cycles = cyclesOf(observations, provider)
+  const stored = await planned<StoredCycle>(tx, STORED_SQL, [userId, provider])
+  const ids = rowsOf(cycles, stored)
+  const rows = cycles.map((cycle, index) => ({ id: ids[index] ?? randomUUID(), ...cycle }))
+  const written = await planned<StoredCycle>(tx, CYCLES_SQL, [userId, provider, JSON.stringify(rows)])
+  const kept = new Set(ids)
+  return {
+    derived: derivedChanges(stored, [...stored.filter(({ id }) => !kept.has(id)), ...written]),
+    told: rows.filter((_, index) => !ids[index]).map(({ id }) => id),
+  }
+}
+
+/** Ids of the rows the cycles are in: that of the same first day, else the next spare one of the same time. */
+function rowsOf(cycles: readonly Cycle[], stored: readonly StoredCycle[]): (string | undefined)[] {
+  const byDay = new Map(stored.map((row) => [row.external_id, row.id]))
+  const days = new Set(cycles.map(({ external_id }) => external_id))
+  const spare = stored.filter(({ external_id }) => !days.has(external_id))
+  let at = 0
+  return cycles.map(({ external_id, start_ms, end_ms }) => {
+    const same = byDay.get(external_id)
+    if (same) return same
+    while ((spare[at]?.endMs ?? Number.POSITIVE_INFINITY) <= start_ms) at += 1
+    const row = spare[at]
+    if (!row || row.startMs >= end_ms) return undefined
+    at += 1
+    return row.id
+  })
+}
+
+// In an order that does not depend on what came first.
+const OBSERVATIONS_SQL = `
+  select o.source_id as "sourceId", o.kind, o.level, o.cycle_start as "cycleStart",
+         round(date_part('epoch', o.start_at) * 1000) as "startMs", round(date_part('epoch', o.end_at) * 1000) as "endMs",
+         o.zone_offset_min as "zoneMin"
+  from cycle_observation o
+  join data_source d on d.id = o.source_id
+  where o.user_id = $1 and d.provider = $2
+  order by o.start_at, o.end_at, d.device_model, d.source, o.kind`
+
+const STORED = `
+  id, external_id, round(date_part('epoch', start_at) * 1000) as "startMs",
+  round(date_part('epoch', end_at) * 1000) as "endMs"`
+
+const STORED_SQL = `
+  select ${STORED}
+  from menstrual_cycle
+  where user_id = $1 and provider = $2
+  order by start_at`
+
+const CYCLES_SQL = `
+  with input as (
+    select i.*, to_timestamp(i.start_ms / 1000) as start_at, to_timestamp(i.end_ms / 1000) as end_at,
+           to_timestamp(i.last_updated_ms / 1000) as last_updated_at
+    from jsonb_to_recordset($3) as i (
+      id uuid, external_id text, source_id int4, start_ms float8, end_ms float8, zone_offset_min int2,
+      current_phase_type text, day_in_cycle int4, cycle_length int4, predicted_cycle_length int4, period_length int4,
+      is_predicted_cycle boolean, last_updated_ms float8)
+  ), gone as (
+    delete from menstrual_cycle m
+    where m.user_id = $1 and m.provider = $2 and m.id not in (select i.id from input i)
+  )
+  insert into menstrual_cycle as m (
+    id, user_id, provider, external_id, source_id, start_at, end_at, zone_offset_min, current_phase_type, day_in_cycle,
+    cycle_length, predicted_cycle_length, period_length, is_predicted_cycle, last_updated_at)
+  select i.id, $1, $2, i.external_id, i.source_id, i.start_at, i.end_at, i.zone_offset_min,
+         i.current_phase_type, i.day_in_cycle, i.cycle_length, i.predicted_cycle_length, i.period_length,
+         i.is_predicted_cycle, i.last_updated_at
+  from input i
+  on conflict (id) do update
+  set external_id = excluded.external_id, source_id = excluded.source_id, start_at = excluded.start_at,
+      end_at = excluded.end_at, zone_offset_min = excluded.zone_offset_min,
+      current_phase_type = excluded.current_phase_type, day_in_cycle = excluded.day_in_cycle,
+      cycle_length = excluded.cycle_length, predicted_cycle_length = excluded.predicted_cycle_length,
+      period_length = excluded.period_length, is_predicted_cycle = excluded.is_predicted_cycle,
+      last_updated_at = excluded.last_updated_at
+  where (m.external_id, m.source_id, m.start_at, m.end_at, m.zone_offset_min, m.current_phase_type, m.day_in_cycle,
+         m.cycle_length, m.predicted_cycle_length, m.period_length, m.is_predicted_cycle, m.last_updated_at)
+        is distinct from
+        (excluded.external_id, excluded.source_id, excluded.start_at, excluded.end_at, excluded.zone_offset_min,
+         excluded.current_phase_type, excluded.day_in_cycle, excluded.cycle_length, excluded.predicted_cycle_length,
+         excluded.period_length, excluded.is_predicted_cycle, excluded.last_updated_at)
+  returning ${STORED}`

@@ -1,0 +1,44 @@
+import type { Deletion } from '../batch/columns.ts'
+import type { Transaction } from '../db/database.ts'
+import { deleteActivities } from './activities.ts'
+import { deleteCycleObservations } from './cycles.ts'
+import type { EventTarget, RemovedItems, ToldRows } from './event-items.ts'
+import { deleteMeals } from './meals.ts'
+import { deleteSamples } from './origins.ts'
+import { deleteSleep } from './sleep/sleep.ts'
+import { deleteWorkouts } from './workouts.ts'
+
+/** What can be deleted by the platform's id. */
+type Remove<Removed> = (tx: Transaction, target: EventTarget, ids: readonly string[]) => Promise<Removed>
+
+/** These return the ids that were known. */
+const kinds: readonly Remove<string[]>[] = [deleteWorkouts, deleteMeals, deleteActivities]
+
+/** Of what is left of these, rows follow. */
+const derived: readonly [ToldRows['type'], Remove<RemovedItems>][] = [
+  ['sleep', deleteSleep],
+  ['menstrual_cycle', deleteCycleObservations],
+]
+
+/**
+ * Removes what the platform deleted (sdk-payload 8), after everything else of the upload was written. An id that nobody
+ * knows is ignored; ids that were sent twice count once. `told`: what developers are told of it.
+ */
+export async function applyDeletions(
+  tx: Transaction,
+  target: EventTarget,
+  deletions: readonly Deletion[],
+): Promise<{ deleted: number; unknown: number; duplicates: number; told: ToldRows[] }> {
+  if (deletions.length === 0) return { deleted: 0, unknown: 0, duplicates: 0, told: [] }
+  const once = [...new Map(deletions.map((one) => [one.externalId, one])).values()]
+  const ids = once.map(({ externalId }) => externalId)
+  const found = new Set(await deleteSamples(tx, target, once))
+  for (const remove of kinds) for (const id of await remove(tx, target, ids)) found.add(id)
+  const told: ToldRows[] = []
+  for (const [type, remove] of derived) {
+    const removed = await remove(tx, target, ids)
+    for (const id of removed.found) found.add(id)
+    told.push({ type, told: removed.told })
+  }
+  return { deleted: found.size, unknown: ids.length - found.size, duplicates: deletions.length - ids.length, told }
+}

@@ -1,0 +1,31 @@
+import type { BatchEvents } from '../batch/columns.ts'
+import type { Transaction } from '../db/database.ts'
+import { writeActivities } from './activities.ts'
+import { writeCycles } from './cycles.ts'
+import type { EventCounts, EventTarget } from './event-items.ts'
+import type { Loose } from './loose-nutrients.ts'
+import { writeMeals } from './meals.ts'
+import { writeSleep } from './sleep/sleep.ts'
+import { writeWorkouts } from './workouts.ts'
+
+/**
+ * Writes the events of a batch inside the caller's transaction, under the user's ingest lock and after its samples.
+ * `again`: it was imported before, so what follows from its items is derived even where they are unchanged, by the
+ * rules of today. Returns what became of them, and the samples that nutrients whose meal is not there are (sdk-types 6).
+ */
+export async function writeEvents(
+  tx: Transaction,
+  target: EventTarget,
+  events: BatchEvents,
+  again: boolean,
+): Promise<{ counts: EventCounts[]; loose: Loose }> {
+  const meals = await writeMeals(tx, target, events.meals, events.nutrients)
+  const counts = [
+    await writeSleep(tx, target, events.sleep, again),
+    await writeWorkouts(tx, target, events.workouts),
+    meals.counts,
+    await writeCycles(tx, target, events.cycles, again),
+    await writeActivities(tx, target, events.activities),
+  ]
+  return { counts: counts.filter((one): one is EventCounts => one !== undefined), loose: meals.loose }
+}

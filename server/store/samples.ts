@@ -1,0 +1,199 @@
+import type { SampleColumns } from '../batch/columns.ts'
+import { DAILY_TOTAL_OFFSET, seriesById } from '../catalogue/series.ts'
+import { copyInto, encodeSamples } from '../db/copy.ts'
+import type { Transaction } from '../db/database.ts'
+import { isoInstant } from '../time.ts'
+import { type ChangedSamples, samplesAt } from './changes.ts'
+import { noteOrigins } from './origins.ts'
+
+/** What a batch did to one series; times bound the samples that changed. */
+export interface SeriesCounts {
+  type: string
+  inserted: number
+  updated: number
+  firstTs: string
+  lastTs: string
+}
+
+/**
+ * Merges samples into the database inside the caller's transaction: new ones are inserted, changed ones updated,
+ * unchanged ones left alone. The caller holds the user's ingest lock, which serialises the batches of a source.
+ * A series without any stored sample in its time range is copied straight into the table, at the speed of COPY
+ * (5.5 ms for 2,000 rows against 14.7 ms through the merge); only what overlaps is merged. What was inserted or changed
+ * is added to `changes`, when given.
+ */
+export async function writeSamples(
+  tx: Transaction,
+  samples: readonly SampleColumns[],
+  sourceIds: readonly number[],
+  changes?: ChangedSamples[],
+): Promise<SeriesCounts[]> {
+  if (samples.length === 0) return []
+  const storedRows = await countStored(tx, samples, sourceIds)
+  const fresh = samples.filter((_, position) => storedRows[position] === 0)
+  const counts = new Map<string, SeriesCounts>()
+  if (fresh.length > 0) {
+    await copyInto(tx.client, `sample (${COLUMNS})`, encodeSamples(fresh, sourceIds))
+    for (const { seriesId, timeMs } of fresh) {
+      addCount(
+        counts,
+        seriesId,
+        true,
+        timeMs.length,
+        isoInstant(timeMs[0] as number),
+        isoInstant(timeMs.at(-1) as number),
+      )
+    }
+    await noteAdded(tx, fresh, sourceIds)
+    changes?.push(...fresh.map((columns) => ({ ...columns, sourceId: sourceIds[columns.source] as number })))
+  }
+  const changed = new Set<number>()
+  if (fresh.length < samples.length) {
+    for (const row of await merge(tx, samples, sourceIds, storedRows, changes)) {
+      addCount(counts, row.series, row.is_new, row.row_count, row.first_ts, row.last_ts)
+      changed.add(row.series)
+    }
+  }
+  // What repeats stored samples was noted when those came.
+  const noted = samples.filter(({ seriesId }, position) => storedRows[position] === 0 || changed.has(seriesId))
+  await noteOrigins(tx, noted, sourceIds)
+  return [...counts.values()]
+}
+
+const COLUMNS = 'ts, value, source_id, series_id, zone_offset_min'
+
+/** Where this many times more rows are stored than came, single look-ups are cheaper than reading the range. */
+const DENSE = 4
+
+/** Stored samples between the first and last instant of each column set, counted up to DENSE times its length. */
+async function countStored(
+  tx: Transaction,
+  samples: readonly SampleColumns[],
+  sourceIds: readonly number[],
+): Promise<number[]> {
+  const rows = await tx.rows<[stored: number]>('select stored from count_stored($1, $2, $3, $4, $5)', [
+    samples.map((columns) => sourceIds[columns.source] as number),
+    samples.map((columns) => columns.seriesId),
+    samples.map((columns) => (columns.timeMs[0] as number) / 1000),
+    samples.map((columns) => (columns.timeMs.at(-1) as number) / 1000),
+    samples.map((columns) => columns.timeMs.length * DENSE + 1),
+  ])
+  return rows.map(([stored]) => stored)
+}
+
+interface MergedRow {
+  series: number
+  is_new: boolean
+  row_count: number
+  first_ts: string
+  last_ts: string
+  /** Ranges of places in what was copied, `{[0,5),[7,8)}`; null when not asked for. */
+  places: string | null
+}
+
+/** Transactions that have merged before: the rows of `incoming` go only when they end. */
+const merged = new WeakSet<Transaction>()
+
+async function merge(
+  tx: Transaction,
+  samples: readonly SampleColumns[],
+  sourceIds: readonly number[],
+  storedRows: readonly number[],
+  changes: ChangedSamples[] | undefined,
+): Promise<MergedRow[]> {
+  const overlapping = samples.filter((_, position) => storedRows[position] !== 0)
+  await tx.client.query(
+    `create temporary table if not exists incoming (
+       ts timestamptz, value float8, source_id int4, series_id int2, zone_offset_min int2, place int4
+     ) on commit delete rows`,
+  )
+  if (merged.has(tx)) await tx.query('truncate incoming')
+  merged.add(tx)
+  const named = changes ? `${COLUMNS}, place` : COLUMNS
+  await copyInto(tx.client, `incoming (${named})`, encodeSamples(overlapping, sourceIds, changes !== undefined))
+  const segments = { source: [] as number[], series: [] as number[], lo: [] as number[], hi: [] as number[] }
+  const add = (columns: SampleColumns, loMs: number, hiMs: number) => {
+    segments.source.push(sourceIds[columns.source] as number)
+    segments.series.push(columns.seriesId)
+    segments.lo.push(loMs / 1000)
+    segments.hi.push(hiMs / 1000)
+  }
+  for (const [position, columns] of samples.entries()) {
+    const stored = storedRows[position] as number
+    if (stored === 0) continue
+    if (stored <= columns.timeMs.length * DENSE)
+      add(columns, columns.timeMs[0] as number, columns.timeMs.at(-1) as number)
+    else for (const timeMs of columns.timeMs) add(columns, timeMs, timeMs)
+  }
+  const rows = await tx.query<MergedRow>(
+    'select series, is_new, row_count, first_ts, last_ts, places from merge_samples($1, $2, $3, $4, $5)',
+    [segments.source, segments.series, segments.lo, segments.hi, changes !== undefined],
+  )
+  changes?.push(...atPlaces(overlapping, sourceIds, rows))
+  return rows
+}
+
+/** The samples that the merge says it inserted or changed; places count through all column sets. */
+function* atPlaces(
+  samples: readonly SampleColumns[],
+  sourceIds: readonly number[],
+  rows: readonly MergedRow[],
+): Generator<ChangedSamples> {
+  const ranges = rows.flatMap(({ places }) =>
+    Array.from((places ?? '').matchAll(/(\d+),(\d+)/g), ([, from, until]) => [Number(from), Number(until)] as const),
+  )
+  ranges.sort(([a], [b]) => a - b)
+  let first = 0
+  let range = 0
+  for (const columns of samples) {
+    const { timeMs } = columns
+    const kept: number[] = []
+    // A range may go on in the next column set.
+    for (; range < ranges.length; range += 1) {
+      const [from, until] = ranges[range] as readonly [number, number]
+      for (let at = Math.max(from - first, 0); at < Math.min(until - first, timeMs.length); at += 1) kept.push(at)
+      if (until - first > timeMs.length) break
+    }
+    first += timeMs.length
+    if (kept.length > 0) yield samplesAt({ ...columns, sourceId: sourceIds[columns.source] as number }, kept)
+  }
+}
+
+/** Samples of a series further apart than this are dirty ranges of their own: what lies between has not changed. */
+const RANGE_GAP_MS = 86_400_000
+
+/** Notes which series a source has and which ranges are not in the rollups; the merge does so itself. */
+async function noteAdded(tx: Transaction, samples: readonly SampleColumns[], sourceIds: readonly number[]) {
+  const ranges = { source: [] as number[], series: [] as number[], lo: [] as number[], hi: [] as number[] }
+  for (const { source, seriesId, timeMs } of samples) {
+    let start = 0
+    for (let index = 1; index <= timeMs.length; index += 1) {
+      const last = timeMs[index - 1] as number
+      if (index < timeMs.length && (timeMs[index] as number) - last <= RANGE_GAP_MS) continue
+      ranges.source.push(sourceIds[source] as number)
+      ranges.series.push(seriesId)
+      ranges.lo.push((timeMs[start] as number) / 1000)
+      ranges.hi.push(last / 1000)
+      start = index
+    }
+  }
+  await tx.query('select note_added($1, $2, $3, $4)', [ranges.source, ranges.series, ranges.lo, ranges.hi])
+}
+
+/** A series and its daily totals are one type to the outside. */
+function addCount(
+  counts: Map<string, SeriesCounts>,
+  seriesId: number,
+  isNew: boolean,
+  rows: number,
+  firstTs: string,
+  lastTs: string,
+): void {
+  const type = seriesById.get(seriesId % DAILY_TOTAL_OFFSET)?.type ?? 'unknown'
+  const count = counts.get(type) ?? { type, inserted: 0, updated: 0, firstTs, lastTs }
+  if (isNew) count.inserted += rows
+  else count.updated += rows
+  if (Date.parse(firstTs) < Date.parse(count.firstTs)) count.firstTs = firstTs
+  if (Date.parse(lastTs) > Date.parse(count.lastTs)) count.lastTs = lastTs
+  counts.set(type, count)
+}

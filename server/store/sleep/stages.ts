@@ -1,0 +1,292 @@
+import { MAX_STAGE_MS, type SleepStageName } from '../../batch/columns.ts'
+import type { Transaction } from '../../db/database.ts'
+import { type EventTarget, planned } from '../event-items.ts'
+import { type Chain, chainsOf, groupBy, SESSION_GAP_MS, type Stage, sessionKey } from './sessions.ts'
+import { firstEndingAfter, type Range, union } from './totals.ts'
+
+/** What an upload or a deletion does to the stored stages. */
+export interface StageChanges {
+  /** New stages, and stored ones of which something else than the time changed. */
+  written: Stage[]
+  removed: Stage[]
+}
+
+/** What became of the stages of an upload. */
+export interface ComparedStages extends StageChanges {
+  inserted: number
+  updated: number
+  unchanged: number
+  duplicates: number
+}
+
+/** The key of a stored stage. */
+export const stageKey = ({ sourceId, session, startMs, endMs, stage }: Stage): string =>
+  `${sourceId} ${startMs} ${endMs} ${stage} ${session}`
+
+/** A stage of a session the platform gave is known by its id; undefined where only the interval tells. */
+const idKey = (stage: Stage) =>
+  stage.session === '' || stage.externalId === null ? undefined : `${sessionKey(stage)}\0${stage.externalId}`
+
+/**
+ * Tells what the stages of an upload change in the stored ones, which must hold every stage of the same interval and
+ * every given session that is touched. Intervals are what counts: one that comes under several ids keeps the smallest,
+ * so that their order does not matter. In a session the platform gave, an id that comes with another interval or stage
+ * was rewritten: its old interval goes, and so do those it overlaps, unless they are in the upload as well. Everything
+ * else is added, since a session may be divided among uploads in any order.
+ */
+export function compareStages(incoming: readonly Stage[], stored: readonly Stage[]): ComparedStages {
+  const items = withoutRepeatedIds(incoming)
+  const latest = new Map<string, Stage>()
+  for (const item of items) {
+    const same = latest.get(stageKey(item))
+    latest.set(stageKey(item), same ? { ...item, externalId: smaller(same.externalId, item.externalId) } : item)
+  }
+  const { rewritten, replaced } = rewrittenOf(items, stored)
+  const sent = new Set(items.map(idKey))
+  const wasSent = (stage: Stage) => idKey(stage) !== undefined && sent.has(idKey(stage))
+  const storedByKey = new Map(stored.map((stage) => [stageKey(stage), stage]))
+
+  const written: Stage[] = []
+  const counts = { inserted: 0, updated: 0, unchanged: 0, duplicates: incoming.length - latest.size }
+  for (const [key, item] of latest) {
+    const before = storedByKey.get(key)
+    // An id that the upload gives to another interval is not kept.
+    const kept = before && !(wasSent(before) && before.externalId !== item.externalId) ? before.externalId : null
+    const stage = { ...item, externalId: smaller(kept, item.externalId) }
+    if (before && sameDetails(before, stage)) counts.unchanged += 1
+    else {
+      written.push(stage)
+      counts[before || rewritten.has(key) ? 'updated' : 'inserted'] += 1
+    }
+  }
+  const gone = new Set(replaced)
+  for (const stage of overlapping(stored, [...rewritten.values()])) if (!wasSent(stage)) gone.add(stage)
+  return { written, removed: [...gone].filter((stage) => !latest.has(stageKey(stage))), ...counts }
+}
+
+/** The items without those of a given session whose id a later one repeats. */
+function withoutRepeatedIds(items: readonly Stage[]): Stage[] {
+  const last = new Map(items.map((item) => [idKey(item), item]))
+  return items.filter((item) => idKey(item) === undefined || last.get(idKey(item)) === item)
+}
+
+/** The items, by key, whose id had another interval or stage before, and what is stored of that. */
+function rewrittenOf(items: readonly Stage[], stored: readonly Stage[]) {
+  const storedById = new Map(stored.map((stage) => [idKey(stage), stage]))
+  const rewritten = new Map<string, Stage>()
+  const replaced: Stage[] = []
+  for (const item of items) {
+    const before = idKey(item) === undefined ? undefined : storedById.get(idKey(item))
+    if (!before || stageKey(before) === stageKey(item)) continue
+    rewritten.set(stageKey(item), item)
+    replaced.push(before)
+  }
+  return { rewritten, replaced }
+}
+
+const smaller = (one: string | null, other: string | null) =>
+  one === null || (other !== null && other < one) ? other : one
+
+const sameDetails = (one: Stage, other: Stage) =>
+  one.externalId === other.externalId && one.zoneMin === other.zoneMin && one.score === other.score
+
+/** The stored stages that overlap one of `changed` of the same session. */
+function overlapping(stored: readonly Stage[], changed: readonly Stage[]): Stage[] {
+  const ranges = new Map(
+    [...groupBy(changed, sessionKey)].map(([key, stages]) => [
+      key,
+      union(stages.map(({ startMs, endMs }): Range => [startMs, endMs])),
+    ]),
+  )
+  return stored.filter((stage) => {
+    const changes = ranges.get(sessionKey(stage)) ?? []
+    const [startMs] = changes[firstEndingAfter(changes, stage.startMs)] ?? [Number.POSITIVE_INFINITY]
+    return startMs < stage.endMs
+  })
+}
+
+/** The stages that are stored once `changes` are made. */
+export function changedStages(stored: readonly Stage[], { written, removed }: StageChanges): Stage[] {
+  const stages = new Map(stored.map((stage) => [stageKey(stage), stage]))
+  for (const stage of removed) stages.delete(stageKey(stage))
+  for (const stage of written) stages.set(stageKey(stage), stage)
+  return [...stages.values()]
+}
+
+/** Stored stages around others, and the ranges of time of which all without a given session were read. */
+export interface Surroundings {
+  stored: Stage[]
+  ranges: Range[]
+}
+
+/** How far around a stage others are looked for at first; sessions are hardly ever longer. */
+const REACH_MS = 24 * 3_600_000
+
+/**
+ * Reads the given sessions that `stages` belong to, and all that any source of the user and provider has without a given
+ * session from `reachMs` before to `reachMs` after the others. One statement, whatever `stages` hold.
+ */
+export async function readAround(
+  tx: Transaction,
+  { userId, provider }: EventTarget,
+  stages: readonly Stage[],
+  reachMs = REACH_MS,
+): Promise<Surroundings> {
+  const given = [...groupBy(stages.filter(isGiven), sessionKey).values()].map(([stage]) => stage as Stage)
+  const ranges = union(
+    stages
+      .filter((stage) => !isGiven(stage))
+      .map(({ startMs, endMs }) => [
+        startMs - reachMs - SESSION_GAP_MS - MAX_STAGE_MS,
+        endMs + reachMs + SESSION_GAP_MS,
+      ]),
+  )
+  const rows = await planned<StageRow>(tx, READ_STAGES_SQL, [
+    userId,
+    provider,
+    ranges.map(([startMs]) => startMs / 1000),
+    ranges.map(([, endMs]) => endMs / 1000),
+    given.map(({ sourceId }) => sourceId),
+    given.map(({ session }) => session),
+  ])
+  return { stored: rows.map(stageOf), ranges }
+}
+
+/**
+ * Reads on until the chains that `touched` belong to are known from end to end, which nearly always they are at once;
+ * a source that has no gap for weeks takes some statements, each of which looks twice as far.
+ */
+export async function readChains(
+  tx: Transaction,
+  target: EventTarget,
+  touched: readonly Stage[],
+  around: Surroundings,
+): Promise<Surroundings> {
+  for (let reachMs = 2 * REACH_MS; !isComplete(around, touched); reachMs *= 2) {
+    around = await readAround(tx, target, touched, reachMs)
+  }
+  return around
+}
+
+/** Whether nothing that was not read can belong to a chain of a touched stage. */
+function isComplete({ stored, ranges }: Surroundings, touched: readonly Stage[]): boolean {
+  return touchedChains([...stored, ...touched], touched).every(({ startMs, endMs }) => {
+    const range = ranges[firstEndingAfter(ranges, startMs)]
+    return range && range[0] <= startMs - SESSION_GAP_MS - MAX_STAGE_MS && range[1] >= endMs + SESSION_GAP_MS
+  })
+}
+
+/** The chains of `stages` without a given session that have a touched one. */
+export function touchedChains(stages: readonly Stage[], touched: readonly Stage[]): Chain[] {
+  const keys = new Set(touched.map(stageKey))
+  return chainsOf(stages.filter((stage) => !isGiven(stage))).filter((chain) =>
+    chain.stages.some((stage) => keys.has(stageKey(stage))),
+  )
+}
+
+/** Whether the platform said which session a stage belongs to. */
+export const isGiven = ({ session }: Stage): boolean => session !== ''
+
+interface StageRow {
+  source_id: number
+  session: string
+  stage: SleepStageName
+  start_s: number
+  end_s: number
+  zone_offset_min: number | null
+  external_id: string | null
+  score: number | null
+}
+
+const stageOf = (row: StageRow): Stage => ({
+  sourceId: row.source_id,
+  session: row.session,
+  stage: row.stage,
+  startMs: Math.round(row.start_s * 1000),
+  endMs: Math.round(row.end_s * 1000),
+  zoneMin: row.zone_offset_min,
+  externalId: row.external_id,
+  score: row.score,
+})
+
+const COLUMNS = `
+  s.source_id, s.session, s.stage, date_part('epoch', s.start_at) as start_s, date_part('epoch', s.end_at) as end_s,
+  s.zone_offset_min, s.external_id, s.score`
+
+// "offset 0" keeps the planner from joining whole sources, or the whole table, and filtering afterwards. Sessions and ids
+// are looked for in one go: each by itself, the planner may go through the table for every one, as long as its
+// statistics know of few (15 s for 10,000 ids among 20,000 stages). An id that two sources have is no harm.
+const READ_STAGES_SQL = `
+  select ${COLUMNS}
+  from data_source d
+  cross join unnest($3::float8[], $4::float8[]) around (lo, hi)
+  cross join lateral (
+    select * from sleep_stage
+    where source_id = d.id and session = '' and start_at >= to_timestamp(around.lo) and start_at <= to_timestamp(around.hi)
+    offset 0
+  ) s
+  where d.user_id = $1 and d.provider = $2
+  union all
+  select ${COLUMNS}
+  from sleep_stage s
+  where s.source_id = any ($5) and s.session = any ($6)`
+
+/**
+ * Reads the stages that platform ids mean: a stage's own, a session's, or the parent of stages. All stages of the user
+ * are looked through once, since there may be as many ids as an upload holds, and as many sources.
+ */
+export async function readStagesById(
+  tx: Transaction,
+  { userId, provider }: EventTarget,
+  ids: readonly string[],
+): Promise<Stage[]> {
+  const rows = await planned<StageRow>(
+    tx,
+    `select ${COLUMNS}
+     from sleep_stage s
+     where s.source_id = any (array (select d.id from data_source d where d.user_id = $1 and d.provider = $2))
+       and (s.external_id = any ($3) or s.session = any ($3))`,
+    [userId, provider, ids],
+  )
+  return rows.map(stageOf)
+}
+
+/** Stores what changes of the stages. */
+export async function writeStages(tx: Transaction, { written, removed }: StageChanges): Promise<void> {
+  if (removed.length > 0) {
+    await planned(
+      tx,
+      `delete from sleep_stage s
+       using unnest($1::int4[], $2::text[], $3::text[], $4::float8[], $5::float8[])
+         gone (source_id, session, stage, start_s, end_s)
+       where s.source_id = gone.source_id and s.session = gone.session and s.stage = gone.stage
+         and s.start_at = to_timestamp(gone.start_s) and s.end_at = to_timestamp(gone.end_s)`,
+      keyColumns(removed),
+    )
+  }
+  if (written.length > 0) {
+    await planned(
+      tx,
+      `insert into sleep_stage (source_id, session, stage, start_at, end_at, zone_offset_min, external_id, score)
+       select source_id, session, stage, to_timestamp(start_s), to_timestamp(end_s), zone_min, external_id, score
+       from unnest($1::int4[], $2::text[], $3::text[], $4::float8[], $5::float8[], $6::int2[], $7::text[], $8::float8[])
+         new (source_id, session, stage, start_s, end_s, zone_min, external_id, score)
+       on conflict on constraint sleep_stage_pkey do update
+       set zone_offset_min = excluded.zone_offset_min, external_id = excluded.external_id, score = excluded.score`,
+      [
+        ...keyColumns(written),
+        written.map(({ zoneMin }) => zoneMin),
+        written.map(({ externalId }) => externalId),
+        written.map(({ score }) => score),
+      ],
+    )
+  }
+}
+
+const keyColumns = (stages: readonly Stage[]) => [
+  stages.map(({ sourceId }) => sourceId),
+  stages.map(({ session }) => session),
+  stages.map(({ stage }) => stage),
+  stages.map(({ startMs }) => startMs / 1000),
+  stages.map(({ endMs }) => endMs / 1000),
+]

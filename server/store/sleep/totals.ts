@@ -1,0 +1,117 @@
+import type { SleepStageName } from '../../batch/columns.ts'
+
+/** A stage and when it was, epoch ms. */
+export interface TimedStage {
+  stage: SleepStageName
+  startMs: number
+  endMs: number
+}
+
+/** A stage of a session: none of them overlap. Epoch ms. */
+export type CleanStage = readonly [stage: SleepStageName, startMs: number, endMs: number]
+
+/** From when to when, epoch ms. */
+export type Range = readonly [startMs: number, endMs: number]
+
+/** Whole seconds; null = the source does not say. */
+export interface Totals {
+  asleepS: number
+  inBedS: number
+  awakeS: number | null
+  lightS: number | null
+  deepS: number | null
+  remS: number | null
+  efficiencyPercent: number | null
+}
+
+const detailed = (stage: SleepStageName) => stage === 'light' || stage === 'deep' || stage === 'rem'
+
+/** Whether a stage is sleep, in detail or not. */
+export const isSleep = (stage: SleepStageName): boolean => stage === 'sleeping' || detailed(stage)
+
+/**
+ * The stages of a session as they count, ascending, none overlapping (sdk-types 7.3 A to D): time in bed counts as sleep
+ * only where nothing else is known, and sleep without detail only where there is none in detail; of two that overlap the
+ * one that starts first wins. `stages` ascend by start.
+ */
+export function cleanStages(stages: readonly TimedStage[]): CleanStage[] {
+  const asSleep = stages.some(({ stage }) => detailed(stage))
+    ? detailed
+    : stages.some(({ stage }) => stage === 'sleeping')
+      ? isSleep
+      : (stage: SleepStageName) => stage === 'in_bed'
+  const clean: CleanStage[] = []
+  let coveredMs = Number.NEGATIVE_INFINITY
+  for (const { stage, startMs, endMs } of stages) {
+    if (stage !== 'awake' && !asSleep(stage)) continue
+    const fromMs = Math.max(startMs, coveredMs)
+    if (fromMs >= endMs) continue
+    clean.push([stage === 'in_bed' ? 'sleeping' : stage, fromMs, endMs])
+    coveredMs = endMs
+  }
+  return clean
+}
+
+/**
+ * The stages together with the time in bed that none of them covers; `clean` as from cleanStages. For platforms whose
+ * in_bed means awake in bed (sdk-types 7.4).
+ */
+export function withTimeInBed(clean: readonly CleanStage[], inBed: readonly Range[]): CleanStage[] {
+  const all: CleanStage[] = [...clean]
+  let next = 0
+  for (const [startMs, endMs] of union(inBed)) {
+    let fromMs = startMs
+    while (next < clean.length && (clean[next] as CleanStage)[2] <= fromMs) next += 1
+    for (let place = next; fromMs < endMs; place += 1) {
+      const [, untilMs, coveredMs] = clean[place] ?? ['in_bed', endMs, endMs]
+      if (untilMs > fromMs) all.push(['in_bed', fromMs, Math.min(untilMs, endMs)])
+      fromMs = Math.max(fromMs, coveredMs)
+    }
+  }
+  return all.sort((a, b) => a[1] - b[1])
+}
+
+/** Sums of a session (sdk-types 7.3 E to G): `inBed` are the ranges that count as time in bed beside the stages. */
+export function totalsOf(clean: readonly CleanStage[], inBed: readonly Range[]): Totals {
+  const ms = { in_bed: 0, awake: 0, sleeping: 0, light: 0, deep: 0, rem: 0 }
+  for (const [stage, startMs, endMs] of clean) ms[stage] += endMs - startMs
+  const asleepMs = ms.sleeping + ms.light + ms.deep + ms.rem
+  const rangesMs = union(inBed).reduce((sum, [startMs, endMs]) => sum + endMs - startMs, 0)
+  const inBedMs = Math.max(rangesMs, asleepMs + ms.awake)
+  const inDetail = clean.some(([stage]) => detailed(stage))
+  const known = (stage: SleepStageName) => (inDetail ? seconds(ms[stage]) : null)
+  return {
+    asleepS: seconds(asleepMs),
+    inBedS: seconds(inBedMs),
+    awakeS: inDetail || ms.awake > 0 ? seconds(ms.awake) : null,
+    lightS: known('light'),
+    deepS: known('deep'),
+    remS: known('rem'),
+    efficiencyPercent: inBedMs > 0 ? Math.round((asleepMs / inBedMs) * 10_000) / 100 : null,
+  }
+}
+
+const seconds = (ms: number) => Math.floor(ms / 1000)
+
+/** The ranges ascending, with those that overlap or touch joined. */
+export function union(ranges: readonly Range[]): Range[] {
+  const joined: [startMs: number, endMs: number][] = []
+  for (const [startMs, endMs] of [...ranges].sort((a, b) => a[0] - b[0])) {
+    const last = joined.at(-1)
+    if (last && startMs <= last[1]) last[1] = Math.max(last[1], endMs)
+    else joined.push([startMs, endMs])
+  }
+  return joined
+}
+
+/** Place of the first range that ends after `ms`; `ranges` ascend and do not overlap. */
+export function firstEndingAfter(ranges: readonly Range[], ms: number): number {
+  let low = 0
+  let high = ranges.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((ranges[middle] as Range)[1] > ms) high = middle
+    else low = middle + 1
+  }
+  return low
+}

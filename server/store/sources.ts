@@ -1,0 +1,48 @@
+import type { SourceIdentity } from '../batch/columns.ts'
+import type { Transaction } from '../db/database.ts'
+
+/**
+ * Returns the database keys of a batch's sources, in its order, and whether any was created or described better:
+ * facts that are more specific or newer replace what is stored.
+ */
+export async function resolveSources(
+  tx: Transaction,
+  userId: string,
+  provider: string,
+  connectionId: string,
+  sources: readonly SourceIdentity[],
+): Promise<{ ids: number[]; changed: boolean }> {
+  if (sources.length === 0) return { ids: [], changed: false }
+  const rows = await tx.query<{ id: number; changed: boolean }>(
+    `with input as (
+       select * from unnest($4::text[], $5::text[], $6::text[], $7::text[]) with ordinality
+         as input (device_model, source, software_version, device_type, position)
+     ), written as (
+       insert into data_source as d (user_id, provider, connection_id, device_model, source, software_version, device_type)
+       select $1, $2, $3, i.device_model, i.source, i.software_version, i.device_type from input i
+       on conflict (user_id, provider, device_model, source) do update
+       set software_version = coalesce(excluded.software_version, d.software_version),
+           device_type = case when excluded.device_type in ('unknown', 'other') then d.device_type else excluded.device_type end,
+           connection_id = coalesce(d.connection_id, excluded.connection_id)
+       where (coalesce(excluded.software_version, d.software_version), d.connection_id is null)
+               is distinct from (d.software_version, false)
+          or (excluded.device_type not in ('unknown', 'other') and excluded.device_type <> d.device_type)
+       returning d.id, d.device_model, d.source
+     )
+     select coalesce(w.id, d.id) as id, w.id is not null as changed
+     from input i
+     left join written w on (w.device_model, w.source) = (i.device_model, i.source)
+     left join data_source d on d.user_id = $1 and d.provider = $2 and (d.device_model, d.source) = (i.device_model, i.source)
+     order by i.position`,
+    [
+      userId,
+      provider,
+      connectionId,
+      sources.map((source) => source.deviceModel),
+      sources.map((source) => source.source),
+      sources.map((source) => source.softwareVersion),
+      sources.map((source) => source.deviceType),
+    ],
+  )
+  return { ids: rows.map((row) => row.id), changed: rows.some((row) => row.changed) }
+}

@@ -1,0 +1,182 @@
+// Whatever uploads and deletions come in whatever order: the stored sessions are those of the stored stages.
+import fc from 'fast-check'
+import t from 'tap'
+import { type SleepStage, sleepStages } from '../../../server/batch/columns.ts'
+import { napsOf, type Session, sessionsOf, sleepDay } from '../../../server/store/sleep/sessions.ts'
+import { deleteSleep, writeSleep } from '../../../server/store/sleep/sleep.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { createUser, eachEngine, MANY } from '../../support/sdk.ts'
+import { sleepVersions } from '../../support/sleep.ts'
+
+const MIN = 60_000
+const START = Date.UTC(2026, 1, 20)
+const SOURCES = 3
+
+/** Stages of five days, often with the same ends, so that many touch, overlap, repeat and leave gaps near the limits. */
+const anyStage = fc
+  .record({
+    source: fc.nat(SOURCES - 1),
+    stage: fc.constantFrom(...sleepStages),
+    from: fc.nat(5 * 96),
+    length: fc.constantFrom(1, 1, 2, 4, 8, 30, 96),
+    session: fc.constantFrom('', '', '', '', 'a', 'b'),
+    zoned: fc.nat(3),
+    scored: fc.boolean(),
+  })
+  .map(({ source, stage, from, length, session, zoned, scored }): SleepStage => {
+    const id = `${stage} ${from} ${length} ${session}`
+    return {
+      source,
+      stage,
+      session,
+      externalId: zoned === 0 ? null : id,
+      startMs: START + from * 15 * MIN,
+      endMs: START + (from + length) * 15 * MIN,
+      // Of the same interval always the same: what contradicts itself depends on the order.
+      zoneMin: from % 3 === 0 ? null : ((from % 5) - 2) * 300,
+      score: scored && length === 8 ? from % 100 : null,
+    }
+  })
+  .map((stage) => ({ ...stage, score: stage.endMs - stage.startMs === 120 * MIN ? 50 : null }))
+
+const anySteps = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.record({ upload: fc.array(anyStage, { minLength: 1, maxLength: 12 }) }) },
+    { weight: 1, arbitrary: fc.record({ remove: fc.nat(40) }) },
+    { weight: 1, arbitrary: fc.record({ again: fc.nat(40) }) },
+  ),
+  { maxLength: 9 },
+)
+
+/** Three sources of a new user. */
+async function createSources(app: TestApp): Promise<{ userId: string; provider: string; sourceIds: number[] }> {
+  const userId = await createUser(app)
+  const rows = await app.db.query<{ id: number }>(
+    `insert into data_source (user_id, provider, device_model, source)
+     select $1, 'apple', 'device ' || n, '' from generate_series(1, $2::int) n returning id`,
+    [userId, SOURCES],
+  )
+  return { userId, provider: 'apple', sourceIds: rows.map(({ id }) => id) }
+}
+
+/** The sessions of a user as text, sources by place. */
+async function stored(app: TestApp, userId: string, sourceIds: number[]): Promise<string[]> {
+  const rows = await app.db.query<Record<string, unknown>>(
+    `select s.source_id as source, s.session, date_part('epoch', s.start_at) as from, date_part('epoch', s.end_at) as until,
+            s.zone_offset_min as zone, s.asleep_s, s.in_bed_s, s.awake_s, s.light_s, s.deep_s, s.rem_s,
+            s.efficiency_percent as efficiency, s.is_nap as nap, s.stages, h.value as score,
+            date_part('epoch', h.recorded_at) as scored_at
+     from sleep s left join health_score h on h.sleep_id = s.id
+     where s.user_id = $1`,
+    [userId],
+  )
+  return rows
+    .map(({ source, ...row }) => JSON.stringify({ source: sourceIds.indexOf(source as number), ...row }))
+    .sort()
+}
+
+/** The sessions that the stored stages make up, all of them at once. */
+async function expected(app: TestApp, userId: string, sourceIds: number[]): Promise<string[]> {
+  const stages = await app.db.query<Parameters<typeof sessionsOf>[0][number]>(
+    `select s.source_id as "sourceId", s.session, s.stage, date_part('epoch', s.start_at) * 1000 as "startMs",
+            date_part('epoch', s.end_at) * 1000 as "endMs", s.zone_offset_min as "zoneMin",
+            s.external_id as "externalId", s.score
+     from sleep_stage s join data_source d on d.id = s.source_id where d.user_id = $1`,
+    [userId],
+  )
+  const sessions = sessionsOf(stages)
+  const isNap = (session: Session) => {
+    const sameDay = (other: Session) => other.sourceId === session.sourceId && sleepDay(other) === sleepDay(session)
+    return napsOf(sessions.filter(sameDay)).has(session)
+  }
+  return sessions
+    .map((session) =>
+      JSON.stringify({
+        source: sourceIds.indexOf(session.sourceId),
+        session: session.session,
+        from: session.startMs / 1000,
+        until: session.endMs / 1000,
+        zone: session.zoneMin,
+        asleep_s: session.asleepS,
+        in_bed_s: session.inBedS,
+        awake_s: session.awakeS,
+        light_s: session.lightS,
+        deep_s: session.deepS,
+        rem_s: session.remS,
+        efficiency: session.efficiencyPercent,
+        nap: isNap(session),
+        stages: session.stages.map(([stage, startMs, endMs]) => [stage, startMs / 1000, endMs / 1000]),
+        score: session.score,
+        scored_at: session.score === null ? null : session.startMs / 1000,
+      }),
+    )
+    .sort()
+}
+
+const stageRows = (app: TestApp, { userId, sourceIds }: { userId: string; sourceIds: number[] }) =>
+  app.db.query(
+    `select array_position($2::int4[], s.source_id) as source, s.session, s.stage, s.start_at, s.end_at, s.zone_offset_min,
+            s.external_id, s.score
+     from sleep_stage s join data_source d on d.id = s.source_id where d.user_id = $1 order by 1, 2, 3, 4, 5`,
+    [userId, sourceIds],
+  )
+
+eachEngine(t, 'sleep', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+
+  await t.test('is at every moment what its stages make up', async (t) => {
+    const property = fc.asyncProperty(anySteps, async (steps) => {
+      const target = await createSources(app)
+      const sent: SleepStage[] = []
+      for (const step of steps) {
+        await app.db.transaction(async (tx) => {
+          if ('upload' in step) {
+            sent.push(...step.upload)
+            await writeSleep(tx, target, step.upload, false)
+          } else if ('again' in step) {
+            // As the same upload once more, and as a replay of it.
+            await writeSleep(tx, target, sent.slice(step.again, step.again + 20), step.again % 2 === 0)
+          } else {
+            const { externalId, session } = sent[step.remove] ?? {}
+            await deleteSleep(tx, target, [externalId ?? session ?? 'nothing'])
+          }
+        })
+        const [is, should] = [stored, expected].map((read) => read(app, target.userId, target.sourceIds))
+        t.strictSame(await is, await should)
+      }
+      return t.passing()
+    })
+    await t.resolves(fc.assert(property, { seed: 21, numRuns: Math.min(120, MANY / 50) }))
+  })
+
+  await t.test('does not depend on how stages were divided and ordered', async (t) => {
+    const property = fc.asyncProperty(
+      fc.array(anyStage, { minLength: 2, maxLength: 40 }),
+      fc.array(fc.nat(), { minLength: 80, maxLength: 80 }),
+      async (stages, random) => {
+        const [one, many] = [await createSources(app), await createSources(app)]
+        const write = (target: typeof one, part: SleepStage[]) =>
+          app.db.transaction((tx) => writeSleep(tx, target, part, false))
+        const counts = await write(one, stages)
+        const shuffled = stages
+          .map((stage, place) => [random[place] as number, stage] as const)
+          .sort(([a], [b]) => a - b)
+          .map(([, stage]) => stage)
+        for (let from = 0, turn = 40; from < shuffled.length; turn += 1) {
+          const length = 1 + ((random[turn] as number) % 8)
+          await write(many, shuffled.slice(from, from + length))
+          from += length
+        }
+        t.strictSame(await stageRows(app, many), await stageRows(app, one))
+        t.strictSame(await stored(app, many.userId, many.sourceIds), await stored(app, one.userId, one.sourceIds))
+        const rows = (await stageRows(app, one)).length
+        t.match(counts, { inserted: rows, updated: 0, unchanged: 0, duplicates: stages.length - rows })
+        const versions = await sleepVersions(app.db, many.userId)
+        t.match(await write(many, stages), { inserted: 0, updated: 0, unchanged: rows })
+        t.strictSame(await sleepVersions(app.db, many.userId), versions)
+        return t.passing()
+      },
+    )
+    await t.resolves(fc.assert(property, { seed: 22, numRuns: Math.min(80, MANY / 80) }))
+  })
+})

@@ -1,0 +1,317 @@
+// Which stages make up which session, and what they add up to: sdk-types 7.
+import fc from 'fast-check'
+import t from 'tap'
+import { type SleepStageName, sleepStages } from '../../../server/batch/columns.ts'
+import { napsOf, type Session, type Stage, sessionsOf } from '../../../server/store/sleep/sessions.ts'
+
+const MIN = 60_000
+const HOUR = 60 * MIN
+/** Ten in the evening, UTC. */
+const TEN = Date.UTC(2026, 1, 23, 22)
+
+/** A stage by minutes after ten. */
+const stage = (name: SleepStageName, from: number, until: number, fields: Partial<Stage> = {}): Stage => ({
+  sourceId: 1,
+  session: '',
+  stage: name,
+  startMs: TEN + from * MIN,
+  endMs: TEN + until * MIN,
+  zoneMin: 0,
+  externalId: null,
+  score: null,
+  ...fields,
+})
+
+/** A session as minutes after ten. */
+const told = ({ startMs, endMs, asleepS, inBedS }: Session) => [
+  (startMs - TEN) / MIN,
+  (endMs - TEN) / MIN,
+  asleepS / 60,
+  inBedS / 60,
+]
+
+const byStart = (sessions: Session[]) => sessions.sort((a, b) => a.startMs - b.startMs || a.sourceId - b.sourceId)
+const sessionsTold = (...stages: Stage[]) => byStart(sessionsOf(stages)).map(told)
+
+t.test('a gap of two hours belongs to the night, a longer one does not', async (t) => {
+  t.strictSame(sessionsTold(stage('light', 0, 60), stage('deep', 180, 200)), [[0, 200, 80, 80]])
+  t.strictSame(sessionsTold(stage('light', 0, 60), stage('deep', 181, 200)), [
+    [0, 60, 60, 60],
+    [181, 200, 19, 19],
+  ])
+  t.strictSame(
+    sessionsTold(stage('deep', 270, 300), stage('light', 0, 60), stage('in_bed', 150, 200)),
+    [[0, 300, 90, 90]],
+    'time in bed bridges',
+  )
+  t.strictSame(
+    sessionsTold(stage('light', 0, 300), stage('deep', 10, 20), stage('rem', 400, 410)),
+    [[0, 410, 310, 310]],
+    'the last end counts',
+  )
+})
+
+t.test('lying awake begins no session, but goes on with one', async (t) => {
+  t.strictSame(sessionsTold(stage('awake', 0, 60)), [])
+  t.strictSame(sessionsTold(stage('awake', 0, 60), stage('light', 60, 120), stage('awake', 120, 130)), [
+    [60, 130, 60, 70],
+  ])
+  t.strictSame(sessionsTold(stage('light', 0, 60), stage('awake', 200, 210), stage('light', 320, 400)), [
+    [0, 60, 60, 60],
+    [320, 400, 80, 80],
+  ])
+})
+
+t.test('time in bed is sleep only where nothing else is known', async (t) => {
+  t.strictSame(sessionsTold(stage('in_bed', 0, 480)), [[0, 480, 480, 480]])
+  t.strictSame(sessionsTold(stage('in_bed', 0, 480), stage('sleeping', 30, 400)), [[30, 400, 370, 480]])
+  t.strictSame(sessionsTold(stage('in_bed', 0, 480), stage('sleeping', 30, 400), stage('deep', 60, 90)), [
+    [60, 90, 30, 480],
+  ])
+})
+
+t.test('a nap stays apart from the night unless the gap is short', async (t) => {
+  const evening = (until: number) => stage('light', -160, until)
+  const night = stage('light', 0, 480)
+  t.strictSame(sessionsTold(evening(-60), night), [
+    [-160, -60, 100, 100],
+    [0, 480, 480, 480],
+  ])
+  t.strictSame(sessionsTold(evening(-15), night), [[-160, 480, 625, 625]])
+  t.strictSame(sessionsTold(stage('light', -110, -60), night), [[-110, 480, 530, 530]], 'from 20:10 on it is the night')
+  t.strictSame(sessionsTold(stage('light', -110, -60, { zoneMin: -60 }), night).length, 2, 'by the local clock')
+  const morning = (from: number, until: number) => stage('light', 600 + from, 600 + until)
+  t.strictSame(sessionsTold(morning(0, 90), morning(120, 285)), [[600, 885, 255, 255]], 'what is longest is no nap')
+  t.strictSame(sessionsTold(morning(120, 180), morning(200, 250), morning(270, 310)).length, 3)
+})
+
+t.test('naps are short, by day, and not all the sleep of a day', async (t) => {
+  const naps = (...stages: Stage[]) => {
+    const sessions = byStart(sessionsOf(stages))
+    const found = napsOf(sessions)
+    return sessions.map((session) => found.has(session))
+  }
+  const night = stage('light', 0, 480)
+  const at = (hour: number, minutes: number, fields = {}) =>
+    stage('light', (hour + 2) * 60, (hour + 2) * 60 + minutes, fields)
+  t.strictSame(naps(night, at(13, 30)), [false, true])
+  t.strictSame(naps(at(13, 30)), [false], 'the only sleep of the day')
+  t.strictSame(naps(night, at(13, 179)), [false, true])
+  t.strictSame(naps(night, at(13, 180)), [false, false], 'three hours are no nap')
+  t.strictSame(naps(night, at(9, 30)), [false, true], 'from nine on')
+  t.strictSame(naps(night, at(8.95, 30)), [false, false], 'not before')
+  t.strictSame(naps(night, at(19.9, 30)), [false, true])
+  t.strictSame(naps(night, at(20, 30)), [false, false])
+  t.strictSame(naps(night, at(20, 30, { zoneMin: -60 })), [false, true], 'by the local clock')
+  t.strictSame(naps(at(11, 30), at(15, 30)), [false, true], 'of equals the first is the sleep of the day')
+})
+
+t.test('time in bed that a phone tells of goes to the night of the watch', async (t) => {
+  const phone = { sourceId: 2 }
+  const watch = stage('light', 30, 400)
+  t.strictSame(sessionsTold(watch, stage('in_bed', 0, 480, phone)), [[30, 400, 370, 480]])
+  t.strictSame(sessionsTold(watch, stage('in_bed', 0, 20, phone), stage('in_bed', 25, 480, phone)), [
+    [30, 400, 370, 475],
+  ])
+  t.strictSame(sessionsTold(watch, stage('in_bed', 401, 480, phone)).length, 2, 'beside it, it is sleep of its own')
+  t.strictSame(
+    sessionsTold(watch, stage('in_bed', 0, 480, phone), stage('light', 20, 100, { sourceId: 3 })),
+    [
+      [20, 100, 80, 480],
+      [30, 400, 370, 480],
+    ],
+    'and to every other device',
+  )
+  t.strictSame(
+    sessionsTold(watch, stage('in_bed', 0, 480, phone), stage('light', 20, 410, phone)),
+    [
+      [20, 410, 390, 480],
+      [30, 400, 370, 370],
+    ],
+    'but not that of a device that knows of sleep itself',
+  )
+  t.strictSame(
+    sessionsTold(stage('light', 30, 100), stage('light', 300, 400), stage('in_bed', 0, 450, phone)),
+    [
+      [30, 100, 70, 300],
+      [300, 400, 100, 150],
+    ],
+    'divided where the second begins',
+  )
+})
+
+t.test('a session that the platform gave stays what it is', async (t) => {
+  const given = { session: 'night' }
+  t.strictSame(sessionsTold(stage('light', 0, 60, given), stage('deep', 600, 660, given)), [[0, 660, 120, 120]])
+  t.strictSame(sessionsTold(stage('light', 0, 60, given), stage('deep', 60, 90, { session: 'other' })).length, 2)
+  const [session] = sessionsOf([
+    stage('in_bed', 0, 10, given),
+    stage('light', 10, 60, given),
+    stage('in_bed', 60, 65, given),
+  ])
+  t.match(session, { asleepS: 3000, inBedS: 3900, startMs: TEN, endMs: TEN + 65 * MIN })
+  t.strictSame(
+    session?.stages.map(([name]) => name),
+    ['in_bed', 'light', 'in_bed'],
+  )
+})
+
+t.test('zone and score of a session', async (t) => {
+  const [session] = sessionsOf([
+    stage('light', 0, 10, { zoneMin: null, score: 70 }),
+    stage('deep', 10, 20, { zoneMin: 60, score: 78 }),
+    stage('rem', 20, 30, { zoneMin: 120 }),
+  ])
+  t.match(session, { zoneMin: 60, score: 78 })
+})
+
+/** Minutes of twelve hours from 20:30 on, when nothing is a nap. */
+const MINUTES = 720
+const anyStages = fc.array(
+  fc
+    .tuple(fc.constantFrom(...sleepStages), fc.nat(MINUTES - 1), fc.integer({ min: 1, max: 90 }))
+    .map(([name, from, length]) => stage(name, from - 90, Math.min(from + length, MINUTES) - 90)),
+  { maxLength: 14 },
+)
+
+const inOrder = (stages: readonly Stage[]) =>
+  [...stages].sort(
+    (a, b) => a.startMs - b.startMs || a.endMs - b.endMs || sleepStages.indexOf(a.stage) - sleepStages.indexOf(b.stage),
+  )
+
+/** What is true in every minute, first come first served. */
+function paint(stages: readonly Stage[], shown: (name: SleepStageName) => boolean): (SleepStageName | undefined)[] {
+  const minutes = new Array<SleepStageName | undefined>(MINUTES).fill(undefined)
+  for (const { stage: name, startMs, endMs } of inOrder(stages)) {
+    if (!shown(name)) continue
+    for (let minute = (startMs - TEN) / MIN + 90; minute < (endMs - TEN) / MIN + 90; minute += 1)
+      minutes[minute] ??= name
+  }
+  return minutes
+}
+
+const DETAIL = ['light', 'deep', 'rem']
+
+/** Totals of one session, counted minute by minute. */
+function countMinutes(stages: readonly Stage[], given: boolean) {
+  const has = (...names: string[]) => stages.some((one) => names.includes(one.stage))
+  const slept = has(...DETAIL) ? DETAIL : has('sleeping') ? ['sleeping'] : ['in_bed']
+  const minutes = paint(stages, (name) => name === 'awake' || slept.includes(name))
+  const all = paint(stages, () => true)
+  const count = (...names: string[]) => minutes.filter((name) => name && names.includes(name)).length
+  const asleep = count(...slept)
+  const bed = given ? all.filter(Boolean).length : paint(stages, (name) => name === 'in_bed').filter(Boolean).length
+  const within = given ? all : minutes
+  return {
+    start: within.findIndex(Boolean),
+    end: within.findLastIndex(Boolean) + 1,
+    asleep,
+    awake: count('awake'),
+    light: count('light'),
+    deep: count('deep'),
+    rem: count('rem'),
+    inBed: Math.max(bed, asleep + count('awake')),
+  }
+}
+
+const counted = ({ startMs, endMs, ...session }: Session) => ({
+  start: (startMs - TEN) / MIN + 90,
+  end: (endMs - TEN) / MIN + 90,
+  asleep: session.asleepS / 60,
+  awake: (session.awakeS ?? 0) / 60,
+  light: (session.lightS ?? 0) / 60,
+  deep: (session.deepS ?? 0) / 60,
+  rem: (session.remS ?? 0) / 60,
+  inBed: session.inBedS / 60,
+})
+
+/** Groups by looking at every pair, and drops those that begin with lying awake until nothing changes. */
+function groupsByPairs(stages: readonly Stage[]): Stage[][] {
+  const near = (a: Stage, b: Stage) => a.startMs - b.endMs <= 2 * HOUR && b.startMs - a.endMs <= 2 * HOUR
+  const left = inOrder(stages)
+  const groups: Stage[][] = []
+  while (left.length > 0) {
+    const group = left.splice(0, 1)
+    for (let more = true; more; ) {
+      more = false
+      for (const one of [...left]) {
+        if (!group.some((member) => near(member, one))) continue
+        group.push(...left.splice(left.indexOf(one), 1))
+        more = true
+      }
+    }
+    groups.push(inOrder(group))
+  }
+  return groups.flatMap((group) => {
+    const first = group.findIndex((one) => one.stage !== 'awake')
+    return first < 0 ? [] : first === 0 ? [group] : groupsByPairs(group.slice(first))
+  })
+}
+
+t.test('totals are those that counting minute by minute gives', async (t) => {
+  const property = fc.property(anyStages, (stages) => {
+    const expected = groupsByPairs(stages).map((group) => countMinutes(group, false))
+    t.strictSame(
+      byStart(sessionsOf(stages)).map(counted),
+      expected.sort((a, b) => a.start - b.start),
+    )
+    const given = stages.map((one) => ({ ...one, session: 'night' }))
+    t.strictSame(sessionsOf(given).map(counted), stages.length > 0 ? [countMinutes(stages, true)] : [])
+    return t.passing()
+  })
+  t.doesNotThrow(() => fc.assert(property, { seed: 7, numRuns: 400 }))
+})
+
+t.test('stages of a session never overlap, and add up to its totals', async (t) => {
+  const property = fc.property(anyStages, fc.boolean(), (stages, given) => {
+    const input = given ? stages.map((one) => ({ ...one, session: 'night' })) : stages
+    return sessionsOf(input).every((session) => {
+      const parts = session.stages
+      const sum = (...names: string[]) =>
+        parts.reduce((total, [name, from, until]) => total + (names.includes(name) ? until - from : 0), 0) / 1000
+      return (
+        parts.every(([, from, until], place) => from < until && from >= (parts[place - 1]?.[2] ?? session.startMs)) &&
+        (parts.at(-1)?.[2] ?? 0) <= session.endMs &&
+        sum('light', 'deep', 'rem', 'sleeping') === session.asleepS &&
+        sum('awake') === (session.awakeS ?? 0) &&
+        (session.efficiencyPercent ?? 0) <= 100
+      )
+    })
+  })
+  t.doesNotThrow(() => fc.assert(property, { seed: 8, numRuns: 2000 }))
+})
+
+t.test('sessions do not depend on the order of stages, and a very long one is no trouble', async (t) => {
+  const sources = fc.array(
+    fc.record({ of: anyStages, sourceId: fc.constantFrom(1, 2, 3), session: fc.constantFrom('', '', 'a', 'b') }),
+    { maxLength: 4 },
+  )
+  const property = fc.property(sources, fc.infiniteStream(fc.nat()), (lists, random) => {
+    const stages = lists.flatMap(({ of, sourceId, session }) => of.map((one) => ({ ...one, sourceId, session })))
+    const once = [...new Map(stages.map((one) => [JSON.stringify(one), one])).values()]
+    const shuffled = once
+      .map((one) => [random.next().value as number, one] as const)
+      .sort(([a], [b]) => a - b)
+      .map(([, one]) => one)
+    const key = (session: Session) => JSON.stringify(session)
+    t.strictSame(sessionsOf(shuffled).map(key).sort(), sessionsOf(once).map(key).sort())
+    return t.passing()
+  })
+  t.doesNotThrow(() => fc.assert(property, { seed: 9, numRuns: 300 }))
+
+  const weeks = Array.from({ length: 60_000 }, (_, place) =>
+    stage(place % 2 ? 'deep' : 'light', place * 2, place * 2 + 1),
+  )
+  t.strictSame(sessionsOf(weeks).map(told), [[0, 119_999, 60_000, 60_000]])
+  const phone = weeks.map((one) => ({
+    ...one,
+    sourceId: 2,
+    stage: 'in_bed' as const,
+    startMs: one.startMs + MIN,
+    endMs: one.endMs + MIN,
+  }))
+  t.strictSame(sessionsOf([...weeks, ...phone]).map(told), [[0, 119_999, 60_000, 60_000]])
+  const apart = Array.from({ length: 30_000 }, (_, place) => stage('light', place * 140, place * 140 + 10))
+  const bed = apart.map((one) => ({ ...one, sourceId: 2, stage: 'in_bed' as const, endMs: one.endMs + HOUR }))
+  t.equal(sessionsOf([...apart, ...bed]).length, 30_000)
+})
