@@ -1,6 +1,6 @@
 // Ten thousand deliveries that failed before, and the new ones that must not wait for them.
 import t from 'tap'
-import { DUE } from '../../server/webhooks/lanes.ts'
+import { DUE } from '../../server/webhooks/due.ts'
 import { createTestDatabase, startTestApp } from '../support/app.ts'
 import { eachEngine, startImports } from '../support/sdk.ts'
 import {

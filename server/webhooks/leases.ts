@@ -1,0 +1,138 @@
+import type { Database } from '../db/database.ts'
+import type { Logger } from '../log.ts'
+import type { AddressGuard } from './address-guard.ts'
+import { dropQueues, type Lane, type LeasedEndpoint, openLane, updateLane } from './lane.ts'
+
+/** How long an endpoint stays with a process that does not renew, by the clock of the database. */
+const LEASE_SECONDS = 30
+const RENEW_MS = 10_000
+
+/** What leases are taken with. */
+export interface LeaseOptions {
+  db: Database
+  /** Decrypts the secrets of endpoints. */
+  key: Uint8Array
+  guard: AddressGuard
+  /** Id of this process among the living. */
+  processId(): number
+  log: Logger
+}
+
+/** The endpoints that this process serves, each with its lane; the database gives an endpoint to one process at a time. */
+export class Leases {
+  readonly #options: LeaseOptions
+  readonly #lanes = new Map<number, Lane>()
+  /** Endpoints whose secrets cannot be read, which is logged once. */
+  readonly #unusable = new Set<number>()
+  #renewedAt = performance.now()
+  #closed = false
+
+  constructor(options: LeaseOptions) {
+    this.#options = options
+  }
+
+  /** The lanes, the one used longest ago first; whoever puts one last meanwhile comes by it again. */
+  get lanes(): IterableIterator<Lane> {
+    return this.#lanes.values()
+  }
+
+  /** Puts a lane behind all others. */
+  putLast(lane: Lane): void {
+    this.#lanes.delete(lane.id)
+    this.#lanes.set(lane.id, lane)
+  }
+
+  /** Keeps the endpoints that were used of late and lets go of the others; whether it was time to. */
+  async renew(): Promise<boolean> {
+    if (performance.now() - this.#renewedAt <= RENEW_MS) return false
+    this.#renewedAt = performance.now()
+    const inUse = ({ usedAt, known }: Lane) => this.#renewedAt - usedAt < RENEW_MS || known.size > 0
+    const used = [...this.lanes].filter(inUse).map(({ id }) => id)
+    const { db, processId } = this.#options
+    await db.query(RENEW, [processId(), used, LEASE_SECONDS])
+    return true
+  }
+
+  /** Leases the endpoints with something due that no other process serves, and follows changes of those held. */
+  async take(): Promise<void> {
+    const { db, processId } = this.#options
+    const endpoints = await db.query<LeasedEndpoint>(LEASE, [processId(), LEASE_SECONDS])
+    const held = new Set(endpoints.filter((endpoint) => this.#serve(endpoint)).map(({ id }) => id))
+    for (const lane of this.lanes) {
+      if (held.has(lane.id)) continue
+      lane.served = false
+      dropQueues(lane)
+      this.forget(lane)
+    }
+  }
+
+  /** Opens or updates the lane of an endpoint; false when its secret cannot be read. */
+  #serve(endpoint: LeasedEndpoint): boolean {
+    const { key, guard, log } = this.#options
+    const lane = this.#lanes.get(endpoint.id)
+    try {
+      if (lane) updateLane(lane, endpoint, key, guard)
+      else this.#lanes.set(endpoint.id, openLane(endpoint, key, guard))
+      this.#unusable.delete(endpoint.id)
+      return true
+    } catch (error) {
+      if (!this.#unusable.has(endpoint.id))
+        log.error({ err: error, endpoint: endpoint.uid }, 'cannot deliver to an endpoint')
+      this.#unusable.add(endpoint.id)
+      return false
+    }
+  }
+
+  /** Drops a lane that is not served any more and has nothing in hand. */
+  forget(lane: Lane): void {
+    // At the end all connections are destroyed together.
+    if (this.#closed || lane.served || lane.known.size > 0) return
+    this.#lanes.delete(lane.id)
+    void lane.connections.close()
+  }
+
+  /** Ends all calls in flight. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all(Array.from(this.lanes, ({ connections }) => connections.destroy()))
+  }
+
+  /** Gives all endpoints back. */
+  async release(): Promise<void> {
+    const { db, processId } = this.#options
+    await db.query('update endpoint set process_id = null, leased_until = null where process_id = $1', [processId()])
+  }
+}
+
+// In the order of ids, as everybody locks several endpoints.
+const RENEW = `
+  update endpoint n
+  set process_id = case when n.id = any ($2) then $1::int8 end,
+      leased_until = case when n.id = any ($2) then now() + make_interval(secs => $3) end
+  from (select id from endpoint where process_id = $1 order by id for no key update) held
+  where n.id = held.id`
+
+const ENDPOINT = `n.id, n.uid, n.url, n.filter_types, n.user_id, n.secret,
+                  case when n.former_until > now() then n.former_secret end as former_secret`
+
+const LEASE = `
+  with free as materialized (
+    select n.id
+    from endpoint n
+    where n.disabled_at is null
+      and (n.process_id is null or n.leased_until <= now())
+      and (exists (select from delivery d
+                   where d.endpoint_id = n.id and d.state = 'waiting' and d.attempts = 0 and d.due_at <= now())
+        or exists (select from delivery d
+                   where d.endpoint_id = n.id and d.state = 'waiting' and d.attempts > 0 and d.due_at <= now()))
+    for no key update skip locked
+  ), leased as (
+    update endpoint n
+    set process_id = $1, leased_until = now() + make_interval(secs => $2)
+    from free
+    where n.id = free.id
+    returning ${ENDPOINT}
+  )
+  select * from leased
+  union all
+  select ${ENDPOINT} from endpoint n where n.process_id = $1 and n.leased_until > now() and n.disabled_at is null`
