@@ -11,8 +11,8 @@ import { startTestApp, type TestApp } from './support/app.ts'
 import {
   body,
   createUser,
-  eachEngine,
   heartRate,
+  oneEngine,
   startImports,
   storedSamples,
   upload,
@@ -39,7 +39,7 @@ const take = (app: TestApp, user: string, worker: string) =>
 
 const imported = async (app: TestApp, user: string) => (await storedSamples(app.db, user)).length === 1
 
-eachEngine(t, 'jobs', async (t, engine) => {
+oneEngine(t, 'jobs', async (t, engine) => {
   const app = await startTestApp(t, engine)
 
   await t.test('of a process that died are taken over when another starts', async (t) => {

@@ -2,9 +2,9 @@ import t from 'tap'
 import { openDatabase } from '../server/db/database.ts'
 import { openLog } from '../server/log.ts'
 import { createTestDatabase } from './support/app.ts'
-import { eachEngine } from './support/sdk.ts'
+import { oneEngine } from './support/sdk.ts'
 
-eachEngine(t, 'an error of the database is logged without what was to be stored', async (t, engine) => {
+oneEngine(t, 'an error of the database is logged without what was to be stored', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openDatabase({ url, name: 'pulsebase test', maxConnections: 1, statementTimeoutMs: 10_000, onError() {} })
   const lines: string[] = []

@@ -16,7 +16,7 @@ import { SHARED_DIR } from '../server/db/embedded/place.ts'
 import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
 import { createTestDatabase, type TestAnswer, type TestRequest } from './support/app.ts'
-import { type Api, body, createUser, eachEngine, heartRate, importBody, timeseries, waitForAll } from './support/sdk.ts'
+import { type Api, body, createUser, heartRate, importBody, oneEngine, timeseries, waitForAll } from './support/sdk.ts'
 import { type Engine, engines } from './support/servers.ts'
 import { COMPILED, THIS_RUN } from './support/service.ts'
 
@@ -131,7 +131,7 @@ t.test('a directory that only root can enter', { skip: !isRoot && 'not root' }, 
   t.strictSame(await service.ended, [0, null])
 })
 
-eachEngine(t, 'processes of different roles share one database', async (t, engine) => {
+oneEngine(t, 'processes of different roles share one database', async (t, engine) => {
   const env = {
     DATABASE_URL: await emptyDatabase(t, engine),
     SECRET_KEY,

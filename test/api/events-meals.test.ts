@@ -5,7 +5,7 @@ import { seriesByName } from '../../server/catalogue/series.ts'
 import { startTestApp } from '../support/app.ts'
 import { allEvents } from '../support/event-lists.ts'
 import { storedMeals } from '../support/events.ts'
-import { body, createUser, eachEngine, heartRate, importBody, PHONE, startImports } from '../support/sdk.ts'
+import { body, createUser, heartRate, importBody, oneEngine, PHONE, startImports } from '../support/sdk.ts'
 
 /** Amounts by type, in order of the types. */
 const sorted = (amounts: Record<string, number>) => Object.entries(amounts).sort(([a], [b]) => (a < b ? -1 : 1))
@@ -22,7 +22,7 @@ const phone = {
   device_name: 'iPhone 16 Pro',
 }
 
-eachEngine(t, 'meals and cycles', async (t, engine) => {
+oneEngine(t, 'meals and cycles', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const userOfPhone = async () => {

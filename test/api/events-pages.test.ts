@@ -4,7 +4,7 @@ import t from 'tap'
 import { workoutTypes } from '../../server/catalogue/workouts.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { allEvents, type EventList, getEvents, workout, workoutBody } from '../support/event-lists.ts'
-import { createUser, eachEngine, heartRate, importBody, PHONE, startImports, WATCH } from '../support/sdk.ts'
+import { createUser, heartRate, importBody, oneEngine, PHONE, startImports, WATCH } from '../support/sdk.ts'
 import { sleepBody, stage } from '../support/sleep.ts'
 
 const MIN = 60_000
@@ -20,7 +20,7 @@ const random = (below: number) => {
   return seed % below
 }
 
-eachEngine(t, 'lists of events', async (t, engine) => {
+oneEngine(t, 'lists of events', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await filled(app)

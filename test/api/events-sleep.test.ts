@@ -6,7 +6,7 @@ import { providerByName, providers } from '../../server/catalogue/providers.ts'
 import { parseZoneOffset } from '../../server/time.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { allEvents, getEvents } from '../support/event-lists.ts'
-import { createUser, eachEngine, importBody, PHONE, type SdkRecord, startImports, WATCH } from '../support/sdk.ts'
+import { createUser, importBody, oneEngine, PHONE, type SdkRecord, startImports, WATCH } from '../support/sdk.ts'
 import { sleepBody, stage } from '../support/sleep.ts'
 
 const MIN = 60_000
@@ -43,7 +43,7 @@ interface Session {
   is_nap: boolean
 }
 
-eachEngine(t, 'sleep', async (t, engine) => {
+oneEngine(t, 'sleep', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const starts = async (user: string, query = {}) =>

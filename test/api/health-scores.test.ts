@@ -2,7 +2,7 @@
 import t from 'tap'
 import { startTestApp } from '../support/app.ts'
 import { getScores } from '../support/scores.ts'
-import { createUser, eachEngine } from '../support/sdk.ts'
+import { createUser, oneEngine } from '../support/sdk.ts'
 import { addSources } from '../support/summaries.ts'
 
 const DAY = Date.UTC(2026, 1, 24)
@@ -11,7 +11,7 @@ const NOBODY = '00000000-0000-4000-8000-000000000000'
 
 const at = (hours: number) => new Date(DAY + hours * HOUR).toISOString()
 
-eachEngine(t, 'health scores', async (t, engine) => {
+oneEngine(t, 'health scores', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const [source = 0] = await addSources(app.db, user, [

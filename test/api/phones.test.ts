@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { signAccessToken } from '../../server/http/tokens.ts'
 import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
-import { body, createUser, eachEngine, heartRate, startImports, upload } from '../support/sdk.ts'
+import { body, createUser, heartRate, oneEngine, startImports, upload } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
 
 const [engine] = engines()
@@ -66,7 +66,7 @@ function refused(t: Test, answer: TestAnswer, status: number, expected: object):
   t.strictSame(answer.body, expected)
 }
 
-eachEngine(t, 'a phone from its first token to its last', async (t, engine) => {
+oneEngine(t, 'a phone from its first token to its last', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const application = await newApplication(app)
@@ -336,7 +336,7 @@ t.test('refresh tokens of a phone', async (t) => {
   })
 })
 
-eachEngine(t, 'an invitation code', async (t, engine) => {
+oneEngine(t, 'an invitation code', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const answer = await invite(app, user)

@@ -7,9 +7,9 @@ import { until } from '../support/endpoints.ts'
 import {
   body,
   createUser,
-  eachEngine,
   heartRate,
   importBody,
+  oneEngine,
   PHONE,
   record,
   startImports,
@@ -24,7 +24,7 @@ const PROVIDERS = [
   ...['sensorbio', 'strava', 'ultrahuman', 'withings'],
 ]
 
-eachEngine(t, 'priorities', async (t, engine) => {
+oneEngine(t, 'priorities', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const call = (method: string, path: string, content?: unknown) =>

@@ -6,9 +6,9 @@ import { startTestApp, type TestApp, type TestRequest } from '../support/app.ts'
 import {
   body,
   createUser,
-  eachEngine,
   heartRate,
   importBody,
+  oneEngine,
   record,
   startImports,
   upload,
@@ -55,7 +55,7 @@ const detail = async (app: TestApp, user: string, run = `sdk_${session(user)}`) 
 const recent = async (app: TestApp, user: string) =>
   (await app.request('GET', `/api/v1/users/${user}/sync/recent?limit=200`)).body
 
-eachEngine(t, 'logs of phones', async (t, engine) => {
+oneEngine(t, 'logs of phones', async (t, engine) => {
   const app = await startTestApp(t, engine)
 
   await t.test('the log of a real phone is stored, with a count missing and a battery of -1', async (t) => {

@@ -6,11 +6,11 @@ import { startTestApp } from '../support/app.ts'
 import {
   body,
   createUser,
-  eachEngine,
   heartRate,
   importBody,
   iso,
   MANY,
+  oneEngine,
   record,
   startImports,
   storedSamples,
@@ -22,7 +22,7 @@ import {
 const NOON = Date.UTC(2026, 1, 24, 12)
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-eachEngine(t, 'an upload', async (t, engine) => {
+oneEngine(t, 'an upload', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const uploads = async (user: string) =>

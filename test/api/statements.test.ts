@@ -8,9 +8,9 @@ import { workout } from '../support/event-lists.ts'
 import {
   body,
   createUser,
-  eachEngine,
   heartRate,
   importBody,
+  oneEngine,
   record,
   startImports,
   steps,
@@ -154,7 +154,7 @@ async function askAll(t: Test, app: TestApp, heard: () => string[], places: Plac
   return found
 }
 
-eachEngine(t, 'a read takes at most three statements, however much it shows', async (t, engine) => {
+oneEngine(t, 'a read takes at most three statements, however much it shows', async (t, engine) => {
   const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true })
   const endpoint = await createEndpoint(app)
   const imports = await startImports(t, app)

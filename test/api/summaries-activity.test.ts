@@ -29,6 +29,7 @@ import {
   walk,
   write,
 } from '../support/summaries.ts'
+import { runs } from '../support/thorough.ts'
 
 const SEED = 20_260_512
 const QUARTER_MS = 15 * MINUTE_MS
@@ -134,9 +135,9 @@ eachEngine(t, 'activity of days is what the samples of the best source say', asy
   for (const state of ['dirty', 'clean', 'partly dirty', 'dirty again']) {
     await t.test(`while rollups are ${state}`, async (t) => {
       if (state === 'clean') await refreshRollups(app.db)
-      else await write(app.db, user, someSamples(random, ids, state === 'partly dirty' ? 8 : 250))
+      else await write(app.db, user, someSamples(random, ids, state === 'partly dirty' ? 8 : runs(100, 250)))
       const model = await modelOf(app, user)
-      for (let n = 0; n < 8; n += 1) {
+      for (let n = 0; n < runs(3, 8); n += 1) {
         const merge = random() < 0.5
         const [from, length] = [Math.floor(random() * DAYS) - 2, 1 + Math.floor(random() * DAYS)]
         const desc = random() < 0.5

@@ -28,6 +28,7 @@ import {
   walk,
   write,
 } from '../support/summaries.ts'
+import { runs } from '../support/thorough.ts'
 
 const SEED = 20_260_611
 const BASE = Date.UTC(2026, 4, 1)
@@ -186,7 +187,7 @@ eachEngine(t, 'sleep and recovery of days are what is stored', async (t, engine)
         recovery: (day: number) => recoveryRow(model, day),
       }
       for (const name of ['sleep', 'recovery'] as const) {
-        for (let n = 0; n < 10; n += 1) {
+        for (let n = 0; n < runs(4, 10); n += 1) {
           const [from, length] = [Math.floor(random() * DAYS) - 3, 1 + Math.floor(random() * (DAYS + 6))]
           const query = {
             start_date: dateText(base + from),

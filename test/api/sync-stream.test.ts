@@ -4,16 +4,7 @@ import t, { type Test } from 'tap'
 import { openSyncFeed } from '../../server/api/sync/feed.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import {
-  body,
-  createUser,
-  eachEngine,
-  heartRate,
-  importBody,
-  startImports,
-  upload,
-  waitForAll,
-} from '../support/sdk.ts'
+import { body, createUser, heartRate, importBody, oneEngine, startImports, upload, waitForAll } from '../support/sdk.ts'
 import { onDatabase, startService } from '../support/service.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
@@ -109,7 +100,7 @@ async function withFeed(
   return app
 }
 
-eachEngine(t, 'following a user', async (t, engine) => {
+oneEngine(t, 'following a user', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const second = await app.another()
   await startImports(t, app)

@@ -6,6 +6,7 @@ import { createImporter } from '../../server/intake/uploads/import.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
+import { runs } from '../support/thorough.ts'
 
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
@@ -381,7 +382,7 @@ t.test('any combination of filters, order and page answers what the contract say
   const drafts = fc.sample(
     fc.record({ first_name: nameOrNull, last_name: nameOrNull, hasEmail: fc.boolean(), connections }),
     {
-      numRuns: 40,
+      numRuns: runs(10, 40),
       seed: 7,
     },
   )
@@ -438,7 +439,7 @@ t.test('any combination of filters, order and page answers what the contract say
         assert.deepStrictEqual(items.map(shown), wanted.slice((page - 1) * limit, page * limit).map(modelled))
       },
     ),
-    { numRuns: 200, seed: 11, endOnFailure: true },
+    { numRuns: runs(40, 200), seed: 11, endOnFailure: true },
   )
 })
 

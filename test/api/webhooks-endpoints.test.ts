@@ -9,7 +9,7 @@ import { newSecret, openSecret, sealSecret } from '../../server/webhooks/secrets
 import { signature } from '../../server/webhooks/sign.ts'
 import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
 import { createEndpoint, deliveries, fanOut, hooks, keyOf, recordEvent } from '../support/endpoints.ts'
-import { createUser, eachEngine } from '../support/sdk.ts'
+import { createUser, oneEngine } from '../support/sdk.ts'
 
 const ON = { outgoingWebhooksEnabled: true }
 const URL = 'https://example.org/hook'
@@ -33,7 +33,7 @@ const ofOne = (id: string): [method: string, path: string, body?: object][] => [
   ['POST', `/endpoints/${id}/recover`, { since: new Date().toISOString() }],
 ]
 
-eachEngine(t, 'endpoints', async (t, engine) => {
+oneEngine(t, 'endpoints', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
 
   await t.test('are created, read, changed and deleted', async (t) => {
@@ -341,7 +341,7 @@ eachEngine(t, 'endpoints', async (t, engine) => {
   })
 })
 
-eachEngine(t, 'webhooks', async (t, engine) => {
+oneEngine(t, 'webhooks', async (t, engine) => {
   const everyRoute = (): [method: string, path: string, body?: object][] => [
     ['POST', '/endpoints', { url: URL }],
     ['GET', '/endpoints'],

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { messageUid } from '../../server/webhooks/message-id.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { fanOut, recordEvent, until } from '../support/endpoints.ts'
-import { createUser, eachEngine } from '../support/sdk.ts'
+import { createUser, oneEngine } from '../support/sdk.ts'
 
 const FEED = '/api/v1/webhooks/events'
 
@@ -39,7 +39,7 @@ async function readOn(app: TestApp, after?: string, limit?: number): Promise<{ i
   }
 }
 
-eachEngine(t, 'the feed', async (t, engine) => {
+oneEngine(t, 'the feed', async (t, engine) => {
   const app = await startTestApp(t, engine, { eventFeedEnabled: true })
   const user = await createUser(app)
 

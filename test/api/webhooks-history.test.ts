@@ -9,7 +9,7 @@ import type { Database } from '../../server/db/database.ts'
 import { messageUid } from '../../server/webhooks/message-id.ts'
 import { startTestApp } from '../support/app.ts'
 import { createEndpoint, fanOut, hooks, keyOf, recordEvent } from '../support/endpoints.ts'
-import { eachEngine } from '../support/sdk.ts'
+import { oneEngine } from '../support/sdk.ts'
 
 const EVENTS = 20_000
 /** Blocks of 8 kB that a page of 50 may touch: each of its events is looked up. */
@@ -49,7 +49,7 @@ const insertEvents = (db: Database) =>
 
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
 
-eachEngine(t, 'a page of attempts or messages is found by an index', async (t, engine) => {
+oneEngine(t, 'a page of attempts or messages is found by an index', async (t, engine) => {
   const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true })
   const { db } = app
   const [busy, failing] = [await createEndpoint(app), await createEndpoint(app)]
@@ -92,7 +92,7 @@ eachEngine(t, 'a page of attempts or messages is found by an index', async (t, e
   t.ok(done)
 })
 
-eachEngine(t, 'the feed does not walk through what is older than its reach', async (t, engine) => {
+oneEngine(t, 'the feed does not walk through what is older than its reach', async (t, engine) => {
   const app = await startTestApp(t, engine, { eventFeedEnabled: true })
   const { db } = app
   const first = async () => (await app.request('GET', '/api/v1/webhooks/events?limit=1')).body
@@ -132,7 +132,7 @@ eachEngine(t, 'the feed does not walk through what is older than its reach', asy
   t.strictSame(await ids(), [fresh])
 })
 
-eachEngine(
+oneEngine(
   t,
   'an endpoint is deleted in one pass, and without one where few things were sent to it',
   async (t, engine) => {

@@ -4,7 +4,7 @@ import type { Transaction } from '../../server/db/database.ts'
 import { pruneWebhooks } from '../../server/webhooks/prune.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createEndpoint, deliveries, fanOut, hooks, keyOf, recordEvent, until } from '../support/endpoints.ts'
-import { eachEngine } from '../support/sdk.ts'
+import { oneEngine } from '../support/sdk.ts'
 
 const ON = { outgoingWebhooksEnabled: true }
 const KEPT = { webhookMessageRetentionDays: 30, webhookAttemptRetentionDays: 90 }
@@ -47,7 +47,7 @@ const isHeldUp = (app: TestApp, holder: Transaction['client']) =>
 
 const lastDelivery = `(select max(event_id) from delivery where endpoint_id = $1)`
 
-eachEngine(t, 'the deletion of an endpoint', async (t, engine) => {
+oneEngine(t, 'the deletion of an endpoint', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   const left = (key: number) =>
     app.db.one<object>(
@@ -103,7 +103,7 @@ eachEngine(t, 'the deletion of an endpoint', async (t, engine) => {
   })
 })
 
-eachEngine(t, 'recovery', async (t, engine) => {
+oneEngine(t, 'recovery', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   const since = new Date(Date.now() - 3_600_000).toISOString()
 
@@ -151,7 +151,7 @@ eachEngine(t, 'recovery', async (t, engine) => {
   })
 })
 
-eachEngine(t, 'a new filter keeps nobody else from getting events while it is applied', async (t, engine) => {
+oneEngine(t, 'a new filter keeps nobody else from getting events while it is applied', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   const [endpoint, other] = [await createEndpoint(app), await createEndpoint(app)]
   await insertDeliveries(app, endpoint, 10, 'waiting', 0)

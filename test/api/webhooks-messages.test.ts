@@ -5,7 +5,7 @@ import { exampleData } from '../../server/webhooks/examples.ts'
 import { messageUid } from '../../server/webhooks/message-id.ts'
 import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
 import { createEndpoint, deliveries, fanOut, hooks, keyOf, recordEvent } from '../support/endpoints.ts'
-import { createUser, eachEngine } from '../support/sdk.ts'
+import { createUser, oneEngine } from '../support/sdk.ts'
 
 const ON = { outgoingWebhooksEnabled: true }
 const DISABLED = { detail: 'The endpoint is disabled. Enable it first: PATCH it with {"disabled": false}.' }
@@ -60,7 +60,7 @@ const attempt = async (app: TestApp, endpoint: Endpoint, message: string, fields
   return `atmpt_${id}`
 }
 
-eachEngine(t, 'tests of endpoints', async (t, engine) => {
+oneEngine(t, 'tests of endpoints', async (t, engine) => {
   const app = await startTestApp(t, engine, { ...ON, eventFeedEnabled: true })
   const endpoint = await createEndpoint(app, { filter_types: ['meal.created'] })
   await createEndpoint(app)
@@ -107,7 +107,7 @@ eachEngine(t, 'tests of endpoints', async (t, engine) => {
   })
 })
 
-eachEngine(t, 'messages', async (t, engine) => {
+oneEngine(t, 'messages', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   const user = await createUser(app)
 
@@ -202,7 +202,7 @@ eachEngine(t, 'messages', async (t, engine) => {
   })
 })
 
-eachEngine(t, 'attempts', async (t, engine) => {
+oneEngine(t, 'attempts', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   const user = await createUser(app)
   const [endpoint, other] = [await createEndpoint(app), await createEndpoint(app)]
@@ -308,7 +308,7 @@ eachEngine(t, 'attempts', async (t, engine) => {
   })
 })
 
-eachEngine(t, 'deliveries', async (t, engine) => {
+oneEngine(t, 'deliveries', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   const [ada, eve] = [await createUser(app), await createUser(app)]
   const endpoint = await createEndpoint(app, { filter_types: ['workout.created'], user_id: ada })

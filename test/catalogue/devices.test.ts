@@ -8,6 +8,7 @@ import {
   inferDeviceType,
   normaliseDeviceString,
 } from '../../server/catalogue/devices.ts'
+import { runs } from '../support/thorough.ts'
 
 t.test('the checked examples of sdk-payload 9.5 hold', async (t) => {
   const examples = [
@@ -242,6 +243,6 @@ t.test('normalised device strings are clean, short and stable, whatever came in'
     )
   })
   const empty = (value: unknown) => typeof value === 'string' || normaliseDeviceString(value, 10) === ''
-  t.doesNotThrow(() => fc.assert(normalised, { numRuns: 2000 }))
+  t.doesNotThrow(() => fc.assert(normalised, { numRuns: runs(300, 2_000) }))
   t.doesNotThrow(() => fc.assert(fc.property(fc.anything(), empty)))
 })

@@ -3,6 +3,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { bedtimeS, type ScoredSleep, sleepScore } from '../../server/scores/sleep-score.ts'
+import { runs } from '../support/thorough.ts'
 
 const MIN = 60
 const HOUR = 3600
@@ -159,6 +160,6 @@ t.test('any night', async () => {
         deepStrictEqual(sleepScore(night, USUAL), oracle(asleep, deep, rem, late, awakenings))
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(100, 500) },
   )
 })

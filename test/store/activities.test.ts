@@ -7,10 +7,10 @@ import { eventVersions, storedActivities } from '../support/events.ts'
 import {
   body,
   createUser,
-  eachEngine,
   importBody,
   iso,
   MANY,
+  oneEngine,
   PHONE,
   record,
   rowVersions,
@@ -33,7 +33,7 @@ const mindful = (id: string | null, from: number, to: number, fields: SdkRecord 
 
 const nothing = { inserted: 0, updated: 0, unchanged: 0, duplicates: 0, ignored_type: 0, dropped_count: 0 }
 
-eachEngine(t, 'a mindful session is stored beside the samples of its upload', async (t, engine) => {
+oneEngine(t, 'a mindful session is stored beside the samples of its upload', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const content = await readFile(new URL('../samples/apple-heart-rate-batch.json', import.meta.url), 'utf8')
@@ -57,7 +57,7 @@ eachEngine(t, 'a mindful session is stored beside the samples of its upload', as
   t.strictSame([await eventVersions(app.db, user), await rowVersions(app.db, user)], versions, 'nothing is written')
 })
 
-eachEngine(t, 'a session that comes again with other times is the same one', async (t, engine) => {
+oneEngine(t, 'a session that comes again with other times is the same one', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
@@ -102,7 +102,7 @@ eachEngine(t, 'a session that comes again with other times is the same one', asy
   t.match(await rows(), [{ external_id: 'b' }])
 })
 
-eachEngine(t, 'many sessions are read, again and again', async (t, engine) => {
+oneEngine(t, 'many sessions are read, again and again', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type Cycle, cyclesOf, type Observation } from '../../server/store/cycle-rules.ts'
+import { runs } from '../support/thorough.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
@@ -230,6 +231,6 @@ t.test('cycles are those a walk from day to day finds', async (t) => {
     found += derived.length
     return JSON.stringify(derived) === JSON.stringify(ordered.length === 0 ? [] : walked(ordered))
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 3, numRuns: 2000 }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 3, numRuns: runs(200, 2_000) }))
   t.ok(found > 5000, `${found} cycles were compared`)
 })

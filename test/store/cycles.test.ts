@@ -9,10 +9,10 @@ import {
   accounted,
   body,
   createUser,
-  eachEngine,
   importBody,
   iso,
   MANY,
+  oneEngine,
   PHONE,
   record,
   rowVersions,
@@ -20,6 +20,7 @@ import {
   startImports,
   storedSamples,
 } from '../support/sdk.ts'
+import { runs } from '../support/thorough.ts'
 
 const DAY_MS = 86_400_000
 const APRIL = Date.UTC(2025, 3, 1, 10)
@@ -29,7 +30,7 @@ const flow = (day: number, fields: SdkRecord = {}) =>
 
 const nothing = { inserted: 0, updated: 0, unchanged: 0, duplicates: 0, ignored_type: 0, dropped_count: 0 }
 
-eachEngine(t, 'cycles follow from what the phone sends', async (t, engine) => {
+oneEngine(t, 'cycles follow from what the phone sends', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const content = JSON.parse(
@@ -97,10 +98,10 @@ eachEngine(t, 'cycles follow from what the phone sends', async (t, engine) => {
     }
     t.strictSame(await storedCycles(app.db, other), expected)
   })
-  await fc.assert(property, { seed: 5, numRuns: 8 })
+  await fc.assert(property, { seed: 5, numRuns: runs(4, 8) })
 })
 
-eachEngine(t, 'cycles of Android follow from flow, periods and tests', async (t, engine) => {
+oneEngine(t, 'cycles of Android follow from flow, periods and tests', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
@@ -149,7 +150,7 @@ eachEngine(t, 'cycles of Android follow from flow, periods and tests', async (t,
   t.equal((await storedCycles(app.db, user)).length, 3, 'another provider has cycles of its own')
 })
 
-eachEngine(t, 'a cycle stays the same row while it grows, and goes with its days', async (t, engine) => {
+oneEngine(t, 'a cycle stays the same row while it grows, and goes with its days', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
@@ -187,7 +188,7 @@ eachEngine(t, 'a cycle stays the same row while it grows, and goes with its days
   t.equal((await app.request('GET', `/api/v1/users/${user}`)).body.has_womens_health_data, false)
 })
 
-eachEngine(t, 'many observations are read, again and again', async (t, engine) => {
+oneEngine(t, 'many observations are read, again and again', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)

@@ -13,10 +13,10 @@ import {
   body,
   createUser,
   dirtyRanges,
-  eachEngine,
   importBody,
   iso,
   MANY,
+  oneEngine,
   PHONE,
   record,
   rowVersions,
@@ -25,6 +25,7 @@ import {
   storedSamples,
   WATCH,
 } from '../support/sdk.ts'
+import { runs } from '../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 const HOUR_MS = 3_600_000
@@ -49,7 +50,7 @@ const eaten = async (app: TestApp, user: string) => ({
   samples: (await storedSamples(app.db, user)).map(sampleLine).sort(),
 })
 
-eachEngine(t, 'meals of both platforms are stored with what was eaten', async (t, engine) => {
+oneEngine(t, 'meals of both platforms are stored with what was eaten', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const apple = { provider: 'apple', source: 'MyFitnessPal', meal_type: 'breakfast', zone: null }
@@ -135,7 +136,7 @@ eachEngine(t, 'meals of both platforms are stored with what was eaten', async (t
   }
 })
 
-eachEngine(t, 'every nutrient belongs to its meal, and is a sample without one', async (t, engine) => {
+oneEngine(t, 'every nutrient belongs to its meal, and is a sample without one', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const wireTypes = (table: ReadonlyMap<string, RecordKind>) =>
@@ -202,7 +203,7 @@ const asRecord = ({ meal: parent, id, tail, hour, value, phone }: Eaten) =>
     ...(phone ? { source: PHONE } : {}),
   })
 
-eachEngine(t, 'meals are the same however their records are cut into uploads, and in any order', async (t, engine) => {
+oneEngine(t, 'meals are the same however their records are cut into uploads, and in any order', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const nutrient = fc.record({
@@ -252,10 +253,10 @@ eachEngine(t, 'meals are the same however their records are cut into uploads, an
       return true
     },
   )
-  await fc.assert(property, { seed: 7, numRuns: Math.min(25, MANY / 250) })
+  await fc.assert(property, { seed: 7, numRuns: runs(4, 25) })
 })
 
-eachEngine(t, 'a meal that was edited is what it was edited to', async (t, engine) => {
+oneEngine(t, 'a meal that was edited is what it was edited to', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
@@ -294,7 +295,7 @@ eachEngine(t, 'a meal that was edited is what it was edited to', async (t, engin
   t.match(await storedMeals(app.db, user), [{ title: 'Last', nutrients: { dietary_carbohydrates: 45.1 } }])
 })
 
-eachEngine(t, 'meals of one instant stay apart, and what names none of them keeps its sample', async (t, engine) => {
+oneEngine(t, 'meals of one instant stay apart, and what names none of them keeps its sample', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
@@ -332,7 +333,7 @@ eachEngine(t, 'meals of one instant stay apart, and what names none of them keep
   t.equal(page.body.data.length, 1)
 })
 
-eachEngine(t, 'what the platform deletes goes', async (t, engine) => {
+oneEngine(t, 'what the platform deletes goes', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
@@ -369,7 +370,7 @@ eachEngine(t, 'what the platform deletes goes', async (t, engine) => {
   t.strictSame(await app.db.transaction((tx) => deleteMeals(tx, { ...target, provider: 'samsung' }, ['a'])), [])
 })
 
-eachEngine(t, 'a nutrient older than what is kept is no sample, and still of its meal', async (t, engine) => {
+oneEngine(t, 'a nutrient older than what is kept is no sample, and still of its meal', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
@@ -380,7 +381,7 @@ eachEngine(t, 'a nutrient older than what is kept is no sample, and still of its
   t.strictSame(await eaten(app, user), { meals: { m: { dietary_protein: 7 } }, samples: [] })
 })
 
-eachEngine(t, 'many meals take as long as they are many, after few', async (t, engine) => {
+oneEngine(t, 'many meals take as long as they are many, after few', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
@@ -406,7 +407,7 @@ eachEngine(t, 'many meals take as long as they are many, after few', async (t, e
   t.equal(stored.filter(({ nutrients }) => nutrients.dietary_protein === 1).length, MANY + 7)
 })
 
-eachEngine(t, 'a meal of any number of nutrients is a meal', async (t, engine) => {
+oneEngine(t, 'a meal of any number of nutrients is a meal', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)

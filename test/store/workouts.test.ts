@@ -10,10 +10,10 @@ import {
   type BatchStatus,
   body,
   createUser,
-  eachEngine,
   importBody,
   iso,
   MANY,
+  oneEngine,
   PHONE,
   rowVersions,
   type SdkRecord,
@@ -336,7 +336,7 @@ const expected: Record<string, { rows: StoredWorkout[]; samples: string[] }> = {
   },
 }
 
-eachEngine(t, 'workouts', async (t, engine) => {
+oneEngine(t, 'workouts', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
 

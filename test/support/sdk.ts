@@ -7,11 +7,12 @@ import { createImporter } from '../../server/intake/uploads/import.ts'
 import { type Jobs, startJobs } from '../../server/jobs.ts'
 import type { TestAnswer, TestApp, TestRequest } from './app.ts'
 import { type Engine, engines } from './servers.ts'
+import { runs, THOROUGH } from './thorough.ts'
 
 const WAIT_MS = 60_000
 
 /** How many of a kind the tests of large uploads send; `npm run test:long` sends as many as an upload may hold. */
-export const MANY = Number(process.env.TEST_MANY ?? 2_000)
+export const MANY = runs(2_000, 50_000)
 
 /** Anything that answers requests: a `TestApp`, or a service in a process of its own. */
 export interface Api {
@@ -65,6 +66,15 @@ export const body = (records: unknown, envelope: Record<string, unknown> = {}): 
 /** Runs `test` once for every database engine of this run. */
 export function eachEngine(t: Test, name: string, test: (t: Test, engine: Engine) => Promise<void>): void {
   for (const engine of engines()) void t.test(`${name} (${engine.name})`, (t) => test(t, engine))
+}
+
+/**
+ * Runs a test on one engine, for what is the same SQL on ordinary tables on every engine; `npm run test:long` runs it on
+ * each.
+ */
+export function oneEngine(t: Test, name: string, test: (t: Test, engine: Engine) => Promise<void>): void {
+  const chosen = THOROUGH ? engines() : engines().slice(0, 1)
+  for (const engine of chosen) void t.test(`${name} (${engine.name})`, (t) => test(t, engine))
 }
 
 /** Starts taking import jobs, as the service does beside its API; ends with the test. */

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { DUE } from '../../server/webhooks/due.ts'
 import { createTestDatabase, startTestApp } from '../support/app.ts'
-import { eachEngine, startImports } from '../support/sdk.ts'
+import { oneEngine, startImports } from '../support/sdk.ts'
 import {
   createEndpoint,
   deliveriesOf,
@@ -30,7 +30,7 @@ const insertRetries = (db: ReturnType<typeof openTestDatabase>, { id }: TestEndp
     [id, count, dueIn],
   )
 
-eachEngine(t, 'new deliveries do not queue behind retries, nor do they starve them', async (t, engine) => {
+oneEngine(t, 'new deliveries do not queue behind retries, nor do they starve them', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const receiver = await startReceiver(t)
@@ -50,7 +50,7 @@ eachEngine(t, 'new deliveries do not queue behind retries, nor do they starve th
   t.ok(receiver.calls.length < RETRIES / 2, 'the backlog was still there')
 })
 
-eachEngine(t, 'what is due is read from the indexes, however much waits', async (t, engine) => {
+oneEngine(t, 'what is due is read from the indexes, however much waits', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const endpoint = await createEndpoint(db, 'https://example.org/')
@@ -72,7 +72,7 @@ eachEngine(t, 'what is due is read from the indexes, however much waits', async 
   }
 })
 
-eachEngine(t, 'what waits is told by the probe and by the metrics', async (t, engine) => {
+oneEngine(t, 'what waits is told by the probe and by the metrics', async (t, engine) => {
   const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true })
   const endpoint = await createEndpoint(app.db, 'https://example.org/')
   const disabled = await createEndpoint(app.db, 'https://example.org/', { disabledReason: 'by_hand' })
@@ -107,7 +107,7 @@ eachEngine(t, 'what waits is told by the probe and by the metrics', async (t, en
   t.strictSame((await plain.request('GET', '/readyz')).body, { status: 'ready' }, 'nothing where webhooks are off')
 })
 
-eachEngine(t, 'old events and attempts are removed, but not what still waits', async (t, engine) => {
+oneEngine(t, 'old events and attempts are removed, but not what still waits', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const { db } = app
   const endpoint = await createEndpoint(db, 'https://example.org/')

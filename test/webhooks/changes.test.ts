@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { createTestDatabase } from '../support/app.ts'
-import { eachEngine } from '../support/sdk.ts'
+import { oneEngine } from '../support/sdk.ts'
 import {
   attemptsOf,
   createEndpoint,
@@ -15,7 +15,7 @@ import {
   startReceiver,
 } from '../support/webhooks.ts'
 
-eachEngine(t, 'an endpoint is changed while calls are on their way', async (t, engine) => {
+oneEngine(t, 'an endpoint is changed while calls are on their way', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const held: ServerResponse[] = []
@@ -127,7 +127,7 @@ eachEngine(t, 'an endpoint is changed while calls are on their way', async (t, e
   })
 })
 
-eachEngine(t, 'calls in flight at a stop are finished, or due again', async (t, engine) => {
+oneEngine(t, 'calls in flight at a stop are finished, or due again', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const held: ServerResponse[] = []
@@ -151,7 +151,7 @@ eachEngine(t, 'calls in flight at a stop are finished, or due again', async (t, 
   t.equal(calls[0]?.id, calls[1]?.id)
 })
 
-eachEngine(t, 'two processes share the endpoints and call nothing twice', async (t, engine) => {
+oneEngine(t, 'two processes share the endpoints and call nothing twice', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const receiver = await startReceiver(t)
@@ -174,7 +174,7 @@ eachEngine(t, 'two processes share the endpoints and call nothing twice', async 
   )
 })
 
-eachEngine(t, 'the database ends all connections', async (t, engine) => {
+oneEngine(t, 'the database ends all connections', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const held: ServerResponse[] = []
@@ -203,7 +203,7 @@ eachEngine(t, 'the database ends all connections', async (t, engine) => {
   )
 })
 
-eachEngine(t, 'the clock of the process is an hour wrong', async (t, engine) => {
+oneEngine(t, 'the clock of the process is an hour wrong', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const receiver = await startReceiver(t, (_, response) => response.writeHead(500).end())

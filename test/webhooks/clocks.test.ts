@@ -1,7 +1,7 @@
 // The clock of the database, by which everything that waits is due, is set while deliveries wait.
 import t from 'tap'
 import { createTestDatabase } from '../support/app.ts'
-import { eachEngine } from '../support/sdk.ts'
+import { oneEngine } from '../support/sdk.ts'
 import { onDatabase, startService } from '../support/service.ts'
 import {
   attemptsOf,
@@ -14,7 +14,7 @@ import {
 } from '../support/webhooks.ts'
 import { SETTINGS } from './kills.ts'
 
-eachEngine(t, 'the clock of the database is set an hour ahead or back', async (t, engine) => {
+oneEngine(t, 'the clock of the database is set an hour ahead or back', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const receiver = await startReceiver(t, ({ path }, response, calls) => {

@@ -4,7 +4,7 @@ import { packSamples } from '../../server/webhooks/packed.ts'
 import { newSecret, sealSecret } from '../../server/webhooks/secrets.ts'
 import { signature } from '../../server/webhooks/sign.ts'
 import { createTestDatabase } from '../support/app.ts'
-import { eachEngine } from '../support/sdk.ts'
+import { oneEngine } from '../support/sdk.ts'
 import {
   attemptsOf,
   createEndpoint,
@@ -17,7 +17,7 @@ import {
   startReceiver,
 } from '../support/webhooks.ts'
 
-eachEngine(t, 'an event is delivered to every endpoint that wants it, and to no other', async (t, engine) => {
+oneEngine(t, 'an event is delivered to every endpoint that wants it, and to no other', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const receiver = await startReceiver(t)
@@ -44,7 +44,7 @@ eachEngine(t, 'an event is delivered to every endpoint that wants it, and to no 
   t.strictSame(rows, Array(3).fill({ state: 'delivered', attempts: 1 }))
 })
 
-eachEngine(t, 'an endpoint gets nothing of before it was registered', async (t, engine) => {
+oneEngine(t, 'an endpoint gets nothing of before it was registered', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const receiver = await startReceiver(t)
@@ -57,7 +57,7 @@ eachEngine(t, 'an endpoint gets nothing of before it was registered', async (t, 
   t.equal((await receiver.got(2)).length, 2)
 })
 
-eachEngine(
+oneEngine(
   t,
   'a former secret that cannot be read any more does not stand in the way of the new one',
   async (t, engine) => {
@@ -78,7 +78,7 @@ eachEngine(
   },
 )
 
-eachEngine(t, 'what is delivered is recorded when a change of its endpoint is over', async (t, engine) => {
+oneEngine(t, 'what is delivered is recorded when a change of its endpoint is over', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const held: ServerResponse[] = []
@@ -104,7 +104,7 @@ eachEngine(t, 'what is delivered is recorded when a change of its endpoint is ov
   )
 })
 
-eachEngine(t, 'a failure is told in the attempt, and tried again in 5 seconds', async (t, engine) => {
+oneEngine(t, 'a failure is told in the attempt, and tried again in 5 seconds', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const receiver = await startReceiver(t, (_, response, calls) => {
@@ -137,7 +137,7 @@ eachEngine(t, 'a failure is told in the attempt, and tried again in 5 seconds', 
   ])
 })
 
-eachEngine(t, 'with the feed alone, events get their places and no deliveries', async (t, engine) => {
+oneEngine(t, 'with the feed alone, events get their places and no deliveries', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const receiver = await startReceiver(t)
@@ -157,7 +157,7 @@ eachEngine(t, 'with the feed alone, events get their places and no deliveries', 
   t.equal(receiver.calls.length, 0)
 })
 
-eachEngine(t, 'an event that this version cannot read fails, and no other waits for it', async (t, engine) => {
+oneEngine(t, 'an event that this version cannot read fails, and no other waits for it', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const receiver = await startReceiver(t)
@@ -192,7 +192,7 @@ eachEngine(t, 'an event that this version cannot read fails, and no other waits 
   t.strictSame(states, ['waiting', 'waiting', 'delivered'])
 })
 
-eachEngine(t, 'delivering ends well while a call to an endpoint that was disabled is on its way', async (t, engine) => {
+oneEngine(t, 'delivering ends well while a call to an endpoint that was disabled is on its way', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   const held: ServerResponse[] = []

@@ -14,10 +14,9 @@ import { type RecordedEvent, recordedEvents } from '../support/recorded.ts'
 import {
   body,
   createUser,
-  eachEngine,
   heartRate,
   importBody,
-  MANY,
+  oneEngine,
   record,
   type SdkRecord,
   startImports,
@@ -25,6 +24,7 @@ import {
   upload,
 } from '../support/sdk.ts'
 import { sleepBody, stage } from '../support/sleep.ts'
+import { runs } from '../support/thorough.ts'
 import { createEndpoint } from '../support/webhooks.ts'
 
 const ON = { outgoingWebhooksEnabled: true }
@@ -68,7 +68,7 @@ async function rowLines(db: Database, user: string): Promise<Set<string>> {
   )
 }
 
-eachEngine(t, 'samples are told in events of at most 2,500 and less than 1 MB', async (t, engine) => {
+oneEngine(t, 'samples are told in events of at most 2,500 and less than 1 MB', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   await startImports(t, app)
   await createEndpoint(app.db, HOOK)
@@ -78,9 +78,9 @@ eachEngine(t, 'samples are told in events of at most 2,500 and less than 1 MB', 
     [2_499, undefined, 1],
     [2_500, undefined, 1],
     [2_501, undefined, 2],
-    [100_000, undefined, 40],
+    [runs(10_000, 100_000), undefined, runs(4, 40)],
     [2_501, long, 2],
-    [20_000, long, undefined],
+    [runs(8_000, 20_000), long, undefined],
   ]
   for (const [count, device, chunks] of cases) {
     const user = await createUser(app)
@@ -89,7 +89,7 @@ eachEngine(t, 'samples are told in events of at most 2,500 and less than 1 MB', 
     const events = (await recordedEvents(app, before)).filter(({ type }) => type === 'heart_rate.created')
     const name = `${count} samples${device ? ' of a device with a long name' : ''}`
     if (chunks) t.equal(events.length, chunks, name)
-    else t.ok(events.length >= 8, name)
+    else t.ok(events.length >= runs(4, 8), name)
     t.ok(
       events.every(({ bytes }) => bytes < 1_000_000),
       `${name}: at most ${Math.max(...events.map(({ bytes }) => bytes))} bytes`,
@@ -195,7 +195,7 @@ function fragile(provider: 'apple' | 'health_connect'): { name: string; provider
   return { name: `what falls apart of ${provider}`, provider, data }
 }
 
-eachEngine(t, 'rows change if and only if an event tells of it', async (t, engine) => {
+oneEngine(t, 'rows change if and only if an event tells of it', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   await startImports(t, app)
   await createEndpoint(app.db, HOOK)
@@ -284,11 +284,11 @@ eachEngine(t, 'rows change if and only if an event tells of it', async (t, engin
         compare(t, before, await held(app, id), events, `a part of ${envelope.name}`)
       }
     }),
-    { numRuns: MANY > 2_000 ? 60 : 3, seed: 20_261_122 },
+    { numRuns: runs(3, 60), seed: 20_261_122 },
   )
 })
 
-eachEngine(t, 'what follows from a deletion is told, and a night that becomes a nap', async (t, engine) => {
+oneEngine(t, 'what follows from a deletion is told, and a night that becomes a nap', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   await startImports(t, app)
   await createEndpoint(app.db, HOOK)
@@ -403,7 +403,7 @@ eachEngine(t, 'what follows from a deletion is told, and a night that becomes a 
   })
 })
 
-eachEngine(t, 'only what somebody asks for is recorded', async (t, engine) => {
+oneEngine(t, 'only what somebody asks for is recorded', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   await startImports(t, app)
   const records = minutes(3)
@@ -440,7 +440,7 @@ eachEngine(t, 'only what somebody asks for is recorded', async (t, engine) => {
   t.equal((await recordedEvents(feed)).length, 2, 'the feed has everything')
 })
 
-eachEngine(t, 'a connection that ends while its first import is committed is told to have ended', async (t, engine) => {
+oneEngine(t, 'a connection that ends while its first import is committed is told to have ended', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   await createEndpoint(app.db, HOOK)
   const user = await createUser(app)
@@ -462,7 +462,7 @@ eachEngine(t, 'a connection that ends while its first import is committed is tol
   )
 })
 
-eachEngine(t, 'a connection that opens and ends is told', async (t, engine) => {
+oneEngine(t, 'a connection that opens and ends is told', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   await startImports(t, app)
   await createEndpoint(app.db, HOOK)

@@ -7,6 +7,7 @@ import { DAILY_TOTAL_OFFSET, seriesById, seriesByName } from '../../server/catal
 import type { SdkProvider } from '../../server/providers/index.ts'
 import { readSdkBatch } from '../../workers/sdk-batch.ts'
 import { body, heartRate, PHONE, record, type SdkRecord, steps } from '../support/sdk.ts'
+import { runs } from '../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 const DAY_MS = 86_400_000
@@ -63,7 +64,7 @@ t.test('an instant is read from any ISO 8601 spelling with time of day', async (
     }
     return true
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 1, numRuns: 2000 }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 1, numRuns: runs(300, 2_000) }))
 })
 
 t.test('a zone offset is kept in minutes, and an over-long one is no offset', async (t) => {
@@ -334,7 +335,7 @@ t.test('bad items never cost good ones', async (t) => {
     if (samples + events + batch.duplicates + batch.ignored + batch.rejected !== batch.received) return false
     return batch.samples.some(({ timeMs }) => timeMs[0] === NOON - 2000 && timeMs.includes(NOON - 1000))
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 2, numRuns: 500 }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 2, numRuns: runs(100, 500) }))
 })
 
 t.test('samples come in ascending order, of one instant the last', async (t) => {
@@ -370,5 +371,5 @@ t.test('samples come in ascending order, of one instant the last', async (t) => 
     if (keys.some((key, index) => index > 0 && key <= (keys[index - 1] as number))) return false
     return JSON.stringify(found.sort()) === JSON.stringify([...expected].sort())
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 3, numRuns: 1000 }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 3, numRuns: runs(200, 1_000) }))
 })

@@ -5,6 +5,7 @@ import t from 'tap'
 import { parseJsonBytes } from '../../workers/json-bytes.ts'
 import { readUpload, type UploadResult, type UploadTask } from '../../workers/sdk-upload.ts'
 import { body, heartRate, type SdkRecord } from '../support/sdk.ts'
+import { runs } from '../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 
@@ -86,7 +87,7 @@ t.test('strings mean the same with escapes and without', async (t) => {
     }
     return true
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 4, numRuns: 400 }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 4, numRuns: runs(100, 400) }))
   t.equal(parseJsonBytes(Buffer.from('{"a":')), 'not_json')
   t.equal(parseJsonBytes(Buffer.from('')), 'not_json')
 })
@@ -129,7 +130,7 @@ t.test('sources taken out of a body mean what they meant in it', async (t) => {
       JSON.stringify(expected)
     )
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 9, numRuns: 500 }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 9, numRuns: runs(100, 500) }))
   const same = body(Array.from({ length: 2000 }, (_, n) => heartRate(NOON + n * 1000, 60)))
   const parsed = parseJsonBytes(Buffer.from(JSON.stringify(same)))
   if (typeof parsed === 'string') throw new Error(parsed)
@@ -156,7 +157,7 @@ t.test('no bytes at all make it throw', async (t) => {
     const result = read(Uint8Array.from(bytes), { encoding: encoding as 'gzip' })
     return result.ok ? result.batch.received >= 0 : typeof result.code === 'string'
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 5, numRuns: 500 }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 5, numRuns: runs(100, 500) }))
 })
 
 t.test('refusals say why', async (t) => {

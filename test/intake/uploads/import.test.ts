@@ -22,6 +22,7 @@ import {
   waitForAll,
   waitForBatch,
 } from '../../support/sdk.ts'
+import { runs } from '../../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 const DAY_MS = 86_400_000
@@ -215,7 +216,7 @@ eachEngine(t, 'imports', async (t, engine) => {
           )
         }
       }),
-      { numRuns: 8, seed: 20_260_224 },
+      { numRuns: runs(3, 8), seed: 20_260_224 },
     )
   })
 

@@ -3,12 +3,12 @@ import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { closeSleep } from '../../../server/store/sleep/close.ts'
 import { startTestApp } from '../../support/app.ts'
-import { createUser, eachEngine, importBody, startImports } from '../../support/sdk.ts'
+import { createUser, importBody, oneEngine, startImports } from '../../support/sdk.ts'
 import { sleepBody, stage } from '../../support/sleep.ts'
 
 const MIN = 60_000
 
-eachEngine(t, 'sleep is closed', async (t, engine) => {
+oneEngine(t, 'sleep is closed', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const jobs = await startImports(t, app)
   const now = Date.now()
@@ -103,7 +103,7 @@ eachEngine(t, 'sleep is closed', async (t, engine) => {
   })
 })
 
-eachEngine(t, 'sleep is closed while users are deleted', async (t, engine) => {
+oneEngine(t, 'sleep is closed while users are deleted', async (t, engine) => {
   const app = await startTestApp(t, engine, { eventFeedEnabled: true })
   const { db } = app
   await startImports(t, app)

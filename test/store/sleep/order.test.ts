@@ -5,8 +5,9 @@ import { type SleepStage, sleepStages } from '../../../server/batch/columns.ts'
 import { napsOf, type Session, sessionsOf, sleepDay } from '../../../server/store/sleep/sessions.ts'
 import { deleteSleep, writeSleep } from '../../../server/store/sleep/sleep.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { createUser, eachEngine, MANY } from '../../support/sdk.ts'
+import { createUser, oneEngine } from '../../support/sdk.ts'
 import { sleepVersions } from '../../support/sleep.ts'
+import { runs } from '../../support/thorough.ts'
 
 const MIN = 60_000
 const START = Date.UTC(2026, 1, 20)
@@ -121,7 +122,7 @@ const stageRows = (app: TestApp, { userId, sourceIds }: { userId: string; source
     [userId, sourceIds],
   )
 
-eachEngine(t, 'sleep', async (t, engine) => {
+oneEngine(t, 'sleep', async (t, engine) => {
   const app = await startTestApp(t, engine)
 
   await t.test('is at every moment what its stages make up', async (t) => {
@@ -146,7 +147,7 @@ eachEngine(t, 'sleep', async (t, engine) => {
       }
       return t.passing()
     })
-    await t.resolves(fc.assert(property, { seed: 21, numRuns: Math.min(120, MANY / 50) }))
+    await t.resolves(fc.assert(property, { seed: 21, numRuns: runs(12, 120) }))
   })
 
   await t.test('does not depend on how stages were divided and ordered', async (t) => {
@@ -177,6 +178,6 @@ eachEngine(t, 'sleep', async (t, engine) => {
         return t.passing()
       },
     )
-    await t.resolves(fc.assert(property, { seed: 22, numRuns: Math.min(80, MANY / 80) }))
+    await t.resolves(fc.assert(property, { seed: 22, numRuns: runs(10, 80) }))
   })
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { type SleepStageName, sleepStages } from '../../../server/batch/columns.ts'
 import { napsOf, type Session, type Stage, sessionsOf } from '../../../server/store/sleep/sessions.ts'
+import { runs } from '../../support/thorough.ts'
 
 const MIN = 60_000
 const HOUR = 60 * MIN
@@ -259,7 +260,7 @@ t.test('totals are those that counting minute by minute gives', async (t) => {
     t.strictSame(sessionsOf(given).map(counted), stages.length > 0 ? [countMinutes(stages, true)] : [])
     return t.passing()
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 7, numRuns: 400 }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 7, numRuns: runs(100, 400) }))
 })
 
 t.test('stages of a session never overlap, and add up to its totals', async (t) => {
@@ -278,7 +279,7 @@ t.test('stages of a session never overlap, and add up to its totals', async (t) 
       )
     })
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 8, numRuns: 2000 }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 8, numRuns: runs(300, 2_000) }))
 })
 
 t.test('sessions do not depend on the order of stages, and a very long one is no trouble', async (t) => {
@@ -297,7 +298,7 @@ t.test('sessions do not depend on the order of stages, and a very long one is no
     t.strictSame(sessionsOf(shuffled).map(key).sort(), sessionsOf(once).map(key).sort())
     return t.passing()
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 9, numRuns: 300 }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 9, numRuns: runs(100, 300) }))
 
   const weeks = Array.from({ length: 60_000 }, (_, place) =>
     stage(place % 2 ? 'deep' : 'light', place * 2, place * 2 + 1),

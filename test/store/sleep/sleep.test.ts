@@ -5,9 +5,9 @@ import { deleteSleep } from '../../../server/store/sleep/sleep.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import {
   createUser,
-  eachEngine,
   importBody,
   MANY,
+  oneEngine,
   PHONE,
   type SdkRecord,
   startImports,
@@ -88,7 +88,7 @@ const shuffled = <Item>(items: readonly Item[], seed: number): Item[] =>
     .sort(([a], [b]) => a - b)
     .map(([, item]) => item)
 
-eachEngine(t, 'sleep', async (t, engine) => {
+oneEngine(t, 'sleep', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
 
@@ -377,7 +377,7 @@ eachEngine(t, 'sleep', async (t, engine) => {
   })
 })
 
-eachEngine(t, 'many stages take as long as they are many, after few', async (t, engine) => {
+oneEngine(t, 'many stages take as long as they are many, after few', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
