@@ -12,84 +12,95 @@ const ORPHAN_SECONDS = 60
 
 const RETRY_MS = 1000
 
-/** This process' entry among the living. */
-export interface LivingProcess {
-  id(): number
-  addWorker(workerId: string): void
-  close(): Promise<void>
-}
-
 /**
  * Registers this process and holds an advisory lock on a connection of its own. PostgreSQL drops the lock when the
  * process dies, however it dies, so others learn of it at once and without a clock. A process that only lost the
  * connection registers again.
  */
 export async function registerProcess(url: string, log: Logger): Promise<LivingProcess> {
-  const workerIds: string[] = []
-  let closing = false
-  let registered: pg.Client | undefined
-  let entry = await enter(0)
-  // What is done with the entry, one after the other.
-  let done: Promise<unknown> = Promise.resolve()
+  const living = new LivingProcess(url, log)
+  await living.enter()
+  return living
+}
 
-  async function enter(formerId: number): Promise<{ id: number; client: pg.Client }> {
-    const client = new pg.Client({ connectionString: url, application_name: 'pulsebase process', keepAlive: true })
+/** This process' entry among the living. */
+export class LivingProcess {
+  readonly #url: string
+  readonly #log: Logger
+  readonly #workerIds: string[] = []
+  #closing = false
+  #entry: { id: number; client: pg.Client } | undefined
+  // What is done with the entry, one after the other.
+  #done: Promise<unknown> = Promise.resolve()
+
+  constructor(url: string, log: Logger) {
+    this.#url = url
+    this.#log = log
+  }
+
+  /** 0 before the first entry. */
+  readonly id = (): number => this.#entry?.id ?? 0
+
+  /** Makes the entry, or another one instead of that whose connection was lost. Throws when the database does. */
+  async enter(): Promise<void> {
+    const options = { connectionString: this.#url, application_name: 'pulsebase process', keepAlive: true }
+    const client = new pg.Client(options)
     client.on('error', (error) => {
-      if (closing || client !== registered) return
-      log.warn({ err: error }, 'lost the connection that shows this process lives')
-      done = done.then(enterAgain)
+      if (this.#closing || client !== this.#entry?.client) return
+      this.#log.warn({ err: error }, 'lost the connection that shows this process lives')
+      this.#done = this.#done.then(() => this.#enterAgain())
     })
     try {
-      return await takeEntry(client, formerId)
+      this.#entry = { id: await takeEntry(client, this.id(), this.#workerIds), client }
     } catch (error) {
       await client.end().catch(() => {})
       throw error
     }
   }
 
-  async function takeEntry(client: pg.Client, formerId: number): Promise<{ id: number; client: pg.Client }> {
-    await client.connect()
-    // The row may only be seen once its lock is held, else another process would take it for dead.
-    await client.query('begin')
-    await client.query('delete from process where id = $1', [formerId])
-    const { rows } = await client.query<{ id: string }>(
-      'insert into process (host, pid, worker_ids) values ($1, $2, $3) returning id',
-      [hostname(), process.pid, workerIds],
-    )
-    const id = Number(rows[0]?.id)
-    await client.query('select pg_advisory_lock($1, $2)', [LIVENESS, id])
-    await client.query('commit')
-    registered = client
-    return { id, client }
+  /** Notes that a worker of the queue belongs to this process. */
+  addWorker(workerId: string): void {
+    this.#workerIds.push(workerId)
+    this.#done = this.#done
+      .then(() =>
+        this.#entry?.client.query('update process set worker_ids = $2 where id = $1', [this.id(), this.#workerIds]),
+      )
+      .catch((error) => this.#log.warn({ err: error }, 'cannot register a worker'))
   }
 
-  async function enterAgain(): Promise<void> {
-    while (!closing) {
+  async close(): Promise<void> {
+    this.#closing = true
+    await this.#done
+    await this.#entry?.client.query('delete from process where id = $1', [this.id()]).catch(() => {})
+    await this.#entry?.client.end()
+  }
+
+  async #enterAgain(): Promise<void> {
+    while (!this.#closing) {
       try {
-        entry = await enter(entry.id)
-        return
+        return await this.enter()
       } catch (error) {
-        log.warn({ err: error }, 'cannot register this process yet')
+        this.#log.warn({ err: error }, 'cannot register this process yet')
         await delay(RETRY_MS)
       }
     }
   }
+}
 
-  return {
-    id: () => entry.id,
-    addWorker(workerId) {
-      workerIds.push(workerId)
-      done = done
-        .then(() => entry.client.query('update process set worker_ids = $2 where id = $1', [entry.id, workerIds]))
-        .catch((error) => log.warn({ err: error }, 'cannot register a worker'))
-    },
-    async close() {
-      closing = true
-      await done
-      await entry.client.query('delete from process where id = $1', [entry.id]).catch(() => {})
-      await entry.client.end()
-    },
-  }
+/** Connects, and replaces the row of an entry by a new one with its lock; returns its id. */
+async function takeEntry(client: pg.Client, formerId: number, workerIds: string[]): Promise<number> {
+  await client.connect()
+  // The row may only be seen once its lock is held, else another process would take it for dead.
+  await client.query('begin')
+  await client.query('delete from process where id = $1', [formerId])
+  const { rows } = await client.query<{ id: string }>(
+    'insert into process (host, pid, worker_ids) values ($1, $2, $3) returning id',
+    [hostname(), process.pid, workerIds],
+  )
+  const id = Number(rows[0]?.id)
+  await client.query('select pg_advisory_lock($1, $2)', [LIVENESS, id])
+  await client.query('commit')
+  return id
 }
 
 /** Frees the jobs that dead processes had taken; the queue alone would wait four hours. */

@@ -180,9 +180,9 @@ oneEngine(t, 'processes of different roles share one database', async (t, engine
     t.equal((await probe.request('GET', '/api/v1/users')).status, 404)
   })
 
-  const oneEngine = { skip: engine.name !== engines()[0]?.name && 'once is enough' }
+  const onceIsEnough = { skip: engine.name !== engines()[0]?.name && 'once is enough' }
 
-  await t.test('another worker takes over from one that was killed', oneEngine, async (t) => {
+  await t.test('another worker takes over from one that was killed', onceIsEnough, async (t) => {
     worker.child.kill('SIGKILL')
     await worker.ended
     const userId = await createUser(api)
@@ -194,7 +194,7 @@ oneEngine(t, 'processes of different roles share one database', async (t, engine
     t.strictSame(await next.ended, [0, null])
   })
 
-  await t.test('a port that is taken is named', oneEngine, async (t) => {
+  await t.test('a port that is taken is named', onceIsEnough, async (t) => {
     const { port } = new URL(front.url)
     const late = spawnService(t, { ...env, PORT: port })
     t.strictSame(await late.ended, [1, null])

@@ -128,6 +128,6 @@ export class Calls {
       'hook-timestamp': String(timestamp),
       'hook-signature': signature(secrets, messageId, timestamp, body),
     }
-    return post(connections, path, headers, body)
+    return post(connections, { path, headers, body })
   }
 }

@@ -1,4 +1,4 @@
-import { Pool } from 'undici'
+import { type Dispatcher, Pool } from 'undici'
 import { type AddressGuard, RefusedAddress } from './address-guard.ts'
 import { retryAfterSeconds } from './schedule.ts'
 
@@ -47,79 +47,99 @@ export function connectionsTo(url: URL, guard: AddressGuard): Connections {
   })
 }
 
+/** What is posted to an endpoint. */
+export interface Message {
+  /** Path and query of its URL. */
+  path: string
+  headers: Record<string, string>
+  body: Buffer
+}
+
 /**
  * Makes one call and never rejects. Success is a complete answer of 2xx; a redirect is none and is not followed. What comes
  * compressed is not decoded.
  */
-export function post(
-  connections: Connections,
-  path: string,
-  headers: Record<string, string>,
-  body: Buffer,
-): Promise<Answer> {
+export function post(connections: Connections, { path, headers, body }: Message): Promise<Answer> {
   return new Promise((resolve) => {
-    const started = performance.now()
-    let abort: ((reason: Error) => void) | undefined
-    let settled = false
-    let status = 0
-    let answerHeaders: Record<string, string | string[] | undefined> = {}
-    const chunks: Buffer[] = []
-    let bytes = 0
-    const settle = (outcome: Outcome, answered: number, text: string) => {
-      if (settled) return
-      settled = true
-      clearTimeout(timer)
-      const asked = outcome === 'delivered' ? undefined : one(answerHeaders['retry-after'])
-      const seconds = asked && retryAfterSeconds(asked, one(answerHeaders.date), Date.now())
-      resolve({
-        outcome,
-        status: answered,
-        text,
-        durationMs: Math.round(performance.now() - started),
-        ...(typeof seconds === 'number' && { retryAfterSeconds: seconds }),
-      })
-    }
-    const answered = () =>
-      settle(status >= 200 && status < 300 ? 'delivered' : 'refused_status', status, textOf(chunks, answerHeaders))
-    const timer = setTimeout(() => {
-      settle('timeout', 0, `There was no complete answer within ${CALL_TIMEOUT_MS / 1000} seconds.`)
-      abort?.(new Error('time is over'))
-    }, CALL_TIMEOUT_MS)
-    connections.dispatch(
-      { method: 'POST', path, headers, body },
-      {
-        onRequestStart(controller) {
-          if (settled) controller.abort(new Error('time is over'))
-          else abort = (reason) => controller.abort(reason)
-        },
-        onResponseStart(_, code, received) {
-          if (code < 200) return
-          status = code
-          answerHeaders = received
-        },
-        onResponseData(controller, chunk) {
-          // A copy: the chunk is a view of the socket's buffer.
-          if (!settled) chunks.push(Buffer.from(chunk.subarray(0, ANSWER_BYTES - bytes)))
-          bytes += chunk.length
-          if (bytes <= ANSWER_BYTES) return
-          answered()
-          controller.abort(new Error('the rest is not wanted'))
-        },
-        onResponseEnd: answered,
-        onResponseError(_, error) {
-          if (error instanceof RefusedAddress)
-            settle('forbidden_address', 0, 'The address of the endpoint is not allowed.')
-          else settle('unreachable', 0, reasonOf(error, status))
-        },
-      },
-    )
+    connections.dispatch({ method: 'POST', path, headers, body }, new Call(resolve))
   })
 }
+
+/** One call on its way: what undici tells of it becomes one answer, which settles it. */
+class Call {
+  readonly #settled: (answer: Answer) => void
+  readonly #started = performance.now()
+  readonly #timer: NodeJS.Timeout
+  #abort: ((reason: Error) => void) | undefined
+  #done = false
+  #status = 0
+  #headers: Headers = {}
+  readonly #chunks: Buffer[] = []
+  #bytes = 0
+
+  constructor(settled: (answer: Answer) => void) {
+    this.#settled = settled
+    this.#timer = setTimeout(() => {
+      this.#settle('timeout', 0, `There was no complete answer within ${CALL_TIMEOUT_MS / 1000} seconds.`)
+      this.#abort?.(new Error('time is over'))
+    }, CALL_TIMEOUT_MS)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#done) controller.abort(new Error('time is over'))
+    else this.#abort = (reason) => controller.abort(reason)
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    if (status < 200) return
+    this.#status = status
+    this.#headers = headers
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    // A copy: the chunk is a view of the socket's buffer.
+    if (!this.#done) this.#chunks.push(Buffer.from(chunk.subarray(0, ANSWER_BYTES - this.#bytes)))
+    this.#bytes += chunk.length
+    if (this.#bytes <= ANSWER_BYTES) return
+    this.#answered()
+    controller.abort(new Error('the rest is not wanted'))
+  }
+
+  onResponseEnd(): void {
+    this.#answered()
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (error instanceof RefusedAddress)
+      this.#settle('forbidden_address', 0, 'The address of the endpoint is not allowed.')
+    else this.#settle('unreachable', 0, reasonOf(error, this.#status))
+  }
+
+  #answered(): void {
+    const succeeded = this.#status >= 200 && this.#status < 300
+    this.#settle(succeeded ? 'delivered' : 'refused_status', this.#status, textOf(this.#chunks, this.#headers))
+  }
+
+  #settle(outcome: Outcome, status: number, text: string): void {
+    if (this.#done) return
+    this.#done = true
+    clearTimeout(this.#timer)
+    const asked = outcome === 'delivered' ? undefined : one(this.#headers['retry-after'])
+    const seconds = asked && retryAfterSeconds(asked, one(this.#headers.date), Date.now())
+    const durationMs = Math.round(performance.now() - this.#started)
+    this.#settled({
+      ...{ outcome, status, text, durationMs },
+      ...(typeof seconds === 'number' && { retryAfterSeconds: seconds }),
+    })
+  }
+}
+
+type Headers = Record<string, string | string[] | undefined>
 
 const one = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value)
 
 /** An answer as text that the database can store. */
-function textOf(chunks: Buffer[], headers: Record<string, string | string[] | undefined>): string {
+function textOf(chunks: Buffer[], headers: Headers): string {
   const encoding = one(headers['content-encoding'])
   if (encoding && encoding.toLowerCase() !== 'identity' && chunks.length > 0) return 'The answer was compressed.'
   return Buffer.concat(chunks).toString('utf8').replaceAll('\0', '')

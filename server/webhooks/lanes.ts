@@ -1,6 +1,6 @@
 import type { Metrics } from '../metrics.ts'
 import { openRecorder } from './attempts.ts'
-import { openBodies } from './bodies.ts'
+import { Bodies } from './bodies.ts'
 import { Calls } from './calls.ts'
 import { coalesce } from './coalesce.ts'
 import { readDue } from './due.ts'
@@ -27,7 +27,7 @@ export interface Lanes {
 export function startLanes(options: LanesOptions): Lanes {
   const { db, processId, metrics, log } = options
   const leases = new Leases(options)
-  const bodies = openBodies(db)
+  const bodies = new Bodies(db)
   const recorder = openRecorder(db, log, (attempts) => {
     for (const { lane, due } of attempts) {
       lane.known.delete(due.eventId)

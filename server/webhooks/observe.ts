@@ -17,57 +17,74 @@ export interface Backlog {
  * must not wait for the next one and has it begun: undefined before the first, and after one that failed.
  */
 export function observeWebhooks(registry: Registry, db: Database): () => Backlog | undefined {
-  let last: Backlog | undefined
-  let reading: Promise<Backlog | undefined> | undefined
-  let countedAt = Number.NEGATIVE_INFINITY
-  const count = async () => {
-    last = await readBacklog(db).catch(() => undefined)
-    countedAt = performance.now()
-    return last
-  }
-  const read = () => {
-    if (!reading || performance.now() - countedAt > EVERY_MS) {
-      // Not again until it is over.
-      countedAt = Number.POSITIVE_INFINITY
-      reading = count()
-    }
-    return reading
-  }
-  /** A value that is asked for with the metrics; while the database does not answer, it stays as it was. */
-  const observe = <Label extends string>(
-    name: string,
-    help: string,
-    set: (gauge: Gauge<Label>, known: Backlog) => void,
-    ...labelNames: Label[]
-  ) =>
+  const counter = new Counter(db)
+  for (const { name, help, labelNames = [], set } of gauges) {
     new Gauge({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
+      ...{ name, help, labelNames, registers: [registry] },
       async collect() {
-        const known = await read()
+        const known = await counter.count()
+        // While the database does not answer, it stays as it was.
         if (known) set(this, known)
       },
     })
-  observe('pulsebase_webhook_events_pending', 'Events that are recorded and not fanned out yet', (gauge, known) =>
-    gauge.set(known.pending_events),
-  )
-  observe(
-    'pulsebase_webhook_deliveries_waiting',
-    'Deliveries that are not made yet: due now, or later as a retry',
-    (gauge, known) => {
+  }
+  return () => {
+    void counter.count()
+    return counter.last
+  }
+}
+
+const gauges: readonly {
+  name: string
+  help: string
+  labelNames?: string[]
+  set(gauge: Gauge, known: Backlog): void
+}[] = [
+  {
+    name: 'pulsebase_webhook_events_pending',
+    help: 'Events that are recorded and not fanned out yet',
+    set: (gauge, known) => gauge.set(known.pending_events),
+  },
+  {
+    name: 'pulsebase_webhook_deliveries_waiting',
+    help: 'Deliveries that are not made yet: due now, or later as a retry',
+    labelNames: ['when'],
+    set(gauge, known) {
       gauge.labels('due').set(known.due_deliveries)
       gauge.labels('later').set(known.later_deliveries)
     },
-    'when',
-  )
-  observe('pulsebase_webhook_lag_seconds', 'Time since the oldest of the due deliveries was due', (gauge, known) =>
-    gauge.set(known.oldest_due_seconds),
-  )
-  return () => {
-    void read()
-    return last
+  },
+  {
+    name: 'pulsebase_webhook_lag_seconds',
+    help: 'Time since the oldest of the due deliveries was due',
+    set: (gauge, known) => gauge.set(known.oldest_due_seconds),
+  },
+]
+
+/** Counts what waits, at most every few seconds and never twice at once. */
+class Counter {
+  readonly #db: Database
+  #reading: Promise<Backlog | undefined> | undefined
+  #countedAt = Number.NEGATIVE_INFINITY
+  last: Backlog | undefined
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  count(): Promise<Backlog | undefined> {
+    if (!this.#reading || performance.now() - this.#countedAt > EVERY_MS) {
+      // Not again until it is over.
+      this.#countedAt = Number.POSITIVE_INFINITY
+      this.#reading = this.#read()
+    }
+    return this.#reading
+  }
+
+  async #read(): Promise<Backlog | undefined> {
+    this.last = await readBacklog(this.#db).catch(() => undefined)
+    this.#countedAt = performance.now()
+    return this.last
   }
 }
 

@@ -32,7 +32,7 @@ t.test('a name that leads to an address of ours is not connected to', async (t) 
   const receiver = await startReceiver(t)
   const url = receiver.origin.replace('127.0.0.1', 'evil.example')
   const pool = connections(t, url, PUBLIC, () => ['127.0.0.1'])
-  t.match(await post(pool, '/', {}, BODY), {
+  t.match(await post(pool, { path: '/', headers: {}, body: BODY }), {
     outcome: 'forbidden_address',
     status: 0,
     text: 'The address of the endpoint is not allowed.',
@@ -51,12 +51,12 @@ t.test('a name is resolved once for a connection, which is kept; a new one is ch
     asked.push(name)
     return asked.length === 1 ? ['127.0.0.1'] : ['169.254.169.254']
   })
-  t.equal((await post(pool, '/first', {}, BODY)).outcome, 'delivered')
+  t.equal((await post(pool, { path: '/first', headers: {}, body: BODY })).outcome, 'delivered')
   // The connection is free a moment after its answer has come.
   await nextTurn()
-  t.equal((await post(pool, '/last', {}, BODY)).outcome, 'delivered', 'on the same connection')
+  t.equal((await post(pool, { path: '/last', headers: {}, body: BODY })).outcome, 'delivered', 'on the same connection')
   t.strictSame(asked, ['hook.example'])
-  t.equal((await post(pool, '/again', {}, BODY)).outcome, 'forbidden_address', 'the name leads elsewhere by now')
+  t.equal((await post(pool, { path: '/again', headers: {}, body: BODY })).outcome, 'forbidden_address', 'the name leads elsewhere by now')
   t.equal(asked.length, 2)
   t.strictSame(
     receiver.calls.map(({ headers }) => headers.host),
@@ -82,7 +82,7 @@ t.test('over TLS the certificate has to be of the name, not of the address', asy
       asked.push(looked)
       return ['127.0.0.1']
     })
-    const answer = await post(pool, '/', {}, BODY)
+    const answer = await post(pool, { path: '/', headers: {}, body: BODY })
     t.match(answer, { outcome: 'unreachable', text: 'The TLS connection failed (DEPTH_ZERO_SELF_SIGNED_CERT).' })
   }
   t.strictSame(asked, ['hook.example', 'other.example'])

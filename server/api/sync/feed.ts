@@ -1,13 +1,12 @@
 import type { Readable } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
-import type pg from 'pg'
 import type { Database } from '../../db/database.ts'
 import { listen } from '../../db/listen.ts'
 import { AppError, errors } from '../../errors.ts'
 import type { Logger } from '../../log.ts'
 import type { Metrics } from '../../metrics.ts'
 import { EVENT_COLUMNS } from './event.ts'
-import { type Follower, follow } from './follow.ts'
+import { Follower } from './follower.ts'
+import { Watches } from './watches.ts'
 
 /** Streams that may be open in one process; each is a connection and a few kilobytes. */
 const MAX_STREAMS = 500
@@ -17,9 +16,6 @@ const HEARTBEAT_MS = 15_000
 
 /** Events of one read. */
 const PAGE = 100
-
-/** How soon another attempt is made to have a user's writers notify, while one of them is under way. */
-const WATCH_RETRY_MS = 50
 
 interface Request {
   userId: string
@@ -31,26 +27,14 @@ interface Request {
   allowed(): Promise<unknown>
 }
 
-/** Progress events of users as they happen, in whichever process. */
-export interface SyncFeed {
-  /**
-   * The body of a stream of events in the user's order, none missing or twice.
-   * @throws AppError not_found, overloaded
-   */
-  open(request: Request): Promise<Readable>
-  /** Ends all streams at once and takes no more. */
-  close(): Promise<void>
-}
-
 interface Options {
   heartbeatMs?: number
   maxStreams?: number
 }
 
 /**
- * Opens the feed: one connection listens for all streams of this process. Writers notify only of users that somebody
- * follows, which a shared advisory lock per user tells them (sync_event_notify.sql). At each heartbeat every stream
- * looks for itself, too, so that a notification that got lost costs that much time and no event.
+ * Opens the feed: one connection listens for all streams of this process. At each heartbeat every stream looks for
+ * itself, too, so that a notification that got lost costs that much time and no event.
  */
 export async function openSyncFeed(
   db: Database,
@@ -58,118 +42,114 @@ export async function openSyncFeed(
   metrics: Metrics,
   { heartbeatMs = HEARTBEAT_MS, maxStreams = MAX_STREAMS }: Options = {},
 ): Promise<SyncFeed> {
-  const followers = new Map<string, Map<Follower, Request>>()
-  /** Users whose writers notify for us. */
-  const watched = new Set<string>()
-  let client: pg.PoolClient | undefined
-  let adjusting = false
-  let open = 0
-  let closed = false
-
-  const wake = (userId: string) => {
-    for (const follower of followers.get(userId)?.keys() ?? []) follower.wake()
-  }
-  const count = (change: 1 | -1) => {
-    open += change
-    metrics.syncStreams.set(open)
-  }
-
-  /** Holds the locks of the followed users and no others. */
-  async function adjustWatches(): Promise<void> {
-    if (adjusting) return
-    adjusting = true
-    try {
-      while (client && !closed) {
-        const unneeded = [...watched].filter((userId) => !followers.has(userId))
-        const missing = [...followers.keys()].filter((userId) => !watched.has(userId))
-        if (unneeded.length + missing.length === 0) return
-        const held = await watch(client, unneeded, missing)
-        for (const userId of unneeded) watched.delete(userId)
-        for (const userId of held) watched.add(userId)
-        // What was written before may not have been notified.
-        for (const userId of held) wake(userId)
-        if (held.length < missing.length) await delay(WATCH_RETRY_MS)
-      }
-    } catch (error) {
-      if (client) log.warn({ err: error }, 'cannot say which users are followed, trying again')
-    } finally {
-      adjusting = false
-    }
-  }
-
-  const stopListening = await listen(db, log, {
-    channel: 'sync_event',
-    notified: wake,
-    opened(opened) {
-      client = opened
-      watched.clear()
-      void adjustWatches()
-      for (const userId of followers.keys()) wake(userId)
-    },
-    lost() {
-      client = undefined
-    },
-  })
-
-  const timer = setInterval(() => {
-    void adjustWatches()
-    for (const [follower, { allowed }] of [...followers.values()].flatMap((all) => [...all])) {
-      follower.heartbeat()
-      allowed().catch((error) => {
-        if (error instanceof AppError && error.status < 500) follower.end()
-      })
-    }
-  }, heartbeatMs).unref()
-
-  function add(request: Request, after: number): Readable {
-    const { userId } = request
-    const follower = follow({
-      after,
-      read: (last) => readEvents(db, userId, last),
-      onClose() {
-        count(-1)
-        const others = followers.get(userId)
-        others?.delete(follower)
-        if (others?.size === 0) followers.delete(userId)
-        void adjustWatches()
-      },
-    })
-    const all = followers.get(userId) ?? new Map<Follower, Request>()
-    followers.set(userId, all.set(follower, request))
-    void adjustWatches()
-    return follower.stream
-  }
-
-  return {
-    async open(request) {
-      if (closed || open >= maxStreams) throw errors.overloaded('Too many streams are open; please retry.', 5)
-      count(1)
-      try {
-        const after = await placeOf(db, request)
-        if (closed) throw errors.overloaded('The service is stopping; please retry.', 1)
-        return add(request, after)
-      } catch (error) {
-        count(-1)
-        throw error
-      }
-    },
-    async close() {
-      closed = true
-      clearInterval(timer)
-      for (const follower of [...followers.values()].flatMap((all) => [...all.keys()])) follower.end()
-      await stopListening()
-    },
-  }
+  const feed = new SyncFeed({ db, metrics, log, maxStreams })
+  await feed.listen()
+  feed.beat(heartbeatMs)
+  return feed
 }
 
-/** Gives up and tries to take the locks of users; returns whose it got. It never waits: writers come first. */
-async function watch(client: pg.PoolClient, unneeded: string[], missing: string[]): Promise<string[]> {
-  await client.query('select pg_advisory_unlock_shared(sync_watch_key(id)) from unnest($1::uuid[]) id', [unneeded])
-  const { rows } = await client.query<{ id: string; held: boolean }>(
-    'select id, pg_try_advisory_lock_shared(sync_watch_key(id)) as held from unnest($1::uuid[]) id',
-    [missing],
-  )
-  return rows.filter(({ held }) => held).map(({ id }) => id)
+/** Progress events of users as they happen, in whichever process. */
+export class SyncFeed {
+  readonly #options: { db: Database; log: Logger; metrics: Metrics; maxStreams: number }
+  readonly #followers = new Map<string, Map<Follower, Request>>()
+  readonly #watches: Watches
+  #stopListening = async () => {}
+  #timer: NodeJS.Timeout | undefined
+  #open = 0
+  #closed = false
+
+  constructor(options: { db: Database; log: Logger; metrics: Metrics; maxStreams: number }) {
+    this.#options = options
+    this.#watches = new Watches({
+      wanted: () => this.#followers,
+      begun: (userId) => this.#wake(userId),
+      log: options.log,
+    })
+  }
+
+  /** Hears what other processes, and this one, have written. Throws when the first attempt to connect fails. */
+  async listen(): Promise<void> {
+    const { db, log } = this.#options
+    this.#stopListening = await listen(db, log, {
+      channel: 'sync_event',
+      notified: (userId) => this.#wake(userId),
+      opened: (client) => {
+        this.#watches.use(client)
+        for (const userId of this.#followers.keys()) this.#wake(userId)
+      },
+      lost: () => this.#watches.use(undefined),
+    })
+  }
+
+  /** Has every stream show that it lives, and ends those whose client may not read any more. */
+  beat(everyMs: number): void {
+    this.#timer = setInterval(() => {
+      void this.#watches.adjust()
+      for (const [follower, { allowed }] of this.#all()) {
+        follower.heartbeat()
+        allowed().catch((error) => {
+          if (error instanceof AppError && error.status < 500) follower.end()
+        })
+      }
+    }, everyMs).unref()
+  }
+
+  /**
+   * The body of a stream of events in the user's order, none missing or twice.
+   * @throws AppError not_found, overloaded
+   */
+  async open(request: Request): Promise<Readable> {
+    const { db, maxStreams } = this.#options
+    if (this.#closed || this.#open >= maxStreams) throw errors.overloaded('Too many streams are open; please retry.', 5)
+    this.#count(1)
+    try {
+      const after = await placeOf(db, request)
+      if (this.#closed) throw errors.overloaded('The service is stopping; please retry.', 1)
+      return this.#add(request, after)
+    } catch (error) {
+      this.#count(-1)
+      throw error
+    }
+  }
+
+  /** Ends all streams at once and takes no more. */
+  async close(): Promise<void> {
+    this.#closed = true
+    clearInterval(this.#timer)
+    for (const [follower] of this.#all()) follower.end()
+    this.#watches.use(undefined)
+    await this.#stopListening()
+  }
+
+  #all = () => [...this.#followers.values()].flatMap((ofUser) => [...ofUser])
+
+  #wake(userId: string): void {
+    for (const follower of this.#followers.get(userId)?.keys() ?? []) follower.wake()
+  }
+
+  #count(change: 1 | -1): void {
+    this.#open += change
+    this.#options.metrics.syncStreams.set(this.#open)
+  }
+
+  #add(request: Request, after: number): Readable {
+    const { userId } = request
+    const follower = new Follower({
+      after,
+      read: (last) => readEvents(this.#options.db, userId, last),
+      onClose: () => {
+        this.#count(-1)
+        const others = this.#followers.get(userId)
+        others?.delete(follower)
+        if (others?.size === 0) this.#followers.delete(userId)
+        void this.#watches.adjust()
+      },
+    })
+    const ofUser = this.#followers.get(userId) ?? new Map<Follower, Request>()
+    this.#followers.set(userId, ofUser.set(follower, request))
+    void this.#watches.adjust()
+    return follower.stream
+  }
 }
 
 /** Id of the event after which a stream begins. @throws AppError not_found */

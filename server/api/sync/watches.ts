@@ -1,0 +1,77 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Logger } from '../../log.ts'
+
+/** How soon another attempt is made to have a user's writers notify, while one of them is under way. */
+const RETRY_MS = 50
+
+/** Whom to watch, and what to do once their writers notify. */
+interface Watching {
+  /** Whether anybody follows a user. */
+  wanted(): ReadonlyMap<string, unknown>
+  /** What was written before may not have been notified. */
+  begun(userId: string): void
+  log: Logger
+}
+
+/**
+ * Has the writers of followed users notify this process, and no others: a shared advisory lock per user tells them
+ * (sync_event_notify.sql). The locks are held by the connection that listens.
+ */
+export class Watches {
+  readonly #watching: Watching
+  readonly #held = new Set<string>()
+  #client: pg.PoolClient | undefined
+  #adjusting = false
+
+  constructor(watching: Watching) {
+    this.#watching = watching
+  }
+
+  /** Begins anew on a connection, or stops on none: it held the locks, and they are gone with it. */
+  use(client: pg.PoolClient | undefined): void {
+    this.#client = client
+    this.#held.clear()
+    void this.adjust()
+  }
+
+  /** Takes and gives up locks until they are those of the followed users. */
+  async adjust(): Promise<void> {
+    if (this.#adjusting) return
+    this.#adjusting = true
+    try {
+      while (this.#client) {
+        const wanted = this.#watching.wanted()
+        const unneeded = [...this.#held].filter((userId) => !wanted.has(userId))
+        const missing = [...wanted.keys()].filter((userId) => !this.#held.has(userId))
+        // In the same step as the end, so that nobody asks in between.
+        if (unneeded.length + missing.length === 0) return
+        await this.#exchange(this.#client, unneeded, missing)
+      }
+    } catch (error) {
+      if (this.#client) this.#watching.log.warn({ err: error }, 'cannot say which users are followed, trying again')
+    } finally {
+      this.#adjusting = false
+    }
+  }
+
+  async #exchange(client: pg.PoolClient, unneeded: string[], missing: string[]): Promise<void> {
+    const gained = await exchange(client, unneeded, missing)
+    // It was lost meanwhile, and what it held.
+    if (client !== this.#client) return
+    for (const userId of unneeded) this.#held.delete(userId)
+    for (const userId of gained) this.#held.add(userId)
+    for (const userId of gained) this.#watching.begun(userId)
+    if (gained.length < missing.length) await delay(RETRY_MS)
+  }
+}
+
+/** Gives up and tries to take the locks of users; returns whose it got. It never waits: writers come first. */
+async function exchange(client: pg.PoolClient, unneeded: string[], missing: string[]): Promise<string[]> {
+  await client.query('select pg_advisory_unlock_shared(sync_watch_key(id)) from unnest($1::uuid[]) id', [unneeded])
+  const { rows } = await client.query<{ id: string; held: boolean }>(
+    'select id, pg_try_advisory_lock_shared(sync_watch_key(id)) as held from unnest($1::uuid[]) id',
+    [missing],
+  )
+  return rows.filter(({ held }) => held).map(({ id }) => id)
+}
