@@ -1,7 +1,7 @@
 import { schedule } from 'node-cron'
 import type { Config } from './config.ts'
-import type { Jobs } from './jobs.ts'
 import type { Logger } from './log.ts'
+import type { Jobs } from './queue.ts'
 
 /** What happens on a clock. An entry only enqueues, under a key, so any number of processes may tick. */
 const ENTRIES: readonly [expression: string, job: string][] = [

@@ -1,21 +1,11 @@
-import { EventEmitter } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
-import {
-  Logger as QueueLogger,
-  type Runner,
-  run,
-  runMigrations,
-  type TaskList,
-  type WorkerEvents,
-} from 'graphile-worker'
-import pg from 'pg'
+import type { TaskList } from 'graphile-worker'
 import type { Config } from './config.ts'
 import { compressChunks } from './db/compress.ts'
 import { type Database, violatedConstraint } from './db/database.ts'
 import type { Importer } from './intake/uploads/import.ts'
 import { closeSilentRuns } from './intake/uploads/silent-runs.ts'
 import type { Logger } from './log.ts'
-import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
+import { type LivingProcess, recoverDeadProcesses } from './processes.ts'
 import { archive } from './rollups/archive.ts'
 import { refreshRollups } from './rollups/refresh.ts'
 import { computeResilience } from './scores/compute-resilience.ts'
@@ -24,20 +14,24 @@ import { closeSleep } from './store/sleep/close.ts'
 import { pruneWebhooks, type WebhookRetention } from './webhooks/prune.ts'
 import type { EventSettings } from './webhooks/record.ts'
 
-/** Attempts of a job that the clock enqueues again anyway. */
-const CLOCK_ATTEMPTS = 3
-
 /** How long a job waits that met another one importing for the same user. */
 const BUSY_DELAY_MS = 250
 
 /** Bodies of uploads that are removed in one transaction. */
 const BODIES_AT_ONCE = 500
 
-/** How often the queue looks for jobs whose time has come; one that may run at once is notified. */
-const POLL_MS = 500
+/** What jobs work with. */
+export interface JobsOptions {
+  url: string
+  db: Database
+  importer: Importer
+  settings: EventSettings & WebhookRetention & Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays'>
+  concurrency: number
+  log: Logger
+}
 
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
-function tasks({ db, importer, settings, log }: JobsOptions, process: LivingProcess): TaskList {
+export function tasks({ db, importer, settings, log }: JobsOptions, process: LivingProcess): TaskList {
   const { uploadRetentionDays, scoreBackfillDays } = settings
   return {
     import_uploads: async (payload, helpers) => {
@@ -135,122 +129,4 @@ async function requeueForgotten(db: Database): Promise<void> {
          and (j.locked_at is null or j.locked_at > now() - interval '10 minutes')
      )`,
   )
-}
-
-interface JobsOptions {
-  url: string
-  db: Database
-  importer: Importer
-  settings: EventSettings & WebhookRetention & Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays'>
-  concurrency: number
-  log: Logger
-}
-
-/** Job execution in this process. */
-export interface Jobs {
-  enqueue(kind: string, jobKey: string): Promise<void>
-  /** Id of this process among the living; another one after the connection to the database was lost. */
-  processId(): number
-  /** Lets running jobs finish and takes no more. */
-  stop(): Promise<void>
-  failed: Promise<Error>
-}
-
-/**
- * Creates or upgrades the queue's own tables. Under a lock: of several processes that create them at once, the queue
- * itself lets only one succeed.
- */
-export async function migrateJobs(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, application_name: 'pulsebase migrate' })
-  await client.connect()
-  try {
-    await client.query(`select pg_advisory_lock(hashtextextended('migrate jobs', 0))`)
-    await runMigrations({ connectionString: url })
-  } finally {
-    await client.end()
-  }
-}
-
-const RETRY_MS = 1000
-
-/** Registers this process and starts taking jobs; the jobs of dead processes are freed first. */
-export async function startJobs(options: JobsOptions): Promise<Jobs> {
-  const { url, db, concurrency, log } = options
-  const process = await registerProcess(url, log)
-  await recoverDeadProcesses(db, process, log)
-  const { replayed } = await db.one<{ replayed: number }>('select replay_deferred() as replayed')
-  if (replayed > 0)
-    log.info({ replayed }, 'uploads of an earlier version are imported again, with their sleep and workouts')
-  let fail: (error: Error) => void = () => {}
-  const failed = new Promise<Error>((resolve) => {
-    fail = resolve
-  })
-  const lost: string[] = []
-  let stopping = false
-  // Ours, because the queue stops listening to the errors of its own before all of its connections have ended.
-  const pool = new pg.Pool({ connectionString: url, application_name: 'pulsebase queue', max: concurrency + 2 })
-  pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'))
-  pool.on('connect', (client) => client.on('error', () => {}))
-  let replacing: Promise<void> | undefined
-
-  const events: WorkerEvents = new EventEmitter()
-  events.on('worker:create', ({ worker }) => process.addWorker(worker.workerId))
-  events.on('job:error', ({ job, error }) => {
-    log.warn({ err: error, job: job.task_identifier, attempt: job.attempts }, 'a job failed and will be tried again')
-  })
-  events.on('worker:stop', ({ worker, error }) => {
-    if (!error || stopping) return
-    log.warn({ err: error }, 'a worker could not report the end of its job and is replaced')
-    lost.push(worker.workerId)
-    replacing ??= replaceRunner().finally(() => {
-      replacing = undefined
-    })
-  })
-  async function startRunner(): Promise<Runner> {
-    const started = await run({
-      pgPool: pool,
-      concurrency,
-      noHandleSignals: true,
-      pollInterval: POLL_MS,
-      taskList: tasks(options, process),
-      events,
-      // The queue's own lines repeat what the events above report.
-      logger: new QueueLogger(() => (level, message) => log.debug({ level }, message)),
-    })
-    started.promise.catch(fail)
-    return started
-  }
-  let runner = await startRunner()
-
-  /** The queue goes on without a worker that gave up, and its job stays locked for four hours. */
-  async function replaceRunner(): Promise<void> {
-    const old = runner
-    while (!stopping && (runner === old || lost.length > 0)) {
-      try {
-        if (runner === old) runner = await startRunner()
-        const known = lost.length
-        await db.query('select graphile_worker.force_unlock_workers($1)', [lost])
-        lost.splice(0, known)
-      } catch (error) {
-        log.warn({ err: error }, 'cannot replace a worker yet')
-        await delay(RETRY_MS)
-      }
-    }
-    if (runner !== old) await old.stop()
-  }
-
-  return {
-    enqueue: async (kind, jobKey) => {
-      await runner.addJob(kind, {}, { jobKey, jobKeyMode: 'preserve_run_at', maxAttempts: CLOCK_ATTEMPTS })
-    },
-    processId: () => process.id(),
-    async stop() {
-      stopping = true
-      await replacing
-      await runner.stop()
-      await pool.end()
-      await process.close()
-    },
-    failed,
-  }
 }

@@ -6,7 +6,7 @@ import { waitUntil } from '../server/db/embedded/processes.ts'
 import type { Threads } from '../server/intake/threads.ts'
 import { createHandover } from '../server/intake/uploads/handover.ts'
 import { createImporter, type Importer } from '../server/intake/uploads/import.ts'
-import { startJobs } from '../server/jobs.ts'
+import { startJobs } from '../server/queue.ts'
 import { startTestApp, type TestApp } from './support/app.ts'
 import {
   body,

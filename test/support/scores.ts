@@ -1,7 +1,7 @@
 // Nights with known bedtimes, what is measured in them, and the scores they get.
 import type { Database, Transaction } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
-import type { Jobs } from '../../server/jobs.ts'
+import type { Jobs } from '../../server/queue.ts'
 import type { TestAnswer, TestApp } from './app.ts'
 import { importBody, iso, record, type SdkRecord, WATCH } from './sdk.ts'
 import { stage } from './sleep.ts'

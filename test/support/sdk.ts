@@ -4,7 +4,7 @@ import { DAILY_TOTAL_OFFSET, seriesById } from '../../server/catalogue/series.ts
 import { type Database, openDatabase } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { createImporter } from '../../server/intake/uploads/import.ts'
-import { type Jobs, startJobs } from '../../server/jobs.ts'
+import { type Jobs, startJobs } from '../../server/queue.ts'
 import type { TestAnswer, TestApp, TestRequest } from './app.ts'
 import { type Engine, engines } from './servers.ts'
 import { runs, THOROUGH } from './thorough.ts'
@@ -92,13 +92,15 @@ export async function startImports(t: Test, app: TestApp, concurrency = 4, uploa
   const jobs = await startJobs({
     ...{ url: app.databaseUrl, db, importer, settings, concurrency, log },
   })
+  const stop = jobs.stop.bind(jobs)
   let stopping: Promise<void> | undefined
-  const stop = () => {
-    stopping ??= jobs.stop().then(() => db.end())
+  // Once by the test, and again at its end.
+  jobs.stop = () => {
+    stopping ??= stop().then(() => db.end())
     return stopping
   }
-  t.teardown(stop)
-  return { ...jobs, stop }
+  t.teardown(() => jobs.stop())
+  return jobs
 }
 
 /** Creates a user and returns its id. */

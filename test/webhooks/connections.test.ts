@@ -56,7 +56,11 @@ t.test('a name is resolved once for a connection, which is kept; a new one is ch
   await nextTurn()
   t.equal((await post(pool, { path: '/last', headers: {}, body: BODY })).outcome, 'delivered', 'on the same connection')
   t.strictSame(asked, ['hook.example'])
-  t.equal((await post(pool, { path: '/again', headers: {}, body: BODY })).outcome, 'forbidden_address', 'the name leads elsewhere by now')
+  t.equal(
+    (await post(pool, { path: '/again', headers: {}, body: BODY })).outcome,
+    'forbidden_address',
+    'the name leads elsewhere by now',
+  )
   t.equal(asked.length, 2)
   t.strictSame(
     receiver.calls.map(({ headers }) => headers.host),
