@@ -65,9 +65,8 @@ export async function countOpened(db: Database, work: () => Promise<unknown>): P
       .reduce((sum, { rows }) => sum + rows, 0)
     if (gone === 0) continue
     const opened = Math.min(gone, now.inserted - inserted)
-    const count = (counts[table] ??= { opened: 0, removed: 0 })
-    count.opened += opened
-    count.removed += gone - opened
+    const sofar = counts[table] ?? { opened: 0, removed: 0 }
+    counts[table] = { opened: sofar.opened + opened, removed: sofar.removed + gone - opened }
   }
   return counts
 }
@@ -88,9 +87,9 @@ async function look(db: Database): Promise<State> {
   return { chunks, batches }
 }
 
-/** A session reports what it wrote every few seconds: have each of the pool's do so now. */
+/** A session reports what it wrote every few seconds: have each of the pool’s that is free do so now. */
 async function flushStatistics({ pool }: Database): Promise<void> {
-  const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
+  const clients = await Promise.all(Array.from({ length: pool.idleCount }, () => pool.connect()))
   try {
     await Promise.all(clients.map((client) => client.query('select pg_stat_force_next_flush()')))
   } finally {
