@@ -161,14 +161,17 @@ export async function apply({ db, strategy, sources, model, floor }: Bench, step
     return
   }
   const endMs = step.startMs + step.lengthMs
-  const { gone } = await db.one<{ gone: number }>(
-    'select delete_samples($1, $2::int2, to_timestamp($3), to_timestamp($4)) as gone',
-    [source, step.series, step.startMs / 1000, endMs / 1000],
-  )
-  let count = 0
-  const startMs = Math.max(step.startMs, floor.ms)
-  for (const ms of [...held.keys()]) if (ms >= startMs && ms <= endMs && held.delete(ms)) count += 1
-  if (gone !== count) throw new Error(`${gone} samples were deleted, not ${count}`)
+  // Also what is archived, which stays, and an instant without a sample.
+  const meant = [...new Set([step.startMs - 1, ...held.keys()])].filter((ms) => ms >= step.startMs - 1 && ms <= endMs)
+  const points = await db.rows<[place: number]>('select place from delete_sample_points($1, $2, $3)', [
+    meant.map(() => source),
+    meant.map(() => step.series),
+    meant.map((ms) => ms / 1000),
+  ])
+  const gone = points.map(([place]) => meant[place - 1] as number).sort((a, b) => a - b)
+  const expected = meant.filter((ms) => ms >= floor.ms && held.has(ms)).sort((a, b) => a - b)
+  if (String(gone) !== String(expected)) throw new Error(`${gone} were deleted, not ${expected}`)
+  for (const ms of gone) held.delete(ms)
 }
 
 interface Bucket {

@@ -3,9 +3,7 @@
 -- again for each segment would cost 0.5 ms a segment at 37 chunks, so that is off (the setting means nothing
 -- to a plain server).
 
--- Stored samples within each segment, counted up to `most` of it; in the order of the segments. As the first step of
--- every write it also lifts, for this transaction, TimescaleDB's limit of compressed rows that a write may open (100,000;
--- a history that meets stored samples opens more); a plain server takes the setting and does nothing with it.
+-- Stored samples within each segment, counted up to `most` of it; in the order of the segments.
 create or replace function count_stored(source_ids int4[], series_ids int2[], los float8[], his float8[], most int4[])
 returns table (stored int8)
 language plpgsql
@@ -16,7 +14,6 @@ declare
   first timestamptz := (select to_timestamp(min(lo)) from unnest(los) lo);
   last timestamptz := (select to_timestamp(max(hi)) from unnest(his) hi);
 begin
-  perform set_config('timescaledb.max_tuples_decompressed_per_dml_transaction', '0', true);
   return query
     select (
       select count(*)
@@ -50,69 +47,42 @@ language sql as $$
   from unnest(source_ids, series_ids, los, his) k (source_id, series_id, lo, hi);
 $$;
 
--- Removes the samples of a series within [lo, hi]; the rollups follow. Returns how many there were. What is archived is
--- final. The caller holds the user's ingest lock and, shared, that of the archive.
-create or replace function delete_samples(the_source int4, the_series int2, lo timestamptz, hi timestamptz) returns int8
-language sql
-set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
-as $$
-  with gone as (
-    delete from sample s
-    where s.source_id = the_source and s.series_id = the_series and s.ts <= delete_samples.hi
-      and s.ts >= greatest(delete_samples.lo, (select write_floor from archival))
-    returning s.ts
-  ), dirtied as (
-    insert into rollup_dirty (source_id, series_id, lo, hi)
-    select the_source, the_series, min(g.ts), max(g.ts) from gone g having count(*) > 0
-  )
-  select count(*) from gone;
-$$;
+drop function if exists delete_samples(int4, int2, timestamptz, timestamptz);
 
--- Removes single samples, at `ats` (seconds), as `delete_samples` does; returns the places in the arrays of those there
--- were. Those of a series and day go at once, since a statement takes a millisecond, more with many chunks; with
--- constants, so that of what is compressed only that series and day is opened.
+-- Removes single samples, at `ats` (seconds); the rollups follow. Returns the places in the arrays of those there were. What
+-- is archived is final. The caller holds the user's ingest lock and, shared, that of the archive. Those of a series and day
+-- go together, since a statement takes a millisecond, more with many chunks.
 create or replace function delete_sample_points(source_ids int4[], series_ids int2[], ats float8[])
 returns table (place int8)
 language plpgsql
-set plan_cache_mode = force_custom_plan
-set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
 as $$
 #variable_conflict use_column
 declare
   points record;
+  gone timestamptz[];
 begin
   for points in
-    select k.source_id, k.series_id, min(p.ts) as lo, max(p.ts) as hi, array_agg(p.ts) as instants, array_agg(k.place) as places
+    select k.source_id, k.series_id, array_agg(p.ts) as instants, array_agg(k.place) as places
     from unnest(source_ids, series_ids, ats) with ordinality k (source_id, series_id, at, place)
     cross join lateral to_timestamp(k.at) p (ts)
     where p.ts >= coalesce((select write_floor from archival), '-infinity')
     group by k.source_id, k.series_id, time_bucket('1 day', p.ts)
   loop
-    return query
-      with gone as (
-        delete from sample s
-        where s.source_id = points.source_id and s.series_id = points.series_id
-          and s.ts >= points.lo and s.ts <= points.hi and s.ts = any (points.instants)
-        returning s.ts
-      ), dirtied as (
-        insert into rollup_dirty (source_id, series_id, lo, hi)
-        select points.source_id, points.series_id, min(g.ts), max(g.ts) from gone g having count(*) > 0
-      )
-      select p.place
-      from unnest(points.instants, points.places) p (ts, place)
-      join gone g on g.ts = p.ts;
+    gone := delete_instants('sample', 'ts', points.source_id, points.series_id, points.instants);
+    insert into rollup_dirty (source_id, series_id, lo, hi)
+    select points.source_id, points.series_id, min(g), max(g) from unnest(gone) g having count(*) > 0;
+    return query select p.place from unnest(points.instants, points.places) p (ts, place) where p.ts = any (gone);
   end loop;
 end
 $$;
 
--- Removes everything sources ever sent. Samples carry no foreign key; the keys come as an array, so that the index is
--- used in every chunk. The caller has locked the sources and holds the ingest lock of their user.
+-- Removes everything sources ever sent. Samples carry no foreign key. The caller has locked the sources and holds the
+-- ingest lock of their user.
 create or replace function delete_sources(source_ids int4[]) returns void
 language plpgsql
-set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
 as $$
 begin
-  delete from sample where source_id = any (source_ids);
+  perform delete_of_sources('sample', source_ids);
   perform delete_rollups(source_ids);
 end
 $$;
@@ -136,6 +106,7 @@ declare
   first timestamptz := (select to_timestamp(min(lo)) from unnest(los) lo);
   last timestamptz := (select to_timestamp(max(hi)) from unnest(his) hi);
 begin
+  perform expect_changed((select count(*) from incoming));
   return query
     with old as materialized (
       select s.source_id, s.series_id, s.ts, s.value, s.zone_offset_min

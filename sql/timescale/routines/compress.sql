@@ -75,3 +75,28 @@ begin
   return false;
 end
 $$;
+
+-- By default TimescaleDB refuses a statement that would open more than 100,000 compressed rows. These raise the limit for
+-- this transaction to what a write may need and no further.
+--
+-- When so many samples change, each opens the batch it lies in, of at most 1,000 rows.
+create or replace function expect_changed(samples int8) returns void
+language sql
+as $$
+  select set_config(
+    'timescaledb.max_tuples_decompressed_per_dml_transaction', least(greatest(100000, 1000 * samples), 2147483647)::text, true
+  );
+$$;
+
+-- When all rows of a source in the table `stored` are deleted: batches go unopened, at least up from 2.28, and otherwise
+-- only those of the source are opened. Counting reads no more than how many rows each batch has.
+create or replace function expect_deleted(stored text, the_source int4) returns void
+language plpgsql
+as $$
+declare
+  rows int8;
+begin
+  execute format('select count(*) from %I where source_id = $1', stored) into rows using the_source;
+  perform set_config('timescaledb.max_tuples_decompressed_per_dml_transaction', greatest(100000, rows)::text, true);
+end
+$$;
