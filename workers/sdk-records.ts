@@ -10,6 +10,7 @@ import {
   isProblem,
   type Json,
   MISSING,
+  metadataOf,
   numeric,
   type Problem,
   plausibleInstant,
@@ -58,7 +59,7 @@ export function placeOfRecord({ ability, latestMs, decode }: Reading, item: Json
   if ('observation' in kind) return ['menstrual_cycle', startMs]
   if ('activity' in kind) return ['activity', startMs]
   if (isNutrient(kind.series) && externalId(item.parentId, decode)) return ['meal_nutrient', startMs]
-  return [kind.series.type, kind.dailyTotal ? localMidnight(startMs, zoneOf(item.zoneOffset)) : startMs]
+  return [kind.series.type, kind.dailyTotal ? localMidnight(startMs, zoneOf(item, startMs)) : startMs]
 }
 
 function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | undefined {
@@ -94,7 +95,7 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
 }
 
 /** When the local day of an instant began, in epoch ms. */
-function localMidnight(ms: number, zoneMin: number | null | undefined): number {
+function localMidnight(ms: number, zoneMin: number | null): number {
   const shift = (zoneMin ?? 0) * 60_000
   return Math.floor((ms + shift) / DAY_MS) * DAY_MS - shift
 }
@@ -162,12 +163,6 @@ function intervalOf(
   const source = sources.indexOf(item.source)
   if (source === undefined) return ['source', ...TOO_MANY_SOURCES]
   return { source, externalId: externalId(item.id, decode), ...span }
-}
-
-/** An entry of an item's metadata, which are an object, or a list of them from old SDKs, or anything (sdk-payload 4.2). */
-function metadataOf({ metadata }: Json, key: string): unknown {
-  const parts = Array.isArray(metadata) ? metadata : [metadata]
-  return parts.find((part): part is Json => isObject(part) && Object.hasOwn(part, key))?.[key]
 }
 
 /** What a boolean of HealthKit is on the wire, as text or not; null for anything else. */

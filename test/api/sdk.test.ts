@@ -219,7 +219,7 @@ eachEngine(t, 'an upload', async (t, engine) => {
     const soon = Date.now()
     const bad: [fields: object, field: string, type: string][] = [
       [{ startDate: '1970-01-01T00:00:00Z' }, 'startDate', 'implausible_timestamp'],
-      [{ startDate: '1989-12-31T23:59:59Z' }, 'startDate', 'implausible_timestamp'],
+      [{ startDate: '1970-01-01T23:59:59Z' }, 'startDate', 'implausible_timestamp'],
       [{ startDate: '2099-01-01T00:00:00Z', endDate: '2099-01-01T00:00:00Z' }, 'startDate', 'implausible_timestamp'],
       [{ endDate: '2099-01-01T00:00:00Z' }, 'endDate', 'implausible_timestamp'],
       [{ startDate: iso(soon + 25 * 3_600_000) }, 'startDate', 'implausible_timestamp'],
@@ -231,10 +231,6 @@ eachEngine(t, 'an upload', async (t, engine) => {
       [{ startDate: '2026-02-24T12:00:0\0Z' }, 'startDate', 'datetime_parsing'],
       [{ endDate: 1_771_934_400 }, 'endDate', 'datetime_parsing'],
       [{ endDate: undefined }, 'endDate', 'missing'],
-      [{ zoneOffset: '+99:00' }, 'zoneOffset', 'zone_offset'],
-      [{ zoneOffset: '-18:01' }, 'zoneOffset', 'zone_offset'],
-      [{ zoneOffset: 'Berlin' }, 'zoneOffset', 'zone_offset'],
-      [{ zoneOffset: 120 }, 'zoneOffset', 'zone_offset'],
       [{ value: null }, 'value', 'missing'],
       [{ value: 'NaN' }, 'value', 'float_parsing'],
       [{ value: '-Infinity' }, 'value', 'float_parsing'],
