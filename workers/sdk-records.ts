@@ -1,12 +1,11 @@
 import { originHash } from '../server/batch/origins.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
-import { DAILY_TOTAL_OFFSET } from '../server/catalogue/series.ts'
+import { DAILY_TOTAL_OFFSET, storedId } from '../server/catalogue/series.ts'
 import { type ActivityRule, type CycleRule, isNutrient, type RecordRule } from '../server/providers/sdk.ts'
 import { DAY_MS } from '../server/time.ts'
 import type { Place } from './sdk-account.ts'
 import {
   externalId,
-  isObject,
   isProblem,
   type Json,
   MISSING,
@@ -37,6 +36,7 @@ const MAX_MEAL_TYPE = 64
 const NOT_FINITE = ['finite_number', 'Input should be a finite number'] as const
 const NOT_A_NUMBER = ['float_parsing', 'Input should be a valid number'] as const
 const TOO_LARGE = ['implausible_value', 'Input should be a number of at most 15 digits'] as const
+const WRONG_UNIT = ['unit', 'Input should be a unit that the value can be converted from'] as const
 const NO_LEVEL = ['enum', 'Input should be a value the platform documents'] as const
 const END_BEFORE_START = ['end_before_start', 'Input should not be before startDate'] as const
 const TOO_LONG = ['implausible_duration', 'Input should not be so long after startDate'] as const
@@ -70,6 +70,7 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
   if (isProblem(span)) return span
   const { startMs, endMs, zoneMin } = span
   const converted = rule.convert(value, typeof item.unit === 'string' ? decode(item.unit) : null)
+  if (converted === undefined) return ['unit', ...WRONG_UNIT]
   if (!(Math.abs(converted) <= MAX_VALUE)) return ['value', ...TOO_LARGE]
   const id = externalId(item.id, decode)
   const source = sources.indexOf(item.source)
@@ -84,7 +85,7 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
       endMs,
       zoneMin,
       meal,
-      seriesId: rule.series.id,
+      seriesId: storedId(rule.series.id, converted),
       value: converted,
     })
   } else if (rule.dailyTotal) {

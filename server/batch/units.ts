@@ -101,8 +101,7 @@ const lowerCase: ReadonlyMap<string, ReadonlyMap<string, Linear>> = new Map(
 
 /**
  * A value in a unit as some sender spells it, converted to a unit of the catalogue (contract 2.6); unchanged when no
- * unit was given, undefined when the unit is none of that dimension, where the caller assumes the platform's default
- * (sdk-types 1.1).
+ * unit was given, undefined when the unit is unknown or of another dimension.
  */
 export function convertUnit(value: number, from: string | null | undefined, to: string): number | undefined {
   if (from === null || from === undefined || from === '' || from === to) return value
