@@ -242,6 +242,8 @@ eachEngine(t, 'an upload', async (t, engine) => {
       [{ value: { toString: 1 } }, 'value', 'float_parsing'],
       [{ value: '@1e400@' }, 'value', 'finite_number'],
       [{ value: 1e308, unit: 'count/s' }, 'value', 'implausible_value'],
+      [{ unit: 'kg' }, 'unit', 'unit'],
+      [{ unit: 'parsec' }, 'unit', 'unit'],
     ]
     const user = await createUser(app)
     const records = [
@@ -294,15 +296,16 @@ eachEngine(t, 'an upload', async (t, engine) => {
           }),
           heartRate(NOON, 60, { id: '@', value: null }),
           record('@', NOON, 60),
-          heartRate(NOON + 1000, 60, { unit: '@', parentId: '@', metadata: { '@': '@' } }),
+          heartRate(NOON + 1000, 60, { parentId: '@', metadata: { '@': '@' } }),
           heartRate(NOON + 2000, 60, { id: 'x'.repeat(70_000), source: { name: 'ñ'.repeat(70_000) } }),
           heartRate(NOON + 3000, 60, { source: { name: { a: 1 }, deviceModel: ['x'], operatingSystemVersion: 'x' } }),
+          heartRate(NOON + 4000, 60, { unit: '@' }),
         ],
         { sdkVersion: '@', syncSessionId: '@', syncType: '@', __proto__: '@', data2: '@' },
       ),
     ).replaceAll('"@"', odd)
     const batch = await importBody(app, user, content)
-    t.match(batch, { status: 'partial', inserted: 4, ignored_type: 1, dropped_count: 1, dropped: [{ index: 1 }] })
+    t.match(batch, { status: 'partial', inserted: 4, ignored_type: 1, dropped_count: 2, dropped: [{ index: 1 }, { index: 6 }] })
     const { body: page } = await app.request(
       'GET',
       `/api/v1/users/${user}/timeseries?start_time=2026-02-24&end_time=2026-02-24`,

@@ -399,12 +399,12 @@ t.test('bad items never cost good ones', async (t) => {
   t.doesNotThrow(() => fc.assert(property, { seed: 2, numRuns: 500 }))
 })
 
-t.test('samples come in ascending order, of one instant the last', async (t) => {
+t.test('samples come in ascending order, of one instant the last, implausible ones by themselves', async (t) => {
   const sample = fc.record({
     source: fc.nat(2),
     series: fc.nat(2),
     ms: fc.nat(40),
-    value: fc.nat(9),
+    value: fc.constantFrom(-1, 0, 19.9, 20, 60, 61, 300, 300.1, 1e9),
     zone: fc.constantFrom(null, 0, -330),
   })
   const orders = [
@@ -415,20 +415,22 @@ t.test('samples come in ascending order, of one instant the last', async (t) => 
   const property = fc.property(fc.array(sample, { maxLength: 60 }), fc.nat(2), (added, order) => {
     const list = added.toSorted(orders[order])
     const streams = new SampleStreams()
-    const expected = new Map<string, [number, number]>()
+    const expected = new Map<string, [id: number, value: number, zone: number]>()
     for (const { source, series, ms, value, zone } of list) {
       streams.add(source, series, ms, value, zone)
-      expected.set(`${source} ${series} ${ms}`, [value, zone ?? NO_ZONE])
+      // Heart rates are from 20 to 300 bpm; 0 is no series.
+      const implausible = series > 0 && (value < 20 || value > 300)
+      expected.set(`${source} ${series} ${ms}`, [series + (implausible ? 20_000 : 0), value, zone ?? NO_ZONE])
     }
     const { samples, duplicates } = streams.finish()
     if (duplicates !== list.length - expected.size) return false
     const found = samples.flatMap(({ source, seriesId, timeMs, value, zoneMin }) =>
       Array.from(timeMs, (ms, index) => {
         if (index > 0 && ms <= (timeMs[index - 1] as number)) throw new Error('not ascending')
-        return [`${source} ${seriesId} ${ms}`, [value[index], zoneMin[index]]]
+        return [`${source} ${seriesId % 10_000} ${ms}`, [seriesId, value[index], zoneMin[index]]]
       }),
     )
-    const keys = samples.map(({ source, seriesId }) => source * 100 + seriesId)
+    const keys = samples.map(({ source, seriesId }) => source * 100_000 + seriesId)
     if (keys.some((key, index) => index > 0 && key <= (keys[index - 1] as number))) return false
     return JSON.stringify(found.sort()) === JSON.stringify([...expected].sort())
   })
