@@ -335,7 +335,7 @@ eachEngine(t, 'timeseries', async (t, engine) => {
       body([
         // 24 February: steps of both, heart rate of the phone only.
         ...withZone(
-          [steps(at('08:00:00'), 1), steps(at('08:00:00'), 2, phone), heartRate(at('08:00:00'), 3, phone)],
+          [steps(at('08:00:00'), 1), steps(at('08:00:00'), 2, phone), heartRate(at('08:00:00'), 73, phone)],
           'Z',
         ),
         // 25 February in Tokyo starts at 15:00 UTC; there the watch is not worn.
@@ -347,7 +347,7 @@ eachEngine(t, 'timeseries', async (t, engine) => {
     const range = { start_time: '2026-02-24', end_time: '2026-02-26', filter_by_priority: true }
     const shown = async (query: object) =>
       (await timeseries(app, some, { ...range, ...query })).body.data.map(({ value }: Item) => value)
-    t.strictSame(await shown({}), [3, 1, 4, 5])
+    t.strictSame(await shown({}), [73, 1, 4, 5])
     t.strictSame(await shown({ resolution: '1hour' }), [3, 1, 4, 5])
     t.strictSame(await shown({ start_time: '2026-02-25', end_time: '2026-02-25' }), [5], 'the range is no day')
     t.strictSame(await shown({ device_model: 'iPhone17,1' }), [3, 2, 4, 6], 'the best of those asked for')
@@ -421,7 +421,7 @@ eachEngine(t, 'timeseries', async (t, engine) => {
   await t.test('gives the same rows as columns, msgpack and CSV', async (t) => {
     const odd = await createUser(app)
     const names = ['=HYPERLINK("http://x")', '+1', '-1', '@sum', 'a "b", c', 'two\nlines', 'ünïcödé ’', ' plain ']
-    const many = names.map((name, n) => heartRate(DAY + n * 1000, n + 0.125, { source: { name, deviceModel: name } }))
+    const many = names.map((name, n) => heartRate(DAY + n * 1000, n + 60.125, { source: { name, deviceModel: name } }))
     await importBody(
       app,
       odd,
