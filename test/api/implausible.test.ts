@@ -19,6 +19,7 @@ import {
   timeseries,
   WATCH,
 } from '../support/sdk.ts'
+import { type Engine, engines } from '../support/servers.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 const MINUTE_MS = 60_000
@@ -245,6 +246,27 @@ eachEngine(t, 'workouts and meals count plausible values only', async (t, engine
   t.strictSame((await read(app, user, { types: 'dietary_protein' })).rows, ['12:00:00 dietary_protein 8'])
   await importBody(app, user, body([record('HKCorrelationTypeIdentifierFood', NOON, 1, { id: 'snack' })]))
   t.strictSame((await read(app, user, { types: 'dietary_protein' })).rows, [])
+})
+
+const [engine] = engines()
+
+t.test('events carry what counts', async (t) => {
+  const app = await startTestApp(t, engine as Engine, { eventFeedEnabled: true })
+  await startImports(t, app)
+  const user = await createUser(app)
+  let after: string | undefined
+  const told = async (...records: SdkRecord[]) => {
+    await importBody(app, user, body(records))
+    const { data, next } = await get(app, `/api/v1/webhooks/events${after ? `?after=${after}` : ''}`)
+    after = next
+    const events = data as { data: { sample_count: number; samples?: { value: number }[] } }[]
+    return events.flatMap(({ data: { sample_count, samples = [] } }) =>
+      samples.map(({ value }) => `${value} of ${sample_count}`),
+    )
+  }
+  t.strictSame(await told(heartRate(NOON, 60), heartRate(NOON + 1000, 5000)), ['60 of 1'])
+  t.strictSame(await told(heartRate(NOON, 60), heartRate(NOON + 1000, 100)), ['100 of 1'], 'once it is corrected')
+  t.strictSame(await told(heartRate(NOON, -60)), [], 'what is taken out is not told, as what is deleted is not')
 })
 
 t.test('nothing that real phones sent is implausible, or in a unit of another kind', async (t) => {

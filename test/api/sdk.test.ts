@@ -305,7 +305,13 @@ eachEngine(t, 'an upload', async (t, engine) => {
       ),
     ).replaceAll('"@"', odd)
     const batch = await importBody(app, user, content)
-    t.match(batch, { status: 'partial', inserted: 4, ignored_type: 1, dropped_count: 2, dropped: [{ index: 1 }, { index: 6 }] })
+    t.match(batch, {
+      status: 'partial',
+      inserted: 4,
+      ignored_type: 1,
+      dropped_count: 2,
+      dropped: [{ index: 1 }, { index: 6 }],
+    })
     const { body: page } = await app.request(
       'GET',
       `/api/v1/users/${user}/timeseries?start_time=2026-02-24&end_time=2026-02-24`,
