@@ -64,7 +64,7 @@ export function recordRule(name: SeriesName, wireUnit: string, factor?: number):
     series,
     dailyTotal: false,
     convert(value, unit) {
-      if (unit === null || unit === '' || unit === wireUnit) return fromWire(value)
+      if (unit === null || unit === wireUnit || unit.trim() === '') return fromWire(value)
       // The iOS SDK writes `count` where it knows no unit, so beside a factor it means nothing (sdk-types 2, notes).
       if (unit === 'count' && factor !== undefined) return fromWire(value)
       return convertUnit(value, unit, series.unit)

@@ -5,6 +5,7 @@ import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { readUpload } from '../../workers/sdk-upload.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { recordedEvents } from '../support/recorded.ts'
 import {
   body,
   createUser,
@@ -254,14 +255,11 @@ t.test('events carry what counts', async (t) => {
   const app = await startTestApp(t, engine as Engine, { eventFeedEnabled: true })
   await startImports(t, app)
   const user = await createUser(app)
-  let after: string | undefined
   const told = async (...records: SdkRecord[]) => {
+    const before = (await recordedEvents(app)).at(-1)?.id ?? 0
     await importBody(app, user, body(records))
-    const { data, next } = await get(app, `/api/v1/webhooks/events${after ? `?after=${after}` : ''}`)
-    after = next
-    const events = data as { data: { sample_count: number; samples?: { value: number }[] } }[]
-    return events.flatMap(({ data: { sample_count, samples = [] } }) =>
-      samples.map(({ value }) => `${value} of ${sample_count}`),
+    return (await recordedEvents(app, before)).flatMap(({ body: { data } }) =>
+      (data.samples ?? []).map(({ value }: { value: number }) => `${value} of ${data.sample_count}`),
     )
   }
   t.strictSame(await told(heartRate(NOON, 60), heartRate(NOON + 1000, 5000)), ['60 of 1'])

@@ -429,6 +429,7 @@ eachEngine(t, 'timeseries', async (t, engine) => {
         ...many,
         ...many.map((one) => ({ ...one, startDate: one.endDate, zoneOffset: '-05:30', source: WATCH })),
         steps(DAY + 500, 7, { startDate: '2026-02-24T00:00:00.5Z', source: null }),
+        steps(DAY + 3500, -7),
       ]),
     )
     for (const query of [{ limit: 200 }, { limit: 5 }, { limit: 200, resolution: '1min' }]) {
@@ -525,7 +526,14 @@ eachEngine(t, 'timeseries', async (t, engine) => {
 
 interface Columns {
   columns: { timestamp_ms: number[]; value: number[]; zone_offset_min: (number | null)[]; series: number[] }
-  series: { type: string; unit: string; is_daily_total: boolean | null; data_source_id: string; source: object }[]
+  series: {
+    type: string
+    unit: string
+    is_daily_total: boolean | null
+    implausible?: true
+    data_source_id: string
+    source: object
+  }[]
 }
 
 const instant = (ms: number) =>
@@ -539,7 +547,7 @@ const zone = (minutes: number) =>
 /** The items of the envelope, put together again from columns. */
 function fromColumns({ columns, series }: Columns) {
   return columns.timestamp_ms.map((ms, row) => {
-    const { type, unit, source, is_daily_total } = series[columns.series[row] ?? -1] ?? {}
+    const { type, unit, source, is_daily_total, implausible } = series[columns.series[row] ?? -1] ?? {}
     const minutes = columns.zone_offset_min[row] ?? null
     const value = columns.value[row]
     return {
@@ -550,6 +558,7 @@ function fromColumns({ columns, series }: Columns) {
       unit,
       source,
       is_daily_total,
+      ...(implausible && { implausible }),
     }
   })
 }
@@ -558,24 +567,29 @@ function fromColumns({ columns, series }: Columns) {
 function fromCsv(text: string) {
   const [head, ...lines] = parseCsv(text)
   const names =
-    'timestamp,zone_offset,type,value,unit,is_daily_total,provider,source,device,device_type,device_name,data_source_id'
+    'timestamp,zone_offset,type,value,unit,is_daily_total,' +
+    'provider,source,device,device_type,device_name,data_source_id,implausible'
   if (head?.join(',') !== names) throw new Error(`head of the CSV: ${head}`)
   const plain = (field = '') => (field === '' ? null : field.replace(/^'(?=[=+\-@\t\r])/, ''))
-  return lines.map(([timestamp, zone = '', type, value, unit, daily = '', provider, source, device, kind, name]) => ({
-    timestamp,
-    zone_offset: zone || null,
-    type,
-    value: Number(value),
-    unit,
-    source: {
-      provider,
-      source: plain(source),
-      device: plain(device),
-      device_type: kind,
-      device_name: plain(name),
-    },
-    is_daily_total: daily === '' ? null : daily === 'true',
-  }))
+  return lines.map((fields) => {
+    const [timestamp, zone = '', type, value, unit, daily = '', provider, source, device, kind, name] = fields
+    return {
+      timestamp,
+      zone_offset: zone || null,
+      type,
+      value: Number(value),
+      unit,
+      source: {
+        provider,
+        source: plain(source),
+        device: plain(device),
+        device_type: kind,
+        device_name: plain(name),
+      },
+      is_daily_total: daily === '' ? null : daily === 'true',
+      ...(fields[12] === 'true' && { implausible: true }),
+    }
+  })
 }
 
 /** RFC 4180, character by character. */

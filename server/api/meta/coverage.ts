@@ -158,7 +158,16 @@ export const getCoverage = route(
       timeseries: [
         {
           name: 'Heart & Cardiovascular',
-          metrics: [{ code: 'heart_rate', unit: 'bpm', description: 'Heart rate', providers: everyProvider }],
+          metrics: [
+            {
+              code: 'heart_rate',
+              unit: 'bpm',
+              lowest: 20,
+              highest: 300,
+              description: 'Heart rate',
+              providers: everyProvider,
+            },
+          ],
         },
       ],
       workout_fields: [{ code: 'distance_meters', providers: everyProvider }],
