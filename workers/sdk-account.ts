@@ -12,6 +12,9 @@ const MAX_TYPE_LENGTH = 100
 /** What an item counts as in a day's account, and when it was, in epoch ms. */
 export type Place = readonly [type: string, ms: number]
 
+/** What may have been meant by the type of a record that is not stored. */
+type MeantBy = (type: string) => Required<Pick<Unstored, 'likely' | 'known_to'>>
+
 /** What became of the items of an upload: every one is received, and stored, ignored or rejected. */
 export class Account {
   received = 0
@@ -23,10 +26,12 @@ export class Account {
   readonly rejections: Rejection[] = []
   readonly rejectedDays: RejectedDays = {}
   readonly #decode: Decode
+  readonly #meantBy: MeantBy
   readonly #unstored = new Map<string, Unstored>()
 
-  constructor(decode: Decode) {
+  constructor(decode: Decode, meantBy: MeantBy) {
     this.#decode = decode
+    this.#meantBy = meantBy
   }
 
   /** What was ignored or rejected, by what it was and why. */
@@ -71,7 +76,8 @@ export class Account {
       return
     }
     const told = normaliseDeviceString(this.#decode(key.slice(group.length)), MAX_TYPE_LENGTH) || null
-    this.#unstored.set(key, { collection, type: told, reason, items: 1 })
+    const meant = told && collection === 'records' && reason === 'ignored_type' ? this.#meantBy(told) : {}
+    this.#unstored.set(key, { collection, type: told, reason, items: 1, ...meant })
   }
 
   #reject(

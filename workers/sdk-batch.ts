@@ -1,8 +1,9 @@
-import type { Batch } from '../server/batch/columns.ts'
+import type { Batch, UnknownField } from '../server/batch/columns.ts'
 import { dayCounts } from '../server/batch/day-counts.ts'
 import { SampleStreams } from '../server/batch/sample-streams.ts'
 import { type SdkProvider, sdkProviders } from '../server/providers/index.ts'
 import type { ParsedBody } from './json-bytes.ts'
+import { likelyName } from './likely-names.ts'
 import { Account, type Place } from './sdk-account.ts'
 import { readDeletion } from './sdk-deletions.ts'
 import { isObject, type Json, type Problem, plausibleInstant } from './sdk-fields.ts'
@@ -10,6 +11,7 @@ import type { Reading } from './sdk-reading.ts'
 import { placeOfRecord, readRecord } from './sdk-records.ts'
 import { readSleep } from './sdk-sleep.ts'
 import { Sources } from './sdk-sources.ts'
+import { unknownFields } from './sdk-unknown-fields.ts'
 import { readWorkout } from './sdk-workouts.ts'
 
 const HOUR_MS = 3_600_000
@@ -50,13 +52,21 @@ export function readSdkBatch(parsed: ParsedBody, provider: SdkProvider, nowMs: n
     latestMs: nowMs + 24 * HOUR_MS,
     decode: parsed.decode,
     sources: new Sources(parsed, provider),
-    account: new Account(parsed.decode),
+    account: new Account(parsed.decode, (type) => meantBy(type, provider)),
     streams: new SampleStreams(),
     derived: new SampleStreams(),
     events: { sleep: [], workouts: [], meals: [], nutrients: [], cycles: [], activities: [], deletions: [] },
   }
-  readData(reading, isObject(parsed.body) ? parsed.body.data : undefined)
-  return finish(reading)
+  const body = isObject(parsed.body) ? parsed.body : {}
+  readData(reading, body.data)
+  return finish(reading, unknownFields(body, parsed.decode))
+}
+
+/** What may have been meant by a record type that this provider does not have, or that is not stored. */
+function meantBy(type: string, provider: SdkProvider) {
+  const likely = likelyName(type, sdkProviders.get(provider)?.records.keys() ?? [])
+  const others = [...sdkProviders].filter(([name, { records }]) => name !== provider && records.has(type))
+  return { likely, known_to: others.map(([name]) => name) }
 }
 
 function readData(reading: Reading, data: unknown): void {
@@ -86,7 +96,7 @@ function readItems(reading: Reading, read: ReadItem, placeOf: PlaceOf, name: str
   }
 }
 
-function finish({ account, streams, derived, sources, events }: Reading): Batch {
+function finish({ account, streams, derived, sources, events }: Reading, unknown: UnknownField[]): Batch {
   const { samples, duplicates } = streams.finish()
   const brought = derived.finish().samples
   return {
@@ -99,6 +109,7 @@ function finish({ account, streams, derived, sources, events }: Reading): Batch 
     rejected: account.rejected,
     rejections: account.rejections,
     unstored: account.unstored,
+    unknownFields: unknown,
     days: dayCounts([...samples, ...brought], events, account.rejectedDays),
     rejectedDays: account.rejectedDays,
     events,

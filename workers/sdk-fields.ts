@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
-import { parseInstant, parseZoneOffset } from '../server/time.ts'
+import { parseInstant } from '../server/time.ts'
 import type { Decode } from './json-bytes.ts'
+import { zoneOffsetOf } from './zone-offset.ts'
 
 // How single fields of an SDK upload are read, for every collection alike (sdk-payload 4, 5.3).
 
 const HOUR_MS = 3_600_000
 
-/** Earliest plausible instant (design: limits); later than now + 24 h is implausible too. */
-const MIN_TIME_MS = Date.UTC(1990, 0, 1)
+/**
+ * Earliest plausible instant (README: limits), since weights of 1985 exist and a device without a clock writes 1970-01-01;
+ * later than now + 24 h is implausible too.
+ */
+const MIN_TIME_MS = Date.UTC(1970, 0, 2)
 
 /** Characters of an id of the platform that are stored; a longer one is hashed, never cut (sdk-payload 5.3). */
 const MAX_ID_LENGTH = 100
@@ -20,8 +24,7 @@ export type Json = Record<string, unknown>
 export type Problem = readonly [field: string, type: string, msg: string]
 
 export const MISSING = ['missing', 'Field required'] as const
-const IMPLAUSIBLE = ['implausible_timestamp', 'Time should be between 1990-01-01 and 24 hours from now'] as const
-const BAD_ZONE = ['zone_offset', 'Input should be a zone offset such as +02:00, at most 18 hours'] as const
+const IMPLAUSIBLE = ['implausible_timestamp', 'Time should be between 1970-01-02 and 24 hours from now'] as const
 
 /** Whether a value is an object, neither null nor a list. */
 export const isObject = (value: unknown): value is Json =>
@@ -42,11 +45,10 @@ export function spanOf(item: Json, latestMs: number): Span | Problem {
   if (endMs === undefined) return ['endDate', ...dateProblem(item.endDate)]
   const startPlausible = startMs >= MIN_TIME_MS && startMs <= latestMs
   if (!startPlausible || endMs > latestMs) return [startPlausible ? 'endDate' : 'startDate', ...IMPLAUSIBLE]
-  const zoneMin = zoneOf(item.zoneOffset)
-  return zoneMin === undefined ? ['zoneOffset', ...BAD_ZONE] : { startMs, endMs, zoneMin }
+  return { startMs, endMs, zoneMin: zoneOf(item, startMs) }
 }
 
-/** An instant between 1990 and `latestMs`, in epoch milliseconds; undefined for anything else. */
+/** An instant from 1970-01-02 to `latestMs`, in epoch milliseconds; undefined for anything else. */
 export function plausibleInstant(value: unknown, latestMs: number): number | undefined {
   const ms = instant(value)
   return ms !== undefined && ms >= MIN_TIME_MS && ms <= latestMs ? ms : undefined
@@ -105,10 +107,17 @@ function twoDigits(text: string, at: number): number {
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
 }
 
-/** Minutes east of UTC; null when absent or longer than any offset (sdk-payload 5.3); undefined when invalid. */
-export function zoneOf(value: unknown): number | null | undefined {
-  if (value === null || value === undefined || value === '') return null
-  if (typeof value !== 'string') return undefined
-  if (value.length > 10) return null
-  return parseZoneOffset(value)
+/**
+ * Minutes east of UTC of an item that starts at `startMs`: of its zone offset, else of the zone that the app which wrote it
+ * named in the metadata (HealthKit's HKTimeZone), else null. It costs no item (house decision: zone offset unreadable).
+ */
+export function zoneOf(item: Json, startMs: number): number | null {
+  return zoneOffsetOf(item.zoneOffset, startMs) ?? zoneOffsetOf(metadataOf(item, 'HKTimeZone'), startMs)
+}
+
+/** An entry of an item's metadata, which are an object, or a list of them from old SDKs, or anything (sdk-payload 4.2). */
+export function metadataOf({ metadata }: Json, key: string): unknown {
+  if (metadata === null || metadata === undefined) return undefined
+  const parts = Array.isArray(metadata) ? metadata : [metadata]
+  return parts.find((part): part is Json => isObject(part) && Object.hasOwn(part, key))?.[key]
 }

@@ -1,15 +1,15 @@
 import { originHash } from '../server/batch/origins.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
-import { DAILY_TOTAL_OFFSET } from '../server/catalogue/series.ts'
+import { DAILY_TOTAL_OFFSET, storedId } from '../server/catalogue/series.ts'
 import { type ActivityRule, type CycleRule, isNutrient, type RecordRule } from '../server/providers/sdk.ts'
 import { DAY_MS } from '../server/time.ts'
 import type { Place } from './sdk-account.ts'
 import {
   externalId,
-  isObject,
   isProblem,
   type Json,
   MISSING,
+  metadataOf,
   numeric,
   type Problem,
   plausibleInstant,
@@ -36,6 +36,7 @@ const MAX_MEAL_TYPE = 64
 const NOT_FINITE = ['finite_number', 'Input should be a finite number'] as const
 const NOT_A_NUMBER = ['float_parsing', 'Input should be a valid number'] as const
 const TOO_LARGE = ['implausible_value', 'Input should be a number of at most 15 digits'] as const
+const WRONG_UNIT = ['unit', 'Input should be a unit that the value can be converted from'] as const
 const NO_LEVEL = ['enum', 'Input should be a value the platform documents'] as const
 const END_BEFORE_START = ['end_before_start', 'Input should not be before startDate'] as const
 const TOO_LONG = ['implausible_duration', 'Input should not be so long after startDate'] as const
@@ -58,7 +59,7 @@ export function placeOfRecord({ ability, latestMs, decode }: Reading, item: Json
   if ('observation' in kind) return ['menstrual_cycle', startMs]
   if ('activity' in kind) return ['activity', startMs]
   if (isNutrient(kind.series) && externalId(item.parentId, decode)) return ['meal_nutrient', startMs]
-  return [kind.series.type, kind.dailyTotal ? localMidnight(startMs, zoneOf(item.zoneOffset)) : startMs]
+  return [kind.series.type, kind.dailyTotal ? localMidnight(startMs, zoneOf(item, startMs)) : startMs]
 }
 
 function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | undefined {
@@ -69,6 +70,7 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
   if (isProblem(span)) return span
   const { startMs, endMs, zoneMin } = span
   const converted = rule.convert(value, typeof item.unit === 'string' ? decode(item.unit) : null)
+  if (converted === undefined) return ['unit', ...WRONG_UNIT]
   if (!(Math.abs(converted) <= MAX_VALUE)) return ['value', ...TOO_LARGE]
   const id = externalId(item.id, decode)
   const source = sources.indexOf(item.source)
@@ -83,7 +85,7 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
       endMs,
       zoneMin,
       meal,
-      seriesId: rule.series.id,
+      seriesId: storedId(rule.series.id, converted),
       value: converted,
     })
   } else if (rule.dailyTotal) {
@@ -94,7 +96,7 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
 }
 
 /** When the local day of an instant began, in epoch ms. */
-function localMidnight(ms: number, zoneMin: number | null | undefined): number {
+function localMidnight(ms: number, zoneMin: number | null): number {
   const shift = (zoneMin ?? 0) * 60_000
   return Math.floor((ms + shift) / DAY_MS) * DAY_MS - shift
 }
@@ -162,12 +164,6 @@ function intervalOf(
   const source = sources.indexOf(item.source)
   if (source === undefined) return ['source', ...TOO_MANY_SOURCES]
   return { source, externalId: externalId(item.id, decode), ...span }
-}
-
-/** An entry of an item's metadata, which are an object, or a list of them from old SDKs, or anything (sdk-payload 4.2). */
-function metadataOf({ metadata }: Json, key: string): unknown {
-  const parts = Array.isArray(metadata) ? metadata : [metadata]
-  return parts.find((part): part is Json => isObject(part) && Object.hasOwn(part, key))?.[key]
 }
 
 /** What a boolean of HealthKit is on the wire, as text or not; null for anything else. */

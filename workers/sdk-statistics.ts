@@ -1,6 +1,6 @@
 import type { WorkoutMeasures } from '../server/batch/columns.ts'
 import { convertUnit } from '../server/batch/units.ts'
-import type { SeriesName, SeriesType } from '../server/catalogue/series.ts'
+import { type SeriesName, type SeriesType, seriesByName } from '../server/catalogue/series.ts'
 import { recordRule } from '../server/providers/sdk.ts'
 import type { Decode } from './json-bytes.ts'
 import { isObject } from './sdk-fields.ts'
@@ -18,7 +18,8 @@ export interface Statistics {
   water: 'pool' | 'open' | null
 }
 
-type Convert = (value: number, unit: string | null) => number
+/** Undefined when the unit is unknown or of another dimension. */
+type Convert = (value: number, unit: string | null) => number | undefined
 
 // Column, its unit, and the statistics it may come from, the best first: of several that were sent one counts, never
 // their sum (sdk-types 8.2). Basal energy is in none: it would make the energy of a walk that of lying down as well.
@@ -39,8 +40,19 @@ const measured: readonly (readonly [measure: keyof WorkoutMeasures, unit: string
   ['elevationLowMeters', 'meters', 'minAltitude'],
 ]
 
-/** There is land below the sea; nothing else here is below zero. */
-const mayBeNegative: ReadonlySet<string> = new Set(['elevationHighMeters', 'elevationLowMeters'])
+/** What is plausible of a measure is what is of the series. Of all others nothing is below zero. */
+const sameRange: Partial<Record<string, SeriesName>> = {
+  heartRateMin: 'heart_rate',
+  heartRateAvg: 'heart_rate',
+  heartRateMax: 'heart_rate',
+  averageSpeed: 'speed',
+  maxSpeed: 'speed',
+  averageCadence: 'cadence',
+  averageWatts: 'power',
+  maxWatts: 'power',
+  elevationHighMeters: 'elevation',
+  elevationLowMeters: 'elevation',
+} satisfies Partial<Record<keyof WorkoutMeasures, SeriesName>>
 
 // Series, wire unit, statistics as above, factor where the unit text misleads: humidity is a fraction of 1.
 type Sampled = readonly [series: SeriesName, wireUnit: string, names: readonly string[], factor?: number]
@@ -60,7 +72,7 @@ const sampled: readonly Sampled[] = [
 const toSeconds =
   (wireUnit: string): Convert =>
   (value, unit) =>
-    convertUnit(value, unit === '' ? 'ms' : (unit ?? wireUnit), 's') ?? convertUnit(value, wireUnit, 's') ?? value
+    convertUnit(value, unit === '' ? 'ms' : (unit ?? wireUnit), 's')
 
 /** Where a statistic goes; of those with the same target the one with the lowest rank counts. */
 interface Rule {
@@ -75,7 +87,7 @@ function addRule(name: string, rule: Rule): void {
   rules.set(key, [...(rules.get(key) ?? []), rule])
 }
 for (const [measure, unit, ...names] of measured) {
-  const convert: Convert = (value, from) => convertUnit(value, from, unit) ?? value
+  const convert: Convert = (value, from) => convertUnit(value, from, unit)
   for (const [rank, name] of names.entries()) addRule(name, { target: measure, rank, convert })
 }
 const seriesOf = new Map<string, SeriesType>()
@@ -93,7 +105,7 @@ export function folded(name: string): string {
 }
 
 /**
- * Reads `values` of a workout (sdk-types 8.2). A statistic that is unknown, no number or out of bounds is left out and
+ * Reads `values` of a workout (sdk-types 8.2). A statistic that is unknown, no number, in another unit or out of bounds is left out and
  * costs nothing else.
  */
 export function readStatistics(values: unknown, decode: Decode): Statistics {
@@ -109,7 +121,8 @@ export function readStatistics(values: unknown, decode: Decode): Statistics {
     for (const { target, rank, convert } of rules.get(name) ?? []) {
       const value = convert(item.value, unit)
       const known = best.get(target)
-      if (inBounds(target, value) && (!known || rank <= known.rank)) best.set(target, { rank, value })
+      if (value !== undefined && inBounds(target, value) && (!known || rank <= known.rank))
+        best.set(target, { rank, value })
     }
   }
   const get = (target: string) => best.get(target)?.value ?? null
@@ -127,5 +140,7 @@ export function readStatistics(values: unknown, decode: Decode): Statistics {
 }
 
 function inBounds(target: string, value: number): boolean {
-  return Math.abs(value) <= MAX_VALUE && (value >= 0 || seriesOf.has(target) || mayBeNegative.has(target))
+  const range = seriesByName.get(sameRange[target] ?? '')
+  if (range) return value >= range.lowest && value <= range.highest
+  return Math.abs(value) <= MAX_VALUE && (value >= 0 || seriesOf.has(target))
 }

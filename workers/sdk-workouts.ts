@@ -125,7 +125,8 @@ function readSamples(reading: Reading, workout: Workout, values: unknown): void 
     const timeMs = plausibleInstant(item.timestamp, reading.latestMs)
     if (!rule || value === undefined || timeMs === undefined) continue
     const converted = rule.convert(value, typeof item.unit === 'string' ? reading.decode(item.unit) : null)
-    if (Math.abs(converted) <= MAX_VALUE) addSample(reading, workout, rule.series.id, timeMs, converted)
+    if (converted !== undefined && Math.abs(converted) <= MAX_VALUE)
+      addSample(reading, workout, rule.series.id, timeMs, converted)
   }
 }
 

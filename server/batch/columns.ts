@@ -15,7 +15,7 @@ export interface SourceIdentity {
 export interface SampleColumns {
   /** Index into the batch's sources. */
   source: number
-  /** Series id, or that plus DAILY_TOTAL_OFFSET for daily totals. */
+  /** Series id, or that plus DAILY_TOTAL_OFFSET for daily totals; plus IMPLAUSIBLE_OFFSET for implausible values. */
   seriesId: number
   timeMs: Float64Array
   value: Float64Array
@@ -61,6 +61,8 @@ export interface Batch {
   rejections: Rejection[]
   /** What is ignored or rejected, counted by what it was and why. */
   unstored: Unstored[]
+  /** The first UNKNOWN_FIELDS_KEPT fields of the body, and of its `data`, that mean nothing. */
+  unknownFields: UnknownField[]
   days: DayCounts
   /** Those of `days` that are rejected. */
   rejectedDays: RejectedDays
@@ -75,7 +77,22 @@ export interface Unstored {
   /** `ignored_type`, or the machine code of a rejection. */
   reason: string
   items: number
+  /** Of an ignored type: the name this provider has that is most like it, and the providers that have this very name. */
+  likely?: string | null
+  known_to?: string[]
 }
+
+/** A field of the body, `data.x` of its `data`, that means nothing. */
+export interface UnknownField {
+  field: string
+  /** How many entries it has; null when it is neither list nor object. */
+  items: number | null
+  /** The field that was probably meant; null when none is like it. */
+  likely: string | null
+}
+
+/** How many unknown fields of an upload are listed. */
+export const UNKNOWN_FIELDS_KEPT = 20
 
 /** Number of items by type and day of UTC: series types for samples, else the type of the event. */
 export type DayCounts = Record<string, Record<string, number>>
@@ -201,6 +218,7 @@ export interface Meal extends EventItem {
 export interface Nutrient extends EventItem {
   /** External id of the meal. */
   meal: string
+  /** As that of samples. */
   seriesId: number
   value: number
 }

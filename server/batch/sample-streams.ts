@@ -1,3 +1,4 @@
+import { DAILY_TOTAL_OFFSET, IMPLAUSIBLE_OFFSET, seriesById, storedId } from '../catalogue/series.ts'
 import { NO_ZONE, type SampleColumns, type SampleOrigins } from './columns.ts'
 import { encodeOrigins, type OriginHash } from './origins.ts'
 
@@ -9,9 +10,15 @@ interface Growing {
   zoneMin: number[]
   /** Of the records the samples were, as far as they have ids. */
   origins: (OriginHash | null)[]
+  /** The plausible range of the series, and whether all values are in it. */
+  lowest: number
+  highest: number
+  plausible: boolean
   /** 1 while strictly ascending, -1 while strictly descending, 0 otherwise. */
   direction: 1 | -1 | 0
 }
+
+const UNBOUNDED = { lowest: Number.NEGATIVE_INFINITY, highest: Number.POSITIVE_INFINITY }
 
 /** Collects samples in any order and yields them as ascending columns per source and series. */
 export class SampleStreams {
@@ -35,6 +42,7 @@ export class SampleStreams {
       if (count === 1) stream.direction = step as 1 | -1 | 0
       else if (step !== stream.direction) stream.direction = 0
     }
+    if (value < stream.lowest || value > stream.highest) stream.plausible = false
     stream.timeMs.push(timeMs)
     stream.value.push(value)
     stream.zoneMin.push(zoneMin ?? NO_ZONE)
@@ -45,7 +53,11 @@ export class SampleStreams {
     const key = source * 65_536 + seriesId
     let stream = this.#streams.get(key)
     if (!stream) {
-      stream = { source, seriesId, timeMs: [], value: [], zoneMin: [], origins: [], direction: 1 }
+      const { lowest, highest } = seriesById.get(seriesId % DAILY_TOTAL_OFFSET) ?? UNBOUNDED
+      stream = {
+        ...{ source, seriesId, lowest, highest, plausible: true, direction: 1 },
+        ...{ timeMs: [], value: [], zoneMin: [], origins: [] },
+      }
       this.#streams.set(key, stream)
     }
     this.#last = stream
@@ -53,32 +65,51 @@ export class SampleStreams {
   }
 
   /**
-   * The columns, ordered by source and series; of samples at one instant the last one added stays. All of them lie in
-   * one buffer, so that handing a batch to another thread is one transfer.
+   * The columns, ordered by source and series; of samples at one instant the last one added stays, implausible values are
+   * a series of their own (see IMPLAUSIBLE_OFFSET). All of them lie in one buffer, so that handing a batch to another
+   * thread is one transfer.
    */
   finish(): { samples: SampleColumns[]; duplicates: number } {
-    const streams = [...this.#streams.values()].sort((a, b) => a.source - b.source || a.seriesId - b.seriesId)
-    const orders = streams.map(keptOrder)
-    const added = streams.reduce((sum, stream) => sum + stream.timeMs.length, 0)
-    const kept = orders.reduce((sum, order) => sum + order.length, 0)
-    const buffer = new ArrayBuffer(kept * 18)
+    const kept = [...this.#streams.values()].flatMap(keptParts)
+    kept.sort((a, b) => a.stream.source - b.stream.source || a.seriesId - b.seriesId)
+    const added = [...this.#streams.values()].reduce((sum, { timeMs }) => sum + timeMs.length, 0)
+    const total = kept.reduce((sum, { order }) => sum + order.length, 0)
+    const buffer = new ArrayBuffer(total * 18)
     let at = 0
-    const samples = streams.map((stream, index) => {
-      const order = orders[index] as number[]
+    const samples = kept.map(({ stream, seriesId, order }) => {
       const columns = {
         source: stream.source,
-        seriesId: stream.seriesId,
+        seriesId,
         timeMs: new Float64Array(buffer, at * 8, order.length),
-        value: new Float64Array(buffer, (kept + at) * 8, order.length),
-        zoneMin: new Int16Array(buffer, kept * 16 + at * 2, order.length),
+        value: new Float64Array(buffer, (total + at) * 8, order.length),
+        zoneMin: new Int16Array(buffer, total * 16 + at * 2, order.length),
         origins: originsOf(stream, order),
       }
       gather(stream, order, columns)
       at += order.length
       return columns
     })
-    return { samples, duplicates: added - kept }
+    return { samples, duplicates: added - total }
   }
+}
+
+/** Positions of samples of a stream, in ascending time, that are stored under one series id. */
+interface Part {
+  stream: Growing
+  seriesId: number
+  order: number[]
+}
+
+function keptParts(stream: Growing): Part[] {
+  const order = keptOrder(stream)
+  if (stream.plausible) return [{ stream, seriesId: stream.seriesId, order }]
+  const ids = [stream.seriesId, stream.seriesId + IMPLAUSIBLE_OFFSET]
+  return ids
+    .map((seriesId) => {
+      const own = order.filter((at) => storedId(stream.seriesId, stream.value[at] as number) === seriesId)
+      return { stream, seriesId, order: own }
+    })
+    .filter((part) => part.order.length > 0)
 }
 
 /** Positions of the samples to keep, in ascending time. */

@@ -9,25 +9,31 @@ interface Linear {
 type Dimension = readonly [targets: readonly string[], ...sizes: (readonly [size: number, ...spellings: string[]])[]]
 const dimensions: readonly Dimension[] = [
   // `cal` in exactly these letters is the small calorie; `Cal`, and so `CAL`, is the kilocalorie.
-  [['kcal'], [0.001, 'cal'], [1, 'kcal', 'Cal'], [1 / 4.184, 'kJ'], [1 / 4184, 'J']],
+  [
+    ['kcal'],
+    [0.001, 'cal'],
+    [1, 'kcal', 'Cal', 'kilocalories'],
+    [1 / 4.184, 'kJ', 'kilojoules'],
+    [1 / 4184, 'J', 'joules'],
+  ],
   [
     ['meters', 'cm'],
     [1, 'meters', 'm', 'meter', 'metre', 'metres'],
-    [1000, 'km'],
-    [0.01, 'cm'],
+    [1000, 'km', 'kilometers', 'kilometres'],
+    [0.01, 'cm', 'centimeters', 'centimetres'],
     [0.001, 'mm'],
-    [1609.344, 'mi'],
+    [1609.344, 'mi', 'mile', 'miles'],
     [0.9144, 'yd'],
-    [0.3048, 'ft'],
-    [0.0254, 'in'],
+    [0.3048, 'ft', 'foot', 'feet'],
+    [0.0254, 'in', 'inch', 'inches'],
   ],
   [
     ['kg', 'g', 'mg', 'mcg'],
-    [1000, 'kg'],
-    [1, 'g'],
-    [1e-3, 'mg'],
-    [1e-6, 'mcg', 'ug', '\u00b5g', '\u03bcg'],
-    [453.59237, 'lb'],
+    [1000, 'kg', 'kilogram', 'kilograms'],
+    [1, 'g', 'gram', 'grams'],
+    [1e-3, 'mg', 'milligrams'],
+    [1e-6, 'mcg', 'ug', '\u00b5g', '\u03bcg', 'micrograms'],
+    [453.59237, 'lb', 'lbs', 'pound', 'pounds'],
     [6350.29318, 'st'],
     [28.349523125, 'oz'],
   ],
@@ -42,18 +48,24 @@ const dimensions: readonly Dimension[] = [
     [473.176473, 'pt_us'],
     [568.26125, 'pt_imp'],
   ],
-  [['m_per_s'], [1, 'm_per_s', 'm/s'], [1 / 3.6, 'km/hr', 'km/h'], [0.44704, 'mi/hr', 'mph'], [0.3048, 'ft/s']],
+  [
+    ['m_per_s'],
+    [1, 'm_per_s', 'm/s'],
+    [1 / 3.6, 'km/hr', 'km/h', 'kmh', 'kph'],
+    [0.44704, 'mi/hr', 'mph'],
+    [0.3048, 'ft/s'],
+  ],
   [['mmHg'], [1, 'mmHg'], [7.500616827, 'kPa'], [0.735559, 'cmAq'], [25.4, 'inHg']],
   [
     ['minutes', 's', 'ms'],
-    [60, 'minutes', 'min', 'minute'],
-    [3600, 'hr', 'h', 'hour', 'hours'],
+    [60, 'minutes', 'min', 'minute', 'mins'],
+    [3600, 'hr', 'h', 'hour', 'hours', 'hrs'],
     [1, 's', 'sec', 'second', 'seconds'],
     [0.001, 'ms'],
   ],
   [
     ['bpm', 'brpm', 'rpm'],
-    [1, 'bpm', 'brpm', 'rpm', 'spm', 'count/min', 'breaths/min', 'beats/min', '1/min'],
+    [1, 'bpm', 'brpm', 'rpm', 'spm', 'count/min', 'breaths/min', 'beats/min', 'steps/min', '1/min'],
     [60, 'count/s', 'Hz', '1/s'],
   ],
   [['mg_dl'], [1, 'mg_dl', 'mg/dL'], [18.0182, 'mmol/L']],
@@ -66,7 +78,10 @@ const dimensions: readonly Dimension[] = [
   [['met'], [1, 'met', 'kcal/hr/kg', 'kcal/kg/hr', 'kcal/hr·kg']],
   [['score'], [1, 'score', 'count', 'appleEffortScore', 'kcal/hr/kg', 'kcal/kg/hr', 'kcal/hr·kg']],
   // Insulin counts international units, electrodermal activity microsiemens (sdk-types 2).
-  [['count'], [1, 'count', 'IU', 'mcS', 'uS', '\u00b5S', '\u03bcS']],
+  [
+    ['count'],
+    [1, 'count', 'counts', 'steps', 'step', 'floors', 'flights', 'times', 'IU', 'mcS', 'uS', '\u00b5S', '\u03bcS'],
+  ],
   [['degrees'], [1, 'degrees', 'deg', '°']],
   [['years'], [1, 'years', 'yr']],
 ]
@@ -101,8 +116,7 @@ const lowerCase: ReadonlyMap<string, ReadonlyMap<string, Linear>> = new Map(
 
 /**
  * A value in a unit as some sender spells it, converted to a unit of the catalogue (contract 2.6); unchanged when no
- * unit was given, undefined when the unit is none of that dimension, where the caller assumes the platform's default
- * (sdk-types 1.1).
+ * unit was given, undefined when the unit is unknown or of another dimension.
  */
 export function convertUnit(value: number, from: string | null | undefined, to: string): number | undefined {
   if (from === null || from === undefined || from === '' || from === to) return value

@@ -2,164 +2,210 @@
 export type Aggregation = 'sum' | 'avg' | 'max'
 
 /**
- * One series type: stable stored id (smallint), wire name, unit of its values, aggregation, group event, category label
- * (contract 2.6).
+ * One series type: stable stored id (smallint), wire name, unit of its values, aggregation, plausible range, group event,
+ * category label (contract 2.6).
  */
 export interface SeriesType {
   readonly id: number
   readonly type: string
   readonly unit: string
   readonly aggregation: Aggregation
+  /** The lowest and the highest plausible value, of a sample as of the total of a day, in `unit`. */
+  readonly lowest: number
+  readonly highest: number
   readonly event: string
   readonly category: string
 }
 
-// id, type, unit, aggregation, event, category: contract 2.6, in order of id. A new series type is one row here.
+// id, type, unit, aggregation, lowest, highest, event, category: contract 2.6, in order of id. A new series type is one
+// row here. The plausible range is what was ever measured of a person, or what nature allows, with a margin: no possible
+// value lies outside, however rare it is.
 const rows = [
-  [1, 'heart_rate', 'bpm', 'avg', 'heart_rate.created', 'Heart & Cardiovascular'],
-  [2, 'resting_heart_rate', 'bpm', 'avg', 'heart_rate.created', 'Heart & Cardiovascular'],
-  [3, 'heart_rate_variability_sdnn', 'ms', 'avg', 'heart_rate_variability.created', 'Heart & Cardiovascular'],
-  [4, 'heart_rate_recovery_one_minute', 'bpm', 'avg', 'heart_rate.created', 'Heart & Cardiovascular'],
-  [5, 'walking_heart_rate_average', 'bpm', 'avg', 'heart_rate.created', 'Heart & Cardiovascular'],
-  [6, 'recovery_score', 'score', 'avg', 'recovery_score.created', 'Heart & Cardiovascular'],
-  [7, 'heart_rate_variability_rmssd', 'ms', 'avg', 'heart_rate_variability.created', 'Heart & Cardiovascular'],
-  [20, 'oxygen_saturation', 'percent', 'avg', 'spo2.created', 'Blood & Respiratory'],
-  [21, 'blood_glucose', 'mg_dl', 'avg', 'blood_glucose.created', 'Blood & Respiratory'],
-  [22, 'blood_pressure_systolic', 'mmHg', 'avg', 'blood_pressure.created', 'Blood & Respiratory'],
-  [23, 'blood_pressure_diastolic', 'mmHg', 'avg', 'blood_pressure.created', 'Blood & Respiratory'],
-  [24, 'respiratory_rate', 'brpm', 'avg', 'respiratory_rate.created', 'Blood & Respiratory'],
-  [25, 'sleeping_breathing_disturbances', 'count', 'sum', 'respiratory_rate.created', 'Blood & Respiratory'],
-  [26, 'blood_alcohol_content', 'mg_dl', 'avg', 'blood_glucose.created', 'Blood & Respiratory'],
-  [27, 'peripheral_perfusion_index', 'score', 'avg', 'spo2.created', 'Blood & Respiratory'],
-  [28, 'forced_vital_capacity', 'liters', 'avg', 'respiratory_rate.created', 'Blood & Respiratory'],
-  [29, 'forced_expiratory_volume_1', 'liters', 'avg', 'respiratory_rate.created', 'Blood & Respiratory'],
-  [30, 'peak_expiratory_flow_rate', 'L/min', 'avg', 'respiratory_rate.created', 'Blood & Respiratory'],
-  [31, 'breathing_disturbance_index', 'score', 'avg', 'respiratory_rate.created', 'Blood & Respiratory'],
-  [40, 'height', 'cm', 'avg', 'body_composition.created', 'Body Composition'],
-  [41, 'weight', 'kg', 'avg', 'body_composition.created', 'Body Composition'],
-  [42, 'body_fat_percentage', 'percent', 'avg', 'body_composition.created', 'Body Composition'],
-  [43, 'body_mass_index', 'kg_m2', 'avg', 'body_composition.created', 'Body Composition'],
-  [44, 'lean_body_mass', 'kg', 'avg', 'body_composition.created', 'Body Composition'],
-  [45, 'body_temperature', 'celsius', 'avg', 'body_temperature.created', 'Body Composition'],
-  [46, 'skin_temperature', 'celsius', 'avg', 'body_temperature.created', 'Body Composition'],
-  [47, 'waist_circumference', 'cm', 'avg', 'body_composition.created', 'Body Composition'],
-  [48, 'body_fat_mass', 'kg', 'avg', 'body_composition.created', 'Body Composition'],
-  [49, 'skeletal_muscle_mass', 'kg', 'avg', 'body_composition.created', 'Body Composition'],
-  [50, 'skin_temperature_deviation', 'celsius', 'avg', 'body_temperature.created', 'Body Composition'],
-  [51, 'skin_temperature_trend_deviation', 'celsius', 'avg', 'body_temperature.created', 'Body Composition'],
-  [52, 'bone_mass', 'kg', 'avg', 'body_composition.created', 'Body Composition'],
-  [53, 'body_water_mass', 'kg', 'avg', 'body_composition.created', 'Body Composition'],
-  [60, 'vo2_max', 'ml_kg_min', 'avg', 'fitness_metrics.created', 'Fitness Metrics'],
-  [61, 'six_minute_walk_test_distance', 'meters', 'max', 'fitness_metrics.created', 'Fitness Metrics'],
-  [62, 'cardiovascular_age', 'years', 'avg', 'fitness_metrics.created', 'Fitness Metrics'],
-  [80, 'steps', 'count', 'sum', 'steps.created', 'Activity - Basic'],
-  [81, 'energy', 'kcal', 'sum', 'calories.created', 'Activity - Basic'],
-  [82, 'basal_energy', 'kcal', 'sum', 'calories.created', 'Activity - Basic'],
-  [83, 'stand_time', 'minutes', 'sum', 'activity_timeseries.created', 'Activity - Basic'],
-  [84, 'exercise_time', 'minutes', 'sum', 'activity_timeseries.created', 'Activity - Basic'],
-  [85, 'physical_effort', 'score', 'avg', 'activity_timeseries.created', 'Activity - Basic'],
-  [86, 'flights_climbed', 'count', 'sum', 'activity_timeseries.created', 'Activity - Basic'],
-  [87, 'average_met', 'met', 'avg', 'activity_timeseries.created', 'Activity - Basic'],
-  [88, 'active_time', 'minutes', 'sum', 'activity_timeseries.created', 'Activity - Basic'],
-  [100, 'distance_walking_running', 'meters', 'sum', 'activity_timeseries.created', 'Activity - Distance'],
-  [101, 'distance_cycling', 'meters', 'sum', 'activity_timeseries.created', 'Activity - Distance'],
-  [102, 'distance_swimming', 'meters', 'sum', 'activity_timeseries.created', 'Activity - Distance'],
-  [103, 'distance_downhill_snow_sports', 'meters', 'sum', 'activity_timeseries.created', 'Activity - Distance'],
-  [104, 'distance_other', 'meters', 'sum', 'activity_timeseries.created', 'Activity - Distance'],
-  [120, 'walking_step_length', 'cm', 'avg', 'workout_metrics.created', 'Activity - Walking'],
-  [121, 'walking_speed', 'm_per_s', 'avg', 'workout_metrics.created', 'Activity - Walking'],
-  [122, 'walking_double_support_percentage', 'percent', 'avg', 'workout_metrics.created', 'Activity - Walking'],
-  [123, 'walking_asymmetry_percentage', 'percent', 'avg', 'workout_metrics.created', 'Activity - Walking'],
-  [124, 'walking_steadiness', 'percent', 'avg', 'workout_metrics.created', 'Activity - Walking'],
-  [125, 'stair_descent_speed', 'm_per_s', 'avg', 'workout_metrics.created', 'Activity - Walking'],
-  [126, 'stair_ascent_speed', 'm_per_s', 'avg', 'workout_metrics.created', 'Activity - Walking'],
-  [140, 'running_power', 'watts', 'avg', 'workout_metrics.created', 'Activity - Running'],
-  [141, 'running_speed', 'm_per_s', 'avg', 'workout_metrics.created', 'Activity - Running'],
-  [142, 'running_vertical_oscillation', 'cm', 'avg', 'workout_metrics.created', 'Activity - Running'],
-  [143, 'running_ground_contact_time', 'ms', 'avg', 'workout_metrics.created', 'Activity - Running'],
-  [144, 'running_stride_length', 'cm', 'avg', 'workout_metrics.created', 'Activity - Running'],
-  [145, 'running_vertical_ratio', 'percent', 'avg', 'workout_metrics.created', 'Activity - Running'],
-  [146, 'running_stance_time_balance', 'percent', 'avg', 'workout_metrics.created', 'Activity - Running'],
-  [160, 'swimming_stroke_count', 'count', 'sum', 'workout_metrics.created', 'Activity - Swimming'],
-  [161, 'underwater_depth', 'meters', 'avg', 'workout_metrics.created', 'Activity - Swimming'],
-  [180, 'cadence', 'rpm', 'avg', 'workout_metrics.created', 'Activity - Generic'],
-  [181, 'power', 'watts', 'avg', 'workout_metrics.created', 'Activity - Generic'],
-  [182, 'speed', 'm_per_s', 'avg', 'workout_metrics.created', 'Activity - Generic'],
-  [183, 'workout_effort_score', 'score', 'avg', 'workout_metrics.created', 'Activity - Generic'],
-  [184, 'estimated_workout_effort_score', 'score', 'avg', 'workout_metrics.created', 'Activity - Generic'],
-  [200, 'environmental_audio_exposure', 'dB', 'avg', 'environmental.created', 'Environmental'],
-  [201, 'headphone_audio_exposure', 'dB', 'avg', 'environmental.created', 'Environmental'],
-  [202, 'environmental_sound_reduction', 'dB', 'avg', 'environmental.created', 'Environmental'],
-  [203, 'time_in_daylight', 'minutes', 'sum', 'environmental.created', 'Environmental'],
-  [204, 'water_temperature', 'celsius', 'avg', 'environmental.created', 'Environmental'],
-  [205, 'uv_exposure', 'count', 'sum', 'environmental.created', 'Environmental'],
-  [206, 'inhaler_usage', 'count', 'sum', 'environmental.created', 'Environmental'],
-  [207, 'weather_temperature', 'celsius', 'avg', 'environmental.created', 'Environmental'],
-  [208, 'weather_humidity', 'percent', 'avg', 'environmental.created', 'Environmental'],
-  [209, 'elevation', 'meters', 'avg', 'timeseries.created', 'Environmental'],
-  [210, 'latitude', 'degrees', 'avg', 'timeseries.created', 'Environmental'],
-  [211, 'longitude', 'degrees', 'avg', 'timeseries.created', 'Environmental'],
-  [212, 'air_temperature', 'celsius', 'avg', 'timeseries.created', 'Environmental'],
-  [220, 'garmin_stress_level', 'score', 'avg', 'stress.created', 'Provider-Specific'],
-  [221, 'garmin_skin_temperature', 'celsius', 'avg', 'body_temperature.created', 'Provider-Specific'],
-  [222, 'garmin_fitness_age', 'years', 'avg', 'fitness_metrics.created', 'Provider-Specific'],
-  [223, 'garmin_body_battery', 'percent', 'avg', 'recovery_score.created', 'Provider-Specific'],
-  [240, 'withings_pulse_wave_velocity', 'm_per_s', 'avg', 'fitness_metrics.created', 'Provider-Specific'],
-  [241, 'withings_metabolic_age', 'years', 'avg', 'fitness_metrics.created', 'Provider-Specific'],
-  [260, 'dietary_energy_consumed', 'kcal', 'sum', 'timeseries.created', 'Nutrition'],
-  [261, 'dietary_carbohydrates', 'g', 'sum', 'timeseries.created', 'Nutrition'],
-  [262, 'dietary_fiber', 'g', 'sum', 'timeseries.created', 'Nutrition'],
-  [263, 'dietary_sugar', 'g', 'sum', 'timeseries.created', 'Nutrition'],
-  [264, 'dietary_fat_total', 'g', 'sum', 'timeseries.created', 'Nutrition'],
-  [265, 'dietary_fat_saturated', 'g', 'sum', 'timeseries.created', 'Nutrition'],
-  [266, 'dietary_fat_monounsaturated', 'g', 'sum', 'timeseries.created', 'Nutrition'],
-  [267, 'dietary_fat_polyunsaturated', 'g', 'sum', 'timeseries.created', 'Nutrition'],
-  [268, 'dietary_cholesterol', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [269, 'dietary_protein', 'g', 'sum', 'timeseries.created', 'Nutrition'],
-  [270, 'dietary_sodium', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [271, 'dietary_potassium', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [272, 'dietary_calcium', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [273, 'dietary_iron', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [274, 'dietary_magnesium', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [275, 'dietary_phosphorus', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [276, 'dietary_zinc', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [277, 'dietary_copper', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [278, 'dietary_manganese', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [279, 'dietary_selenium', 'mcg', 'sum', 'timeseries.created', 'Nutrition'],
-  [280, 'dietary_chromium', 'mcg', 'sum', 'timeseries.created', 'Nutrition'],
-  [281, 'dietary_molybdenum', 'mcg', 'sum', 'timeseries.created', 'Nutrition'],
-  [282, 'dietary_iodine', 'mcg', 'sum', 'timeseries.created', 'Nutrition'],
-  [283, 'dietary_chloride', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [284, 'dietary_vitamin_a', 'mcg', 'sum', 'timeseries.created', 'Nutrition'],
-  [285, 'dietary_vitamin_b6', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [286, 'dietary_vitamin_b12', 'mcg', 'sum', 'timeseries.created', 'Nutrition'],
-  [287, 'dietary_vitamin_c', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [288, 'dietary_vitamin_d', 'mcg', 'sum', 'timeseries.created', 'Nutrition'],
-  [289, 'dietary_vitamin_e', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [290, 'dietary_vitamin_k', 'mcg', 'sum', 'timeseries.created', 'Nutrition'],
-  [291, 'dietary_thiamin', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [292, 'dietary_riboflavin', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [293, 'dietary_niacin', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [294, 'dietary_folate', 'mcg', 'sum', 'timeseries.created', 'Nutrition'],
-  [295, 'dietary_pantothenic_acid', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
-  [296, 'dietary_biotin', 'mcg', 'sum', 'timeseries.created', 'Nutrition'],
-  [297, 'dietary_caffeine', 'mg', 'sum', 'timeseries.created', 'Nutrition'],
+  // Slowest hearts of athletes 25 to 30 bpm; devices tell at most 255, a newborn's heart races to 300.
+  [1, 'heart_rate', 'bpm', 'avg', 20, 300, 'heart_rate.created', 'Heart & Cardiovascular'],
+  [2, 'resting_heart_rate', 'bpm', 'avg', 20, 300, 'heart_rate.created', 'Heart & Cardiovascular'],
+  // Variability of a day is below 300 ms, of fibrillation some hundreds. After effort a heart may go on to rise.
+  [3, 'heart_rate_variability_sdnn', 'ms', 'avg', 0, 1000, 'heart_rate_variability.created', 'Heart & Cardiovascular'],
+  [4, 'heart_rate_recovery_one_minute', 'bpm', 'avg', -100, 250, 'heart_rate.created', 'Heart & Cardiovascular'],
+  [5, 'walking_heart_rate_average', 'bpm', 'avg', 20, 300, 'heart_rate.created', 'Heart & Cardiovascular'],
+  [6, 'recovery_score', 'score', 'avg', 0, 100, 'recovery_score.created', 'Heart & Cardiovascular'],
+  [7, 'heart_rate_variability_rmssd', 'ms', 'avg', 0, 1000, 'heart_rate_variability.created', 'Heart & Cardiovascular'],
+  // Near the top of Everest 34 % (Grocott 2009). Survived glucose 2,656 mg/dL, alcohol 1,480 mg/dL.
+  [20, 'oxygen_saturation', 'percent', 'avg', 30, 100, 'spo2.created', 'Blood & Respiratory'],
+  [21, 'blood_glucose', 'mg_dl', 'avg', 1, 3000, 'blood_glucose.created', 'Blood & Respiratory'],
+  // Up to 480/350 mmHg when lifting weights (MacDougall 1985).
+  [22, 'blood_pressure_systolic', 'mmHg', 'avg', 30, 500, 'blood_pressure.created', 'Blood & Respiratory'],
+  [23, 'blood_pressure_diastolic', 'mmHg', 'avg', 10, 400, 'blood_pressure.created', 'Blood & Respiratory'],
+  [24, 'respiratory_rate', 'brpm', 'avg', 1, 150, 'respiratory_rate.created', 'Blood & Respiratory'],
+  [25, 'sleeping_breathing_disturbances', 'count', 'sum', 0, 1000, 'respiratory_rate.created', 'Blood & Respiratory'],
+  [26, 'blood_alcohol_content', 'mg_dl', 'avg', 0, 2000, 'blood_glucose.created', 'Blood & Respiratory'],
+  [27, 'peripheral_perfusion_index', 'score', 'avg', 0, 100, 'spo2.created', 'Blood & Respiratory'],
+  // The largest lungs hold 12 litres; peak flow reaches 1,000 L/min.
+  [28, 'forced_vital_capacity', 'liters', 'avg', 0, 15, 'respiratory_rate.created', 'Blood & Respiratory'],
+  [29, 'forced_expiratory_volume_1', 'liters', 'avg', 0, 15, 'respiratory_rate.created', 'Blood & Respiratory'],
+  [30, 'peak_expiratory_flow_rate', 'L/min', 'avg', 0, 1500, 'respiratory_rate.created', 'Blood & Respiratory'],
+  [31, 'breathing_disturbance_index', 'score', 'avg', 0, 300, 'respiratory_rate.created', 'Blood & Respiratory'],
+  // From a newborn of 24 cm and 212 g, too early, to 272 cm and 635 kg (Guinness World Records).
+  [40, 'height', 'cm', 'avg', 20, 300, 'body_composition.created', 'Body Composition'],
+  [41, 'weight', 'kg', 'avg', 0.2, 700, 'body_composition.created', 'Body Composition'],
+  [42, 'body_fat_percentage', 'percent', 'avg', 0, 100, 'body_composition.created', 'Body Composition'],
+  [43, 'body_mass_index', 'kg_m2', 'avg', 2, 300, 'body_composition.created', 'Body Composition'],
+  [44, 'lean_body_mass', 'kg', 'avg', 0, 400, 'body_composition.created', 'Body Composition'],
+  // Survived: 13.7 and 46.5 °C; below 20 a thermometer tells of the room. Skin: freezing to a sauna.
+  [45, 'body_temperature', 'celsius', 'avg', 20, 47, 'body_temperature.created', 'Body Composition'],
+  [46, 'skin_temperature', 'celsius', 'avg', 0, 60, 'body_temperature.created', 'Body Composition'],
+  [47, 'waist_circumference', 'cm', 'avg', 10, 400, 'body_composition.created', 'Body Composition'],
+  [48, 'body_fat_mass', 'kg', 'avg', 0, 500, 'body_composition.created', 'Body Composition'],
+  [49, 'skeletal_muscle_mass', 'kg', 'avg', 0, 200, 'body_composition.created', 'Body Composition'],
+  [50, 'skin_temperature_deviation', 'celsius', 'avg', -20, 20, 'body_temperature.created', 'Body Composition'],
+  [51, 'skin_temperature_trend_deviation', 'celsius', 'avg', -20, 20, 'body_temperature.created', 'Body Composition'],
+  [52, 'bone_mass', 'kg', 'avg', 0, 20, 'body_composition.created', 'Body Composition'],
+  [53, 'body_water_mass', 'kg', 'avg', 0, 300, 'body_composition.created', 'Body Composition'],
+  // Highest 101.1 mL/kg/min. Who runs for six minutes covers less than 2,500 m.
+  [60, 'vo2_max', 'ml_kg_min', 'avg', 1, 120, 'fitness_metrics.created', 'Fitness Metrics'],
+  [61, 'six_minute_walk_test_distance', 'meters', 'max', 0, 2500, 'fitness_metrics.created', 'Fitness Metrics'],
+  [62, 'cardiovascular_age', 'years', 'avg', 0, 150, 'fitness_metrics.created', 'Fitness Metrics'],
+  // In 24 hours: 319 km on foot, 1,026 km by bicycle, 105 km swum, 21 km climbed. A day of 25 hours has 1,500 minutes.
+  [80, 'steps', 'count', 'sum', 0, 500_000, 'steps.created', 'Activity - Basic'],
+  [81, 'energy', 'kcal', 'sum', 0, 50_000, 'calories.created', 'Activity - Basic'],
+  [82, 'basal_energy', 'kcal', 'sum', 0, 20_000, 'calories.created', 'Activity - Basic'],
+  [83, 'stand_time', 'minutes', 'sum', 0, 1500, 'activity_timeseries.created', 'Activity - Basic'],
+  [84, 'exercise_time', 'minutes', 'sum', 0, 1500, 'activity_timeseries.created', 'Activity - Basic'],
+  [85, 'physical_effort', 'score', 'avg', 0, 100, 'activity_timeseries.created', 'Activity - Basic'],
+  [86, 'flights_climbed', 'count', 'sum', 0, 20_000, 'activity_timeseries.created', 'Activity - Basic'],
+  [87, 'average_met', 'met', 'avg', 0, 100, 'activity_timeseries.created', 'Activity - Basic'],
+  [88, 'active_time', 'minutes', 'sum', 0, 1500, 'activity_timeseries.created', 'Activity - Basic'],
+  [
+    100,
+    'distance_walking_running',
+    'meters',
+    'sum',
+    0,
+    2_000_000,
+    'activity_timeseries.created',
+    'Activity - Distance',
+  ],
+  [101, 'distance_cycling', 'meters', 'sum', 0, 2_000_000, 'activity_timeseries.created', 'Activity - Distance'],
+  [102, 'distance_swimming', 'meters', 'sum', 0, 500_000, 'activity_timeseries.created', 'Activity - Distance'],
+  [
+    103,
+    'distance_downhill_snow_sports',
+    'meters',
+    'sum',
+    0,
+    1_000_000,
+    'activity_timeseries.created',
+    'Activity - Distance',
+  ],
+  [104, 'distance_other', 'meters', 'sum', 0, 2_000_000, 'activity_timeseries.created', 'Activity - Distance'],
+  // Runners reach 12.4 m/s with strides of 5.4 m, cyclists 260 turns a minute and 3,000 W, skiers 71 m/s.
+  [120, 'walking_step_length', 'cm', 'avg', 0, 400, 'workout_metrics.created', 'Activity - Walking'],
+  [121, 'walking_speed', 'm_per_s', 'avg', 0, 20, 'workout_metrics.created', 'Activity - Walking'],
+  [122, 'walking_double_support_percentage', 'percent', 'avg', 0, 100, 'workout_metrics.created', 'Activity - Walking'],
+  [123, 'walking_asymmetry_percentage', 'percent', 'avg', 0, 100, 'workout_metrics.created', 'Activity - Walking'],
+  [124, 'walking_steadiness', 'percent', 'avg', 0, 100, 'workout_metrics.created', 'Activity - Walking'],
+  [125, 'stair_descent_speed', 'm_per_s', 'avg', 0, 20, 'workout_metrics.created', 'Activity - Walking'],
+  [126, 'stair_ascent_speed', 'm_per_s', 'avg', 0, 20, 'workout_metrics.created', 'Activity - Walking'],
+  [140, 'running_power', 'watts', 'avg', 0, 5000, 'workout_metrics.created', 'Activity - Running'],
+  [141, 'running_speed', 'm_per_s', 'avg', 0, 20, 'workout_metrics.created', 'Activity - Running'],
+  [142, 'running_vertical_oscillation', 'cm', 'avg', 0, 100, 'workout_metrics.created', 'Activity - Running'],
+  [143, 'running_ground_contact_time', 'ms', 'avg', 0, 5000, 'workout_metrics.created', 'Activity - Running'],
+  [144, 'running_stride_length', 'cm', 'avg', 0, 600, 'workout_metrics.created', 'Activity - Running'],
+  [145, 'running_vertical_ratio', 'percent', 'avg', 0, 100, 'workout_metrics.created', 'Activity - Running'],
+  [146, 'running_stance_time_balance', 'percent', 'avg', 0, 100, 'workout_metrics.created', 'Activity - Running'],
+  [160, 'swimming_stroke_count', 'count', 'sum', 0, 500_000, 'workout_metrics.created', 'Activity - Swimming'],
+  [161, 'underwater_depth', 'meters', 'avg', 0, 400, 'workout_metrics.created', 'Activity - Swimming'],
+  [180, 'cadence', 'rpm', 'avg', 0, 500, 'workout_metrics.created', 'Activity - Generic'],
+  [181, 'power', 'watts', 'avg', 0, 5000, 'workout_metrics.created', 'Activity - Generic'],
+  [182, 'speed', 'm_per_s', 'avg', 0, 150, 'workout_metrics.created', 'Activity - Generic'],
+  [183, 'workout_effort_score', 'score', 'avg', 0, 100, 'workout_metrics.created', 'Activity - Generic'],
+  [184, 'estimated_workout_effort_score', 'score', 'avg', 0, 100, 'workout_metrics.created', 'Activity - Generic'],
+  // An anechoic room has -25 dB, sound in air at most 194 dB.
+  [200, 'environmental_audio_exposure', 'dB', 'avg', -30, 200, 'environmental.created', 'Environmental'],
+  [201, 'headphone_audio_exposure', 'dB', 'avg', -30, 200, 'environmental.created', 'Environmental'],
+  [202, 'environmental_sound_reduction', 'dB', 'avg', -50, 200, 'environmental.created', 'Environmental'],
+  [203, 'time_in_daylight', 'minutes', 'sum', 0, 1500, 'environmental.created', 'Environmental'],
+  [204, 'water_temperature', 'celsius', 'avg', -5, 60, 'environmental.created', 'Environmental'],
+  [205, 'uv_exposure', 'count', 'sum', 0, 1000, 'environmental.created', 'Environmental'],
+  [206, 'inhaler_usage', 'count', 'sum', 0, 1000, 'environmental.created', 'Environmental'],
+  // On earth -89 to 57 °C, in a sauna 110; 430 m below the sea to what flies.
+  [207, 'weather_temperature', 'celsius', 'avg', -100, 70, 'environmental.created', 'Environmental'],
+  [208, 'weather_humidity', 'percent', 'avg', 0, 100, 'environmental.created', 'Environmental'],
+  [209, 'elevation', 'meters', 'avg', -5000, 20_000, 'timeseries.created', 'Environmental'],
+  [210, 'latitude', 'degrees', 'avg', -90, 90, 'timeseries.created', 'Environmental'],
+  [211, 'longitude', 'degrees', 'avg', -180, 180, 'timeseries.created', 'Environmental'],
+  [212, 'air_temperature', 'celsius', 'avg', -100, 120, 'timeseries.created', 'Environmental'],
+  // Garmin writes -1 and -2 where it could not measure stress.
+  [220, 'garmin_stress_level', 'score', 'avg', 0, 100, 'stress.created', 'Provider-Specific'],
+  [221, 'garmin_skin_temperature', 'celsius', 'avg', -20, 60, 'body_temperature.created', 'Provider-Specific'],
+  [222, 'garmin_fitness_age', 'years', 'avg', 0, 150, 'fitness_metrics.created', 'Provider-Specific'],
+  [223, 'garmin_body_battery', 'percent', 'avg', 0, 100, 'recovery_score.created', 'Provider-Specific'],
+  [240, 'withings_pulse_wave_velocity', 'm_per_s', 'avg', 0, 50, 'fitness_metrics.created', 'Provider-Specific'],
+  [241, 'withings_metabolic_age', 'years', 'avg', 0, 150, 'fitness_metrics.created', 'Provider-Specific'],
+  // Kilocalories, grams and their parts that nobody eats in a day: no food, but a wrong unit.
+  [260, 'dietary_energy_consumed', 'kcal', 'sum', 0, 50_000, 'timeseries.created', 'Nutrition'],
+  [261, 'dietary_carbohydrates', 'g', 'sum', 0, 10_000, 'timeseries.created', 'Nutrition'],
+  [262, 'dietary_fiber', 'g', 'sum', 0, 10_000, 'timeseries.created', 'Nutrition'],
+  [263, 'dietary_sugar', 'g', 'sum', 0, 10_000, 'timeseries.created', 'Nutrition'],
+  [264, 'dietary_fat_total', 'g', 'sum', 0, 10_000, 'timeseries.created', 'Nutrition'],
+  [265, 'dietary_fat_saturated', 'g', 'sum', 0, 10_000, 'timeseries.created', 'Nutrition'],
+  [266, 'dietary_fat_monounsaturated', 'g', 'sum', 0, 10_000, 'timeseries.created', 'Nutrition'],
+  [267, 'dietary_fat_polyunsaturated', 'g', 'sum', 0, 10_000, 'timeseries.created', 'Nutrition'],
+  [268, 'dietary_cholesterol', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [269, 'dietary_protein', 'g', 'sum', 0, 10_000, 'timeseries.created', 'Nutrition'],
+  [270, 'dietary_sodium', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [271, 'dietary_potassium', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [272, 'dietary_calcium', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [273, 'dietary_iron', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [274, 'dietary_magnesium', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [275, 'dietary_phosphorus', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [276, 'dietary_zinc', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [277, 'dietary_copper', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [278, 'dietary_manganese', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [279, 'dietary_selenium', 'mcg', 'sum', 0, 10_000_000, 'timeseries.created', 'Nutrition'],
+  [280, 'dietary_chromium', 'mcg', 'sum', 0, 10_000_000, 'timeseries.created', 'Nutrition'],
+  [281, 'dietary_molybdenum', 'mcg', 'sum', 0, 10_000_000, 'timeseries.created', 'Nutrition'],
+  [282, 'dietary_iodine', 'mcg', 'sum', 0, 10_000_000, 'timeseries.created', 'Nutrition'],
+  [283, 'dietary_chloride', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [284, 'dietary_vitamin_a', 'mcg', 'sum', 0, 10_000_000, 'timeseries.created', 'Nutrition'],
+  [285, 'dietary_vitamin_b6', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [286, 'dietary_vitamin_b12', 'mcg', 'sum', 0, 10_000_000, 'timeseries.created', 'Nutrition'],
+  [287, 'dietary_vitamin_c', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [288, 'dietary_vitamin_d', 'mcg', 'sum', 0, 10_000_000, 'timeseries.created', 'Nutrition'],
+  [289, 'dietary_vitamin_e', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [290, 'dietary_vitamin_k', 'mcg', 'sum', 0, 10_000_000, 'timeseries.created', 'Nutrition'],
+  [291, 'dietary_thiamin', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [292, 'dietary_riboflavin', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [293, 'dietary_niacin', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [294, 'dietary_folate', 'mcg', 'sum', 0, 10_000_000, 'timeseries.created', 'Nutrition'],
+  [295, 'dietary_pantothenic_acid', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
+  [296, 'dietary_biotin', 'mcg', 'sum', 0, 10_000_000, 'timeseries.created', 'Nutrition'],
+  [297, 'dietary_caffeine', 'mg', 'sum', 0, 1_000_000, 'timeseries.created', 'Nutrition'],
   // 298, 299 and 600, 601 are ours: Android sends them and the contract leaves their ids open. Ids never change.
-  [298, 'dietary_fat_trans', 'g', 'sum', 'timeseries.created', 'Nutrition'],
-  [299, 'dietary_energy_from_fat', 'kcal', 'sum', 'timeseries.created', 'Nutrition'],
-  [500, 'electrodermal_activity', 'count', 'avg', 'stress.created', 'Other'],
-  [501, 'push_count', 'count', 'sum', 'activity_timeseries.created', 'Other'],
+  [298, 'dietary_fat_trans', 'g', 'sum', 0, 10_000, 'timeseries.created', 'Nutrition'],
+  [299, 'dietary_energy_from_fat', 'kcal', 'sum', 0, 50_000, 'timeseries.created', 'Nutrition'],
+  [500, 'electrodermal_activity', 'count', 'avg', 0, 1000, 'stress.created', 'Other'],
+  [501, 'push_count', 'count', 'sum', 0, 500_000, 'activity_timeseries.created', 'Other'],
   // A fraction stored as percentage points under the contract's unit and aggregation: HealthKit writes one sample a
   // week, so the sum of a day is that sample.
-  [502, 'atrial_fibrillation_burden', 'count', 'sum', 'heart_rate.created', 'Other'],
-  [503, 'insulin_delivery', 'count', 'sum', 'blood_glucose.created', 'Other'],
-  [504, 'number_of_times_fallen', 'count', 'sum', 'activity_timeseries.created', 'Other'],
-  [505, 'number_of_alcoholic_beverages', 'count', 'sum', 'activity_timeseries.created', 'Other'],
-  [506, 'nike_fuel', 'count', 'sum', 'activity_timeseries.created', 'Other'],
-  [507, 'hydration', 'mL', 'sum', 'activity_timeseries.created', 'Other'],
-  [600, 'dietary_fat_unsaturated', 'g', 'sum', 'timeseries.created', 'Nutrition'],
-  [601, 'dietary_folic_acid', 'mcg', 'sum', 'timeseries.created', 'Nutrition'],
-] as const satisfies readonly (readonly [number, string, string, Aggregation, string, string])[]
+  [502, 'atrial_fibrillation_burden', 'count', 'sum', 0, 100, 'heart_rate.created', 'Other'],
+  [503, 'insulin_delivery', 'count', 'sum', 0, 30_000, 'blood_glucose.created', 'Other'],
+  [504, 'number_of_times_fallen', 'count', 'sum', 0, 1000, 'activity_timeseries.created', 'Other'],
+  [505, 'number_of_alcoholic_beverages', 'count', 'sum', 0, 1000, 'activity_timeseries.created', 'Other'],
+  [506, 'nike_fuel', 'count', 'sum', 0, 1_000_000, 'activity_timeseries.created', 'Other'],
+  [507, 'hydration', 'mL', 'sum', 0, 100_000, 'activity_timeseries.created', 'Other'],
+  [600, 'dietary_fat_unsaturated', 'g', 'sum', 0, 10_000, 'timeseries.created', 'Nutrition'],
+  [601, 'dietary_folic_acid', 'mcg', 'sum', 0, 10_000_000, 'timeseries.created', 'Nutrition'],
+] as const satisfies readonly (readonly [
+  id: number,
+  type: string,
+  unit: string,
+  aggregation: Aggregation,
+  lowest: number,
+  highest: number,
+  event: string,
+  category: string,
+])[]
 
 /** Wire name of a series type, as emitted (contract 2.6). */
 export type SeriesName = (typeof rows)[number][1]
@@ -167,16 +213,20 @@ export type SeriesName = (typeof rows)[number][1]
 /**
  * Every series type in order of id: the 136 of contract 2.6 and four nutrients that only Android sends (sdk-types 5).
  */
-export const seriesTypes: readonly SeriesType[] = rows.map(([id, type, unit, aggregation, event, category]) => ({
-  id,
-  type,
-  unit,
-  aggregation,
-  event,
-  category,
-}))
+export const seriesTypes: readonly SeriesType[] = rows.map(
+  ([id, type, unit, aggregation, lowest, highest, event, category]) => ({
+    id,
+    type,
+    unit,
+    aggregation,
+    lowest,
+    highest,
+    event,
+    category,
+  }),
+)
 
-/** Series type of a stored id (contract 2.6); daily-total twins are not in it, subtract DAILY_TOTAL_OFFSET first. */
+/** Series type of a stored id (contract 2.6); twins are not in it, take the id modulo DAILY_TOTAL_OFFSET first. */
 export const seriesById: ReadonlyMap<number, SeriesType> = new Map(seriesTypes.map((series) => [series.id, series]))
 
 /** Wire names of all series types in definition order, as emitted: `energy`, never its input alias (contract D-04). */
@@ -193,3 +243,25 @@ export const seriesByName: ReadonlyMap<string, SeriesType> = new Map([
  * day is stamped 00:00 and, under one id, would overwrite the intraday sample of 00:00.
  */
 export const DAILY_TOTAL_OFFSET = 10_000
+
+/**
+ * Added to a type id, or to that of its daily-total twin, gives the stored series_id of the hidden twin that holds
+ * implausible values: they are kept and can be read, and no rollup, mean or sum of the series meets them.
+ */
+export const IMPLAUSIBLE_OFFSET = 20_000
+
+/** The series_id under which a value is stored, in the unit of the series: its own, or the twin of implausible values. */
+export function storedId(seriesId: number, value: number): number {
+  const series = seriesById.get(seriesId % DAILY_TOTAL_OFFSET)
+  if (!series || (value >= series.lowest && value <= series.highest)) return seriesId
+  return seriesId + IMPLAUSIBLE_OFFSET
+}
+
+/** What a stored series_id is: of which type, whether of daily totals or implausible values; undefined when unknown. */
+export function storedSeries(
+  seriesId: number,
+): { series: SeriesType; isDailyTotal: boolean; isImplausible: boolean } | undefined {
+  const series = seriesById.get(seriesId % DAILY_TOTAL_OFFSET)
+  const isImplausible = seriesId >= IMPLAUSIBLE_OFFSET
+  return series && { series, isDailyTotal: seriesId % IMPLAUSIBLE_OFFSET >= DAILY_TOTAL_OFFSET, isImplausible }
+}

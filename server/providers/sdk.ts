@@ -9,9 +9,10 @@ export interface RecordRule {
   /** The value is the total of its local day: stored in the daily-total twin, stamped local midnight. */
   readonly dailyTotal: boolean
   /**
-   * The value in the series unit; without a unit, or with an unknown one, it is in the platform's documented wire unit.
+   * The value in the series unit; without a unit it is in the platform's documented wire unit. Undefined when the unit is
+   * unknown or of another dimension (house decision: plausibility).
    */
-  convert(value: number, unit: string | null): number
+  convert(value: number, unit: string | null): number | undefined
 }
 
 /** How one wire type becomes observations of a menstrual cycle (sdk-types 3 and 9). */
@@ -63,10 +64,10 @@ export function recordRule(name: SeriesName, wireUnit: string, factor?: number):
     series,
     dailyTotal: false,
     convert(value, unit) {
-      if (unit === null || unit === '' || unit === wireUnit) return fromWire(value)
+      if (unit === null || unit === wireUnit || unit.trim() === '') return fromWire(value)
       // The iOS SDK writes `count` where it knows no unit, so beside a factor it means nothing (sdk-types 2, notes).
       if (unit === 'count' && factor !== undefined) return fromWire(value)
-      return convertUnit(value, unit, series.unit) ?? fromWire(value)
+      return convertUnit(value, unit, series.unit)
     },
   }
 }

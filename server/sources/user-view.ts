@@ -1,4 +1,4 @@
-import { DAILY_TOTAL_OFFSET, type SeriesType, seriesById } from '../catalogue/series.ts'
+import { type SeriesType, storedSeries } from '../catalogue/series.ts'
 import type { Database } from '../db/database.ts'
 import { errors } from '../errors.ts'
 import { SOURCE_COLUMNS, type Source, type SourceRow, sourceOf } from './source.ts'
@@ -7,9 +7,10 @@ import { SOURCE_COLUMNS, type Source, type SourceRow, sourceOf } from './source.
 export interface Stored {
   source: Source
   series: SeriesType
-  /** Key in the table: the series id, or its daily-total twin. */
+  /** Key in the table: the series id, or that of one of its twins. */
   seriesId: number
   isDailyTotal: boolean
+  isImplausible: boolean
 }
 
 /**
@@ -19,7 +20,10 @@ export interface Stored {
 export interface UserView {
   userId: string
   revision: number
+  /** Of plausible values: what summaries are made of. */
   stored: Stored[]
+  /** Of implausible values: what only raw pages and counts of what is stored show. */
+  implausible: Stored[]
   /** Answers that hold as long as the revision does: totals and priority ranges, by question. */
   answers: Map<string, unknown>
 }
@@ -44,7 +48,7 @@ export async function userView(db: Database, userId: string): Promise<UserView> 
   known.delete(userId)
   if (!user) throw errors.notFound('User', userId)
   const [revision, series] = user
-  if (view?.revision !== revision) view = { userId, revision, stored: storedOf(series ?? []), answers: new Map() }
+  if (view?.revision !== revision) view = { userId, revision, ...storedOf(series ?? []), answers: new Map() }
   if (known.size >= VIEWS_KEPT) known.delete(known.keys().next().value as string)
   known.set(userId, view)
   return view
@@ -84,11 +88,16 @@ const VIEW_SQL = `
          ) end
   from (select u.revision + r.revision as revision from app_user u, ranking r where u.id = $1) v`
 
-const storedOf = (rows: readonly SeriesOfSource[]): Stored[] =>
-  rows.flatMap((row) => {
+function storedOf(rows: readonly SeriesOfSource[]): Pick<UserView, 'stored' | 'implausible'> {
+  const all = rows.flatMap((row): Stored[] => {
     const source = sourceOf(row)
     return row.series.flatMap((seriesId) => {
-      const series = seriesById.get(seriesId % DAILY_TOTAL_OFFSET)
-      return series ? [{ source, series, seriesId, isDailyTotal: seriesId >= DAILY_TOTAL_OFFSET }] : []
+      const known = storedSeries(seriesId)
+      return known ? [{ source, seriesId, ...known }] : []
     })
   })
+  return {
+    stored: all.filter(({ isImplausible }) => !isImplausible),
+    implausible: all.filter(({ isImplausible }) => isImplausible),
+  }
+}

@@ -1,9 +1,11 @@
-import { type Batch, countSamples } from '../batch/columns.ts'
+import { type Batch, countSamples, type SampleColumns } from '../batch/columns.ts'
+import { storedSeries } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
 import type { Threads } from '../intake/threads.ts'
 import { recordBatch } from '../webhooks/batch-events.ts'
 import { type EventSettings, wantedEvents } from '../webhooks/record.ts'
 import type { ChangedSamples } from './changes.ts'
+import { removeCorrected } from './corrected.ts'
 import { applyDeletions } from './deletions.ts'
 import type { EventCounts } from './event-items.ts'
 import { writeEvents } from './events.ts'
@@ -12,7 +14,8 @@ import { resolveSources } from './sources.ts'
 
 /** What writing an upload did; `ignored` and `duplicates` include what only the database could tell. */
 export interface Outcome {
-  status: 'success' | 'partial' | 'failed'
+  /** Skipped: it holds something, and nothing of a kind that is stored. */
+  status: 'success' | 'partial' | 'skipped' | 'failed'
   inserted: number
   updated: number
   unchanged: number
@@ -73,12 +76,12 @@ export async function writeBatch(tx: Transaction, to: BatchTarget, batch: Batch)
   const sources = await resolveSources(tx, userId, provider, connection.id, batch.sources)
   const changes: ChangedSamples[] | undefined = wanted && []
   const target = { userId, provider, sourceIds: sources.ids, changes }
-  const series = await writeSamples(tx, batch.samples, sources.ids, changes)
+  const series = await writeMeasured(tx, batch.samples, sources.ids, changes)
   // Samples have their instants to themselves, so which nutrients are samples is known after them.
   const { counts: events, loose } = await writeEvents(tx, target, batch.events, receivedAt === null)
   const besides = [
     ...(await writeSamples(tx, loose.samples, loose.sourceIds, changes)),
-    ...(await writeSamples(tx, batch.derived, sources.ids, changes)),
+    ...(await writeMeasured(tx, batch.derived, sources.ids, changes)),
   ]
   const { deleted, unknown, duplicates, told } = await applyDeletions(tx, target, batch.events.deletions)
   if (wanted && changes) {
@@ -105,8 +108,30 @@ export async function writeBatch(tx: Transaction, to: BatchTarget, batch: Batch)
     deleted > 0 ||
     [...series, ...besides, ...events].some((one) => one.inserted + one.updated > 0) ||
     events.some(({ derived = [] }) => derived.length > 0)
-  const status = batch.rejected === 0 ? 'success' : kept > 0 ? 'partial' : 'failed'
-  return { status, ...outcome, changed, series: [...series, ...besides], events }
+  return { status: statusOf(batch, kept), ...outcome, changed, series: [...series, ...besides], events }
+}
+
+function statusOf(batch: Batch, kept: number): Outcome['status'] {
+  if (batch.rejected > 0) return kept > 0 ? 'partial' : 'failed'
+  const unread = batch.ignored > 0 || batch.unknownFields.some(({ items }) => items !== null && items > 0)
+  return kept === 0 && unread ? 'skipped' : 'success'
+}
+
+/** Writes samples; one whose value was corrected to an implausible one, or to a plausible one, counts as updated. */
+async function writeMeasured(
+  tx: Transaction,
+  samples: readonly SampleColumns[],
+  sourceIds: readonly number[],
+  changes: ChangedSamples[] | undefined,
+): Promise<SeriesCounts[]> {
+  const counts = await writeSamples(tx, samples, sourceIds, changes)
+  for (const [seriesId, removed] of await removeCorrected(tx, samples, sourceIds, changes)) {
+    const count = counts.find(({ type }) => type === storedSeries(seriesId)?.series.type)
+    if (!count) continue
+    count.inserted -= removed
+    count.updated += removed
+  }
+  return counts
 }
 
 function total<Key extends string>(counts: readonly Record<Key, number>[], key: Key): number {

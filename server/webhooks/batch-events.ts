@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { EventName } from '../catalogue/events.ts'
-import { DAILY_TOTAL_OFFSET, seriesById } from '../catalogue/series.ts'
+import { storedSeries } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
 import type { Threads } from '../intake/threads.ts'
 import type { ChangedSamples } from '../store/changes.ts'
@@ -57,7 +57,11 @@ async function samplesCreated(
   wanted: Wanted,
   { userId, provider, samples }: BatchChanges,
 ): Promise<NewEvent[]> {
-  const asked = samples.filter(({ seriesId }) => wanted(seriesById.get(seriesId % DAILY_TOTAL_OFFSET)?.event ?? ''))
+  // Implausible values are told to nobody: whoever adds up what is sent would count them.
+  const asked = samples.filter(({ seriesId }) => {
+    const stored = storedSeries(seriesId)
+    return stored && !stored.isImplausible && wanted(stored.series.event)
+  })
   if (asked.length === 0) return []
   const sources = await tx.rows<[id: number, device: string]>(
     'select id, device_model from data_source where id = any ($1)',

@@ -164,6 +164,8 @@ t.test('everybody may see what providers send', async (t) => {
   t.strictSame(metric('heart_rate'), {
     code: 'heart_rate',
     unit: 'bpm',
+    lowest: 20,
+    highest: 300,
     description: 'Heart rate',
     providers: ['apple', 'samsung', 'health_connect'],
   })

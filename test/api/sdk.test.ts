@@ -219,7 +219,7 @@ oneEngine(t, 'an upload', async (t, engine) => {
     const soon = Date.now()
     const bad: [fields: object, field: string, type: string][] = [
       [{ startDate: '1970-01-01T00:00:00Z' }, 'startDate', 'implausible_timestamp'],
-      [{ startDate: '1989-12-31T23:59:59Z' }, 'startDate', 'implausible_timestamp'],
+      [{ startDate: '1970-01-01T23:59:59Z' }, 'startDate', 'implausible_timestamp'],
       [{ startDate: '2099-01-01T00:00:00Z', endDate: '2099-01-01T00:00:00Z' }, 'startDate', 'implausible_timestamp'],
       [{ endDate: '2099-01-01T00:00:00Z' }, 'endDate', 'implausible_timestamp'],
       [{ startDate: iso(soon + 25 * 3_600_000) }, 'startDate', 'implausible_timestamp'],
@@ -231,10 +231,6 @@ oneEngine(t, 'an upload', async (t, engine) => {
       [{ startDate: '2026-02-24T12:00:0\0Z' }, 'startDate', 'datetime_parsing'],
       [{ endDate: 1_771_934_400 }, 'endDate', 'datetime_parsing'],
       [{ endDate: undefined }, 'endDate', 'missing'],
-      [{ zoneOffset: '+99:00' }, 'zoneOffset', 'zone_offset'],
-      [{ zoneOffset: '-18:01' }, 'zoneOffset', 'zone_offset'],
-      [{ zoneOffset: 'Berlin' }, 'zoneOffset', 'zone_offset'],
-      [{ zoneOffset: 120 }, 'zoneOffset', 'zone_offset'],
       [{ value: null }, 'value', 'missing'],
       [{ value: 'NaN' }, 'value', 'float_parsing'],
       [{ value: '-Infinity' }, 'value', 'float_parsing'],
@@ -246,6 +242,8 @@ oneEngine(t, 'an upload', async (t, engine) => {
       [{ value: { toString: 1 } }, 'value', 'float_parsing'],
       [{ value: '@1e400@' }, 'value', 'finite_number'],
       [{ value: 1e308, unit: 'count/s' }, 'value', 'implausible_value'],
+      [{ unit: 'kg' }, 'unit', 'unit'],
+      [{ unit: 'parsec' }, 'unit', 'unit'],
     ]
     const user = await createUser(app)
     const records = [
@@ -298,15 +296,22 @@ oneEngine(t, 'an upload', async (t, engine) => {
           }),
           heartRate(NOON, 60, { id: '@', value: null }),
           record('@', NOON, 60),
-          heartRate(NOON + 1000, 60, { unit: '@', parentId: '@', metadata: { '@': '@' } }),
+          heartRate(NOON + 1000, 60, { parentId: '@', metadata: { '@': '@' } }),
           heartRate(NOON + 2000, 60, { id: 'x'.repeat(70_000), source: { name: 'ñ'.repeat(70_000) } }),
           heartRate(NOON + 3000, 60, { source: { name: { a: 1 }, deviceModel: ['x'], operatingSystemVersion: 'x' } }),
+          heartRate(NOON + 4000, 60, { unit: '@' }),
         ],
         { sdkVersion: '@', syncSessionId: '@', syncType: '@', __proto__: '@', data2: '@' },
       ),
     ).replaceAll('"@"', odd)
     const batch = await importBody(app, user, content)
-    t.match(batch, { status: 'partial', inserted: 4, ignored_type: 1, dropped_count: 1, dropped: [{ index: 1 }] })
+    t.match(batch, {
+      status: 'partial',
+      inserted: 4,
+      ignored_type: 1,
+      dropped_count: 2,
+      dropped: [{ index: 1 }, { index: 6 }],
+    })
     const { body: page } = await app.request(
       'GET',
       `/api/v1/users/${user}/timeseries?start_time=2026-02-24&end_time=2026-02-24`,

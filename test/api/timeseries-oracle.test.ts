@@ -37,22 +37,41 @@ const sources: readonly Source[] = [
 const providerRank: Record<string, number> = { apple: 1, health_connect: 8, samsung: 10 }
 const deviceRank: Record<string, number> = { watch: 1, phone: 4, scale: 5 }
 
-/** Wire types with their place in the order of series, unit and aggregation: sdk-types 2 and 4, contract 2.6. */
+/**
+ * Wire types with their place in the order of series, unit, aggregation and plausible range: sdk-types 2 and 4, contract
+ * 2.6, catalogue.
+ */
 const series = {
-  heart_rate: { id: 1, unit: 'bpm', how: 'avg', apple: 'HKQuantityTypeIdentifierHeartRate', android: 'HEART_RATE' },
+  heart_rate: {
+    id: 1,
+    unit: 'bpm',
+    how: 'avg',
+    range: [20, 300],
+    apple: 'HKQuantityTypeIdentifierHeartRate',
+    android: 'HEART_RATE',
+  },
   six_minute_walk_test_distance: {
     id: 61,
     unit: 'meters',
     how: 'max',
+    range: [0, 2_500],
     apple: 'HKQuantityTypeIdentifierSixMinuteWalkTestDistance',
     android: '',
   },
-  steps: { id: 80, unit: 'count', how: 'sum', apple: 'HKQuantityTypeIdentifierStepCount', android: 'STEP_COUNT' },
+  steps: {
+    id: 80,
+    unit: 'count',
+    how: 'sum',
+    range: [0, 500_000],
+    apple: 'HKQuantityTypeIdentifierStepCount',
+    android: 'STEP_COUNT',
+  },
   // A rate per day on Android: the total of its local day. An amount on iOS.
   basal_energy: {
     id: 82,
     unit: 'kcal',
     how: 'sum',
+    range: [0, 20_000],
     apple: 'HKQuantityTypeIdentifierBasalEnergyBurned',
     android: 'BASAL_METABOLIC_RATE',
   },
@@ -85,7 +104,11 @@ const sent: fc.Arbitrary<Sent> = fc
         )
         .map(([quarter, minute, rest]) => BASE + (quarter * 15 + minute) * MINUTE_MS + rest),
       zone: fc.constantFrom(null, 0, 60, 60, -330, 840, -720, 1080, -1080),
-      value: fc.integer({ min: 1, max: 4000 }).map((value) => value / 4),
+      // A heart rate above 300 cannot be true, and of the others no negative value.
+      value: fc.oneof(
+        { weight: 9, arbitrary: fc.integer({ min: 80, max: 1600 }).map((value) => value / 4) },
+        { weight: 1, arbitrary: fc.constantFrom(-5, -0.25, 20, 300, 300.25, 0, 600_000) },
+      ),
     }),
   )
   .filter(({ source, type }) => sources[source]?.provider === 'apple' || series[type].android !== '')
@@ -97,6 +120,7 @@ interface Row {
   zone: number | null
   value: number
   daily: boolean
+  implausible: boolean
 }
 
 /** What is stored after all uploads: of one instant of a series of a source, what came last. */
@@ -106,7 +130,9 @@ function stored(uploads: Sent[][]): Row[] {
     const daily = one.type === 'basal_energy' && sources[one.source]?.provider !== 'apple'
     const shift = (one.zone ?? 0) * MINUTE_MS
     const ms = daily ? Math.floor((one.ms + shift) / DAY_MS) * DAY_MS - shift : one.ms
-    rows.set(`${one.source} ${one.type} ${ms}`, { ...one, ms, daily })
+    const [lowest, highest] = series[one.type].range
+    const implausible = one.value < lowest || one.value > highest
+    rows.set(`${one.source} ${one.type} ${ms}`, { ...one, ms, daily, implausible })
   }
   return [...rows.values()]
 }
@@ -151,7 +177,7 @@ const query: fc.Arbitrary<Query> = fc.noBias(
 /** The local day of each row: a quarter hour of a series of a source is of the day of its latest sample. */
 function localDays(rows: Row[]): Map<Row, number> {
   const quarter = (row: Row) => Math.floor(row.ms / (15 * MINUTE_MS)) * 15 * MINUTE_MS
-  const key = (row: Row) => `${row.source} ${row.type} ${row.daily} ${quarter(row)}`
+  const key = (row: Row) => `${row.source} ${row.type} ${row.daily} ${row.implausible} ${quarter(row)}`
   const latest = new Map<string, Row>()
   for (const row of rows) if (row.ms >= (latest.get(key(row))?.ms ?? row.ms)) latest.set(key(row), row)
   return new Map(
@@ -168,6 +194,7 @@ function answer(rows: Row[], asked: Query, keys: readonly number[]): (Row & { is
   const wanted = rows.filter((row) => {
     const { provider, device, source } = sources[row.source]?.metadata ?? {}
     if (width && row.daily) return false
+    if ((width || asked.priority) && row.implausible) return false
     if (asked.types.length > 0 && !asked.types.includes(row.type)) return false
     if (asked.provider !== undefined && provider !== asked.provider) return false
     if (asked.source !== undefined && row.source !== asked.source) return false
@@ -185,7 +212,7 @@ function answer(rows: Row[], asked: Query, keys: readonly number[]): (Row & { is
   )
   const found = width ? buckets(inRange, width) : inRange
   const key = (row: Row) => keys[row.source] ?? 0
-  const seriesKey = (row: Row) => series[row.type].id + (row.daily ? 10_000 : 0)
+  const seriesKey = (row: Row) => series[row.type].id + (row.daily ? 10_000 : 0) + (row.implausible ? 20_000 : 0)
   return found
     .sort((a, b) => a.ms - b.ms || seriesKey(a) - seriesKey(b) || key(a) - key(b))
     .map((row) => ({ ...row, isDaily: width || series[row.type].how !== 'sum' ? null : row.daily }))
@@ -241,6 +268,7 @@ const sample = (row: Row & { isDaily: boolean | null }) => ({
   unit: series[row.type].unit,
   source: sources[row.source]?.metadata,
   is_daily_total: row.isDaily,
+  ...(row.implausible && { implausible: true }),
 })
 
 interface Data {
@@ -387,7 +415,7 @@ eachEngine(t, 'answers are those of the oracle', async (t, engine) => {
     const all = { startMs: BASE - 2 * DAY_MS, endMs: BASE + 7 * DAY_MS, types: [], resolution: 'raw', priority: false }
     for (const resolution of ['raw', '15min', '1hour']) {
       for (const priority of [false, true]) {
-        const asked = { ...all, startMs: BASE + DAY_MS, endMs: BASE + DAY_MS * 1.1, resolution, priority }
+        const asked = { ...all, startMs: BASE + DAY_MS, endMs: BASE + DAY_MS * 1.13, resolution, priority }
         const count = answer(data.rows, asked, data.keys).length
         t.ok(count > 3, `${count} rows`)
         for (let limit = 1; limit <= count + 1; limit += 1) await check(data, asked, limit)

@@ -335,7 +335,7 @@ eachEngine(t, 'timeseries', async (t, engine) => {
       body([
         // 24 February: steps of both, heart rate of the phone only.
         ...withZone(
-          [steps(at('08:00:00'), 1), steps(at('08:00:00'), 2, phone), heartRate(at('08:00:00'), 3, phone)],
+          [steps(at('08:00:00'), 1), steps(at('08:00:00'), 2, phone), heartRate(at('08:00:00'), 73, phone)],
           'Z',
         ),
         // 25 February in Tokyo starts at 15:00 UTC; there the watch is not worn.
@@ -347,11 +347,11 @@ eachEngine(t, 'timeseries', async (t, engine) => {
     const range = { start_time: '2026-02-24', end_time: '2026-02-26', filter_by_priority: true }
     const shown = async (query: object) =>
       (await timeseries(app, some, { ...range, ...query })).body.data.map(({ value }: Item) => value)
-    t.strictSame(await shown({}), [3, 1, 4, 5])
-    t.strictSame(await shown({ resolution: '1hour' }), [3, 1, 4, 5])
+    t.strictSame(await shown({}), [73, 1, 4, 5])
+    t.strictSame(await shown({ resolution: '1hour' }), [73, 1, 4, 5])
     t.strictSame(await shown({ start_time: '2026-02-25', end_time: '2026-02-25' }), [5], 'the range is no day')
-    t.strictSame(await shown({ device_model: 'iPhone17,1' }), [3, 2, 4, 6], 'the best of those asked for')
-    t.strictSame(await shown({ filter_by_priority: false }), [3, 1, 2, 4, 5, 6])
+    t.strictSame(await shown({ device_model: 'iPhone17,1' }), [73, 2, 4, 6], 'the best of those asked for')
+    t.strictSame(await shown({ filter_by_priority: false }), [73, 1, 2, 4, 5, 6])
 
     // The same date at both ends of the world is 50 hours long: the better source may lie far outside of the range.
     const far = await createUser(app)
@@ -421,7 +421,7 @@ eachEngine(t, 'timeseries', async (t, engine) => {
   await t.test('gives the same rows as columns, msgpack and CSV', async (t) => {
     const odd = await createUser(app)
     const names = ['=HYPERLINK("http://x")', '+1', '-1', '@sum', 'a "b", c', 'two\nlines', 'ünïcödé ’', ' plain ']
-    const many = names.map((name, n) => heartRate(DAY + n * 1000, n + 0.125, { source: { name, deviceModel: name } }))
+    const many = names.map((name, n) => heartRate(DAY + n * 1000, n + 60.125, { source: { name, deviceModel: name } }))
     await importBody(
       app,
       odd,
@@ -429,6 +429,7 @@ eachEngine(t, 'timeseries', async (t, engine) => {
         ...many,
         ...many.map((one) => ({ ...one, startDate: one.endDate, zoneOffset: '-05:30', source: WATCH })),
         steps(DAY + 500, 7, { startDate: '2026-02-24T00:00:00.5Z', source: null }),
+        steps(DAY + 3500, -7),
       ]),
     )
     for (const query of [{ limit: 200 }, { limit: 5 }, { limit: 200, resolution: '1min' }]) {
@@ -525,7 +526,14 @@ eachEngine(t, 'timeseries', async (t, engine) => {
 
 interface Columns {
   columns: { timestamp_ms: number[]; value: number[]; zone_offset_min: (number | null)[]; series: number[] }
-  series: { type: string; unit: string; is_daily_total: boolean | null; data_source_id: string; source: object }[]
+  series: {
+    type: string
+    unit: string
+    is_daily_total: boolean | null
+    implausible?: true
+    data_source_id: string
+    source: object
+  }[]
 }
 
 const instant = (ms: number) =>
@@ -539,7 +547,7 @@ const zone = (minutes: number) =>
 /** The items of the envelope, put together again from columns. */
 function fromColumns({ columns, series }: Columns) {
   return columns.timestamp_ms.map((ms, row) => {
-    const { type, unit, source, is_daily_total } = series[columns.series[row] ?? -1] ?? {}
+    const { type, unit, source, is_daily_total, implausible } = series[columns.series[row] ?? -1] ?? {}
     const minutes = columns.zone_offset_min[row] ?? null
     const value = columns.value[row]
     return {
@@ -550,6 +558,7 @@ function fromColumns({ columns, series }: Columns) {
       unit,
       source,
       is_daily_total,
+      ...(implausible && { implausible }),
     }
   })
 }
@@ -558,24 +567,29 @@ function fromColumns({ columns, series }: Columns) {
 function fromCsv(text: string) {
   const [head, ...lines] = parseCsv(text)
   const names =
-    'timestamp,zone_offset,type,value,unit,is_daily_total,provider,source,device,device_type,device_name,data_source_id'
+    'timestamp,zone_offset,type,value,unit,is_daily_total,' +
+    'provider,source,device,device_type,device_name,data_source_id,implausible'
   if (head?.join(',') !== names) throw new Error(`head of the CSV: ${head}`)
   const plain = (field = '') => (field === '' ? null : field.replace(/^'(?=[=+\-@\t\r])/, ''))
-  return lines.map(([timestamp, zone = '', type, value, unit, daily = '', provider, source, device, kind, name]) => ({
-    timestamp,
-    zone_offset: zone || null,
-    type,
-    value: Number(value),
-    unit,
-    source: {
-      provider,
-      source: plain(source),
-      device: plain(device),
-      device_type: kind,
-      device_name: plain(name),
-    },
-    is_daily_total: daily === '' ? null : daily === 'true',
-  }))
+  return lines.map((fields) => {
+    const [timestamp, zone = '', type, value, unit, daily = '', provider, source, device, kind, name] = fields
+    return {
+      timestamp,
+      zone_offset: zone || null,
+      type,
+      value: Number(value),
+      unit,
+      source: {
+        provider,
+        source: plain(source),
+        device: plain(device),
+        device_type: kind,
+        device_name: plain(name),
+      },
+      is_daily_total: daily === '' ? null : daily === 'true',
+      ...(fields[12] === 'true' && { implausible: true }),
+    }
+  })
 }
 
 /** RFC 4180, character by character. */

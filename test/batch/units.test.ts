@@ -20,6 +20,7 @@ const factors: readonly (readonly [from: string, to: string, factor: number])[] 
   ['in', 'cm', 2.54],
   ['ft', 'cm', 30.48],
   ['lb', 'kg', 0.45359237],
+  ['lbs', 'kg', 0.45359237],
   ['st', 'kg', 6.35029318],
   ['oz', 'kg', 0.028349523125],
   ['g', 'kg', 0.001],
@@ -104,6 +105,10 @@ const spellings: readonly (readonly [from: string, to: string])[] = [
   [' kg ', 'kg'],
   ['\u00b5g', 'mcg'],
   ['ML', 'mL'],
+  ['steps', 'count'],
+  ['floors', 'count'],
+  ['kilograms', 'kg'],
+  ['kilocalories', 'kcal'],
 ]
 
 t.test('values are converted by the factors of sdk-types 1.1', async (t) => {

@@ -152,7 +152,7 @@ oneEngine(t, 'every nutrient belongs to its meal, and is a sample without one', 
     // An alias is a second item of its series.
     const totals = new Map<string, number>()
     for (const { kind } of types)
-      totals.set(kind.series.type, (totals.get(kind.series.type) ?? 0) + kind.convert(2, null))
+      totals.set(kind.series.type, (totals.get(kind.series.type) ?? 0) + (kind.convert(2, null) as number))
     const children = types.map(({ type }) => record(type, NOON, 2, { id: `m-${type}`, parentId: 'm' }))
     const user = await createUser(app)
     t.match(await importBody(app, user, body(children, { provider })), { ...nothing, inserted: count })

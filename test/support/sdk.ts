@@ -1,6 +1,6 @@
 // What phones do: records, bodies and uploads, and what became of them.
 import type { Test } from 'tap'
-import { DAILY_TOTAL_OFFSET, seriesById } from '../../server/catalogue/series.ts'
+import { storedSeries } from '../../server/catalogue/series.ts'
 import { type Database, openDatabase } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { createImporter } from '../../server/intake/uploads/import.ts'
@@ -231,8 +231,8 @@ export async function storedSamples(db: Database, userId: string): Promise<Store
   )
   return rows.map(({ series_id, ...row }) => ({
     ...row,
-    type: seriesById.get(series_id % DAILY_TOTAL_OFFSET)?.type ?? `? ${series_id}`,
-    daily: series_id >= DAILY_TOTAL_OFFSET,
+    type: storedSeries(series_id)?.series.type ?? `? ${series_id}`,
+    daily: storedSeries(series_id)?.isDailyTotal === true,
   }))
 }
 

@@ -50,6 +50,32 @@ const WIRE: Record<
 }
 const APPLE = 'HKQuantityTypeIdentifier'
 
+/** What can be true; outside of it a value is kept and no summary counts it. */
+const PLAUSIBLE: Record<string, readonly [lowest: number, highest: number]> = {
+  heart_rate: [20, 300],
+  resting_heart_rate: [20, 300],
+  steps: [0, 500_000],
+  energy: [0, 50_000],
+  basal_energy: [0, 20_000],
+  distance_walking_running: [0, 2_000_000],
+  flights_climbed: [0, 20_000],
+  active_time: [0, 1_500],
+  heart_rate_variability_sdnn: [0, 1_000],
+  heart_rate_variability_rmssd: [0, 1_000],
+  respiratory_rate: [1, 150],
+  oxygen_saturation: [30, 100],
+  weight: [0.2, 700],
+  height: [20, 300],
+  body_fat_percentage: [0, 100],
+  lean_body_mass: [0, 400],
+  skeletal_muscle_mass: [0, 200],
+  body_mass_index: [2, 300],
+  body_temperature: [20, 47],
+  skin_temperature: [0, 60],
+  blood_pressure_systolic: [30, 500],
+  blood_pressure_diastolic: [10, 400],
+}
+
 /** Clocks are put forward or back within these weeks, each in one of the zones. */
 const STARTS = ['2025-03-05', '2025-03-26', '2025-04-02', '2025-10-01', '2025-10-22', '2025-10-29', '2025-07-10']
 const ZONES = [
@@ -154,9 +180,10 @@ export function weekOf(seed: number, nowMs: number): Week {
       if (!wire || atMs >= endMs || taken.has(`${place} ${type} ${atMs}`)) return
       taken.add(`${place} ${type} ${atMs}`)
       const [name, unit, times = 1] = wire
+      const sent = random() < 0.97 ? value : pick(random, [-1 - value, 1e6 + value])
       const typed = DEVICES[place]?.provider === 'apple' ? APPLE + name : name
       uploadOf(place).records.push({
-        ...{ id: null, type: typed, startDate: iso(atMs), endDate: iso(atMs + lastsMs), value: value * times, unit },
+        ...{ id: null, type: typed, startDate: iso(atMs), endDate: iso(atMs + lastsMs), value: sent * times, unit },
         ...{ parentId: null, metadata: null, ...fields(place, atMs) },
       })
     },
@@ -277,7 +304,8 @@ const sentAgain = (random: Random, uploads: readonly Upload[]): Upload[] =>
     provider,
     records: records
       .filter(() => random() < 0.2)
-      .map((one) => (random() < 0.5 ? one : { ...one, value: (one.value as number) * 0.5 })),
+      // By a factor that makes something plausible now and then of what was not, and the other way round.
+      .map((one) => ({ ...one, value: (one.value as number) * pick(random, [1, 1, 0.5, 0.5, 1e-4, -1, 1e6]) })),
     sleep: sleep.filter(() => random() < 0.5),
     workouts,
   }))
@@ -316,12 +344,17 @@ export function readWeek({ uploads }: Week, highest: number): Model & Nights {
   }
   return {
     devices: DEVICES,
-    samples: withDays([...samples.values()].sort((a, b) => a.ms - b.ms)),
+    samples: withDays([...samples.values()].filter(isPlausible).sort((a, b) => a.ms - b.ms)),
     workouts: [...workouts.values()],
     highest,
     sessions: sessionsOf(uploads),
     scores: [],
   }
+}
+
+function isPlausible({ type, value }: { type: string; value: number }): boolean {
+  const [lowest, highest] = PLAUSIBLE[type] as readonly [number, number]
+  return value >= lowest && value <= highest
 }
 
 interface Stage {

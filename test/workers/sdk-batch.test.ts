@@ -6,7 +6,7 @@ import { SampleStreams } from '../../server/batch/sample-streams.ts'
 import { DAILY_TOTAL_OFFSET, seriesById, seriesByName } from '../../server/catalogue/series.ts'
 import type { SdkProvider } from '../../server/providers/index.ts'
 import { readSdkBatch } from '../../workers/sdk-batch.ts'
-import { body, heartRate, PHONE, record, type SdkRecord, steps } from '../support/sdk.ts'
+import { body, heartRate, iso, PHONE, record, type SdkRecord, steps } from '../support/sdk.ts'
 import { runs } from '../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
@@ -38,7 +38,8 @@ t.test('an instant is read from any ISO 8601 spelling with time of day', async (
     ['2026-02-24T13:00:00+01:00', '2026-02-24T12:00:00.000Z'],
     ['2026-02-24T06:30:00-0530', '2026-02-24T12:00:00.000Z'],
     ['2024-02-29T23:59:59Z', '2024-02-29T23:59:59.000Z'],
-    ['1990-01-01T00:00:00Z', '1990-01-01T00:00:00.000Z'],
+    ['1970-01-02T00:00:00Z', '1970-01-02T00:00:00.000Z'],
+    ['1985-07-13T12:00:00Z', '1985-07-13T12:00:00.000Z'],
   ]
   for (const [text, utc] of times) {
     const batch = read([heartRate(0, 60, { startDate: text, endDate: text })])
@@ -46,7 +47,7 @@ t.test('an instant is read from any ISO 8601 spelling with time of day', async (
   }
   // The way every SDK writes it is read digit by digit: that must not accept more, nor less.
   const digits = fc.noBias(fc.integer({ min: 0, max: 99 })).map((number) => String(number).padStart(2, '0'))
-  const parts = fc.tuple(fc.constantFrom('1999', '2024', '2025'), digits, digits, digits, digits, digits)
+  const parts = fc.tuple(fc.constantFrom('1970', '1999', '2024', '2025'), digits, digits, digits, digits, digits)
   const nearly = fc.tuple(parts, fc.nat(19), fc.constantFrom('', 'x', ' ', '-', 'Z', '9', '/', ':'))
   const property = fc.property(nearly, ([[year, month, day, hour, minute, second], place, other]) => {
     const whole = `${year}-${month}-${day}T${hour}:${minute}:${second}Z`
@@ -56,7 +57,7 @@ t.test('an instant is read from any ISO 8601 spelling with time of day', async (
         ? Date.parse(`${text.slice(0, 19).replace('Z', '').replace(' ', 'T')}Z`)
         : Number.NaN
       const valid =
-        ms >= Date.UTC(1990, 0, 1) &&
+        ms >= Date.UTC(1970, 0, 2) &&
         ms < Date.UTC(2027, 0, 1) &&
         new Date(ms).toISOString().startsWith(text.slice(0, 10))
       if (valid !== (samples.length === 1) || (valid && samples[0]?.timeMs[0] !== ms)) return false
@@ -67,23 +68,85 @@ t.test('an instant is read from any ISO 8601 spelling with time of day', async (
   t.doesNotThrow(() => fc.assert(property, { seed: 1, numRuns: runs(300, 2_000) }))
 })
 
-t.test('a zone offset is kept in minutes, and an over-long one is no offset', async (t) => {
-  const zones: [text: unknown, minutes: number | null][] = [
-    ['+02:00', 120],
+t.test('a zone offset is read where it is unambiguous, and costs no record where it is not', async (t) => {
+  const summer = Date.UTC(2025, 6, 1)
+  const zones: [zoneOffset: unknown, minutes: number | null, ms?: number, metadata?: unknown][] = [
+    ...(
+      ['+02:00', '+0200', '+02', '+2', 'UTC+2', 'GMT+02:00', 'utc+02', ' +02:00 ', '+02:00:00', '+2:00'] as const
+    ).map((text): [string, number] => [text, 120]),
+    ...(['Z', 'z', 'UTC', 'GMT', 'utc', 'UT', 'Etc/UTC', '+00:00', '-00:00', 'UTC+0'] as const).map(
+      (text): [string, number] => [text, 0],
+    ),
     ['-05:30', -330],
+    ['\u221205:30', -330],
     ['+0530', 330],
-    ['Z', 0],
     ['+18:00', 1080],
     ['-18:00', -1080],
-    ['', null],
-    [null, null],
-    [undefined, null],
-    ['Europe/Berlin', null],
+    // The zone of a place has an offset at any instant.
+    ['Europe/Berlin', 60],
+    ['Europe/Berlin', 120, summer],
+    ['America/Argentina/Buenos_Aires', -180],
+    ['Asia/Kathmandu', 345],
+    [null, 120, summer, { HKTimeZone: 'Europe/Berlin' }],
+    ['somewhere', 120, summer, [{ HKTimeZone: 'Europe/Berlin' }]],
+    ['+01:00', 60, summer, { HKTimeZone: 'Asia/Kathmandu' }],
+    [null, null, summer, { HKTimeZone: 'Europe/Atlantis' }],
+    [null, null, summer, { HKTimeZone: 7 }],
+    // Hours, minutes or seconds; a plus sign that was lost; nonsense.
+    ...(
+      [
+        120,
+        7200,
+        '120',
+        '2',
+        ' 02:00',
+        '02:00',
+        '+25:00',
+        '+18:01',
+        '-18:01',
+        '+02:60',
+        '+020',
+        '+200',
+        'CEST',
+        'Berlin',
+      ] as const
+    ).map((zone): [unknown, null] => [zone, null]),
+    ...['', null, undefined, {}, [], true, 'Europe/', '../etc/passwd', 'A'.repeat(3000)].map(
+      (zone): [unknown, null] => [zone, null],
+    ),
   ]
-  for (const [zoneOffset, minutes] of zones) {
-    const [columns] = read([heartRate(NOON, 60, { zoneOffset })]).samples
-    t.equal(columns?.zoneMin[0], minutes ?? NO_ZONE, String(zoneOffset))
+  const span = (ms: number) => ({ startDate: iso(ms), endDate: iso(ms + 3_600_000) })
+  const wrong: unknown[] = []
+  for (const [zoneOffset, minutes, ms = NOON, metadata = null] of zones) {
+    const item = { ...span(ms), zoneOffset, metadata, source: PHONE, id: 'x' }
+    const { samples, events, rejected } = readSdkBatch(
+      {
+        body: body([heartRate(ms, 60, { zoneOffset, metadata })], {
+          data: {
+            records: [heartRate(ms, 60, { zoneOffset, metadata })],
+            sleep: [{ ...item, stage: 'deep' }],
+            workouts: [{ ...item, type: 'running' }],
+            deleted: [{ id: 'gone', type: 'HKQuantityTypeIdentifierHeartRate', zoneOffset }],
+          },
+        }),
+        decode: (text) => text,
+        sources: [],
+        firstSource: 0,
+      },
+      'apple',
+      NOON + DAY_MS,
+    )
+    const zoneOf = samples[0]?.zoneMin[0]
+    const found = [
+      zoneOf === NO_ZONE ? null : zoneOf,
+      ...[...events.sleep, ...events.workouts].map(({ zoneMin }) => zoneMin),
+      events.deletions.length,
+      rejected,
+    ]
+    const wanted = [minutes, minutes, minutes, 1, 0]
+    if (JSON.stringify(found) !== JSON.stringify(wanted)) wrong.push([zoneOffset, metadata, found])
   }
+  t.strictSame(wrong, [])
 })
 
 t.test('a value may be numeric text', async (t) => {
@@ -128,7 +191,7 @@ t.test('a rejected daily rate counts on the day that one in its place would', as
   const batch = read([rate(1, '+00:30'), rate('x', '+00:30'), rate('x', '+02:00'), rate(2, 'here')], 'samsung')
   t.strictSame(batch.days, { basal_energy: { '2026-02-22': 2, '2026-02-23': 2 } })
   t.strictSame(batch.rejectedDays, {
-    basal_energy: { '2026-02-22': { float_parsing: 1 }, '2026-02-23': { float_parsing: 1, zone_offset: 1 } },
+    basal_energy: { '2026-02-22': { float_parsing: 1 }, '2026-02-23': { float_parsing: 1 } },
   })
 })
 
@@ -206,7 +269,6 @@ t.test('observations of a cycle and sessions are read with their times, or said 
   }
   t.match(read([flow({ metadata: 'HKMenstrualCycleStart' })]).events.cycles, [{ cycleStart: null }])
 
-  const iso = (ms: number) => new Date(ms).toISOString()
   const bad = (item: SdkRecord, provider: SdkProvider = 'apple') => {
     const { rejected, rejections, events } = read([item], provider)
     if (rejected === 0) return events
@@ -338,12 +400,12 @@ t.test('bad items never cost good ones', async (t) => {
   t.doesNotThrow(() => fc.assert(property, { seed: 2, numRuns: runs(100, 500) }))
 })
 
-t.test('samples come in ascending order, of one instant the last', async (t) => {
+t.test('samples come in ascending order, of one instant the last, implausible ones by themselves', async (t) => {
   const sample = fc.record({
     source: fc.nat(2),
     series: fc.nat(2),
     ms: fc.nat(40),
-    value: fc.nat(9),
+    value: fc.constantFrom(-1, 0, 19.9, 20, 60, 61, 300, 300.1, 1e9),
     zone: fc.constantFrom(null, 0, -330),
   })
   const orders = [
@@ -354,20 +416,22 @@ t.test('samples come in ascending order, of one instant the last', async (t) => 
   const property = fc.property(fc.array(sample, { maxLength: 60 }), fc.nat(2), (added, order) => {
     const list = added.toSorted(orders[order])
     const streams = new SampleStreams()
-    const expected = new Map<string, [number, number]>()
+    const expected = new Map<string, [id: number, value: number, zone: number]>()
     for (const { source, series, ms, value, zone } of list) {
       streams.add(source, series, ms, value, zone)
-      expected.set(`${source} ${series} ${ms}`, [value, zone ?? NO_ZONE])
+      // Heart rates are from 20 to 300 bpm; 0 is no series.
+      const implausible = series > 0 && (value < 20 || value > 300)
+      expected.set(`${source} ${series} ${ms}`, [series + (implausible ? 20_000 : 0), value, zone ?? NO_ZONE])
     }
     const { samples, duplicates } = streams.finish()
     if (duplicates !== list.length - expected.size) return false
     const found = samples.flatMap(({ source, seriesId, timeMs, value, zoneMin }) =>
       Array.from(timeMs, (ms, index) => {
         if (index > 0 && ms <= (timeMs[index - 1] as number)) throw new Error('not ascending')
-        return [`${source} ${seriesId} ${ms}`, [value[index], zoneMin[index]]]
+        return [`${source} ${seriesId % 10_000} ${ms}`, [seriesId, value[index], zoneMin[index]]]
       }),
     )
-    const keys = samples.map(({ source, seriesId }) => source * 100 + seriesId)
+    const keys = samples.map(({ source, seriesId }) => source * 100_000 + seriesId)
     if (keys.some((key, index) => index > 0 && key <= (keys[index - 1] as number))) return false
     return JSON.stringify(found.sort()) === JSON.stringify([...expected].sort())
   })

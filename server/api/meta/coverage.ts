@@ -18,6 +18,8 @@ const Coverage = Type.Object({
         Type.Object({
           code: Type.String(),
           unit: Type.String(),
+          lowest: Type.Number({ description: 'The lowest plausible value' }),
+          highest: Type.Number({ description: 'The highest plausible value' }),
           description: Type.String(),
           providers: Type.Array(Type.String()),
         }),
@@ -84,9 +86,11 @@ const fields = (codes: readonly string[], names: readonly string[]) =>
 /** `oxygen_saturation` in words. */
 const words = (code: string) => `${code.charAt(0).toUpperCase()}${code.slice(1)}`.replaceAll('_', ' ')
 
-const metric = ({ type, unit }: (typeof seriesTypes)[number]) => ({
+const metric = ({ type, unit, lowest, highest }: (typeof seriesTypes)[number]) => ({
   code: type,
   unit,
+  lowest,
+  highest,
   description: words(type),
   providers: sending(type),
 })
@@ -154,7 +158,16 @@ export const getCoverage = route(
       timeseries: [
         {
           name: 'Heart & Cardiovascular',
-          metrics: [{ code: 'heart_rate', unit: 'bpm', description: 'Heart rate', providers: everyProvider }],
+          metrics: [
+            {
+              code: 'heart_rate',
+              unit: 'bpm',
+              lowest: 20,
+              highest: 300,
+              description: 'Heart rate',
+              providers: everyProvider,
+            },
+          ],
         },
       ],
       workout_fields: [{ code: 'distance_meters', providers: everyProvider }],

@@ -10,6 +10,28 @@ const REJECTION = Type.Object({
   msg: Type.String(),
 })
 
+const IMPLAUSIBLE = Type.Object({
+  type: Type.String({ description: 'Series type' }),
+  unit: Type.String(),
+  lowest: Type.Number({ description: 'Of what is plausible, as highest' }),
+  highest: Type.Number(),
+  items: Type.Integer(),
+})
+
+const IGNORED_TYPE = Type.Object({
+  collection: Type.String(),
+  type: Nullable(Type.String({ description: 'As it was sent; null for all others of an upload with very many' })),
+  items: Type.Integer(),
+  likely: Nullable(Type.String({ description: 'The name that this provider has for what was probably meant' })),
+  known_to: Type.Array(Type.String(), { description: 'Other providers that have this very name' }),
+})
+
+const UNKNOWN_FIELD = Type.Object({
+  field: Type.String({ description: 'Of the body; `data.x` of its `data`' }),
+  items: Nullable(Type.Integer({ description: 'Entries in it; null when it is neither list nor object' })),
+  likely: Nullable(Type.String({ description: 'The field that was probably meant' })),
+})
+
 /** The account of one upload: what came, and what became of every item (sdk-payload 5.2). */
 export const Batch = Type.Object({
   batch_id: Uuid(),
@@ -18,7 +40,7 @@ export const Batch = Type.Object({
   run_id: Type.String(),
   sync_session_id: Nullable(Type.String()),
   sync_type: Type.String(),
-  status: Type.String({ description: 'queued, success, partial or failed' }),
+  status: Type.String({ description: 'queued, success, partial, skipped or failed' }),
   received_at: Instant(),
   finished_at: Nullable(Instant()),
   received: Type.Integer(),
@@ -38,6 +60,12 @@ export const Batch = Type.Object({
     },
   ),
   dropped: Type.Array(REJECTION, { description: 'The first 100 dropped items, without measured values' }),
+  implausible: Type.Array(IMPLAUSIBLE, {
+    description:
+      'Items whose value cannot be true, by series type: stored, and left out of everything that is computed',
+  }),
+  ignored_types: Type.Array(IGNORED_TYPE, { description: 'What of it is not stored, the 20 most frequent types' }),
+  unknown_fields: Type.Array(UNKNOWN_FIELD, { description: 'Fields that were not read, at most 20' }),
   error: Nullable(Type.String()),
   replay_of: Nullable(Uuid({ description: 'The upload whose stored body this one imported again' })),
   body_kept: Type.Boolean({ description: 'Whether it can be imported again' }),
@@ -73,6 +101,9 @@ export const batchExample = {
       msg: 'Field required',
     },
   ],
+  implausible: [{ type: 'heart_rate', unit: 'bpm', lowest: 20, highest: 300, items: 1 }],
+  ignored_types: [],
+  unknown_fields: [],
   error: null,
   replay_of: null,
   body_kept: true,
@@ -82,5 +113,15 @@ export const batchExample = {
 export const BATCH_COLUMNS = `
   id as batch_id, user_id, provider, run_key as run_id, sync_session_id, sync_type, status, received_at, finished_at,
   received, inserted, updated, unchanged, duplicates, ignored as ignored_type, rejected as dropped_count, deleted, saved,
-  rejections as dropped, error,
+  rejections as dropped, implausible, unknown_fields, error,
+  (
+    select coalesce(json_agg(k), '[]')
+    from (
+      select k.collection, k.type, k.items, k.likely, coalesce(k.known_to, '[]') as known_to
+      from jsonb_to_recordset(unstored) k (collection text, type text, reason text, items int8, likely text, known_to jsonb)
+      where k.reason = 'ignored_type'
+      order by k.items desc, k.collection, k.type
+      limit 20
+    ) k
+  ) as ignored_types,
   replay_of, sha256 is not null as body_kept`

@@ -128,7 +128,7 @@ function told(buckets: Map<number, number>): { total: number; pairs: string } {
   return { total, pairs: pairs.slice(1) }
 }
 
-/** Kept, since a date takes longer to write than all else of its bucket; there are as many as days since 1990. */
+/** Kept, since a date takes longer to write than all else of its bucket; there are as many as days since 1970. */
 const dateTexts = new Map<number, string>()
 
 function dateText(day: number): string {

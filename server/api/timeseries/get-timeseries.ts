@@ -49,6 +49,11 @@ const Sample = Type.Object({
   unit: Type.String(),
   source: SourceMetadata,
   is_daily_total: Nullable(Type.Boolean()),
+  implausible: Type.Optional(
+    Type.Literal(true, {
+      description: 'The value cannot be true. Only there on such samples, which no aggregate counts.',
+    }),
+  ),
 })
 
 const query = (maxLimit: number) =>
@@ -161,7 +166,7 @@ async function replyFrom(
   const headers: Record<string, string> = { ETag: etag, Vary: 'Accept', 'Cache-Control': 'private, no-cache' }
   if (held.includes(etag)) return new Reply(304, format, null, headers)
 
-  const stored = startMs < endMs ? matching(view.stored, query) : []
+  const stored = startMs < endMs ? matching(view, query) : []
   const ranges = query.filter_by_priority
     ? await oncePerRevision(view, `ranges ${filters}`, () => priorityRanges(db, stored, startMs, endMs))
     : undefined
@@ -190,14 +195,20 @@ function formatOf(ctx: Context): (typeof FORMATS)[number] {
 interface Filters {
   types?: string[]
   resolution: string
+  filter_by_priority: boolean
   provider?: string
   source?: string
   device_model?: string
   data_source_id?: string
 }
 
-/** The stored series the filters leave. Daily totals are samples of their own, never part of a bucket. */
-function matching(stored: readonly Stored[], filters: Filters): Stored[] {
+/**
+ * The stored series the filters leave. Daily totals are samples of their own, never part of a bucket; implausible values
+ * are no part of anything that is computed or chosen.
+ */
+function matching({ stored: plausible, implausible }: UserView, filters: Filters): Stored[] {
+  const everything = filters.resolution === 'raw' && !filters.filter_by_priority
+  const stored = everything ? [...plausible, ...implausible] : plausible
   const wanted = filters.types?.length ? new Set(filters.types.map((name) => seriesByName.get(name)?.id)) : undefined
   return stored.filter(
     ({ source, seriesId, isDailyTotal }) =>

@@ -44,9 +44,10 @@ export function envelopeJson(rows: readonly Row[], envelope: Envelope): Buffer {
     if (!fixed) {
       const { series, source } = row.stored
       const daily = dailyTotal(row.stored, bucketed)
+      const implausible = row.stored.isImplausible ? ',"implausible":true' : ''
       fixed = {
         type: `,"type":"${series.type}","value":`,
-        tail: `,"unit":${JSON.stringify(series.unit)},"source":${source.json},"is_daily_total":${daily}}`,
+        tail: `,"unit":${JSON.stringify(series.unit)},"source":${source.json},"is_daily_total":${daily}${implausible}}`,
       }
       tails.set(row.stored, fixed)
     }
@@ -80,6 +81,7 @@ interface SeriesColumn {
   type: string
   unit: string
   is_daily_total: boolean | null
+  implausible?: true
   data_source_id: string
   source: SourceMetadata
 }
@@ -106,6 +108,7 @@ function columns(rows: readonly Row[], envelope: Envelope) {
           type: type.type,
           unit: type.unit,
           is_daily_total: dailyTotal(row.stored, bucketed),
+          ...(row.stored.isImplausible && { implausible: true as const }),
           data_source_id: source.uid,
           source: source.metadata,
         }) - 1
@@ -130,7 +133,7 @@ export const columnsJson = (rows: readonly Row[], envelope: Envelope): string =>
 export const columnsMsgpack = (rows: readonly Row[], envelope: Envelope): Buffer => pack(columns(rows, envelope))
 
 const CSV_HEADER =
-  'timestamp,zone_offset,type,value,unit,is_daily_total,provider,source,device,device_type,device_name,data_source_id'
+  'timestamp,zone_offset,type,value,unit,is_daily_total,provider,source,device,device_type,device_name,data_source_id,implausible'
 
 // A field that a spreadsheet would run as a formula gets a quote in front (OWASP: CSV injection).
 function csvField(text: string | null): string {
@@ -158,6 +161,7 @@ export function csv(rows: readonly Row[], envelope: Envelope): string {
         device_type,
         device_name,
         source.uid,
+        row.stored.isImplausible ? 'true' : null,
       ]
       tail = texts.map(csvField).join(',')
       tails.set(row.stored, tail)

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { dayText } from '../../batch/day-counts.ts'
+import { IMPLAUSIBLE_OFFSET } from '../../catalogue/series.ts'
 import { errors } from '../../errors.ts'
 import { parseDateInput } from '../../http/dates.ts'
 import { route } from '../../http/route.ts'
@@ -23,6 +24,9 @@ const Coverage = Type.Object({
           'Of all uploads, samples of workouts and what was rejected included; what was sent again counts again',
       }),
       stored: Type.Integer({ description: 'Samples, sessions or records there are now, archived ones included' }),
+      implausible: Type.Integer({
+        description: 'Of those stored, values that cannot be true: they are left out of everything that is computed',
+      }),
       rejected: Type.Integer({
         description: 'Of those received; without what gives no time or no type, which is in `arrivals` only',
       }),
@@ -102,6 +106,11 @@ const DAYS_SQL = `
   where e.at >= to_timestamp($6) and e.at < to_timestamp($7)
   group by 2, 3, 4
   union all
+  select 'implausible', to_char(n.ts, 'YYYY-MM-DD'), n.provider, 'meal_nutrient', null, count(*), null, null
+  from meal_nutrient n
+  where n.user_id = $1 and n.series_id >= ${IMPLAUSIBLE_OFFSET} and n.ts >= to_timestamp($6) and n.ts < to_timestamp($7)
+  group by 2, 3
+  union all
   select 'samples', null, null, null, null, c.place, null, c.pairs
   from daily_counts($4, $5, to_timestamp($6), to_timestamp($7)) c`
 
@@ -168,6 +177,7 @@ export const getUserCoverage = route(
           type: 'heart_rate',
           received: 812,
           stored: 790,
+          implausible: 2,
           rejected: 1,
           reasons: [{ reason: 'missing', items: 1 }],
           last_upload_at: '2026-02-24T22:10:00.120000Z',
@@ -198,7 +208,8 @@ export const getUserCoverage = route(
     const startMs = Math.floor(parseDateInput(query.start_date) / DAY_MS) * DAY_MS
     const endMs = Math.ceil(parseDateInput(query.end_date, 'whole day') / DAY_MS) * DAY_MS
     if (endMs - startMs > MAX_DAYS * DAY_MS) throw errors.badRequest(`The range may have at most ${MAX_DAYS} days.`)
-    const { stored } = await userView(db, params.user_id)
+    const view = await userView(db, params.user_id)
+    const stored = [...view.stored, ...view.implausible]
     if (endMs <= startMs) return { days: [], arrivals: [] }
     const [start, end] = [startMs / 1000, endMs / 1000]
     const rows = await db.query<DaysRow>(DAYS_SQL, [
@@ -224,12 +235,14 @@ interface Key {
 type DaysRow =
   | (Key & { kind: 'received'; n: number; last_upload_at: string })
   | (Key & { kind: 'stored'; n: number })
+  | (Key & { kind: 'implausible'; n: number })
   | (Key & { kind: 'rejected'; reason: string; n: number })
   | { kind: 'samples'; n: number; pairs: Buffer }
 
 interface Day extends Key {
   received: number
   stored: number
+  implausible: number
   rejected: number
   reasons: { reason: string; items: number }[]
   last_upload_at: string | null
@@ -240,23 +253,26 @@ function joined(counts: readonly DaysRow[], series: readonly Stored[]): Day[] {
   const rows = new Map<string, Day>()
   const rowOf = ({ day, provider, type }: Key) => {
     const key = `${day} ${provider} ${type}`
-    const none = { received: 0, stored: 0, rejected: 0, reasons: [], last_upload_at: null }
+    const none = { received: 0, stored: 0, implausible: 0, rejected: 0, reasons: [], last_upload_at: null }
     const row = rows.get(key) ?? { day, provider, type, ...none }
     rows.set(key, row)
     return row
   }
   for (const one of counts) {
     if (one.kind === 'received') Object.assign(rowOf(one), { received: one.n, last_upload_at: one.last_upload_at })
-    else if (one.kind === 'stored') rowOf(one).stored += one.n
+    else if (one.kind === 'stored' || one.kind === 'implausible') rowOf(one)[one.kind] += one.n
     else if (one.kind === 'rejected') {
       const row = rowOf(one)
       row.rejected += one.n
       row.reasons.push({ reason: one.reason, items: one.n })
     } else {
-      const { source, series: type } = series[one.n - 1] as Stored
+      const { source, series: type, isImplausible } = series[one.n - 1] as Stored
       for (let at = 0; at < one.pairs.length; at += 8) {
         const day = dayText(one.pairs.readInt32BE(at) * DAY_MS)
-        rowOf({ day, provider: source.provider, type: type.type }).stored += one.pairs.readInt32BE(at + 4)
+        const row = rowOf({ day, provider: source.provider, type: type.type })
+        const samples = one.pairs.readInt32BE(at + 4)
+        row.stored += samples
+        if (isImplausible) row.implausible += samples
       }
     }
   }

@@ -1,4 +1,5 @@
 import type { Batch, DayCounts } from '../../batch/columns.ts'
+import { implausibleOf } from '../../batch/implausible.ts'
 import { type Database, databaseUnavailable, type Transaction } from '../../db/database.ts'
 import type { Logger } from '../../log.ts'
 import type { Metrics } from '../../metrics.ts'
@@ -155,6 +156,8 @@ async function recordOutcome(
       ...ends(batch.days),
       rejected_days: Object.keys(batch.rejectedDays).length > 0 ? batch.rejectedDays : null,
       unstored: batch.unstored,
+      implausible: implausibleOf(batch),
+      unknown_fields: batch.unknownFields,
       changed: outcome.changed,
     }),
     JSON.stringify([...outcome.series.map(seriesRow), ...outcome.events.map(eventRow)]),

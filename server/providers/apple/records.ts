@@ -171,7 +171,7 @@ function oxygenSaturation(): RecordRule {
     ...percent,
     convert(value, unit) {
       const converted = percent.convert(value, unit)
-      return converted <= 1 ? withoutNoise(converted * 100) : converted
+      return converted !== undefined && converted <= 1 ? withoutNoise(converted * 100) : converted
     },
   }
 }

@@ -26,6 +26,10 @@ begin
       when kept = 0 and (run.failures > 0 or (reports > 0 and failed = reports)) then 'failed'
       when unfinished > 0 then 'unfinished'
       when run.items_rejected > 0 or run.failures > 0 or failed > 0 then 'partial'
+      -- Nothing is wrong with what it held, and nothing of it is of a kind that is stored.
+      when kept = 0 and exists (
+        select from upload where user_id = the_user and run_key = the_run_key and status = 'skipped'
+      ) then 'skipped'
       else 'success'
     end;
     run.stage := case run.status when 'failed' then 'failed' else 'completed' end;

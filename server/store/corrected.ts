@@ -1,0 +1,100 @@
+import type { SampleColumns } from '../batch/columns.ts'
+import { IMPLAUSIBLE_OFFSET } from '../catalogue/series.ts'
+import type { Transaction } from '../db/database.ts'
+import { type ChangedSamples, withoutRemoved } from './changes.ts'
+
+// A value that is corrected can become implausible, or plausible: it is then another series that has the instant, and the
+// old value has to go from the other one of the two.
+
+const twinOf = (seriesId: number) =>
+  seriesId < IMPLAUSIBLE_OFFSET ? seriesId + IMPLAUSIBLE_OFFSET : seriesId - IMPLAUSIBLE_OFFSET
+
+interface Twin {
+  sourceId: number
+  seriesId: number
+  columns: SampleColumns
+}
+
+/**
+ * Removes the samples in whose place those of a batch, which are written, have come: those of the same instant in the other
+ * one of the series and its twin of implausible values. Costs one look-up where no source has both. Returns how many there
+ * were, by series id of the new ones.
+ */
+export async function removeCorrected(
+  tx: Transaction,
+  samples: readonly SampleColumns[],
+  sourceIds: readonly number[],
+  changes?: ChangedSamples[],
+): Promise<Map<number, number>> {
+  const gone = new Map<number, number>()
+  const twins = await storedTwins(tx, samples, sourceIds)
+  if (twins.length === 0) return gone
+  const found = await corrected(tx, twins)
+  if (found.length === 0) return gone
+  const places = await tx.rows<[place: number]>('select place from delete_sample_points($1, $2, $3)', [
+    found.map(({ sourceId }) => sourceId),
+    found.map(({ seriesId }) => seriesId),
+    found.map(({ timeMs }) => timeMs / 1000),
+  ])
+  const removed = places.map(([place]) => found[place - 1] as (typeof found)[number])
+  changes?.splice(0, changes.length, ...withoutRemoved(changes, removed))
+  for (const { seriesId } of removed) gone.set(twinOf(seriesId), (gone.get(twinOf(seriesId)) ?? 0) + 1)
+  return gone
+}
+
+/** The other series of each column set, as far as its source has one. */
+async function storedTwins(
+  tx: Transaction,
+  samples: readonly SampleColumns[],
+  sourceIds: readonly number[],
+): Promise<Twin[]> {
+  const twins = samples.map((columns) => ({
+    ...{ columns, sourceId: sourceIds[columns.source] as number, seriesId: twinOf(columns.seriesId) },
+  }))
+  if (twins.length === 0) return []
+  const rows = await tx.rows<[place: number]>(
+    `select k.place
+     from unnest($1::int4[], $2::int2[]) with ordinality k (source_id, series_id, place)
+     join source_series s using (source_id, series_id)`,
+    [twins.map(({ sourceId }) => sourceId), twins.map(({ seriesId }) => seriesId)],
+  )
+  return rows.map(([place]) => twins[place - 1] as Twin)
+}
+
+/**
+ * The samples of twins at instants of the batch. Implausible values are few: they are looked up in what is plausible one by
+ * one, and what is plausible day by day in what is not.
+ */
+async function corrected(tx: Transaction, twins: readonly Twin[]) {
+  const spans = twins.flatMap((twin) => spansOf(twin).map(([loMs, hiMs]) => ({ twin, loMs, hiMs })))
+  const instants = new Map(twins.map((twin) => [twin, new Set(twin.columns.timeMs)]))
+  const rows = await tx.rows<[place: number, at: number]>('select place, at from stored_instants($1, $2, $3, $4)', [
+    spans.map(({ twin }) => twin.sourceId),
+    spans.map(({ twin }) => twin.seriesId),
+    spans.map(({ loMs }) => loMs / 1000),
+    spans.map(({ hiMs }) => hiMs / 1000),
+  ])
+  return rows.flatMap(([place, at]) => {
+    const { twin } = spans[place - 1] as (typeof spans)[number]
+    const timeMs = Math.round(at * 1000)
+    const { sourceId, seriesId } = twin
+    return instants.get(twin)?.has(timeMs) ? [{ sourceId, seriesId, timeMs }] : []
+  })
+}
+
+const SPAN_MS = 86_400_000
+
+/** From when to when samples of a twin are looked for, epoch ms, both included. */
+function spansOf({ seriesId, columns: { timeMs } }: Twin): [loMs: number, hiMs: number][] {
+  if (seriesId < IMPLAUSIBLE_OFFSET) return Array.from(timeMs, (ms) => [ms, ms])
+  const spans: [loMs: number, hiMs: number][] = []
+  let last: [loMs: number, hiMs: number] | undefined
+  for (const ms of timeMs) {
+    if (last && ms - last[1] <= SPAN_MS) last[1] = ms
+    else {
+      last = [ms, ms]
+      spans.push(last)
+    }
+  }
+  return spans
+}

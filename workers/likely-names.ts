@@ -1,0 +1,48 @@
+// What a sender probably meant by a name that is not known.
+
+/** Longer names are not compared: comparing takes the product of the lengths. */
+const MAX_LENGTH = 60
+
+/** A name without what senders get wrong first: case, separators, the prefixes of HealthKit. */
+const folded = (name: string) =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '')
+    .replace(/^hk(?:quantity|category|correlation)type(?:identifier)?/, '')
+
+/**
+ * The known name that is most like `name`: the same but for case, separators and HealthKit's prefixes, or with at most two
+ * letters wrong, fewer in short names; null when none is.
+ */
+export function likelyName(name: string, known: Iterable<string>): string | null {
+  const wanted = folded(name)
+  if (wanted === '' || wanted.length > MAX_LENGTH) return null
+  let best: string | null = null
+  let fewest = Math.min(2, Math.floor(wanted.length / 4)) + 1
+  for (const candidate of known) {
+    const distance = distanceBelow(wanted, folded(candidate), fewest)
+    if (distance === undefined) continue
+    best = candidate
+    fewest = distance
+    if (distance === 0) break
+  }
+  return best
+}
+
+/** Letters to insert, remove, replace or swap with the next one, when fewer than `limit` (optimal string alignment). */
+function distanceBelow(a: string, b: string, limit: number): number | undefined {
+  if (Math.abs(a.length - b.length) >= limit) return undefined
+  let [before, row] = [[] as number[], Array.from({ length: b.length + 1 }, (_, at) => at)]
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (before[j - 2] as number) + 1 : replaced
+      next.push(Math.min(replaced, swapped, (row[j] as number) + 1, (next[j - 1] as number) + 1))
+    }
+    before = row
+    row = next
+  }
+  const distance = row[b.length] as number
+  return distance < limit ? distance : undefined
+}
