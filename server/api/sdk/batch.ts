@@ -1,47 +1,56 @@
 import { Type } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../http/schema.ts'
 
-const REJECTION = Type.Object({
-  collection: Type.String(),
-  index: Nullable(Type.Integer()),
-  id: Nullable(Type.String()),
-  loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
-  type: Type.String(),
-  msg: Type.String(),
-})
+const REJECTION = Type.Object(
+  {
+    collection: Type.String(),
+    index: Nullable(Type.Integer()),
+    id: Nullable(Type.String()),
+    loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
+    type: Type.String(),
+    msg: Type.String(),
+  },
+  { title: 'DroppedItem' },
+)
 
 /** The account of one upload: what came, and what became of every item (sdk-payload 5.2). */
-export const Batch = Type.Object({
-  batch_id: Uuid(),
-  user_id: Uuid(),
-  provider: Type.String(),
-  run_id: Type.String(),
-  sync_session_id: Nullable(Type.String()),
-  sync_type: Type.String(),
-  status: Type.String({ description: 'queued, success, partial or failed' }),
-  received_at: Instant(),
-  finished_at: Nullable(Instant()),
-  received: Type.Integer(),
-  inserted: Type.Integer(),
-  updated: Type.Integer(),
-  unchanged: Type.Integer(),
-  duplicates: Type.Integer({ description: 'Items whose key another item of the same upload repeated' }),
-  ignored_type: Type.Integer(),
-  dropped_count: Type.Integer(),
-  deleted: Type.Integer({ description: 'Records removed because the platform deleted them' }),
-  saved: Type.Record(
-    Type.String(),
-    Type.Object({ inserted: Type.Integer(), updated: Type.Integer(), unchanged: Type.Integer() }),
-    {
-      description:
-        'Of them what is no sample: sleep (stages), workout, meal (with nutrients), menstrual_cycle, activity',
-    },
-  ),
-  dropped: Type.Array(REJECTION, { description: 'The first 100 dropped items, without measured values' }),
-  error: Nullable(Type.String()),
-  replay_of: Nullable(Uuid({ description: 'The upload whose stored body this one imported again' })),
-  body_kept: Type.Boolean({ description: 'Whether it can be imported again' }),
-})
+export const Batch = Type.Object(
+  {
+    batch_id: Uuid(),
+    user_id: Uuid(),
+    provider: Type.String(),
+    run_id: Type.String(),
+    sync_session_id: Nullable(Type.String()),
+    sync_type: Type.String(),
+    status: Type.String({ description: 'queued, success, partial or failed' }),
+    received_at: Instant(),
+    finished_at: Nullable(Instant()),
+    received: Type.Integer(),
+    inserted: Type.Integer(),
+    updated: Type.Integer(),
+    unchanged: Type.Integer(),
+    duplicates: Type.Integer({ description: 'Items whose key another item of the same upload repeated' }),
+    ignored_type: Type.Integer(),
+    dropped_count: Type.Integer(),
+    deleted: Type.Integer({ description: 'Records removed because the platform deleted them' }),
+    saved: Type.Record(
+      Type.String(),
+      Type.Object(
+        { inserted: Type.Integer(), updated: Type.Integer(), unchanged: Type.Integer() },
+        { title: 'SavedCounts' },
+      ),
+      {
+        description:
+          'Of them what is no sample: sleep (stages), workout, meal (with nutrients), menstrual_cycle, activity',
+      },
+    ),
+    dropped: Type.Array(REJECTION, { description: 'The first 100 dropped items, without measured values' }),
+    error: Nullable(Type.String()),
+    replay_of: Nullable(Uuid({ description: 'The upload whose stored body this one imported again' })),
+    body_kept: Type.Boolean({ description: 'Whether it can be imported again' }),
+  },
+  { title: 'UploadBatch' },
+)
 
 /** Example of the description. */
 export const batchExample = {
