@@ -123,7 +123,7 @@ function responses(route: Route, name: string, components: Components): Record<s
 
 function success(route: Route, name: string, { refer }: Components): object {
   const media = ({ schema, example }: { schema: TSchema; example?: unknown }) => ({
-    schema: refer(schema, `${name}Response`),
+    schema: refer(schema, `${name}Result`),
     ...(example !== undefined && { example }),
   })
   const own = Object.entries(route.headers ?? {}).map(([name, description]) => [name, text(description)])
