@@ -19,15 +19,22 @@ export const Uuid = (options: object = {}) => Type.String({ format: 'uuid', ...o
 /** Instant as the API writes it: ISO 8601 in UTC with Z. */
 export const Instant = (options: object = {}) => Type.String({ format: 'date-time', ...options })
 
-/** Date input of contract 1.3: stays text here, parsed by `dates.ts` (a bad one is a 400, not a 422). */
+// As good as a pattern can say it: whether such a date exists is for the parser.
+const DAY = '\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])'
+const TIME = '([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d([.,]\\d{1,9})?)?'
+const ZONE = '([Zz]|[+-](0\\d|1[0-7]):?[0-5]\\d)'
+const DATE_INPUT = `^([+-]?\\d{1,11}(\\.\\d+)?|${DAY}([T ]${TIME}${ZONE}?)?)$`
+
+/**
+ * Date input of contract 1.3: stays text here, parsed by `dates.ts` (a bad one is a 400, not a 422). What stands in
+ * `x-described` is only in the API description.
+ */
 export const DateInput = (description: string) =>
   Type.String({
     description,
     examples: ['2026-02-24', '2026-02-24T08:30:00Z', '1771921800'],
     'x-described': { pattern: DATE_INPUT },
   })
-
-const DATE_INPUT = '^([+-]?\\d+(\\.\\d+)?|\\d{4}-\\d{2}-\\d{2}([T ].+)?)$'
 
 /** Where a page begins: opaque, from an answer of the same route with the same filters (contract 1.4). */
 export const Cursor = (description = '`next_cursor` or `previous_cursor` of another page') =>
