@@ -23,7 +23,7 @@ export function buildApp(deps: Dependencies): Koa {
   app.use(cors(deps.config.corsOrigins))
   const router = new Router()
   mount(router, offered, deps)
-  const docs = docsRouter(offered, deps.config.apiKeyHeaders[0] ?? '')
+  const docs = docsRouter(offered, deps.config)
   app.use(withoutTrailingSlash)
   app.use(docs.routes())
   app.use(router.routes())

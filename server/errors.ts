@@ -45,6 +45,8 @@ export const errors = {
   noRoute: () => new AppError('no_route', 404, 'Not Found'),
   wrongMethod: (allow: string) =>
     new AppError('wrong_method', 405, 'Method Not Allowed', { headers: { Allow: allow } }),
+  notAcceptable: (types: readonly string[]) =>
+    new AppError('not_acceptable', 406, `Not acceptable. This path answers ${types.join(', ')}: name one in Accept.`),
   tooLarge: (limitBytes: number) =>
     new AppError('too_large', 413, `Request body is larger than ${limitBytes} bytes. Send less per request.`),
   wrongMediaType: (accepted: string) =>

@@ -1,4 +1,6 @@
+import { Type } from 'typebox'
 import { type SeriesType, seriesByName } from '../catalogue/series.ts'
+import { Nullable } from '../http/schema.ts'
 import type { EventRow } from './row.ts'
 
 /** What of the table `meal`, as `e`, makes a meal. */
@@ -11,6 +13,21 @@ export interface MealRow extends EventRow {
   /** In the unit of each series. */
   nutrients: Partial<Record<string, number>>
 }
+
+const Amount = Nullable(Type.Number())
+
+/** `macros` of a meal. */
+export const Macros = Type.Object(
+  { protein_g: Amount, carbohydrates_g: Amount, fat_g: Amount, fiber_g: Amount },
+  { title: 'Macros' },
+)
+
+/** `nutrients` of a meal. */
+export const Nutrients = Type.Record(
+  Type.String(),
+  Type.Object({ value: Type.Number(), unit: Type.String() }, { title: 'Nutrient' }),
+  { description: 'Everything that is known of the meal, by series type' },
+)
 
 /** A meal as reads show it (contract 5.6). */
 export function mealItem({ id, start_at, meal_type, title, nutrients }: MealRow, source: object) {

@@ -1,3 +1,5 @@
+import { Type } from 'typebox'
+import { Instant, Nullable } from '../http/schema.ts'
 import { isoInstant } from '../time.ts'
 import { type EventRow, zoneOf } from './row.ts'
 
@@ -17,6 +19,20 @@ export interface SleepRow extends EventRow {
   is_nap: boolean | null
   stages: [stage: string, startS: number, endS: number][] | null
 }
+
+const Minutes = Nullable(Type.Integer())
+
+/** `stages` of a session. */
+export const SleepStages = Type.Object(
+  { awake_minutes: Minutes, light_minutes: Minutes, deep_minutes: Minutes, rem_minutes: Minutes },
+  { title: 'SleepStages' },
+)
+
+/** One of `sleep_stage_intervals`. */
+export const SleepStageInterval = Type.Object(
+  { stage: Type.String(), start_time: Instant(), end_time: Instant() },
+  { title: 'SleepStageInterval' },
+)
 
 /** A session as reads show it (contract 5.4). */
 export function sleepItem(row: SleepRow, source: object) {

@@ -1,10 +1,12 @@
-import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import Router from '@koa/router'
+import type { Context } from 'koa'
 import { providers } from '../catalogue/providers.ts'
-import { openApiDocument } from './openapi.ts'
+import { openApiDocument, type Served } from './openapi.ts'
 import type { Route } from './route.ts'
+import { fixedAnswer } from './static.ts'
 
 const swaggerFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
@@ -15,8 +17,19 @@ const ASSETS = new Map([
   ['favicon-32x32.png', 'image/png'],
 ])
 
-const START_SCRIPT = `window.onload = () => {
-  SwaggerUIBundle({ url: '/openapi.json', dom_id: '#reference', deepLinking: true, tryItOutEnabled: true })
+/** What is tried out goes to where the page is from, whatever the description calls this instance. */
+const START_SCRIPT = `window.onload = async () => {
+  const spec = await (await fetch('/openapi.json')).json()
+  SwaggerUIBundle({
+    spec: { ...spec, servers: [{ url: location.origin }] },
+    dom_id: '#reference',
+    deepLinking: true,
+    tryItOutEnabled: true,
+    docExpansion: 'none',
+    defaultModelsExpandDepth: 0,
+    filter: true,
+    persistAuthorization: true,
+  })
 }
 `
 
@@ -40,28 +53,20 @@ function providerIcon(name: string, index: number): string {
 }
 
 /** Serves `/openapi.json`, the API reference at `/docs`, and the provider icons. */
-export function docsRouter(routes: readonly Route[], apiKeyHeader: string): Router {
+export function docsRouter(routes: readonly Route[], served: Served): Router {
   const router = new Router()
-  const document = JSON.stringify(openApiDocument(routes, apiKeyHeader))
-  router.get('/openapi.json', (ctx) => {
-    ctx.type = 'application/json'
-    ctx.body = document
-  })
+  const get = (path: string, answer: (ctx: Context) => unknown) => router.get(path, (ctx) => answer(ctx as never))
+  const document = () => JSON.stringify(openApiDocument(routes, served))
+  get('/openapi.json', fixedAnswer({ type: 'application/json', maxAgeSeconds: 0, read: document }))
   router.get('/docs', (ctx) => {
     ctx.set('Content-Security-Policy', "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'")
     ctx.type = 'text/html'
     ctx.body = PAGE
   })
-  router.get('/docs/start.js', (ctx) => {
-    ctx.type = 'text/javascript'
-    ctx.body = START_SCRIPT
-  })
+  get('/docs/start.js', fixedAnswer({ type: 'text/javascript', maxAgeSeconds: 0, read: () => START_SCRIPT }))
   for (const [file, type] of ASSETS) {
-    router.get(`/docs/${file}`, (ctx) => {
-      ctx.type = type
-      ctx.set('Cache-Control', 'public, max-age=86400')
-      ctx.body = createReadStream(join(swaggerFolder, file))
-    })
+    const read = () => readFile(join(swaggerFolder, file))
+    get(`/docs/${file}`, fixedAnswer({ type, maxAgeSeconds: 86_400, read }))
   }
   for (const [index, provider] of providers.entries()) {
     router.get(`/static/provider-icons/${provider.provider}.svg`, (ctx) => {

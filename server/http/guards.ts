@@ -17,7 +17,7 @@ export type Auth =
 type SdkToken = Extract<AccessToken, { scope: 'sdk' }>
 
 /** Header that released SDKs send their API key in; accepted below `/sdk` and where they sign out. */
-const SDK_KEY_HEADER = 'x-open-wearables-api-key'
+export const SDK_KEY_HEADER = 'x-open-wearables-api-key'
 
 /**
  * Lets a request through its guard or throws the 401 or 403 of contract 1.6, with its exact text and precedence:

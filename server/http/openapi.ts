@@ -1,101 +1,45 @@
 import type { TSchema } from 'typebox'
 import { VERSION } from '../version.ts'
-import type { Guard } from './guards.ts'
+import { describedEvents, EVENTS_TAG } from '../webhooks/described.ts'
+import { type Components, openComponents, pascalCase } from './components.ts'
+import { type Guard, SDK_KEY_HEADER } from './guards.ts'
 import type { Route } from './route.ts'
 import { ErrorBody, ValidationBody } from './schema.ts'
 
-interface JsonSchema {
-  properties?: Record<string, JsonSchema>
+/** Where the service is reached, and the headers that an API key may be sent in, the documented one first. */
+export interface Served {
+  apiBaseUrl: string
+  apiKeyHeaders: readonly string[]
+}
+
+interface ObjectSchema {
+  properties?: Record<string, TSchema & { default?: unknown; description?: string; type?: string }>
   required?: string[]
-  default?: unknown
-  description?: string
-  type?: string
 }
 
-const SECURITY: Record<Guard, object[]> = {
-  public: [],
-  key: [{ apiKey: [] }, { bearer: [] }],
-  developer: [{ bearer: [] }],
-  sdk: [{ bearer: [] }, { apiKey: [] }],
-  'sdk or key': [{ bearer: [] }, { apiKey: [] }],
-  'app or developer': [{}, { bearer: [] }],
+const header = (name: string) => ({ $ref: `#/components/headers/${name}` })
+
+const HEADERS = {
+  'X-Request-Id': text('Id of the request: the one it was sent with, or a new one'),
+  ETag: text('Changes when the answer does; send it as If-None-Match'),
+  'Retry-After': { description: 'Seconds to wait before the next attempt', schema: { type: 'integer', minimum: 0 } },
+  'WWW-Authenticate': text('`Bearer` where an access token of a developer is needed'),
 }
 
-const json = (schema: TSchema) => media('application/json', schema)
-
-const media = (type: string, schema: TSchema, example?: unknown) => ({
-  [type]: { schema, ...(example !== undefined && { example }) },
-})
-
-function parameters(route: Route): object[] {
-  const list = (schema: TSchema | undefined, place: 'path' | 'query') => {
-    const { properties = {}, required = [] } = (schema ?? {}) as JsonSchema
-    return Object.entries(properties).map(([name, property]) => ({
-      name,
-      in: place,
-      required: place === 'path' || (required.includes(name) && property.default === undefined),
-      ...(property.description && { description: property.description }),
-      schema: property,
-      ...(property.type === 'array' && { style: 'form', explode: true }),
-    }))
-  }
-  return [...list(route.params, 'path'), ...list(route.query, 'query')]
-}
-
-function requestBody(route: Route): object | undefined {
-  if (!route.body) return undefined
-  const type = route.bodyKind === 'form' ? 'application/x-www-form-urlencoded' : 'application/json'
-  return {
-    required: !route.bodyOptional,
-    content: { [type]: { schema: route.body, ...(route.bodyExample !== undefined && { example: route.bodyExample }) } },
-  }
-}
-
-function responses(route: Route): Record<string, object> {
-  const status = route.status ?? 200
-  const described: Record<string, object> = {
-    [status]: {
-      description: 'Success',
-      ...(route.response && {
-        content: {
-          ...media(route.produces ?? 'application/json', route.response, route.example),
-          ...Object.fromEntries(
-            Object.entries(route.alsoProduces ?? {}).map(([type, { description }]) => [
-              type,
-              { schema: { description } },
-            ]),
-          ),
-        },
-      }),
-    },
-  }
-  const known: Record<number, string> = { ...route.errors }
-  if (route.guard !== 'public') known[401] ??= 'No valid credential'
-  if (route.path.includes('{user_id}')) known[404] ??= 'Unknown user'
-  for (const [code, description] of Object.entries(known)) described[code] = { description, content: json(ErrorBody) }
-  if (route.params || route.query || (route.body && route.bodyKind !== 'bytes')) {
-    described[422] = { description: 'Validation failures, all of them', content: json(ValidationBody) }
-  }
-  return described
+function text(description: string) {
+  return { description, schema: { type: 'string' } }
 }
 
 /** Describes every route as an OpenAPI 3.1 document; the TypeBox schemas are its schemas. */
-export function openApiDocument(routes: readonly Route[], apiKeyHeader: string): object {
+export function openApiDocument(routes: readonly Route[], served: Served): object {
+  const components = openComponents()
   const paths: Record<string, Record<string, object>> = {}
   for (const route of routes) {
-    paths[route.path] ??= {}
-    const body = requestBody(route)
-    ;(paths[route.path] as Record<string, object>)[route.method.toLowerCase()] = {
-      operationId: route.operationId,
-      summary: route.summary,
-      ...(route.description && { description: route.description }),
-      tags: [route.tag],
-      security: SECURITY[route.guard],
-      parameters: parameters(route),
-      ...(body && { requestBody: body }),
-      responses: responses(route),
-    }
+    const methods = paths[route.path] ?? {}
+    methods[route.method.toLowerCase()] = operation(route, components, served)
+    paths[route.path] = methods
   }
+  const webhooks = describedEvents(components)
   return {
     openapi: '3.1.0',
     info: {
@@ -104,13 +48,147 @@ export function openApiDocument(routes: readonly Route[], apiKeyHeader: string):
       description: 'Wearable and health data of many providers in one schema: upload, read, push.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    servers: [{ url: served.apiBaseUrl, description: 'This instance (API_BASE_URL)' }],
+    tags: [...new Set([...routes.map((route) => route.tag), EVENTS_TAG])].map((name) => ({ name })),
     paths,
+    webhooks,
     components: {
-      securitySchemes: {
-        apiKey: { type: 'apiKey', in: 'header', name: apiKeyHeader },
-        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-      },
+      schemas: Object.fromEntries(Object.entries(components.schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
+      headers: HEADERS,
+      securitySchemes: securitySchemes(served),
     },
+  }
+}
+
+function operation(route: Route, components: Components, served: Served): object {
+  const name = pascalCase(route.operationId)
+  const body = requestBody(route, components)
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    ...(route.description && { description: route.description }),
+    tags: [route.tag],
+    security: security(route.guard, served),
+    parameters: [
+      ...parameters(route.params, 'path', components),
+      ...parameters(route.query, 'query', components),
+      ...(route.revalidated
+        ? [{ name: 'If-None-Match', in: 'header', required: false, ...text('ETag of the answer you have') }]
+        : []),
+    ],
+    ...(body && { requestBody: body }),
+    responses: responses(route, name, components),
+  }
+}
+
+function parameters(schema: TSchema | undefined, place: 'path' | 'query', { refer }: Components): object[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as ObjectSchema
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: place,
+    required: place === 'path' || (required.includes(name) && property.default === undefined),
+    ...(property.description && { description: property.description }),
+    schema: refer(property, pascalCase(name)),
+    ...(property.type === 'array' && { style: 'form', explode: true }),
+  }))
+}
+
+function requestBody(route: Route, { refer }: Components): object | undefined {
+  if (!route.body) return undefined
+  const type = route.bodyKind === 'form' ? 'application/x-www-form-urlencoded' : 'application/json'
+  const schema = refer(route.body, `${pascalCase(route.operationId)}Request`)
+  return {
+    required: !route.bodyOptional,
+    content: { [type]: { schema, ...(route.bodyExample !== undefined && { example: route.bodyExample }) } },
+  }
+}
+
+function responses(route: Route, name: string, components: Components): Record<string, object> {
+  const json = (schema: TSchema) => ({ 'application/json': { schema: components.refer(schema, `${name}Error`) } })
+  const described: Record<string, object> = { [route.status ?? 200]: success(route, name, components) }
+  if (route.revalidated)
+    described[304] = {
+      description: 'Nothing changed since the answer with that ETag',
+      headers: { ETag: header('ETag') },
+    }
+  for (const [code, one] of Object.entries(errorsOf(route))) {
+    const { description, schema } = typeof one === 'string' ? { description: one, schema: ErrorBody } : one
+    const headers = errorHeaders(Number(code), route)
+    described[code] = { description, ...(headers && { headers }), content: json(schema) }
+  }
+  if (route.params || route.query || (route.body && route.bodyKind !== 'bytes'))
+    described[422] = { description: 'Validation failures', content: json(ValidationBody) }
+  return described
+}
+
+function success(route: Route, name: string, { refer }: Components): object {
+  const media = ({ schema, example }: { schema: TSchema; example?: unknown }) => ({
+    schema: refer(schema, `${name}Result`),
+    ...(example !== undefined && { example }),
+  })
+  const own = Object.entries(route.headers ?? {}).map(([name, description]) => [name, text(description)])
+  return {
+    description: 'Success',
+    headers: {
+      'X-Request-Id': header('X-Request-Id'),
+      ...(route.revalidated && { ETag: header('ETag') }),
+      ...Object.fromEntries(own),
+    },
+    ...(route.response && {
+      content: {
+        [route.produces ?? 'application/json']: media({ schema: route.response, example: route.example }),
+        ...Object.fromEntries(Object.entries(route.alsoProduces ?? {}).map(([type, one]) => [type, media(one)])),
+      },
+    }),
+  }
+}
+
+/** What a route can answer beside its success and 422: what its guard, path and body imply, and what it says itself. */
+function errorsOf(route: Route): NonNullable<Route['errors']> {
+  const own = route.path.includes('{user_id}')
+  return {
+    ...(route.body && { 400: 'The body cannot be read' }),
+    ...(route.guard !== 'public' && { 401: 'No valid credential' }),
+    ...(route.guard.startsWith('sdk') && own && { 403: 'The token belongs to another user' }),
+    ...(own && { 404: 'Unknown user' }),
+    ...(route.method === 'GET' && { 406: 'None of the accepted media types; the text names those there are' }),
+    ...(route.body && { 413: 'The body is too large', 415: 'Another media type or encoding' }),
+    ...(route.tag !== 'Health' && { 503: 'Overloaded, or the database does not answer; retry' }),
+    ...route.errors,
+  }
+}
+
+function errorHeaders(code: number, route: Route): object | undefined {
+  if (code === 429 || code === 503) return { 'Retry-After': header('Retry-After') }
+  if (code === 401 && route.guard === 'developer') return { 'WWW-Authenticate': header('WWW-Authenticate') }
+  return undefined
+}
+
+/** Any one of them lets a request in. */
+function security(guard: Guard, { apiKeyHeaders }: Served): object[] {
+  const further = apiKeyHeaders.slice(1)
+  const keys = ['apiKey', ...further].map((scheme) => ({ [scheme]: [] }))
+  const sdkKey = apiKeyHeaders.some((name) => name.toLowerCase() === SDK_KEY_HEADER) ? [] : [{ sdkApiKey: [] }]
+  const credentials: Record<Guard, object[]> = {
+    public: [],
+    key: [...keys, { bearer: [] }],
+    developer: [{ bearer: [] }],
+    sdk: [{ sdkToken: [] }, ...keys, ...sdkKey],
+    'sdk or key': [{ sdkToken: [] }, ...keys, ...sdkKey, { bearer: [] }],
+    'app or developer': [{}, { bearer: [] }],
+  }
+  return credentials[guard]
+}
+
+function securitySchemes({ apiKeyHeaders }: Served): Record<string, object> {
+  const key = (name: string, description: string) => ({ type: 'apiKey', in: 'header', name, description })
+  const [first = '', ...further] = apiKeyHeaders
+  const bearer = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }
+  return {
+    apiKey: key(first, 'An API key of this instance'),
+    ...Object.fromEntries(further.map((name) => [name, key(name, 'An API key, in another header')])),
+    sdkApiKey: key('X-Open-Wearables-API-Key', 'An API key, in the header that released mobile SDKs send'),
+    bearer: { ...bearer, description: "A developer's access token (POST /api/v1/auth/login)" },
+    sdkToken: { ...bearer, description: "A user's access token for phones (POST /api/v1/users/{user_id}/token)" },
   }
 }

@@ -6,6 +6,7 @@ import type { Static, TSchema } from 'typebox'
 import { Type } from 'typebox'
 import type { Dependencies } from '../dependencies.ts'
 import { type AppError, errors, type Issue } from '../errors.ts'
+import { requireAcceptable } from './accept.ts'
 import { contentEncoding } from './encoding.ts'
 import { type Auth, authenticate, type Guard } from './guards.ts'
 import { jsonDepth, jsonProblem, MAX_JSON_DEPTH } from './json.ts'
@@ -68,11 +69,15 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   /** Content type of the success answer, JSON unless given. */
   produces?: string
   example?: unknown
-  /** Other content types of the success answer, for the description. */
-  alsoProduces?: Record<string, { description: string }>
+  /** Other content types of the success answer. */
+  alsoProduces?: Record<string, { schema: TSchema; example?: unknown }>
+  /** Headers of the success answer, with what they say. */
+  headers?: Record<string, string>
+  /** Whether answers have an ETag, so that one the client holds is answered 304. */
+  revalidated?: boolean
   bodyExample?: unknown
-  /** Error statuses besides those that guard, body and path imply. */
-  errors?: Record<number, string>
+  /** Error statuses besides those that guard, body and path imply; with a schema where the body is not `{"detail"}`. */
+  errors?: Record<number, string | { description: string; schema: TSchema }>
 }
 
 /** A route with its handler: what the router mounts and the description describes. */
@@ -96,10 +101,12 @@ export function route<
   const variant = definition.queryVariant
   const checkVariant = variant && compileQuery(variant.schema)
   const readBody = bodyReader(definition as Definition<TSchema, TSchema, TSchema>)
+  const produced = [definition.produces ?? 'application/json', ...Object.keys(definition.alsoProduces ?? {})]
   return {
     ...definition,
     async handle(ctx, deps) {
       const auth = await authenticate(definition.guard, ctx, deps)
+      if (definition.method === 'GET') requireAcceptable(ctx.get('accept'), produced)
       const issues: Issue[] = []
       const params = checkParams(ctx.params, ['path'], issues)
       const check = checkVariant && variant?.applies(ctx) ? checkVariant : checkQuery

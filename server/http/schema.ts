@@ -19,62 +19,108 @@ export const Uuid = (options: object = {}) => Type.String({ format: 'uuid', ...o
 /** Instant as the API writes it: ISO 8601 in UTC with Z. */
 export const Instant = (options: object = {}) => Type.String({ format: 'date-time', ...options })
 
-/** Date input of contract 1.3: stays text here, parsed by `dates.ts` (a bad one is a 400, not a 422). */
+// As good as a pattern can say it: whether such a date exists is for the parser.
+const DAY = '\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])'
+const TIME = '([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d([.,]\\d{1,9})?)?'
+const ZONE = '([Zz]|[+-](0\\d|1[0-7]):?[0-5]\\d)'
+const DATE_INPUT = `^([+-]?\\d{1,11}(\\.\\d+)?|${DAY}([T ]${TIME}${ZONE}?)?)$`
+
+/**
+ * Date input of contract 1.3: stays text here, parsed by `dates.ts` (a bad one is a 400, not a 422). What stands in
+ * `x-described` is only in the API description.
+ */
 export const DateInput = (description: string) =>
-  Type.String({ description, examples: ['2026-02-24', '2026-02-24T08:30:00Z', '1771921800'] })
+  Type.String({
+    description,
+    examples: ['2026-02-24', '2026-02-24T08:30:00Z', '1771921800'],
+    'x-described': { pattern: DATE_INPUT },
+  })
+
+/** Where a page begins: opaque, from an answer of the same route with the same filters (contract 1.4). */
+export const Cursor = (description = '`next_cursor` or `previous_cursor` of another page') =>
+  Type.Optional(Type.String({ minLength: 1, description }))
 
 /** Page size of the cursor-paged lists: 1 to 1000, default 50 (decision D-07). */
 export const Limit = (max = 1000, fallback = 50) => Type.Integer({ minimum: 1, maximum: max, default: fallback })
 
 /** Lower-case provider slug (contract 2.1). */
-export const Provider = () => Enum(providerNames)
+export const Provider = () => Enum(providerNames, { title: 'ProviderName' })
 
 /** Series type name; the input spelling `active_energy` is accepted for `energy` (decision D-04). */
 export const Series = () =>
-  Enum(seriesNames, { 'x-aliases': [...seriesByName.keys()].filter((name) => !seriesNames.includes(name as never)) })
+  Enum(seriesNames, {
+    title: 'SeriesType',
+    'x-aliases': [...seriesByName.keys()].filter((name) => !seriesNames.includes(name as never)),
+  })
 
 /** `source` of a record (specification: SourceMetadata). */
-export const SourceMetadata = Type.Object({
-  provider: Type.String(),
-  source: Nullable(Type.String()),
-  device: Nullable(Type.String()),
-  device_type: Nullable(Type.String()),
-  device_name: Nullable(Type.String()),
-})
+export const SourceMetadata = Type.Object(
+  {
+    provider: Type.String(),
+    source: Nullable(Type.String()),
+    device: Nullable(Type.String()),
+    device_type: Nullable(Type.String()),
+    device_name: Nullable(Type.String()),
+  },
+  { title: 'SourceMetadata' },
+)
 
 /** Path parameter of every route below a user. */
 export const UserPath = Type.Object({ user_id: Uuid() })
 
 /** `{"detail": "..."}`. */
-export const ErrorBody = Type.Object({ detail: Type.String() })
+export const ErrorBody = Type.Object({ detail: Type.String() }, { title: 'ErrorBody' })
+
+/** `{"status": "..."}` of a probe. */
+export const Status = Type.Object({ status: Type.String() }, { title: 'Status' })
+
+/** `{"message": "..."}`: something was done. */
+export const Confirmation = Type.Object({ message: Type.String() }, { title: 'Confirmation' })
 
 /** 422 body of contract 1.8. */
-export const ValidationBody = Type.Object({
-  detail: Type.Array(
-    Type.Object({
-      type: Type.String(),
-      loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
-      msg: Type.String(),
-      input: Type.Unknown(),
-      ctx: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    }),
-  ),
-})
+export const ValidationBody = Type.Object(
+  {
+    detail: Type.Array(
+      Type.Object(
+        {
+          type: Type.String(),
+          loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
+          msg: Type.String(),
+          input: Type.Unknown(),
+          ctx: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+        },
+        { title: 'ValidationIssue' },
+      ),
+    ),
+  },
+  { title: 'ValidationBody' },
+)
 
-/** Cursor envelope of contract 1.4 around `item`. */
-export const CursorPage = <T extends TSchema>(item: T) =>
-  Type.Object({
-    data: Type.Array(item),
-    pagination: Type.Object({
-      next_cursor: Nullable(Type.String()),
-      previous_cursor: Nullable(Type.String()),
-      has_more: Type.Boolean(),
-      total_count: Nullable(Type.Integer()),
-    }),
-    metadata: Type.Object({
-      resolution: Nullable(Type.String()),
-      sample_count: Nullable(Type.Integer()),
-      start_time: Nullable(Instant()),
-      end_time: Nullable(Instant()),
-    }),
-  })
+/** How to turn a page (contract 1.4). */
+export const Pagination = Type.Object(
+  {
+    next_cursor: Nullable(Type.String()),
+    previous_cursor: Nullable(Type.String()),
+    has_more: Type.Boolean(),
+    total_count: Nullable(Type.Integer()),
+  },
+  { title: 'Pagination' },
+)
+
+/** What a page was asked for (contract 1.4). */
+export const PageMetadata = Type.Object(
+  {
+    resolution: Nullable(Type.String()),
+    sample_count: Nullable(Type.Integer()),
+    start_time: Nullable(Instant()),
+    end_time: Nullable(Instant()),
+  },
+  { title: 'PageMetadata' },
+)
+
+/** Cursor envelope of contract 1.4 around `item`, whose title names it. */
+export const CursorPage = <T extends TSchema>(item: T & { title?: string }) =>
+  Type.Object(
+    { data: Type.Array(item), pagination: Pagination, metadata: PageMetadata },
+    { title: `${item.title}Page` },
+  )

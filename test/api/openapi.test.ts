@@ -1,15 +1,26 @@
+// What /openapi.json says: sound, complete and true. Every other test of the API is one of it as well, since the answers
+// that tests get are checked against it (test/support/described.ts).
+import { readdir, readFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
-import { Compile } from 'typebox/compile'
 import { routes } from '../../server/api/index.ts'
+import { eventNames } from '../../server/catalogue/events.ts'
+import { openApiDocument } from '../../server/http/openapi.ts'
 import { startTestApp } from '../support/app.ts'
+import { misfits, undescribedEvent } from '../support/described.ts'
+import { recordedEvents } from '../support/recorded.ts'
+import { body, createUser, importBody, record, startImports } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
 
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
 
-type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
+type Schema = { $ref?: string; [keyword: string]: unknown }
 interface Media {
-  schema: Record<string, unknown>
+  schema: Schema
   example?: unknown
 }
 interface Operation {
@@ -17,61 +28,21 @@ interface Operation {
   summary: string
   tags: string[]
   security: Record<string, string[]>[]
-  parameters: { name: string; in: string; required: boolean; schema: Record<string, unknown> }[]
+  parameters: { name: string; in: string; required: boolean; schema: Schema }[]
   requestBody?: { required: boolean; content: Record<string, Media> }
-  responses: Record<string, { description: string; content?: Record<string, Media> }>
+  responses: Record<string, { description: string; headers?: object; content?: Record<string, Media> }>
 }
 
-/** JSON Schema 2020-12 keywords that are used, and our own, which start with x-. */
-const KEYWORDS = new Set(
-  (
-    'type enum const anyOf format pattern minimum maximum minLength maxLength minItems maxItems items properties required ' +
-    'patternProperties additionalProperties default description examples title'
-  ).split(' '),
-)
-const TYPES = new Set(['string', 'integer', 'number', 'boolean', 'array', 'object', 'null'])
-
-/** What is wrong with a schema, by the place in it. */
-function problems(schema: unknown, place: string): string[] {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return [`${place} is no schema`]
-  const {
-    type,
-    properties = {},
-    required = [],
-    items,
-    anyOf = [],
-    enum: values,
-    pattern,
-    default: fallback,
-    patternProperties = {},
-  } = schema as {
-    type?: string
-    properties?: Record<string, unknown>
-    patternProperties?: Record<string, unknown>
-    required?: string[]
-    items?: unknown
-    anyOf?: unknown[]
-    enum?: unknown[]
-    pattern?: string
-    default?: unknown
+/** Calls `visit` with every schema below a part of the description, and its place. */
+function eachSchema(part: unknown, place: string, visit: (schema: Schema, place: string) => void): void {
+  if (Array.isArray(part)) for (const [index, one] of part.entries()) eachSchema(one, `${place}/${index}`, visit)
+  else if (typeof part === 'object' && part !== null) {
+    const schema = part as Schema
+    if (!place.endsWith('/properties')) visit(schema, place)
+    for (const [key, value] of Object.entries(schema)) {
+      if (key !== 'example' && key !== 'examples' && key !== 'default') eachSchema(value, `${place}/${key}`, visit)
+    }
   }
-  const found = Object.keys(schema).flatMap((key) =>
-    KEYWORDS.has(key) || key.startsWith('x-') ? [] : [`${place} has ${key}`],
-  )
-  if (type !== undefined && !TYPES.has(type)) found.push(`${place} has type ${type}`)
-  for (const name of required)
-    if (!(name in properties)) found.push(`${place} requires ${name}, which it does not have`)
-  if (new Set(required).size !== required.length) found.push(`${place} requires something twice`)
-  if (values && new Set(values).size !== values.length) found.push(`${place} lists a value twice`)
-  if (pattern) new RegExp(pattern, 'u')
-  if (fallback !== undefined && !Compile(schema as never).Check(fallback))
-    found.push(`${place} has a default that does not fit`)
-  if (type === 'array' && items === undefined) found.push(`${place} is an array of what?`)
-  for (const [name, property] of Object.entries({ ...properties, ...patternProperties }))
-    found.push(...problems(property, `${place}.${name}`))
-  if (items !== undefined) found.push(...problems(items, `${place}[]`))
-  for (const [index, member] of anyOf.entries()) found.push(...problems(member, `${place}|${index}`))
-  return found
 }
 
 t.test('the API description', async (t) => {
@@ -80,32 +51,46 @@ t.test('the API description', async (t) => {
   t.equal(answer.status, 200)
   t.match(answer.headers.get('content-type'), /^application\/json/)
   const document = answer.body
+  const schemas = document.components.schemas as Record<string, Schema>
   const operations = Object.entries(document.paths as Record<string, Record<string, Operation>>).flatMap(
     ([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({
-        path,
-        method,
-        operation,
+        ...{ path, method, operation },
         name: `${method.toUpperCase()} ${path}`,
       })),
   )
+  /** The names of the operations of which something does not hold, with what is wrong. */
+  const wrong = (problems: (one: (typeof operations)[number]) => (string | false | undefined)[]) =>
+    operations.flatMap((one) => problems(one).flatMap((problem) => (problem ? [`${one.name}: ${problem}`] : [])))
 
-  t.test('is OpenAPI 3.1 of our version, with both credentials', async (t) => {
+  t.test('is OpenAPI 3.1 of our version, as others understand it', async (t) => {
+    const { valid, errors } = await new Validator().validate(structuredClone(document))
+    t.ok(valid, JSON.stringify(errors))
     t.equal(document.openapi, '3.1.0')
     t.match(document.info, { title: 'Pulsebase', version: '0.9.0', license: { name: 'MIT' } })
-    t.strictSame(document.components.securitySchemes, {
-      apiKey: { type: 'apiKey', in: 'header', name: 'X-Service-API-Key' },
-      bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-    })
-    t.strictSame(Object.keys(document).sort(), ['components', 'info', 'openapi', 'paths', 'tags'])
+    t.match(document.servers, [{ url: app.deps.config.apiBaseUrl }])
     const tags = document.tags.map((tag: { name: string }) => tag.name)
     t.equal(new Set(tags).size, tags.length)
-    for (const { operation, name } of operations)
-      t.ok(
-        operation.tags.every((tag) => tags.includes(tag)),
-        name,
-      )
-    t.notOk(JSON.stringify(document).includes('$ref'))
+    t.strictSame(
+      wrong(({ operation }) => operation.tags.map((tag) => !tags.includes(tag) && tag)),
+      [],
+    )
+  })
+
+  t.test('names the headers that keys are accepted in', async (t) => {
+    t.match(document.components.securitySchemes, {
+      apiKey: { type: 'apiKey', in: 'header', name: 'X-Service-API-Key' },
+      sdkApiKey: { type: 'apiKey', in: 'header', name: 'X-Open-Wearables-API-Key' },
+      bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+      sdkToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+    })
+    const served = { apiBaseUrl: 'https://health.example.org', apiKeyHeaders: ['X-First', 'X-Second'] }
+    const other = JSON.parse(JSON.stringify(openApiDocument(routes, served)))
+    t.equal(other.components.securitySchemes.apiKey.name, 'X-First')
+    t.equal(other.components.securitySchemes['X-Second'].name, 'X-Second')
+    const keys = [{ apiKey: [] }, { 'X-Second': [] }, { bearer: [] }]
+    t.strictSame(other.paths['/api/v1/users'].get.security, keys)
+    t.strictSame(other.servers[0].url, 'https://health.example.org')
   })
 
   t.test('describes every route, each under a name of its own', async (t) => {
@@ -115,96 +100,172 @@ t.test('the API description', async (t) => {
     )
     const ids = operations.map(({ operation }) => operation.operationId)
     t.equal(new Set(ids).size, ids.length)
-    for (const id of ids) t.match(id, /^[a-z][A-Za-z]+$/)
-    for (const { operation, name } of operations) t.ok(operation.summary.length > 3, name)
+    const unnamed = wrong(({ operation }) => [
+      !/^[a-z][A-Za-z]+$/.test(operation.operationId) && operation.operationId,
+      operation.summary.length < 4 && 'no summary',
+    ])
+    t.strictSame(unnamed, [])
   })
 
   t.test('names the parameters of each path, and only declared credentials', async (t) => {
-    for (const { path, operation, name } of operations) {
+    const problems = wrong(({ path, operation }) => {
       const inPath = operation.parameters.filter((parameter) => parameter.in === 'path')
-      t.strictSame(
-        inPath.map((parameter) => parameter.name).sort(),
-        [...path.matchAll(/\{(\w+)\}/g)].map(([, one]) => one).sort(),
-        name,
-      )
-      t.ok(
-        inPath.every((parameter) => parameter.required),
-        name,
-      )
+      const names = inPath.map(({ name }) => name).sort()
+      const wanted = [...path.matchAll(/\{(\w+)\}/g)].map(([, one]) => one).sort()
       const keys = operation.parameters.map((parameter) => `${parameter.in} ${parameter.name}`)
-      t.equal(new Set(keys).size, keys.length, name)
-      for (const one of operation.security)
-        t.ok(
-          Object.keys(one).every((scheme) => scheme in document.components.securitySchemes),
-          name,
-        )
-      for (const [status, { description }] of Object.entries(operation.responses)) {
-        t.match(status, /^[2-5]\d\d$/)
-        t.ok(description, `${name} ${status}`)
-      }
-      t.ok(
-        Object.keys(operation.responses).some((status) => status.startsWith('2')),
-        name,
-      )
-      if (operation.security.length > 0) t.ok(operation.responses['401'], `${name} can answer 401`)
-    }
+      const schemes = operation.security.flatMap((one) => Object.keys(one))
+      return [
+        names.join() !== wanted.join() && `has ${names}, not ${wanted}`,
+        inPath.some(({ required }) => !required) && 'a path without one of its parts',
+        new Set(keys).size !== keys.length && 'a parameter twice',
+        ...schemes.map((scheme) => !(scheme in document.components.securitySchemes) && scheme),
+      ]
+    })
+    t.strictSame(problems, [])
   })
 
-  t.test('has sound schemas everywhere', async (t) => {
-    for (const { operation, name } of operations) {
-      const schemas = operation.parameters.map((parameter): [string, unknown] => [parameter.name, parameter.schema])
-      for (const [type, { schema }] of Object.entries(operation.requestBody?.content ?? {}))
-        schemas.push([type, schema])
-      for (const [status, { content = {} }] of Object.entries(operation.responses)) {
-        for (const [type, { schema }] of Object.entries(content)) schemas.push([`${status} ${type}`, schema])
-      }
-      t.strictSame(
-        schemas.flatMap(([place, schema]) => problems(schema, place)),
-        [],
-        name,
-      )
-    }
+  t.test('says of each operation how it can fail', async (t) => {
+    const problems = wrong(({ path, method, operation: { responses, security, requestBody } }) => {
+      const expected = [
+        ...(security.some((one) => Object.keys(one).length > 0) ? ['401'] : []),
+        ...(path.includes('{user_id}') ? ['404', '422'] : []),
+        ...(method === 'get' ? ['406'] : []),
+        ...(requestBody ? ['400', '413', '415'] : []),
+        ...(path.startsWith('/api/') ? ['503'] : []),
+      ]
+      const bodies = Object.entries(responses).filter(([status]) => status >= '400')
+      return [
+        !Object.keys(responses).some((status) => status.startsWith('2')) && 'no success',
+        ...expected.map((status) => !responses[status] && `no ${status}`),
+        ...bodies.map(([status, one]) => !one.content?.['application/json'] && `${status} without a body`),
+        ...['429', '503'].map(
+          (status) => responses[status] && !responses[status].headers && `${status} without Retry-After`,
+        ),
+        ...Object.entries(responses).map(([status, { description }]) => !description && `${status} not described`),
+      ]
+    })
+    t.strictSame(problems, [])
+  })
+
+  t.test('has one named schema for each object', async (t) => {
+    const inline: string[] = []
+    const keywords: string[] = []
+    const lost: string[] = []
+    eachSchema({ paths: document.paths, webhooks: document.webhooks, schemas }, '', (schema, place) => {
+      if ('properties' in schema && !/^\/schemas\/\w+$/.test(place)) inline.push(place)
+      if (Object.keys(schema).some((key) => key.startsWith('x-')) && !place.includes('/headers')) keywords.push(place)
+      const name = schema.$ref?.match(/^#\/components\/schemas\/(\w+)$/)?.[1]
+      if (name !== undefined && !(name in schemas)) lost.push(name)
+    })
+    t.strictSame(inline, [], 'no object without a name')
+    t.strictSame(keywords, [], 'nothing that only we understand')
+    t.strictSame(lost, [])
+    const texts = Object.entries(schemas).map(([name, schema]) => ({ name, text: JSON.stringify(schema) }))
+    const twins = texts.filter(({ text }, at) => texts.findIndex((other) => other.text === text) !== at)
+    t.strictSame(twins, [], 'no two of one content')
+    for (const name of [
+      'User',
+      'SamplePage',
+      'SourceMetadata',
+      'Pagination',
+      'ErrorBody',
+      'ValidationBody',
+      'SeriesType',
+    ])
+      t.ok(schemas[name], name)
+    t.notOk(Object.keys(schemas).find((name) => !/^[A-Z][A-Za-z0-9]+$/.test(name)))
+  })
+
+  t.test('requires nothing that has a default, and no text may be empty that is refused then', async (t) => {
+    const needed: string[] = []
+    eachSchema(schemas, '', ({ properties = {}, required = [] }, place) => {
+      for (const name of required as string[])
+        if ((properties as Record<string, Schema>)[name]?.default !== undefined) needed.push(`${place}.${name}`)
+    })
+    t.strictSame(needed, [])
+    const problems = wrong(({ path, method, operation }) =>
+      operation.parameters.flatMap(({ name, required, schema }, at) => {
+        const place = ['paths', path, method, 'parameters', at, 'schema']
+        const opaque = /^(cursor|iterator|after)$/.test(name) && schema.format === undefined
+        const date = /^(start|end)_(date|time)$/.test(name)
+        const dates = ['2026-02-24', '2026-02-24T08:30:00Z', '2026-02-24 08:30:00+02:00', '1771921800', '-1.5']
+        return [
+          required && schema.default !== undefined && name,
+          (opaque || date) && misfits('', ...place).length === 0 && `${name} may be empty`,
+          ...(date ? dates : []).map((text) => misfits(text, ...place).length > 0 && `${name} may not be ${text}`),
+        ]
+      }),
+    )
+    t.strictSame(problems, [])
   })
 
   t.test('gives examples that fit their schemas', async (t) => {
-    for (const { operation, name } of operations) {
+    const problems = wrong(({ path, method, operation }) => {
+      const request = Object.entries(operation.requestBody?.content ?? {})
+      const responses = Object.entries(operation.responses).flatMap(([status, { content = {} }]) =>
+        Object.entries(content).map(([type, media]) => ({ media, place: ['responses', status, 'content', type] })),
+      )
       const media = [
-        ...Object.values(operation.requestBody?.content ?? {}),
-        ...Object.values(operation.responses).flatMap(({ content = {} }) => Object.values(content)),
+        ...request.map(([type, media]) => ({ media, place: ['requestBody', 'content', type] })),
+        ...responses,
       ]
-      for (const { schema, example } of media) {
-        if (example === undefined) continue
-        const check = Compile(schema as never)
-        t.strictSame(check.Errors(example), [], name)
-        t.strictSame(unknownFields(example as Json, schema), [], name)
-      }
-      const success = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))?.[1].content
-      const json = success?.['application/json']
-      if (json && json.schema.type !== 'string') t.ok(json.example !== undefined, `${name} shows what it answers`)
-      const body = operation.requestBody?.content
-      if (body && !('application/octet-stream' in body))
-        t.ok(Object.values(body)[0]?.example !== undefined, `${name} shows what it takes`)
-    }
+      return [
+        ...media.flatMap(({ media: { example }, place }) =>
+          example === undefined ? [] : misfits(example, 'paths', path, method, ...place, 'schema'),
+        ),
+        ...responses.map(
+          ({ media, place: [, status, , type] }) =>
+            status?.startsWith('2') &&
+            type === 'application/json' &&
+            media.example === undefined &&
+            'does not show what it answers',
+        ),
+        ...request.map(([, { example }]) => example === undefined && 'does not show what it takes'),
+      ]
+    })
+    t.strictSame(problems, [])
+  })
+
+  t.test('describes what each kind of event sends', async (t) => {
+    const webhooks = document.webhooks as Record<string, { post: Operation }>
+    t.strictSame(Object.keys(webhooks), eventNames)
+    t.equal(eventNames.length, 24)
+    const problems = Object.values(webhooks).flatMap(({ post }) => {
+      const { schema, example } = (post.requestBody as { content: Record<string, Media> }).content[
+        'application/json'
+      ] as Media
+      return [
+        ...undescribedEvent(example as never),
+        ...(schema.$ref ? [] : [`${post.operationId} has no named schema`]),
+        ...(post.parameters.map(({ name }) => name).join() === 'hook-id,hook-timestamp,hook-signature'
+          ? []
+          : ['headers']),
+      ]
+    })
+    t.strictSame(problems, [])
   })
 })
 
-/** Fields of an example that its schema does not have. */
-function unknownFields(example: Json, schema: Record<string, unknown>, place = ''): string[] {
-  const members = (schema.anyOf as Record<string, unknown>[] | undefined)?.filter((member) => member.type !== 'null')
-  if (members)
-    return example === null || members.length !== 1
-      ? []
-      : unknownFields(example, members[0] as Record<string, unknown>, place)
-  if (Array.isArray(example))
-    return example.flatMap((item) => unknownFields(item, (schema.items ?? {}) as Record<string, unknown>, `${place}[]`))
-  const properties = schema.properties as Record<string, Record<string, unknown>> | undefined
-  if (typeof example !== 'object' || example === null || !properties) return []
-  return Object.entries(example).flatMap(([name, value]) => {
-    const property = properties[name]
-    return property ? unknownFields(value, property, `${place}.${name}`) : [`${place}.${name}`]
+t.test('real events are as described', async (t) => {
+  const app = await startTestApp(t, engine, { eventFeedEnabled: true })
+  await startImports(t, app)
+  const user = await createUser(app)
+  const folder = new URL('../samples/', import.meta.url)
+  for (const file of await readdir(folder)) {
+    if (!file.includes('logs')) await importBody(app, user, await readFile(new URL(file, folder)))
+  }
+  const sweat = record('HKQuantityTypeIdentifierElectrodermalActivity', Date.parse('2026-02-24T08:00:00Z'), 2, {
+    unit: 'S',
   })
-}
+  await importBody(app, user, body([sweat]))
+  t.equal((await app.request('DELETE', `/api/v1/users/${user}/connections/apple`)).status, 204)
+  // Each is checked as it is read.
+  const kinds = new Set((await recordedEvents(app)).map(({ type }) => type))
+  const unheard = eventNames.filter((name) => !kinds.has(name))
+  t.strictSame(unheard, ['recovery_score.created'], 'which no phone sends')
+})
 
+// What they say is checked where they are received (test/support/app.ts).
 t.test('real answers fit what is described', async (t) => {
   const app = await startTestApp(t, engine)
   const user = (await app.request('POST', '/api/v1/users', { body: { first_name: 'Ada', email: 'ada@example.org' } }))
@@ -275,19 +336,41 @@ t.test('real answers fit what is described', async (t) => {
     })
     const name = `${route.method} ${route.path}`
     t.equal(answer.status, route.status ?? 200, name)
-    if (!route.response) continue
-    t.strictSame(Compile(route.response as never).Errors(answer.body), [], name)
-    t.strictSame(unknownFields(answer.body, route.response as never), [], name)
   }
-  for (const [method, target, status] of [
-    ['GET', '/nowhere', '404'],
-    ['GET', '/api/v1/users?limit=0', '422'],
-  ] as const) {
-    const answer = await app.request(method, target)
-    const document = (await app.request('GET', '/openapi.json')).body
-    const schema = document.paths['/api/v1/users/{user_id}'].get.responses[status].content['application/json'].schema
-    t.strictSame(Compile(schema).Errors(answer.body), [])
+})
+
+t.test('a read refuses an Accept header that nothing there is fits', async (t) => {
+  const app = await startTestApp(t, engine)
+  const user = await createUser(app)
+  const page = `/api/v1/users/${user}/timeseries?start_time=2026-02-01&end_time=2026-02-02`
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
+  const java = 'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2'
+  const taken = ['', '*/*', 'application/json', 'application/json; charset=utf-8', 'application/*', browser, java]
+  const cases: [path: string, accept: string, status: number, type?: string][] = [
+    ...taken.map((accept): [string, string, number] => ['/api/v1/users', accept, 200]),
+    ['/api/v1/users', 'text/csv, application/json;q=0.1', 200],
+    ['/api/v1/users', 'text/csv', 406],
+    ['/api/v1/users', 'application/msgpack', 406],
+    ['/api/v1/users', 'application/json;q=0, text/csv', 406],
+    ['/api/v1/users', 'nonsense', 406],
+    [page, 'text/csv', 200, 'text/csv'],
+    [page, 'application/msgpack', 200, 'application/msgpack'],
+    [page, 'text/html', 406],
+    ['/metrics', 'application/json', 200, 'text/plain'],
+    ['/metrics', 'text/plain;version=0.0.4;q=0.5,*/*;q=0.1', 200, 'text/plain'],
+    ['/metrics', 'text/csv', 406],
+  ]
+  const wrong: string[] = []
+  for (const [path, accept, status, type = 'application/json'] of cases) {
+    const answer = await app.request('GET', path, { headers: { Accept: accept } })
+    const got = `${answer.status} ${answer.headers.get('content-type')?.split(';')[0]}`
+    if (got !== `${status} ${type}`) wrong.push(`${path} as ${accept}: ${got}`)
   }
+  t.strictSame(wrong, [])
+  const refused = await app.request('GET', page, { headers: { Accept: 'text/html' } })
+  t.match(refused.body.detail, /answers application\/json, .*application\/msgpack, text\/csv: name one in Accept/)
+  // What is written is written, whatever the client likes to read.
+  t.equal((await app.request('POST', '/api/v1/users', { body: {}, headers: { Accept: 'text/csv' } })).status, 201)
 })
 
 t.test('the reference page is served whole from here', async (t) => {
@@ -308,7 +391,36 @@ t.test('the reference page is served whole from here', async (t) => {
     if (/\.css$|start\.js$/.test(reference))
       t.notMatch(asset.body, /(?:@import|url\(|fetch\(|url:)\s*['"]?(?:https?:)?\/\//)
   }
-  t.match((await app.request('GET', '/docs/start.js')).body, "url: '/openapi.json'")
+  const start = (await app.request('GET', '/docs/start.js')).body
+  for (const setting of ["fetch('/openapi.json')", "docExpansion: 'none'", 'persistAuthorization: true'])
+    t.ok(start.includes(setting), setting)
   t.equal((await app.request('GET', '/docs/', { auth: 'none' })).status, 200)
   t.equal((await app.request('GET', '/docs/package.json', { auth: 'none' })).status, 404, 'nothing else of the package')
+})
+
+t.test('the description and its page are compressed, and sent once', async (t) => {
+  const app = await startTestApp(t, engine)
+  const get = (path: string, headers: Record<string, string>) =>
+    new Promise<{ status: number; headers: Record<string, unknown>; body: Buffer }>((resolve, reject) => {
+      // fetch would decompress.
+      const asked = request(app.url + path, { headers }, async (response) => {
+        const body = await buffer(response)
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body })
+      })
+      asked.on('error', reject).end()
+    })
+  for (const path of ['/openapi.json', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css']) {
+    const plain = await get(path, {})
+    t.equal(plain.headers['content-encoding'], undefined)
+    const gzipped = await get(path, { 'Accept-Encoding': 'gzip' })
+    const brotli = await get(path, { 'Accept-Encoding': 'gzip, deflate, br' })
+    t.strictSame([gzipped.headers['content-encoding'], brotli.headers['content-encoding']], ['gzip', 'br'])
+    t.ok(gunzipSync(gzipped.body).equals(plain.body))
+    t.ok(brotliDecompressSync(brotli.body).equals(plain.body))
+    t.ok(brotli.body.length < plain.body.length / 3, `${path}: ${plain.body.length} bytes in ${brotli.body.length}`)
+    t.match(brotli.headers, { vary: /Accept-Encoding/, etag: /./, 'cache-control': /./ })
+    const again = await get(path, { 'Accept-Encoding': 'br', 'If-None-Match': String(brotli.headers.etag) })
+    t.strictSame([again.status, again.body.length], [304, 0])
+    t.equal((await get(path, { 'If-None-Match': '"other"' })).status, 200)
+  }
 })

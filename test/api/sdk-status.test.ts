@@ -60,7 +60,12 @@ t.test('the status of an upload', async (t) => {
   await t.test('lists fields that were not read', async (t) => {
     const user = await createUser(app)
     const extra = { record: [heartRate(NOON, 60)], Workout: [], rings: 7 }
-    const content: Record<string, unknown> = { ...body([heartRate(NOON, 60)]), sdkversion: '1', records: [1, 2, 3], device: { os: 'x', v: 1 } }
+    const content: Record<string, unknown> = {
+      ...body([heartRate(NOON, 60)]),
+      sdkversion: '1',
+      records: [1, 2, 3],
+      device: { os: 'x', v: 1 },
+    }
     Object.assign(content.data as object, extra)
     t.strictSame((await importBody(app, user, content)).unknown_fields, [
       { field: 'records', items: 3, likely: 'data.records' },

@@ -23,6 +23,7 @@ import { migrateJobs } from '../../server/queue.ts'
 import { observeRollups } from '../../server/rollups/observe.ts'
 import { applyStrategy } from '../../server/rollups/strategy.ts'
 import { observeWebhooks } from '../../server/webhooks/observe.ts'
+import { undescribed } from './described.ts'
 import type { Engine } from './servers.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -49,7 +50,7 @@ export interface TestRequest {
   auth?: 'key' | 'developer' | 'none' | { bearer: string }
 }
 
-/** An answer, its body parsed when it is JSON. */
+/** An answer, its body parsed when it is JSON. Each is checked against the API description. */
 export interface TestAnswer {
   status: number
   headers: Headers
@@ -267,5 +268,8 @@ async function send(
   })
   const text = await response.text()
   const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '')
-  return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text }
+  const answer = { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text }
+  const problems = undescribed(method, path, answer)
+  if (problems.length > 0) throw new Error(`not as /openapi.json says: ${problems.slice(0, 5).join('; ')}`)
+  return answer
 }

@@ -1,6 +1,7 @@
 // Events as they are recorded for developers.
 import { eventBody } from '../../server/webhooks/body.ts'
 import type { TestApp } from './app.ts'
+import { undescribedEvent } from './described.ts'
 
 /** A recorded event with the body its receivers get, and the bytes of it. */
 export interface RecordedEvent {
@@ -21,7 +22,10 @@ export async function recordedEvents({ db }: Pick<TestApp, 'db'>, after = 0): Pr
     [after],
   )
   return rows.map(({ data, packed, ...row }) => {
-    const body = eventBody({ ...row, data, packed })
-    return { ...row, bytes: body.length, body: JSON.parse(body.toString()) }
+    const bytes = eventBody({ ...row, data, packed })
+    const body = JSON.parse(bytes.toString())
+    const problems = undescribedEvent(body)
+    if (problems.length > 0) throw new Error(`not as /openapi.json says: ${problems.slice(0, 5).join('; ')}`)
+    return { ...row, bytes: bytes.length, body }
   })
 }

@@ -2,17 +2,20 @@ import { Type } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../http/schema.ts'
 
 /** ApiKeyRead of contract 11, and when the key was last used (written back every 30 seconds). */
-export const ApiKey = Type.Object({
-  id: Uuid(),
-  name: Type.String(),
-  key_prefix: Type.String({ description: 'The first characters of the key' }),
-  created_by: Nullable(Uuid()),
-  created_at: Instant(),
-  last_used_at: Nullable(Instant()),
-})
+export const ApiKey = Type.Object(
+  {
+    id: Uuid(),
+    name: Type.String(),
+    key_prefix: Type.String({ description: 'The first characters of the key' }),
+    created_by: Nullable(Uuid()),
+    created_at: Instant(),
+    last_used_at: Nullable(Instant()),
+  },
+  { title: 'ApiKey' },
+)
 
 /** ApiKeyReadWithSecret: the only answer that ever shows the key. */
-export const ApiKeyWithSecret = Type.Object({ ...ApiKey.properties, key: Type.String() })
+export const ApiKeyWithSecret = Type.Object({ ...ApiKey.properties, key: Type.String() }, { title: 'ApiKeyWithSecret' })
 
 /** The columns of `ApiKey`. */
 export const API_KEY_COLUMNS = 'id, name, key_prefix, created_by, created_at, last_used_at'

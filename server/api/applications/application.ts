@@ -3,15 +3,21 @@ import { Type } from 'typebox'
 import { Instant, Uuid } from '../../http/schema.ts'
 
 /** ApplicationRead of contract 11: what the backend of an app signs its phones in with. */
-export const Application = Type.Object({
-  id: Uuid(),
-  app_id: Type.String(),
-  name: Type.String(),
-  created_at: Instant(),
-})
+export const Application = Type.Object(
+  {
+    id: Uuid(),
+    app_id: Type.String(),
+    name: Type.String(),
+    created_at: Instant(),
+  },
+  { title: 'Application' },
+)
 
 /** ApplicationReadWithSecret: the only answers that ever show the secret. */
-export const ApplicationWithSecret = Type.Object({ ...Application.properties, app_secret: Type.String() })
+export const ApplicationWithSecret = Type.Object(
+  { ...Application.properties, app_secret: Type.String() },
+  { title: 'ApplicationWithSecret' },
+)
 
 /** The columns of `Application`. */
 export const APPLICATION_COLUMNS = 'id, app_id, name, created_at'

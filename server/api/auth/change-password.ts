@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
+import { Confirmation } from '../../http/schema.ts'
 import { developerOf } from './developer.ts'
 import { hashPassword, MIN_PASSWORD_LENGTH, verifyPassword } from './passwords.ts'
 import { changePassword as storePassword } from './sessions.ts'
@@ -27,7 +28,7 @@ export const changePassword = route(
       new_password: 'staple of the horse',
       confirm_password: 'staple of the horse',
     },
-    response: Type.Object({ message: Type.String() }),
+    response: Confirmation,
     example: { message: 'Password updated successfully' },
     errors: { 400: 'Incorrect current password' },
   },

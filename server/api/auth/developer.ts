@@ -4,15 +4,18 @@ import type { Auth } from '../../http/guards.ts'
 import { Instant, Nullable, Uuid } from '../../http/schema.ts'
 
 /** DeveloperRead of contract 11. */
-export const Developer = Type.Object({
-  id: Uuid(),
-  first_name: Nullable(Type.String()),
-  last_name: Nullable(Type.String()),
-  // No format: the first developer may be called admin@localhost.
-  email: Type.String(),
-  created_at: Instant(),
-  updated_at: Instant(),
-})
+export const Developer = Type.Object(
+  {
+    id: Uuid(),
+    first_name: Nullable(Type.String()),
+    last_name: Nullable(Type.String()),
+    // No format: the first developer may be called admin@localhost.
+    email: Type.String(),
+    created_at: Instant(),
+    updated_at: Instant(),
+  },
+  { title: 'Developer' },
+)
 
 /** The columns of `Developer`. */
 export const DEVELOPER_COLUMNS = 'id, first_name, last_name, email, created_at, updated_at'

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
+import { Confirmation } from '../../http/schema.ts'
 import { developerOf } from './developer.ts'
 import { endSession } from './sessions.ts'
 
@@ -18,7 +19,7 @@ export const logout = route(
     body: Type.Object({ refresh_token: Type.Optional(Type.String()) }),
     bodyOptional: true,
     bodyExample: { refresh_token: 'rt-0123456789abcdef0123456789abcdef' },
-    response: Type.Object({ message: Type.String() }),
+    response: Confirmation,
     example: { message: 'Successfully logged out' },
   },
   async ({ auth, body }, { db }) => {

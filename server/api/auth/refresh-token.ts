@@ -1,7 +1,6 @@
-import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
-import { renewSession, TokenResponse, tokenExample } from './sessions.ts'
+import { RefreshTokenBody, renewSession, TokenResponse, tokenExample } from './sessions.ts'
 
 /** Exchanges a refresh token for a new pair of tokens (contract 9.8). */
 export const refreshToken = route(
@@ -16,7 +15,7 @@ export const refreshToken = route(
       'from the same login.',
     tag: 'Auth',
     guard: 'public',
-    body: Type.Object({ refresh_token: Type.String() }),
+    body: RefreshTokenBody,
     bodyExample: { refresh_token: 'rt-0123456789abcdef0123456789abcdef' },
     response: TokenResponse,
     example: tokenExample,

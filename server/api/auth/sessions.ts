@@ -5,12 +5,18 @@ import type { Dependencies } from '../../dependencies.ts'
 import { ACCESS_TOKEN_SECONDS, type Keys, signAccessToken } from '../../http/tokens.ts'
 
 /** Answer of whatever opens or renews a session (contract 9.5 to 9.8). */
-export const TokenResponse = Type.Object({
-  access_token: Type.String({ description: 'JWT for the Authorization header, valid for an hour' }),
-  token_type: Type.Literal('bearer'),
-  refresh_token: Type.String({ description: 'For POST /api/v1/token/refresh, once; valid for 30 days' }),
-  expires_in: Type.Integer({ description: 'Seconds the access token lives' }),
-})
+export const TokenResponse = Type.Object(
+  {
+    access_token: Type.String({ description: 'JWT for the Authorization header, valid for an hour' }),
+    token_type: Type.Literal('bearer'),
+    refresh_token: Type.String({ description: 'For POST /api/v1/token/refresh, once; valid for 30 days' }),
+    expires_in: Type.Integer({ description: 'Seconds the access token lives' }),
+  },
+  { title: 'TokenResponse' },
+)
+
+/** The body of whatever takes a refresh token. */
+export const RefreshTokenBody = Type.Object({ refresh_token: Type.String() }, { title: 'RefreshTokenBody' })
 
 /** A `TokenResponse` for the API description. */
 export const tokenExample = {

@@ -9,14 +9,17 @@ import { changePassword } from './sessions.ts'
 const COLUMNS = ['first_name', 'last_name', 'email'] as const
 
 /** DeveloperUpdate of contract 11. */
-export const DeveloperUpdate = Type.Object({
-  first_name: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
-  last_name: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
-  email: Type.Optional(Type.String({ format: 'email' })),
-  password: Type.Optional(
-    Type.String({ minLength: MIN_PASSWORD_LENGTH, description: 'Ends every session, this one too' }),
-  ),
-})
+export const DeveloperUpdate = Type.Object(
+  {
+    first_name: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+    last_name: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
+    email: Type.Optional(Type.String({ format: 'email' })),
+    password: Type.Optional(
+      Type.String({ minLength: MIN_PASSWORD_LENGTH, description: 'Ends every session, this one too' }),
+    ),
+  },
+  { title: 'DeveloperFields' },
+)
 
 /**
  * Changes a developer and returns it: absent fields stay, null clears a name.

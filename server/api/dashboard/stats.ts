@@ -1,28 +1,31 @@
 import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 
-const Count = Type.Object({ count: Type.Integer() })
+const Count = Type.Object({ count: Type.Integer() }, { title: 'Count' })
 
-const SystemInfo = Type.Object({
-  total_users: Count,
-  active_conn: Count,
-  data_points: Type.Object({
-    count: Type.Integer({ description: 'Samples that can be read' }),
-    archived: Type.Integer({ description: 'Samples of which only the rollups are left' }),
-  }),
-  event_records: Type.Object({
-    count: Type.Integer(),
-    workouts: Type.Integer(),
-    sleep: Type.Integer(),
-    menstrual_cycles: Type.Integer(),
-    meals: Type.Integer(),
-  }),
-  connections_coverage: Type.Object({
-    users_with_active: Type.Integer(),
-    users_with_multi_active: Type.Integer(),
-    top_providers: Type.Array(Type.Object({ provider: Type.String(), count: Type.Integer() })),
-  }),
-})
+const SystemInfo = Type.Object(
+  {
+    total_users: Count,
+    active_conn: Count,
+    data_points: Type.Object({
+      count: Type.Integer({ description: 'Samples that can be read' }),
+      archived: Type.Integer({ description: 'Samples of which only the rollups are left' }),
+    }),
+    event_records: Type.Object({
+      count: Type.Integer(),
+      workouts: Type.Integer(),
+      sleep: Type.Integer(),
+      menstrual_cycles: Type.Integer(),
+      meals: Type.Integer(),
+    }),
+    connections_coverage: Type.Object({
+      users_with_active: Type.Integer(),
+      users_with_multi_active: Type.Integer(),
+      top_providers: Type.Array(Type.Object({ provider: Type.String(), count: Type.Integer() })),
+    }),
+  },
+  { title: 'SystemInfo' },
+)
 
 const COUNTS_SQL = `
   select (select count(*) from app_user) as users,

@@ -1,24 +1,25 @@
 import { Type } from 'typebox'
-import { MEAL_COLUMNS, type MealRow, mealItem } from '../../events/meal.ts'
+import { Macros, MEAL_COLUMNS, type MealRow, mealItem, Nutrients } from '../../events/meal.ts'
 import { route } from '../../http/route.ts'
 import { CursorPage, Instant, Nullable, SourceMetadata, UserPath, Uuid } from '../../http/schema.ts'
 import { listEvents, listParameters } from './page.ts'
 
 const Amount = Nullable(Type.Number())
 
-const Meal = Type.Object({
-  id: Uuid(),
-  timestamp: Instant(),
-  meal_type: Nullable(Type.String()),
-  name: Nullable(Type.String()),
-  source: SourceMetadata,
-  calories_kcal: Amount,
-  macros: Nullable(Type.Object({ protein_g: Amount, carbohydrates_g: Amount, fat_g: Amount, fiber_g: Amount })),
-  water_ml: Amount,
-  nutrients: Type.Record(Type.String(), Type.Object({ value: Type.Number(), unit: Type.String() }), {
-    description: 'Everything that is known of the meal, by series type',
-  }),
-})
+const Meal = Type.Object(
+  {
+    id: Uuid(),
+    timestamp: Instant(),
+    meal_type: Nullable(Type.String()),
+    name: Nullable(Type.String()),
+    source: SourceMetadata,
+    calories_kcal: Amount,
+    macros: Nullable(Macros),
+    water_ml: Amount,
+    nutrients: Nutrients,
+  },
+  { title: 'Meal' },
+)
 
 const example = {
   data: [
@@ -61,6 +62,7 @@ export const listMeals = route(
     guard: 'key',
     params: UserPath,
     query: Type.Object(listParameters),
+    revalidated: true,
     response: CursorPage(Meal),
     example,
     errors: { 400: 'Bad date or cursor' },

@@ -23,14 +23,17 @@ const details = {
   pregnancy_snapshot: Nullable(Type.Array(Type.Record(Type.String(), Type.Unknown()))),
 }
 
-const MenstrualCycle = Type.Object({
-  id: Uuid(),
-  start_time: Instant(),
-  end_time: Instant(),
-  zone_offset: Nullable(Type.String()),
-  source: SourceMetadata,
-  ...details,
-})
+const MenstrualCycle = Type.Object(
+  {
+    id: Uuid(),
+    start_time: Instant(),
+    end_time: Instant(),
+    zone_offset: Nullable(Type.String()),
+    source: SourceMetadata,
+    ...details,
+  },
+  { title: 'MenstrualCycle' },
+)
 
 const example = {
   data: [
@@ -78,6 +81,7 @@ export const listMenstrualCycles = route(
     guard: 'key',
     params: UserPath,
     query: Type.Object(listParameters),
+    revalidated: true,
     response: CursorPage(MenstrualCycle),
     example,
     errors: { 400: 'Bad date or cursor' },

@@ -1,30 +1,27 @@
 import { Type } from 'typebox'
-import { SLEEP_COLUMNS, type SleepRow, sleepItem } from '../../events/sleep.ts'
+import { SLEEP_COLUMNS, type SleepRow, SleepStageInterval, SleepStages, sleepItem } from '../../events/sleep.ts'
 import { route } from '../../http/route.ts'
 import { CursorPage, Enum, Instant, List, Nullable, SourceMetadata, UserPath, Uuid } from '../../http/schema.ts'
 import { listEvents, listParameters } from './page.ts'
 import { sleepFilters, sleepParams, whereSleep } from './sleep-filters.ts'
 
-const Minutes = Nullable(Type.Integer())
-
-const SleepSession = Type.Object({
-  id: Uuid(),
-  start_time: Instant(),
-  end_time: Instant(),
-  zone_offset: Nullable(Type.String()),
-  source: SourceMetadata,
-  duration_seconds: Type.Integer({ description: 'From start to end' }),
-  sleep_duration_seconds: Nullable(Type.Integer()),
-  time_in_bed_seconds: Nullable(Type.Integer({ description: 'From start to end where the source does not say' })),
-  efficiency_percent: Nullable(Type.Number()),
-  stages: Nullable(
-    Type.Object({ awake_minutes: Minutes, light_minutes: Minutes, deep_minutes: Minutes, rem_minutes: Minutes }),
-  ),
-  sleep_stage_intervals: Nullable(
-    Type.Array(Type.Object({ stage: Type.String(), start_time: Instant(), end_time: Instant() })),
-  ),
-  is_nap: Type.Boolean(),
-})
+const SleepSession = Type.Object(
+  {
+    id: Uuid(),
+    start_time: Instant(),
+    end_time: Instant(),
+    zone_offset: Nullable(Type.String()),
+    source: SourceMetadata,
+    duration_seconds: Type.Integer({ description: 'From start to end' }),
+    sleep_duration_seconds: Nullable(Type.Integer()),
+    time_in_bed_seconds: Nullable(Type.Integer({ description: 'From start to end where the source does not say' })),
+    efficiency_percent: Nullable(Type.Number()),
+    stages: Nullable(SleepStages),
+    sleep_stage_intervals: Nullable(Type.Array(SleepStageInterval)),
+    is_nap: Type.Boolean(),
+  },
+  { title: 'SleepSession' },
+)
 
 const example = {
   data: [
@@ -78,6 +75,7 @@ export const listSleep = route(
       ...sleepFilters,
       include: Type.Optional(List(Enum(['stages']), { description: 'What is null otherwise' })),
     }),
+    revalidated: true,
     response: CursorPage(SleepSession),
     example,
     errors: { 400: 'Bad date or cursor' },

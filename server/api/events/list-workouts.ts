@@ -9,42 +9,45 @@ import { whereWorkout, workoutFilters, workoutParams } from './workout-filters.t
 
 const Document = Type.Record(Type.String(), Type.Unknown())
 
-const Workout = Type.Object({
-  id: Uuid(),
-  type: Type.String(),
-  name: Nullable(Type.String()),
-  start_time: Instant(),
-  end_time: Instant(),
-  zone_offset: Nullable(Type.String()),
-  duration_seconds: Nullable(Type.Integer()),
-  source: SourceMetadata,
-  entry_source: Nullable(Enum(['manual', 'automatic', 'unknown'])),
-  intensity: Nullable(Enum(['low', 'moderate', 'high', 'unknown'])),
-  calories_kcal: Nullable(Type.Number()),
-  distance_meters: Nullable(Type.Number()),
-  avg_heart_rate_bpm: Nullable(
-    Type.Integer({
-      description:
-        'As the source says, else the mean of its samples meanwhile; of archived ones that of the quarter hours within',
-    }),
-  ),
-  max_heart_rate_bpm: Nullable(Type.Integer()),
-  avg_pace_sec_per_km: Nullable(Type.Number({ description: 'Only of types whose pace makes sense' })),
-  elevation_gain_meters: Nullable(Type.Number()),
-  heart_rate_min: Nullable(Type.Integer()),
-  steps_count: Nullable(Type.Integer()),
-  average_speed: Nullable(Type.Number({ description: 'Metres per second' })),
-  max_speed: Nullable(Type.Number({ description: 'Metres per second' })),
-  average_cadence: Nullable(Type.Number()),
-  average_watts: Nullable(Type.Number()),
-  max_watts: Nullable(Type.Number()),
-  moving_time_seconds: Nullable(Type.Integer()),
-  elev_high: Nullable(Type.Number({ description: 'Metres' })),
-  elev_low: Nullable(Type.Number({ description: 'Metres' })),
-  hr_zones: Nullable(Document),
-  power_zones: Nullable(Document),
-  segments: Nullable(Type.Array(Document)),
-})
+const Workout = Type.Object(
+  {
+    id: Uuid(),
+    type: Type.String(),
+    name: Nullable(Type.String()),
+    start_time: Instant(),
+    end_time: Instant(),
+    zone_offset: Nullable(Type.String()),
+    duration_seconds: Nullable(Type.Integer()),
+    source: SourceMetadata,
+    entry_source: Nullable(Enum(['manual', 'automatic', 'unknown'])),
+    intensity: Nullable(Enum(['low', 'moderate', 'high', 'unknown'])),
+    calories_kcal: Nullable(Type.Number()),
+    distance_meters: Nullable(Type.Number()),
+    avg_heart_rate_bpm: Nullable(
+      Type.Integer({
+        description:
+          'As the source says, else the mean of its samples meanwhile; of archived ones that of the quarter hours within',
+      }),
+    ),
+    max_heart_rate_bpm: Nullable(Type.Integer()),
+    avg_pace_sec_per_km: Nullable(Type.Number({ description: 'Only of types whose pace makes sense' })),
+    elevation_gain_meters: Nullable(Type.Number()),
+    heart_rate_min: Nullable(Type.Integer()),
+    steps_count: Nullable(Type.Integer()),
+    average_speed: Nullable(Type.Number({ description: 'Metres per second' })),
+    max_speed: Nullable(Type.Number({ description: 'Metres per second' })),
+    average_cadence: Nullable(Type.Number()),
+    average_watts: Nullable(Type.Number()),
+    max_watts: Nullable(Type.Number()),
+    moving_time_seconds: Nullable(Type.Integer()),
+    elev_high: Nullable(Type.Number({ description: 'Metres' })),
+    elev_low: Nullable(Type.Number({ description: 'Metres' })),
+    hr_zones: Nullable(Document),
+    power_zones: Nullable(Document),
+    segments: Nullable(Type.Array(Document)),
+  },
+  { title: 'Workout' },
+)
 
 const example = {
   data: [
@@ -120,6 +123,7 @@ export const listWorkouts = route(
       ...workoutFilters,
       include: Type.Optional(List(Enum(['zones', 'segments']), { description: 'What is null otherwise' })),
     }),
+    revalidated: true,
     response: CursorPage(Workout),
     example,
     errors: { 400: 'Bad date or cursor' },

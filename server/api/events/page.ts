@@ -1,19 +1,18 @@
 import type { Context } from 'koa'
-import { Type } from 'typebox'
 import type { Database } from '../../db/database.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import type { EventRow } from '../../events/row.ts'
 import { type Mark, readCursor, writeCursor } from '../../http/cursors.ts'
 import { etagOf, heldTags } from '../../http/etag.ts'
 import { Reply } from '../../http/route.ts'
-import { Limit } from '../../http/schema.ts'
+import { Cursor, Limit } from '../../http/schema.ts'
 import type { SourceMetadata } from '../../sources/source.ts'
 import { type EventFilters, eventFilters, type Selection, selectEvents, selected, selectedParams } from './selection.ts'
 
 /** The parameters of every list of events (contract 5.2). */
 export const listParameters = {
   ...eventFilters,
-  cursor: Type.Optional(Type.String()),
+  cursor: Cursor(),
   limit: Limit(),
 }
 

@@ -21,13 +21,16 @@ export const totalSleep = route(
     guard: 'key',
     params: UserPath,
     query: Type.Object(sleepFilters),
-    response: Type.Object({
-      count: Type.Integer(),
-      naps: Type.Integer(),
-      sleep_duration_seconds: Nullable(Type.Integer()),
-      time_in_bed_seconds: Type.Integer(),
-      avg_efficiency_percent: Nullable(Type.Number()),
-    }),
+    response: Type.Object(
+      {
+        count: Type.Integer(),
+        naps: Type.Integer(),
+        sleep_duration_seconds: Nullable(Type.Integer()),
+        time_in_bed_seconds: Type.Integer(),
+        avg_efficiency_percent: Nullable(Type.Number()),
+      },
+      { title: 'SleepTotals' },
+    ),
     example: {
       count: 2,
       naps: 1,

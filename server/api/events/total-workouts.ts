@@ -20,12 +20,15 @@ export const totalWorkouts = route(
     guard: 'key',
     params: UserPath,
     query: Type.Object(workoutFilters),
-    response: Type.Object({
-      count: Type.Integer(),
-      duration_seconds: Type.Integer(),
-      calories_kcal: Nullable(Type.Number()),
-      distance_meters: Nullable(Type.Number()),
-    }),
+    response: Type.Object(
+      {
+        count: Type.Integer(),
+        duration_seconds: Type.Integer(),
+        calories_kcal: Nullable(Type.Number()),
+        distance_meters: Nullable(Type.Number()),
+      },
+      { title: 'WorkoutTotals' },
+    ),
     example: { count: 3, duration_seconds: 5400, calories_kcal: 1300.5, distance_meters: 15_000 },
     errors: { 400: 'Bad date' },
   },

@@ -7,7 +7,7 @@ import { eventFilters } from './selection.ts'
 export const workoutFilters = {
   ...eventFilters,
   record_type: Type.Optional(Type.String({ description: 'Part of the type, in any case: `run` finds trail_running' })),
-  type: Type.Optional(Enum(workoutTypes, { description: 'Exact type' })),
+  type: Type.Optional(Enum(workoutTypes, { title: 'WorkoutType', description: 'Exact type' })),
 }
 
 /** The conditions of `workoutFilters` on `e`; their parameters begin at `first`. */

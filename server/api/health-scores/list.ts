@@ -19,24 +19,34 @@ const categories = [
   'strain',
 ] as const
 
-const HealthScore = Type.Object({
-  id: Uuid(),
-  category: Enum(categories),
-  value: Nullable(
-    Type.Number({ description: 'On the scale of its provider; of a resilience the variation, a fraction' }),
-  ),
-  qualifier: Nullable(Type.String({ description: "The provider's word for it" })),
-  recorded_at: Instant(),
-  zone_offset: Nullable(Type.String()),
-  components: Nullable(
-    Type.Record(Type.String(), Type.Object({ value: Nullable(Type.Number()), qualifier: Nullable(Type.String()) }), {
-      description: 'What it is made of',
-    }),
-  ),
-  data_source_id: Nullable(Uuid()),
-  provider: Provider(),
-  event_record_id: Nullable(Uuid({ description: 'The sleep session it is of' })),
-})
+const HealthScore = Type.Object(
+  {
+    id: Uuid(),
+    category: Enum(categories, { title: 'HealthScoreCategory' }),
+    value: Nullable(
+      Type.Number({ description: 'On the scale of its provider; of a resilience the variation, a fraction' }),
+    ),
+    qualifier: Nullable(Type.String({ description: "The provider's word for it" })),
+    recorded_at: Instant(),
+    zone_offset: Nullable(Type.String()),
+    components: Nullable(
+      Type.Record(
+        Type.String(),
+        Type.Object(
+          { value: Nullable(Type.Number()), qualifier: Nullable(Type.String()) },
+          { title: 'HealthScoreComponent' },
+        ),
+        {
+          description: 'What it is made of',
+        },
+      ),
+    ),
+    data_source_id: Nullable(Uuid()),
+    provider: Provider(),
+    event_record_id: Nullable(Uuid({ description: 'The sleep session it is of' })),
+  },
+  { title: 'HealthScore' },
+)
 
 const points = (value: number) => ({ value, qualifier: null })
 
@@ -105,11 +115,12 @@ export const listHealthScores = route(
     query: Type.Object({
       start_date: Type.Optional(DateInput('Recorded at or after this. ISO 8601, date (00:00 UTC) or Unix seconds.')),
       end_date: Type.Optional(DateInput('Recorded before this; a date alone includes that day.')),
-      category: Type.Optional(Enum(categories)),
+      category: Type.Optional(Enum(categories, { title: 'HealthScoreCategory' })),
       provider: Type.Optional(Provider()),
       limit: Limit(),
       offset: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
     }),
+    revalidated: true,
     response: CursorPage(HealthScore),
     example,
     errors: { 400: 'Bad date' },

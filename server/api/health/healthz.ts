@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
+import { Status } from '../../http/schema.ts'
 
 /** Answers while the process lives; asks nothing else. */
 export const healthz = route(
@@ -10,7 +10,7 @@ export const healthz = route(
     summary: 'Whether the process lives',
     tag: 'Health',
     guard: 'public',
-    response: Type.Object({ status: Type.String() }),
+    response: Status,
     example: { status: 'ok' },
   },
   async () => ({ status: 'ok' }),

@@ -10,7 +10,8 @@ export const metrics = route(
     summary: 'Metrics for Prometheus',
     tag: 'Health',
     guard: 'public',
-    response: Type.String(),
+    produces: 'text/plain',
+    response: Type.String({ description: "Prometheus' text format 0.0.4" }),
   },
   async (_, { metrics }) => new Reply(200, metrics.registry.contentType, await metrics.registry.metrics()),
 )

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { Reply, route } from '../../http/route.ts'
+import { Status } from '../../http/schema.ts'
 
 /**
  * Answers 200 once the database is migrated and reachable, 503 otherwise. What waits to be delivered is told, but does not
@@ -16,7 +17,7 @@ export const readyz = route(
     tag: 'Health',
     guard: 'public',
     response: Type.Object({
-      status: Type.String(),
+      ...Status.properties,
       webhooks: Type.Optional(
         Type.Object({
           pending_events: Type.Integer({ description: 'Recorded and not fanned out yet' }),
@@ -27,7 +28,9 @@ export const readyz = route(
       ),
     }),
     example: { status: 'ready' },
-    errors: { 503: 'Not migrated, draining, or the database does not answer' },
+    errors: {
+      503: { description: 'Not migrated, draining, or the database does not answer', schema: Status },
+    },
   },
   async (_, deps) => {
     if (await deps.ready()) {

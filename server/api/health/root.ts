@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
+import { Confirmation } from '../../http/schema.ts'
 
 /** Says that something answers here (contract 1.1). */
 export const root = route(
@@ -10,7 +10,7 @@ export const root = route(
     summary: 'Root probe',
     tag: 'Health',
     guard: 'public',
-    response: Type.Object({ message: Type.String() }),
+    response: Confirmation,
     example: { message: 'Server is running!' },
   },
   async () => ({ message: 'Server is running!' }),

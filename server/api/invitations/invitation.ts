@@ -5,17 +5,23 @@ import { errors } from '../../errors.ts'
 import { Enum, Instant, Uuid } from '../../http/schema.ts'
 
 /** InvitationRead of contract 11, without its token (W-07). No mail is sent, so none is `sent` or `failed`. */
-export const Invitation = Type.Object({
-  id: Uuid(),
-  email: Type.String(),
-  status: Enum(['pending', 'accepted', 'expired', 'revoked']),
-  expires_at: Instant(),
-  created_at: Instant(),
-  invited_by_id: Uuid({ description: 'Who was shown the token last' }),
-})
+export const Invitation = Type.Object(
+  {
+    id: Uuid(),
+    email: Type.String(),
+    status: Enum(['pending', 'accepted', 'expired', 'revoked']),
+    expires_at: Instant(),
+    created_at: Instant(),
+    invited_by_id: Uuid({ description: 'Who was shown the token last' }),
+  },
+  { title: 'Invitation' },
+)
 
 /** An `Invitation` with its token, which only the answers to create and resend show. */
-export const InvitationWithToken = Type.Object({ ...Invitation.properties, token: Type.String() })
+export const InvitationWithToken = Type.Object(
+  { ...Invitation.properties, token: Type.String() },
+  { title: 'InvitationWithToken' },
+)
 
 /** The columns of `Invitation`. */
 export const INVITATION_COLUMNS = `

@@ -7,33 +7,38 @@ import { type SdkProvider, sdkProviders } from '../../providers/index.ts'
 import { isNutrient, type RecordKind, type SdkAbility } from '../../providers/sdk.ts'
 import type { Totals } from '../../store/sleep/totals.ts'
 
-const Fields = Type.Array(Type.Object({ code: Type.String(), providers: Type.Array(Type.String()) }))
+const Fields = Type.Array(
+  Type.Object({ code: Type.String(), providers: Type.Array(Type.String()) }, { title: 'CoverageField' }),
+)
 
-const Coverage = Type.Object({
-  providers: Type.Array(Type.String()),
-  timeseries: Type.Array(
-    Type.Object({
-      name: Type.String({ description: 'Category' }),
-      metrics: Type.Array(
-        Type.Object({
-          code: Type.String(),
-          unit: Type.String(),
-          lowest: Type.Number({ description: 'The lowest plausible value' }),
-          highest: Type.Number({ description: 'The highest plausible value' }),
-          description: Type.String(),
-          providers: Type.Array(Type.String()),
-        }),
-      ),
-    }),
-  ),
-  workout_fields: Fields,
-  sleep_fields: Fields,
-  menstrual_cycle_fields: Fields,
-  meal_fields: Fields,
-  health_scores: Type.Array(
-    Type.Object({ code: Type.String(), description: Type.String(), providers: Type.Array(Type.String()) }),
-  ),
-})
+const Coverage = Type.Object(
+  {
+    providers: Type.Array(Type.String()),
+    timeseries: Type.Array(
+      Type.Object({
+        name: Type.String({ description: 'Category' }),
+        metrics: Type.Array(
+          Type.Object({
+            code: Type.String(),
+            unit: Type.String(),
+            lowest: Type.Number({ description: 'The lowest plausible value' }),
+            highest: Type.Number({ description: 'The highest plausible value' }),
+            description: Type.String(),
+            providers: Type.Array(Type.String()),
+          }),
+        ),
+      }),
+    ),
+    workout_fields: Fields,
+    sleep_fields: Fields,
+    menstrual_cycle_fields: Fields,
+    meal_fields: Fields,
+    health_scores: Type.Array(
+      Type.Object({ code: Type.String(), description: Type.String(), providers: Type.Array(Type.String()) }),
+    ),
+  },
+  { title: 'Coverage' },
+)
 
 // Fields of contract 5.3 by what the SDKs' statistics are read into, so that a new measure cannot be forgotten here.
 const workoutMeasures: Record<keyof WorkoutMeasures, string> = {

@@ -7,16 +7,19 @@ import { Enum, Nullable } from '../../http/schema.ts'
 export const dataGranularities = ['daily', 'hourly', 'raw'] as const
 
 /** A provider as contract 6.1 describes it. */
-export const ProviderDescriptor = Type.Object({
-  provider: Type.String(),
-  name: Type.String(),
-  has_cloud_api: Type.Boolean(),
-  is_enabled: Type.Boolean(),
-  icon_url: Type.String(),
-  live_sync_mode: Nullable(Enum(liveSyncModes)),
-  live_sync_configurable: Type.Boolean(),
-  data_granularity: Nullable(Enum(dataGranularities)),
-})
+export const ProviderDescriptor = Type.Object(
+  {
+    provider: Type.String(),
+    name: Type.String(),
+    has_cloud_api: Type.Boolean(),
+    is_enabled: Type.Boolean(),
+    icon_url: Type.String(),
+    live_sync_mode: Nullable(Enum(liveSyncModes, { title: 'LiveSyncMode' })),
+    live_sync_configurable: Type.Boolean(),
+    data_granularity: Nullable(Enum(dataGranularities, { title: 'DataGranularity' })),
+  },
+  { title: 'ProviderDescriptor' },
+)
 
 /** The providers there are, by slug, in definition order: without the sentinels, which nobody connects to. */
 export const settableProviders: ReadonlyMap<string, Provider> = new Map(

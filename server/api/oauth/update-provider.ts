@@ -33,8 +33,8 @@ export const updateProvider = route(
     params: Type.Object({ provider: Type.String() }),
     body: Type.Object({
       is_enabled: Type.Optional(Nullable(Type.Boolean())),
-      live_sync_mode: Type.Optional(Nullable(Enum(liveSyncModes))),
-      data_granularity: Type.Optional(Nullable(Enum(dataGranularities))),
+      live_sync_mode: Type.Optional(Nullable(Enum(liveSyncModes, { title: 'LiveSyncMode' }))),
+      data_granularity: Type.Optional(Nullable(Enum(dataGranularities, { title: 'DataGranularity' }))),
     }),
     bodyExample: { is_enabled: true },
     response: ProviderDescriptor,

@@ -1,6 +1,5 @@
-import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
-import { DeviceTypePriority, deviceTypePriorityExample, readDeviceTypes } from './priority.ts'
+import { DeviceTypePriorityList, deviceTypePriorityExample, readDeviceTypes } from './priority.ts'
 
 /** The order of device types, best first (contract 11). */
 export const listDeviceTypePriorities = route(
@@ -12,7 +11,7 @@ export const listDeviceTypePriorities = route(
     description: 'Of several devices of one provider that cover one day, the type with the lowest number counts.',
     tag: 'Priorities',
     guard: 'developer',
-    response: Type.Object({ items: Type.Array(DeviceTypePriority) }),
+    response: DeviceTypePriorityList,
     example: { items: [deviceTypePriorityExample] },
   },
   async (_, { db }) => ({ items: await readDeviceTypes(db) }),

@@ -1,6 +1,5 @@
-import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
-import { ProviderPriority, providerPriorityExample, readProviders } from './priority.ts'
+import { ProviderPriorityList, providerPriorityExample, readProviders } from './priority.ts'
 
 /** The order of providers, best first (contract 11). */
 export const listProviderPriorities = route(
@@ -12,7 +11,7 @@ export const listProviderPriorities = route(
     description: 'Where several sources cover one day, that of the provider with the lowest number counts.',
     tag: 'Priorities',
     guard: 'developer',
-    response: Type.Object({ items: Type.Array(ProviderPriority) }),
+    response: ProviderPriorityList,
     example: { items: [providerPriorityExample] },
   },
   async (_, { db }) => ({ items: await readProviders(db) }),

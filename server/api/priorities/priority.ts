@@ -9,30 +9,55 @@ import { Enum, Instant, Nullable, Uuid } from '../../http/schema.ts'
 export const Priority = () => Type.Integer({ minimum: 1, maximum: 100 })
 
 /** A provider that can be ranked: any but the sentinels. */
-export const RankedProvider = () => Enum(providers.filter(({ sentinel }) => !sentinel).map(({ provider }) => provider))
+export const RankedProvider = () =>
+  Enum(
+    providers.filter(({ sentinel }) => !sentinel).map(({ provider }) => provider),
+    { title: 'RankedProvider' },
+  )
 
 /** A device type of contract 2.3. */
-export const DeviceTypeName = () => Enum(deviceTypes)
+export const DeviceTypeName = () => Enum(deviceTypes, { title: 'DeviceType' })
 
 /** The ProviderPriorityResponse of contract 11. */
-export const ProviderPriority = Type.Object({
-  provider: Type.String(),
-  priority: Type.Integer(),
-  id: Uuid(),
-  created_at: Instant(),
-  updated_at: Instant(),
-  name: Nullable(Type.String()),
-  icon_url: Nullable(Type.String()),
-})
+export const ProviderPriority = Type.Object(
+  {
+    provider: Type.String(),
+    priority: Type.Integer(),
+    id: Uuid(),
+    created_at: Instant(),
+    updated_at: Instant(),
+    name: Nullable(Type.String()),
+    icon_url: Nullable(Type.String()),
+  },
+  { title: 'ProviderPriority' },
+)
 
 /** The DeviceTypePriorityResponse of contract 11. */
-export const DeviceTypePriority = Type.Object({
-  device_type: Type.String(),
-  priority: Type.Integer(),
-  id: Uuid(),
-  created_at: Instant(),
-  updated_at: Instant(),
-})
+export const DeviceTypePriority = Type.Object(
+  {
+    device_type: Type.String(),
+    priority: Type.Integer(),
+    id: Uuid(),
+    created_at: Instant(),
+    updated_at: Instant(),
+  },
+  { title: 'DeviceTypePriority' },
+)
+
+/** All providers with their places. */
+export const ProviderPriorityList = Type.Object(
+  { items: Type.Array(ProviderPriority) },
+  { title: 'ProviderPriorityList' },
+)
+
+/** All device types with their places. */
+export const DeviceTypePriorityList = Type.Object(
+  { items: Type.Array(DeviceTypePriority) },
+  { title: 'DeviceTypePriorityList' },
+)
+
+/** The place that one of them gets. */
+export const PriorityFields = Type.Object({ priority: Priority() }, { title: 'PriorityFields' })
 
 const times = { created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z' }
 

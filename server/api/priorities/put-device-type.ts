@@ -4,7 +4,7 @@ import {
   DeviceTypeName,
   DeviceTypePriority,
   deviceTypePriorityExample,
-  Priority,
+  PriorityFields,
   readDeviceTypes,
   writeDeviceTypes,
 } from './priority.ts'
@@ -19,7 +19,7 @@ export const putDeviceTypePriority = route(
     tag: 'Priorities',
     guard: 'developer',
     params: Type.Object({ device_type: DeviceTypeName() }),
-    body: Type.Object({ priority: Priority() }),
+    body: PriorityFields,
     bodyExample: { priority: 1 },
     response: DeviceTypePriority,
     example: deviceTypePriorityExample,

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 import {
   DeviceTypeName,
-  DeviceTypePriority,
+  DeviceTypePriorityList,
   deviceTypePriorityExample,
   Priority,
   readDeviceTypes,
@@ -23,7 +23,7 @@ export const putDeviceTypePriorities = route(
       priorities: Type.Array(Type.Object({ device_type: DeviceTypeName(), priority: Priority() })),
     }),
     bodyExample: { priorities: [{ device_type: 'watch', priority: 1 }] },
-    response: Type.Object({ items: Type.Array(DeviceTypePriority) }),
+    response: DeviceTypePriorityList,
     example: { items: [deviceTypePriorityExample] },
     errors: { 400: 'A device type is listed twice' },
   },

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 import {
-  Priority,
+  PriorityFields,
   ProviderPriority,
   providerPriorityExample,
   RankedProvider,
@@ -19,7 +19,7 @@ export const putProviderPriority = route(
     tag: 'Priorities',
     guard: 'developer',
     params: Type.Object({ provider: RankedProvider() }),
-    body: Type.Object({ priority: Priority() }),
+    body: PriorityFields,
     bodyExample: { priority: 1 },
     response: ProviderPriority,
     example: providerPriorityExample,

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 import {
   Priority,
-  ProviderPriority,
+  ProviderPriorityList,
   providerPriorityExample,
   RankedProvider,
   readProviders,
@@ -23,7 +23,7 @@ export const putProviderPriorities = route(
       priorities: Type.Array(Type.Object({ provider: RankedProvider(), priority: Priority() })),
     }),
     bodyExample: { priorities: [{ provider: 'apple', priority: 1 }] },
-    response: Type.Object({ items: Type.Array(ProviderPriority) }),
+    response: ProviderPriorityList,
     example: { items: [providerPriorityExample] },
     errors: { 400: 'A provider is listed twice' },
   },

@@ -1,75 +1,93 @@
 import { Type } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../http/schema.ts'
 
-const REJECTION = Type.Object({
-  collection: Type.String(),
-  index: Nullable(Type.Integer()),
-  id: Nullable(Type.String()),
-  loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
-  type: Type.String(),
-  msg: Type.String(),
-})
+const REJECTION = Type.Object(
+  {
+    collection: Type.String(),
+    index: Nullable(Type.Integer()),
+    id: Nullable(Type.String()),
+    loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
+    type: Type.String(),
+    msg: Type.String(),
+  },
+  { title: 'DroppedItem' },
+)
 
-const IMPLAUSIBLE = Type.Object({
-  type: Type.String({ description: 'Series type' }),
-  unit: Type.String(),
-  lowest: Type.Number({ description: 'Of what is plausible, as highest' }),
-  highest: Type.Number(),
-  items: Type.Integer(),
-})
+const IMPLAUSIBLE = Type.Object(
+  {
+    type: Type.String({ description: 'Series type' }),
+    unit: Type.String(),
+    lowest: Type.Number({ description: 'The lowest plausible value' }),
+    highest: Type.Number({ description: 'The highest plausible value' }),
+    items: Type.Integer(),
+  },
+  { title: 'ImplausibleItems' },
+)
 
-const IGNORED_TYPE = Type.Object({
-  collection: Type.String(),
-  type: Nullable(Type.String({ description: 'As it was sent; null for all others of an upload with very many' })),
-  items: Type.Integer(),
-  likely: Nullable(Type.String({ description: 'The name that this provider has for what was probably meant' })),
-  known_to: Type.Array(Type.String(), { description: 'Other providers that have this very name' }),
-})
+const IGNORED_TYPE = Type.Object(
+  {
+    collection: Type.String(),
+    type: Nullable(Type.String({ description: 'As it was sent; null for all others of an upload with very many' })),
+    items: Type.Integer(),
+    likely: Nullable(Type.String({ description: 'The name that this provider has for what was probably meant' })),
+    known_to: Type.Array(Type.String(), { description: 'Other providers that have this very name' }),
+  },
+  { title: 'IgnoredType' },
+)
 
-const UNKNOWN_FIELD = Type.Object({
-  field: Type.String({ description: 'Of the body; `data.x` of its `data`' }),
-  items: Nullable(Type.Integer({ description: 'Entries in it; null when it is neither list nor object' })),
-  likely: Nullable(Type.String({ description: 'The field that was probably meant' })),
-})
+const UNKNOWN_FIELD = Type.Object(
+  {
+    field: Type.String({ description: 'Of the body; `data.x` of its `data`' }),
+    items: Nullable(Type.Integer({ description: 'Entries in it; null when it is neither list nor object' })),
+    likely: Nullable(Type.String({ description: 'The field that was probably meant' })),
+  },
+  { title: 'UnknownField' },
+)
 
 /** The account of one upload: what came, and what became of every item (sdk-payload 5.2). */
-export const Batch = Type.Object({
-  batch_id: Uuid(),
-  user_id: Uuid(),
-  provider: Type.String(),
-  run_id: Type.String(),
-  sync_session_id: Nullable(Type.String()),
-  sync_type: Type.String(),
-  status: Type.String({ description: 'queued, success, partial, skipped or failed' }),
-  received_at: Instant(),
-  finished_at: Nullable(Instant()),
-  received: Type.Integer(),
-  inserted: Type.Integer(),
-  updated: Type.Integer(),
-  unchanged: Type.Integer(),
-  duplicates: Type.Integer({ description: 'Items whose key another item of the same upload repeated' }),
-  ignored_type: Type.Integer(),
-  dropped_count: Type.Integer(),
-  deleted: Type.Integer({ description: 'Records removed because the platform deleted them' }),
-  saved: Type.Record(
-    Type.String(),
-    Type.Object({ inserted: Type.Integer(), updated: Type.Integer(), unchanged: Type.Integer() }),
-    {
+export const Batch = Type.Object(
+  {
+    batch_id: Uuid(),
+    user_id: Uuid(),
+    provider: Type.String(),
+    run_id: Type.String(),
+    sync_session_id: Nullable(Type.String()),
+    sync_type: Type.String(),
+    status: Type.String({ description: 'queued, success, partial, skipped or failed' }),
+    received_at: Instant(),
+    finished_at: Nullable(Instant()),
+    received: Type.Integer(),
+    inserted: Type.Integer(),
+    updated: Type.Integer(),
+    unchanged: Type.Integer(),
+    duplicates: Type.Integer({ description: 'Items whose key another item of the same upload repeated' }),
+    ignored_type: Type.Integer(),
+    dropped_count: Type.Integer(),
+    deleted: Type.Integer({ description: 'Records removed because the platform deleted them' }),
+    saved: Type.Record(
+      Type.String(),
+      Type.Object(
+        { inserted: Type.Integer(), updated: Type.Integer(), unchanged: Type.Integer() },
+        { title: 'SavedCounts' },
+      ),
+      {
+        description:
+          'Of them what is no sample: sleep (stages), workout, meal (with nutrients), menstrual_cycle, activity',
+      },
+    ),
+    dropped: Type.Array(REJECTION, { description: 'The first 100 dropped items, without measured values' }),
+    implausible: Type.Array(IMPLAUSIBLE, {
       description:
-        'Of them what is no sample: sleep (stages), workout, meal (with nutrients), menstrual_cycle, activity',
-    },
-  ),
-  dropped: Type.Array(REJECTION, { description: 'The first 100 dropped items, without measured values' }),
-  implausible: Type.Array(IMPLAUSIBLE, {
-    description:
-      'Items whose value cannot be true, by series type: stored, and left out of everything that is computed',
-  }),
-  ignored_types: Type.Array(IGNORED_TYPE, { description: 'What of it is not stored, the 20 most frequent types' }),
-  unknown_fields: Type.Array(UNKNOWN_FIELD, { description: 'Fields that were not read, at most 20' }),
-  error: Nullable(Type.String()),
-  replay_of: Nullable(Uuid({ description: 'The upload whose stored body this one imported again' })),
-  body_kept: Type.Boolean({ description: 'Whether it can be imported again' }),
-})
+        'Items whose value cannot be true, by series type: stored, and left out of everything that is computed',
+    }),
+    ignored_types: Type.Array(IGNORED_TYPE, { description: 'What of it is not stored, the 20 most frequent types' }),
+    unknown_fields: Type.Array(UNKNOWN_FIELD, { description: 'Fields that were not read, at most 20' }),
+    error: Nullable(Type.String()),
+    replay_of: Nullable(Uuid({ description: 'The upload whose stored body this one imported again' })),
+    body_kept: Type.Boolean({ description: 'Whether it can be imported again' }),
+  },
+  { title: 'UploadBatch' },
+)
 
 /** Example of the description. */
 export const batchExample = {

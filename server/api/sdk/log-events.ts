@@ -13,6 +13,8 @@ import { type LoggedEvent, readLoggedEvent } from './logged-event.ts'
 
 /** Described for readers; without a `type` it lets everything pass, since one bad event never fails the request. */
 const Event = Type.Unsafe<unknown>({
+  title: 'SdkLogEvent',
+  'x-described': { type: 'object' },
   description: 'An object; the fields depend on eventType. One that cannot be used is counted in dropped_count',
   properties: {
     eventType: Type.String({
@@ -55,16 +57,19 @@ export const logEvents = route(
     tag: 'SDK',
     guard: 'sdk',
     params: UserPath,
-    body: Type.Object({
-      sdkVersion: Type.String(),
-      provider: Type.Optional(
-        Nullable(Type.String({ description: 'apple, samsung or health_connect (alias google)' })),
-      ),
-      syncSessionId: Type.Optional(Nullable(Type.String())),
-      events: Type.Array(Event, { minItems: 1, maxItems: 100 }),
-    }),
+    body: Type.Object(
+      {
+        sdkVersion: Type.String(),
+        provider: Type.Optional(
+          Nullable(Type.String({ description: 'apple, samsung or health_connect (alias google)' })),
+        ),
+        syncSessionId: Type.Optional(Nullable(Type.String())),
+        events: Type.Array(Event, { minItems: 1, maxItems: 100 }),
+      },
+      { title: 'SdkLog' },
+    ),
     status: 202,
-    response: Type.Object({ ...Accepted.properties, run_id: Nullable(Type.String()) }),
+    response: Type.Object({ ...Accepted.properties, run_id: Nullable(Type.String()) }, { title: 'SdkLogAccepted' }),
     example: {
       ...accepted('Log events stored successfully', '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11'),
       run_id: 'sdk_C1A9D9F0-1D5E-4D5D-9E7A-62E2B7B0A8F4',

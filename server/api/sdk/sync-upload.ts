@@ -6,12 +6,15 @@ import { Nullable, UserPath, Uuid } from '../../http/schema.ts'
 import { checkQueryProvider } from '../../intake/uploads/accept.ts'
 import { Accepted, accepted } from './accepted.ts'
 
-const Source = Type.Object({
-  appId: Type.Optional(Nullable(Type.String())),
-  name: Type.Optional(Nullable(Type.String())),
-  deviceModel: Type.Optional(Nullable(Type.String())),
-  deviceType: Type.Optional(Nullable(Type.String())),
-})
+const Source = Type.Object(
+  {
+    appId: Type.Optional(Nullable(Type.String())),
+    name: Type.Optional(Nullable(Type.String())),
+    deviceModel: Type.Optional(Nullable(Type.String())),
+    deviceType: Type.Optional(Nullable(Type.String())),
+  },
+  { title: 'UploadSource' },
+)
 
 const Text = () => Type.Optional(Nullable(Type.String()))
 const Time = () => Type.String({ format: 'date-time' })
@@ -26,55 +29,67 @@ const item = {
 }
 
 /** Statistic of a workout, or score of a night. */
-const Value = Type.Object({ type: Type.String(), value: Type.Number(), unit: Text() })
+const Value = Type.Object({ type: Type.String(), value: Type.Number(), unit: Text() }, { title: 'UploadValue' })
 
-const RecordItem = Type.Object({
-  ...item,
-  type: Type.String(),
-  value: Type.Optional(Type.Union([Type.Number(), Type.String()], { description: 'A number, also as text' })),
-  unit: Text(),
-  parentId: Type.Optional(Nullable(Type.String({ description: 'The meal a nutrient belongs to' }))),
-  metadata: Type.Optional(Type.Unknown({ description: 'Of a meal: title, mealType' })),
-})
+const RecordItem = Type.Object(
+  {
+    ...item,
+    type: Type.String(),
+    value: Type.Optional(Type.Union([Type.Number(), Type.String()], { description: 'A number, also as text' })),
+    unit: Text(),
+    parentId: Type.Optional(Nullable(Type.String({ description: 'The meal a nutrient belongs to' }))),
+    metadata: Type.Optional(Type.Unknown({ description: 'Of a meal: title, mealType' })),
+  },
+  { title: 'UploadRecord' },
+)
 
-const SleepItem = Type.Object({
-  ...item,
-  stage: Type.String({ description: 'in_bed, awake, sleeping, light, deep or rem' }),
-  parentId: Type.Optional(Nullable(Type.String({ description: "The platform's session" }))),
-  values: Type.Optional(Nullable(Type.Array(Value))),
-})
+const SleepItem = Type.Object(
+  {
+    ...item,
+    stage: Type.String({ description: 'in_bed, awake, sleeping, light, deep or rem' }),
+    parentId: Type.Optional(Nullable(Type.String({ description: "The platform's session" }))),
+    values: Type.Optional(Nullable(Type.Array(Value))),
+  },
+  { title: 'UploadSleep' },
+)
 
-const WorkoutItem = Type.Object({
-  ...item,
-  type: Text(),
-  title: Text(),
-  notes: Text(),
-  values: Type.Optional(Nullable(Type.Array(Value, { description: 'Statistics' }))),
-  segments: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
-  laps: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
-  route: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
-  samples: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
-})
+const WorkoutItem = Type.Object(
+  {
+    ...item,
+    type: Text(),
+    title: Text(),
+    notes: Text(),
+    values: Type.Optional(Nullable(Type.Array(Value, { description: 'Statistics' }))),
+    segments: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
+    laps: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
+    route: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
+    samples: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
+  },
+  { title: 'UploadWorkout' },
+)
 
-const DeletedItem = Type.Object({ id: Type.String(), type: Text() })
+const DeletedItem = Type.Object({ id: Type.String(), type: Text() }, { title: 'UploadDeletion' })
 
 /** Described for readers; the handler reads the bytes itself and bad items never fail the request. */
-const Upload = Type.Object({
-  provider: Type.Optional(Type.String({ description: 'apple, samsung or health_connect (alias google)' })),
-  sdkVersion: Type.Optional(Type.String()),
-  syncTimestamp: Type.Optional(Time()),
-  syncSessionId: Text(),
-  syncType: Type.Optional(Nullable(Type.String({ description: 'historical or live' }))),
-  data: Type.Optional(
-    Type.Object({
-      records: Type.Optional(Type.Array(RecordItem)),
-      sleep: Type.Optional(Type.Array(SleepItem)),
-      workouts: Type.Optional(Type.Array(WorkoutItem)),
-      deleted: Type.Optional(Type.Array(DeletedItem, { description: 'What the platform deleted' })),
-      deletions: Type.Optional(Type.Array(DeletedItem, { description: 'The same under another name' })),
-    }),
-  ),
-})
+const Upload = Type.Object(
+  {
+    provider: Type.Optional(Type.String({ description: 'apple, samsung or health_connect (alias google)' })),
+    sdkVersion: Type.Optional(Type.String()),
+    syncTimestamp: Type.Optional(Time()),
+    syncSessionId: Text(),
+    syncType: Type.Optional(Nullable(Type.String({ description: 'historical or live' }))),
+    data: Type.Optional(
+      Type.Object({
+        records: Type.Optional(Type.Array(RecordItem)),
+        sleep: Type.Optional(Type.Array(SleepItem)),
+        workouts: Type.Optional(Type.Array(WorkoutItem)),
+        deleted: Type.Optional(Type.Array(DeletedItem, { description: 'What the platform deleted' })),
+        deletions: Type.Optional(Type.Array(DeletedItem, { description: 'The same under another name' })),
+      }),
+    ),
+  },
+  { title: 'Upload' },
+)
 
 /** Takes an upload of a phone SDK: stored durably before the 202, imported in the background (contract 9.1). */
 export const syncUpload = route(
@@ -93,7 +108,10 @@ export const syncUpload = route(
     body: Upload,
     bodyKind: 'bytes',
     status: 202,
-    response: Type.Object({ ...Accepted.properties, batch_id: Uuid(), run_id: Type.String() }),
+    response: Type.Object(
+      { ...Accepted.properties, batch_id: Uuid(), run_id: Type.String() },
+      { title: 'UploadAccepted' },
+    ),
     example: {
       ...accepted('Import task queued successfully', '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11'),
       batch_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77',

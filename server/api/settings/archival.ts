@@ -6,10 +6,13 @@ import type { ArchivalSettings } from '../../rollups/archive.ts'
 const days = (max: number) => Nullable(Type.Integer({ minimum: 1, maximum: max }))
 
 /** What is kept for how long; an absent field means for ever (contract 13). */
-export const ArchivalBody = Type.Object({
-  archive_after_days: Type.Optional(days(3650)),
-  delete_after_days: Type.Optional(days(7300)),
-})
+export const ArchivalBody = Type.Object(
+  {
+    archive_after_days: Type.Optional(days(3650)),
+    delete_after_days: Type.Optional(days(7300)),
+  },
+  { title: 'ArchivalSettingsFields' },
+)
 
 const STORAGE_FIELDS = [
   'live_data_bytes',
@@ -33,18 +36,24 @@ const PRETTY_FIELDS = [
 ] as const
 
 /** The settings and what is stored: `live` are samples, `archive` are rollups. */
-export const Archival = Type.Object({
-  settings: Type.Object({ archive_after_days: days(3650), delete_after_days: days(7300) }),
-  storage: Type.Object({
-    ...Object.fromEntries(STORAGE_FIELDS.map((name) => [name, Type.Integer()])),
-    avg_bytes_per_live_row: Type.Number(),
-    avg_bytes_per_archive_row: Type.Number(),
-    live_data_span_days: Type.Integer(),
-    ...Object.fromEntries(PRETTY_FIELDS.map((name) => [name, Type.String()])),
-    growth_class: Type.String({ description: 'bounded, linear_efficient or linear' }),
-    compression_ratio: Nullable(Type.Number({ description: 'Bytes before ÷ after, of compressed samples' })),
-  }),
-})
+export const Archival = Type.Object(
+  {
+    settings: Type.Object(
+      { archive_after_days: days(3650), delete_after_days: days(7300) },
+      { title: 'ArchivalSettings' },
+    ),
+    storage: Type.Object({
+      ...Object.fromEntries(STORAGE_FIELDS.map((name) => [name, Type.Integer()])),
+      avg_bytes_per_live_row: Type.Number(),
+      avg_bytes_per_archive_row: Type.Number(),
+      live_data_span_days: Type.Integer(),
+      ...Object.fromEntries(PRETTY_FIELDS.map((name) => [name, Type.String()])),
+      growth_class: Type.String({ description: 'bounded, linear_efficient or linear' }),
+      compression_ratio: Nullable(Type.Number({ description: 'Bytes before ÷ after, of compressed samples' })),
+    }),
+  },
+  { title: 'Archival' },
+)
 
 /** Example of the description. */
 export const archivalExample = {

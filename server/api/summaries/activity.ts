@@ -5,46 +5,53 @@ import { userView } from '../../sources/user-view.ts'
 import { type ActivityRow, readActivity } from './activity-days.ts'
 import { dayPage, dayQuery } from './day-page.ts'
 
-const Amounts = Type.Object({
-  steps: Nullable(Type.Number()),
-  distance_meters: Nullable(Type.Number()),
-  floors_climbed: Nullable(Type.Number()),
-  active_calories_kcal: Nullable(Type.Number()),
-  basal_calories_kcal: Nullable(Type.Number()),
-  active_minutes: Nullable(Type.Number()),
-  heart_rate_samples: Type.Integer(),
-})
+const Amounts = Type.Object(
+  {
+    steps: Nullable(Type.Number()),
+    distance_meters: Nullable(Type.Number()),
+    floors_climbed: Nullable(Type.Number()),
+    active_calories_kcal: Nullable(Type.Number()),
+    basal_calories_kcal: Nullable(Type.Number()),
+    active_minutes: Nullable(Type.Number()),
+    heart_rate_samples: Type.Integer(),
+  },
+  { title: 'ActivityAmounts' },
+)
 
-const ActivitySummary = Type.Object({
-  date: Type.String({ format: 'date' }),
-  source: SourceMetadata,
-  steps: Nullable(Type.Integer()),
-  distance_meters: Nullable(Type.Number()),
-  floors_climbed: Nullable(Type.Integer()),
-  elevation_meters: Nullable(Type.Number()),
-  active_calories_kcal: Nullable(Type.Number()),
-  total_calories_kcal: Nullable(Type.Number()),
-  active_minutes: Nullable(Type.Integer()),
-  sedentary_minutes: Nullable(Type.Integer()),
-  intensity_minutes: Nullable(
-    Type.Object({ light: Type.Integer(), moderate: Type.Integer(), vigorous: Type.Integer() }),
-  ),
-  heart_rate: Nullable(Type.Object({ avg_bpm: Type.Integer(), max_bpm: Type.Integer(), min_bpm: Type.Integer() })),
-  sources: Type.Optional(
-    Type.Array(
-      Type.Object({
-        data_source_id: Uuid(),
-        source: SourceMetadata,
-        used: Type.Boolean(),
-        counted: Amounts,
-        dropped: Amounts,
-      }),
-      {
-        description: 'With explain=true: every source of the day, best first; what of it the row counts, what it drops',
-      },
+const ActivitySummary = Type.Object(
+  {
+    date: Type.String({ format: 'date' }),
+    source: SourceMetadata,
+    steps: Nullable(Type.Integer()),
+    distance_meters: Nullable(Type.Number()),
+    floors_climbed: Nullable(Type.Integer()),
+    elevation_meters: Nullable(Type.Number()),
+    active_calories_kcal: Nullable(Type.Number()),
+    total_calories_kcal: Nullable(Type.Number()),
+    active_minutes: Nullable(Type.Integer()),
+    sedentary_minutes: Nullable(Type.Integer()),
+    intensity_minutes: Nullable(
+      Type.Object({ light: Type.Integer(), moderate: Type.Integer(), vigorous: Type.Integer() }),
     ),
-  ),
-})
+    heart_rate: Nullable(Type.Object({ avg_bpm: Type.Integer(), max_bpm: Type.Integer(), min_bpm: Type.Integer() })),
+    sources: Type.Optional(
+      Type.Array(
+        Type.Object({
+          data_source_id: Uuid(),
+          source: SourceMetadata,
+          used: Type.Boolean(),
+          counted: Amounts,
+          dropped: Amounts,
+        }),
+        {
+          description:
+            'With explain=true: every source of the day, best first; what of it the row counts, what it drops',
+        },
+      ),
+    ),
+  },
+  { title: 'ActivitySummary' },
+)
 
 const example: ActivityRow = {
   date: '2026-02-24',
@@ -89,6 +96,7 @@ export const getActivitySummary = route(
       }),
       explain: Type.Boolean({ default: false, description: 'Adds the sources of each day' }),
     }),
+    revalidated: true,
     response: CursorPage(ActivitySummary),
     example: {
       data: [example],

@@ -12,43 +12,46 @@ import { tenths } from './sleep-days.ts'
 const Value = () => Nullable(Type.Number())
 const Whole = () => Nullable(Type.Integer())
 
-const BodySummary = Type.Object({
-  source: SourceMetadata,
-  slow_changing: Type.Object({
-    weight_kg: Value(),
-    height_cm: Value(),
-    body_fat_percent: Value(),
-    muscle_mass_kg: Value(),
-    bmi: Value(),
-    age: Whole(),
-  }),
-  averaged: Type.Object({
-    period_days: Type.Integer(),
-    resting_heart_rate_bpm: Whole(),
-    avg_hrv_sdnn_ms: Value(),
-    avg_hrv_rmssd_ms: Value(),
-    period_start: Instant(),
-    period_end: Instant(),
-  }),
-  latest: Type.Object({
-    body_temperature_celsius: Value(),
-    body_temperature_measured_at: Nullable(Instant()),
-    skin_temperature_celsius: Value(),
-    skin_temperature_measured_at: Nullable(Instant()),
-    blood_pressure: Nullable(
-      Type.Object({
-        avg_systolic_mmhg: Whole(),
-        avg_diastolic_mmhg: Whole(),
-        max_systolic_mmhg: Whole(),
-        max_diastolic_mmhg: Whole(),
-        min_systolic_mmhg: Whole(),
-        min_diastolic_mmhg: Whole(),
-        reading_count: Whole(),
-      }),
-    ),
-    blood_pressure_measured_at: Nullable(Instant()),
-  }),
-})
+const BodySummary = Type.Object(
+  {
+    source: SourceMetadata,
+    slow_changing: Type.Object({
+      weight_kg: Value(),
+      height_cm: Value(),
+      body_fat_percent: Value(),
+      muscle_mass_kg: Value(),
+      bmi: Value(),
+      age: Whole(),
+    }),
+    averaged: Type.Object({
+      period_days: Type.Integer(),
+      resting_heart_rate_bpm: Whole(),
+      avg_hrv_sdnn_ms: Value(),
+      avg_hrv_rmssd_ms: Value(),
+      period_start: Instant(),
+      period_end: Instant(),
+    }),
+    latest: Type.Object({
+      body_temperature_celsius: Value(),
+      body_temperature_measured_at: Nullable(Instant()),
+      skin_temperature_celsius: Value(),
+      skin_temperature_measured_at: Nullable(Instant()),
+      blood_pressure: Nullable(
+        Type.Object({
+          avg_systolic_mmhg: Whole(),
+          avg_diastolic_mmhg: Whole(),
+          max_systolic_mmhg: Whole(),
+          max_diastolic_mmhg: Whole(),
+          min_systolic_mmhg: Whole(),
+          min_diastolic_mmhg: Whole(),
+          reading_count: Whole(),
+        }),
+      ),
+      blood_pressure_measured_at: Nullable(Instant()),
+    }),
+  },
+  { title: 'BodySummary' },
+)
 
 const example = {
   source: {

@@ -6,24 +6,27 @@ import { optionalWindow } from './window.ts'
 
 const Counts = Type.Record(Type.String(), Type.Integer())
 
-const DataSummary = Type.Object({
-  user_id: Type.String(),
-  total_data_points: Type.Integer(),
-  total_workouts: Type.Integer(),
-  total_sleep_events: Type.Integer(),
-  series_type_counts: Counts,
-  workout_type_counts: Counts,
-  by_provider: Type.Array(
-    Type.Object({
-      provider: Type.String(),
-      data_points: Type.Integer(),
-      series_counts: Counts,
-      workout_count: Type.Integer(),
-      sleep_count: Type.Integer(),
-    }),
-  ),
-  has_womens_health_data: Type.Boolean(),
-})
+const DataSummary = Type.Object(
+  {
+    user_id: Type.String(),
+    total_data_points: Type.Integer(),
+    total_workouts: Type.Integer(),
+    total_sleep_events: Type.Integer(),
+    series_type_counts: Counts,
+    workout_type_counts: Counts,
+    by_provider: Type.Array(
+      Type.Object({
+        provider: Type.String(),
+        data_points: Type.Integer(),
+        series_counts: Counts,
+        workout_count: Type.Integer(),
+        sleep_count: Type.Integer(),
+      }),
+    ),
+    has_womens_health_data: Type.Boolean(),
+  },
+  { title: 'DataSummary' },
+)
 
 const COUNTS_SQL = `
   select c.place, sum(c.total)::int8

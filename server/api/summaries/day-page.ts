@@ -1,11 +1,10 @@
 import type { Context } from 'koa'
-import { Type } from 'typebox'
 import type { Dependencies } from '../../dependencies.ts'
 import { type Mark, readCursor, writeCursor } from '../../http/cursors.ts'
 import { parseDateInput } from '../../http/dates.ts'
 import { etagOf, heldTags } from '../../http/etag.ts'
 import { Reply } from '../../http/route.ts'
-import { DateInput, Limit } from '../../http/schema.ts'
+import { Cursor, DateInput, Limit } from '../../http/schema.ts'
 import type { UserView } from '../../sources/user-view.ts'
 import { DAY_MS, isoInstant, parseZoneOffset } from '../../time.ts'
 
@@ -13,7 +12,7 @@ import { DAY_MS, isoInstant, parseZoneOffset } from '../../time.ts'
 export const dayQuery = {
   start_date: DateInput('First local day; of an instant the day it lies on, in its own zone.'),
   end_date: DateInput('Last local day, included; of an instant the day it lies on, but midnight excludes its day.'),
-  cursor: Type.Optional(Type.String()),
+  cursor: Cursor(),
   limit: Limit(),
 }
 

@@ -5,17 +5,20 @@ import { userView } from '../../sources/user-view.ts'
 import { dayPage, dayQuery } from './day-page.ts'
 import { type RecoveryRow, readRecovery } from './recovery-days.ts'
 
-const RecoverySummary = Type.Object({
-  date: Type.String({ format: 'date' }),
-  source: SourceMetadata,
-  sleep_duration_seconds: Nullable(Type.Integer()),
-  sleep_efficiency_percent: Nullable(Type.Number()),
-  resting_heart_rate_bpm: Nullable(Type.Integer()),
-  avg_hrv_sdnn_ms: Nullable(Type.Number()),
-  avg_hrv_rmssd_ms: Nullable(Type.Number()),
-  avg_spo2_percent: Nullable(Type.Number()),
-  recovery_score: Nullable(Type.Integer({ description: '0 to 100' })),
-})
+const RecoverySummary = Type.Object(
+  {
+    date: Type.String({ format: 'date' }),
+    source: SourceMetadata,
+    sleep_duration_seconds: Nullable(Type.Integer()),
+    sleep_efficiency_percent: Nullable(Type.Number()),
+    resting_heart_rate_bpm: Nullable(Type.Integer()),
+    avg_hrv_sdnn_ms: Nullable(Type.Number()),
+    avg_hrv_rmssd_ms: Nullable(Type.Number()),
+    avg_spo2_percent: Nullable(Type.Number()),
+    recovery_score: Nullable(Type.Integer({ description: '0 to 100' })),
+  },
+  { title: 'RecoverySummary' },
+)
 
 const example: RecoveryRow = {
   date: '2026-02-24',
@@ -48,6 +51,7 @@ export const getRecoverySummary = route(
     guard: 'key',
     params: UserPath,
     query: Type.Object(dayQuery),
+    revalidated: true,
     response: CursorPage(RecoverySummary),
     example: {
       data: [example],

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { SleepStages } from '../../events/sleep.ts'
 import { route } from '../../http/route.ts'
 import { CursorPage, Instant, Nullable, SourceMetadata, UserPath } from '../../http/schema.ts'
 import { userView } from '../../sources/user-view.ts'
@@ -7,44 +8,40 @@ import { readSleep, type SleepRow } from './sleep-days.ts'
 
 const Minutes = () => Nullable(Type.Integer())
 
-const SleepSummary = Type.Object({
-  date: Type.String({ format: 'date' }),
-  source: SourceMetadata,
-  start_time: Nullable(Instant()),
-  end_time: Nullable(Instant()),
-  zone_offset: Nullable(Type.String()),
-  duration_minutes: Minutes(),
-  total_duration_minutes: Minutes(),
-  time_in_bed_minutes: Minutes(),
-  efficiency_percent: Nullable(Type.Number()),
-  stages: Nullable(
-    Type.Object({
-      awake_minutes: Minutes(),
-      light_minutes: Minutes(),
-      deep_minutes: Minutes(),
-      rem_minutes: Minutes(),
-    }),
-  ),
-  interruptions_count: Nullable(Type.Integer()),
-  nap_count: Nullable(Type.Integer()),
-  nap_duration_minutes: Minutes(),
-  sessions: Nullable(
-    Type.Array(
-      Type.Object({
-        start_time: Instant(),
-        end_time: Instant(),
-        zone_offset: Nullable(Type.String()),
-        duration_minutes: Type.Integer(),
-        is_nap: Type.Boolean(),
-      }),
+const SleepSummary = Type.Object(
+  {
+    date: Type.String({ format: 'date' }),
+    source: SourceMetadata,
+    start_time: Nullable(Instant()),
+    end_time: Nullable(Instant()),
+    zone_offset: Nullable(Type.String()),
+    duration_minutes: Minutes(),
+    total_duration_minutes: Minutes(),
+    time_in_bed_minutes: Minutes(),
+    efficiency_percent: Nullable(Type.Number()),
+    stages: Nullable(SleepStages),
+    interruptions_count: Nullable(Type.Integer()),
+    nap_count: Nullable(Type.Integer()),
+    nap_duration_minutes: Minutes(),
+    sessions: Nullable(
+      Type.Array(
+        Type.Object({
+          start_time: Instant(),
+          end_time: Instant(),
+          zone_offset: Nullable(Type.String()),
+          duration_minutes: Type.Integer(),
+          is_nap: Type.Boolean(),
+        }),
+      ),
     ),
-  ),
-  avg_heart_rate_bpm: Nullable(Type.Integer()),
-  avg_hrv_sdnn_ms: Nullable(Type.Number()),
-  avg_hrv_rmssd_ms: Nullable(Type.Number()),
-  avg_respiratory_rate: Nullable(Type.Number()),
-  avg_spo2_percent: Nullable(Type.Number()),
-})
+    avg_heart_rate_bpm: Nullable(Type.Integer()),
+    avg_hrv_sdnn_ms: Nullable(Type.Number()),
+    avg_hrv_rmssd_ms: Nullable(Type.Number()),
+    avg_respiratory_rate: Nullable(Type.Number()),
+    avg_spo2_percent: Nullable(Type.Number()),
+  },
+  { title: 'SleepSummary' },
+)
 
 const example: SleepRow = {
   date: '2026-02-24',
@@ -102,6 +99,7 @@ export const getSleepSummary = route(
     guard: 'key',
     params: UserPath,
     query: Type.Object(dayQuery),
+    revalidated: true,
     response: CursorPage(SleepSummary),
     example: {
       data: [example],

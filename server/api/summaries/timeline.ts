@@ -6,19 +6,22 @@ import { type Stored, userView } from '../../sources/user-view.ts'
 import { requireUser } from '../users/exists.ts'
 import { optionalWindow } from './window.ts'
 
-const Timeline = Type.Object({
-  bucket: Enum(['day', 'week']),
-  group_by: Enum(['provider', 'series_type', 'workout_type']),
-  series: Type.Array(
-    Type.Object({
-      key: Type.String({ description: 'Provider, series type or workout type' }),
-      metric: Enum(['data_points', 'workouts']),
-      buckets: Type.Array(Type.Array(Type.Union([Type.String(), Type.Integer()]), { minItems: 2, maxItems: 2 }), {
-        description: 'Pairs of the first day of a bucket and the number of samples, or workouts, in it',
+const Timeline = Type.Object(
+  {
+    bucket: Enum(['day', 'week']),
+    group_by: Enum(['provider', 'series_type', 'workout_type']),
+    series: Type.Array(
+      Type.Object({
+        key: Type.String({ description: 'Provider, series type or workout type' }),
+        metric: Enum(['data_points', 'workouts']),
+        buckets: Type.Array(Type.Array(Type.Union([Type.String(), Type.Integer()]), { minItems: 2, maxItems: 2 }), {
+          description: 'Pairs of the first day of a bucket and the number of samples, or workouts, in it',
+        }),
       }),
-    }),
-  ),
-})
+    ),
+  },
+  { title: 'DataTimeline' },
+)
 
 const DAYS_SQL = 'select c.place, c.pairs from daily_counts($1, $2, to_timestamp($3), to_timestamp($4)) c'
 

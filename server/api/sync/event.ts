@@ -3,15 +3,18 @@ import { Instant, Nullable, Uuid } from '../../http/schema.ts'
 import { progressExample, runProgress } from './run.ts'
 
 /** SyncStatusEvent of contract 7.5. */
-export const SyncEvent = Type.Object({
-  event_id: Uuid(),
-  ...runProgress,
-  scope: Type.String(),
-  metadata: Type.Record(Type.String(), Type.Unknown()),
-  window_start: Nullable(Instant()),
-  window_end: Nullable(Instant()),
-  timestamp: Instant(),
-})
+export const SyncEvent = Type.Object(
+  {
+    event_id: Uuid(),
+    ...runProgress,
+    scope: Type.String(),
+    metadata: Type.Record(Type.String(), Type.Unknown()),
+    window_start: Nullable(Instant()),
+    window_end: Nullable(Instant()),
+    timestamp: Instant(),
+  },
+  { title: 'SyncEvent' },
+)
 
 /** Columns of `sync_event e` and its run `r` as a SyncStatusEvent. */
 export const EVENT_COLUMNS = `

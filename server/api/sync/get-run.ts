@@ -5,20 +5,23 @@ import { Instant, Nullable } from '../../http/schema.ts'
 import { BATCH_COLUMNS, Batch, batchExample } from '../sdk/batch.ts'
 import { RECORD_COLUMNS, RunRecord, recordExample } from './run.ts'
 
-const RunType = Type.Object({
-  data_type: Type.String(),
-  kind: Type.String(),
-  status: Type.String(),
-  native_type: Nullable(Type.String()),
-  reported_records: Nullable(Type.Integer()),
-  items_inserted: Type.Integer(),
-  items_updated: Type.Integer(),
-  covered_start: Nullable(Instant()),
-  covered_end: Nullable(Instant()),
-  error_code: Nullable(Type.String()),
-  error: Nullable(Type.String()),
-  attempt: Type.Integer(),
-})
+const RunType = Type.Object(
+  {
+    data_type: Type.String(),
+    kind: Type.String(),
+    status: Type.String(),
+    native_type: Nullable(Type.String()),
+    reported_records: Nullable(Type.Integer()),
+    items_inserted: Type.Integer(),
+    items_updated: Type.Integer(),
+    covered_start: Nullable(Instant()),
+    covered_end: Nullable(Instant()),
+    error_code: Nullable(Type.String()),
+    error: Nullable(Type.String()),
+    attempt: Type.Integer(),
+  },
+  { title: 'SyncRunType' },
+)
 
 // Several platform types may become one series: it stands as badly as the worst of them.
 const REPORTS_SQL = `
@@ -40,11 +43,14 @@ export const getRun = route(
     tag: 'Sync',
     guard: 'key',
     params: Type.Object({ run_key: Type.String({ maxLength: 200 }) }),
-    response: Type.Object({
-      ...RunRecord.properties,
-      data_types: Type.Array(RunType),
-      batches: Type.Array(Batch, { description: 'The newest 50 uploads of the run' }),
-    }),
+    response: Type.Object(
+      {
+        ...RunRecord.properties,
+        data_types: Type.Array(RunType),
+        batches: Type.Array(Batch, { description: 'The newest 50 uploads of the run' }),
+      },
+      { title: 'SyncRunDetail' },
+    ),
     example: {
       ...recordExample,
       data_types: [

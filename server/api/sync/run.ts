@@ -3,13 +3,16 @@ import { Enum, Instant, Nullable, Uuid } from '../../http/schema.ts'
 
 /** SyncStatus of contract 2.2. */
 export const SyncStatus = () =>
-  Enum(['in_progress', 'success', 'partial', 'failed', 'cancelled', 'skipped', 'unfinished', 'stale'])
+  Enum(['in_progress', 'success', 'partial', 'failed', 'cancelled', 'skipped', 'unfinished', 'stale'], {
+    title: 'SyncStatus',
+  })
 
 /** SyncSource of contract 2.2. */
-export const SyncSource = () => Enum(['pull', 'webhook', 'sdk', 'backfill', 'xml_import', 'linked_account'])
+export const SyncSource = () =>
+  Enum(['pull', 'webhook', 'sdk', 'backfill', 'xml_import', 'linked_account'], { title: 'SyncSource' })
 
 /** SyncScope of contract 2.2. */
-export const SyncScope = () => Enum(['historical', 'live'])
+export const SyncScope = () => Enum(['historical', 'live'], { title: 'SyncScope' })
 
 /** What a run and each of its events say alike (contract 7.5). */
 export const runProgress = {
@@ -30,7 +33,7 @@ export const runProgress = {
 }
 
 /** SyncRunSummary of contract 7.5. */
-export const RunSummary = Type.Object({ ...runProgress, last_update: Instant() })
+export const RunSummary = Type.Object({ ...runProgress, last_update: Instant() }, { title: 'SyncRunSummary' })
 
 /** Every item of a run has one of these fates, so they add up to what was received. */
 const PROCESSED = `(items_inserted + items_updated + items_unchanged + items_ignored + items_rejected + items_deleted)`
@@ -65,27 +68,30 @@ export const progressExample = {
 export const summaryExample = { ...progressExample, last_update: '2026-02-24T10:00:13Z' }
 
 /** SyncRunRecord of contract 7.5, with what the peer leaves out: unchanged, rejected, ignored and deleted items. */
-export const RunRecord = Type.Object({
-  run_key: Type.String(),
-  user_id: Uuid(),
-  provider: Type.String(),
-  source: Type.String(),
-  scope: Type.String(),
-  status: Type.String(),
-  trace_id: Nullable(Type.String()),
-  window_start: Nullable(Instant()),
-  window_end: Nullable(Instant()),
-  started_at: Instant(),
-  ended_at: Nullable(Instant()),
-  items_received: Type.Integer(),
-  items_inserted: Type.Integer(),
-  items_updated: Type.Integer(),
-  items_unchanged: Type.Integer(),
-  items_rejected: Type.Integer(),
-  items_ignored: Type.Integer(),
-  items_deleted: Type.Integer(),
-  error: Nullable(Type.String()),
-})
+export const RunRecord = Type.Object(
+  {
+    run_key: Type.String(),
+    user_id: Uuid(),
+    provider: Type.String(),
+    source: Type.String(),
+    scope: Type.String(),
+    status: Type.String(),
+    trace_id: Nullable(Type.String()),
+    window_start: Nullable(Instant()),
+    window_end: Nullable(Instant()),
+    started_at: Instant(),
+    ended_at: Nullable(Instant()),
+    items_received: Type.Integer(),
+    items_inserted: Type.Integer(),
+    items_updated: Type.Integer(),
+    items_unchanged: Type.Integer(),
+    items_rejected: Type.Integer(),
+    items_ignored: Type.Integer(),
+    items_deleted: Type.Integer(),
+    error: Nullable(Type.String()),
+  },
+  { title: 'SyncRun' },
+)
 
 /** Columns of `sync_run` as a RunRecord. */
 export const RECORD_COLUMNS = `

@@ -8,6 +8,7 @@ import { parseDateInput } from '../../http/dates.ts'
 import { etagOf, heldTags } from '../../http/etag.ts'
 import { Reply, route } from '../../http/route.ts'
 import {
+  Cursor,
   CursorPage,
   DateInput,
   Enum,
@@ -22,6 +23,7 @@ import {
   Uuid,
 } from '../../http/schema.ts'
 import { oncePerRevision, rememberedView, type Stored, type UserView, userView } from '../../sources/user-view.ts'
+import { COLUMNS_JSON, columnarForms } from './columns.ts'
 import {
   BUCKET_MS,
   markOf,
@@ -35,26 +37,28 @@ import {
 import { priorityRanges } from './priority.ts'
 import { columnsJson, columnsMsgpack, csv, type Envelope, envelopeJson } from './render.ts'
 
-const COLUMNS_JSON = 'application/vnd.pulsebase.columns+json'
 const FORMATS = ['application/json', COLUMNS_JSON, 'application/msgpack', 'text/csv'] as const
 
 /** Points of one answer in the forms made for charts and notebooks. */
 const COLUMNS_LIMIT = 200_000
 
-const Sample = Type.Object({
-  timestamp: Instant(),
-  zone_offset: Nullable(Type.String()),
-  type: Type.String(),
-  value: Type.Number(),
-  unit: Type.String(),
-  source: SourceMetadata,
-  is_daily_total: Nullable(Type.Boolean()),
-  implausible: Type.Optional(
-    Type.Literal(true, {
-      description: 'The value cannot be true. Only there on such samples, which no aggregate counts.',
-    }),
-  ),
-})
+const Sample = Type.Object(
+  {
+    timestamp: Instant(),
+    zone_offset: Nullable(Type.String()),
+    type: Type.String(),
+    value: Type.Number(),
+    unit: Type.String(),
+    source: SourceMetadata,
+    is_daily_total: Nullable(Type.Boolean()),
+    implausible: Type.Optional(
+      Type.Literal(true, {
+        description: 'The value cannot be true. Only there on such samples, which no aggregate counts.',
+      }),
+    ),
+  },
+  { title: 'Sample' },
+)
 
 const query = (maxLimit: number) =>
   Type.Object({
@@ -64,10 +68,11 @@ const query = (maxLimit: number) =>
       List(Series(), { description: 'Series types; none = all. Repeat it, or separate by commas.' }),
     ),
     resolution: Enum(Object.keys(BUCKET_MS), {
+      title: 'Resolution',
       default: 'raw',
       description: 'Bucket width. Buckets start at multiples of it since 1970 UTC and never mix sources.',
     }),
-    cursor: Type.Optional(Type.String()),
+    cursor: Cursor(),
     limit: Limit(maxLimit),
     provider: Type.Optional(Provider()),
     source: Type.Optional(Type.String({ description: 'Exact writer app' })),
@@ -121,12 +126,14 @@ export const getTimeseries = route(
     params: UserPath,
     query: Query,
     queryVariant: { applies: (ctx) => formatOf(ctx) !== 'application/json', schema: query(COLUMNS_LIMIT) },
+    revalidated: true,
     response: CursorPage(Sample),
     example,
-    alsoProduces: {
-      [COLUMNS_JSON]: { description: 'Columns: timestamp_ms, value, zone_offset_min, series (index into `series`)' },
-      'application/msgpack': { description: 'The same columns as msgpack' },
-      'text/csv': { description: 'One line per sample; cursors in X-Next-Cursor and X-Previous-Cursor' },
+    alsoProduces: columnarForms,
+    headers: {
+      'X-Total-Count': 'Of CSV: the number of samples on all pages',
+      'X-Next-Cursor': 'Of CSV: `cursor` of the next page; absent on the last one',
+      'X-Previous-Cursor': 'Of CSV: `cursor` of the page before; absent on the first one',
     },
     errors: { 400: 'Bad date or cursor' },
   },

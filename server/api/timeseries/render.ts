@@ -132,7 +132,8 @@ export const columnsJson = (rows: readonly Row[], envelope: Envelope): string =>
 /** The columnar page as msgpack. */
 export const columnsMsgpack = (rows: readonly Row[], envelope: Envelope): Buffer => pack(columns(rows, envelope))
 
-const CSV_HEADER =
+/** First line of every page as CSV. */
+export const CSV_HEADER =
   'timestamp,zone_offset,type,value,unit,is_daily_total,provider,source,device,device_type,device_name,data_source_id,implausible'
 
 // A field that a spreadsheet would run as a formula gets a quote in front (OWASP: CSV injection).

@@ -5,26 +5,29 @@ import { Enum, Instant, Nullable, UserPath, Uuid } from '../../http/schema.ts'
 import { requireUser } from './exists.ts'
 import { connectionStatuses } from './user.ts'
 
-const Connection = Type.Object({
-  id: Uuid(),
-  user_id: Uuid(),
-  provider: Type.String(),
-  provider_user_id: Nullable(Type.String()),
-  provider_username: Nullable(Type.String()),
-  scope: Nullable(Type.String()),
-  status: Enum(connectionStatuses),
-  last_synced_at: Nullable(Instant()),
-  created_at: Instant(),
-  updated_at: Instant(),
-  icon_url: Nullable(Type.String()),
-  max_historical_days: Nullable(Type.Integer()),
-  rest_pull: Type.Boolean(),
-  webhook_stream: Type.Boolean(),
-  webhook_ping: Type.Boolean(),
-  webhook_callback: Type.Boolean(),
-  live_sync_mode: Nullable(Enum(liveSyncModes)),
-  linked_user_ids: Type.Array(Uuid(), { description: 'Other users with an active connection to the same account' }),
-})
+const Connection = Type.Object(
+  {
+    id: Uuid(),
+    user_id: Uuid(),
+    provider: Type.String(),
+    provider_user_id: Nullable(Type.String()),
+    provider_username: Nullable(Type.String()),
+    scope: Nullable(Type.String()),
+    status: Enum(connectionStatuses, { title: 'ConnectionStatus' }),
+    last_synced_at: Nullable(Instant()),
+    created_at: Instant(),
+    updated_at: Instant(),
+    icon_url: Nullable(Type.String()),
+    max_historical_days: Nullable(Type.Integer()),
+    rest_pull: Type.Boolean(),
+    webhook_stream: Type.Boolean(),
+    webhook_ping: Type.Boolean(),
+    webhook_callback: Type.Boolean(),
+    live_sync_mode: Nullable(Enum(liveSyncModes, { title: 'LiveSyncMode' })),
+    linked_user_ids: Type.Array(Uuid(), { description: 'Other users with an active connection to the same account' }),
+  },
+  { title: 'Connection' },
+)
 
 /** What the catalogue knows about a connection's provider. */
 function capabilities(name: ProviderName) {

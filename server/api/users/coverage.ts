@@ -11,54 +11,70 @@ import { DAY_MS } from '../../time.ts'
 /** Longest range of one answer. */
 const MAX_DAYS = 366
 
-const Coverage = Type.Object({
-  days: Type.Array(
-    Type.Object({
-      day: Type.String({ format: 'date', description: 'Day of UTC of the data' }),
-      provider: Type.String(),
-      type: Type.String({
-        description: 'Series type; or sleep, workout, meal, meal_nutrient, menstrual_cycle, activity',
-      }),
-      received: Type.Integer({
-        description:
-          'Of all uploads, samples of workouts and what was rejected included; what was sent again counts again',
-      }),
-      stored: Type.Integer({ description: 'Samples, sessions or records there are now, archived ones included' }),
-      implausible: Type.Integer({
-        description: 'Of those stored, values that cannot be true: they are left out of everything that is computed',
-      }),
-      rejected: Type.Integer({
-        description: 'Of those received; without what gives no time or no type, which is in `arrivals` only',
-      }),
-      reasons: Type.Array(Type.Object({ reason: Type.String(), items: Type.Integer() }), {
-        description: 'Why so many were rejected, the most frequent first',
-      }),
-      last_upload_at: Nullable(Instant({ description: 'When the last upload came that held any of it' })),
-    }),
-  ),
-  arrivals: Type.Array(
-    Type.Object({
-      day: Type.String({ format: 'date', description: 'Day of UTC the uploads came' }),
-      provider: Type.String(),
-      uploads: Type.Integer(),
-      queued: Type.Integer({ description: 'Uploads that are not imported yet' }),
-      failed: Type.Integer({ description: 'Uploads of which nothing could be stored' }),
-      received: Type.Integer(),
-      ignored: Type.Integer(),
-      rejected: Type.Integer(),
-      deleted: Type.Integer({ description: 'Records the platform took back' }),
-      last_upload_at: Instant(),
-      unstored: Type.Array(
-        Type.Object({
-          collection: Type.String(),
-          type: Nullable(Type.String({ description: 'As the platform calls it' })),
-          reason: Type.String({ description: 'ignored_type, or why the items were rejected' }),
-          items: Type.Integer(),
-        }),
+const Coverage = Type.Object(
+  {
+    days: Type.Array(
+      Type.Object(
+        {
+          day: Type.String({ format: 'date', description: 'Day of UTC of the data' }),
+          provider: Type.String(),
+          type: Type.String({
+            description: 'Series type; or sleep, workout, meal, meal_nutrient, menstrual_cycle, activity',
+          }),
+          received: Type.Integer({
+            description:
+              'Of all uploads, samples of workouts and what was rejected included; what was sent again counts again',
+          }),
+          stored: Type.Integer({ description: 'Samples, sessions or records there are now, archived ones included' }),
+          implausible: Type.Integer({
+            description:
+              'Of those stored, values that cannot be true: they are left out of everything that is computed',
+          }),
+          rejected: Type.Integer({
+            description: 'Of those received; without what gives no time or no type, which is in `arrivals` only',
+          }),
+          reasons: Type.Array(
+            Type.Object({ reason: Type.String(), items: Type.Integer() }, { title: 'CoverageReason' }),
+            {
+              description: 'Why so many were rejected, the most frequent first',
+            },
+          ),
+          last_upload_at: Nullable(Instant({ description: 'When the last upload came that held any of it' })),
+        },
+        { title: 'CoverageDay' },
       ),
-    }),
-  ),
-})
+    ),
+    arrivals: Type.Array(
+      Type.Object(
+        {
+          day: Type.String({ format: 'date', description: 'Day of UTC the uploads came' }),
+          provider: Type.String(),
+          uploads: Type.Integer(),
+          queued: Type.Integer({ description: 'Uploads that are not imported yet' }),
+          failed: Type.Integer({ description: 'Uploads of which nothing could be stored' }),
+          received: Type.Integer(),
+          ignored: Type.Integer(),
+          rejected: Type.Integer(),
+          deleted: Type.Integer({ description: 'Records the platform took back' }),
+          last_upload_at: Instant(),
+          unstored: Type.Array(
+            Type.Object(
+              {
+                collection: Type.String(),
+                type: Nullable(Type.String({ description: 'As the platform calls it' })),
+                reason: Type.String({ description: 'ignored_type, or why the items were rejected' }),
+                items: Type.Integer(),
+              },
+              { title: 'CoverageUnstored' },
+            ),
+          ),
+        },
+        { title: 'CoverageArrival' },
+      ),
+    ),
+  },
+  { title: 'UserCoverage' },
+)
 
 /** Where a count of `days` or `rejected_days` comes from: of an upload that was imported again, the last time. */
 const COUNTED = `u.user_id = $1 and u.days is not null and u.last_day >= $2 and u.first_day <= $3

@@ -3,18 +3,21 @@ import { route } from '../../http/route.ts'
 import { Nullable, UserPath, Uuid } from '../../http/schema.ts'
 import { requireUser } from './exists.ts'
 
-const DataSource = Type.Object({
-  id: Uuid(),
-  user_id: Uuid(),
-  provider: Type.String(),
-  user_connection_id: Nullable(Uuid()),
-  device_model: Nullable(Type.String()),
-  software_version: Nullable(Type.String()),
-  source: Nullable(Type.String()),
-  device_type: Nullable(Type.String()),
-  original_source_name: Nullable(Type.String()),
-  display_name: Type.String(),
-})
+const DataSource = Type.Object(
+  {
+    id: Uuid(),
+    user_id: Uuid(),
+    provider: Type.String(),
+    user_connection_id: Nullable(Uuid()),
+    device_model: Nullable(Type.String()),
+    software_version: Nullable(Type.String()),
+    source: Nullable(Type.String()),
+    device_type: Nullable(Type.String()),
+    original_source_name: Nullable(Type.String()),
+    display_name: Type.String(),
+  },
+  { title: 'DataSource' },
+)
 
 interface DataSourceRow {
   provider: string
@@ -40,7 +43,7 @@ export const listDataSources = route(
     tag: 'Users',
     guard: 'key',
     params: UserPath,
-    response: Type.Object({ items: Type.Array(DataSource), total: Type.Integer() }),
+    response: Type.Object({ items: Type.Array(DataSource), total: Type.Integer() }, { title: 'DataSourceList' }),
     example: {
       items: [
         {

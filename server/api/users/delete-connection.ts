@@ -11,7 +11,7 @@ import { requireUser } from './exists.ts'
 /** Path of one connection; released SDKs name their provider by its alias (sdk-payload 2.5). */
 export const ConnectionPath = Type.Object({
   user_id: Uuid(),
-  provider: Enum(providerNames, { 'x-aliases': [...sdkProviderAliases.keys()] }),
+  provider: Enum(providerNames, { title: 'ProviderName', 'x-aliases': [...sdkProviderAliases.keys()] }),
 })
 
 // Locks nothing but the connection: a purge locks that first, and the user much later.

@@ -48,21 +48,26 @@ const UserQuery = Type.Object({
   email: Type.Optional(Type.String({ format: 'email' })),
   external_user_id: Type.Optional(Type.String()),
   provider: Type.Optional(List(Provider(), { description: 'Has a connection to any of these' })),
-  connection_status: Type.Optional(Enum(connectionStatuses, { description: 'Status that connection must have' })),
+  connection_status: Type.Optional(
+    Enum(connectionStatuses, { title: 'ConnectionStatus', description: 'Status that connection must have' }),
+  ),
   has_active_connection: Type.Optional(Type.Boolean()),
   last_synced_before: Type.Optional(Instant({ description: 'Newest sync is older than this, or there was none' })),
   include: UserInclude(),
 })
 
-const UserPage = Type.Object({
-  items: Type.Array(User),
-  total: Type.Integer(),
-  page: Type.Integer(),
-  limit: Type.Integer(),
-  pages: Type.Integer(),
-  has_next: Type.Boolean(),
-  has_prev: Type.Boolean(),
-})
+const UserPage = Type.Object(
+  {
+    items: Type.Array(User),
+    total: Type.Integer(),
+    page: Type.Integer(),
+    limit: Type.Integer(),
+    pages: Type.Integer(),
+    has_next: Type.Boolean(),
+    has_prev: Type.Boolean(),
+  },
+  { title: 'UserPage' },
+)
 
 type Param = string | readonly string[]
 

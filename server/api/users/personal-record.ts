@@ -2,19 +2,25 @@ import { Type } from 'typebox'
 import { Enum, Nullable, Uuid } from '../../http/schema.ts'
 
 /** What a client writes: the whole record, so that what is absent becomes null (contract 3.12). */
-export const PersonalRecordFields = Type.Object({
-  birth_date: Type.Optional(Nullable(Type.String({ format: 'date' }))),
-  gender: Type.Optional(Nullable(Enum(['female', 'male', 'nonbinary', 'other', 'prefer_not_to_say']))),
-  sex: Type.Optional(Nullable(Enum(['male', 'female']))),
-})
+export const PersonalRecordFields = Type.Object(
+  {
+    birth_date: Type.Optional(Nullable(Type.String({ format: 'date' }))),
+    gender: Type.Optional(Nullable(Enum(['female', 'male', 'nonbinary', 'other', 'prefer_not_to_say']))),
+    sex: Type.Optional(Nullable(Enum(['male', 'female']))),
+  },
+  { title: 'PersonalRecordFields' },
+)
 
 /** The personal record of contract 3.12. */
-export const PersonalRecord = Type.Object({
-  user_id: Uuid(),
-  birth_date: Nullable(Type.String({ format: 'date' })),
-  gender: Nullable(Type.String()),
-  sex: Nullable(Type.String()),
-})
+export const PersonalRecord = Type.Object(
+  {
+    user_id: Uuid(),
+    birth_date: Nullable(Type.String({ format: 'date' })),
+    gender: Nullable(Type.String()),
+    sex: Nullable(Type.String()),
+  },
+  { title: 'PersonalRecord' },
+)
 
 /** A `PersonalRecord` for the API description. */
 export const personalRecordExample = {

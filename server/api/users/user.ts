@@ -6,30 +6,39 @@ import { Enum, Instant, List, Nullable, Uuid } from '../../http/schema.ts'
 /** ConnectionStatus of contract 2.2. */
 export const connectionStatuses = ['active', 'revoked', 'expired'] as const
 
-const ConnectionSummary = Type.Object({
-  provider: Type.String(),
-  status: Enum(connectionStatuses),
-  last_synced_at: Nullable(Instant()),
-})
+const ConnectionSummary = Type.Object(
+  {
+    provider: Type.String(),
+    status: Enum(connectionStatuses, { title: 'ConnectionStatus' }),
+    last_synced_at: Nullable(Instant()),
+  },
+  { title: 'ConnectionSummary' },
+)
 
 /** User of contract 3.1, as lists, create, update and delete return it. */
-export const User = Type.Object({
-  id: Uuid(),
-  created_at: Instant(),
-  first_name: Nullable(Type.String()),
-  last_name: Nullable(Type.String()),
-  email: Nullable(Type.String({ format: 'email' })),
-  external_user_id: Nullable(Type.String({ description: 'Deprecated: only the user list knows it' })),
-  last_synced_at: Nullable(Instant({ description: 'Newest sync of any connection, whatever its status' })),
-  last_synced_provider: Nullable(Type.String()),
-  has_active_connection: Type.Boolean(),
-  connections: Nullable(
-    Type.Array(ConnectionSummary, { description: 'Null unless asked for with include=connections' }),
-  ),
-})
+export const User = Type.Object(
+  {
+    id: Uuid(),
+    created_at: Instant(),
+    first_name: Nullable(Type.String()),
+    last_name: Nullable(Type.String()),
+    email: Nullable(Type.String({ format: 'email' })),
+    external_user_id: Nullable(Type.String({ description: 'Deprecated: only the user list knows it' })),
+    last_synced_at: Nullable(Instant({ description: 'Newest sync of any connection, whatever its status' })),
+    last_synced_provider: Nullable(Type.String()),
+    has_active_connection: Type.Boolean(),
+    connections: Nullable(
+      Type.Array(ConnectionSummary, { description: 'Null unless asked for with include=connections' }),
+    ),
+  },
+  { title: 'User' },
+)
 
 /** User detail of contract 3.1. */
-export const UserDetail = Type.Object({ ...User.properties, has_womens_health_data: Type.Boolean() })
+export const UserDetail = Type.Object(
+  { ...User.properties, has_womens_health_data: Type.Boolean() },
+  { title: 'UserDetail' },
+)
 
 /** A `User` for the API description. */
 export const userExample = {
@@ -54,12 +63,15 @@ export const UserInclude = () => Type.Optional(List(Enum(['connections'])))
 const Name = () => Type.Optional(Nullable(Type.String({ maxLength: 100 })))
 
 /** What a client may write of a user: absent fields stay, null clears. */
-export const UserFields = Type.Object({
-  first_name: Name(),
-  last_name: Name(),
-  email: Type.Optional(Nullable(Type.String({ format: 'email' }))),
-  external_user_id: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
-})
+export const UserFields = Type.Object(
+  {
+    first_name: Name(),
+    last_name: Name(),
+    email: Type.Optional(Nullable(Type.String({ format: 'email' }))),
+    external_user_id: Type.Optional(Nullable(Type.String({ maxLength: 255 }))),
+  },
+  { title: 'UserFields' },
+)
 
 /** The fields of `UserFields`, which are columns of `app_user`. */
 export const USER_FIELDS = ['first_name', 'last_name', 'email', 'external_user_id'] as const

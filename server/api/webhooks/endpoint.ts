@@ -8,19 +8,22 @@ import { Enum, Nullable, Uuid } from '../../http/schema.ts'
 import { checkUrl } from '../../webhooks/address-guard.ts'
 
 /** An endpoint of contract 10, and whether it is disabled (house decision). */
-export const Endpoint = Type.Object({
-  id: Type.String(),
-  url: Type.String(),
-  description: Nullable(Type.String()),
-  filter_types: Nullable(Type.Array(Type.String(), { description: 'Names of events; null = all of them' })),
-  user_id: Nullable(Uuid({ description: 'Only events of this user; null = of everybody' })),
-  disabled: Type.Boolean(),
-  disabled_reason: Nullable(
-    Enum(['by_hand', 'gone', 'failing'], {
-      description: 'by_hand: a developer did; gone: it answered 410; failing: nothing was delivered for five days',
-    }),
-  ),
-})
+export const Endpoint = Type.Object(
+  {
+    id: Type.String(),
+    url: Type.String(),
+    description: Nullable(Type.String()),
+    filter_types: Nullable(Type.Array(Type.String(), { description: 'Names of events; null = all of them' })),
+    user_id: Nullable(Uuid({ description: 'Only events of this user; null = of everybody' })),
+    disabled: Type.Boolean(),
+    disabled_reason: Nullable(
+      Enum(['by_hand', 'gone', 'failing'], {
+        description: 'by_hand: a developer did; gone: it answered 410; failing: nothing was delivered for five days',
+      }),
+    ),
+  },
+  { title: 'WebhookEndpoint' },
+)
 
 /** The columns of `Endpoint`. */
 export const ENDPOINT_COLUMNS = `uid as id, url, description, filter_types, user_id,
@@ -33,7 +36,7 @@ export const EndpointPath = Type.Object({ endpoint_id: Type.String() })
 export const endpointFields = {
   url: Type.String({ format: 'uri', maxLength: 2083, description: 'Where to POST events: absolute, https' }),
   description: Nullable(Type.String({ maxLength: 1000 })),
-  filter_types: Nullable(Type.Array(Enum(eventNames, { 'x-error-type': 'value_error' }))),
+  filter_types: Nullable(Type.Array(Enum(eventNames, { title: 'EventName', 'x-error-type': 'value_error' }))),
   user_id: Nullable(Uuid()),
 }
 

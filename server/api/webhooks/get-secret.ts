@@ -5,7 +5,7 @@ import { canOpen, openSecret } from '../../webhooks/secrets.ts'
 import { EndpointPath, endpointErrors, requireWebhooks, unknownEndpoint } from './endpoint.ts'
 
 /** `{"key": "whsec_…"}` (contract 10). */
-export const Secret = Type.Object({ key: Type.String() })
+export const Secret = Type.Object({ key: Type.String() }, { title: 'WebhookSecret' })
 
 /** A `Secret` for the API description; contract 10.6's test vector. */
 export const secretExample = { key: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }

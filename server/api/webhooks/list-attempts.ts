@@ -8,20 +8,23 @@ import { EndpointPath, endpointErrors, findEndpoint, requireWebhooks } from './e
 import { MESSAGE_COLUMNS, Message, type MessageRow, messageExample, messageJson } from './message.ts'
 import { BODY_BYTES, boundsOf, jsonArray, PAGE_BYTES, pageParameters, turnsOf } from './page.ts'
 
-const Attempt = Type.Object({
-  id: Type.String(),
-  endpointId: Type.String(),
-  msgId: Type.String(),
-  url: Type.String(),
-  response: Type.String({ description: 'The beginning of what was answered, or why there was no answer' }),
-  responseStatusCode: Type.Integer({ description: '0 when there was no answer' }),
-  responseDurationMs: Type.Integer(),
-  status: Type.Integer({ description: '0: delivered, 2: failed' }),
-  statusText: Nullable(Enum(['success', 'fail'])),
-  triggerType: Type.Integer({ description: '0: on the schedule, 1: asked for by a developer' }),
-  timestamp: Instant(),
-  msg: Nullable(Message),
-})
+const Attempt = Type.Object(
+  {
+    id: Type.String(),
+    endpointId: Type.String(),
+    msgId: Type.String(),
+    url: Type.String(),
+    response: Type.String({ description: 'The beginning of what was answered, or why there was no answer' }),
+    responseStatusCode: Type.Integer({ description: '0 when there was no answer' }),
+    responseDurationMs: Type.Integer(),
+    status: Type.Integer({ description: '0: delivered, 2: failed' }),
+    statusText: Nullable(Enum(['success', 'fail'])),
+    triggerType: Type.Integer({ description: '0: on the schedule, 1: asked for by a developer' }),
+    timestamp: Instant(),
+    msg: Nullable(Message),
+  },
+  { title: 'DeliveryAttempt' },
+)
 
 const example = {
   id: 'atmpt_1',
@@ -69,14 +72,17 @@ export const listAttempts = route(
     query: Type.Object({
       ...pageParameters,
       status: Type.Optional(Type.Integer({ minimum: 0, maximum: 3, description: '0: delivered, 2: failed' })),
-      event_types: Type.Optional(List(Enum(eventNames))),
+      event_types: Type.Optional(List(Enum(eventNames, { title: 'EventName' }))),
     }),
-    response: Type.Object({
-      data: Type.Array(Attempt),
-      done: Type.Boolean(),
-      iterator: Nullable(Type.String()),
-      prevIterator: Nullable(Type.String()),
-    }),
+    response: Type.Object(
+      {
+        data: Type.Array(Attempt),
+        done: Type.Boolean(),
+        iterator: Nullable(Type.String()),
+        prevIterator: Nullable(Type.String()),
+      },
+      { title: 'DeliveryAttemptPage' },
+    ),
     example: { data: [example], done: true, iterator: null, prevIterator: null },
     errors: { ...endpointErrors, 400: 'Bad cursor' },
   },

@@ -3,11 +3,14 @@ import { eventTypes } from '../../catalogue/events.ts'
 import { route } from '../../http/route.ts'
 import { Nullable } from '../../http/schema.ts'
 
-const EventTypeRead = Type.Object({
-  name: Type.String(),
-  description: Type.String(),
-  child_events: Nullable(Type.Array(Type.String())),
-})
+const EventTypeRead = Type.Object(
+  {
+    name: Type.String(),
+    description: Type.String(),
+    child_events: Nullable(Type.Array(Type.String())),
+  },
+  { title: 'EventType' },
+)
 
 const answer = eventTypes.map((type) => ({ ...type, child_events: null }))
 

@@ -2,18 +2,21 @@ import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { readCursor, writeCursor } from '../../http/cursors.ts'
 import { Reply, route } from '../../http/route.ts'
-import { Instant, Limit } from '../../http/schema.ts'
+import { Cursor, Instant, Limit } from '../../http/schema.ts'
 import { eventBody, type StoredEvent } from '../../webhooks/body.ts'
 import { messageId } from '../../webhooks/message-id.ts'
 import { messageExample } from './message.ts'
 import { BODY_BYTES, cut, jsonArray, PAGE_BYTES } from './page.ts'
 
-const FeedEvent = Type.Object({
-  id: Type.String({ description: '`hook-id` of its deliveries' }),
-  timestamp: Instant({ description: 'When it was recorded' }),
-  type: Type.String(),
-  data: Type.Record(Type.String(), Type.Unknown()),
-})
+const FeedEvent = Type.Object(
+  {
+    id: Type.String({ description: '`hook-id` of its deliveries' }),
+    timestamp: Instant({ description: 'When it was recorded' }),
+    type: Type.String(),
+    data: Type.Record(Type.String(), Type.Unknown()),
+  },
+  { title: 'FeedEvent' },
+)
 
 interface FeedRow extends StoredEvent {
   uid: string
@@ -43,10 +46,13 @@ export const listEvents = route(
     tag: 'Webhooks',
     guard: 'key',
     query: Type.Object({
-      after: Type.Optional(Type.String({ description: '`next` of the answer before' })),
+      after: Cursor('`next` of the answer before'),
       limit: Limit(1000, 100),
     }),
-    response: Type.Object({ data: Type.Array(FeedEvent), next: Type.String(), done: Type.Boolean() }),
+    response: Type.Object(
+      { data: Type.Array(FeedEvent), next: Type.String(), done: Type.Boolean() },
+      { title: 'FeedPage' },
+    ),
     example: {
       data: [{ id: messageExample.id, timestamp: messageExample.timestamp, ...messageExample.payload }],
       next: 'cG9zaXRpb258NDJ8MHxxM1J0WjhfTHBhMXY=',

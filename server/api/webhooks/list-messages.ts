@@ -17,12 +17,15 @@ export const listMessages = route(
     tag: 'Webhooks',
     guard: 'developer',
     query: Type.Object(pageParameters),
-    response: Type.Object({
-      data: Type.Array(Message),
-      done: Type.Boolean(),
-      iterator: Nullable(Type.String()),
-      prevIterator: Nullable(Type.String()),
-    }),
+    response: Type.Object(
+      {
+        data: Type.Array(Message),
+        done: Type.Boolean(),
+        iterator: Nullable(Type.String()),
+        prevIterator: Nullable(Type.String()),
+      },
+      { title: 'WebhookMessagePage' },
+    ),
     example: { data: [messageExample], done: true, iterator: null, prevIterator: null },
     errors: { 400: 'Bad cursor', 503: endpointErrors[503] },
   },

@@ -4,15 +4,18 @@ import { eventBody, type StoredEvent } from '../../webhooks/body.ts'
 import { messageId } from '../../webhooks/message-id.ts'
 
 /** A message of contract 10: an event as it is delivered. */
-export const Message = Type.Object({
-  id: Type.String(),
-  eventType: Type.String(),
-  eventId: Nullable(Type.String({ description: 'The same for two events that tell the same' })),
-  timestamp: Instant(),
-  channels: Nullable(Type.Array(Type.String())),
-  tags: Nullable(Type.Array(Type.String())),
-  payload: Nullable(Type.Record(Type.String(), Type.Unknown(), { description: 'The body of its deliveries' })),
-})
+export const Message = Type.Object(
+  {
+    id: Type.String(),
+    eventType: Type.String(),
+    eventId: Nullable(Type.String({ description: 'The same for two events that tell the same' })),
+    timestamp: Instant(),
+    channels: Nullable(Type.Array(Type.String())),
+    tags: Nullable(Type.Array(Type.String())),
+    payload: Nullable(Type.Record(Type.String(), Type.Unknown(), { description: 'The body of its deliveries' })),
+  },
+  { title: 'WebhookMessage' },
+)
 
 /** What `messageJson` needs of an event. */
 export interface MessageRow extends StoredEvent {

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Type } from 'typebox'
 import type { Mark } from '../../http/cursors.ts'
-import { Instant, Limit } from '../../http/schema.ts'
+import { Cursor, Instant, Limit } from '../../http/schema.ts'
 
 /** The parameters of the lists that `iterator` pages (contract 10). */
 export const pageParameters = {
   limit: Limit(250),
-  iterator: Type.Optional(Type.String({ description: '`iterator` or `prevIterator` of another page' })),
+  iterator: Cursor('`iterator` or `prevIterator` of another page'),
   before: Type.Optional(Instant({ description: 'Only what is older' })),
   after: Type.Optional(Instant({ description: 'Only what is of this time or newer' })),
 }

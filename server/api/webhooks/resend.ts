@@ -5,7 +5,7 @@ import { messageUid } from '../../webhooks/message-id.ts'
 import { EndpointPath, enabledEndpoint, endpointErrors, MATCHES, notifyDelivery, requireWebhooks } from './endpoint.ts'
 
 /** What was put in the queue of an endpoint. */
-export const Queued = Type.Object({ queued: Type.Integer() })
+export const Queued = Type.Object({ queued: Type.Integer() }, { title: 'Queued' })
 
 /**
  * Delivers a message to an endpoint again, or for the first time when it was recorded before the endpoint's filters let

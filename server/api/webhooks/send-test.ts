@@ -18,7 +18,7 @@ export const sendTest = route(
     tag: 'Webhooks',
     guard: 'developer',
     params: EndpointPath,
-    body: Type.Object({ event_type: Enum(eventNames, { default: 'workout.created' }) }),
+    body: Type.Object({ event_type: Enum(eventNames, { title: 'EventName', default: 'workout.created' }) }),
     bodyOptional: true,
     bodyExample: { event_type: 'sleep.created' },
     response: Type.Object({ message: Type.String(), message_id: Type.String() }),

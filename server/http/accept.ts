@@ -1,0 +1,22 @@
+import { errors } from '../errors.ts'
+
+/**
+ * Lets a read pass whose Accept header leaves one of the media types that there are (RFC 9110, 12.5.1). JSON is always
+ * taken: where something else is served, as from `/metrics`, it is served to those, too. Parameters such as charset
+ * count as met.
+ * @throws AppError not_acceptable (406)
+ */
+export function requireAcceptable(accept: string, produced: readonly string[]): void {
+  if (accept.trim() === '') return
+  const offered = [...produced, 'application/json']
+  const fits = accept.split(',').some((one) => {
+    const [range = '', ...parameters] = one.split(';').map((part) => part.trim().toLowerCase())
+    const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
+    return !refused && offered.some((type) => matches(range, type))
+  })
+  if (!fits) throw errors.notAcceptable(produced)
+}
+
+const matches = (range: string, type: string) =>
+  // A bare * is what old Java clients send.
+  range === type || range === '*/*' || range === '*' || range === `${type.split('/')[0]}/*`

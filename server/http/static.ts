@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { Context } from 'koa'
+import { heldTags } from './etag.ts'
+
+/** Something that stays the same while the process lives. */
+interface Fixed {
+  type: string
+  /** Seconds that a client may use it without asking; with 0 it asks each time, and is told when nothing changed. */
+  maxAgeSeconds: number
+  /** Called once, when it is first asked for. */
+  read(): string | Buffer | Promise<string | Buffer>
+}
+
+interface Kept {
+  etag: string
+  bodies: Record<'br' | 'gzip' | 'identity', Buffer>
+}
+
+/** Brotli's level: 11 would take seconds for a tenth less. */
+const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }
+
+/** Answers with what never changes, compressed once and kept in memory, and 304 to who has it. */
+export function fixedAnswer({ type, maxAgeSeconds, read }: Fixed): (ctx: Context) => Promise<void> {
+  let kept: Promise<Kept> | undefined
+  return async (ctx) => {
+    kept ??= keep(read).catch((error) => {
+      kept = undefined
+      throw error
+    })
+    const { etag, bodies } = await kept
+    ctx.vary('Accept-Encoding')
+    ctx.set('ETag', etag)
+    ctx.set('Cache-Control', maxAgeSeconds > 0 ? `public, max-age=${maxAgeSeconds}` : 'public, no-cache')
+    if (heldTags(ctx).includes(etag)) {
+      ctx.status = 304
+      return
+    }
+    // Clients list what they take in any order: the smallest counts.
+    const taken = ctx.acceptsEncodings()
+    const encoding = (['br', 'gzip'] as const).find((one) => taken.includes(one)) ?? 'identity'
+    if (encoding !== 'identity') ctx.set('Content-Encoding', encoding)
+    ctx.type = type
+    ctx.body = bodies[encoding]
+  }
+}
+
+async function keep(read: Fixed['read']): Promise<Kept> {
+  const identity = Buffer.from(await read())
+  const [br, gzipped] = await Promise.all([promisify(brotliCompress)(identity, QUALITY), promisify(gzip)(identity)])
+  // Weak: the same for every encoding.
+  const etag = `W/"${createHash('sha256').update(identity).digest('base64url').slice(0, 20)}"`
+  return { etag, bodies: { br, gzip: gzipped, identity } }
+}

@@ -1,0 +1,93 @@
+// Answers and events against the API description: what is served has to be what it says, field for field.
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { routes } from '../../server/api/index.ts'
+import { openApiDocument } from '../../server/http/openapi.ts'
+
+type Json = { [key: string]: Json } & { $ref?: string }
+
+/** An answer as it came; `body` is parsed where it is JSON. */
+export interface Answer {
+  status: number
+  headers: Headers
+  body: unknown
+}
+
+/** The description of a service that is configured as tests configure it. */
+export const described = openApiDocument(routes, {
+  apiBaseUrl: 'http://localhost:8000',
+  apiKeyHeaders: ['X-Service-API-Key'],
+}) as Json
+
+/** The same, where an object has no other fields than those that are described. */
+function closed(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(closed)
+  if (typeof part !== 'object' || part === null) return part
+  const entries = Object.entries(part).map(([key, value]) => [key, key === 'example' ? value : closed(value)])
+  const fields = Object.fromEntries(entries)
+  return 'properties' in fields && !('additionalProperties' in fields) && typeof fields.properties === 'object'
+    ? { ...fields, additionalProperties: false }
+    : fields
+}
+
+// An oracle of its own: the service checks with another library.
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
+formats.default(ajv, ['date', 'date-time', 'email', 'uri', 'uuid'])
+ajv.addFormat('binary', true)
+ajv.addSchema(closed(described) as object, 'api')
+
+const pointer = (places: readonly (string | number)[]) =>
+  places.map((place) => encodeURIComponent(String(place).replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
+
+const checks = new Map<string, ValidateFunction>()
+
+/** What of `value` does not fit the schema that stands at a place in the description. */
+export function misfits(value: unknown, ...places: (string | number)[]): string[] {
+  const schema = places.reduce<Json | undefined>((part, place) => part?.[place], described)
+  // Most answers are of few schemas: each is compiled once.
+  const ref = `api${schema?.$ref ?? `#/${pointer(places)}`}`
+  const check = checks.get(ref) ?? ajv.compile({ $ref: ref })
+  checks.set(ref, check)
+  if (check(value)) return []
+  return (check.errors ?? []).map(
+    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+  )
+}
+
+/** The path of the description that a request goes to, the one with the fewest parameters first. */
+const templates = Object.keys(described.paths as object)
+  .map((path) => ({
+    path,
+    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/*$`),
+    open: path.split('{').length,
+  }))
+  .sort((a, b) => a.open - b.open)
+
+/** What of an answer is not as described; nothing where the path or method is none of ours, or a defect shows (500). */
+export function undescribed(method: string, target: string, answer: Answer): string[] {
+  const url = new URL(target, 'http://localhost')
+  const path = templates.find(({ pattern }) => pattern.test(url.pathname))?.path
+  const operation =
+    path === undefined ? undefined : (described.paths?.[path]?.[method.toLowerCase()] as Json | undefined)
+  if (path === undefined || !operation || answer.status === 500) return []
+  const response = operation.responses?.[answer.status]
+  const name = `${method} ${path} ${answer.status}`
+  if (!response) return [`${name} is not described`]
+  const type = (answer.headers.get('content-type') ?? '').split(';')[0] as string
+  if (!response.content) return answer.body === '' ? [] : [`${name} is described without a body`]
+  if (!response.content[type]) return [`${name} is described as ${Object.keys(response.content)}, not ${type}`]
+  const missing = ['ETag', 'Retry-After'].filter(
+    (header) => response.headers?.[header] && answer.status !== 503 && !answer.headers.has(header),
+  )
+  const place = ['paths', path, method.toLowerCase(), 'responses', answer.status, 'content', type, 'schema']
+  return [
+    ...missing.map((header) => `${name} has no ${header}`),
+    ...misfits(answer.body, ...place).map((problem) => `${name}: ${problem}`),
+  ]
+}
+
+/** What of the body of an event is not as described. */
+export function undescribedEvent(body: { type: string }): string[] {
+  const place = ['webhooks', body.type, 'post', 'requestBody', 'content', 'application/json', 'schema']
+  return misfits(body, ...place).map((problem) => `${body.type}: ${problem}`)
+}
