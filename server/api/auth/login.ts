@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
 import type { Config } from '../../config.ts'
 import { errors } from '../../errors.ts'
+import { clientNetwork } from '../../http/client-address.ts'
 import { route } from '../../http/route.ts'
 import { verifyPassword } from './passwords.ts'
 import { openSession, TokenResponse, tokenExample } from './sessions.ts'
-import { clientNetwork, countAttempt, forgiveAttempt, type Limit } from './throttle.ts'
+import { countAttempt, forgiveAttempt, type Limit } from './throttle.ts'
 
 const LoginForm = Type.Object({
   username: Type.String({ description: 'The email address' }),

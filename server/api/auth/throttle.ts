@@ -44,12 +44,3 @@ export async function countAttempt(db: Database, limit: Limit, subject: string):
 export async function forgiveAttempt(db: Database, limit: Limit, subject: string): Promise<void> {
   await db.query('update throttle set attempts = attempts - 1 where key = $1 and attempts > 0', [keyOf(limit, subject)])
 }
-
-/** What stands for a client: its IPv4 address, or the first 64 bits of its IPv6 address, all of which it owns. */
-export function clientNetwork(ip: string): string {
-  const address = ip.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '')
-  if (!address.includes(':')) return address
-  const [left = [], right = []] = address.split('::').map((side) => side.split(':').filter(Boolean))
-  const zeros = Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0')
-  return [...left, ...zeros, ...right].slice(0, 4).join(':')
-}

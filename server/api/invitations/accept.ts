@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
 import { type Queryable, violatedConstraint } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
+import { clientNetwork } from '../../http/client-address.ts'
 import { route } from '../../http/route.ts'
 import { DEVELOPER_COLUMNS, Developer, developerExample, EMAIL_TAKEN } from '../auth/developer.ts'
 import { hashPassword, MIN_PASSWORD_LENGTH } from '../auth/passwords.ts'
-import { clientNetwork, countAttempt } from '../auth/throttle.ts'
+import { countAttempt } from '../auth/throttle.ts'
 import { hashInvitationToken, INVITATION_COLUMNS } from './invitation.ts'
 
 const Name = () => Type.String({ minLength: 1, maxLength: 100 })

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
+import { clientNetwork } from '../../http/client-address.ts'
 import { route } from '../../http/route.ts'
 import { Uuid } from '../../http/schema.ts'
 import { openPhoneSession, TokenResponse, tokenExample } from '../auth/sessions.ts'
-import { clientNetwork, countAttempt } from '../auth/throttle.ts'
+import { countAttempt } from '../auth/throttle.ts'
 import { CODE_PATTERN, hashInvitationCode } from './invitation-code.ts'
 
 /** Exchanges an invitation code for tokens, once; attempts are limited per address (contract 9.7). */
