@@ -16,6 +16,8 @@ export interface Keys {
   sdk: Uint8Array
   cursor: Uint8Array
   invitation: Uint8Array
+  /** Under which attempts of clients are counted, and their networks remembered. */
+  throttle: Uint8Array
   /** Encrypts the signing secrets of endpoints. */
   webhookSecret: Uint8Array
 }
@@ -28,6 +30,7 @@ export function deriveKeys(secretKey: string): Keys {
     sdk: derive('sdk token'),
     cursor: derive('cursor'),
     invitation: derive('invitation code'),
+    throttle: derive('throttle'),
     webhookSecret: derive('webhook secret'),
   }
 }

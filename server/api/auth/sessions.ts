@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import type { Database, Transaction } from '../../db/database.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { ACCESS_TOKEN_SECONDS, type Keys, signAccessToken } from '../../http/tokens.ts'
+import { rememberNetwork } from './known-networks.ts'
 
 /** Answer of whatever opens or renews a session (contract 9.5 to 9.8). */
 export const TokenResponse = Type.Object({
@@ -106,12 +107,20 @@ async function answer(keys: Keys, { holder, validFrom, refreshToken }: Session) 
   }
 }
 
+/** A developer whose password was verified against this hash, and where it called from. */
+interface Verified {
+  id: string
+  password_hash: string
+  networkHash: Buffer
+}
+
 /** Opens a session after a login; undefined when the password was changed while it was being verified. */
-export async function openSession({ db, keys }: Dependencies, developerId: string, verifiedHash: string) {
+export async function openSession({ db, keys }: Dependencies, { id, password_hash, networkHash }: Verified) {
   const session = await db.transaction(async (tx): Promise<Session | undefined> => {
-    const developer = await lockDeveloper(tx, developerId)
-    if (developer?.password_hash !== verifiedHash) return undefined
-    const holder = { developer_id: developerId, user_id: null, app_id: null, application_id: null }
+    const developer = await lockDeveloper(tx, id)
+    if (developer?.password_hash !== password_hash) return undefined
+    await rememberNetwork(tx, id, networkHash)
+    const holder = { developer_id: id, user_id: null, app_id: null, application_id: null }
     const refreshToken = newToken()
     await storeToken(tx, holder, null, refreshToken)
     return { holder, validFrom: developer.valid_from, refreshToken }

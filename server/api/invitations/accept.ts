@@ -4,6 +4,7 @@ import { errors } from '../../errors.ts'
 import { clientNetwork } from '../../http/client-address.ts'
 import { route } from '../../http/route.ts'
 import { DEVELOPER_COLUMNS, Developer, developerExample, EMAIL_TAKEN } from '../auth/developer.ts'
+import { callerOf } from '../auth/hash-turns.ts'
 import { hashPassword, MIN_PASSWORD_LENGTH } from '../auth/passwords.ts'
 import { countAttempt } from '../auth/throttle.ts'
 import { hashInvitationToken, INVITATION_COLUMNS } from './invitation.ts'
@@ -45,14 +46,15 @@ export const acceptInvitation = route(
       429: 'Too many attempts; Retry-After says when to try again',
     },
   },
-  async ({ body, ctx }, { db, config }) => {
+  async ({ body, ctx }, deps) => {
+    const { db, config } = deps
     const perAddress = { name: 'accept address', attempts: config.loginAttemptsPerMinute, windowSeconds: 60 }
     const perInvitation = { name: 'accept invitation', attempts: config.loginAttemptsPerAccount, windowSeconds: 900 }
-    await countAttempt(db, perAddress, clientNetwork(ctx.ip))
+    await countAttempt(deps, perAddress, clientNetwork(ctx.ip))
     const tokenHash = hashInvitationToken(body.token)
     // Nobody makes us hash passwords without an invitation that is good.
-    await countAttempt(db, perInvitation, await requirePending(db, tokenHash))
-    const passwordHash = await hashPassword(body.password)
+    await countAttempt(deps, perInvitation, await requirePending(db, tokenHash))
+    const passwordHash = await hashPassword(body.password, callerOf(ctx, true))
     try {
       return await db.transaction(async (tx) => {
         const [spent] = await tx.query<{ email: string }>(SPEND_SQL, [tokenHash])

@@ -71,15 +71,15 @@ async function knownApplication(
   appId: string,
   appSecret: string,
   { ip }: Context,
-  { db, config }: Dependencies,
+  deps: Dependencies,
 ): Promise<Issuer> {
-  const [application] = await db.query<{ id: string }>(
+  const [application] = await deps.db.query<{ id: string }>(
     'select id from application where app_id = $1 and secret_hash = $2',
     [appId, hashAppSecret(appSecret)],
   )
   if (application) return { app_id: appId, application_id: application.id }
-  const limit = { name: 'app address', attempts: config.loginAttemptsPerMinute, windowSeconds: 60 }
-  await countAttempt(db, limit, clientNetwork(ip))
+  const limit = { name: 'app address', attempts: deps.config.loginAttemptsPerMinute, windowSeconds: 60 }
+  await countAttempt(deps, limit, clientNetwork(ip))
   throw errors.badApp()
 }
 

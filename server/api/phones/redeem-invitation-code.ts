@@ -25,9 +25,10 @@ export const redeemInvitationCode = route(
       429: 'Too many attempts; Retry-After says when to try again',
     },
   },
-  async ({ body, ctx }, { db, keys, config }) => {
+  async ({ body, ctx }, deps) => {
+    const { db, keys, config } = deps
     const limit = { name: 'redeem address', attempts: config.loginAttemptsPerMinute, windowSeconds: 60 }
-    await countAttempt(db, limit, clientNetwork(ctx.ip))
+    await countAttempt(deps, limit, clientNetwork(ctx.ip))
     const redeemed = await db.transaction(async (tx) => {
       const [code] = await tx.query<{ id: string; user_id: string; created_by: string }>(
         'select id, user_id, created_by from invitation_code where code_hash = $1 and expires_at > now()',
