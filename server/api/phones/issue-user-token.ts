@@ -77,7 +77,7 @@ async function knownApplication(
     'select id from application where app_id = $1 and secret_hash = $2',
     [appId, hashAppSecret(appSecret)],
   )
-  if (application) return { app_id: appId, application_id: application.id }
+  if (application) return { app_id: appId, application_id: application.id, let_in_by: null }
   const limit = { name: 'app address', attempts: deps.config.loginAttemptsPerMinute, windowSeconds: 60 }
   await countAttempt(deps, limit, clientNetwork(ip))
   throw errors.badApp()
@@ -90,5 +90,5 @@ async function knownDeveloper(ctx: Context, deps: Dependencies): Promise<Issuer>
     )
   }
   const developerId = developerOf(await authenticate('developer', ctx, deps))
-  return { app_id: `admin:${developerId}`, application_id: null }
+  return { app_id: `admin:${developerId}`, application_id: null, let_in_by: developerId }
 }
