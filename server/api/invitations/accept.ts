@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { addEntry } from '../../db/bounded.ts'
 import { type Queryable, violatedConstraint } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { clientNetwork } from '../../http/client-address.ts'
@@ -10,6 +11,8 @@ import { countAttempt } from '../auth/throttle.ts'
 import { hashInvitationToken, INVITATION_COLUMNS } from './invitation.ts'
 
 const Name = () => Type.String({ minLength: 1, maxLength: 100 })
+
+const DEVELOPERS = { name: 'developers', countSql: 'select count(*) as count from developer' }
 
 const SPEND_SQL = `
   update invitation set status = 'accepted'
@@ -43,6 +46,7 @@ export const acceptInvitation = route(
     errors: {
       400: 'Accepted, revoked or expired, or the email address belongs to a developer by now',
       404: 'Unknown token',
+      409: 'There are 1000 developers already',
       429: 'Too many attempts; Retry-After says when to try again',
     },
   },
@@ -56,7 +60,7 @@ export const acceptInvitation = route(
     await countAttempt(deps, perInvitation, await requirePending(db, tokenHash))
     const passwordHash = await hashPassword(body.password, callerOf(ctx, true))
     try {
-      return await db.transaction(async (tx) => {
+      return await addEntry(db, DEVELOPERS, async (tx) => {
         const [spent] = await tx.query<{ email: string }>(SPEND_SQL, [tokenHash])
         // Of two that accept at once, the later one waits here and then sees what the first has done.
         if (!spent) {
