@@ -1,4 +1,5 @@
 // How phones get in, stay in and get out: tokens of an application, a developer or an invitation code (contract 9.6 to 9.8).
+import { readFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { signAccessToken } from '../../server/http/tokens.ts'
@@ -495,6 +496,33 @@ t.test('phones are listed and signed out by developers', async (t) => {
     refused(t, await phones(method, path, 'developer', NOBODY), 404, notFound(NOBODY))
     refused(t, await phones(method, path, 'key'), 401, { detail: 'Could not validate credentials' })
   }
+})
+
+t.test('phones of an earlier version are signed out with their developer, too', async (t) => {
+  const app = await startTestApp(t, engine)
+  const user = await createUser(app)
+  const join = async (email: string) => {
+    const sql = `insert into developer (email, password_hash) values ($1, 'x') returning id`
+    const { id } = await app.db.one<{ id: string }>(sql, [email])
+    const bearer = await signAccessToken(app.deps.keys, 'developer', id)
+    return { id, phone: (await issue(app, user, undefined, { bearer })).body as Tokens }
+  }
+  const [gone, grace] = [await join('gone@example.org'), await join('grace@example.org')]
+  const form = new URLSearchParams({ username: app.developer.email, password: app.developer.password })
+  const login = (await app.request('POST', '/api/v1/auth/login', { auth: 'none', body: form })).body
+  const kept = [(await issue(app, user, await newApplication(app))).body, login]
+  // As it was before: nothing hangs on a developer.
+  await app.db.query('alter table refresh_token drop column let_in_by')
+  await app.db.query('delete from developer where id = $1', [gone.id])
+  const file = new URL('../../sql/migrations/0026-phones-of-developers.sql', import.meta.url)
+  await app.db.pool.query(await readFile(file, 'utf8'))
+  const statuses = async (tokens: Tokens[]) => {
+    const answers = await Promise.all(tokens.map(({ refresh_token }) => refresh(app, refresh_token)))
+    return answers.map(({ status }) => status)
+  }
+  t.strictSame(await statuses([gone.phone, grace.phone, ...kept]), [401, 200, 200, 200])
+  await app.db.query('delete from developer where id = $1', [grace.id])
+  t.strictSame(await statuses([grace.phone, ...kept]), [401, 200, 200])
 })
 
 t.test('more phones than are signed out at once, while they renew their tokens', async (t) => {

@@ -12,6 +12,6 @@ export const phoneRoutes: readonly Route[] = [
   createInvitationCode,
   redeemInvitationCode,
   listPhones,
-  signOutPhone,
   signOutPhones,
+  signOutPhone,
 ]
