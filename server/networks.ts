@@ -18,7 +18,7 @@ export function inNetworks(list: BlockList, address: string): boolean {
 /** An address as URLs write it; undefined for what is none, and for one with a zone, which is never global. */
 export function canonicalAddress(address: string): string | undefined {
   if (isIP(address) === 4) return address
-  if (isIP(address) !== 6 || address.includes('%')) return undefined
+  if (isIP(address) !== 6 || !URL.canParse(`http://[${address}]`)) return undefined
   return new URL(`http://[${address}]`).hostname.slice(1, -1)
 }
 
