@@ -7,6 +7,7 @@ import { routes } from './api/index.ts'
 import { databaseUnavailable } from './db/database.ts'
 import type { Dependencies } from './dependencies.ts'
 import { AppError, errors } from './errors.ts'
+import { clientAddresses } from './http/client-address.ts'
 import { docsRouter } from './http/docs.ts'
 import { mount } from './http/route.ts'
 
@@ -18,6 +19,11 @@ export function buildApp(deps: Dependencies): Koa {
     // What breaks while a response is already under way (a client that left) is no defect of ours.
     if (!['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'HPE_INVALID_EOF_STATE'].includes(error.code))
       deps.log.error({ err: error }, 'response failed')
+  })
+  const clientAddress = clientAddresses(deps.config.trustedProxies)
+  app.use((ctx, next) => {
+    ctx.request.ip = clientAddress(ctx.req.socket.remoteAddress, ctx.get('x-forwarded-for'))
+    return next()
   })
   app.use(answerAndLog(deps))
   app.use(cors(deps.config.corsOrigins))

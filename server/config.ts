@@ -1,6 +1,6 @@
-import { BlockList, isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { providerNames } from './catalogue/providers.ts'
+import { networkList } from './networks.ts'
 
 /** OAuth client and addresses of one provider; absent values keep the provider's own. */
 export interface ProviderConfig {
@@ -36,6 +36,8 @@ export interface Config {
   /** Days the attempts to deliver them are kept. */
   webhookAttemptRetentionDays: number
   corsOrigins: string[]
+  /** Networks of the proxies in front of us, whose `X-Forwarded-For` is believed. */
+  trustedProxies: string[]
   /** How rollups are kept; `auto`: as continuous aggregates where the database has them. */
   rollupStrategy: 'auto' | 'continuous' | 'per_series'
   logLevel: string
@@ -100,10 +102,11 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     outgoingWebhooksEnabled: flag(env, 'OUTGOING_WEBHOOKS_ENABLED'),
     eventFeedEnabled: flag(env, 'EVENT_FEED_ENABLED'),
     webhooksAllowHttp: flag(env, 'WEBHOOKS_ALLOW_HTTP'),
-    webhooksAllowNetworks: networks(text('WEBHOOKS_ALLOW_NETWORKS')),
+    webhooksAllowNetworks: networks(env, 'WEBHOOKS_ALLOW_NETWORKS'),
     webhookMessageRetentionDays: integer(env, 'WEBHOOK_MESSAGE_RETENTION_DAYS', 30, 1, 36_500),
     webhookAttemptRetentionDays: integer(env, 'WEBHOOK_ATTEMPT_RETENTION_DAYS', 90, 1, 36_500),
     corsOrigins: list(text('CORS_ORIGINS')),
+    trustedProxies: proxies(env),
     rollupStrategy: choice(env, 'ROLLUP_STRATEGY', ['auto', 'continuous', 'per_series'] as const, 'auto'),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
     uploadRetentionDays: integer(env, 'UPLOAD_RETENTION_DAYS', 30, 0, 36_500),
@@ -178,17 +181,21 @@ function headerNames(value: string): string[] {
   return names
 }
 
-function networks(value: string | undefined): string[] {
-  const ranges = list(value)
-  for (const range of ranges) {
-    const [address = '', bits = ''] = range.split('/')
-    const family = isIP(address)
-    try {
-      if (!family || !/^\d+$/.test(bits)) throw new Error('not a CIDR range')
-      new BlockList().addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4')
-    } catch {
-      throw new ConfigError('WEBHOOKS_ALLOW_NETWORKS', 'must be a comma list of CIDR ranges such as 10.0.0.0/8')
-    }
+function networks(env: Env, name: string): string[] {
+  const ranges = list(env[name])
+  try {
+    if (!ranges.every((range) => /^[^/]+\/\d+$/.test(range))) throw new Error('not a CIDR range')
+    networkList(ranges)
+  } catch {
+    throw new ConfigError(name, 'must be a comma list of CIDR ranges such as 10.0.0.0/8')
+  }
+  return ranges
+}
+
+function proxies(env: Env): string[] {
+  const ranges = networks(env, 'TRUSTED_PROXIES')
+  if (ranges.some((range) => /\/0+$/.test(range))) {
+    throw new ConfigError('TRUSTED_PROXIES', 'must not hold every address: anybody could then claim to be anybody')
   }
   return ranges
 }

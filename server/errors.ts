@@ -57,6 +57,8 @@ export const errors = {
     }),
   overloaded: (detail: string, retryAfterSeconds: number) =>
     new AppError('overloaded', 503, detail, { headers: { 'Retry-After': String(retryAfterSeconds) } }),
+  // Nobody reads it; metrics show it, under the status that nginx has for it.
+  clientLeft: () => new AppError('client_left', 499, 'The client closed the connection.'),
   notStored: (cause: unknown) =>
     new AppError('not_stored', 503, 'Failed to persist payload; please retry.', {
       headers: { 'Retry-After': '5' },

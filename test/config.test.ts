@@ -31,6 +31,7 @@ t.test('an empty environment is a complete configuration, with the embedded data
     webhookMessageRetentionDays: 30,
     webhookAttemptRetentionDays: 90,
     corsOrigins: [],
+    trustedProxies: [],
     rollupStrategy: 'auto',
     logLevel: 'info',
     uploadRetentionDays: 30,
@@ -139,6 +140,14 @@ t.test('WEBHOOKS_ALLOW_NETWORKS', async (t) => {
   t.strictSame(loadConfig({ WEBHOOKS_ALLOW_NETWORKS: ranges.join(', ') }).webhooksAllowNetworks, ranges)
   const wrong = ['10.0.0.0', '10.0.0.0/33', '10.0.0/8', 'fd00::/129', 'example.org/8', '10.0.0.0/8,x', '10.0.0.0/ 8']
   refuses(t, 'WEBHOOKS_ALLOW_NETWORKS', /must be a comma list of CIDR ranges such as 10\.0\.0\.0\/8$/, ...wrong)
+})
+
+t.test('TRUSTED_PROXIES', async (t) => {
+  const ranges = ['127.0.0.1/32', '10.0.0.0/8', '::1/128', 'fd00::/8']
+  t.strictSame(loadConfig({ TRUSTED_PROXIES: ranges.join(' , ') }).trustedProxies, ranges)
+  const wrong = ['127.0.0.1', 'proxy.example.org', '10.0.0.0/33', '10.0.0.0/8/8', '10.0.0.0/8;::1/128', 'true', '*']
+  refuses(t, 'TRUSTED_PROXIES', /must be a comma list of CIDR ranges such as 10\.0\.0\.0\/8$/, ...wrong)
+  refuses(t, 'TRUSTED_PROXIES', /must not hold every address/, '0.0.0.0/0', '::/0', '10.0.0.0/8,0.0.0.0/00')
 })
 
 t.test('CORS_ORIGINS', async (t) => {

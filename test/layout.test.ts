@@ -120,6 +120,14 @@ t.test('the environment is read by the configuration', async (t) => {
   }
 })
 
+t.test('the address of a caller is the one that proxies tell, everywhere', async (t) => {
+  const asking: string[] = []
+  for (const file of source) {
+    if (/remoteAddress|forwarded-for/i.test(withoutComments(file, await text(file)))) asking.push(file)
+  }
+  t.strictSame(asking, ['server/app.ts'])
+})
+
 t.test('a helper lives beside its caller', async (t) => {
   const bins = /\/(utils?|helpers?|services?|common|misc|lib)(\/|\.ts$)/
   t.strictSame(

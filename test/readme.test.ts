@@ -318,7 +318,7 @@ function comparable(text: string): unknown {
     .replaceAll(/("(?:access_token|refresh_token|app_id|app_secret|code)": ?)"[^"]+"/g, '$1"<secret>"')
     .replaceAll(/("\w+_cursor": ?)"[^"]+"/g, '$1"<cursor>"')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/g, '<now>')
-  return stable.startsWith('{') ? JSON.parse(stable) : stable
+  return /^[[{]/.test(stable) ? JSON.parse(stable) : stable
 }
 
 const firstLine = (code: string) => code.split('\n')[0] ?? ''

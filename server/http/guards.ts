@@ -76,16 +76,21 @@ async function knownKey(key: string, deps: Dependencies): Promise<Auth> {
   return { kind: 'key', keyId }
 }
 
-/** The phone of a deleted user, or application, has to sign out, which it does on 401 (sdk-payload 5.1). */
-async function sdkUser({ userId, appId }: SdkToken, ctx: Context, deps: Dependencies): Promise<Auth> {
+/**
+ * A phone whose session has ended has to sign out, which it does on 401 (sdk-payload 5.1): it signed out itself, a developer
+ * has signed it out, or its user or whoever let it in was deleted.
+ */
+async function sdkUser({ userId, appId, sessionId }: SdkToken, ctx: Context, deps: Dependencies): Promise<Auth> {
   const pathUser = checkUuid(String(ctx.params.user_id), [], [])
   // What is no UUID at all is told so by the validation.
   if (pathUser && pathUser !== userId) throw errors.wrongUser()
   const application = appId?.startsWith('app_') ? appId : null
   const [row] = await deps.db.query(
     `select 1 from app_user
-     where id = $1 and ($2::text is null or exists (select from application where app_id = $2))`,
-    [userId, application],
+     where id = $1
+       and ($2::text is null or exists (select from application where app_id = $2))
+       and ($3::uuid is null or exists (select from refresh_token where family_id = $3 and revoked_at is null))`,
+    [userId, application, sessionId],
   )
   if (!row) throw errors.noSdkCredential()
   return { kind: 'sdk', userId }

@@ -8,7 +8,7 @@ export const ACCESS_TOKEN_SECONDS = 3600
 /** What a verified access token says. `issuedAt` is in epoch seconds. */
 export type AccessToken =
   | { scope: 'developer'; developerId: string; issuedAt: number }
-  | { scope: 'sdk'; userId: string; appId: string | null; issuedAt: number }
+  | { scope: 'sdk'; userId: string; appId: string | null; sessionId: string | null; issuedAt: number }
 
 /** Keys derived from SECRET_KEY, one for each purpose, so that no token of one kind verifies as another. */
 export interface Keys {
@@ -16,6 +16,8 @@ export interface Keys {
   sdk: Uint8Array
   cursor: Uint8Array
   invitation: Uint8Array
+  /** Under which attempts of clients are counted, and their networks remembered. */
+  throttle: Uint8Array
   /** Encrypts the signing secrets of endpoints. */
   webhookSecret: Uint8Array
 }
@@ -28,6 +30,7 @@ export function deriveKeys(secretKey: string): Keys {
     sdk: derive('sdk token'),
     cursor: derive('cursor'),
     invitation: derive('invitation code'),
+    throttle: derive('throttle'),
     webhookSecret: derive('webhook secret'),
   }
 }
@@ -40,10 +43,10 @@ export function signAccessToken(
   keys: Keys,
   scope: AccessToken['scope'],
   subject: string,
-  options: { appId?: string; lifetimeSeconds?: number; issuedAt?: number } = {},
+  options: { appId?: string; sessionId?: string; lifetimeSeconds?: number; issuedAt?: number } = {},
 ): Promise<string> {
-  const now = options.issuedAt ?? Math.floor(Date.now() / 1000)
-  return new SignJWT({ scope, ...(options.appId && { app_id: options.appId }) })
+  const { appId, sessionId, issuedAt: now = Math.floor(Date.now() / 1000) } = options
+  return new SignJWT({ scope, ...(appId && { app_id: appId }), ...(sessionId && { sid: sessionId }) })
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
     .setSubject(subject)
     .setJti(randomBytes(9).toString('base64url'))
@@ -51,6 +54,8 @@ export function signAccessToken(
     .setExpirationTime(now + (options.lifetimeSeconds ?? ACCESS_TOKEN_SECONDS))
     .sign(keys[scope])
 }
+
+const text = (claim: unknown) => (typeof claim === 'string' ? claim : null)
 
 /** Verifies a bearer token of either kind; undefined when it is expired, forged, foreign or no token at all. */
 export async function verifyAccessToken(keys: Keys, token: string): Promise<AccessToken | undefined> {
@@ -60,7 +65,7 @@ export async function verifyAccessToken(keys: Keys, token: string): Promise<Acce
       if (payload.scope !== scope || payload.exp === undefined || !payload.sub || uuidProblem(payload.sub)) continue
       const issuedAt = payload.iat ?? 0
       if (scope === 'developer') return { scope, developerId: payload.sub, issuedAt }
-      return { scope, userId: payload.sub, appId: typeof payload.app_id === 'string' ? payload.app_id : null, issuedAt }
+      return { scope, userId: payload.sub, appId: text(payload.app_id), sessionId: text(payload.sid), issuedAt }
     } catch {
       // Not of this kind: the other key may fit.
     }

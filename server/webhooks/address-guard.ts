@@ -1,5 +1,6 @@
 import { lookup as resolveName } from 'node:dns'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
+import { canonicalAddress, embeddedIpv4, inNetworks, networkList } from '../networks.ts'
 
 // Nothing outside reaches a developer's network through us. Refused is every block of the IANA special-purpose registries
 // (https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-registry), multicast and class E
@@ -34,18 +35,9 @@ const REFUSED_IPV6 = [
   '3fff::/20', // documentation
 ]
 
-function blockList(networks: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/')
-    list.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4')
-  }
-  return list
-}
-
-const refusedIpv4 = blockList(REFUSED_IPV4)
-const refusedIpv6 = blockList(REFUSED_IPV6)
-const globalUnicast = blockList([GLOBAL_UNICAST])
+const refusedIpv4 = networkList(REFUSED_IPV4)
+const refusedIpv6 = networkList(REFUSED_IPV6)
+const globalUnicast = networkList([GLOBAL_UNICAST])
 
 /** What decides where endpoints may be; networks are CIDR ranges that are otherwise refused. */
 export interface GuardSettings {
@@ -84,13 +76,13 @@ export function checkUrl(url: string, settings: GuardSettings): string | undefin
 
 /** Creates the guard of this process; `resolve` is the system's resolver unless given. */
 export function createGuard({ allowHttp, allowNetworks }: GuardSettings, resolve = resolveName): AddressGuard {
-  const allowed = blockList(allowNetworks)
+  const allowed = networkList(allowNetworks)
   const isAllowed = (address: string): boolean => {
-    const plain = canonical(address)
+    const plain = canonicalAddress(address)
     if (plain === undefined) return false
     const inside = embeddedIpv4(plain)
-    if (inside) return inList(allowed, plain) || isAllowed(inside)
-    return inList(allowed, plain) || isPublic(plain)
+    if (inside) return inNetworks(allowed, plain) || isAllowed(inside)
+    return inNetworks(allowed, plain) || isPublic(plain)
   }
   return {
     problem(text) {
@@ -172,26 +164,7 @@ function guardedLookup(isAllowed: (address: string) => boolean, resolve: typeof 
   }
 }
 
-/** An address as URLs write it; undefined for what is none, and for one with a zone, which is never global. */
-function canonical(address: string): string | undefined {
-  if (isIP(address) === 4) return address
-  if (!URL.canParse(`http://[${address}]`)) return undefined
-  return new URL(`http://[${address}]`).hostname.slice(1, -1)
-}
-
-/** The IPv4 address that one of IPv6 leads to, mapped (RFC 4291) or through NAT64's public prefix (RFC 6052). */
-function embeddedIpv4(address: string): string | undefined {
-  const [, high, low] = /^(?:::ffff:|64:ff9b::)(?:([0-9a-f]{1,4}):)?([0-9a-f]{0,4})$/.exec(address) ?? []
-  if (low === undefined) return undefined
-  const number = (Number.parseInt(high || '0', 16) << 16) | Number.parseInt(low || '0', 16)
-  return [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join('.')
-}
-
 function isPublic(address: string): boolean {
   if (isIP(address) === 4) return !refusedIpv4.check(address)
   return globalUnicast.check(address, 'ipv6') && !refusedIpv6.check(address, 'ipv6')
-}
-
-function inList(list: BlockList, address: string): boolean {
-  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { bootstrapAccounts } from '../../server/api/auth/bootstrap.ts'
 import { hashPassword, verifyPassword } from '../../server/api/auth/passwords.ts'
-import { clientNetwork } from '../../server/api/auth/throttle.ts'
 import { openDatabase } from '../../server/db/database.ts'
 import { verifyAccessToken } from '../../server/http/tokens.ts'
 import { createTestDatabase, startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
@@ -155,16 +154,8 @@ t.test('login is throttled', async (t) => {
     )
     await login(app, { username: 'a@example.org', password: 'x' })
     t.strictSame(await app.db.query('select count(*) as count from throttle where expires_at < now()'), [{ count: 0 }])
-    t.strictSame(await app.db.query('select distinct octet_length(key) as bytes from throttle'), [{ bytes: 32 }])
-  })
-
-  t.test('a client is its IPv4 address or its IPv6 network', async (t) => {
-    t.equal(clientNetwork('192.0.2.7'), '192.0.2.7')
-    t.equal(clientNetwork('::ffff:192.0.2.7'), '192.0.2.7')
-    t.equal(clientNetwork('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2')
-    t.equal(clientNetwork('2001:db8::5:6'), '2001:db8:0:0')
-    t.equal(clientNetwork('fe80::1%eth0'), 'fe80:0:0:0')
-    t.equal(clientNetwork('::1'), '0:0:0:0')
+    const keys = await app.db.query<{ key: string }>(`select convert_from(key, 'utf8') as key from throttle order by 1`)
+    t.match(keys, [{ key: /^login account \d+$/ }, { key: /^login address \d+$/ }])
   })
 })
 
@@ -449,7 +440,7 @@ t.test('passwords', async (t) => {
     Array.from({ length: 110 }, () => verifyPassword('x', '$scrypt$ln=10,r=8,p=1$AAAA$AAAA')),
   )
   const refused = flood.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
-  t.equal(refused.length, 8)
+  t.equal(refused.length, 68, 'two run and forty wait')
   t.match(refused[0], { status: 503, headers: { 'Retry-After': '5' } })
 })
 

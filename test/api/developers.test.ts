@@ -15,6 +15,13 @@ interface Person {
   token: string
 }
 
+interface Tokens {
+  access_token: string
+  refresh_token: string
+}
+
+const UPLOAD = { provider: 'apple', data: {} }
+
 /** Another developer with the password of the first one. */
 async function join(app: TestApp, email: string): Promise<Person> {
   const { id } = await app.db.one<{ id: string }>(
@@ -74,18 +81,36 @@ t.test('a developer changes its own account only', async (t) => {
   t.equal((await call(app, 'GET', '', grace.token)).status, 401, 'a new password ends every session')
 })
 
-t.test('a deleted developer is signed out, and what it let in as well', async (t) => {
+t.test('a deleted developer is signed out, and every phone that it let in', async (t) => {
   const app = await startTestApp(t, engine)
   const grace = await join(app, 'grace@example.org')
   const session = (await login(app, grace.email)).body
   const user = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
-  const application = await app.request('POST', '/api/v1/applications', {
-    auth: { bearer: grace.token },
-    body: { name: 'Pulse' },
-  })
-  const { app_id, app_secret } = application.body
-  const phone = await app.request('POST', `/api/v1/users/${user}/token`, { auth: 'none', body: { app_id, app_secret } })
-  t.equal(phone.status, 200)
+  const phonesOf = async (bearer: string) => {
+    const { body } = await app.request('POST', '/api/v1/applications', { auth: { bearer }, body: { name: 'Pulse' } })
+    const token = (auth: 'none' | { bearer: string }, credentials: object) =>
+      app.request('POST', `/api/v1/users/${user}/token`, { auth, body: credentials })
+    const { code } = (await app.request('POST', `/api/v1/users/${user}/invitation-code`, { auth: { bearer } })).body
+    return {
+      'of an application': (await token('none', { app_id: body.app_id, app_secret: body.app_secret })).body,
+      'by hand': (await token({ bearer }, {})).body,
+      'by a code': (await app.request('POST', '/api/v1/invitation-code/redeem', { auth: 'none', body: { code } })).body,
+    }
+  }
+  const hers = await phonesOf(grace.token)
+  const others = await phonesOf(await app.developer.token())
+  const { code } = (
+    await app.request('POST', `/api/v1/users/${user}/invitation-code`, { auth: { bearer: grace.token } })
+  ).body
+  const answersTo = async ({ access_token: bearer, refresh_token }: Tokens) => [
+    (await app.request('POST', `/api/v1/sdk/users/${user}/sync`, { auth: { bearer }, body: UPLOAD })).status,
+    (await app.request('POST', '/api/v1/token/refresh', { auth: 'none', body: { refresh_token } })).status,
+  ]
+  // One has renewed its tokens since.
+  const { refresh_token } = hers['by a code']
+  hers['by a code'] = (
+    await app.request('POST', '/api/v1/token/refresh', { auth: 'none', body: { refresh_token } })
+  ).body
 
   const deleted = await call(app, 'DELETE', `/${grace.id}`)
   t.equal(deleted.status, 200)
@@ -98,11 +123,36 @@ t.test('a deleted developer is signed out, and what it let in as well', async (t
     t.equal(refused.status, 401)
     t.strictSame(refused.body, { detail: 'Could not validate credentials' })
   }
-  for (const refresh_token of [session.refresh_token, phone.body.refresh_token]) {
-    const refused = await app.request('POST', '/api/v1/token/refresh', { auth: 'none', body: { refresh_token } })
-    t.equal(refused.status, 401)
-  }
+  for (const [how, tokens] of Object.entries(hers)) t.strictSame(await answersTo(tokens), [401, 401], how)
+  for (const [how, tokens] of Object.entries(others)) t.strictSame(await answersTo(tokens), [202, 200], how)
+  t.equal((await app.request('POST', '/api/v1/invitation-code/redeem', { auth: 'none', body: { code } })).status, 404)
   t.equal((await login(app, grace.email)).status, 401)
+})
+
+t.test('no phone gets in while its developer is being deleted', async (t) => {
+  const app = await startTestApp(t, engine)
+  const user = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
+  for (let run = 0; run < 5; run += 1) {
+    const other = await join(app, `other${run}@example.org`)
+    const auth = { bearer: other.token }
+    const { code } = (await app.request('POST', `/api/v1/users/${user}/invitation-code`, { auth })).body
+    const phone = (await app.request('POST', `/api/v1/users/${user}/token`, { auth, body: {} })).body
+    const renew = (refresh_token: string) =>
+      app.request('POST', '/api/v1/token/refresh', { auth: 'none', body: { refresh_token } })
+    const [deleted, ...answers] = await Promise.all([
+      call(app, 'DELETE', `/${other.id}`),
+      app.request('POST', `/api/v1/users/${user}/token`, { auth, body: {} }),
+      app.request('POST', '/api/v1/invitation-code/redeem', { auth: 'none', body: { code } }),
+      renew(phone.refresh_token),
+    ])
+    t.equal(deleted.status, 200)
+    const statuses = answers.map(({ status }) => status)
+    t.ok(
+      statuses.every((status) => [200, 401, 404].includes(status)),
+      `${statuses}`,
+    )
+    for (const { body } of answers) if (body.refresh_token) t.equal((await renew(body.refresh_token)).status, 401)
+  }
 })
 
 t.test('the last developer stays', async (t) => {

@@ -283,8 +283,11 @@ t.test('real answers fit what is described', async (t) => {
   const { code } = (await app.request('POST', `/api/v1/users/${invited}/invitation-code`, { auth: 'developer' })).body
   const invite = async (email: string) =>
     (await app.request('POST', '/api/v1/invitations', { auth: 'developer', body: { email } })).body
+  await app.request('POST', `/api/v1/users/${user}/token`, { auth: 'developer' })
+  const [phone] = (await app.request('GET', `/api/v1/users/${user}/phones`, { auth: 'developer' })).body
   const values: Record<string, string> = {
     user_id: user,
+    phone_id: phone.id,
     key_id: key,
     app_id: application,
     provider: 'apple',

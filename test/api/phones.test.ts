@@ -1,4 +1,5 @@
 // How phones get in, stay in and get out: tokens of an application, a developer or an invitation code (contract 9.6 to 9.8).
+import { readFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { signAccessToken } from '../../server/http/tokens.ts'
@@ -424,14 +425,131 @@ t.test('invitation codes', async (t) => {
     refused(t, await invite(app, NOBODY), 404, notFound(NOBODY))
     t.equal((await invite(app, 'x')).status, 422)
   })
+})
 
-  t.test('end with their developer, the phones that are in do not', async (t) => {
-    const phone = (await redeem(app, (await invite(app, user)).body.code)).body
-    const { code } = (await invite(app, user)).body
-    await app.db.query('delete from developer where id = $1', [app.developer.id])
-    refused(t, await redeem(app, code), 404, BAD_CODE)
-    t.equal((await refresh(app, phone.refresh_token)).status, 200)
-  })
+t.test('phones are listed and signed out by developers', async (t) => {
+  const app = await startTestApp(t, engine)
+  const user = await createUser(app)
+  const other = await createUser(app)
+  const application = await newApplication(app)
+  const phones = (method: string, path = '', auth: Auth = 'developer', id = user) =>
+    app.request(method, `/api/v1/users/${id}/phones${path}`, { auth })
+  const list = async (id = user): Promise<{ id: string; app_id: string }[]> =>
+    (await phones('GET', '', 'developer', id)).body
+
+  t.strictSame(await list(), [])
+  const lost = (await issue(app, user, application)).body
+  const kept = (await redeem(app, (await invite(app, user)).body.code)).body
+  const foreign = (await issue(app, other, undefined, 'developer')).body
+  await issue(app, user, undefined, 'developer')
+  const renewed = (await refresh(app, lost.refresh_token)).body
+
+  const listed = await phones('GET')
+  t.equal(listed.status, 200)
+  const developer = app.developer.id
+  t.strictSame(
+    listed.body.map(({ app_id, application }: Record<string, string>) => [app_id, application]),
+    [
+      [application.app_id, 'Pulse'],
+      [`admin:${developer}`, null],
+      [`invite:${developer}`, null],
+    ],
+    'one line a phone, whoever renewed last first',
+  )
+  t.strictSame(Object.keys(listed.body[0]), ['id', 'app_id', 'application', 'renewed_at', 'expires_at'])
+  t.notMatch(JSON.stringify(listed.body), 'rt-')
+
+  const paged: unknown[] = []
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const page = await phones('GET', `?limit=1${cursor && `&cursor=${cursor}`}`)
+    paged.push(...page.body)
+    cursor = page.headers.get('x-next-cursor')
+  }
+  t.strictSame(paged, listed.body)
+  const [first] = (await phones('GET', '?limit=1')).headers.get('x-next-cursor') ?? ''
+  t.equal((await phones('GET', `?cursor=${first}`)).status, 400)
+  t.equal((await phones('GET', '?limit=251')).status, 422)
+
+  const { id } = listed.body[0]
+  t.equal((await phones('DELETE', `/${id}`, 'developer', other)).status, 404, 'of another user')
+  t.equal((await sync(app, user, renewed.access_token)).status, 202)
+  t.equal((await phones('DELETE', `/${id}`)).status, 204)
+  for (const token of [lost.access_token, renewed.access_token]) {
+    refused(t, await sync(app, user, token), 401, NO_CREDENTIAL)
+  }
+  refused(t, await refresh(app, renewed.refresh_token), 401, BAD_REFRESH)
+  refused(t, await phones('DELETE', `/${id}`), 404, { detail: 'Phone not found' })
+  t.equal((await sync(app, user, kept.access_token)).status, 202)
+
+  t.strictSame((await phones('DELETE')).body, { signed_out: 2 })
+  refused(t, await sync(app, user, kept.access_token), 401, NO_CREDENTIAL)
+  t.strictSame([await list(), (await list(other)).length], [[], 1])
+  t.equal((await sync(app, other, foreign.access_token)).status, 202)
+  t.strictSame((await phones('DELETE')).body, { signed_out: 0 })
+
+  for (const [method, path] of [
+    ['GET', ''],
+    ['DELETE', ''],
+    ['DELETE', `/${id}`],
+  ] as const) {
+    refused(t, await phones(method, path, 'developer', NOBODY), 404, notFound(NOBODY))
+    refused(t, await phones(method, path, 'key'), 401, { detail: 'Could not validate credentials' })
+  }
+})
+
+t.test('phones of an earlier version are signed out with their developer, too', async (t) => {
+  const app = await startTestApp(t, engine)
+  const user = await createUser(app)
+  const join = async (email: string) => {
+    const sql = `insert into developer (email, password_hash) values ($1, 'x') returning id`
+    const { id } = await app.db.one<{ id: string }>(sql, [email])
+    const bearer = await signAccessToken(app.deps.keys, 'developer', id)
+    return { id, phone: (await issue(app, user, undefined, { bearer })).body as Tokens }
+  }
+  const [gone, grace] = [await join('gone@example.org'), await join('grace@example.org')]
+  const form = new URLSearchParams({ username: app.developer.email, password: app.developer.password })
+  const login = (await app.request('POST', '/api/v1/auth/login', { auth: 'none', body: form })).body
+  const kept = [(await issue(app, user, await newApplication(app))).body, login]
+  // As it was before: nothing hangs on a developer.
+  await app.db.query('alter table refresh_token drop column let_in_by')
+  await app.db.query('delete from developer where id = $1', [gone.id])
+  const file = new URL('../../sql/migrations/0026-phones-of-developers.sql', import.meta.url)
+  await app.db.pool.query(await readFile(file, 'utf8'))
+  const statuses = async (tokens: Tokens[]) => {
+    const answers = await Promise.all(tokens.map(({ refresh_token }) => refresh(app, refresh_token)))
+    return answers.map(({ status }) => status)
+  }
+  t.strictSame(await statuses([gone.phone, grace.phone, ...kept]), [401, 200, 200, 200])
+  await app.db.query('delete from developer where id = $1', [grace.id])
+  t.strictSame(await statuses([grace.phone, ...kept]), [401, 200, 200])
+})
+
+t.test('more phones than are signed out at once, while they renew their tokens', async (t) => {
+  const app = await startTestApp(t, engine)
+  const user = await createUser(app)
+  const phone = (await issue(app, user, undefined, 'developer')).body
+  await app.db.query(
+    `insert into refresh_token (user_id, app_id, let_in_by, family_id, token_hash, expires_at)
+     select user_id, app_id, let_in_by, gen_random_uuid(), sha256(n::text::bytea), expires_at
+     from refresh_token, generate_series(1, 250) n where user_id = $1`,
+    [user],
+  )
+  const [renewed, signedOut] = await Promise.all([
+    refresh(app, phone.refresh_token),
+    app.request('DELETE', `/api/v1/users/${user}/phones`, { auth: 'developer' }),
+  ])
+  t.strictSame(signedOut.body, { signed_out: 251 })
+  if (renewed.status === 200) refused(t, await refresh(app, renewed.body.refresh_token), 401, BAD_REFRESH)
+  else refused(t, renewed, 401, BAD_REFRESH)
+})
+
+t.test('a phone that signs out is out at once', async (t) => {
+  const app = await startTestApp(t, engine)
+  const user = await createUser(app)
+  const phone = (await issue(app, user, undefined, 'developer')).body
+  t.equal((await revoke(app, phone.refresh_token)).status, 204)
+  refused(t, await sync(app, user, phone.access_token), 401, NO_CREDENTIAL)
 })
 
 t.test('redemptions are limited per address, wrong and right ones', async (t) => {

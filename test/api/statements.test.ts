@@ -85,6 +85,14 @@ const ATTEMPTS_SQL = `
   select d.endpoint_id, e.uid, e.type, 'https://example.org/hook', true, 204, '', 12, false, now()
   from delivery d join event e on e.id = d.event_id`
 
+const ENDPOINTS_SQL = `
+  insert into endpoint (uid, url, secret) select 'ep_' || n, 'https://example.org/hook', '' from generate_series(1, ${DAYS}) n`
+
+const PHONES_SQL = `
+  insert into refresh_token (user_id, app_id, let_in_by, family_id, token_hash, expires_at)
+  select $1, 'admin:' || d.id, d.id, gen_random_uuid(), sha256(n::text::bytea), now() + interval '1 day'
+  from developer d, generate_series(1, ${DAYS}) n`
+
 /** What stands for the parameters of paths. */
 interface Places {
   user_id: string
@@ -182,6 +190,8 @@ oneEngine(t, 'a read takes at most three statements, however much it shows', asy
   await app.db.query(SCORES_SQL, [user_id])
   await fanOut(app.db)
   await app.db.query(ATTEMPTS_SQL)
+  await app.db.query(ENDPOINTS_SQL)
+  await app.db.query(PHONES_SQL, [user_id])
   await imports.stop()
   const many = await askAll(t, app, heard, places, true)
   for (const [question, count] of many)

@@ -1,7 +1,10 @@
 import type { Pool, PoolClient } from 'pg'
 
-/** Notes now and then when keys were last used, on behalf of no request (server/http/api-keys.ts). */
-const KEY_USES = /^\s*update api_key k\s/
+/**
+ * Now and then, when a key was last used is noted, on behalf of no request, and a key that was looked up a minute ago is
+ * looked up again (server/http/api-keys.ts): how often depends on how fast the machine is.
+ */
+const KEYS = /^\s*(update api_key k\s|select id from api_key where key_hash)/
 
 /**
  * Hears the statements that a pool runs for requests from now on; the returned function tells those since it was last
@@ -17,7 +20,7 @@ export function hearStatements(pool: Pool): () => string[] {
     const hear = (...args: unknown[]) => {
       const [asked] = args as [string | { text: string }]
       const text = typeof asked === 'string' ? asked : asked.text
-      if (!KEY_USES.test(text)) heard.push(text)
+      if (!KEYS.test(text)) heard.push(text)
       return query.apply(client, args)
     }
     client.query = hear as typeof client.query

@@ -1,8 +1,11 @@
 import { Type } from 'typebox'
+import { addEntry } from '../../db/bounded.ts'
 import { apiKeyPrefix, hashApiKey, newApiKey } from '../../http/api-keys.ts'
 import { route } from '../../http/route.ts'
 import { developerOf } from '../auth/developer.ts'
 import { API_KEY_COLUMNS, ApiKeyName, ApiKeyWithSecret, apiKeySecretExample } from './api-key.ts'
+
+const API_KEYS = { name: 'API keys', countSql: 'select count(*) as count from api_key' }
 
 /** Creates an API key and shows it, once (contract 11, 19.8). */
 export const createApiKey = route(
@@ -19,14 +22,17 @@ export const createApiKey = route(
     status: 201,
     response: ApiKeyWithSecret,
     example: apiKeySecretExample,
+    errors: { 409: 'There are 1000 already' },
   },
   async ({ auth, body, ctx }, { db }) => {
     const key = newApiKey()
-    const row = await db.one<object>(
-      `insert into api_key (name, key_prefix, key_hash, created_by)
-       values ($1, $2, $3, $4)
-       returning ${API_KEY_COLUMNS}`,
-      [body.name, apiKeyPrefix(key), hashApiKey(key), developerOf(auth)],
+    const row = await addEntry(db, API_KEYS, (tx) =>
+      tx.one<object>(
+        `insert into api_key (name, key_prefix, key_hash, created_by)
+         values ($1, $2, $3, $4)
+         returning ${API_KEY_COLUMNS}`,
+        [body.name, apiKeyPrefix(key), hashApiKey(key), developerOf(auth)],
+      ),
     )
     ctx.set('Cache-Control', 'no-store')
     return { ...row, key }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { addEntry } from '../../db/bounded.ts'
 import { route } from '../../http/route.ts'
 import { developerOf } from '../auth/developer.ts'
 import {
@@ -9,6 +10,11 @@ import {
   newAppId,
   newAppSecret,
 } from './application.ts'
+
+const APPLICATIONS = {
+  name: 'applications',
+  countSql: 'select count(*) as count from application where developer_id = $1',
+}
 
 /** Creates an application and shows its secret, once (contract 11). */
 export const createApplication = route(
@@ -24,14 +30,18 @@ export const createApplication = route(
     status: 201,
     response: ApplicationWithSecret,
     example: applicationSecretExample,
+    errors: { 409: 'There are 1000 of yours already' },
   },
   async ({ auth, body, ctx }, { db }) => {
     const secret = newAppSecret()
-    const row = await db.one<object>(
-      `insert into application (app_id, name, secret_hash, developer_id)
-       values ($1, $2, $3, $4)
-       returning ${APPLICATION_COLUMNS}`,
-      [newAppId(), body.name, hashAppSecret(secret), developerOf(auth)],
+    const owner = developerOf(auth)
+    const row = await addEntry(db, { ...APPLICATIONS, owner }, (tx) =>
+      tx.one<object>(
+        `insert into application (app_id, name, secret_hash, developer_id)
+         values ($1, $2, $3, $4)
+         returning ${APPLICATION_COLUMNS}`,
+        [newAppId(), body.name, hashAppSecret(secret), owner],
+      ),
     )
     ctx.set('Cache-Control', 'no-store')
     return { ...row, app_secret: secret }

@@ -3,6 +3,7 @@ import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Confirmation } from '../../http/schema.ts'
 import { developerOf } from './developer.ts'
+import { callerOf } from './hash-turns.ts'
 import { hashPassword, MIN_PASSWORD_LENGTH, verifyPassword } from './passwords.ts'
 import { changePassword as storePassword } from './sessions.ts'
 
@@ -32,15 +33,16 @@ export const changePassword = route(
     example: { message: 'Password updated successfully' },
     errors: { 400: 'Incorrect current password' },
   },
-  async ({ auth, body }, { db }) => {
+  async ({ auth, body, ctx }, { db }) => {
     if (body.new_password !== body.confirm_password) {
       const issue = { type: 'value_error', msg: `Value error, ${MISMATCH}`, input: body.confirm_password }
       throw errors.invalid([{ ...issue, loc: ['body', 'confirm_password'], ctx: { error: MISMATCH } }])
     }
     const id = developerOf(auth)
     const current = await db.one<{ password_hash: string }>('select password_hash from developer where id = $1', [id])
-    const fits = await verifyPassword(body.current_password, current.password_hash)
-    const passwordHash = fits && (await hashPassword(body.new_password))
+    const caller = callerOf(ctx, true)
+    const fits = await verifyPassword(body.current_password, current.password_hash, caller)
+    const passwordHash = fits && (await hashPassword(body.new_password, caller))
     const changed =
       passwordHash && (await db.transaction((tx) => storePassword(tx, id, passwordHash, current.password_hash)))
     if (!changed) throw errors.badRequest('Incorrect current password')

@@ -1,10 +1,13 @@
 import { Type } from 'typebox'
 import type { Config } from '../../config.ts'
 import { errors } from '../../errors.ts'
+import { clientNetwork } from '../../http/client-address.ts'
 import { route } from '../../http/route.ts'
+import { callerOf } from './hash-turns.ts'
+import { hashNetwork, KNOWS_NETWORK } from './known-networks.ts'
 import { verifyPassword } from './passwords.ts'
 import { openSession, TokenResponse, tokenExample } from './sessions.ts'
-import { clientNetwork, countAttempt, forgiveAttempt, type Limit } from './throttle.ts'
+import { countAttempt, forgiveAttempt, type Limit } from './throttle.ts'
 
 const LoginForm = Type.Object({
   username: Type.String({ description: 'The email address' }),
@@ -20,15 +23,18 @@ const perAddress = (config: Config): Limit => ({
   attempts: config.loginAttemptsPerMinute,
   windowSeconds: 60,
 })
+/** Of all who call from networks that the account has not been logged in to from. */
 const perAccount = (config: Config): Limit => ({
   name: 'login account',
   attempts: config.loginAttemptsPerAccount,
   windowSeconds: 15 * 60,
 })
+/** Of who calls from one that it has: whatever strangers do, its owner gets in. */
+const perKnownNetwork = (config: Config): Limit => ({ ...perAccount(config), name: 'login known network' })
 
 /**
- * Exchanges email and password for tokens (contract 9.5). Attempts are limited per address and per account; whether
- * the account exists shows neither in the answer nor in its time.
+ * Exchanges email and password for tokens (contract 9.5). Attempts are limited per address, and per account and whether it
+ * knows the caller's network; whether the account exists shows neither in the answer nor in its time.
  */
 export const login = route(
   {
@@ -45,21 +51,30 @@ export const login = route(
     onInvalid: errors.badLogin,
     response: TokenResponse,
     example: tokenExample,
-    errors: { 401: 'Incorrect email or password', 429: 'Too many attempts; Retry-After says when to try again' },
+    errors: {
+      401: 'Incorrect email or password',
+      429: 'Too many attempts; Retry-After says when to try again',
+      503: 'Too many logins at once; Retry-After says when to try again',
+    },
   },
   async ({ body, ctx }, deps) => {
-    const { db, config } = deps
+    const { db, keys, config } = deps
     const account = body.username.trim().toLowerCase()
-    await countAttempt(db, perAddress(config), clientNetwork(ctx.ip))
-    await countAttempt(db, perAccount(config), account)
-    const [developer] = await db.query<{ id: string; password_hash: string }>(
-      'select id, password_hash from developer where lower(email) = lower($1)',
-      [account],
+    const network = clientNetwork(ctx.ip)
+    const networkHash = hashNetwork(keys, network)
+    await countAttempt(deps, perAddress(config), network)
+    const [developer] = await db.query<{ id: string; password_hash: string; known: boolean }>(
+      `select d.id, d.password_hash, ${KNOWS_NETWORK} as known from developer d where lower(d.email) = lower($1)`,
+      [account, networkHash],
     )
-    const fits = await verifyPassword(body.password, developer?.password_hash)
-    const tokens = developer && fits && (await openSession(deps, developer.id, developer.password_hash))
+    const known = developer?.known === true
+    const limit = known ? perKnownNetwork(config) : perAccount(config)
+    const subject = `${developer?.id ?? account}${known ? ` ${network}` : ''}`
+    await countAttempt(deps, limit, subject)
+    const fits = await verifyPassword(body.password, developer?.password_hash, callerOf(ctx, known))
+    const tokens = developer && fits && (await openSession(deps, { ...developer, networkHash }))
     if (!tokens) throw errors.badLogin()
-    await forgiveAttempt(db, perAccount(config), account)
+    await forgiveAttempt(deps, limit, subject)
     ctx.set('Cache-Control', 'no-store')
     return tokens
   },

@@ -1,5 +1,5 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
-import { errors } from '../../errors.ts'
+import { type Caller, createTurns } from './hash-turns.ts'
 
 /** Fewest characters of a new password (house decision). */
 export const MIN_PASSWORD_LENGTH = 12
@@ -11,30 +11,19 @@ const KEY_BYTES = 32
 
 /** Hashes that run at the same time: more would take memory and the threads that file access needs. */
 const MAX_RUNNING = 2
-/** Hashes that may wait their turn, about a quarter of a minute's worth; a flood of logins is refused beyond. */
-const MAX_WAITING = 100
+/** Hashes that may wait for one, some seconds' worth. */
+const MAX_WAITING = 40
 
-let running = 0
-const waiting: (() => void)[] = []
+/** All hashes of this process take turns here. */
+export const inHashTurn = createTurns(MAX_RUNNING, MAX_WAITING)
 
-/** Runs `work` when its turn comes. @throws AppError overloaded */
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running < MAX_RUNNING) running += 1
-  else if (waiting.length < MAX_WAITING) await new Promise<void>((resolve) => waiting.push(resolve))
-  else throw errors.overloaded('Too many logins at once; please retry.', 5)
-  try {
-    return await work()
-  } finally {
-    const next = waiting.shift()
-    // The place is handed over as it is, so that nobody who comes now overtakes.
-    if (next) next()
-    else running -= 1
-  }
-}
+/** The service itself, which hashes at its start. */
+const OURSELVES: Caller = { network: '', known: true, gone: () => false }
 
-function derive(password: string, salt: Buffer, { ln, r, p }: typeof COST): Promise<Buffer> {
+function derive(password: string, salt: Buffer, { ln, r, p }: typeof COST, caller: Caller): Promise<Buffer> {
   const options: ScryptOptions = { N: 2 ** ln, r, p, maxmem: 256 * 2 ** ln * r }
-  return inTurn(
+  return inHashTurn(
+    caller,
     () =>
       new Promise((resolve, reject) => {
         // The same password typed on another system may arrive composed differently.
@@ -52,22 +41,29 @@ const phc = (salt: Buffer, key: Buffer) =>
 /** What is compared when there is no account, so that the answer takes as long: no password fits it. */
 const NOBODY = phc(randomBytes(SALT_BYTES), randomBytes(KEY_BYTES))
 
-/** Hashes a password with scrypt into a PHC string, which carries its parameters and salt. @throws AppError overloaded */
-export async function hashPassword(password: string): Promise<string> {
+/**
+ * Hashes a password with scrypt into a PHC string, which carries its parameters and salt.
+ * @throws AppError overloaded, client_left
+ */
+export async function hashPassword(password: string, caller = OURSELVES): Promise<string> {
   const salt = randomBytes(SALT_BYTES)
-  return phc(salt, await derive(password, salt, COST))
+  return phc(salt, await derive(password, salt, COST, caller))
 }
 
 /**
  * Whether the password fits the hash; without a hash (no such account) false after the same work.
- * @throws AppError overloaded; Error when the stored text is no hash of ours.
+ * @throws AppError overloaded, client_left; Error when the stored text is no hash of ours.
  */
-export async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
+export async function verifyPassword(
+  password: string,
+  stored: string | undefined,
+  caller = OURSELVES,
+): Promise<boolean> {
   const [, ln, r, p, salt = '', key = ''] =
     /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/.exec(stored ?? NOBODY) ?? []
   if (!key) throw new Error('a stored password hash is damaged')
   const cost = { ln: Number(ln), r: Number(r), p: Number(p) }
-  const derived = await derive(password, Buffer.from(salt, 'base64'), cost)
+  const derived = await derive(password, Buffer.from(salt, 'base64'), cost, caller)
   const expected = Buffer.from(key, 'base64')
   return expected.length === derived.length && timingSafeEqual(expected, derived)
 }

@@ -1,8 +1,9 @@
-import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { createHash, createHmac, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import type { Database, Transaction } from '../../db/database.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { ACCESS_TOKEN_SECONDS, type Keys, signAccessToken } from '../../http/tokens.ts'
+import { rememberNetwork } from './known-networks.ts'
 
 /** Answer of whatever opens or renews a session (contract 9.5 to 9.8). */
 export const TokenResponse = Type.Object(
@@ -33,12 +34,15 @@ export interface Phone {
   app_id: string
   /** Row of that application; null for a developer. */
   application_id: string | null
+  /** That developer; null for an application. */
+  let_in_by: string | null
 }
 
 type Holder = ({ developer_id: string } & Record<keyof Phone, null>) | ({ developer_id: null } & Phone)
 
 interface Session {
   holder: Holder
+  familyId: string
   /** Epoch seconds before which no access token of this holder is valid. */
   validFrom: number
   refreshToken: string
@@ -77,33 +81,36 @@ async function lockDeveloper(
 
 /**
  * Keeps the holder of a session from being deleted and returns its `validFrom`, undefined when it is gone. Before any
- * of its tokens is touched: a deletion, too, locks the user or the application before their tokens.
+ * of its tokens is touched: a deletion, too, locks the user, the application or the developer before their tokens.
  */
 async function lockHolder(tx: Transaction, holder: Holder): Promise<number | undefined> {
   if (holder.developer_id !== null) return (await lockDeveloper(tx, holder.developer_id))?.valid_from
   const [user] = await tx.query('select 1 from app_user where id = $1 for key share', [holder.user_id])
   if (!user) return undefined
-  if (!holder.application_id) return 0
-  const [application] = await tx.query('select 1 from application where id = $1 for key share', [holder.application_id])
-  return application ? 0 : undefined
+  const [issuer] = holder.application_id
+    ? await tx.query('select 1 from application where id = $1 for key share', [holder.application_id])
+    : await tx.query('select 1 from developer where id = $1 for key share', [holder.let_in_by])
+  return issuer ? 0 : undefined
 }
 
 /** Rotated tokens stay until they expire, because their reuse has to be noticed; the job `prune` clears them. */
-async function storeToken(tx: Transaction, holder: Holder, familyId: string | null, token: string): Promise<void> {
+async function storeToken(tx: Transaction, holder: Holder, familyId: string, token: string): Promise<void> {
+  const { developer_id, user_id, app_id, application_id, let_in_by } = holder
   await tx.query(
-    `insert into refresh_token (developer_id, user_id, app_id, application_id, family_id, token_hash, expires_at)
-     values ($1, $2, $3, $4, coalesce($5, gen_random_uuid()), $6, now() + interval '30 days')`,
-    [holder.developer_id, holder.user_id, holder.app_id, holder.application_id, familyId, hashOf(token)],
+    `insert into refresh_token
+       (developer_id, user_id, app_id, application_id, let_in_by, family_id, token_hash, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, now() + interval '30 days')`,
+    [developer_id, user_id, app_id, application_id, let_in_by, familyId, hashOf(token)],
   )
 }
 
-async function answer(keys: Keys, { holder, validFrom, refreshToken }: Session) {
+async function answer(keys: Keys, { holder, familyId, validFrom, refreshToken }: Session) {
   // A change of password moves `validFrom` up to a second ahead: what follows it must not count as older.
   const issuedAt = Math.max(Math.floor(Date.now() / 1000), Math.ceil(validFrom))
   const accessToken =
     holder.developer_id !== null
       ? signAccessToken(keys, 'developer', holder.developer_id, { issuedAt })
-      : signAccessToken(keys, 'sdk', holder.user_id, { issuedAt, appId: holder.app_id })
+      : signAccessToken(keys, 'sdk', holder.user_id, { issuedAt, appId: holder.app_id, sessionId: familyId })
   return {
     access_token: await accessToken,
     token_type: 'bearer' as const,
@@ -112,30 +119,40 @@ async function answer(keys: Keys, { holder, validFrom, refreshToken }: Session) 
   }
 }
 
+async function startSession(tx: Transaction, holder: Holder, validFrom: number): Promise<Session> {
+  const session = { holder, validFrom, familyId: randomUUID(), refreshToken: newToken() }
+  await storeToken(tx, holder, session.familyId, session.refreshToken)
+  return session
+}
+
+/** A developer whose password was verified against this hash, and where it called from. */
+interface Verified {
+  id: string
+  password_hash: string
+  networkHash: Buffer
+}
+
 /** Opens a session after a login; undefined when the password was changed while it was being verified. */
-export async function openSession({ db, keys }: Dependencies, developerId: string, verifiedHash: string) {
+export async function openSession({ db, keys }: Dependencies, { id, password_hash, networkHash }: Verified) {
   const session = await db.transaction(async (tx): Promise<Session | undefined> => {
-    const developer = await lockDeveloper(tx, developerId)
-    if (developer?.password_hash !== verifiedHash) return undefined
-    const holder = { developer_id: developerId, user_id: null, app_id: null, application_id: null }
-    const refreshToken = newToken()
-    await storeToken(tx, holder, null, refreshToken)
-    return { holder, validFrom: developer.valid_from, refreshToken }
+    const developer = await lockDeveloper(tx, id)
+    if (developer?.password_hash !== password_hash) return undefined
+    await rememberNetwork(tx, id, networkHash)
+    const holder = { developer_id: id, user_id: null, app_id: null, application_id: null, let_in_by: null }
+    return startSession(tx, holder, developer.valid_from)
   })
   return session && answer(keys, session)
 }
 
 /**
  * Opens the session of a phone in the caller's transaction, to be answered with when that is committed; undefined when
- * its user or application was deleted.
+ * its user, or who let it in, was deleted.
  */
 export async function openPhoneSession(tx: Transaction, keys: Keys, phone: Phone) {
   const holder: Holder = { developer_id: null, ...phone }
   const validFrom = await lockHolder(tx, holder)
   if (validFrom === undefined) return undefined
-  const refreshToken = newToken()
-  await storeToken(tx, holder, null, refreshToken)
-  return answer(keys, { holder, validFrom, refreshToken })
+  return answer(keys, await startSession(tx, holder, validFrom))
 }
 
 type TokenState = 'fresh' | 'repeatable' | 'reused' | 'dead'
@@ -152,10 +169,13 @@ const STATE_SQL = `
   from refresh_token
   where token_hash = $1`
 
+/** Whoever renews or ends the session f holds this lock, so that none of its tokens is missed. */
+const LOCK_FAMILY = `pg_advisory_xact_lock(hashtextextended('session:' || f.family_id, 0))`
+
 /** Finds a refresh token and locks its holder and its family; the state is the one after the locks. */
 async function findToken(tx: Transaction, token: string) {
   const [found] = await tx.query<Holder & { family_id: string }>(
-    `select family_id, developer_id, user_id, app_id, application_id
+    `select family_id, developer_id, user_id, app_id, application_id, let_in_by
      from refresh_token
      where token_hash = $1`,
     [hashOf(token)],
@@ -164,7 +184,7 @@ async function findToken(tx: Transaction, token: string) {
   const { family_id: familyId, ...holder } = found
   const validFrom = await lockHolder(tx, holder)
   if (validFrom === undefined) return undefined
-  await tx.query(`select pg_advisory_xact_lock(hashtextextended('session:' || $1, 0))`, [familyId])
+  await tx.query(`select ${LOCK_FAMILY} from (select $1::uuid as family_id) f`, [familyId])
   const [row] = await tx.query<{ state: TokenState }>(STATE_SQL, [hashOf(token)])
   return row && { holder, validFrom, familyId, state: row.state }
 }
@@ -197,12 +217,12 @@ export async function renewSession({ db, keys }: Dependencies, token: string) {
     }
     if (state === 'repeatable') {
       const refreshToken = await headOf(tx, keys, token)
-      return refreshToken ? { holder, validFrom, refreshToken } : undefined
+      return refreshToken ? { holder, familyId, validFrom, refreshToken } : undefined
     }
     const refreshToken = successorOf(keys, token)
     await tx.query('update refresh_token set rotated_at = clock_timestamp() where token_hash = $1', [hashOf(token)])
     await storeToken(tx, holder, familyId, refreshToken)
-    return { holder, validFrom, refreshToken }
+    return { holder, familyId, validFrom, refreshToken }
   })
   return session && answer(keys, session)
 }
@@ -218,6 +238,37 @@ export async function endSession(db: Database, token: string, developerId?: stri
     await revokeFamily(tx, found.familyId)
     return found.state !== 'reused'
   })
+}
+
+/** Sessions that are ended in one transaction, each under a lock of its own. */
+const ENDED_AT_ONCE = 100
+
+const LOCK_PHONES_SQL = `
+  select f.family_id, ${LOCK_FAMILY}
+  from (
+    select distinct family_id
+    from refresh_token
+    where user_id = $1 and revoked_at is null and expires_at > now() and ($2::uuid is null or family_id = $2)
+    order by family_id
+    limit ${ENDED_AT_ONCE}
+  ) f`
+
+/**
+ * Ends the sessions of a user's phones, or the one of this id, and returns how many. Their access tokens stop at once, as
+ * the guard asks for the session.
+ */
+export async function endPhoneSessions(db: Database, userId: string, id?: string): Promise<number> {
+  let ended = 0
+  let batch: number
+  do {
+    batch = await db.transaction(async (tx) => {
+      const families = await tx.query<{ family_id: string }>(LOCK_PHONES_SQL, [userId, id ?? null])
+      for (const { family_id } of families) await revokeFamily(tx, family_id)
+      return families.length
+    })
+    ended += batch
+  } while (batch === ENDED_AT_ONCE)
+  return ended
 }
 
 /**

@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto'
-import type { Database } from '../../db/database.ts'
+import { createHmac } from 'node:crypto'
+import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
+import type { Keys } from '../../http/tokens.ts'
 
 /** How often something may be tried in one window, which starts with its first attempt. */
 export interface Limit {
@@ -9,9 +10,16 @@ export interface Limit {
   windowSeconds: number
 }
 
-const keyOf = (limit: Limit, subject: string) => createHash('sha256').update(`${limit.name}\n${subject}`).digest()
+/**
+ * What an attempt is counted under. Subjects share 65,536 counters for each limit, so that no flood of names and addresses
+ * makes the table larger than that; which two share one, nobody without our key can tell.
+ */
+export function counterOf(keys: Keys, limit: Limit, subject: string): Buffer {
+  const hash = createHmac('sha256', keys.throttle).update(`${limit.name}\n${subject}`).digest()
+  return Buffer.from(`${limit.name} ${hash.readUInt16BE()}`)
+}
 
-// Each new attempt clears a few windows that are over, so the table never outgrows what is being counted.
+// Each new attempt clears a few windows that are over.
 const COUNT_SQL = `
   with cleared as (
     delete from throttle
@@ -30,26 +38,20 @@ const COUNT_SQL = `
       expires_at = case when t.expires_at <= now() then excluded.expires_at else t.expires_at end
   returning t.attempts, ceil(date_part('epoch', t.expires_at - now()))::int4 as seconds_left`
 
+type Counted = Pick<Dependencies, 'db' | 'keys'>
+
 /**
  * Counts an attempt before it is made, so that parallel ones cannot slip past the limit together.
  * @throws AppError throttled
  */
-export async function countAttempt(db: Database, limit: Limit, subject: string): Promise<void> {
-  const params = [keyOf(limit, subject), limit.windowSeconds]
+export async function countAttempt({ db, keys }: Counted, limit: Limit, subject: string): Promise<void> {
+  const params = [counterOf(keys, limit, subject), limit.windowSeconds]
   const { attempts, seconds_left } = await db.one<{ attempts: number; seconds_left: number }>(COUNT_SQL, params)
   if (attempts > limit.attempts) throw errors.throttled(Math.max(1, seconds_left))
 }
 
 /** Takes back an attempt that was counted: it turned out to be no guess. */
-export async function forgiveAttempt(db: Database, limit: Limit, subject: string): Promise<void> {
-  await db.query('update throttle set attempts = attempts - 1 where key = $1 and attempts > 0', [keyOf(limit, subject)])
-}
-
-/** What stands for a client: its IPv4 address, or the first 64 bits of its IPv6 address, all of which it owns. */
-export function clientNetwork(ip: string): string {
-  const address = ip.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '')
-  if (!address.includes(':')) return address
-  const [left = [], right = []] = address.split('::').map((side) => side.split(':').filter(Boolean))
-  const zeros = Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0')
-  return [...left, ...zeros, ...right].slice(0, 4).join(':')
+export async function forgiveAttempt({ db, keys }: Counted, limit: Limit, subject: string): Promise<void> {
+  const key = counterOf(keys, limit, subject)
+  await db.query('update throttle set attempts = attempts - 1 where key = $1 and attempts > 0', [key])
 }

@@ -1,5 +1,6 @@
 import { route } from '../../http/route.ts'
 import { Developer, developerExample, developerOf } from './developer.ts'
+import { callerOf } from './hash-turns.ts'
 import { DeveloperUpdate, updateDeveloper } from './update-developer.ts'
 
 /** Changes the developer whose token it is (contract 11): absent fields stay, null clears a name. */
@@ -17,5 +18,5 @@ export const updateMe = route(
     example: developerExample,
     errors: { 409: 'The email address belongs to another developer' },
   },
-  async ({ auth, body }, { db }) => updateDeveloper(db, developerOf(auth), body),
+  async ({ auth, body, ctx }, { db }) => updateDeveloper(db, developerOf(auth), body, callerOf(ctx, true)),
 )

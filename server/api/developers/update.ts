@@ -1,6 +1,7 @@
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Developer, developerExample, developerOf } from '../auth/developer.ts'
+import { callerOf } from '../auth/hash-turns.ts'
 import { DeveloperUpdate, updateDeveloper } from '../auth/update-developer.ts'
 import { DeveloperPath } from './get.ts'
 
@@ -20,10 +21,10 @@ export const updateDeveloperById = route(
     example: developerExample,
     errors: { 403: 'Not your own account', 409: 'The email address belongs to another developer' },
   },
-  async ({ auth, params, body }, { db }) => {
+  async ({ auth, params, body, ctx }, { db }) => {
     if (params.developer_id !== developerOf(auth)) {
       throw errors.forbidden('You can only update your own developer account')
     }
-    return updateDeveloper(db, params.developer_id, body)
+    return updateDeveloper(db, params.developer_id, body, callerOf(ctx, true))
   },
 )

@@ -1,13 +1,18 @@
 import { Type } from 'typebox'
+import { addEntry } from '../../db/bounded.ts'
 import { type Queryable, violatedConstraint } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
+import { clientNetwork } from '../../http/client-address.ts'
 import { route } from '../../http/route.ts'
 import { DEVELOPER_COLUMNS, Developer, developerExample, EMAIL_TAKEN } from '../auth/developer.ts'
+import { callerOf } from '../auth/hash-turns.ts'
 import { hashPassword, MIN_PASSWORD_LENGTH } from '../auth/passwords.ts'
-import { clientNetwork, countAttempt } from '../auth/throttle.ts'
+import { countAttempt } from '../auth/throttle.ts'
 import { hashInvitationToken, INVITATION_COLUMNS } from './invitation.ts'
 
 const Name = () => Type.String({ minLength: 1, maxLength: 100 })
+
+const DEVELOPERS = { name: 'developers', countSql: 'select count(*) as count from developer' }
 
 const SPEND_SQL = `
   update invitation set status = 'accepted'
@@ -41,19 +46,21 @@ export const acceptInvitation = route(
     errors: {
       400: 'Accepted, revoked or expired, or the email address belongs to a developer by now',
       404: 'Unknown token',
+      409: 'There are 1000 developers already',
       429: 'Too many attempts; Retry-After says when to try again',
     },
   },
-  async ({ body, ctx }, { db, config }) => {
+  async ({ body, ctx }, deps) => {
+    const { db, config } = deps
     const perAddress = { name: 'accept address', attempts: config.loginAttemptsPerMinute, windowSeconds: 60 }
     const perInvitation = { name: 'accept invitation', attempts: config.loginAttemptsPerAccount, windowSeconds: 900 }
-    await countAttempt(db, perAddress, clientNetwork(ctx.ip))
+    await countAttempt(deps, perAddress, clientNetwork(ctx.ip))
     const tokenHash = hashInvitationToken(body.token)
     // Nobody makes us hash passwords without an invitation that is good.
-    await countAttempt(db, perInvitation, await requirePending(db, tokenHash))
-    const passwordHash = await hashPassword(body.password)
+    await countAttempt(deps, perInvitation, await requirePending(db, tokenHash))
+    const passwordHash = await hashPassword(body.password, callerOf(ctx, true))
     try {
-      return await db.transaction(async (tx) => {
+      return await addEntry(db, DEVELOPERS, async (tx) => {
         const [spent] = await tx.query<{ email: string }>(SPEND_SQL, [tokenHash])
         // Of two that accept at once, the later one waits here and then sees what the first has done.
         if (!spent) {

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { addEntry } from '../../db/bounded.ts'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { developerOf, EMAIL_TAKEN } from '../auth/developer.ts'
@@ -10,6 +11,11 @@ import {
   invitationTokenExample,
   newInvitationToken,
 } from './invitation.ts'
+
+const OPEN_INVITATIONS = {
+  name: 'open invitations',
+  countSql: `select count(*) as count from invitation where status = 'pending'`,
+}
 
 // One that has expired gives way to the new one.
 const CREATE_SQL = `
@@ -36,13 +42,18 @@ export const createInvitation = route(
     status: 201,
     response: InvitationWithToken,
     example: invitationTokenExample,
-    errors: { 400: 'A developer has this email address, or a pending invitation' },
+    errors: {
+      400: 'A developer has this email address, or a pending invitation',
+      409: 'There are 1000 open ones already',
+    },
   },
   async ({ auth, body, ctx }, { db }) => {
     const [taken] = await db.query('select 1 from developer where lower(email) = lower($1)', [body.email])
     if (taken) throw errors.badRequest(EMAIL_TAKEN)
     const token = newInvitationToken()
-    const [row] = await db.query<object>(CREATE_SQL, [body.email, hashInvitationToken(token), developerOf(auth)])
+    const [row] = await addEntry(db, OPEN_INVITATIONS, (tx) =>
+      tx.query<object>(CREATE_SQL, [body.email, hashInvitationToken(token), developerOf(auth)]),
+    )
     if (!row) throw errors.badRequest(INVITED_ALREADY)
     ctx.set('Cache-Control', 'no-store')
     return { ...row, token }

@@ -2,13 +2,14 @@ import type { Context } from 'koa'
 import { Type } from 'typebox'
 import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
+import { clientNetwork } from '../../http/client-address.ts'
 import { authenticate } from '../../http/guards.ts'
 import { route } from '../../http/route.ts'
 import { Nullable, UserPath } from '../../http/schema.ts'
 import { hashAppSecret } from '../applications/application.ts'
 import { developerOf } from '../auth/developer.ts'
 import { openPhoneSession, type Phone, TokenResponse, tokenExample } from '../auth/sessions.ts'
-import { clientNetwork, countAttempt } from '../auth/throttle.ts'
+import { countAttempt } from '../auth/throttle.ts'
 import { requireUser } from '../users/exists.ts'
 
 const Credentials = Type.Object({
@@ -70,15 +71,15 @@ async function knownApplication(
   appId: string,
   appSecret: string,
   { ip }: Context,
-  { db, config }: Dependencies,
+  deps: Dependencies,
 ): Promise<Issuer> {
-  const [application] = await db.query<{ id: string }>(
+  const [application] = await deps.db.query<{ id: string }>(
     'select id from application where app_id = $1 and secret_hash = $2',
     [appId, hashAppSecret(appSecret)],
   )
-  if (application) return { app_id: appId, application_id: application.id }
-  const limit = { name: 'app address', attempts: config.loginAttemptsPerMinute, windowSeconds: 60 }
-  await countAttempt(db, limit, clientNetwork(ip))
+  if (application) return { app_id: appId, application_id: application.id, let_in_by: null }
+  const limit = { name: 'app address', attempts: deps.config.loginAttemptsPerMinute, windowSeconds: 60 }
+  await countAttempt(deps, limit, clientNetwork(ip))
   throw errors.badApp()
 }
 
@@ -89,5 +90,5 @@ async function knownDeveloper(ctx: Context, deps: Dependencies): Promise<Issuer>
     )
   }
   const developerId = developerOf(await authenticate('developer', ctx, deps))
-  return { app_id: `admin:${developerId}`, application_id: null }
+  return { app_id: `admin:${developerId}`, application_id: null, let_in_by: developerId }
 }

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
+import { clientNetwork } from '../../http/client-address.ts'
 import { route } from '../../http/route.ts'
 import { Uuid } from '../../http/schema.ts'
 import { openPhoneSession, TokenResponse, tokenExample } from '../auth/sessions.ts'
-import { clientNetwork, countAttempt } from '../auth/throttle.ts'
+import { countAttempt } from '../auth/throttle.ts'
 import { CODE_PATTERN, hashInvitationCode } from './invitation-code.ts'
 
 /** Exchanges an invitation code for tokens, once; attempts are limited per address (contract 9.7). */
@@ -24,16 +25,17 @@ export const redeemInvitationCode = route(
       429: 'Too many attempts; Retry-After says when to try again',
     },
   },
-  async ({ body, ctx }, { db, keys, config }) => {
+  async ({ body, ctx }, deps) => {
+    const { db, keys, config } = deps
     const limit = { name: 'redeem address', attempts: config.loginAttemptsPerMinute, windowSeconds: 60 }
-    await countAttempt(db, limit, clientNetwork(ctx.ip))
+    await countAttempt(deps, limit, clientNetwork(ctx.ip))
     const redeemed = await db.transaction(async (tx) => {
       const [code] = await tx.query<{ id: string; user_id: string; created_by: string }>(
         'select id, user_id, created_by from invitation_code where code_hash = $1 and expires_at > now()',
         [hashInvitationCode(keys, body.code)],
       )
       if (!code) throw unknownCode()
-      const issuer = { app_id: `invite:${code.created_by}`, application_id: null }
+      const issuer = { app_id: `invite:${code.created_by}`, application_id: null, let_in_by: code.created_by }
       const tokens = await openPhoneSession(tx, keys, { user_id: code.user_id, ...issuer })
       // After the user is locked, as its deletion does it. Of two redemptions one finds the code.
       const [spent] = await tx.query('delete from invitation_code where id = $1 returning id', [code.id])

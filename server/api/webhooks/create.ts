@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { addEntry } from '../../db/bounded.ts'
 import { route } from '../../http/route.ts'
 import { newSecret, sealSecret } from '../../webhooks/secrets.ts'
 import {
@@ -13,6 +14,8 @@ import {
   requireWebhooks,
   storedFilter,
 } from './endpoint.ts'
+
+const ENDPOINTS = { name: 'endpoints', countSql: 'select count(*) as count from endpoint where uid is not null' }
 
 /** Creates an endpoint with a signing secret of its own (contract 10). */
 export const createEndpoint = route(
@@ -38,7 +41,7 @@ export const createEndpoint = route(
     status: 201,
     response: Endpoint,
     example: endpointExample,
-    errors: { ...endpointErrors, 404: 'Unknown user' },
+    errors: { ...endpointErrors, 404: 'Unknown user', 409: 'There are 1000 already' },
   },
   async ({ body }, { config, db, keys }) => {
     requireWebhooks(config)
@@ -46,11 +49,13 @@ export const createEndpoint = route(
     const uid = newEndpointId()
     const secret = sealSecret(keys.webhookSecret, uid, newSecret())
     try {
-      return await db.one(
-        `insert into endpoint (uid, url, description, filter_types, user_id, secret)
-         values ($1, $2, $3, $4, $5, $6)
-         returning ${ENDPOINT_COLUMNS}`,
-        [uid, body.url, body.description ?? null, storedFilter(body.filter_types), body.user_id ?? null, secret],
+      return await addEntry(db, ENDPOINTS, (tx) =>
+        tx.one(
+          `insert into endpoint (uid, url, description, filter_types, user_id, secret)
+           values ($1, $2, $3, $4, $5, $6)
+           returning ${ENDPOINT_COLUMNS}`,
+          [uid, body.url, body.description ?? null, storedFilter(body.filter_types), body.user_id ?? null, secret],
+        ),
       )
     } catch (error) {
       throw notStored(error, body.user_id)

@@ -1,0 +1,34 @@
+import { errors } from '../errors.ts'
+import type { Database, Transaction } from './database.ts'
+
+/** Most entries of a list that developers fill: all of them fit into one answer. */
+export const MOST_ENTRIES = 1000
+
+/** Such a list. */
+interface List {
+  /** What its entries are, as the error calls them. */
+  name: string
+  /** Selects how many entries it has, as `count`; `$1` is `owner`. */
+  countSql: string
+  /** Id of whom it belongs to, where each has a list. */
+  owner?: string
+}
+
+/**
+ * Adds an entry to a list in one transaction, unless it is full; additions to one list wait for each other.
+ * @throws AppError conflict when it is full
+ */
+export function addEntry<Row>(
+  db: Database,
+  { name, countSql, owner }: List,
+  insert: (tx: Transaction) => Promise<Row>,
+): Promise<Row> {
+  return db.transaction(async (tx) => {
+    await tx.query(`select pg_advisory_xact_lock(hashtextextended('list of ' || $1, 0))`, [`${name} ${owner ?? ''}`])
+    const { count } = await tx.one<{ count: number }>(countSql, owner === undefined ? [] : [owner])
+    if (count >= MOST_ENTRIES) {
+      throw errors.conflict(`There are ${count} ${name}, and ${MOST_ENTRIES} is the most. Delete one first.`)
+    }
+    return insert(tx)
+  })
+}
