@@ -415,7 +415,13 @@ eachEngine(t, 'answers are those of the oracle', async (t, engine) => {
     const all = { startMs: BASE - 2 * DAY_MS, endMs: BASE + 7 * DAY_MS, types: [], resolution: 'raw', priority: false }
     for (const resolution of ['raw', '15min', '1hour']) {
       for (const priority of [false, true]) {
-        const asked = { ...all, startMs: BASE + DAY_MS, endMs: BASE + DAY_MS * 1.13, resolution, priority }
+        const asked = {
+          ...all,
+          startMs: BASE + DAY_MS,
+          endMs: BASE + DAY_MS * (priority ? 1.2 : 1.13),
+          resolution,
+          priority,
+        }
         const count = answer(data.rows, asked, data.keys).length
         t.ok(count > 3, `${count} rows`)
         for (let limit = 1; limit <= count + 1; limit += 1) await check(data, asked, limit)
