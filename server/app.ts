@@ -8,6 +8,7 @@ import { databaseUnavailable } from './db/database.ts'
 import type { Dependencies } from './dependencies.ts'
 import { AppError, errors } from './errors.ts'
 import { docsRouter } from './http/docs.ts'
+import { errorBody } from './http/error-body.ts'
 import { mount } from './http/route.ts'
 
 /** Builds the Koa application; it does not listen. A process that only does jobs offers probes and metrics alone. */
@@ -21,7 +22,7 @@ export function buildApp(deps: Dependencies): Koa {
   })
   app.use(answerAndLog(deps))
   app.use(cors(deps.config.corsOrigins))
-  const router = new Router()
+  const router = new Router({ sensitive: true })
   mount(router, offered, deps)
   const docs = docsRouter(offered, deps.config.apiKeyHeaders[0] ?? '')
   app.use(withoutTrailingSlash)
@@ -31,13 +32,16 @@ export function buildApp(deps: Dependencies): Koa {
   return app
 }
 
+/** What an answer says of itself unless its route knows better: most hold data of a person. */
+const DEFAULT_HEADERS = { 'Cache-Control': 'private, no-store', 'X-Content-Type-Options': 'nosniff' }
+
 /** Request id, timing, and the one place where an error becomes an answer. */
 function answerAndLog(deps: Dependencies) {
   return async (ctx: Context, next: Next) => {
     const started = performance.now()
     const given = ctx.get('x-request-id')
     const requestId = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
-    ctx.set('X-Request-Id', requestId)
+    ctx.set({ 'X-Request-Id': requestId, ...DEFAULT_HEADERS })
     try {
       await next()
     } catch (error) {
@@ -50,15 +54,16 @@ function answerAndLog(deps: Dependencies) {
   }
 }
 
-function refuse(ctx: Context, { status, headers, detail }: AppError): void {
-  ctx.status = status
-  ctx.set(headers)
-  ctx.body = JSON.stringify({ detail })
+function refuse(ctx: Context, error: AppError): void {
+  ctx.status = error.status
+  ctx.set(error.headers)
+  ctx.body = errorBody(error)
 }
 
 function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId: string): void {
   const log = (err: unknown) =>
     deps.log.error({ err, requestId, method: ctx.method, route: ctx._matchedRoute }, 'request failed')
+  ctx.set(DEFAULT_HEADERS)
   ctx.type = 'application/json'
   if (error instanceof AppError) {
     if (error.cause) log(error.cause)
@@ -106,13 +111,15 @@ function discardBody(req: IncomingMessage): Promise<void> {
   })
 }
 
+/** Lets pages of these origins call the API. With `*` any page may, but none with the credentials of the browser. */
 function cors(origins: string[]) {
+  const any = origins.includes('*')
   return async (ctx: Context, next: Next) => {
     const origin = ctx.get('origin')
-    if (!origin || !(origins.includes(origin) || origins.includes('*'))) return next()
-    ctx.vary('Origin')
-    ctx.set('Access-Control-Allow-Origin', origin)
-    ctx.set('Access-Control-Allow-Credentials', 'true')
+    if (origins.length > 0 && !any) ctx.vary('Origin')
+    if (!origin || !(any || origins.includes(origin))) return next()
+    ctx.set('Access-Control-Allow-Origin', any ? '*' : origin)
+    if (!any) ctx.set('Access-Control-Allow-Credentials', 'true')
     ctx.set(
       'Access-Control-Expose-Headers',
       'ETag, Retry-After, X-Next-Cursor, X-Previous-Cursor, X-Request-Id, X-Total-Count',
@@ -133,8 +140,10 @@ async function withoutTrailingSlash(ctx: Context, next: Next): Promise<void> {
 function methodOrPathUnknown(routers: Router[]) {
   return async (ctx: Context) => {
     const matched = routers.flatMap((router) => router.match(ctx.path, ctx.method).path)
-    const methods = new Set(matched.flatMap((layer) => layer.methods))
-    if (methods.size === 0) throw errors.noRoute()
-    throw errors.wrongMethod([...methods].sort().join(', '))
+    if (matched.length === 0) throw errors.noRoute()
+    // A path that is written out is none of those it could be an id of.
+    const parameters = Math.min(...matched.map((layer) => layer.paramNames.length))
+    const own = matched.filter((layer) => layer.paramNames.length === parameters)
+    throw errors.wrongMethod([...new Set(own.flatMap((layer) => layer.methods))].sort().join(', '))
   }
 }

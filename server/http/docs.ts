@@ -20,6 +20,9 @@ const START_SCRIPT = `window.onload = () => {
 }
 `
 
+/** Everything from here, and in nobody's frame, where a click could be stolen. */
+const PAGE_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+
 const PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -41,14 +44,14 @@ function providerIcon(name: string, index: number): string {
 
 /** Serves `/openapi.json`, the API reference at `/docs`, and the provider icons. */
 export function docsRouter(routes: readonly Route[], apiKeyHeader: string): Router {
-  const router = new Router()
+  const router = new Router({ sensitive: true })
   const document = JSON.stringify(openApiDocument(routes, apiKeyHeader))
   router.get('/openapi.json', (ctx) => {
     ctx.type = 'application/json'
     ctx.body = document
   })
   router.get('/docs', (ctx) => {
-    ctx.set('Content-Security-Policy', "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'")
+    ctx.set('Content-Security-Policy', PAGE_POLICY)
     ctx.type = 'text/html'
     ctx.body = PAGE
   })

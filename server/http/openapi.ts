@@ -44,10 +44,13 @@ function parameters(route: Route): object[] {
 
 function requestBody(route: Route): object | undefined {
   if (!route.body) return undefined
-  const type = route.bodyKind === 'form' ? 'application/x-www-form-urlencoded' : 'application/json'
   return {
     required: !route.bodyOptional,
-    content: { [type]: { schema: route.body, ...(route.bodyExample !== undefined && { example: route.bodyExample }) } },
+    content: {
+      ...(route.bodyKind === 'form or json' &&
+        media('application/x-www-form-urlencoded', route.body, route.bodyExample)),
+      ...media('application/json', route.body, route.bodyExample),
+    },
   }
 }
 

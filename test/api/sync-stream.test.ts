@@ -123,7 +123,7 @@ eachEngine(t, 'following a user', async (t, engine) => {
     t.equal(here.response.statusCode, 200)
     t.match(here.response.headers, {
       'content-type': /^text\/event-stream/,
-      'cache-control': 'no-cache, no-transform',
+      'cache-control': 'private, no-cache, no-store, no-transform',
       'x-accel-buffering': 'no',
       'x-request-id': /./,
     })

@@ -20,7 +20,7 @@ export const createApiKey = route(
     response: ApiKeyWithSecret,
     example: apiKeySecretExample,
   },
-  async ({ auth, body, ctx }, { db }) => {
+  async ({ auth, body }, { db }) => {
     const key = newApiKey()
     const row = await db.one<object>(
       `insert into api_key (name, key_prefix, key_hash, created_by)
@@ -28,7 +28,6 @@ export const createApiKey = route(
        returning ${API_KEY_COLUMNS}`,
       [body.name, apiKeyPrefix(key), hashApiKey(key), developerOf(auth)],
     )
-    ctx.set('Cache-Control', 'no-store')
     return { ...row, key }
   },
 )

@@ -25,7 +25,7 @@ export const createApplication = route(
     response: ApplicationWithSecret,
     example: applicationSecretExample,
   },
-  async ({ auth, body, ctx }, { db }) => {
+  async ({ auth, body }, { db }) => {
     const secret = newAppSecret()
     const row = await db.one<object>(
       `insert into application (app_id, name, secret_hash, developer_id)
@@ -33,7 +33,6 @@ export const createApplication = route(
        returning ${APPLICATION_COLUMNS}`,
       [newAppId(), body.name, hashAppSecret(secret), developerOf(auth)],
     )
-    ctx.set('Cache-Control', 'no-store')
     return { ...row, app_secret: secret }
   },
 )

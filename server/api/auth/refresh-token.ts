@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
+import { Secret } from '../../http/schema.ts'
 import { renewSession, TokenResponse, tokenExample } from './sessions.ts'
 
 /** Exchanges a refresh token for a new pair of tokens (contract 9.8). */
@@ -16,16 +17,15 @@ export const refreshToken = route(
       'from the same login.',
     tag: 'Auth',
     guard: 'public',
-    body: Type.Object({ refresh_token: Type.String() }),
+    body: Type.Object({ refresh_token: Secret() }),
     bodyExample: { refresh_token: 'rt-0123456789abcdef0123456789abcdef' },
     response: TokenResponse,
     example: tokenExample,
     errors: { 401: 'Invalid or revoked refresh token' },
   },
-  async ({ body, ctx }, deps) => {
+  async ({ body }, deps) => {
     const tokens = await renewSession(deps, body.refresh_token)
     if (!tokens) throw errors.badRefreshToken()
-    ctx.set('Cache-Control', 'no-store')
     return tokens
   },
 )

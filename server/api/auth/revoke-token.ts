@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
+import { Secret } from '../../http/schema.ts'
 import { endSession } from './sessions.ts'
 
 /** Revokes a refresh token and every other one of the same login (contract 9.8). */
@@ -12,7 +13,7 @@ export const revokeToken = route(
     summary: 'Revoke a refresh token',
     tag: 'Auth',
     guard: 'public',
-    body: Type.Object({ refresh_token: Type.String() }),
+    body: Type.Object({ refresh_token: Secret() }),
     bodyExample: { refresh_token: 'rt-0123456789abcdef0123456789abcdef' },
     status: 204,
     errors: { 404: 'Refresh token not found, or revoked before' },

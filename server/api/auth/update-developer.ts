@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type Database, violatedConstraint } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
-import { Nullable } from '../../http/schema.ts'
+import { Nullable, Secret } from '../../http/schema.ts'
 import { DEVELOPER_COLUMNS, EMAIL_TAKEN } from './developer.ts'
 import { hashPassword, MIN_PASSWORD_LENGTH } from './passwords.ts'
 import { changePassword } from './sessions.ts'
@@ -13,9 +13,7 @@ export const DeveloperUpdate = Type.Object({
   first_name: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
   last_name: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
   email: Type.Optional(Type.String({ format: 'email' })),
-  password: Type.Optional(
-    Type.String({ minLength: MIN_PASSWORD_LENGTH, description: 'Ends every session, this one too' }),
-  ),
+  password: Type.Optional(Secret({ minLength: MIN_PASSWORD_LENGTH, description: 'Ends every session, this one too' })),
 })
 
 /**

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { type Queryable, violatedConstraint } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
+import { Secret } from '../../http/schema.ts'
 import { DEVELOPER_COLUMNS, Developer, developerExample, EMAIL_TAKEN } from '../auth/developer.ts'
 import { hashPassword, MIN_PASSWORD_LENGTH } from '../auth/passwords.ts'
 import { clientNetwork, countAttempt } from '../auth/throttle.ts'
@@ -24,10 +25,10 @@ export const acceptInvitation = route(
     tag: 'Invitations',
     guard: 'public',
     body: Type.Object({
-      token: Type.String(),
+      token: Secret(),
       first_name: Name(),
       last_name: Name(),
-      password: Type.String({ minLength: MIN_PASSWORD_LENGTH }),
+      password: Secret({ minLength: MIN_PASSWORD_LENGTH }),
     }),
     bodyExample: {
       token: 'inv-Zk0XbVxwB6i1W9sYc3mTq7LrPz5nHd2JfGuEaKoMtQy',

@@ -38,13 +38,12 @@ export const createInvitation = route(
     example: invitationTokenExample,
     errors: { 400: 'A developer has this email address, or a pending invitation' },
   },
-  async ({ auth, body, ctx }, { db }) => {
+  async ({ auth, body }, { db }) => {
     const [taken] = await db.query('select 1 from developer where lower(email) = lower($1)', [body.email])
     if (taken) throw errors.badRequest(EMAIL_TAKEN)
     const token = newInvitationToken()
     const [row] = await db.query<object>(CREATE_SQL, [body.email, hashInvitationToken(token), developerOf(auth)])
     if (!row) throw errors.badRequest(INVITED_ALREADY)
-    ctx.set('Cache-Control', 'no-store')
     return { ...row, token }
   },
 )
