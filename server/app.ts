@@ -11,14 +11,15 @@ import { docsRouter } from './http/docs.ts'
 import { errorBody } from './http/error-body.ts'
 import { mount } from './http/route.ts'
 
+/** A client that left while it was answered, or sent what is no HTTP: no defect of ours. */
+const CLIENT_FAULT = /^(EPIPE|ECONNRESET|ERR_STREAM_PREMATURE_CLOSE|ERR_HTTP_REQUEST_TIMEOUT|HPE_\w+)$/
+
 /** Builds the Koa application; it does not listen. A process that only does jobs offers probes and metrics alone. */
 export function buildApp(deps: Dependencies): Koa {
   const offered = deps.config.role === 'worker' ? healthRoutes : routes
   const app = new Koa()
   app.on('error', (error) => {
-    // What breaks while a response is already under way (a client that left) is no defect of ours.
-    if (!['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'HPE_INVALID_EOF_STATE'].includes(error.code))
-      deps.log.error({ err: error }, 'response failed')
+    if (!CLIENT_FAULT.test(error.code ?? '')) deps.log.error({ err: error }, 'response failed')
   })
   app.use(answerAndLog(deps))
   app.use(cors(deps.config.corsOrigins))

@@ -15,8 +15,8 @@ export interface Issues {
 /** What an answer shows in the place of a secret. */
 export const HIDDEN = '[hidden]'
 
-/** Our own credentials, and signed tokens of anybody (contract 1.6). */
-const CREDENTIAL = /\b(sk-|rt-|inv-|secret_|whsec_)[\w+/=-]{16,}|\beyJ[\w-]+\.[\w-]+\.[\w-]*/g
+/** Our own credentials, signed tokens of anybody (contract 1.6), and the login in a URL. */
+const CREDENTIAL = /\b(sk-|rt-|inv-|secret_|whsec_)[\w+/=-]{16,}|\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=:\/\/)[^/\s@]+(?=@)/g
 /** Longer than any of them. */
 const MAX_CREDENTIAL = 2_000
 

@@ -260,6 +260,7 @@ t.test('no secret comes back, wherever it was put', async (t) => {
     ['GET', `${timeseries}?${RANGE}&cursor=${'x'.repeat(290)}${key}`],
     ['PUT', `/api/v1/oauth/providers/${key}`, {}],
     ['PUT', '/api/v1/oauth/providers', { providers: { [token]: true } }],
+    ['POST', endpoints, { url: 'https://ada:horse4711@example.org' }],
   ]
   const told: string[] = []
   for (const [method, path, body] of sent) {

@@ -170,7 +170,8 @@ eachEngine(t, 'endpoints', async (t, engine) => {
         await hooks(app, 'POST', '/endpoints', { url }),
         await hooks(app, 'PATCH', `/endpoints/${endpoint.id}`, { url }),
       ]) {
-        const input = String(url).length > 300 ? /^.{300}… \(\d+ characters\)$/ : url
+        const shown = typeof url === 'string' ? url.replace('ada:secret', '[hidden]') : url
+        const input = String(url).length > 300 ? /^.{300}… \(\d+ characters\)$/ : shown
         refused(t, answer, { type, loc: ['body', 'url'], msg, input })
       }
     }
