@@ -9,16 +9,18 @@ import type { Dependencies } from './dependencies.ts'
 import { AppError, errors } from './errors.ts'
 import { clientAddresses } from './http/client-address.ts'
 import { docsRouter } from './http/docs.ts'
+import { errorBody } from './http/error-body.ts'
 import { mount } from './http/route.ts'
+
+/** A client that left while it was answered, or sent what is no HTTP: no defect of ours. */
+const CLIENT_FAULT = /^(EPIPE|ECONNRESET|ERR_STREAM_PREMATURE_CLOSE|ERR_HTTP_REQUEST_TIMEOUT|HPE_\w+)$/
 
 /** Builds the Koa application; it does not listen. A process that only does jobs offers probes and metrics alone. */
 export function buildApp(deps: Dependencies): Koa {
   const offered = deps.config.role === 'worker' ? healthRoutes : routes
   const app = new Koa()
   app.on('error', (error) => {
-    // What breaks while a response is already under way (a client that left) is no defect of ours.
-    if (!['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'HPE_INVALID_EOF_STATE'].includes(error.code))
-      deps.log.error({ err: error }, 'response failed')
+    if (!CLIENT_FAULT.test(error.code ?? '')) deps.log.error({ err: error }, 'response failed')
   })
   const clientAddress = clientAddresses(deps.config.trustedProxies)
   app.use((ctx, next) => {
@@ -27,7 +29,7 @@ export function buildApp(deps: Dependencies): Koa {
   })
   app.use(answerAndLog(deps))
   app.use(cors(deps.config.corsOrigins))
-  const router = new Router()
+  const router = new Router({ sensitive: true })
   mount(router, offered, deps)
   const docs = docsRouter(offered, deps.config)
   app.use(withoutTrailingSlash)
@@ -37,13 +39,16 @@ export function buildApp(deps: Dependencies): Koa {
   return app
 }
 
+/** What an answer says of itself unless its route knows better: most hold data of a person. */
+const DEFAULT_HEADERS = { 'Cache-Control': 'private, no-store', 'X-Content-Type-Options': 'nosniff' }
+
 /** Request id, timing, and the one place where an error becomes an answer. */
 function answerAndLog(deps: Dependencies) {
   return async (ctx: Context, next: Next) => {
     const started = performance.now()
     const given = ctx.get('x-request-id')
     const requestId = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
-    ctx.set('X-Request-Id', requestId)
+    ctx.set({ 'X-Request-Id': requestId, ...DEFAULT_HEADERS })
     try {
       await next()
     } catch (error) {
@@ -56,15 +61,16 @@ function answerAndLog(deps: Dependencies) {
   }
 }
 
-function refuse(ctx: Context, { status, headers, detail }: AppError): void {
-  ctx.status = status
-  ctx.set(headers)
-  ctx.body = JSON.stringify({ detail })
+function refuse(ctx: Context, error: AppError): void {
+  ctx.status = error.status
+  ctx.set(error.headers)
+  ctx.body = errorBody(error)
 }
 
 function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId: string): void {
   const log = (err: unknown) =>
     deps.log.error({ err, requestId, method: ctx.method, route: ctx._matchedRoute }, 'request failed')
+  ctx.set(DEFAULT_HEADERS)
   ctx.type = 'application/json'
   if (error instanceof AppError) {
     if (error.cause) log(error.cause)
@@ -112,13 +118,15 @@ function discardBody(req: IncomingMessage): Promise<void> {
   })
 }
 
+/** Lets pages of these origins call the API. With `*` any page may, but none with the credentials of the browser. */
 function cors(origins: string[]) {
+  const any = origins.includes('*')
   return async (ctx: Context, next: Next) => {
     const origin = ctx.get('origin')
-    if (!origin || !(origins.includes(origin) || origins.includes('*'))) return next()
-    ctx.vary('Origin')
-    ctx.set('Access-Control-Allow-Origin', origin)
-    ctx.set('Access-Control-Allow-Credentials', 'true')
+    if (origins.length > 0 && !any) ctx.vary('Origin')
+    if (!origin || !(any || origins.includes(origin))) return next()
+    ctx.set('Access-Control-Allow-Origin', any ? '*' : origin)
+    if (!any) ctx.set('Access-Control-Allow-Credentials', 'true')
     ctx.set(
       'Access-Control-Expose-Headers',
       'ETag, Retry-After, X-Next-Cursor, X-Previous-Cursor, X-Request-Id, X-Total-Count',
@@ -139,8 +147,10 @@ async function withoutTrailingSlash(ctx: Context, next: Next): Promise<void> {
 function methodOrPathUnknown(routers: Router[]) {
   return async (ctx: Context) => {
     const matched = routers.flatMap((router) => router.match(ctx.path, ctx.method).path)
-    const methods = new Set(matched.flatMap((layer) => layer.methods))
-    if (methods.size === 0) throw errors.noRoute()
-    throw errors.wrongMethod([...methods].sort().join(', '))
+    if (matched.length === 0) throw errors.noRoute()
+    // A path that is written out is none of those it could be an id of.
+    const parameters = Math.min(...matched.map((layer) => layer.paramNames.length))
+    const own = matched.filter((layer) => layer.paramNames.length === parameters)
+    throw errors.wrongMethod([...new Set(own.flatMap((layer) => layer.methods))].sort().join(', '))
   }
 }

@@ -25,8 +25,9 @@ export function startCron(jobs: Jobs, intervals: Intervals, log: Logger): () => 
       log.warn({ err: error, job }, 'cannot enqueue a scheduled job')
     }
   }
+  const logger = cronLogger(log)
   const entries = ENTRIES.map(([expression, job]) =>
-    schedule(expression, () => enqueue(job), { timezone: 'UTC', noOverlap: true }),
+    schedule(expression, () => enqueue(job), { timezone: 'UTC', noOverlap: true, logger }),
   )
   const every = (seconds: number, job: string) => setInterval(() => void enqueue(job), seconds * 1000)
   // What is configured in seconds need not be a part of an hour, as an expression would want it.
@@ -37,5 +38,17 @@ export function startCron(jobs: Jobs, intervals: Intervals, log: Logger): () => 
   return async () => {
     for (const timer of timers) clearInterval(timer)
     for (const entry of entries) await entry.stop()
+  }
+}
+
+/** What the clock itself has to say, such as a tick that was missed; it would print it as text. */
+function cronLogger(log: Logger) {
+  const write = (level: 'error' | 'debug') => (message: string | Error, err?: Error) =>
+    message instanceof Error ? log[level]({ err: message }, 'clock') : log[level]({ ...(err && { err }) }, message)
+  return {
+    info: (message: string) => log.info(message),
+    warn: (message: string) => log.warn(message),
+    error: write('error'),
+    debug: write('debug'),
   }
 }

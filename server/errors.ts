@@ -7,9 +7,29 @@ export interface Issue {
   ctx?: Record<string, unknown>
 }
 
+/** Takes the failures of a request; an array does. */
+export interface Issues {
+  push(issue: Issue): unknown
+}
+
+/** What an answer shows in the place of a secret. */
+export const HIDDEN = '[hidden]'
+
+/** Our own credentials, signed tokens of anybody (contract 1.6), and the login in a URL. */
+const CREDENTIAL = /\b(sk-|rt-|inv-|secret_|whsec_)[\w+/=-]{16,}|\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=:\/\/)[^/\s@]+(?=@)/g
+/** Longer than any of them. */
+const MAX_CREDENTIAL = 2_000
+
+/** What an error may repeat of a text that a client sent: `max` characters of it, and no credential. */
+export function shortened(text: string, max = 300): string {
+  const start = text.slice(0, max + MAX_CREDENTIAL).replaceAll(CREDENTIAL, HIDDEN)
+  return start.length <= max ? start : `${start.slice(0, max).toWellFormed()}… (${text.length} characters)`
+}
+
 interface AppErrorOptions {
   headers?: Record<string, string>
   cause?: unknown
+  hint?: string | undefined
 }
 
 /**
@@ -21,6 +41,8 @@ export class AppError extends Error {
   readonly status: number
   readonly detail: string | Issue[]
   readonly headers: Record<string, string>
+  /** What to do instead, where the text itself is fixed by the specification. */
+  readonly hint: string | undefined
 
   constructor(code: string, status: number, detail: string | Issue[], options: AppErrorOptions = {}) {
     super(typeof detail === 'string' ? detail : `${detail.length} validation failures`, { cause: options.cause })
@@ -29,6 +51,7 @@ export class AppError extends Error {
     this.status = status
     this.detail = detail
     this.headers = options.headers ?? {}
+    this.hint = options.hint
   }
 }
 
@@ -80,22 +103,24 @@ export const errors = {
       503,
       'Events are not recorded (set EVENT_FEED_ENABLED=true or OUTGOING_WEBHOOKS_ENABLED=true in the backend environment).',
     ),
-  noCredential: () => new AppError('no_credential', 401, 'Authentication required: provide JWT token or API key'),
+  noCredential: (hint?: string) =>
+    new AppError('no_credential', 401, 'Authentication required: provide JWT token or API key', { hint }),
   badApiKey: () => new AppError('bad_api_key', 401, 'Invalid or missing API key'),
-  notDeveloper: () => new AppError('not_developer', 401, 'Could not validate credentials', { headers: BEARER }),
+  notDeveloper: (hint?: string) =>
+    new AppError('not_developer', 401, 'Could not validate credentials', { headers: BEARER, hint }),
   sdkTokenRefused: () => new AppError('sdk_token_refused', 401, 'SDK tokens cannot access this endpoint'),
-  noSdkCredential: () =>
-    new AppError('no_sdk_credential', 401, 'Authentication required: provide SDK token or API key'),
+  noSdkCredential: (hint?: string) =>
+    new AppError('no_sdk_credential', 401, 'Authentication required: provide SDK token or API key', { hint }),
   wrongUser: () => new AppError('wrong_user', 403, 'Token does not match user_id'),
-  badLogin: () => new AppError('bad_login', 401, 'Incorrect email or password', { headers: BEARER }),
+  badLogin: (hint?: string) => new AppError('bad_login', 401, 'Incorrect email or password', { headers: BEARER, hint }),
   badApp: () => new AppError('bad_app', 401, 'Invalid app credentials'),
   badRefreshToken: () => new AppError('bad_refresh_token', 401, 'Invalid or revoked refresh token'),
   badDatetime: (value: string) =>
     new AppError(
       'bad_datetime',
       400,
-      `Invalid datetime format: '${value}'. Expected ISO 8601 format or Unix timestamp.`,
+      `Invalid datetime format: '${shortened(value)}'. Expected ISO 8601 format or Unix timestamp.`,
     ),
   badCursor: (value: string) =>
-    new AppError('bad_cursor', 400, `Invalid cursor format: '${value}'. Expected 'timestamp|id'.`),
+    new AppError('bad_cursor', 400, `Invalid cursor format: '${shortened(value)}'. Expected 'timestamp|id'.`),
 }

@@ -22,9 +22,27 @@ export function openLog(level: string, destination?: DestinationStream): Logger 
         // Where the database quotes the row or the text it could not store, and so what was measured.
         'err.detail',
         'err.where',
+        // What could not be parsed of a request: its key, and what was measured.
+        'err.rawPacket',
       ],
       censor: '[cut]',
     },
   }
   return destination ? pino(options, destination) : pino(options)
+}
+
+/**
+ * Has Node's warnings, and errors that nobody caught, written to the log like everything else instead of as text on
+ * standard error; `stop` ends the process after such an error, since nobody knows what it left behind.
+ */
+export function logProcess(log: Logger, stop: () => void): void {
+  // Node's own listener prints them.
+  process.removeAllListeners('warning')
+  process.on('warning', (err) => log.warn({ err }, 'warning'))
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (err: unknown) => {
+      log.fatal({ err }, 'an error that nobody caught: stopping')
+      stop()
+    })
+  }
 }

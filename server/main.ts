@@ -15,7 +15,7 @@ import { startThreads } from './intake/threads.ts'
 import { acceptUploads } from './intake/uploads/accept.ts'
 import { createHandover } from './intake/uploads/handover.ts'
 import { createImporter } from './intake/uploads/import.ts'
-import { type Logger, openLog } from './log.ts'
+import { type Logger, logProcess, openLog } from './log.ts'
 import { createMetrics } from './metrics.ts'
 import { migrateJobs, startJobs } from './queue.ts'
 import { observeRollups } from './rollups/observe.ts'
@@ -204,6 +204,7 @@ async function main(): Promise<void> {
     await close(closers, log)
     process.exit(code)
   }
+  logProcess(log, () => void stop(1))
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       log.info({ signal }, 'stopping')

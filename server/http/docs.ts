@@ -33,6 +33,9 @@ const START_SCRIPT = `window.onload = async () => {
 }
 `
 
+/** Everything from here, and in nobody's frame, where a click could be stolen. */
+const PAGE_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+
 const PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -54,12 +57,12 @@ function providerIcon(name: string, index: number): string {
 
 /** Serves `/openapi.json`, the API reference at `/docs`, and the provider icons. */
 export function docsRouter(routes: readonly Route[], served: Served): Router {
-  const router = new Router()
+  const router = new Router({ sensitive: true })
   const get = (path: string, answer: (ctx: Context) => unknown) => router.get(path, (ctx) => answer(ctx as never))
   const document = () => JSON.stringify(openApiDocument(routes, served))
   get('/openapi.json', fixedAnswer({ type: 'application/json', maxAgeSeconds: 0, read: document }))
   router.get('/docs', (ctx) => {
-    ctx.set('Content-Security-Policy', "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'")
+    ctx.set('Content-Security-Policy', PAGE_POLICY)
     ctx.type = 'text/html'
     ctx.body = PAGE
   })

@@ -1,4 +1,4 @@
-import type { Issue } from '../errors.ts'
+import type { Issues } from '../errors.ts'
 import { dateExists, parseInstant } from '../time.ts'
 
 type Loc = readonly (string | number)[]
@@ -39,7 +39,7 @@ export function uuidProblem(text: string): string | undefined {
 }
 
 /** Accepts a UUID in any spelling of contract 1.2 and returns it lower case and hyphenated. */
-export function checkUuid(value: string, loc: Loc, issues: Issue[]): string | undefined {
+export function checkUuid(value: string, loc: Loc, issues: Issues): string | undefined {
   const error = uuidProblem(value)
   if (error) {
     const msg = `Input should be a valid UUID, ${error}`
@@ -68,7 +68,7 @@ function emailProblem(value: string): string | undefined {
 }
 
 /** Accepts an email address (syntax only) and returns it with its domain lower case (contract 1.2). */
-export function checkEmail(value: string, loc: Loc, issues: Issue[]): string | undefined {
+export function checkEmail(value: string, loc: Loc, issues: Issues): string | undefined {
   const trimmed = value.trim()
   const reason = emailProblem(trimmed)
   if (reason) {
@@ -89,7 +89,7 @@ function uriProblem(value: string): string | undefined {
 }
 
 /** Accepts an absolute address of http or https, as it stands. */
-export function checkUri(value: string, loc: Loc, issues: Issue[]): string | undefined {
+export function checkUri(value: string, loc: Loc, issues: Issues): string | undefined {
   const error = uriProblem(value)
   if (error) {
     const msg = `Input should be a valid URL, ${error}`
@@ -115,7 +115,7 @@ function calendarProblem(year: number, month: number, day: number): string | und
 }
 
 /** Accepts a calendar date `YYYY-MM-DD`. */
-export function checkDate(value: string, loc: Loc, issues: Issue[]): string | undefined {
+export function checkDate(value: string, loc: Loc, issues: Issues): string | undefined {
   const match = DATE.exec(value)
   const error = match
     ? calendarProblem(Number(match[1]), Number(match[2]), Number(match[3]))
@@ -129,7 +129,7 @@ export function checkDate(value: string, loc: Loc, issues: Issue[]): string | un
 }
 
 /** Accepts an ISO 8601 date-time (no zone = UTC) and returns it as an instant in UTC. */
-export function checkDatetime(value: string, loc: Loc, issues: Issue[]): string | undefined {
+export function checkDatetime(value: string, loc: Loc, issues: Issues): string | undefined {
   const ms = parseInstant(value)
   // A zone offset can move an instant out of the years 1 to 9999, which PostgreSQL and ISO text share.
   if (ms !== undefined && ms >= MIN_INSTANT_MS && ms <= MAX_INSTANT_MS) return new Date(ms).toISOString()

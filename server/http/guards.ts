@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
+import type { Config } from '../config.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { errors } from '../errors.ts'
-import { checkUuid } from './formats.ts'
 import { type AccessToken, verifyAccessToken } from './tokens.ts'
 
 /** Who may call a route (contract 1.6). `app or developer` is for the route to decide: the application is in its body. */
@@ -20,8 +20,9 @@ type SdkToken = Extract<AccessToken, { scope: 'sdk' }>
 export const SDK_KEY_HEADER = 'x-open-wearables-api-key'
 
 /**
- * Lets a request through its guard or throws the 401 or 403 of contract 1.6, with its exact text and precedence:
- * a bearer token is tried first, and one that does not validate is ignored when an API key is present.
+ * Lets a request through its guard or throws the 401 of contract 1.6, with its exact text and precedence:
+ * a bearer token is tried first, and one that does not validate is ignored when an API key is present. Whose data a phone
+ * may see is for `requireOwner` to say, once the path has been read.
  */
 export async function authenticate(guard: Guard, ctx: Context, deps: Dependencies): Promise<Auth> {
   if (guard === 'public' || guard === 'app or developer') return { kind: 'public' }
@@ -29,20 +30,46 @@ export async function authenticate(guard: Guard, ctx: Context, deps: Dependencie
   if (guard === 'developer') {
     if (token?.scope === 'sdk') throw errors.sdkTokenRefused()
     const developer = await knownDeveloper(token, deps)
-    if (!developer) throw errors.notDeveloper()
+    if (!developer) throw errors.notDeveloper(hintFor(guard, ctx, deps.config))
     return developer
   }
   const key = apiKey(guard, ctx, deps)
   if (guard === 'sdk') {
-    if (token?.scope === 'sdk') return sdkUser(token, ctx, deps)
-    if (!key) throw errors.noSdkCredential()
+    if (token?.scope === 'sdk') return sdkUser(token, deps)
+    if (!key) throw errors.noSdkCredential(hintFor(guard, ctx, deps.config))
     return knownKey(key, deps)
   }
-  if (guard === 'sdk or key' && token?.scope === 'sdk') return sdkUser(token, ctx, deps)
+  if (guard === 'sdk or key' && token?.scope === 'sdk') return sdkUser(token, deps)
   const developer = await knownDeveloper(token, deps)
   if (developer) return developer
   if (key) return knownKey(key, deps)
-  throw errors.noCredential()
+  throw errors.noCredential(hintFor(guard, ctx, deps.config))
+}
+
+/**
+ * Lets a phone through to its own user only. `params` is the path as validation read it, which is what the handler works
+ * with; an id that could not be read is nobody's. @throws AppError wrong_user
+ */
+export function requireOwner(auth: Auth, params: unknown): void {
+  if (auth.kind !== 'sdk') return
+  const { user_id: userId } = params as { user_id?: string }
+  if (userId !== auth.userId) throw errors.wrongUser()
+}
+
+/** Headers in which other services take a key. */
+const USUAL_KEY_HEADERS = ['X-API-Key', 'api-key', 'apikey']
+
+/** Says where a credential belongs that came, but not where or not of the kind that is needed; else undefined. */
+function hintFor(guard: Guard, ctx: Context, { apiKeyHeaders }: Config): string | undefined {
+  const authorization = ctx.get('authorization')
+  const misplaced = /^(\w+ +)?sk-/i.test(authorization)
+    ? 'Authorization'
+    : USUAL_KEY_HEADERS.find((name) => ctx.get(name))
+  const inItsPlace = apiKeyHeaders.some((name) => ctx.get(name).trim())
+  if (guard === 'developer' && (misplaced || inItsPlace)) {
+    return 'An API key does not open this route. Log in with POST /api/v1/auth/login and send Authorization: Bearer <access_token>.'
+  }
+  return misplaced && `Send the API key in the header ${apiKeyHeaders[0]}; ${misplaced} does not take one.`
 }
 
 async function bearerToken(ctx: Context, deps: Dependencies): Promise<AccessToken | undefined> {
@@ -80,10 +107,7 @@ async function knownKey(key: string, deps: Dependencies): Promise<Auth> {
  * A phone whose session has ended has to sign out, which it does on 401 (sdk-payload 5.1): it signed out itself, a developer
  * has signed it out, or its user or whoever let it in was deleted.
  */
-async function sdkUser({ userId, appId, sessionId }: SdkToken, ctx: Context, deps: Dependencies): Promise<Auth> {
-  const pathUser = checkUuid(String(ctx.params.user_id), [], [])
-  // What is no UUID at all is told so by the validation.
-  if (pathUser && pathUser !== userId) throw errors.wrongUser()
+async function sdkUser({ userId, appId, sessionId }: SdkToken, deps: Dependencies): Promise<Auth> {
   const application = appId?.startsWith('app_') ? appId : null
   const [row] = await deps.db.query(
     `select 1 from app_user

@@ -95,12 +95,11 @@ function parameters(schema: TSchema | undefined, place: 'path' | 'query', { refe
 
 function requestBody(route: Route, { refer }: Components): object | undefined {
   if (!route.body) return undefined
-  const type = route.bodyKind === 'form' ? 'application/x-www-form-urlencoded' : 'application/json'
+  const types =
+    route.bodyKind === 'form or json' ? ['application/x-www-form-urlencoded', 'application/json'] : ['application/json']
   const schema = refer(route.body, `${pascalCase(route.operationId)}Request`)
-  return {
-    required: !route.bodyOptional,
-    content: { [type]: { schema, ...(route.bodyExample !== undefined && { example: route.bodyExample }) } },
-  }
+  const media = { schema, ...(route.bodyExample !== undefined && { example: route.bodyExample }) }
+  return { required: !route.bodyOptional, content: Object.fromEntries(types.map((type) => [type, media])) }
 }
 
 function responses(route: Route, name: string, components: Components): Record<string, object> {
@@ -117,7 +116,7 @@ function responses(route: Route, name: string, components: Components): Record<s
     described[code] = { description, ...(headers && { headers }), content: json(schema) }
   }
   if (route.params || route.query || (route.body && route.bodyKind !== 'bytes'))
-    described[422] = { description: 'Validation failures', content: json(ValidationBody) }
+    described[422] = { description: 'Validation failures, the first 50 of them', content: json(ValidationBody) }
   return described
 }
 

@@ -8,12 +8,15 @@ import type { Dependencies } from '../dependencies.ts'
 import { type AppError, errors, type Issue } from '../errors.ts'
 import { requireAcceptable } from './accept.ts'
 import { contentEncoding } from './encoding.ts'
-import { type Auth, authenticate, type Guard } from './guards.ts'
+import { type Auth, authenticate, type Guard, requireOwner } from './guards.ts'
 import { jsonDepth, jsonProblem, MAX_JSON_DEPTH } from './json.ts'
 import { type Check, compile, compileQuery } from './validate.ts'
 
 /** Size limit of a JSON or form body (house decision D-37). */
 const BODY_LIMIT_BYTES = 1024 * 1024
+
+/** Fields of a query that are read; Node's parser drops all others without a word. */
+const MAX_QUERY_FIELDS = 1_000
 
 /** What a handler gets: everything checked, converted and typed by the route's schemas. */
 export interface Input<P extends TSchema, Q extends TSchema, B extends TSchema> {
@@ -57,8 +60,8 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   /** The query schema for some requests: another form of the answer can allow more. */
   queryVariant?: { applies(ctx: Context): boolean; schema: Q }
   body?: B
-  /** `json` unless the body is a form, or `bytes`: the handler reads the stream itself. */
-  bodyKind?: 'json' | 'form' | 'bytes'
+  /** `json` unless the body may be a form as well, or is `bytes`: the handler reads the stream itself. */
+  bodyKind?: 'json' | 'form or json' | 'bytes'
   /** A missing JSON body counts as `{}`. */
   bodyOptional?: boolean
   /** Some failures mean something else here: the login answers 401 to an incomplete form. */
@@ -89,7 +92,8 @@ const Nothing = Type.Object({})
 
 /**
  * Declares a route once: method, path, guard, schemas, description and handler.
- * The wrapper authenticates, then validates path, query and body together, then runs the handler and answers.
+ * The wrapper authenticates (401), lets a phone through to its own user only (403), then reports what is wrong with path,
+ * query and body together (422), then runs the handler and answers.
  */
 export function route<
   P extends TSchema = typeof Nothing,
@@ -109,7 +113,9 @@ export function route<
       if (definition.method === 'GET') requireAcceptable(ctx.get('accept'), produced)
       const issues: Issue[] = []
       const params = checkParams(ctx.params, ['path'], issues)
+      requireOwner(auth, params)
       const check = checkVariant && variant?.applies(ctx) ? checkVariant : checkQuery
+      countQueryFields(ctx.querystring, issues)
       const query = check(ctx.query, ['query'], issues)
       const body = await readBody(ctx, issues)
       if (issues.length > 0) throw definition.onInvalid?.() ?? errors.invalid(issues)
@@ -119,9 +125,19 @@ export function route<
   }
 }
 
+function countQueryFields(querystring: string, issues: Issue[]): void {
+  const count = querystring.split('&').length
+  if (count <= MAX_QUERY_FIELDS) return
+  const msg = `A query should have at most ${MAX_QUERY_FIELDS} fields, not ${count}`
+  const ctx = { max_length: MAX_QUERY_FIELDS, actual_length: count }
+  issues.push({ type: 'too_long', loc: ['query'], msg, input: null, ctx })
+}
+
 function respond(ctx: Context, status: number, result: unknown): void {
   if (result instanceof Reply) {
-    ctx.set(result.headers)
+    const { Vary, ...headers } = result.headers
+    ctx.set(headers)
+    if (Vary) ctx.vary(Vary)
     ctx.status = result.status
     if (result.body === null) return
     ctx.type = result.type
@@ -138,16 +154,14 @@ function respond(ctx: Context, status: number, result: unknown): void {
 type ReadBody = (ctx: Context, issues: Issue[]) => Promise<unknown>
 
 function bodyReader(definition: Definition<TSchema, TSchema, TSchema>): ReadBody {
-  if (!definition.body || definition.bodyKind === 'bytes') return async () => undefined
-  const form = definition.bodyKind === 'form'
-  const check = compile(definition.body, form ? 'text' : 'json')
-  return parsedBody(check, form, definition.bodyOptional === true, definition.onInvalid)
-}
-
-function parsedBody(check: Check, form: boolean, optional: boolean, onInvalid?: () => AppError): ReadBody {
+  const { body: schema, bodyKind = 'json', bodyOptional = false } = definition
+  if (!schema || bodyKind === 'bytes') return async () => undefined
+  const forms = bodyKind === 'form or json'
+  const accepted = forms ? 'application/x-www-form-urlencoded or application/json' : 'application/json'
+  const [checkJson, checkForm] = [compile(schema, 'json'), compile(schema, 'text')]
   const parse = koaBody({
-    json: !form,
-    urlencoded: form,
+    json: true,
+    urlencoded: forms,
     text: false,
     multipart: false,
     jsonStrict: false,
@@ -159,10 +173,11 @@ function parsedBody(check: Check, form: boolean, optional: boolean, onInvalid?: 
       throw error
     },
   })
-  const accepted = form ? 'application/x-www-form-urlencoded' : 'application/json'
   return async (ctx, issues) => {
-    if (!hasBody(ctx)) return missingBody(check, optional, issues)
-    if (!ctx.is(form ? 'urlencoded' : 'json')) throw onInvalid?.() ?? errors.wrongMediaType(accepted)
+    const form = forms && ctx.is('urlencoded') !== false
+    const check = form ? checkForm : checkJson
+    if (!hasBody(ctx)) return missingBody(check, bodyOptional, issues)
+    if (!form && !ctx.is('json')) throw errors.wrongMediaType(accepted)
     if (!contentEncoding(ctx.get('content-encoding'))) throw errors.wrongEncoding()
     try {
       await parse(ctx as never, async () => {})
@@ -172,7 +187,7 @@ function parsedBody(check: Check, form: boolean, optional: boolean, onInvalid?: 
       return undefined
     }
     const { body, rawBody } = ctx.request as unknown as { body: unknown; rawBody?: string }
-    if (body === undefined || rawBody === '') return missingBody(check, optional, issues)
+    if (body === undefined || rawBody === '') return missingBody(check, bodyOptional, issues)
     if (!form && rawBody !== undefined && jsonDepth(Buffer.from(rawBody)) > MAX_JSON_DEPTH) {
       issues.push(jsonProblem(rawBody))
       return undefined

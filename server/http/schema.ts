@@ -9,9 +9,9 @@ export const Enum = <T extends string>(values: readonly T[], options: object = {
 /** `schema` or null. */
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
-/** A repeatable query parameter, which may also be a comma list (contract 1.1). */
+/** A repeatable query parameter, which may also be a comma list (contract 1.1); at most 50 values unless given. */
 export const List = <T extends TSchema>(item: T, options: object = {}) =>
-  Type.Array(item, { ...options, 'x-comma-list': true })
+  Type.Array(item, { maxItems: 50, ...options, 'x-comma-list': true })
 
 /** UUID in any spelling of contract 1.2; handlers receive it lower case and hyphenated. */
 export const Uuid = (options: object = {}) => Type.String({ format: 'uuid', ...options })
@@ -68,8 +68,17 @@ export const SourceMetadata = Type.Object(
 /** Path parameter of every route below a user. */
 export const UserPath = Type.Object({ user_id: Uuid() })
 
+/** A password, token, secret or code that a client sends: no answer repeats it. */
+export const Secret = (options: object = {}) => Type.String({ format: 'password', writeOnly: true, ...options })
+
 /** `{"detail": "..."}`. */
-export const ErrorBody = Type.Object({ detail: Type.String() }, { title: 'ErrorBody' })
+export const ErrorBody = Type.Object(
+  {
+    detail: Type.String(),
+    hint: Type.Optional(Type.String({ description: 'What to send instead, where that can be told' })),
+  },
+  { title: 'ErrorBody' },
+)
 
 /** `{"status": "..."}` of a probe. */
 export const Status = Type.Object({ status: Type.String() }, { title: 'Status' })
@@ -91,6 +100,12 @@ export const ValidationBody = Type.Object(
         },
         { title: 'ValidationIssue' },
       ),
+      {
+        maxItems: 51,
+        description:
+          'Path and query before the body. The first 50; a last one of type too_many_errors counts the others in ' +
+          'ctx.unlisted. Long inputs are cut, secrets are shown as [hidden]',
+      },
     ),
   },
   { title: 'ValidationBody' },

@@ -1,11 +1,11 @@
 import type { TSchema } from 'typebox'
-import type { Issue } from '../errors.ts'
+import { HIDDEN, type Issue, type Issues } from '../errors.ts'
 import { checkDate, checkDatetime, checkEmail, checkUri, checkUuid } from './formats.ts'
 
 type Loc = readonly (string | number)[]
 
 /** Returns the accepted (and for text, converted) value, or pushes what is wrong onto `issues`. */
-export type Check = (input: unknown, loc: Loc, issues: Issue[]) => unknown
+export type Check = (input: unknown, loc: Loc, issues: Issues) => unknown
 
 /** The JSON Schema keywords our schemas use; TypeBox builds nothing else from `http/schema.ts`. */
 interface Schema {
@@ -20,11 +20,14 @@ interface Schema {
   maxLength?: number
   minItems?: number
   maxItems?: number
+  maxProperties?: number
   items?: Schema
   properties?: Record<string, Schema>
   patternProperties?: Record<string, Schema>
   required?: readonly string[]
   default?: unknown
+  writeOnly?: boolean
+  'x-alias'?: string
   'x-aliases'?: readonly string[]
   'x-error-type'?: string
   'x-comma-list'?: boolean
@@ -40,6 +43,14 @@ export function compile(schema: TSchema, source: 'text' | 'json'): Check {
 }
 
 function compileSchema(schema: Schema, text: boolean): Check {
+  const check = compileKind(schema, text)
+  return schema.writeOnly ? (input, loc, issues) => check(input, loc, hiding(issues)) : check
+}
+
+/** Takes failures of a secret: what it was is not repeated. */
+const hiding = (issues: Issues): Issues => ({ push: (issue) => issues.push({ ...issue, input: HIDDEN }) })
+
+function compileKind(schema: Schema, text: boolean): Check {
   if (schema.anyOf) return compileUnion(schema.anyOf, text)
   if (schema.enum) return compileEnum(schema, text)
   switch (schema.type) {
@@ -82,7 +93,7 @@ function compileEnum(schema: Schema, text: boolean): Check {
   }
 }
 
-const formats: Record<string, (value: string, loc: Loc, issues: Issue[]) => string | undefined> = {
+const formats: Record<string, (value: string, loc: Loc, issues: Issues) => string | undefined> = {
   uuid: checkUuid,
   email: checkEmail,
   date: checkDate,
@@ -91,7 +102,7 @@ const formats: Record<string, (value: string, loc: Loc, issues: Issue[]) => stri
 }
 
 interface Failing {
-  issues: Issue[]
+  issues: Issues
   loc: Loc
   input: unknown
 }
@@ -115,8 +126,7 @@ function compileString(schema: Schema, text: boolean): Check {
         'string_unicode',
         'Input should be a valid string, unable to parse raw data as a unicode string',
       )
-    const value = input.includes('\0') ? input.replaceAll('\0', '') : input
-    const length = value.length > maxLength || value.length < minLength * 2 ? [...value].length : value.length
+    const length = charactersOf(input, minLength, maxLength)
     if (length < minLength) {
       const unit = minLength === 1 ? 'character' : 'characters'
       return fail({ issues, loc, input }, 'string_too_short', `String should have at least ${minLength} ${unit}`, {
@@ -128,14 +138,26 @@ function compileString(schema: Schema, text: boolean): Check {
         max_length: maxLength,
       })
     }
-    if (pattern && !pattern.test(value)) {
+    if (pattern && !pattern.test(input)) {
       const source = schema.pattern
       return fail({ issues, loc, input }, 'string_pattern_mismatch', `String should match pattern '${source}'`, {
         pattern: source,
       })
     }
-    return format ? format(value, loc, issues) : value
+    const value = format ? format(input, loc, issues) : input
+    // Cut out, it would make another value of this one: the id of somebody else, say, once a guard had looked.
+    if (value?.includes('\0')) return fail({ issues, loc, input }, 'value_error', NUL, { error: NUL_ERROR })
+    return value
   }
+}
+
+const NUL_ERROR = 'text must not contain NUL'
+const NUL = `Value error, ${NUL_ERROR}`
+
+/** Counts characters where it decides: one takes two units at most. */
+function charactersOf(text: string, min: number, max: number): number {
+  const decides = (text.length > max && text.length <= max * 2) || text.length < min * 2
+  return decides ? [...text].length : text.length
 }
 
 function compileNumber(schema: Schema, text: boolean): Check {
@@ -243,15 +265,22 @@ function compileArray(schema: Schema, text: boolean): Check {
 /** A record has values of one kind under any names. */
 function compileRecord(schema: Schema, text: boolean): Check {
   const check = compileSchema(Object.values(schema.patternProperties ?? {})[0] ?? {}, text)
+  const { maxProperties = Number.POSITIVE_INFINITY } = schema
   return (input, loc, issues) => {
     if (!isDictionary(input, loc, issues)) return undefined
+    const count = Object.keys(input).length
+    if (count > maxProperties) {
+      const msg = `Dictionary should have at most ${maxProperties} items after validation, not ${count}`
+      const ctx = { field_type: 'Dictionary', max_length: maxProperties, actual_length: count }
+      return fail({ issues, loc, input }, 'too_long', msg, ctx)
+    }
     return Object.fromEntries(
       Object.entries(input).map(([name, value]) => [name, check(value, [...loc, name], issues)]),
     )
   }
 }
 
-function isDictionary(input: unknown, loc: Loc, issues: Issue[]): input is Record<string, unknown> {
+function isDictionary(input: unknown, loc: Loc, issues: Issues): input is Record<string, unknown> {
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return true
   issues.push({ type: 'dict_type', loc: [...loc], msg: 'Input should be a valid dictionary', input })
   return false
@@ -262,22 +291,30 @@ function compileObject(schema: Schema, text: boolean): Check {
   const fields = Object.entries(schema.properties ?? {}).map(([name, property]) => ({
     name,
     check: compileSchema(property, text),
+    alias: property['x-alias'],
     required: required.has(name) && property.default === undefined,
     fallback: property.default,
   }))
+  const hasSecret = Object.values(schema.properties ?? {}).some(isSecret)
   return (input, loc, issues) => {
-    if (!isDictionary(input, loc, issues)) return undefined
+    if (!isDictionary(input, loc, hasSecret ? hiding(issues) : issues)) return undefined
     const output: Record<string, unknown> = {}
     for (const field of fields) {
-      const value = Object.hasOwn(input, field.name) ? input[field.name] : undefined
+      const named = own(input, field.name)
+      const value = named === undefined && field.alias ? own(input, field.alias) : named
       if (value !== undefined) output[field.name] = field.check(value, [...loc, field.name], issues)
       else if (field.required) {
-        issues.push({ type: 'missing', loc: [...loc, field.name], msg: 'Field required', input: text ? null : input })
+        // Not the object it is missing in: that can be a megabyte, or hold a secret under a name that is misspelt.
+        issues.push({ type: 'missing', loc: [...loc, field.name], msg: 'Field required', input: null })
       } else if (field.fallback !== undefined) output[field.name] = field.fallback
     }
     return output
   }
 }
+
+const own = (input: Record<string, unknown>, name: string) => (Object.hasOwn(input, name) ? input[name] : undefined)
+
+const isSecret = (schema: Schema): boolean => schema.writeOnly === true || (schema.anyOf?.some(isSecret) ?? false)
 
 /**
  * Checks a query string: `name[]` counts as `name`, and an unknown name is an error,
@@ -301,7 +338,7 @@ export function compileQuery(schema: TSchema): Check {
         })
     }
     const output = check(query, loc, issues)
-    issues.push(...unknown)
+    for (const issue of unknown) issues.push(issue)
     return output
   }
 }

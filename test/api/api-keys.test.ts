@@ -24,7 +24,7 @@ t.test('an API key is created, listed, renamed, rotated and deleted', async (t) 
 
   const created = await asDeveloper(app, 'POST', '', { name: 'Production' })
   t.equal(created.status, 201)
-  t.equal(created.headers.get('cache-control'), 'no-store')
+  t.equal(created.headers.get('cache-control'), 'private, no-store')
   const { key, id } = created.body
   t.match(key, /^sk-[0-9a-f]{32}$/)
   t.match(created.body, {
@@ -105,7 +105,7 @@ t.test('an unknown key is a 404, and a key may not manage keys', async (t) => {
     t.match(bad.body.detail, [{ type: 'uuid_parsing', loc: ['path', 'key_id'] }])
     const byKey = await app.request(method, PATH + path, { ...(body && { body }) })
     t.equal(byKey.status, 401)
-    t.strictSame(byKey.body, { detail: 'Could not validate credentials' })
+    t.match(byKey.body, { detail: 'Could not validate credentials' })
   }
 })
 

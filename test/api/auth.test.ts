@@ -21,6 +21,7 @@ const revoke = (app: TestApp, refresh_token: unknown) =>
 const endGrace = (app: TestApp) =>
   app.db.query(`update refresh_token set rotated_at = rotated_at - interval '61 seconds' where rotated_at is not null`)
 
+const HINT = 'Send username (the email address) and password, as a form or as JSON.'
 const BAD_LOGIN = { detail: 'Incorrect email or password' }
 const BAD_REFRESH = { detail: 'Invalid or revoked refresh token' }
 const NOT_VALID = { detail: 'Could not validate credentials' }
@@ -38,7 +39,7 @@ t.test('login', async (t) => {
       expires_in: 3600,
     })
     t.strictSame(Object.keys(answer.body).sort(), ['access_token', 'expires_in', 'refresh_token', 'token_type'])
-    t.equal(answer.headers.get('cache-control'), 'no-store')
+    t.equal(answer.headers.get('cache-control'), 'private, no-store')
     t.equal((await me(app, answer.body.access_token)).body.email, app.developer.email)
     const claims = JSON.parse(Buffer.from(answer.body.access_token.split('.')[1], 'base64url').toString())
     t.equal(claims.sub, app.developer.id)
@@ -70,14 +71,36 @@ t.test('login', async (t) => {
     for (const form of forms) {
       const answer = await login(app, form)
       t.equal(answer.status, 401, JSON.stringify(form))
-      t.strictSame(answer.body, BAD_LOGIN)
+      const { hint, ...body } = answer.body
+      t.strictSame(body, BAD_LOGIN)
       t.equal(answer.headers.get('www-authenticate'), 'Bearer')
+      t.equal(
+        hint,
+        form.username && form.password && !form.grant_type ? undefined : form.username === '' ? undefined : HINT,
+      )
     }
   })
 
-  t.test('does not take JSON', async (t) => {
-    const answer = await app.request('POST', '/api/v1/auth/login', { auth: 'none', body: credentials(app) })
-    t.equal(answer.status, 401)
+  t.test('takes JSON as well, and the email under its own name', async (t) => {
+    const { username: email, password } = credentials(app)
+    const send = (body: unknown, headers = {}) =>
+      app.request('POST', '/api/v1/auth/login', { auth: 'none', body, headers })
+    for (const body of [
+      { username: email, password },
+      { email, password },
+      { email: 'x', username: email, password },
+    ]) {
+      t.equal((await send(body)).status, 200, Object.keys(body).join())
+      t.equal((await send(new URLSearchParams(body as Record<string, string>))).status, 200, 'as a form')
+    }
+    for (const body of [{ email }, { password }, { email, password: 1 }, [], 'x', { email: null, password }]) {
+      const answer = await send(JSON.stringify(body), { 'Content-Type': 'application/json' })
+      t.match([answer.status, answer.body], [401, { ...BAD_LOGIN, hint: HINT }], JSON.stringify(body))
+    }
+    t.match([await send({ email, password: 'wrong' })], [{ status: 401, body: BAD_LOGIN }])
+    const text = await send('x', { 'Content-Type': 'text/plain' })
+    t.equal(text.status, 415)
+    t.match(text.body.detail, 'application/x-www-form-urlencoded or application/json')
   })
 
   t.test('does the same work when there is no such account', async (t) => {
@@ -222,7 +245,7 @@ t.test('change of password', async (t) => {
       {
         type: 'value_error',
         msg: 'Value error, The confirmation password does not match the new password',
-        input: 'another long passwort',
+        input: '[hidden]',
         loc: ['body', 'confirm_password'],
         ctx: { error: 'The confirmation password does not match the new password' },
       },
@@ -305,7 +328,7 @@ t.test('refresh tokens', async (t) => {
     t.equal(answer.status, 200)
     t.match(answer.body, { token_type: 'bearer', refresh_token: /^rt-[0-9a-f]{32}$/, expires_in: 3600 })
     t.not(answer.body.refresh_token, first.refresh_token)
-    t.equal(answer.headers.get('cache-control'), 'no-store')
+    t.equal(answer.headers.get('cache-control'), 'private, no-store')
     t.equal((await me(app, answer.body.access_token)).status, 200)
     t.equal((await refresh(app, answer.body.refresh_token)).status, 200)
   })

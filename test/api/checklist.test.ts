@@ -78,7 +78,7 @@ points('Users', async (app, point) => {
   })
   await point('delete with key only → 401', async (t, user) => {
     const { status, body } = await app.request('DELETE', `/api/v1/users/${user}`)
-    t.strictSame([status, body], [401, { detail: 'Could not validate credentials' }])
+    t.match([status, body], [401, { detail: 'Could not validate credentials' }])
     t.equal((await app.request('GET', `/api/v1/users/${user}`)).status, 200)
   })
   await point('delete with JWT → 200 and later get → 404', async (t, user) => {

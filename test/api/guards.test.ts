@@ -62,7 +62,8 @@ t.test('who may call what', async (t) => {
 
   const refused = (t: Test, answer: TestAnswer, detail: string, status = 401) => {
     t.equal(answer.status, status)
-    t.strictSame(answer.body, { detail })
+    const { hint, ...body } = answer.body
+    t.strictSame(body, { detail })
   }
 
   t.test('KEY: a developer token or an API key', async (t) => {
@@ -161,6 +162,31 @@ t.test('who may call what', async (t) => {
     refused(t, await sdk(bearer(token)), 'Authentication required: provide SDK token or API key')
   })
 
+  t.test('a credential in the wrong place, or of the wrong kind, is told what is needed', async (t) => {
+    const hints = async (ask: (headers: Record<string, string>) => Promise<TestAnswer>) =>
+      Promise.all(
+        [
+          {},
+          bearer('x'),
+          bearer(app.apiKey),
+          { Authorization: app.apiKey },
+          { 'X-API-Key': app.apiKey },
+          { apikey: 'something' },
+          good,
+          unknownKey,
+        ].map(async (headers) => (await ask(headers)).body.hint),
+      )
+    const place = (name: string) => `Send the API key in the header X-Service-API-Key; ${name} does not take one.`
+    const misplaced = [place('Authorization'), place('Authorization'), place('X-API-Key'), place('apikey')]
+    t.strictSame(await hints(key), [undefined, undefined, ...misplaced, undefined, undefined])
+    t.strictSame(await hints((headers) => sdk(headers)), [undefined, undefined, ...misplaced, undefined, undefined])
+    const login =
+      'An API key does not open this route. Log in with POST /api/v1/auth/login and send Authorization: Bearer <access_token>.'
+    t.strictSame(await hints(developer), [undefined, undefined, ...Array(6).fill(login)])
+    t.match((await key(bearer(app.apiKey))).body, { detail: 'Authentication required: provide JWT token or API key' })
+    t.notMatch(JSON.stringify((await key(bearer(app.apiKey))).body), app.apiKey)
+  })
+
   t.test('the guard speaks before anything else is looked at', async (t) => {
     refused(t, await get('/api/v1/users?limit=0')({}), 'Authentication required: provide JWT token or API key')
     const broken = await app.request('POST', '/api/v1/users', {
@@ -170,6 +196,16 @@ t.test('who may call what', async (t) => {
     })
     t.equal(broken.status, 401)
     t.equal((await get('/api/v1/users/x')({})).status, 401)
+    const none = 'Authentication required: provide SDK token or API key'
+    refused(t, await sdk({}, 'x'), none)
+    refused(t, await sdk(bearer(sdkToken), 'x'), 'Token does not match user_id', 403)
+    refused(t, await sdk(bearer(sdkToken), `${user}%00`), 'Token does not match user_id', 403)
+    refused(t, await sdk(bearer(sdkToken), `${other}%00`), 'Token does not match user_id', 403)
+    t.equal((await sdk(good, 'x')).status, 422)
+    const batch = (id: string) =>
+      app.request('GET', `/api/v1/sdk/users/${id}/sync/batches/x?y=1`, { auth: { bearer: sdkToken } })
+    t.match((await batch(user)).body.detail, [{ loc: ['path', 'batch_id'] }, { loc: ['query', 'y'] }])
+    refused(t, await batch(other), 'Token does not match user_id', 403)
   })
 
   t.test('PUBLIC: anything, even what is no credential', async (t) => {

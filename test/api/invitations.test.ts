@@ -34,7 +34,7 @@ t.test('an invited developer gets an account', async (t) => {
   const app = await startTestApp(t, engine)
   const answer = await invite(app, 'Grace@Example.ORG')
   t.equal(answer.status, 201)
-  t.equal(answer.headers.get('cache-control'), 'no-store')
+  t.equal(answer.headers.get('cache-control'), 'private, no-store')
   const { token, ...invitation } = answer.body
   t.match(token, /^inv-[\w-]{43}$/)
   t.match(invitation, { email: 'Grace@example.org', status: 'pending', invited_by_id: app.developer.id })
@@ -80,7 +80,7 @@ t.test('a new token replaces the old one', async (t) => {
   const { token: old, ...before } = (await invite(app)).body
   const answer = await resend(app, before.id)
   t.equal(answer.status, 200)
-  t.equal(answer.headers.get('cache-control'), 'no-store')
+  t.equal(answer.headers.get('cache-control'), 'private, no-store')
   const { token, ...after } = answer.body
   t.not(token, old)
   t.strictSame(after, { ...before, expires_at: after.expires_at })

@@ -199,6 +199,34 @@ t.test('the API description', async (t) => {
     t.strictSame(problems, [])
   })
 
+  t.test('says how long every list may be that is sent, and hides every secret', async (t) => {
+    const open: string[] = []
+    const shown: string[] = []
+    const walk = (schema: unknown, place: string) => {
+      const { type, properties = {}, patternProperties, items, anyOf = [], ...rest } = schema as Record<string, never>
+      if (type === 'array' && !('maxItems' in rest)) open.push(place)
+      if (patternProperties && !('maxProperties' in rest)) open.push(place)
+      if (
+        /passw|secret|token$|code$/.test(place.split(/[. ]/).at(-1) ?? '') &&
+        type === 'string' &&
+        !('writeOnly' in rest)
+      )
+        shown.push(place)
+      for (const [name, property] of Object.entries(properties)) walk(property, `${place}.${name}`)
+      for (const member of [items, ...(anyOf as unknown[])]) if (member) walk(member, place)
+    }
+    for (const { operation, name } of operations) {
+      for (const { name: parameter, schema } of operation.parameters) walk(schema, `${name} ${parameter}`)
+      for (const { schema } of Object.values(operation.requestBody?.content ?? {})) walk(schema, `${name} body`)
+    }
+    t.strictSame(open, [])
+    // Of an export: why it failed.
+    t.strictSame(
+      shown.filter((place) => !place.endsWith('errorCode')),
+      [],
+    )
+  })
+
   t.test('gives examples that fit their schemas', async (t) => {
     const problems = wrong(({ path, method, operation }) => {
       const request = Object.entries(operation.requestBody?.content ?? {})

@@ -68,11 +68,12 @@ t.test('a provider is set, and what is not given stays', async (t) => {
   t.match((await set(app, 'fitbit', { is_enabled: true })).body, { is_enabled: true, data_granularity: 'daily' })
   t.match((await set(app, 'strava', { data_granularity: 'raw' })).body, { live_sync_mode: 'webhook' })
 
-  for (const provider of ['google', 'OURA', 'unknown', 'internal', '%00', 'toString']) {
+  for (const provider of ['google', 'OURA', 'unknown', 'internal', 'toString']) {
     const refused = await set(app, provider, { is_enabled: true })
     t.equal(refused.status, 400, provider)
-    t.strictSame(refused.body, { detail: `Unknown provider: ${decodeURIComponent(provider).replace('\0', '')}` })
+    t.strictSame(refused.body, { detail: `Unknown provider: ${provider}` })
   }
+  t.equal((await set(app, 'oura%00', { is_enabled: true })).status, 422)
   for (const [provider, mode] of [
     ['garmin', 'webhook'],
     ['apple', 'pull'],

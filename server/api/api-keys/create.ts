@@ -24,7 +24,7 @@ export const createApiKey = route(
     example: apiKeySecretExample,
     errors: { 409: 'There are 1000 already' },
   },
-  async ({ auth, body, ctx }, { db }) => {
+  async ({ auth, body }, { db }) => {
     const key = newApiKey()
     const row = await addEntry(db, API_KEYS, (tx) =>
       tx.one<object>(
@@ -34,7 +34,6 @@ export const createApiKey = route(
         [body.name, apiKeyPrefix(key), hashApiKey(key), developerOf(auth)],
       ),
     )
-    ctx.set('Cache-Control', 'no-store')
     return { ...row, key }
   },
 )

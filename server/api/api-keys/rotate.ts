@@ -18,7 +18,7 @@ export const rotateApiKey = route(
     example: apiKeySecretExample,
     errors: { 404: 'Unknown API key' },
   },
-  async ({ params, ctx }, { db, apiKeys }) => {
+  async ({ params }, { db, apiKeys }) => {
     const key = newApiKey()
     const [row] = await db.query<object>(
       `update api_key set key_prefix = $2, key_hash = $3, last_used_at = null where id = $1 returning ${API_KEY_COLUMNS}`,
@@ -26,7 +26,6 @@ export const rotateApiKey = route(
     )
     if (!row) throw errors.notFound('Api key', params.key_id)
     apiKeys.forget()
-    ctx.set('Cache-Control', 'no-store')
     return { ...row, key }
   },
 )

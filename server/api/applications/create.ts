@@ -32,7 +32,7 @@ export const createApplication = route(
     example: applicationSecretExample,
     errors: { 409: 'There are 1000 of yours already' },
   },
-  async ({ auth, body, ctx }, { db }) => {
+  async ({ auth, body }, { db }) => {
     const secret = newAppSecret()
     const owner = developerOf(auth)
     const row = await addEntry(db, { ...APPLICATIONS, owner }, (tx) =>
@@ -43,7 +43,6 @@ export const createApplication = route(
         [newAppId(), body.name, hashAppSecret(secret), owner],
       ),
     )
-    ctx.set('Cache-Control', 'no-store')
     return { ...row, app_secret: secret }
   },
 )

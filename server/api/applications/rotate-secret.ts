@@ -28,14 +28,13 @@ export const rotateAppSecret = route(
     example: applicationSecretExample,
     errors: { 404: 'Application not found, or of another developer' },
   },
-  async ({ auth, params, ctx }, { db }) => {
+  async ({ auth, params }, { db }) => {
     const secret = newAppSecret()
     const [row] = await db.query<object>(
       `update application set secret_hash = $3 where app_id = $1 and developer_id = $2 returning ${APPLICATION_COLUMNS}`,
       [params.app_id, developerOf(auth), hashAppSecret(secret)],
     )
     if (!row) throw errors.missing('Application not found')
-    ctx.set('Cache-Control', 'no-store')
     return { ...row, app_secret: secret }
   },
 )

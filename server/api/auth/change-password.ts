@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
-import { errors } from '../../errors.ts'
+import { errors, HIDDEN } from '../../errors.ts'
 import { route } from '../../http/route.ts'
-import { Confirmation } from '../../http/schema.ts'
+import { Confirmation, Secret } from '../../http/schema.ts'
 import { developerOf } from './developer.ts'
 import { callerOf } from './hash-turns.ts'
 import { hashPassword, MIN_PASSWORD_LENGTH, verifyPassword } from './passwords.ts'
 import { changePassword as storePassword } from './sessions.ts'
 
-const NewPassword = () => Type.String({ minLength: MIN_PASSWORD_LENGTH })
+const NewPassword = () => Secret({ minLength: MIN_PASSWORD_LENGTH })
 const MISMATCH = 'The confirmation password does not match the new password'
 
 /** Changes the password (contract 11) and ends every session of the developer, the caller's included. */
@@ -20,7 +20,7 @@ export const changePassword = route(
     tag: 'Auth',
     guard: 'developer',
     body: Type.Object({
-      current_password: Type.String(),
+      current_password: Secret(),
       new_password: NewPassword(),
       confirm_password: NewPassword(),
     }),
@@ -35,7 +35,7 @@ export const changePassword = route(
   },
   async ({ auth, body, ctx }, { db }) => {
     if (body.new_password !== body.confirm_password) {
-      const issue = { type: 'value_error', msg: `Value error, ${MISMATCH}`, input: body.confirm_password }
+      const issue = { type: 'value_error', msg: `Value error, ${MISMATCH}`, input: HIDDEN }
       throw errors.invalid([{ ...issue, loc: ['body', 'confirm_password'], ctx: { error: MISMATCH } }])
     }
     const id = developerOf(auth)

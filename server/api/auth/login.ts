@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts'
 import { errors } from '../../errors.ts'
 import { clientNetwork } from '../../http/client-address.ts'
 import { route } from '../../http/route.ts'
+import { Secret } from '../../http/schema.ts'
 import { callerOf } from './hash-turns.ts'
 import { hashNetwork, KNOWS_NETWORK } from './known-networks.ts'
 import { verifyPassword } from './passwords.ts'
@@ -10,13 +11,15 @@ import { openSession, TokenResponse, tokenExample } from './sessions.ts'
 import { countAttempt, forgiveAttempt, type Limit } from './throttle.ts'
 
 const LoginForm = Type.Object({
-  username: Type.String({ description: 'The email address' }),
-  password: Type.String(),
+  username: Type.String({ 'x-alias': 'email', description: 'The email address; `email` means the same' }),
+  password: Secret(),
   grant_type: Type.Optional(Type.String({ pattern: '^(password)?$' })),
   scope: Type.Optional(Type.String()),
   client_id: Type.Optional(Type.String()),
-  client_secret: Type.Optional(Type.String()),
+  client_secret: Type.Optional(Secret()),
 })
+
+const INCOMPLETE = 'Send username (the email address) and password, as a form or as JSON.'
 
 const perAddress = (config: Config): Limit => ({
   name: 'login address',
@@ -42,17 +45,20 @@ export const login = route(
     path: '/api/v1/auth/login',
     operationId: 'login',
     summary: 'Log in with email and password',
-    description: 'OAuth 2.0 password flow. An incomplete form is answered like wrong credentials.',
+    description:
+      'OAuth 2.0 password flow: a form, or the same fields as JSON. An incomplete one is answered like wrong credentials, ' +
+      'with a hint.',
     tag: 'Auth',
     guard: 'public',
     body: LoginForm,
-    bodyKind: 'form',
+    bodyKind: 'form or json',
     bodyExample: { username: 'ada@example.org', password: 'correct horse battery' },
-    onInvalid: errors.badLogin,
+    onInvalid: () => errors.badLogin(INCOMPLETE),
     response: TokenResponse,
     example: tokenExample,
     errors: {
       401: 'Incorrect email or password',
+      415: 'Neither a form nor JSON',
       429: 'Too many attempts; Retry-After says when to try again',
       503: 'Too many logins at once; Retry-After says when to try again',
     },
@@ -75,7 +81,6 @@ export const login = route(
     const tokens = developer && fits && (await openSession(deps, { ...developer, networkHash }))
     if (!tokens) throw errors.badLogin()
     await forgiveAttempt(deps, limit, subject)
-    ctx.set('Cache-Control', 'no-store')
     return tokens
   },
 )

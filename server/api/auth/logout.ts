@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
-import { Confirmation } from '../../http/schema.ts'
+import { Confirmation, Secret } from '../../http/schema.ts'
 import { developerOf } from './developer.ts'
 import { endSession } from './sessions.ts'
 
@@ -16,7 +16,7 @@ export const logout = route(
     summary: 'Log out, and revoke the refresh token if it is given',
     tag: 'Auth',
     guard: 'developer',
-    body: Type.Object({ refresh_token: Type.Optional(Type.String()) }),
+    body: Type.Object({ refresh_token: Type.Optional(Secret()) }),
     bodyOptional: true,
     bodyExample: { refresh_token: 'rt-0123456789abcdef0123456789abcdef' },
     response: Confirmation,

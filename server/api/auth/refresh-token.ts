@@ -21,10 +21,9 @@ export const refreshToken = route(
     example: tokenExample,
     errors: { 401: 'Invalid or revoked refresh token' },
   },
-  async ({ body, ctx }, deps) => {
+  async ({ body }, deps) => {
     const tokens = await renewSession(deps, body.refresh_token)
     if (!tokens) throw errors.badRefreshToken()
-    ctx.set('Cache-Control', 'no-store')
     return tokens
   },
 )

@@ -2,6 +2,7 @@ import { createHash, createHmac, hkdfSync, randomBytes, randomUUID } from 'node:
 import { Type } from 'typebox'
 import type { Database, Transaction } from '../../db/database.ts'
 import type { Dependencies } from '../../dependencies.ts'
+import { Secret } from '../../http/schema.ts'
 import { ACCESS_TOKEN_SECONDS, type Keys, signAccessToken } from '../../http/tokens.ts'
 import { rememberNetwork } from './known-networks.ts'
 
@@ -17,7 +18,7 @@ export const TokenResponse = Type.Object(
 )
 
 /** The body of whatever takes a refresh token. */
-export const RefreshTokenBody = Type.Object({ refresh_token: Type.String() }, { title: 'RefreshTokenBody' })
+export const RefreshTokenBody = Type.Object({ refresh_token: Secret() }, { title: 'RefreshTokenBody' })
 
 /** A `TokenResponse` for the API description. */
 export const tokenExample = {

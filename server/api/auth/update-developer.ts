@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type Database, violatedConstraint } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
-import { Nullable } from '../../http/schema.ts'
+import { Nullable, Secret } from '../../http/schema.ts'
 import { DEVELOPER_COLUMNS, EMAIL_TAKEN } from './developer.ts'
 import type { Caller } from './hash-turns.ts'
 import { hashPassword, MIN_PASSWORD_LENGTH } from './passwords.ts'
@@ -16,7 +16,7 @@ export const DeveloperUpdate = Type.Object(
     last_name: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
     email: Type.Optional(Type.String({ format: 'email' })),
     password: Type.Optional(
-      Type.String({ minLength: MIN_PASSWORD_LENGTH, description: 'Ends every session, this one too' }),
+      Secret({ minLength: MIN_PASSWORD_LENGTH, description: 'Ends every session, this one too' }),
     ),
   },
   { title: 'DeveloperFields' },

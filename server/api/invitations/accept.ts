@@ -4,6 +4,7 @@ import { type Queryable, violatedConstraint } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { clientNetwork } from '../../http/client-address.ts'
 import { route } from '../../http/route.ts'
+import { Secret } from '../../http/schema.ts'
 import { DEVELOPER_COLUMNS, Developer, developerExample, EMAIL_TAKEN } from '../auth/developer.ts'
 import { callerOf } from '../auth/hash-turns.ts'
 import { hashPassword, MIN_PASSWORD_LENGTH } from '../auth/passwords.ts'
@@ -29,10 +30,10 @@ export const acceptInvitation = route(
     tag: 'Invitations',
     guard: 'public',
     body: Type.Object({
-      token: Type.String(),
+      token: Secret(),
       first_name: Name(),
       last_name: Name(),
-      password: Type.String({ minLength: MIN_PASSWORD_LENGTH }),
+      password: Secret({ minLength: MIN_PASSWORD_LENGTH }),
     }),
     bodyExample: {
       token: 'inv-Zk0XbVxwB6i1W9sYc3mTq7LrPz5nHd2JfGuEaKoMtQy',

@@ -47,7 +47,7 @@ export const createInvitation = route(
       409: 'There are 1000 open ones already',
     },
   },
-  async ({ auth, body, ctx }, { db }) => {
+  async ({ auth, body }, { db }) => {
     const [taken] = await db.query('select 1 from developer where lower(email) = lower($1)', [body.email])
     if (taken) throw errors.badRequest(EMAIL_TAKEN)
     const token = newInvitationToken()
@@ -55,7 +55,6 @@ export const createInvitation = route(
       tx.query<object>(CREATE_SQL, [body.email, hashInvitationToken(token), developerOf(auth)]),
     )
     if (!row) throw errors.badRequest(INVITED_ALREADY)
-    ctx.set('Cache-Control', 'no-store')
     return { ...row, token }
   },
 )

@@ -25,7 +25,7 @@ export const resendInvitation = route(
     example: invitationTokenExample,
     errors: { 400: 'Accepted or revoked', 404: 'Unknown invitation' },
   },
-  async ({ auth, params, ctx }, { db }) => {
+  async ({ auth, params }, { db }) => {
     const token = newInvitationToken()
     const [row] = await db.query<object>(
       `update invitation
@@ -35,7 +35,6 @@ export const resendInvitation = route(
       [params.invitation_id, hashInvitationToken(token), developerOf(auth)],
     )
     if (!row) return refuseInvitation(db, params.invitation_id, 'resend')
-    ctx.set('Cache-Control', 'no-store')
     return { ...row, token }
   },
 )

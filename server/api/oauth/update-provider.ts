@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { liveSyncModes } from '../../catalogue/providers.ts'
-import { errors } from '../../errors.ts'
+import { errors, shortened } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Enum, Nullable } from '../../http/schema.ts'
 import {
@@ -44,7 +44,7 @@ export const updateProvider = route(
   async ({ params, body }, { db }) => {
     const name = params.provider
     const provider = settableProviders.get(name)
-    if (!provider) throw errors.badRequest(`Unknown provider: ${name}`)
+    if (!provider) throw errors.badRequest(`Unknown provider: ${shortened(name)}`)
     if (body.live_sync_mode && !provider.liveSyncConfigurable) {
       throw errors.badRequest(`Provider '${name}' does not support live sync mode configuration`)
     }

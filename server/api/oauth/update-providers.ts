@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { errors } from '../../errors.ts'
+import { errors, shortened } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { describeProviders, ProviderDescriptor, providerExample, settableProviders } from './provider.ts'
 
@@ -12,7 +12,7 @@ export const updateProviders = route(
     summary: 'Enable and disable providers',
     tag: 'Providers',
     guard: 'developer',
-    body: Type.Object({ providers: Type.Record(Type.String(), Type.Boolean()) }),
+    body: Type.Object({ providers: Type.Record(Type.String(), Type.Boolean(), { maxProperties: 100 }) }),
     bodyExample: { providers: { garmin: true } },
     response: Type.Array(ProviderDescriptor),
     example: [providerExample],
@@ -20,7 +20,7 @@ export const updateProviders = route(
   },
   async ({ body }, { db }) => {
     const unknown = Object.keys(body.providers).find((name) => !settableProviders.has(name))
-    if (unknown !== undefined) throw errors.badRequest(`Unknown provider: ${unknown}`)
+    if (unknown !== undefined) throw errors.badRequest(`Unknown provider: ${shortened(unknown)}`)
     // In one order, so that two of these never wait for each other.
     const names = [...settableProviders.keys()].filter((name) => Object.hasOwn(body.providers, name))
     await db.query(

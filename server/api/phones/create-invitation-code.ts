@@ -42,11 +42,10 @@ export const createInvitationCode = route(
       created_at: '2026-02-24T10:00:00Z',
     },
   },
-  async ({ auth, params, ctx }, { db, keys }) => {
+  async ({ auth, params }, { db, keys }) => {
     const code = newInvitationCode()
     try {
       const row = await db.one<object>(STORE_SQL, [params.user_id, hashInvitationCode(keys, code), developerOf(auth)])
-      ctx.set('Cache-Control', 'no-store')
       return { ...row, code }
     } catch (error) {
       if (violatedConstraint(error) === 'invitation_code_user_id_fkey') throw errors.notFound('User', params.user_id)

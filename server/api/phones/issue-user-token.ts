@@ -5,7 +5,7 @@ import { errors } from '../../errors.ts'
 import { clientNetwork } from '../../http/client-address.ts'
 import { authenticate } from '../../http/guards.ts'
 import { route } from '../../http/route.ts'
-import { Nullable, UserPath } from '../../http/schema.ts'
+import { Nullable, Secret, UserPath } from '../../http/schema.ts'
 import { hashAppSecret } from '../applications/application.ts'
 import { developerOf } from '../auth/developer.ts'
 import { openPhoneSession, type Phone, TokenResponse, tokenExample } from '../auth/sessions.ts'
@@ -14,7 +14,7 @@ import { requireUser } from '../users/exists.ts'
 
 const Credentials = Type.Object({
   app_id: Type.Optional(Nullable(Type.String())),
-  app_secret: Type.Optional(Nullable(Type.String())),
+  app_secret: Type.Optional(Nullable(Secret())),
 })
 
 /** Issues the tokens of a user's phone to the backend of its app, or to a developer (contract 9.6). */
@@ -56,7 +56,6 @@ export const issueUserToken = route(
       // Deleted in this moment.
       throw errors.badApp()
     }
-    ctx.set('Cache-Control', 'no-store')
     return tokens
   },
 )

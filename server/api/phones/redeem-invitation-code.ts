@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { clientNetwork } from '../../http/client-address.ts'
 import { route } from '../../http/route.ts'
-import { Uuid } from '../../http/schema.ts'
+import { Secret, Uuid } from '../../http/schema.ts'
 import { openPhoneSession, TokenResponse, tokenExample } from '../auth/sessions.ts'
 import { countAttempt } from '../auth/throttle.ts'
 import { CODE_PATTERN, hashInvitationCode } from './invitation-code.ts'
@@ -16,7 +16,7 @@ export const redeemInvitationCode = route(
     summary: 'Exchange an invitation code for the tokens of a phone',
     tag: 'Phones',
     guard: 'public',
-    body: Type.Object({ code: Type.String({ pattern: CODE_PATTERN }) }),
+    body: Type.Object({ code: Secret({ pattern: CODE_PATTERN }) }),
     bodyExample: { code: 'ABCD2345' },
     response: Type.Object({ ...TokenResponse.properties, user_id: Uuid() }),
     example: { ...tokenExample, user_id: '0b0c2f7e-5d5f-4a0b-9c59-3f1f6c6a8e11' },
@@ -42,7 +42,6 @@ export const redeemInvitationCode = route(
       if (!tokens || !spent) throw unknownCode()
       return { ...tokens, user_id: code.user_id }
     })
-    ctx.set('Cache-Control', 'no-store')
     return redeemed
   },
 )

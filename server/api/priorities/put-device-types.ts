@@ -20,7 +20,7 @@ export const putDeviceTypePriorities = route(
     tag: 'Priorities',
     guard: 'developer',
     body: Type.Object({
-      priorities: Type.Array(Type.Object({ device_type: DeviceTypeName(), priority: Priority() })),
+      priorities: Type.Array(Type.Object({ device_type: DeviceTypeName(), priority: Priority() }), { maxItems: 100 }),
     }),
     bodyExample: { priorities: [{ device_type: 'watch', priority: 1 }] },
     response: DeviceTypePriorityList,

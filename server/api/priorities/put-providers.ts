@@ -20,7 +20,7 @@ export const putProviderPriorities = route(
     tag: 'Priorities',
     guard: 'developer',
     body: Type.Object({
-      priorities: Type.Array(Type.Object({ provider: RankedProvider(), priority: Priority() })),
+      priorities: Type.Array(Type.Object({ provider: RankedProvider(), priority: Priority() }), { maxItems: 100 }),
     }),
     bodyExample: { priorities: [{ provider: 'apple', priority: 1 }] },
     response: ProviderPriorityList,

@@ -9,7 +9,7 @@ import { sessionRunKey, unsupportedProvider } from '../../intake/uploads/accept.
 import { resolveSdkProvider, type SdkProvider, sdkProviders } from '../../providers/index.ts'
 import { isoInstant } from '../../time.ts'
 import { Accepted, accepted } from './accepted.ts'
-import { type LoggedEvent, readLoggedEvent } from './logged-event.ts'
+import { type LoggedEvent, MAX_TYPES, readLoggedEvent } from './logged-event.ts'
 
 /** Described for readers; without a `type` it lets everything pass, since one bad event never fails the request. */
 const Event = Type.Unsafe<unknown>({
@@ -21,7 +21,10 @@ const Event = Type.Unsafe<unknown>({
       description: 'historical_data_sync_start, historical_data_type_sync_end or device_state',
     }),
     timestamp: Type.String({ format: 'date-time' }),
-    dataTypeCounts: Type.Array(Type.Object({ type: Type.String(), count: Type.Optional(Type.Integer()) })),
+    dataTypeCounts: Type.Array(Type.Object({ type: Type.String(), count: Type.Optional(Type.Integer()) }), {
+      maxItems: MAX_TYPES,
+      description: 'Further ones are not read',
+    }),
     dataType: Type.String(),
     success: Type.Boolean({ description: 'false without an errorCode: not finished yet' }),
     recordCount: Nullable(Type.Integer()),

@@ -2,7 +2,7 @@ import { normaliseDeviceString } from '../../catalogue/devices.ts'
 import { isoInstant, parseInstant } from '../../time.ts'
 
 /** Data types of one announcement that are kept. */
-const MAX_TYPES = 300
+export const MAX_TYPES = 300
 
 /** What a phone says of one data type, under the platform's own name. */
 export interface TypeReport {

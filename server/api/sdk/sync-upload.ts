@@ -1,6 +1,7 @@
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { contentEncoding } from '../../http/encoding.ts'
+import { MAX_JSON_CONTAINERS } from '../../http/json.ts'
 import { route } from '../../http/route.ts'
 import { Nullable, UserPath, Uuid } from '../../http/schema.ts'
 import { checkQueryProvider } from '../../intake/uploads/accept.ts'
@@ -15,6 +16,10 @@ const Source = Type.Object(
   },
   { title: 'UploadSource' },
 )
+
+/** A list of an upload. What bounds it is the body: so many arrays and objects, and so many bytes, may be in one. */
+const Items = <T extends TSchema>(item: T, options: object = {}) =>
+  Type.Array(item, { maxItems: MAX_JSON_CONTAINERS, ...options })
 
 const Text = () => Type.Optional(Nullable(Type.String()))
 const Time = () => Type.String({ format: 'date-time' })
@@ -48,7 +53,7 @@ const SleepItem = Type.Object(
     ...item,
     stage: Type.String({ description: 'in_bed, awake, sleeping, light, deep or rem' }),
     parentId: Type.Optional(Nullable(Type.String({ description: "The platform's session" }))),
-    values: Type.Optional(Nullable(Type.Array(Value))),
+    values: Type.Optional(Nullable(Items(Value))),
   },
   { title: 'UploadSleep' },
 )
@@ -59,11 +64,11 @@ const WorkoutItem = Type.Object(
     type: Text(),
     title: Text(),
     notes: Text(),
-    values: Type.Optional(Nullable(Type.Array(Value, { description: 'Statistics' }))),
-    segments: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
-    laps: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
-    route: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
-    samples: Type.Optional(Nullable(Type.Array(Type.Unknown()))),
+    values: Type.Optional(Nullable(Items(Value, { description: 'Statistics' }))),
+    segments: Type.Optional(Nullable(Items(Type.Unknown()))),
+    laps: Type.Optional(Nullable(Items(Type.Unknown()))),
+    route: Type.Optional(Nullable(Items(Type.Unknown()))),
+    samples: Type.Optional(Nullable(Items(Type.Unknown()))),
   },
   { title: 'UploadWorkout' },
 )
@@ -80,11 +85,11 @@ const Upload = Type.Object(
     syncType: Type.Optional(Nullable(Type.String({ description: 'historical or live' }))),
     data: Type.Optional(
       Type.Object({
-        records: Type.Optional(Type.Array(RecordItem)),
-        sleep: Type.Optional(Type.Array(SleepItem)),
-        workouts: Type.Optional(Type.Array(WorkoutItem)),
-        deleted: Type.Optional(Type.Array(DeletedItem, { description: 'What the platform deleted' })),
-        deletions: Type.Optional(Type.Array(DeletedItem, { description: 'The same under another name' })),
+        records: Type.Optional(Items(RecordItem)),
+        sleep: Type.Optional(Items(SleepItem)),
+        workouts: Type.Optional(Items(WorkoutItem)),
+        deleted: Type.Optional(Items(DeletedItem, { description: 'What the platform deleted' })),
+        deletions: Type.Optional(Items(DeletedItem, { description: 'The same under another name' })),
       }),
     ),
   },

@@ -6,7 +6,7 @@ import { UserPath } from '../../http/schema.ts'
 import { eventExample } from './event.ts'
 
 // A proxy must neither keep nor collect what it is sent (contract 7.5).
-const HEADERS = { 'Cache-Control': 'no-cache, no-transform', 'X-Accel-Buffering': 'no' }
+const HEADERS = { 'Cache-Control': 'private, no-cache, no-store, no-transform', 'X-Accel-Buffering': 'no' }
 
 /** Progress events of a user's runs as they happen (contract 7.5). */
 export const streamEvents = route(

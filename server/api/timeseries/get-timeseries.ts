@@ -65,7 +65,7 @@ const query = (maxLimit: number) =>
     start_time: DateInput('First instant of the range. ISO 8601, date (00:00 UTC) or Unix seconds.'),
     end_time: DateInput('End of the range, exclusive; a date alone includes that day.'),
     types: Type.Optional(
-      List(Series(), { description: 'Series types; none = all. Repeat it, or separate by commas.' }),
+      List(Series(), { maxItems: 200, description: 'Series types; none = all. Repeat it, or separate by commas.' }),
     ),
     resolution: Enum(Object.keys(BUCKET_MS), {
       title: 'Resolution',

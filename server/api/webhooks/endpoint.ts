@@ -36,7 +36,9 @@ export const EndpointPath = Type.Object({ endpoint_id: Type.String() })
 export const endpointFields = {
   url: Type.String({ format: 'uri', maxLength: 2083, description: 'Where to POST events: absolute, https' }),
   description: Nullable(Type.String({ maxLength: 1000 })),
-  filter_types: Nullable(Type.Array(Enum(eventNames, { title: 'EventName', 'x-error-type': 'value_error' }))),
+  filter_types: Nullable(
+    Type.Array(Enum(eventNames, { title: 'EventName', 'x-error-type': 'value_error' }), { maxItems: 100 }),
+  ),
   user_id: Nullable(Uuid()),
 }
 

@@ -24,11 +24,10 @@ export const getSecret = route(
     example: secretExample,
     errors: { ...endpointErrors, 400: 'Stored with another SECRET_KEY' },
   },
-  async ({ params, ctx }, { config, db, keys }) => {
+  async ({ params }, { config, db, keys }) => {
     requireWebhooks(config)
     const [row] = await db.query<{ secret: Buffer }>('select secret from endpoint where uid = $1', [params.endpoint_id])
     if (!row) throw unknownEndpoint()
-    ctx.set('Cache-Control', 'no-store')
     if (!canOpen(keys.webhookSecret, params.endpoint_id, row.secret))
       throw errors.badRequest('The secret was stored with another SECRET_KEY and cannot be read. Rotate it.')
     return { key: openSecret(keys.webhookSecret, params.endpoint_id, row.secret) }

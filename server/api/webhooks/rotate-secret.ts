@@ -18,7 +18,7 @@ export const rotateSecret = route(
     example: secretExample,
     errors: endpointErrors,
   },
-  async ({ params, ctx }, { config, db, keys }) => {
+  async ({ params }, { config, db, keys }) => {
     requireWebhooks(config)
     const key = newSecret()
     const [row] = await db.query(
@@ -29,7 +29,6 @@ export const rotateSecret = route(
       [params.endpoint_id, sealSecret(keys.webhookSecret, params.endpoint_id, key)],
     )
     if (!row) throw unknownEndpoint()
-    ctx.set('Cache-Control', 'no-store')
     return { key }
   },
 )

@@ -7,7 +7,7 @@ import {
   type UploadResult,
 } from '../../../workers/sdk-upload.ts'
 import { type Database, violatedConstraint } from '../../db/database.ts'
-import { AppError, errors } from '../../errors.ts'
+import { AppError, errors, shortened } from '../../errors.ts'
 import type { Metrics } from '../../metrics.ts'
 import { resolveSdkProvider, type SdkProvider, sdkProviders } from '../../providers/index.ts'
 import type { Threads } from '../threads.ts'
@@ -172,7 +172,7 @@ function refusal(result: Extract<UploadResult, { ok: false }>): AppError {
 
 /** 400 of contract 1.7 for a provider no SDK uploads for. */
 export function unsupportedProvider(provider: string): AppError {
-  return errors.badRequest(`Unsupported provider: ${provider}. Supported: ${SUPPORTED}`)
+  return errors.badRequest(`Unsupported provider: ${shortened(provider)}. Supported: ${SUPPORTED}`)
 }
 
 const SUPPORTED = [...sdkProviders.keys()].sort().join(', ')
