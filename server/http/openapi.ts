@@ -115,8 +115,8 @@ function responses(route: Route, name: string, components: Components): Record<s
     const headers = errorHeaders(Number(code), route)
     described[code] = { description, ...(headers && { headers }), content: json(schema) }
   }
-  if (route.params || route.query || (route.body && route.bodyKind !== 'bytes'))
-    described[422] = { description: 'Validation failures, the first 50 of them', content: json(ValidationBody) }
+  // Unknown query parameters are refused everywhere.
+  described[422] = { description: 'Validation failures, the first 50 of them', content: json(ValidationBody) }
   return described
 }
 

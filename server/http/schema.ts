@@ -36,9 +36,9 @@ export const DateInput = (description: string) =>
     'x-described': { pattern: DATE_INPUT },
   })
 
-/** Where a page begins: opaque, from an answer of the same route with the same filters (contract 1.4). */
+/** Where a page begins: opaque, from an answer of the same route with the same filters; any other text is a 400 (contract 1.4). */
 export const Cursor = (description = '`next_cursor` or `previous_cursor` of another page') =>
-  Type.Optional(Type.String({ minLength: 1, description }))
+  Type.Optional(Type.String({ description, 'x-described': { minLength: 1 } }))
 
 /** Page size of the cursor-paged lists: 1 to 1000, default 50 (decision D-07). */
 export const Limit = (max = 1000, fallback = 50) => Type.Integer({ minimum: 1, maximum: max, default: fallback })

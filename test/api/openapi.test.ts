@@ -370,6 +370,31 @@ t.test('real answers fit what is described', async (t) => {
   }
 })
 
+// A client that asks with what it has, when it has none, would read the first page for ever.
+t.test('an empty cursor is refused everywhere', async (t) => {
+  const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true })
+  const user = await createUser(app)
+  const range = '&start_date=2026-02-01&end_date=2026-02-02&start_time=2026-02-01&end_time=2026-02-02'
+  const answers: string[] = []
+  for (const { path, query, guard } of routes) {
+    const known = Object.keys((query as { properties?: object } | undefined)?.properties ?? {})
+    const cursor = known.find(
+      (name) => ['cursor', 'iterator'].includes(name) || (name === 'after' && path.endsWith('/events')),
+    )
+    if (!cursor || path.includes('{endpoint_id}')) continue
+    const dates = range.split('&').filter((one) => known.includes(one.split('=')[0] as string))
+    const asked = `${path.replace('{user_id}', user)}?${cursor}=&${dates.join('&')}`
+    const { status, body } = await app.request('GET', asked, { auth: guard === 'developer' ? 'developer' : 'key' })
+    answers.push(`${path} ${status} ${body.detail}`)
+  }
+  const refused = " 400 Invalid cursor format: ''. Expected 'timestamp|id'."
+  t.strictSame(
+    answers.filter((answer) => !answer.endsWith(refused)),
+    [],
+  )
+  t.equal(answers.length, 10)
+})
+
 t.test('a read refuses an Accept header that nothing there is fits', async (t) => {
   const app = await startTestApp(t, engine)
   const user = await createUser(app)

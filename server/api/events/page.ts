@@ -51,7 +51,7 @@ export async function listEvents<Row extends EventRow>(
   const { revision, start, end, sources } = selection
   const { cursor, limit, ...narrowing } = query
   const scope = `${listing.name} ${params.user_id} ${JSON.stringify({ ...narrowing, start_date: start, end_date: end })}`
-  const mark = cursor ? readCursor(keys.cursor, scope, cursor) : undefined
+  const mark = cursor === undefined ? undefined : readCursor(keys.cursor, scope, cursor)
   // The order of the sources can change without the user's data.
   const etag = etagOf(revision, [...sources.keys()].join(), limit, cursor ?? '', scope)
   const headers = { ETag: etag, 'Cache-Control': 'private, no-cache' }

@@ -55,7 +55,7 @@ export async function dayPage<Row extends DayRow>(
   const range = { firstDay: Math.floor(wallMs(query.start_date, startMs) / DAY_MS), endDay: 0 }
   range.endDay = startMs < endMs ? Math.ceil(wallMs(query.end_date, endMs) / DAY_MS) : range.firstDay
   const scope = `${name} ${view.userId} ${JSON.stringify({ ...rest, start_date: startMs, end_date: endMs, ...range })}`
-  let mark = cursor ? readCursor(keys.cursor, scope, cursor) : undefined
+  let mark = cursor === undefined ? undefined : readCursor(keys.cursor, scope, cursor)
   const headers = { ETag: etagOf(view.revision, limit, cursor ?? '', scope), 'Cache-Control': 'private, no-cache' }
   if (heldTags(ctx).includes(headers.ETag)) return new Reply(304, 'application/json', null, headers)
 

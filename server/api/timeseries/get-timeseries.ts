@@ -168,7 +168,7 @@ async function replyFrom(
   const { cursor: _, limit, ...narrowing } = query
   const filters = JSON.stringify({ ...narrowing, start_time: startMs, end_time: endMs })
   const scope = `timeseries ${user_id} ${filters}`
-  const position = query.cursor ? positionOf(readCursor(keys.cursor, scope, query.cursor)) : undefined
+  const position = query.cursor === undefined ? undefined : positionOf(readCursor(keys.cursor, scope, query.cursor))
   const etag = etagOf(view.revision, format, limit, query.cursor ?? '', scope)
   const headers: Record<string, string> = { ETag: etag, Vary: 'Accept', 'Cache-Control': 'private, no-cache' }
   if (held.includes(etag)) return new Reply(304, format, null, headers)

@@ -91,7 +91,7 @@ export const listAttempts = route(
     const endpoint = await findEndpoint(db, params.endpoint_id)
     const { iterator, limit, before, after, status, event_types: types = null } = query
     const scope = `attempts ${JSON.stringify([endpoint.id, before, after, status, types])}`
-    const mark = iterator ? readCursor(keys.cursor, scope, iterator) : undefined
+    const mark = iterator === undefined ? undefined : readCursor(keys.cursor, scope, iterator)
     const read = await db.query<AttemptRow>(attemptsSql(status, mark?.backward === true), [
       limit + 1,
       ...boundsOf(mark, before, after),

@@ -33,7 +33,7 @@ export const listMessages = route(
     requireWebhooks(config)
     const { iterator, limit, before, after } = query
     const scope = `messages ${JSON.stringify([before, after])}`
-    const mark = iterator ? readCursor(keys.cursor, scope, iterator) : undefined
+    const mark = iterator === undefined ? undefined : readCursor(keys.cursor, scope, iterator)
     const read = await db.query<MessageRow & { id: number; fits: boolean }>(messagesSql(mark?.backward === true), [
       limit + 1,
       ...boundsOf(mark, before, after),
