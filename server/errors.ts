@@ -55,6 +55,12 @@ export const errors = {
     }),
   overloaded: (detail: string, retryAfterSeconds: number) =>
     new AppError('overloaded', 503, detail, { headers: { 'Retry-After': String(retryAfterSeconds) } }),
+  gone: () => new AppError('gone', 408, 'The client closed the connection.'),
+  uploadTooSlow: () =>
+    new AppError('body_too_slow', 503, 'The request body arrived too slowly; please retry.', {
+      headers: { 'Retry-After': '5' },
+    }),
+  bodyTooSlow: () => new AppError('body_too_slow', 408, 'The request body arrived too slowly.'),
   notStored: (cause: unknown) =>
     new AppError('not_stored', 503, 'Failed to persist payload; please retry.', {
       headers: { 'Retry-After': '5' },

@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { soon } from '../metrics.ts'
 
 /** Asked for at most this often: every waiting delivery is counted. */
 const EVERY_MS = 5_000
@@ -46,7 +47,7 @@ export function observeWebhooks(registry: Registry, db: Database): () => Backlog
       labelNames,
       registers: [registry],
       async collect() {
-        const known = await read()
+        const known = await soon(read())
         if (known) set(this, known)
       },
     })

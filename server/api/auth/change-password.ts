@@ -17,6 +17,7 @@ export const changePassword = route(
     summary: 'Change the password and end every session',
     tag: 'Auth',
     guard: 'developer',
+    share: 'login',
     body: Type.Object({
       current_password: Type.String(),
       new_password: NewPassword(),

@@ -39,6 +39,7 @@ export const login = route(
     description: 'OAuth 2.0 password flow. An incomplete form is answered like wrong credentials.',
     tag: 'Auth',
     guard: 'public',
+    share: 'login',
     body: LoginForm,
     bodyKind: 'form',
     bodyExample: { username: 'ada@example.org', password: 'correct horse battery' },

@@ -16,6 +16,7 @@ export const refreshToken = route(
       'from the same login.',
     tag: 'Auth',
     guard: 'public',
+    share: 'login',
     body: Type.Object({ refresh_token: Type.String() }),
     bodyExample: { refresh_token: 'rt-0123456789abcdef0123456789abcdef' },
     response: TokenResponse,

@@ -10,6 +10,7 @@ export const metrics = route(
     summary: 'Metrics for Prometheus',
     tag: 'Health',
     guard: 'public',
+    share: 'own',
     response: Type.String(),
   },
   async (_, { metrics }) => new Reply(200, metrics.registry.contentType, await metrics.registry.metrics()),

@@ -15,6 +15,7 @@ export const readyz = route(
       'With webhooks or the event feed switched on, also what waits to be delivered, as counted when it was last asked for.',
     tag: 'Health',
     guard: 'public',
+    share: 'own',
     response: Type.Object({
       status: Type.String(),
       webhooks: Type.Optional(

@@ -10,6 +10,7 @@ export const root = route(
     summary: 'Root probe',
     tag: 'Health',
     guard: 'public',
+    share: 'own',
     response: Type.Object({ message: Type.String() }),
     example: { message: 'Server is running!' },
   },

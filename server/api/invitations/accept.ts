@@ -23,6 +23,7 @@ export const acceptInvitation = route(
     summary: 'Accept an invitation: creates the account of a developer',
     tag: 'Invitations',
     guard: 'public',
+    share: 'login',
     body: Type.Object({
       token: Type.String(),
       first_name: Name(),

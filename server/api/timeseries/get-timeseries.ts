@@ -74,7 +74,10 @@ const query = (maxLimit: number) =>
     }),
   })
 
-const Query = query(1000)
+/** Points of a page of JSON. */
+const PAGE_LIMIT = 1000
+
+const Query = query(PAGE_LIMIT)
 
 const example = {
   data: [
@@ -113,6 +116,7 @@ export const getTimeseries = route(
     description: `Cursor-paged. With Accept ${FORMATS.slice(1).join(', ')} the page comes as columns, msgpack or CSV, up to ${COLUMNS_LIMIT} points. The ETag changes when the user's data does.`,
     tag: 'Timeseries',
     guard: 'key',
+    shareOf: ({ limit }) => (limit > PAGE_LIMIT ? 'bulk' : 'read'),
     params: UserPath,
     query: Query,
     queryVariant: { applies: (ctx) => formatOf(ctx) !== 'application/json', schema: query(COLUMNS_LIMIT) },
