@@ -167,7 +167,7 @@ async function inShare(
   // Changes of one user wait for each other, whoever makes them.
   const leave = await gate.enter(changes && user ? user : caller, { client: ctx.res })
   try {
-    if (!changes) deps.answers.admit(caller)
+    if (share === 'bulk') deps.answers.admit(caller)
     const cancellable = share === 'bulk' || share === 'report'
     return await work(cancellable ? { ...deps, db: cancelledBy(deps.db, ctx.res) } : deps)
   } finally {
