@@ -52,7 +52,8 @@ function answerAndLog(deps: Dependencies) {
     try {
       await next()
     } catch (error) {
-      await discardBody(ctx.req)
+      // There is nothing to wait for from a client that sends nothing.
+      if (!(error instanceof AppError && error.code === 'body_too_slow')) await discardBody(ctx.req)
       answerError(ctx, error, deps, requestId)
     }
     const seconds = (performance.now() - started) / 1000
@@ -75,9 +76,10 @@ function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId
   if (error instanceof AppError) {
     if (error.cause) log(error.cause)
     refuse(ctx, error)
-  } else if ((error as { code?: string }).code === '57014') {
-    // The read was stopped by the statement time limit: the request was too big, not wrong.
-    refuse(ctx, errors.overloaded('The query took too long. Ask for a shorter time range.', 1))
+  } else if ((error as { code?: string }).code === STATEMENT_TIMEOUT) {
+    refuse(ctx, tookTooLong(ctx.method))
+  } else if ((error as { code?: string }).code === LOCK_TIMEOUT) {
+    refuse(ctx, errors.overloaded(HELD, 5))
   } else if (databaseUnavailable(error)) {
     log(error)
     refuse(ctx, errors.overloaded('The database is not available. Try again in a moment.', 1))
@@ -88,6 +90,26 @@ function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId
   }
   // More than is discarded of a refused body: the connection cannot be used again.
   if (!ctx.req.complete) ctx.set('Connection', 'close')
+}
+
+/** SQLSTATE of a statement that ran into the limit of statements, and of one that waited too long for a lock. */
+const STATEMENT_TIMEOUT = '57014'
+const LOCK_TIMEOUT = '55P03'
+
+const HELD =
+  'The same data is being changed, for example by the import of an upload. Nothing was changed; please retry.'
+
+/** 503 of a request that was too much, not wrong. */
+function tookTooLong(method: string): AppError {
+  switch (method) {
+    case 'GET':
+    case 'HEAD':
+      return errors.overloaded('The query took too long. Ask for less, such as a shorter time range.', 1)
+    case 'DELETE':
+      return errors.overloaded('The deletion took too long. Nothing was deleted; please retry.', 5)
+    default:
+      return errors.overloaded('The change took too long. Nothing was changed; please retry.', 5)
+  }
 }
 
 /** Rest of a refused body that is read and thrown away before the answer, and the time that may take. */

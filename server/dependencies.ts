@@ -1,9 +1,11 @@
 import type { SyncFeed } from './api/sync/feed.ts'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
+import type { Answers } from './http/answers.ts'
 import type { ApiKeys } from './http/api-keys.ts'
 import type { Keys } from './http/tokens.ts'
 import type { Uploads } from './intake/uploads/accept.ts'
+import type { Gates, Limits } from './limits.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Backlog } from './webhooks/observe.ts'
@@ -12,6 +14,9 @@ import type { Backlog } from './webhooks/observe.ts'
 export interface Dependencies {
   config: Config
   db: Database
+  limits: Limits
+  gates: Gates
+  answers: Answers
   keys: Keys
   apiKeys: ApiKeys
   uploads: Uploads

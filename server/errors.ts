@@ -82,6 +82,11 @@ export const errors = {
     new AppError('overloaded', 503, detail, { headers: { 'Retry-After': String(retryAfterSeconds) } }),
   // Nobody reads it; metrics show it, under the status that nginx has for it.
   clientLeft: () => new AppError('client_left', 499, 'The client closed the connection.'),
+  uploadTooSlow: () =>
+    new AppError('body_too_slow', 503, 'The request body arrived too slowly; please retry.', {
+      headers: { 'Retry-After': '5' },
+    }),
+  bodyTooSlow: () => new AppError('body_too_slow', 408, 'The request body arrived too slowly.'),
   notStored: (cause: unknown) =>
     new AppError('not_stored', 503, 'Failed to persist payload; please retry.', {
       headers: { 'Retry-After': '5' },

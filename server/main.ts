@@ -5,16 +5,19 @@ import { openSyncFeed } from './api/sync/feed.ts'
 import { buildApp } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { startCron } from './cron.ts'
-import { type Database, openDatabase } from './db/database.ts'
+import { type Database, gated, openDatabase } from './db/database.ts'
 import { type EmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
+import { openProbe } from './db/probe.ts'
 import type { Dependencies } from './dependencies.ts'
+import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
 import { deriveKeys } from './http/tokens.ts'
 import { startThreads } from './intake/threads.ts'
 import { acceptUploads } from './intake/uploads/accept.ts'
 import { createHandover } from './intake/uploads/handover.ts'
 import { createImporter } from './intake/uploads/import.ts'
+import { API_CONNECTIONS, LIMITS, openGates } from './limits.ts'
 import { type Logger, logProcess, openLog } from './log.ts'
 import { createMetrics } from './metrics.ts'
 import { migrateJobs, startJobs } from './queue.ts'
@@ -25,10 +28,8 @@ import { observeWebhooks } from './webhooks/observe.ts'
 import { startWebhooks, WEBHOOK_CONNECTIONS } from './webhooks/start.ts'
 import { welcome } from './welcome.ts'
 
-/** Connections of the API, two of which listen, and of the importer; the queue has a few of its own. */
-const API_CONNECTIONS = 13
+/** Imports at the same time; each has a connection, and the queue a few of its own. */
 const JOB_CONCURRENCY = 4
-const READ_TIMEOUT_MS = 10_000
 const JOB_TIMEOUT_MS = 60_000
 
 /** Time from SIGTERM to the end, whatever still runs (design: "Starting it"); the embedded database stops last. */
@@ -56,7 +57,10 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
   const ends = [embedded?.exited ?? new Promise<string>(() => {})]
 
   if (config.role !== 'api') {
-    const db = database(url, 'pulsebase jobs', JOB_CONCURRENCY + 1, JOB_TIMEOUT_MS, log, closers)
+    const db = database(url, 'pulsebase jobs', closers, log, {
+      maxConnections: JOB_CONCURRENCY + 1,
+      statementTimeoutMs: JOB_TIMEOUT_MS,
+    })
     const jobs = await startJobs({
       url,
       db,
@@ -70,7 +74,10 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
     const stopCron = startCron(jobs, config, log)
     closers.push(stopCron)
     if (recordsEvents) {
-      const db = database(url, 'pulsebase webhooks', WEBHOOK_CONNECTIONS, JOB_TIMEOUT_MS, log, closers)
+      const db = database(url, 'pulsebase webhooks', closers, log, {
+        maxConnections: WEBHOOK_CONNECTIONS,
+        statementTimeoutMs: JOB_TIMEOUT_MS,
+      })
       const stopWebhooks = await startWebhooks({
         db,
         deliver: config.outgoingWebhooksEnabled,
@@ -83,23 +90,33 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
       closers.push(stopWebhooks)
     }
   }
-  const db = database(url, 'pulsebase api', API_CONNECTIONS, READ_TIMEOUT_MS, log, closers)
-  observeRollups(metrics.registry, db)
-  const apiKeys = await openApiKeys(db, log)
+  const probe = openProbe(url, LIMITS.probeMs)
+  closers.push(() => probe.end())
+  const db = database(url, 'pulsebase api', closers, log, {
+    maxConnections: API_CONNECTIONS,
+    statementTimeoutMs: LIMITS.statementMs,
+    lockTimeoutMs: LIMITS.lockMs,
+  })
+  const gates = openGates(LIMITS, metrics.registry)
+  observeRollups(metrics.registry, gated(db, gates.metrics))
+  const apiKeys = await openApiKeys(gated(db, gates.guard), log)
   closers.push(() => apiKeys.close())
-  const syncFeed = await openSyncFeed(db, log, metrics)
+  const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
   let open = false
   const deps: Dependencies = {
     config,
     db,
+    limits: LIMITS,
+    gates,
+    answers: countAnswers(LIMITS),
     keys,
     apiKeys,
-    uploads: acceptUploads(db, threads, handover, metrics),
+    uploads: acceptUploads({ db, gates, limits: LIMITS, metrics }, threads, handover),
     syncFeed,
     log,
     metrics,
-    ready: async () => open && (await answers(db)),
-    ...(recordsEvents && { webhookBacklog: observeWebhooks(metrics.registry, db) }),
+    ready: async () => open && (await probe.answers()),
+    ...(recordsEvents && { webhookBacklog: observeWebhooks(metrics.registry, gated(db, gates.metrics)) }),
   }
   const server = createServer(buildApp(deps).callback())
   closers.push(() => closeServer(server))
@@ -125,32 +142,23 @@ async function startEmbedded(config: Config, log: Logger, closers: Closers): Pro
   return embedded
 }
 
+type Opening = Parameters<typeof openDatabase>[0]
+
 function database(
   url: string,
   name: string,
-  maxConnections: number,
-  statementTimeoutMs: number,
-  log: Logger,
   closers: Closers,
+  log: Logger,
+  limits: Pick<Opening, 'maxConnections' | 'statementTimeoutMs' | 'lockTimeoutMs'>,
 ): Database {
   const db = openDatabase({
     url,
     name,
-    maxConnections,
-    statementTimeoutMs,
+    ...limits,
     onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
   })
   closers.push(() => db.end())
   return db
-}
-
-async function answers(db: Database): Promise<boolean> {
-  try {
-    await db.query('select 1 as one')
-    return true
-  } catch {
-    return false
-  }
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

@@ -70,3 +70,14 @@ export function createMetrics(): Metrics {
     }),
   }
 }
+
+/** How long `/metrics` waits for what the database counts. */
+const SOON_MS = 1_000
+
+/** What is counted, or undefined when that takes long or fails: metrics are answered when the database is not. */
+export function soon<T>(count: Promise<T>): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, SOON_MS, undefined)
+    count.then(resolve, () => resolve(undefined)).finally(() => clearTimeout(timer))
+  })
+}

@@ -145,7 +145,7 @@ t.test('no file is too long to read', async (t) => {
 })
 
 t.test('tests stand where what they test stands', async (t) => {
-  const ofThisFolder = ['config', 'jobs', 'layout', 'log', 'migrate', 'readme', 'start']
+  const ofThisFolder = ['config', 'gate', 'jobs', 'layout', 'log', 'migrate', 'readme', 'start']
   for (const file of files.filter((name) => /\.(test|long)\.ts$/.test(name))) {
     const folder = dirname(file).replace(/^test\/?/, '')
     if (folder === '') t.ok(ofThisFolder.includes(basename(file).split('.')[0] ?? ''), file)

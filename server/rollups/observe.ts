@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { soon } from '../metrics.ts'
 
 /** Sizes are asked for at most this often: the answer takes some milliseconds per chunk. */
 const SIZES_EVERY_MS = 60_000
@@ -38,12 +39,12 @@ export function observeRollups(registry: Registry, db: Database): void {
         readAt = performance.now()
         sizes = readSizes(db).catch(() => undefined)
       }
-      const behind = await readBehind(db).catch(() => undefined)
+      const behind = await soon(readBehind(db))
       if (behind) {
         this.set(behind.ranges)
         lag.set(behind.lag)
       }
-      const known = await sizes
+      const known = sizes && (await soon(sizes))
       if (known) {
         bytes.set(known.bytes)
         ratio.set(known.ratio ?? 0)

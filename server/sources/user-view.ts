@@ -30,15 +30,16 @@ export interface UserView {
 
 const VIEWS_KEPT = 5_000
 const ANSWERS_KEPT = 20
-const views = new WeakMap<Database, Map<string, UserView>>()
+// By pool: a request may have a view of the database of its own.
+const views = new WeakMap<Database['pool'], Map<string, UserView>>()
 
 /**
  * Returns what a user has stored. One statement, and one primary-key probe when nothing changed since the last read.
  * @throws AppError not_found for an unknown user
  */
 export async function userView(db: Database, userId: string): Promise<UserView> {
-  const known = views.get(db) ?? new Map<string, UserView>()
-  views.set(db, known)
+  const known = views.get(db.pool) ?? new Map<string, UserView>()
+  views.set(db.pool, known)
   let view = known.get(userId)
   const [user] = await db.rows<[revision: number, series: SeriesOfSource[] | null]>(VIEW_SQL, [
     userId,
@@ -56,7 +57,7 @@ export async function userView(db: Database, userId: string): Promise<UserView> 
 
 /** What was stored at the last look, perhaps no longer so; undefined when there was none. Asks the database nothing. */
 export function rememberedView(db: Database, userId: string): UserView | undefined {
-  return views.get(db)?.get(userId)
+  return views.get(db.pool)?.get(userId)
 }
 
 /** Asks once per revision: returns the kept answer to `question`, or computes and keeps it. */

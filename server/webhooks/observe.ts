@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { soon } from '../metrics.ts'
 
 /** Asked for at most this often: every waiting delivery is counted. */
 const EVERY_MS = 5_000
@@ -22,7 +23,7 @@ export function observeWebhooks(registry: Registry, db: Database): () => Backlog
     new Gauge({
       ...{ name, help, labelNames, registers: [registry] },
       async collect() {
-        const known = await counter.count()
+        const known = await soon(counter.count())
         // While the database does not answer, it stays as it was.
         if (known) set(this, known)
       },

@@ -10,14 +10,16 @@ import { bootstrapAccounts } from '../../server/api/auth/bootstrap.ts'
 import { openSyncFeed } from '../../server/api/sync/feed.ts'
 import { buildApp } from '../../server/app.ts'
 import { type Config, loadConfig } from '../../server/config.ts'
-import { type Database, openDatabase } from '../../server/db/database.ts'
+import { type Database, gated, openDatabase } from '../../server/db/database.ts'
 import { migrate } from '../../server/db/migrate.ts'
 import type { Dependencies } from '../../server/dependencies.ts'
+import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
 import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
 import { startThreads, type Threads } from '../../server/intake/threads.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
+import { API_CONNECTIONS, LIMITS, type Limits, openGates } from '../../server/limits.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { migrateJobs } from '../../server/queue.ts'
 import { observeRollups } from '../../server/rollups/observe.ts'
@@ -58,6 +60,12 @@ export interface TestAnswer {
   body: any
 }
 
+/** Settings that a test replaces, and limits on what requests hold. */
+type Overrides = Partial<Config> & { limits?: Limits }
+
+/** Connections that a test and what it starts may hold beside the requests. */
+const TEST_CONNECTIONS = 12
+
 /** A running service with a database of its own. */
 export interface TestApp {
   url: string
@@ -73,7 +81,7 @@ export interface TestApp {
   request(method: string, path: string, options?: TestRequest): Promise<TestAnswer>
   sdkToken(userId: string): Promise<string>
   /** A second service on the same database, as another process would be. */
-  another(overrides?: Partial<Config>): Promise<TestApp>
+  another(overrides?: Overrides): Promise<TestApp>
   close(): Promise<void>
 }
 
@@ -81,7 +89,7 @@ export interface TestApp {
  * Starts the service on a free port of 127.0.0.1 with a migrated database of its own and a developer and an API key in
  * it; `overrides` replace settings. Logins are hardly limited unless overridden. All of it ends with the test.
  */
-export async function startTestApp(t: Test, engine: Engine, overrides: Partial<Config> = {}): Promise<TestApp> {
+export async function startTestApp(t: Test, engine: Engine, overrides: Overrides = {}): Promise<TestApp> {
   const databaseUrl = await createTestDatabase(t, engine)
   const apiKey = `sk-${randomBytes(16).toString('hex')}`
   return startApp(t, databaseUrl, apiKey, overrides)
@@ -164,7 +172,8 @@ function sharedThreads(): Threads {
   return threads
 }
 
-async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides: Partial<Config>): Promise<TestApp> {
+async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides: Overrides): Promise<TestApp> {
+  const { limits = LIMITS, ...settings } = overrides
   const config: Config = {
     ...loadConfig({
       DATABASE_URL: databaseUrl,
@@ -174,7 +183,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
       LOGIN_ATTEMPTS_PER_MINUTE: '10000',
       LOGIN_ATTEMPTS_PER_ACCOUNT: '10000',
     }),
-    ...overrides,
+    ...settings,
   }
   // Standard output carries the test results.
   const log = pino({ level: 'error' }, pino.destination(2))
@@ -182,8 +191,10 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   const db = openDatabase({
     url: databaseUrl,
     name: 'pulsebase test',
-    maxConnections: 12,
-    statementTimeoutMs: 10_000,
+    // What a test holds itself comes on top.
+    maxConnections: API_CONNECTIONS + TEST_CONNECTIONS,
+    statementTimeoutMs: limits.statementMs,
+    lockTimeoutMs: limits.lockMs,
     onError: (error) => log.error({ err: error }, 'a database connection was lost'),
   })
   await db.query(
@@ -191,19 +202,23 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     [EMAIL, PASSWORD_HASH],
   )
   await bootstrapAccounts(db, config)
-  const apiKeys = await openApiKeys(db, log)
   const metrics = createMetrics()
-  const syncFeed = await openSyncFeed(db, log, metrics)
-  observeRollups(metrics.registry, db)
+  const gates = openGates(limits, metrics.registry)
+  const apiKeys = await openApiKeys(gated(db, gates.guard), log)
+  const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
+  observeRollups(metrics.registry, gated(db, gates.metrics))
   const handover = createHandover()
   let uploads: Uploads | undefined
   const startedUploads = () => {
-    uploads ??= acceptUploads(db, sharedThreads(), handover, metrics)
+    uploads ??= acceptUploads({ db, gates, limits, metrics }, sharedThreads(), handover)
     return uploads
   }
   const deps: Dependencies = {
     config,
     db,
+    limits,
+    gates,
+    answers: countAnswers(limits),
     keys,
     apiKeys,
     uploads: { accept: (upload) => startedUploads().accept(upload) },
@@ -211,7 +226,9 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     log,
     metrics,
     ready: async () => true,
-    ...(config.outgoingWebhooksEnabled && { webhookBacklog: observeWebhooks(metrics.registry, db) }),
+    ...(config.outgoingWebhooksEnabled && {
+      webhookBacklog: observeWebhooks(metrics.registry, gated(db, gates.metrics)),
+    }),
   }
   const server = createServer(buildApp(deps).callback())
   // Longer than a test keeps the event loop busy: a connection closed while a request is on its way fails the request.

@@ -19,6 +19,7 @@ export const changePassword = route(
     summary: 'Change the password and end every session',
     tag: 'Auth',
     guard: 'developer',
+    share: 'login',
     body: Type.Object({
       current_password: Secret(),
       new_password: NewPassword(),

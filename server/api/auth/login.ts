@@ -50,6 +50,7 @@ export const login = route(
       'with a hint.',
     tag: 'Auth',
     guard: 'public',
+    share: 'login',
     body: LoginForm,
     bodyKind: 'form or json',
     bodyExample: { username: 'ada@example.org', password: 'correct horse battery' },

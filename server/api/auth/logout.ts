@@ -16,6 +16,7 @@ export const logout = route(
     summary: 'Log out, and revoke the refresh token if it is given',
     tag: 'Auth',
     guard: 'developer',
+    share: 'login',
     body: Type.Object({ refresh_token: Type.Optional(Secret()) }),
     bodyOptional: true,
     bodyExample: { refresh_token: 'rt-0123456789abcdef0123456789abcdef' },

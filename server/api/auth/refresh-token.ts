@@ -15,6 +15,7 @@ export const refreshToken = route(
       'from the same login.',
     tag: 'Auth',
     guard: 'public',
+    share: 'login',
     body: RefreshTokenBody,
     bodyExample: { refresh_token: 'rt-0123456789abcdef0123456789abcdef' },
     response: TokenResponse,

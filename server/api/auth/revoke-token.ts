@@ -11,6 +11,7 @@ export const revokeToken = route(
     summary: 'Revoke a refresh token',
     tag: 'Auth',
     guard: 'public',
+    share: 'login',
     body: RefreshTokenBody,
     bodyExample: { refresh_token: 'rt-0123456789abcdef0123456789abcdef' },
     status: 204,

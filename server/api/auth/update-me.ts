@@ -12,6 +12,7 @@ export const updateMe = route(
     summary: 'Change the developer that is logged in',
     tag: 'Auth',
     guard: 'developer',
+    share: 'login',
     body: DeveloperUpdate,
     bodyExample: { first_name: 'Ada' },
     response: Developer,

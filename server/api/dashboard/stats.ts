@@ -75,6 +75,7 @@ export const getStats = route(
     summary: 'How much is stored, for whom, and from where',
     tag: 'Dashboard',
     guard: 'developer',
+    share: 'report',
     response: SystemInfo,
     example: {
       total_users: { count: 12 },

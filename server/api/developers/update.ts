@@ -14,6 +14,7 @@ export const updateDeveloperById = route(
     summary: 'Change your own developer account',
     tag: 'Developers',
     guard: 'developer',
+    share: 'login',
     params: DeveloperPath,
     body: DeveloperUpdate,
     bodyExample: { first_name: 'Ada' },

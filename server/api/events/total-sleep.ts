@@ -19,6 +19,7 @@ export const totalSleep = route(
     summary: 'Sums over sleep sessions of a user',
     tag: 'Events',
     guard: 'key',
+    share: 'report',
     params: UserPath,
     query: Type.Object(sleepFilters),
     response: Type.Object(

@@ -18,6 +18,7 @@ export const totalWorkouts = route(
     summary: 'Sums over workouts of a user',
     tag: 'Events',
     guard: 'key',
+    share: 'report',
     params: UserPath,
     query: Type.Object(workoutFilters),
     response: Type.Object(

@@ -10,6 +10,7 @@ export const healthz = route(
     summary: 'Whether the process lives',
     tag: 'Health',
     guard: 'public',
+    share: 'own',
     response: Status,
     example: { status: 'ok' },
   },

@@ -10,6 +10,7 @@ export const metrics = route(
     summary: 'Metrics for Prometheus',
     tag: 'Health',
     guard: 'public',
+    share: 'own',
     produces: 'text/plain',
     response: Type.String({ description: "Prometheus' text format 0.0.4" }),
   },

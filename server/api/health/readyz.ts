@@ -16,6 +16,7 @@ export const readyz = route(
       'With webhooks or the event feed switched on, also what waits to be delivered, as counted when it was last asked for.',
     tag: 'Health',
     guard: 'public',
+    share: 'own',
     response: Type.Object({
       ...Status.properties,
       webhooks: Type.Optional(

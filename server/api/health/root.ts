@@ -10,6 +10,7 @@ export const root = route(
     summary: 'Root probe',
     tag: 'Health',
     guard: 'public',
+    share: 'own',
     response: Confirmation,
     example: { message: 'Server is running!' },
   },

@@ -29,6 +29,7 @@ export const acceptInvitation = route(
     summary: 'Accept an invitation: creates the account of a developer',
     tag: 'Invitations',
     guard: 'public',
+    share: 'login',
     body: Type.Object({
       token: Secret(),
       first_name: Name(),

@@ -29,6 +29,7 @@ export const issueUserToken = route(
       'The tokens are good for this user only, and only for uploading and signing out.',
     tag: 'Phones',
     guard: 'app or developer',
+    share: 'login',
     params: UserPath,
     body: Credentials,
     bodyOptional: true,

@@ -16,6 +16,7 @@ export const redeemInvitationCode = route(
     summary: 'Exchange an invitation code for the tokens of a phone',
     tag: 'Phones',
     guard: 'public',
+    share: 'login',
     body: Type.Object({ code: Secret({ pattern: CODE_PATTERN }) }),
     bodyExample: { code: 'ABCD2345' },
     response: Type.Object({ ...TokenResponse.properties, user_id: Uuid() }),

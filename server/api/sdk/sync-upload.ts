@@ -108,6 +108,7 @@ export const syncUpload = route(
       'The body may be compressed (gzip, deflate), at most 32 MiB decoded. The same X-Request-Id with the same bytes is, within 24 hours, the same upload.',
     tag: 'SDK',
     guard: 'sdk',
+    share: 'own',
     params: UserPath,
     query: Type.Object({ provider: Type.Optional(Type.String()) }),
     body: Upload,

@@ -10,6 +10,7 @@ export const getArchival = route(
     summary: 'Archival settings and storage',
     tag: 'Settings',
     guard: 'developer',
+    share: 'report',
     response: Archival,
     example: archivalExample,
   },

@@ -85,6 +85,7 @@ export const getActivitySummary = route(
       'A row per local day, from the best source of that day; a value is null when that source did not measure it. A daily total that a platform computed is preferred to the sum of its samples.',
     tag: 'Summaries',
     guard: 'key',
+    share: 'report',
     params: UserPath,
     query: Type.Object({
       ...dayQuery,

@@ -105,6 +105,7 @@ export const getBodySummary = route(
     description: 'Null when nothing was ever measured.',
     tag: 'Summaries',
     guard: 'key',
+    share: 'report',
     params: UserPath,
     query: Type.Object({
       average_period: Type.Integer({ minimum: 1, maximum: 7, default: 7, description: 'Days that are averaged' }),

@@ -69,6 +69,7 @@ export const getDataSummary = route(
     summary: 'How much data a user has',
     tag: 'Summaries',
     guard: 'key',
+    share: 'report',
     params: UserPath,
     query: Type.Object({
       start_date: Type.Optional(DateInput('First instant; a date is its midnight UTC. None = all of history.')),

@@ -49,6 +49,7 @@ export const getRecoverySummary = route(
       'A row per local day with a recovery score, a resting heart rate, heart rate variability or oxygen saturation, from the best source of that day. Variability and saturation are means of the night where there are any, else of the day.',
     tag: 'Summaries',
     guard: 'key',
+    share: 'report',
     params: UserPath,
     query: Type.Object(dayQuery),
     revalidated: true,

@@ -97,6 +97,7 @@ export const getSleepSummary = route(
       'A row per local day on which sleep ended, from the best source of that day. Naps are told apart: without other sleep the durations are null.',
     tag: 'Summaries',
     guard: 'key',
+    share: 'report',
     params: UserPath,
     query: Type.Object(dayQuery),
     revalidated: true,

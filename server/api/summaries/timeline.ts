@@ -44,6 +44,7 @@ export const getTimeline = route(
       'Samples by UTC day or ISO week, archived ones included; with group_by=workout_type, workouts by their start. Empty buckets are left out.',
     tag: 'Summaries',
     guard: 'key',
+    share: 'report',
     params: UserPath,
     query: Type.Object({
       start_date: Type.Optional(DateInput('First instant; a date is its midnight UTC. None = all of history.')),

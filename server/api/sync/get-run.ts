@@ -79,22 +79,20 @@ export const getRun = route(
       [params.run_key],
     )
     if (!run) throw errors.missing('Sync run not found')
-    const [types, batches] = await Promise.all([
-      db.query(
-        `select data_type, coalesce(t.kind, r.kind) as kind, coalesce(r.status, 'success') as status,
+    const types = await db.query(
+      `select data_type, coalesce(t.kind, r.kind) as kind, coalesce(r.status, 'success') as status,
                 r.native_type, r.reported_records,
                 coalesce(t.items_inserted, 0) as items_inserted, coalesce(t.items_updated, 0) as items_updated,
                 t.covered_start, t.covered_end, r.error_code, r.error, coalesce(r.attempt, 1) as attempt
          from (select * from sync_run_type where user_id = $1 and run_key = $2) t
          full join (${REPORTS_SQL}) r using (data_type)
          order by data_type`,
-        [run.user_id, run.run_key],
-      ),
-      db.query(`select ${BATCH_COLUMNS} from upload where user_id = $1 and run_key = $2 order by seq desc limit 50`, [
-        run.user_id,
-        run.run_key,
-      ]),
-    ])
+      [run.user_id, run.run_key],
+    )
+    const batches = await db.query(
+      `select ${BATCH_COLUMNS} from upload where user_id = $1 and run_key = $2 order by seq desc limit 50`,
+      [run.user_id, run.run_key],
+    )
     return { ...run, data_types: types, batches }
   },
 )

@@ -22,6 +22,7 @@ export const streamEvents = route(
       'longer counts.',
     tag: 'Sync',
     guard: 'key',
+    share: 'own',
     params: UserPath,
     query: Type.Object({ replay: Type.Integer({ minimum: 1, maximum: 200, default: 20 }) }),
     produces: 'text/event-stream',

@@ -84,7 +84,10 @@ const query = (maxLimit: number) =>
     }),
   })
 
-const Query = query(1000)
+/** Points of a page of JSON. */
+const PAGE_LIMIT = 1000
+
+const Query = query(PAGE_LIMIT)
 
 const example = {
   data: [
@@ -123,6 +126,7 @@ export const getTimeseries = route(
     description: `Cursor-paged. With Accept ${FORMATS.slice(1).join(', ')} the page comes as columns, msgpack or CSV, up to ${COLUMNS_LIMIT} points. The ETag changes when the user's data does.`,
     tag: 'Timeseries',
     guard: 'key',
+    shareOf: ({ limit }) => (limit > PAGE_LIMIT ? 'bulk' : 'read'),
     params: UserPath,
     query: Query,
     queryVariant: { applies: (ctx) => formatOf(ctx) !== 'application/json', schema: query(COLUMNS_LIMIT) },
@@ -271,17 +275,22 @@ async function readPage(
   return { rows, more: further, before: position !== undefined, total }
 }
 
-function answer(format: string, rows: Row[], envelope: Envelope, headers: Record<string, string>): Reply {
+async function answer(
+  format: string,
+  rows: Row[],
+  envelope: Envelope,
+  headers: Record<string, string>,
+): Promise<Reply> {
   switch (format) {
     case COLUMNS_JSON:
-      return new Reply(200, COLUMNS_JSON, columnsJson(rows, envelope), headers)
+      return new Reply(200, COLUMNS_JSON, await columnsJson(rows, envelope), headers)
     case 'application/msgpack':
-      return new Reply(200, 'application/msgpack', columnsMsgpack(rows, envelope), headers)
+      return new Reply(200, 'application/msgpack', await columnsMsgpack(rows, envelope), headers)
     case 'text/csv':
       if (envelope.nextCursor) headers['X-Next-Cursor'] = envelope.nextCursor
       if (envelope.previousCursor) headers['X-Previous-Cursor'] = envelope.previousCursor
       headers['X-Total-Count'] = String(envelope.totalCount)
-      return new Reply(200, 'text/csv; charset=utf-8', csv(rows, envelope), headers)
+      return new Reply(200, 'text/csv; charset=utf-8', await csv(rows, envelope), headers)
     default:
       return new Reply(200, 'application/json', envelopeJson(rows, envelope), headers)
   }

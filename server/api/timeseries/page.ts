@@ -2,6 +2,7 @@ import type { Database } from '../../db/database.ts'
 import type { Mark } from '../../http/cursors.ts'
 import type { Stored } from '../../sources/user-view.ts'
 import { isoInstant } from '../../time.ts'
+import { inSlices } from './slices.ts'
 
 /** A sample or a bucket: epoch ms, value, and where it belongs. */
 export interface Row {
@@ -167,13 +168,13 @@ const multirange = (ranges: readonly Range[] | undefined) =>
 
 type Bucket = [at: number, value: number, place: number, zone: number | null]
 
-function bucketRows(stored: readonly Stored[], rows: readonly Bucket[]): Row[] {
-  return rows.map(([at, value, place, zone]) => ({
-    timeMs: Math.round(at * 1000),
-    value,
-    stored: stored[place] as Stored,
-    zoneMin: zone,
-  }))
+async function bucketRows(stored: readonly Stored[], rows: readonly Bucket[]): Promise<Row[]> {
+  const all: Row[] = []
+  await inSlices(rows, (slice) => {
+    for (const [at, value, place, zone] of slice)
+      all.push({ timeMs: Math.round(at * 1000), value, stored: stored[place] as Stored, zoneMin: zone })
+  })
+  return all
 }
 
 type Raw = [at: number, value: number, source: number, series: number, zone: number | null]
@@ -202,14 +203,14 @@ function rawParams(selection: Selection, position: Position | undefined, limit: 
   ]
 }
 
-function rawRows(stored: readonly Stored[], rows: readonly Raw[]): Row[] {
+async function rawRows(stored: readonly Stored[], rows: readonly Raw[]): Promise<Row[]> {
   const find = finder(stored)
-  return rows.map(([at, value, source, series, zone]) => ({
-    timeMs: Math.round(at * 1000),
-    value,
-    stored: find(source, series),
-    zoneMin: zone,
-  }))
+  const all: Row[] = []
+  await inSlices(rows, (slice) => {
+    for (const [at, value, source, series, zone] of slice)
+      all.push({ timeMs: Math.round(at * 1000), value, stored: find(source, series), zoneMin: zone })
+  })
+  return all
 }
 
 /**
@@ -226,18 +227,18 @@ export async function readCounted(
     const { page, total } = withoutTotal(
       await db.rows<Raw>(RAW_COUNTED_SQL, rawParams(selection, undefined, limit, asOf)),
     )
-    return { rows: rawRows(stored, page), total }
+    return { rows: await rawRows(stored, page), total }
   }
   const params = [keysOf(selection, undefined), limit, bucketMs / 1000]
   const { page, total } = withoutTotal(await db.rows<Bucket>(BUCKETS_COUNTED_SQL, params))
-  return { rows: bucketRows(stored, page), total }
+  return { rows: await bucketRows(stored, page), total }
 }
 
 /** Takes the row with the total, which has no series, out of the others. */
-function withoutTotal<R extends Raw | Bucket>(rows: readonly R[]): { page: R[]; total: number } {
-  const page = rows.filter(([, , series]) => series !== null)
-  const total = rows.find(([, , series]) => series === null)?.[0] ?? page.length
-  return { page, total }
+function withoutTotal<R extends Raw | Bucket>(rows: R[]): { page: R[]; total: number } {
+  const at = rows.findLastIndex(([, , series]) => series === null)
+  const [total] = at < 0 ? [] : rows.splice(at, 1)
+  return { page: rows, total: total?.[0] ?? rows.length }
 }
 
 function finder(stored: readonly Stored[]): (source: number, series: number) => Stored {

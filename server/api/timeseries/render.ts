@@ -3,6 +3,7 @@ import type { SourceMetadata } from '../../sources/source.ts'
 import type { Stored } from '../../sources/user-view.ts'
 import { isoInstant, zoneText } from '../../time.ts'
 import type { Row } from './page.ts'
+import { inSlices } from './slices.ts'
 
 /** What stands around the rows (contract 1.4). */
 export interface Envelope {
@@ -86,51 +87,80 @@ interface SeriesColumn {
   source: SourceMetadata
 }
 
+/** Names of the columns: epoch ms, values, zone offsets in minutes, and the index into `series` of each row. */
+const COLUMNS = ['timestamp_ms', 'value', 'zone_offset_min', 'series'] as const
+
 /**
- * The page as columns: epoch milliseconds, values, zone offsets in minutes, and for each row the index
- * into `series`, which says type, unit and source once.
+ * The page as columns, each in the pieces that `encode` makes of some thousand values, and what stands beside them:
+ * `series` says type, unit and source once.
  */
-function columns(rows: readonly Row[], envelope: Envelope) {
+async function columnsOf(
+  rows: readonly Row[],
+  envelope: Envelope,
+  encode: (values: readonly (number | null)[]) => Buffer,
+) {
   const bucketed = envelope.resolution !== null
   const indexes = new Map<Stored, number>()
   const series: SeriesColumn[] = []
-  const count = rows.length
-  const timestampMs = new Array<number>(count)
-  const value = new Array<number>(count)
-  const zoneOffsetMin = new Array<number | null>(count)
-  const seriesIndex = new Array<number>(count)
-  for (const [at, row] of rows.entries()) {
-    let index = indexes.get(row.stored)
-    if (index === undefined) {
-      const { series: type, source } = row.stored
-      index =
-        series.push({
-          type: type.type,
-          unit: type.unit,
-          is_daily_total: dailyTotal(row.stored, bucketed),
-          ...(row.stored.isImplausible && { implausible: true as const }),
-          data_source_id: source.uid,
-          source: source.metadata,
-        }) - 1
-      indexes.set(row.stored, index)
-    }
-    timestampMs[at] = row.timeMs
-    value[at] = row.value
-    zoneOffsetMin[at] = row.zoneMin
-    seriesIndex[at] = index
+  const indexOf = (stored: Stored) => {
+    const known = indexes.get(stored)
+    if (known !== undefined) return known
+    indexes.set(stored, series.length)
+    const { type, unit } = stored.series
+    const { uid: data_source_id, metadata: source } = stored.source
+    const isImplausible = stored.isImplausible && { implausible: true as const }
+    const is_daily_total = dailyTotal(stored, bucketed)
+    return series.push({ type, unit, is_daily_total, ...isImplausible, data_source_id, source }) - 1
   }
-  return {
-    columns: { timestamp_ms: timestampMs, value, zone_offset_min: zoneOffsetMin, series: seriesIndex },
-    series,
-    ...around(rows, envelope),
+  const columns: Record<(typeof COLUMNS)[number], Buffer[]> = {
+    timestamp_ms: [],
+    value: [],
+    zone_offset_min: [],
+    series: [],
   }
+  await inSlices(rows, (slice) => {
+    columns.timestamp_ms.push(encode(slice.map(({ timeMs }) => timeMs)))
+    columns.value.push(encode(slice.map(({ value }) => value)))
+    columns.zone_offset_min.push(encode(slice.map(({ zoneMin }) => zoneMin)))
+    columns.series.push(encode(slice.map(({ stored }) => indexOf(stored))))
+  })
+  return { columns, beside: { series, ...around(rows, envelope) } }
 }
 
 /** The columnar page as JSON. */
-export const columnsJson = (rows: readonly Row[], envelope: Envelope): string => JSON.stringify(columns(rows, envelope))
+export async function columnsJson(rows: readonly Row[], envelope: Envelope): Promise<Buffer> {
+  const { columns, beside } = await columnsOf(rows, envelope, (values) =>
+    Buffer.from(JSON.stringify(values).slice(1, -1), 'latin1'),
+  )
+  const comma = Buffer.from(',')
+  const parts = COLUMNS.flatMap((name, index) => [
+    Buffer.from(`${index === 0 ? '{"columns":{' : ','}"${name}":[`),
+    ...columns[name].flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece])),
+    Buffer.from(']'),
+  ])
+  return Buffer.concat([...parts, Buffer.from(`},${JSON.stringify(beside).slice(1)}`)])
+}
 
 /** The columnar page as msgpack. */
-export const columnsMsgpack = (rows: readonly Row[], envelope: Envelope): Buffer => pack(columns(rows, envelope))
+export async function columnsMsgpack(rows: readonly Row[], envelope: Envelope): Promise<Buffer> {
+  // Without its header: of a small array one byte, of one with up to 65,535 elements three.
+  const { columns, beside } = await columnsOf(rows, envelope, (values) =>
+    pack(values).subarray(values.length < 16 ? 1 : 3),
+  )
+  const parts = [FIXMAP_OF_4, pack('columns'), FIXMAP_OF_4]
+  for (const name of COLUMNS) parts.push(pack(name), array32(rows.length), ...columns[name])
+  for (const [name, value] of Object.entries(beside)) parts.push(pack(name), pack(value))
+  return Buffer.concat(parts)
+}
+
+// https://github.com/msgpack/msgpack/blob/master/spec.md
+const FIXMAP_OF_4 = Buffer.from([0x84])
+
+function array32(length: number): Buffer {
+  const header = Buffer.from([0xdd, 0, 0, 0, 0])
+  header.writeUInt32BE(length, 1)
+  return header
+}
 
 /** First line of every page as CSV. */
 export const CSV_HEADER =
@@ -144,31 +174,40 @@ function csvField(text: string | null): string {
 }
 
 /** The page as CSV (RFC 4180) with a header line; the cursors are in the answer's headers. */
-export function csv(rows: readonly Row[], envelope: Envelope): string {
+export async function csv(rows: readonly Row[], envelope: Envelope): Promise<Buffer> {
   const bucketed = envelope.resolution !== null
   const tails = new Map<Stored, string>()
-  const lines = [CSV_HEADER]
-  for (const row of rows) {
-    let tail = tails.get(row.stored)
-    if (tail === undefined) {
-      const { series, source } = row.stored
-      const { provider, source: writer, device, device_type, device_name } = source.metadata
-      const texts = [
-        series.unit,
-        String(dailyTotal(row.stored, bucketed) ?? ''),
-        provider,
-        writer,
-        device,
-        device_type,
-        device_name,
-        source.uid,
-        row.stored.isImplausible ? 'true' : null,
-      ]
-      tail = texts.map(csvField).join(',')
-      tails.set(row.stored, tail)
+  const parts = [Buffer.from(`${CSV_HEADER}\r\n`)]
+  await inSlices(rows, (slice) => {
+    let lines = ''
+    for (const { stored, timeMs, value, zoneMin } of slice) {
+      let tail = tails.get(stored)
+      if (tail === undefined) {
+        tail = csvTail(stored, bucketed)
+        tails.set(stored, tail)
+      }
+      const zone = zoneMin === null ? '' : zoneText(zoneMin)
+      lines += `${isoInstant(timeMs)},${zone},${stored.series.type},${value},${tail}\r\n`
     }
-    const zone = row.zoneMin === null ? '' : zoneText(row.zoneMin)
-    lines.push(`${isoInstant(row.timeMs)},${zone},${row.stored.series.type},${row.value},${tail}`)
-  }
-  return `${lines.join('\r\n')}\r\n`
+    parts.push(Buffer.from(lines))
+  })
+  return Buffer.concat(parts)
+}
+
+/** What all rows of a series have in common, behind the value. */
+function csvTail(stored: Stored, bucketed: boolean): string {
+  const { series, source } = stored
+  const { provider, source: writer, device, device_type, device_name } = source.metadata
+  const texts = [
+    series.unit,
+    String(dailyTotal(stored, bucketed) ?? ''),
+    provider,
+    writer,
+    device,
+    device_type,
+    device_name,
+    source.uid,
+    stored.isImplausible ? 'true' : null,
+  ]
+  return texts.map(csvField).join(',')
 }

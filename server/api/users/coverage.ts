@@ -179,6 +179,7 @@ export const getUserCoverage = route(
     description: `\`days\` go by when something was measured, \`arrivals\` by when it came: what is rejected may have no usable time. At most ${MAX_DAYS} days.`,
     tag: 'Users',
     guard: 'key',
+    share: 'report',
     params: UserPath,
     query: Type.Object({
       start_date: DateInput('First day of UTC.'),

@@ -14,6 +14,7 @@ export const deleteConnectionData = route(
       'Samples, events, devices, stored uploads, the history of their imports, and what waits to be pushed of them.',
     tag: 'Users',
     guard: 'key',
+    share: 'long',
     params: ConnectionPath,
     status: 204,
     errors: { 404: 'Unknown user, or never connected' },

@@ -13,6 +13,7 @@ export const deleteUser = route(
     summary: 'Delete a user and all its data',
     tag: 'Users',
     guard: 'developer',
+    share: 'long',
     params: UserPath,
     response: User,
     example: userExample,

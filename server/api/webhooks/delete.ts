@@ -11,6 +11,7 @@ export const deleteEndpoint = route(
     summary: 'Delete an endpoint, what waits for it and the record of its deliveries',
     tag: 'Webhooks',
     guard: 'developer',
+    share: 'long',
     params: EndpointPath,
     status: 204,
     errors: endpointErrors,

@@ -32,6 +32,7 @@ export const recoverEndpoint = route(
       'queued because the endpoint was disabled for failing.',
     tag: 'Webhooks',
     guard: 'developer',
+    share: 'long',
     params: EndpointPath,
     body: Type.Object({ since: Instant({ description: `At most ${RECOVER_DAYS} days ago` }) }),
     bodyExample: { since: '2026-02-20T00:00:00Z' },

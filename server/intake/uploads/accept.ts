@@ -1,28 +1,16 @@
-import { createHash, randomUUID } from 'node:crypto'
-import type { Readable } from 'node:stream'
-import {
-  type ContentEncoding,
-  type Envelope,
-  UPLOAD_LIMIT_BYTES,
-  type UploadResult,
-} from '../../../workers/sdk-upload.ts'
-import { type Database, violatedConstraint } from '../../db/database.ts'
+import { randomUUID } from 'node:crypto'
+import { type Envelope, UPLOAD_LIMIT_BYTES, type UploadResult } from '../../../workers/sdk-upload.ts'
+import { type Database, gated, violatedConstraint } from '../../db/database.ts'
 import { AppError, errors, shortened } from '../../errors.ts'
+import type { Gates, Limits } from '../../limits.ts'
 import type { Metrics } from '../../metrics.ts'
 import { resolveSdkProvider, type SdkProvider, sdkProviders } from '../../providers/index.ts'
 import type { Threads } from '../threads.ts'
+import { type IncomingBody, type ReadBody, readBody } from './body.ts'
 import type { Handover } from './handover.ts'
 
-/** Bytes of bodies that may be in memory at once, in this process; beyond it uploads are answered 503. */
-const IN_FLIGHT_LIMIT_BYTES = 128 * 1024 * 1024
-
 /** One upload as it arrives. */
-export interface IncomingUpload {
-  userId: string
-  body: Readable
-  contentLength: number | undefined
-  encoding: ContentEncoding
-  queryProvider: string | null
+export interface IncomingUpload extends IncomingBody {
   /** The client's X-Request-Id: the same one with the same body within 24 hours is the same upload. */
   requestId: string | null
 }
@@ -38,7 +26,7 @@ export interface AcceptedUpload {
 export interface Uploads {
   /**
    * Stores an upload durably and queues its import, in one transaction.
-   * @throws AppError not_found, too_large, bad_request, overloaded, not_stored
+   * @throws AppError not_found, too_large, bad_request, body_too_slow, overloaded, not_stored, client_left
    */
   accept(upload: IncomingUpload): Promise<AcceptedUpload>
 }
@@ -73,65 +61,48 @@ const KNOWN_SQL = `
     limit 1
   ) same on true`
 
-/** Builds the acceptance of uploads; see `Uploads`. */
-export function acceptUploads(db: Database, threads: Threads, handover: Handover, metrics: Metrics): Uploads {
-  let inFlightBytes = 0
+interface Means {
+  db: Database
+  gates: Gates
+  limits: Limits
+  metrics: Metrics
+}
 
-  async function readBody(upload: IncomingUpload): Promise<{ bytes: Buffer; sha256: Buffer }> {
-    if ((upload.contentLength ?? 0) > UPLOAD_LIMIT_BYTES) throw errors.tooLarge(UPLOAD_LIMIT_BYTES)
-    // The provider named in the query is part of what makes two uploads the same.
-    const hash = createHash('sha256').update(`${upload.queryProvider ?? ''}\n${upload.encoding}\n`)
-    const chunks: Buffer[] = []
-    let size = 0
+/** Builds the acceptance of uploads; see `Uploads`. */
+export function acceptUploads({ db, gates, limits, metrics }: Means, threads: Threads, handover: Handover): Uploads {
+  async function accept(upload: IncomingUpload): Promise<AcceptedUpload> {
+    const body = await readBody(upload, gates, limits)
     try {
-      // Left open when reading stops early: the answer goes out on the same connection.
-      for await (const chunk of upload.body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-        size += chunk.length
-        inFlightBytes += chunk.length
-        if (size > UPLOAD_LIMIT_BYTES) throw errors.tooLarge(UPLOAD_LIMIT_BYTES)
-        if (inFlightBytes > IN_FLIGHT_LIMIT_BYTES) throw errors.overloaded('Too many uploads at once; please retry.', 5)
-        hash.update(chunk)
-        chunks.push(chunk)
-      }
-    } catch (error) {
-      inFlightBytes -= size
-      throw error instanceof AppError ? error : errors.badRequest('The request body ended early.')
+      return await acceptBody(upload, body)
+    } finally {
+      body.forget()
     }
-    return { bytes: Buffer.concat(chunks, size), sha256: hash.digest() }
   }
 
-  async function accept(upload: IncomingUpload): Promise<AcceptedUpload> {
-    const { bytes, sha256 } = await readBody(upload)
-    const size = bytes.length
-    try {
-      const known = await db.one<Known>(KNOWN_SQL, [upload.userId, sha256, upload.requestId])
-      if (!known.user_exists) throw errors.notFound('User', upload.userId)
-      if (known.replayed_id && known.replayed_run && known.replayed_provider)
-        return { batchId: known.replayed_id, runKey: known.replayed_run, provider: known.replayed_provider }
-      const again = known.provider && (await storeAgain(db, upload, sha256, known))
-      if (again) return again
-      const result = await threads.readUpload({
+  async function acceptBody(upload: IncomingUpload, { bytes, sha256, isSmall }: ReadBody): Promise<AcceptedUpload> {
+    const { userId } = upload
+    const on = gated(db, gates.upload, userId)
+    const known = await on.one<Known>(KNOWN_SQL, [userId, sha256, upload.requestId])
+    if (!known.user_exists) throw errors.notFound('User', userId)
+    if (known.replayed_id && known.replayed_run && known.replayed_provider)
+      return { batchId: known.replayed_id, runKey: known.replayed_run, provider: known.replayed_provider }
+    const again = known.provider && (await storeAgain(on, upload, sha256, known))
+    if (again) return again
+    const parse = () =>
+      threads.readUpload({
         bytes,
         encoding: upload.encoding,
         queryProvider: upload.queryProvider,
         provider: null,
         nowMs: Date.now(),
       })
-      if (!result.ok) throw refusal(result)
-      return await storeNew(upload, sha256, result)
-    } finally {
-      inFlightBytes -= size
-    }
-  }
-
-  async function storeNew(
-    upload: IncomingUpload,
-    sha256: Buffer,
-    { envelope, batch, stored, decodedBytes }: Extract<UploadResult, { ok: true }>,
-  ): Promise<AcceptedUpload> {
+    // Of large ones there are few, and they have threads of their own.
+    const result = await (isSmall ? gates.parses.run(userId, parse) : parse())
+    if (!result.ok) throw refusal(result)
+    const { envelope, batch, stored, decodedBytes } = result
     // Before it is stored: a worker may take it in that very moment.
-    handover.put(upload.userId, sha256, batch)
-    return store(db, upload, sha256, envelope, batch.received, { bytes: Buffer.from(stored.buffer), decodedBytes })
+    handover.put(userId, sha256, batch)
+    return store(on, upload, sha256, envelope, batch.received, { bytes: Buffer.from(stored.buffer), decodedBytes })
   }
 
   return {

@@ -1,0 +1,41 @@
+import type { ServerResponse } from 'node:http'
+import { errors } from '../errors.ts'
+import type { Limits } from '../limits.ts'
+
+/** Answers of less are not counted: they fit into the buffers of the connection. */
+const SMALL_BYTES = 64 * 1024
+
+/** Answers on their way: complete in memory, and not taken by their clients yet. */
+export interface Answers {
+  /** Makes sure that the caller may have another large one. @throws AppError overloaded */
+  admit(caller: string): void
+  /** Counts an answer of so many bytes until it is taken; a client that takes it too slowly is disconnected. */
+  sending(caller: string, bytes: number, res: ServerResponse): void
+}
+
+/** Builds the count of answers on their way; it neither holds them nor keeps a connection of the database for them. */
+export function countAnswers({ answers, answerPace }: Pick<Limits, 'answers' | 'answerPace'>): Answers {
+  let bytesOfAll = 0
+  const bytesOf = new Map<string, number>()
+  function change(caller: string, by: number): void {
+    bytesOfAll += by
+    const now = (bytesOf.get(caller) ?? 0) + by
+    if (now > 0) bytesOf.set(caller, now)
+    else bytesOf.delete(caller)
+  }
+  return {
+    admit(caller) {
+      if (bytesOfAll < answers.bytes && (bytesOf.get(caller) ?? 0) < answers.perCaller) return
+      throw errors.overloaded('Too many large answers are not read yet; please retry.', 5)
+    },
+    sending(caller, bytes, res) {
+      if (bytes < SMALL_BYTES || res.destroyed) return
+      change(caller, bytes)
+      const late = setTimeout(() => res.destroy(), answerPace.ms + (bytes / answerPace.bytesPerSecond) * 1000)
+      res.once('close', () => {
+        clearTimeout(late)
+        change(caller, -bytes)
+      })
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { type ContentEncoding, UPLOAD_LIMIT_BYTES } from '../../../workers/sdk-upload.ts'
+import { AppError, errors } from '../../errors.ts'
+import type { Leave } from '../../gate.ts'
+import { atPace } from '../../http/pace.ts'
+import { type Gates, type Limits, smallBodyBytes } from '../../limits.ts'
+
+/** The body of an upload as it arrives, and whose it is. */
+export interface IncomingBody {
+  userId: string
+  body: IncomingMessage
+  contentLength: number | undefined
+  encoding: ContentEncoding
+  queryProvider: string | null
+}
+
+/** A body in memory. */
+export interface ReadBody {
+  bytes: Buffer
+  /** Of the bytes, how they are compressed, and the provider named in the query. */
+  sha256: Buffer
+  isSmall: boolean
+  /** Counts its bytes no longer. */
+  forget: Leave
+}
+
+/** What a body counts at least: headers and buffers of its request. */
+const LEAST_BYTES = 8_192
+
+/**
+ * Reads the body of an upload into memory as soon as there is space for it. A small one does not wait for large ones;
+ * one that does not announce its length counts as small until it is not.
+ * @throws AppError too_large, overloaded, body_too_slow, bad_request, client_left
+ */
+export async function readBody(upload: IncomingBody, gates: Gates, limits: Limits): Promise<ReadBody> {
+  const { userId, contentLength: announced, encoding, body } = upload
+  if ((announced ?? 0) > UPLOAD_LIMIT_BYTES) throw errors.tooLarge(UPLOAD_LIMIT_BYTES)
+  const smallBytes = smallBodyBytes(encoding)
+  const enter = (isSmall: boolean, bytes: number) =>
+    (isSmall ? gates.smallBodies : gates.largeBodies).enter(userId, {
+      weight: Math.max(bytes, LEAST_BYTES),
+      client: body,
+    })
+  let isSmall = (announced ?? 0) <= smallBytes
+  let forget = await enter(isSmall, announced ?? smallBytes)
+  // The provider named in the query is part of what makes two uploads the same.
+  const hash = createHash('sha256').update(`${upload.queryProvider ?? ''}\n${encoding}\n`)
+  const chunks: Buffer[] = []
+  let size = 0
+  // Left open when reading stops early: the answer goes out on the same connection.
+  const incoming = body.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
+
+  /** Reads on until the end, or until there is more than `most`. True at the end. */
+  async function readUpTo(most: number): Promise<boolean> {
+    while (size <= most) {
+      const { done, value } = await incoming.next()
+      if (done) return true
+      size += value.length
+      hash.update(value)
+      chunks.push(value)
+    }
+    return false
+  }
+
+  const read = (most: number) => atPace(body, limits.bodyPace, readUpTo(most), errors.uploadTooSlow)
+  try {
+    if (!(await read(isSmall ? smallBytes : UPLOAD_LIMIT_BYTES))) {
+      if (!isSmall) throw errors.tooLarge(UPLOAD_LIMIT_BYTES)
+      const forgetLarge = await enter(false, UPLOAD_LIMIT_BYTES)
+      forget()
+      ;[isSmall, forget] = [false, forgetLarge]
+      if (!(await read(UPLOAD_LIMIT_BYTES))) throw errors.tooLarge(UPLOAD_LIMIT_BYTES)
+    }
+  } catch (error) {
+    forget()
+    throw error instanceof AppError ? error : errors.badRequest('The request body ended early.')
+  }
+  return { bytes: Buffer.concat(chunks, size), sha256: hash.digest(), isSmall, forget }
+}

@@ -1,0 +1,116 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { createGate, type Gate, type GateLimits } from './gate.ts'
+
+const MIB = 1024 * 1024
+
+/**
+ * Which kind of request may hold how many connections of the API at once, so that none starves another. A request
+ * belongs to one of these for as long as its handler runs, or takes a connection of it for each statement.
+ */
+const CONNECTIONS = {
+  // Who calls, with which credential. For a statement each; nobody gets anywhere without it, so nearly all may wait.
+  guard: { what: 'requests', capacity: 2, perKey: 2, waiting: 1000, waitMs: 3_000, retrySeconds: 2 },
+  // Logins, tokens and sign-ups. For a statement each, since a login waits long for its hash.
+  login: { what: 'logins', capacity: 2, perKey: 2, waiting: 200, waitMs: 3_000, retrySeconds: 5 },
+  // Reads of a page.
+  read: { what: 'requests', capacity: 6, perKey: 5, waiting: 200, waitMs: 3_000, retrySeconds: 2 },
+  // Reads that compute: summaries, totals, coverage, statistics.
+  report: { what: 'reports', capacity: 3, perKey: 2, waiting: 100, waitMs: 5_000, retrySeconds: 3 },
+  // Pages of more than a thousand samples.
+  bulk: { what: 'large pages', capacity: 3, perKey: 2, waiting: 60, waitMs: 5_000, retrySeconds: 5 },
+  // Changes, of a user where the path names one.
+  write: { what: 'changes', capacity: 4, perKey: 2, waiting: 100, waitMs: 3_000, retrySeconds: 3 },
+  // What may take minutes: deleting all of a user or of a connection, or an endpoint; recovering deliveries.
+  long: { what: 'deletions', capacity: 3, perKey: 2, waiting: 20, waitMs: 5_000, retrySeconds: 5 },
+  // Accepting an upload. For a statement each; between them threads read its body.
+  upload: { what: 'uploads', capacity: 3, perKey: 2, waiting: 500, waitMs: 5_000, retrySeconds: 5 },
+  // Pages of events for live streams, for a statement each.
+  stream: { what: 'streams', capacity: 1, perKey: 1, waiting: 1000, waitMs: 5_000, retrySeconds: 5 },
+  // What the service counts of itself for `/metrics`, for a statement each.
+  metrics: { what: 'requests', capacity: 1, perKey: 1, waiting: 20, waitMs: 5_000, retrySeconds: 2 },
+} satisfies Record<string, GateLimits>
+
+/** Connections beside these: two that listen, and one that cancels the statement of a client that hung up. */
+const OTHER_CONNECTIONS = 3
+
+/** What else is bounded for everybody together and for one: bodies in memory (bytes) and reading them (threads). */
+const UPLOADS = {
+  // Bodies of at most 1 MiB, compressed 64 KiB: let in however many large ones there are.
+  smallBodies: { what: 'uploads', capacity: 64 * MIB, perKey: 2 * MIB, waiting: 500, waitMs: 5_000, retrySeconds: 5 },
+  // Larger ones: of one user one of 32 MiB. The phone is not read from while it waits.
+  largeBodies: { what: 'uploads', capacity: 128 * MIB, perKey: 32 * MIB, waiting: 100, waitMs: 8_000, retrySeconds: 5 },
+  // Small bodies that threads read.
+  parses: { what: 'uploads', capacity: 4, perKey: 2, waiting: 500, waitMs: 5_000, retrySeconds: 5 },
+} satisfies Record<string, GateLimits>
+
+/** Largest upload that counts as small, by its encoding: a compressed one unpacks to many times its size. */
+export const smallBodyBytes = (encoding: string): number => (encoding === 'identity' ? MIB : MIB / 16)
+
+/** A kind of request that shares connections. */
+export type Share = keyof typeof CONNECTIONS
+
+/** Every limit on what requests hold of this process and of the database, and on how long they wait. */
+export interface Limits {
+  gates: Record<Share | keyof typeof UPLOADS, GateLimits>
+  /** A statement of a request is cancelled after this. */
+  statementMs: number
+  /** A statement that waits so long for what somebody else holds fails. */
+  lockMs: number
+  /** The probe of the database waits so long to connect, and so long for its answer. */
+  probeMs: number
+  /** A body that brings less than `bytes` in `windowMs`, or is not complete after `totalMs`, is not waited for. */
+  bodyPace: { bytes: number; windowMs: number; totalMs: number }
+  /** Answers in memory that their clients have not taken yet: bytes of all, and of one caller. */
+  answers: { bytes: number; perCaller: number }
+  /** Time a client has for an answer: a time for any, and a rate beyond. */
+  answerPace: { ms: number; bytesPerSecond: number }
+}
+
+export const LIMITS: Limits = {
+  gates: { ...CONNECTIONS, ...UPLOADS },
+  statementMs: 10_000,
+  lockMs: 4_000,
+  probeMs: 1_000,
+  // In all less than the 300 s after which Node answers 408: released SDKs lose what a 4xx is the answer to.
+  bodyPace: { bytes: 10_240, windowMs: 20_000, totalMs: 240_000 },
+  answers: { bytes: 256 * MIB, perCaller: 128 * MIB },
+  answerPace: { ms: 30_000, bytesPerSecond: 64 * 1024 },
+}
+
+/** Connections the API may have open. */
+export const API_CONNECTIONS =
+  Object.values(CONNECTIONS).reduce((sum, { capacity }) => sum + capacity, 0) + OTHER_CONNECTIONS
+
+/** The gates of one process. */
+export type Gates = Record<keyof Limits['gates'], Gate>
+
+/** Opens the gates and adds what is held, what waits and what was refused to the metrics. */
+export function openGates({ gates }: Limits, registry: Registry): Gates {
+  const registers = [registry]
+  const labelNames = ['gate'] as const
+  const refused = new Counter({
+    name: 'pulsebase_gate_refused_total',
+    help: 'Requests answered 503 because no place became free in time',
+    labelNames,
+    registers,
+  })
+  const opened = Object.entries(gates).map(([name, limits]) => {
+    // Shown from the start: a rate over a counter that appears with its first refusal misses that one.
+    const count = refused.labels(name)
+    count.inc(0)
+    return [name, createGate(limits, () => count.inc())] as const
+  })
+  const show = (name: string, help: string, read: (gate: Gate) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        for (const [gate, one] of opened) this.labels(gate).set(read(one))
+      },
+    })
+  show('pulsebase_gate_held', 'Connections, or bytes of bodies, that are held', (gate) => gate.held())
+  show('pulsebase_gate_waiting', 'Requests that wait for a place', (gate) => gate.waiting())
+  return Object.fromEntries(opened) as Gates
+}

@@ -1,0 +1,390 @@
+// What one kind of request, or one user, keeps from others: nothing.
+import { once } from 'node:events'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { connect, createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import type { Transaction } from '../../server/db/database.ts'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
+import { openProbe } from '../../server/db/probe.ts'
+import { LIMITS, type Limits } from '../../server/limits.ts'
+import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
+import { body, createUser, eachEngine, heartRate, upload } from '../support/sdk.ts'
+import { engines } from '../support/servers.ts'
+
+const NOON = Date.UTC(2026, 1, 24, 12)
+const MIB = 2 ** 20
+const LONG_MS = 60_000
+
+// What contends has nothing to do with the engine, but for the locks of a deletion.
+const engine = engines().at(-1)
+if (!engine) throw new Error('no engine')
+
+/** The limits of the service, with these times for every gate but the one that all pass. */
+const limitsWith = (waitMs: number, more: Partial<Limits> = {}): Limits => ({
+  ...LIMITS,
+  ...more,
+  gates: Object.fromEntries(
+    Object.entries(LIMITS.gates).map(([name, gate]) => [
+      name,
+      { ...gate, waitMs: name === 'guard' ? LONG_MS : waitMs },
+    ]),
+  ) as Limits['gates'],
+})
+
+/** Nothing ends by itself while a test looks. */
+const PATIENT = limitsWith(LONG_MS, { lockMs: LONG_MS, statementMs: LONG_MS })
+const HASTY = limitsWith(100, { lockMs: 100 })
+
+const until = async (t: Test, what: string, condition: () => Promise<boolean> | boolean) =>
+  t.ok(await waitUntil(async () => condition(), LONG_MS, 10), what)
+
+/** A transaction of somebody else that holds something until `end`. */
+async function hold(t: Test, app: TestApp, statement: string, params: string[] = []) {
+  const client: Transaction['client'] = await app.db.pool.connect()
+  t.teardown(() => client.release(true))
+  await client.query('begin')
+  await client.query(statement, params)
+  return { end: () => client.query('commit') }
+}
+
+/** As the import of an upload does. */
+const holdUser = (t: Test, app: TestApp, user: string) =>
+  hold(t, app, `select pg_advisory_xact_lock(hashtextextended('ingest:' || $1, 0))`, [user])
+
+/** Statements of the service that wait for a lock. */
+const heldUp = async (app: TestApp) =>
+  (
+    await app.db.one<{ n: number }>(
+      `select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+  ).n
+
+const short = ({ status, headers, body }: TestAnswer) => [status, headers.get('retry-after'), body?.detail]
+
+/** What must be answered whatever else goes on, with the status of each. */
+async function answered(app: TestApp): Promise<[string, number][]> {
+  const users = '/api/v1/users'
+  const user = await createUser(app)
+  await app.db.query(`insert into connection (user_id, provider) values ($1, 'garmin')`, [user])
+  const ask = async (method: string, path: string, auth: 'key' | 'developer' = 'key', body?: unknown) => {
+    const { status } = await app.request(method, path, { auth, ...(body !== undefined && { body }) })
+    return [`${method} ${path.replace(user, '…')}`, status] as [string, number]
+  }
+  return [
+    await ask('GET', '/readyz'),
+    await ask('GET', '/metrics'),
+    await ask('GET', `${users}/${user}`),
+    await ask('GET', `${users}/${user}/connections`, 'developer'),
+    await ask('PATCH', `${users}/${user}`, 'key', { first_name: 'Ada' }),
+    ['upload', (await upload(app, user, body([heartRate(NOON, 60)]))).status],
+    await ask('DELETE', `${users}/${user}/connections/garmin`),
+    await ask('DELETE', `${users}/${user}`, 'developer'),
+  ]
+}
+
+const ANSWERED = [200, 200, 200, 200, 200, 202, 204, 200]
+
+/** Twelve deletions of what a user has. */
+const deletions = (app: TestApp, user: string): Promise<TestAnswer>[] =>
+  Array.from({ length: 12 }, (_, n) => {
+    const of = `/api/v1/users/${user}`
+    const any = '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77'
+    const path = [of, `${of}/connections/apple/data`, `${of}/events/workouts/${any}`, `${of}/events/sleep/${any}`][
+      n % 4
+    ]
+    return app.request('DELETE', String(path), { auth: n % 4 === 0 ? 'developer' : 'key' })
+  })
+
+eachEngine(t, 'twelve deletions of a user whose upload is being imported', async (t, engine) => {
+  await t.test('keep nobody else waiting, and are done when it is over', async (t) => {
+    const app = await startTestApp(t, engine, { limits: PATIENT })
+    const user = await createUser(app)
+    const holder = await holdUser(t, app, user)
+    const answers = deletions(app, user)
+    await until(t, 'they wait', async () => {
+      const { gates } = app.deps
+      return gates.long.held() + gates.long.waiting() + gates.write.held() + gates.write.waiting() === 12
+    })
+    const { gates } = app.deps
+    t.strictSame([gates.long.held(), gates.write.held()], [2, 2], 'with two connections of a kind')
+    t.strictSame(
+      (await answered(app)).map(([, status]) => status),
+      ANSWERED,
+    )
+    await holder.end()
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    t.equal(statuses.filter((status) => status === 200).length, 1, 'the user is deleted once')
+    t.ok(statuses.every((status) => status === 200 || status === 404))
+  })
+
+  await t.test('are put off after a moment, and told why', async (t) => {
+    const app = await startTestApp(t, engine, { limits: HASTY })
+    const user = await createUser(app)
+    await holdUser(t, app, user)
+    const refused = (await Promise.all(deletions(app, user))).map(short)
+    const texts = new Set(refused.map(([, , detail]) => detail))
+    t.strictSame(
+      refused.filter(([status, retry]) => status !== 503 || !(Number(retry) > 0)),
+      [],
+    )
+    const held =
+      'The same data is being changed, for example by the import of an upload. Nothing was changed; please retry.'
+    t.ok(texts.delete(held))
+    t.strictSame(
+      [...texts].filter((text) => !/^Too many (changes|deletions) at once; please retry\.$/.test(String(text))),
+      [],
+    )
+    t.equal((await app.request('GET', `/api/v1/users/${user}`)).status, 200, 'nothing was deleted')
+  })
+})
+
+t.test('the text of a refusal fits the request', async (t) => {
+  const app = await startTestApp(t, engine, { limits: { ...LIMITS, statementMs: 300 } })
+  const user = await createUser(app)
+  const of = `/api/v1/users/${user}`
+  await app.db.query(`insert into connection (user_id, provider) values ($1, 'apple')`, [user])
+  const holder = await hold(t, app, 'lock table connection, personal_record in access exclusive mode')
+  const answers = await Promise.all([
+    app.request('GET', `${of}/connections`),
+    app.request('DELETE', `${of}/connections/apple`, { auth: { bearer: await app.sdkToken(user) } }),
+    app.request('PUT', `${of}/personal-record`, { body: { sex: 'female' } }),
+  ])
+  await holder.end()
+  t.strictSame(answers.map(short), [
+    [503, '1', 'The query took too long. Ask for less, such as a shorter time range.'],
+    [503, '5', 'The deletion took too long. Nothing was deleted; please retry.'],
+    [503, '5', 'The change took too long. Nothing was changed; please retry.'],
+  ])
+})
+
+/** Asks for a page of samples as CSV, of so many. */
+const page = (app: TestApp, user: string, limit = 200_000) =>
+  request(
+    `${app.url}/api/v1/users/${user}/timeseries?start_time=2024-01-01&end_time=2027-01-01&types=heart_rate&limit=${limit}`,
+    { headers: { 'X-Service-API-Key': app.apiKey, Accept: 'text/csv' } },
+  ).on('error', () => {})
+
+const responseTo = async (sent: ClientRequest): Promise<IncomingMessage> => (await once(sent, 'response'))[0]
+
+async function readAll(response: IncomingMessage): Promise<number> {
+  let bytes = 0
+  for await (const chunk of response) bytes += chunk.length
+  return bytes
+}
+
+/** A user with so many heart rates; the statistics of the planner are as good as can be. */
+async function withSamples(app: TestApp, count: number): Promise<string> {
+  const user = await createUser(app)
+  await app.db.query(
+    `with made as (insert into data_source (user_id, provider) values ($1, 'apple') returning id),
+          of as (insert into source_series (source_id, series_id) select id, 1 from made returning source_id)
+     insert into sample (ts, value, source_id, series_id)
+     select '2025-01-01'::timestamptz + n * interval '1 second', 60 + n % 40, source_id, 1
+     from of, generate_series(1, $2::int4) n`,
+    [user, count],
+  )
+  return user
+}
+
+t.test('twenty readers of large pages', async (t) => {
+  const app = await startTestApp(t, engine, { limits: PATIENT })
+  const user = await withSamples(app, 3_000)
+  const { bulk } = app.deps.gates
+  // The first page asks for what is remembered from then on.
+  const bytes = await readAll(await responseTo(page(app, user).end()))
+
+  await t.test('keep nobody else waiting, and all get theirs', async (t) => {
+    const holder = await hold(t, app, 'lock table sample in access exclusive mode')
+    const readers = Array.from({ length: 20 }, () => page(app, user).end())
+    await until(t, 'they wait', async () => bulk.held() + bulk.waiting() === 20 && (await heldUp(app)) === 2)
+    t.equal(bulk.held(), 2, 'one caller has two connections')
+    const { body: metrics } = await app.request('GET', '/metrics', { auth: 'none' })
+    t.match(metrics, /^pulsebase_gate_waiting\{gate="bulk"\} 18$/m)
+    const users = await app.request('GET', '/api/v1/users')
+    t.equal(users.status, 200)
+    t.equal((await upload(app, user, body([heartRate(NOON, 60)]))).status, 202)
+    await holder.end()
+    t.strictSame(
+      new Set(await Promise.all(readers.map(async (sent) => readAll(await responseTo(sent))))),
+      new Set([bytes]),
+    )
+    t.equal(bulk.held(), 0)
+  })
+
+  await t.test('that hang up leave neither a place nor a statement behind', async (t) => {
+    const holder = await hold(t, app, 'lock table sample in access exclusive mode')
+    const readers = Array.from({ length: 6 }, () => page(app, user).end())
+    await until(t, 'two read, four wait', async () => bulk.waiting() === 4 && (await heldUp(app)) === 2)
+    for (const sent of readers.slice(0, 5)) sent.destroy()
+    await until(t, 'one is left', async () => bulk.waiting() === 0 && bulk.held() === 1 && (await heldUp(app)) === 1)
+    await holder.end()
+    t.equal(await readAll(await responseTo(readers[5] as ClientRequest)), bytes)
+  })
+})
+
+t.test('a client that does not read its page', async (t) => {
+  const pace = { ms: 200, bytesPerSecond: 1e9 }
+  const patient = await startTestApp(t, engine, { limits: { ...PATIENT, answers: { bytes: 1e9, perCaller: 1 } } })
+  const user = await withSamples(patient, 120_000)
+  const hasty = await patient.another({ limits: { ...patient.deps.limits, answerPace: pace } })
+  const { bulk } = patient.deps.gates
+  const unread = await responseTo(page(patient, user).end())
+  t.equal(unread.statusCode, 200)
+  t.equal(bulk.held(), 0, 'keeps no connection')
+  const second = await responseTo(page(patient, user).end())
+  t.equal(second.statusCode, 503, 'gets no other one')
+  t.equal(second.headers['retry-after'], '5')
+  second.resume()
+  t.ok((await readAll(unread)) > 5 * MIB)
+  const third = await responseTo(page(patient, user).end())
+  t.equal(third.statusCode, 200, 'until it has read it')
+  await readAll(third)
+
+  const left = await responseTo(page(hasty, user).end())
+  const again = async () => {
+    const answer = await responseTo(page(hasty, user, 2_000).end())
+    return (await readAll(answer).catch(() => 0)) > 0 && answer.statusCode === 200
+  }
+  await until(t, 'or is disconnected', again)
+  await t.rejects(readAll(left))
+})
+
+/** An upload of which only the first bytes come. */
+function stall(app: TestApp, user: string, length: number, sent = 1): ClientRequest {
+  const stalled = request(`${app.url}/api/v1/sdk/users/${user}/sync`, {
+    method: 'POST',
+    headers: { 'X-Service-API-Key': app.apiKey, 'Content-Type': 'application/json', 'Content-Length': length },
+  })
+  stalled.on('error', () => {}).write(Buffer.alloc(sent, ' '))
+  return stalled
+}
+
+/** An upload of so many bytes that holds one sample. */
+const large = (n: number, bytes: number) =>
+  JSON.stringify({ ...body([heartRate(NOON, 60 + n)]), padding: ' '.repeat(bytes) })
+
+t.test('uploads that stall', async (t) => {
+  const app = await startTestApp(t, engine, { limits: PATIENT })
+  const { largeBodies, smallBodies } = app.deps.gates
+
+  await t.test('take one place of a user, however many they are', async (t) => {
+    const [user, other] = [await createUser(app), await createUser(app)] as const
+    const stalled = Array.from({ length: 4 }, () => stall(app, user, 31 * MIB))
+    await until(t, 'one is read, three wait', () => largeBodies.held() === 31 * MIB && largeBodies.waiting() === 3)
+    t.equal((await upload(app, user, body([heartRate(NOON, 60)]))).status, 202, 'a small one of the same user')
+    t.equal((await upload(app, other, large(0, 20 * MIB))).status, 202, 'a large one of another')
+    for (const sent of stalled) sent.destroy()
+    await until(t, 'nothing is left of them', () => largeBodies.held() === 0 && largeBodies.waiting() === 0)
+  })
+
+  await t.test('of as many users as there are places let small ones through, and large ones later', async (t) => {
+    const users = await Promise.all(Array.from({ length: 4 }, () => createUser(app)))
+    const stalled = users.map((user) => stall(app, user, 32 * MIB))
+    await until(t, 'all places are taken', () => largeBodies.held() === 128 * MIB)
+    const user = await createUser(app)
+    t.equal((await upload(app, user, body([heartRate(NOON, 60)]))).status, 202)
+    const later = upload(app, user, large(1, 2 * MIB))
+    const chunked = request(`${app.url}/api/v1/sdk/users/${user}/sync`, {
+      method: 'POST',
+      headers: { 'X-Service-API-Key': app.apiKey, 'Content-Type': 'application/json' },
+    })
+    chunked.end(large(2, 2 * MIB))
+    await until(t, 'two wait, one that came without its length', () => largeBodies.waiting() === 2)
+    stalled[0]?.destroy()
+    t.equal((await later).status, 202)
+    const answer = await responseTo(chunked)
+    t.equal(answer.statusCode, 202)
+    answer.resume()
+    for (const sent of stalled) sent.destroy()
+    await until(t, 'nothing is left of them', () => largeBodies.held() + smallBodies.held() === 0)
+  })
+
+  await t.test('are ended, with an answer that loses nothing', async (t) => {
+    const app = await startTestApp(t, engine, {
+      limits: { ...PATIENT, bodyPace: { ...LIMITS.bodyPace, windowMs: 50 } },
+    })
+    const user = await createUser(app)
+    const answer = await responseTo(stall(app, user, 31 * MIB))
+    t.match(answer, { statusCode: 503, headers: { 'retry-after': '5', connection: 'close' } })
+    answer.resume()
+    t.equal(app.deps.gates.largeBodies.held(), 0)
+    const json = request(`${app.url}/api/v1/users`, {
+      method: 'POST',
+      headers: { 'X-Service-API-Key': app.apiKey, 'Content-Type': 'application/json', 'Content-Length': 100 },
+    })
+    json.on('error', () => {}).write('{')
+    const late = await responseTo(json)
+    t.match(late, { statusCode: 408, headers: { connection: 'close' } }, 'which a JSON body cannot lose')
+    late.resume()
+  })
+
+  await t.test('are refused when no place becomes free', async (t) => {
+    const app = await startTestApp(t, engine, { limits: HASTY })
+    const user = await createUser(app)
+    const stalled = stall(app, user, 31 * MIB)
+    await until(t, 'one is read', () => app.deps.gates.largeBodies.held() > 0)
+    const refused = await upload(app, user, large(0, 2 * MIB))
+    t.strictSame(short(refused), [503, '5', 'Too many uploads at once; please retry.'])
+    stalled.destroy()
+  })
+})
+
+t.test('small uploads do not wait for the threads that read large ones', async (t) => {
+  const { startThreads } = await import('../../server/intake/threads.ts')
+  const threads = startThreads(2)
+  t.teardown(threads.close)
+  const task = (text: string) => ({
+    bytes: new Uint8Array(Buffer.from(text)),
+    encoding: 'identity' as const,
+    queryProvider: null,
+    provider: null,
+    nowMs: NOON,
+  })
+  const small = () => threads.readUpload(task(JSON.stringify(body([heartRate(NOON, 60)]))))
+  // Both threads are there.
+  await Promise.all([small(), small(), small(), small()])
+  let done = 0
+  const all = Array.from({ length: 6 }, () =>
+    threads.readUpload(task(large(0, 4 * MIB))).then(() => {
+      done += 1
+    }),
+  )
+  t.match(await small(), { ok: true })
+  t.ok(done < 6, `${done} of 6 large ones were read before it`)
+  await Promise.all(all)
+})
+
+t.test('the probe tells that the database does not answer', async (t) => {
+  const sockets = new Set<Socket>()
+  let stuck = false
+  const target = new URL(engine.url)
+  const proxy = createServer((client) => {
+    const server = connect(Number(target.port || 5432), target.hostname)
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => {}).on('close', () => to.destroy())
+      from.on('data', (chunk) => {
+        if (!stuck) to.write(chunk)
+      })
+    }
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    proxy.close()
+  })
+  const url = new URL(engine.url)
+  url.hostname = '127.0.0.1'
+  url.port = String((proxy.address() as { port: number }).port)
+  const probe = openProbe(url.href, 500)
+  t.teardown(probe.end)
+  await until(t, 'it answers', probe.answers)
+  stuck = true
+  t.equal(await probe.answers(), false, 'on a connection that is open')
+  t.equal(await probe.answers(), false, 'and on a new one')
+  stuck = false
+  await until(t, 'it answers again', probe.answers)
+})
