@@ -355,7 +355,7 @@ t.test('samples come in ascending order, of one instant the last', async (t) => 
     const streams = new SampleStreams()
     const expected = new Map<string, [number, number]>()
     for (const { source, series, ms, value, zone } of list) {
-      streams.add(source, series, ms, value, zone)
+      streams.of(source, series).add(ms, value, zone, null)
       expected.set(`${source} ${series} ${ms}`, [value, zone ?? NO_ZONE])
     }
     const { samples, duplicates } = streams.finish()
