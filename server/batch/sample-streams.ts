@@ -10,6 +10,8 @@ export class SampleStream {
   readonly zoneMin: number[] = []
   /** Of the records the samples were, as far as they have ids. */
   readonly origins: (OriginHash | null)[] = []
+  /** Of samples that were added several times, the last one's place with all records that say the same. */
+  readonly repeated = new Map<number, readonly OriginHash[]>()
   /** 1 while strictly ascending, -1 while strictly descending, 0 otherwise. */
   direction: 1 | -1 | 0 = 1
 
@@ -58,41 +60,53 @@ export class SampleStreams {
    */
   finish(): { samples: SampleColumns[]; duplicates: number } {
     const streams = [...this.#streams.values()].sort((a, b) => a.source - b.source || a.seriesId - b.seriesId)
-    const orders = streams.map(ordered)
-    const kept = streams.map((stream, index) => lastOfEachInstant(stream, orders[index] as number[]))
-    const added = orders.reduce((sum, order) => sum + order.length, 0)
-    const count = kept.reduce((sum, order) => sum + order.length, 0)
-    const buffer = new ArrayBuffer(count * 18)
+    const orders = streams.map(keptOrder)
+    const added = streams.reduce((sum, stream) => sum + stream.timeMs.length, 0)
+    const kept = orders.reduce((sum, order) => sum + order.length, 0)
+    const buffer = new ArrayBuffer(kept * 18)
     let at = 0
     const samples = streams.map((stream, index) => {
-      const order = kept[index] as number[]
+      const order = orders[index] as number[]
       const columns = {
         source: stream.source,
         seriesId: stream.seriesId,
         timeMs: new Float64Array(buffer, at * 8, order.length),
-        value: new Float64Array(buffer, (count + at) * 8, order.length),
-        zoneMin: new Int16Array(buffer, count * 16 + at * 2, order.length),
-        origins: originsOf(stream, orders[index] as number[]),
+        value: new Float64Array(buffer, (kept + at) * 8, order.length),
+        zoneMin: new Int16Array(buffer, kept * 16 + at * 2, order.length),
+        origins: originsOf(stream, order),
       }
       gather(stream, order, columns)
       at += order.length
       return columns
     })
-    return { samples, duplicates: added - count }
+    return { samples, duplicates: added - kept }
   }
 }
 
-/** Positions of the samples in ascending time; those of one instant stay in the order they were added. */
-function ordered({ timeMs, direction }: SampleStream): number[] {
-  const order = Array.from(timeMs.keys())
-  if (direction === 1) return order
-  if (direction === -1) return order.reverse()
-  return order.sort((a, b) => (timeMs[a] as number) - (timeMs[b] as number) || a - b)
+/** Positions of the samples to keep, in ascending time. */
+function keptOrder(stream: SampleStream): number[] {
+  const order = Array.from(stream.timeMs.keys())
+  if (stream.direction === 1) return order
+  if (stream.direction === -1) return order.reverse()
+  const time = stream.timeMs
+  order.sort((a, b) => (time[a] as number) - (time[b] as number) || a - b)
+  noteRepeated(stream, order)
+  return order.filter((position, index) => time[position] !== time[order[index + 1] as number])
 }
 
-function lastOfEachInstant({ timeMs, direction }: SampleStream, order: number[]): number[] {
-  if (direction !== 0) return order
-  return order.filter((position, index) => timeMs[position] !== timeMs[order[index + 1] as number])
+/** Notes who says the samples that were added several times: the last one, and those just before it that say the same. */
+function noteRepeated({ timeMs, value, zoneMin, origins, repeated }: SampleStream, order: readonly number[]): void {
+  let records: readonly OriginHash[] = []
+  for (let index = 1; index < order.length; index += 1) {
+    const [before, position] = [order[index - 1] as number, order[index] as number]
+    const isRepeated =
+      timeMs[position] === timeMs[before] && value[position] === value[before] && zoneMin[position] === zoneMin[before]
+    const [first, origin] = [origins[before], origins[position]]
+    if (!isRepeated) records = []
+    else if (records.length === 0 && first) records = [first]
+    if (isRepeated && origin) records = withRecord(records, origin)
+    if (isRepeated) repeated.set(position, records)
+  }
 }
 
 function gather(stream: SampleStream, order: number[], columns: SampleColumns): void {
@@ -104,27 +118,16 @@ function gather(stream: SampleStream, order: number[], columns: SampleColumns): 
   }
 }
 
-/** Which records say the samples that stay: of an instant the last one, and those just before it that say the same. */
-function originsOf(stream: SampleStream, order: readonly number[]): SampleOrigins | null {
+function originsOf({ timeMs, origins, repeated }: SampleStream, order: readonly number[]): SampleOrigins | null {
   const entries: Origin[] = []
-  let said: readonly OriginHash[] = []
-  for (let index = 0; index < order.length; index += 1) {
-    const position = order[index] as number
-    const next = order[index + 1]
-    const timeMs = stream.timeMs[position] as number
-    const origin = stream.origins[position]
-    if (origin) said = withRecord(said, origin)
-    if (next !== undefined && stream.timeMs[next] === timeMs) {
-      if (!sameSample(stream, position, next)) said = []
-      continue
-    }
-    for (const one of said) entries.push({ timeMs, record: one.record, part: one.part })
-    said = []
+  for (const position of order) {
+    const origin = origins[position]
+    const instant = timeMs[position] as number
+    const records = repeated.size > 0 ? repeated.get(position) : undefined
+    if (records) for (const { record, part } of records) entries.push({ timeMs: instant, record, part })
+    else if (origin) entries.push({ timeMs: instant, record: origin.record, part: origin.part })
   }
   const [first, last] = [entries[0], entries.at(-1)]
   if (!first || !last) return null
   return { firstMs: first.timeMs, lastMs: last.timeMs, bytes: encodeOrigins(entries) }
 }
-
-const sameSample = ({ value, zoneMin }: SampleStream, a: number, b: number) =>
-  value[a] === value[b] && zoneMin[a] === zoneMin[b]

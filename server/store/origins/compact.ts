@@ -1,6 +1,5 @@
 import { NO_RECORD, type Origin } from '../../batch/origins.ts'
 import type { Transaction } from '../../db/database.ts'
-import { planned } from '../event-items.ts'
 import { groupBy } from '../group-by.ts'
 import { FILTERED_BYTES, newList, readLists, type Stream, storeLists, streamKey } from './lists.ts'
 
@@ -17,8 +16,8 @@ const SIZES = [FILTERED_BYTES, 32 * 1024]
 /** Bytes of the lists that merging ends in, roughly. */
 const FINAL_BYTES = 64 * 1024
 
-/** Lists that are merged at once, and those that are looked at: of a version that did not merge there are thousands. */
-const MERGED_AT_ONCE = 1000
+/** Bytes that are merged at once, and lists that are looked at: of a version that did not merge there are thousands. */
+const MERGED_BYTES = 1024 * 1024
 const LOOKED_AT = 2000
 
 /** A stored list, as merging sees it. */
@@ -36,9 +35,10 @@ type StoredList = Stream & ListSize
  * stays.
  */
 export async function compactLists(tx: Transaction, streams: readonly Stream[]): Promise<void> {
-  const crowded = await planned<StoredList>(tx, SIZES_SQL, [
+  const crowded = await tx.query<StoredList>(SIZES_SQL, [
     streams.map(({ sourceId }) => sourceId),
     streams.map(({ seriesId }) => seriesId),
+    ...SIZES,
     LISTS_PER_SIZE,
     LOOKED_AT,
   ])
@@ -49,21 +49,23 @@ export async function compactLists(tx: Transaction, streams: readonly Stream[]):
   }
 }
 
-// Whether a list has a filter is known from its row alone: the common case, few small lists, reads no list.
+// The length of a list is known without reading it: the common case, few lists of each size, reads none.
 const SIZES_SQL = `
   select k.source_id as "sourceId", k.series_id as "seriesId", o.seq, o.bytes, o.filtered
   from (select distinct source_id, series_id from unnest($1::int4[], $2::int2[]) as k (source_id, series_id)) k
   cross join lateral (
-    select count(*) as small
+    select count(*) filter (where octet_length(ids) < $3) as small,
+           count(*) filter (where octet_length(ids) >= $3 and octet_length(ids) < $4) as middle,
+           count(*) filter (where octet_length(ids) >= $3 and filter is null) as unfiltered
     from sample_origin
-    where source_id = k.source_id and series_id = k.series_id and filter is null
+    where source_id = k.source_id and series_id = k.series_id
   ) c
   cross join lateral (
     select seq, octet_length(ids) as bytes, filter is not null as filtered
     from sample_origin
-    where source_id = k.source_id and series_id = k.series_id and c.small > $3
+    where source_id = k.source_id and series_id = k.series_id and (greatest(c.small, c.middle) > $5 or c.unfiltered > 0)
     order by seq desc
-    limit $4
+    limit $6
   ) o
   order by k.source_id, k.series_id, o.seq`
 
@@ -76,17 +78,20 @@ export function toMerge<List extends ListSize>(lists: readonly List[]): readonly
   for (const [size, below] of SIZES.entries()) {
     const from = SIZES[size - 1] ?? 0
     let run: List[] = []
+    let total = 0
     for (const list of [...lists, undefined]) {
-      if (list && list.bytes < below && run.length < MERGED_AT_ONCE) {
-        run.push(list)
-        continue
-      }
-      if (run.filter(({ bytes }) => bytes >= from).length > LISTS_PER_SIZE) return run
-      run = list && list.bytes < below ? [list] : []
+      const goesOn = list !== undefined && list.bytes < below && total < MERGED_BYTES
+      if (!goesOn && run.filter(({ bytes }) => bytes >= from).length > LISTS_PER_SIZE) return run
+      if (!goesOn) [run, total] = [[], 0]
+      if (!list || list.bytes >= below) continue
+      run.push(list)
+      total += list.bytes
     }
   }
   return lists.filter(({ bytes, filtered }) => bytes >= FILTERED_BYTES && !filtered).slice(0, 1)
 }
+
+const bytesOf = (lists: readonly ListSize[]) => lists.reduce((sum, { bytes }) => sum + bytes, 0)
 
 async function merge(tx: Transaction, stream: Stream, lists: readonly ListSize[], isOldest: boolean): Promise<void> {
   const stated = new Map<number, Origin[]>()
@@ -108,10 +113,9 @@ async function merge(tx: Transaction, stream: Stream, lists: readonly ListSize[]
     .flatMap((timeMs) => stated.get(timeMs) as Origin[])
     // Nothing earlier is left that "no record" would have to replace.
     .filter(({ record }) => !isOldest || record !== NO_RECORD.record)
-  const bytes = lists.reduce((sum, list) => sum + list.bytes, 0)
-  const parts = pieces(origins, Math.min(Math.ceil(bytes / FINAL_BYTES), lists.length))
+  const parts = pieces(origins, Math.min(Math.ceil(bytesOf(lists) / FINAL_BYTES), lists.length))
   const seqs = lists.map(({ seq }) => seq)
-  await planned(tx, 'delete from sample_origin where seq = any ($1)', [seqs])
+  await tx.query('delete from sample_origin where seq = any ($1)', [seqs])
   if (parts.length === 0) return
   await storeLists(
     tx,

@@ -4,7 +4,6 @@ import { DAILY_TOTAL_OFFSET } from '../../catalogue/series.ts'
 import type { Transaction } from '../../db/database.ts'
 import { type Removed, withoutRemoved } from '../changes.ts'
 import type { EventTarget } from '../event-items.ts'
-import { planned } from '../event-items.ts'
 import { groupBy } from '../group-by.ts'
 import { compactLists } from './compact.ts'
 import { type ListPlace, newList, readLists, recordsAt, type Stream, storeLists, streamKey } from './lists.ts'
@@ -85,17 +84,14 @@ const ASKED_ONE_BY_ONE = 64
 /** The lists of the user and provider that may have one of these records. */
 async function listsOf(tx: Transaction, { userId, provider }: EventTarget, wanted: Wanted): Promise<ListPlace[]> {
   const all = [...wanted.values()].flat()
-  const rows =
-    all.length > ASKED_ONE_BY_ONE
-      ? await planned<{ seq: string; bytes: number }>(tx, ALL_LISTS_SQL, [userId, provider])
-      : await planned<{ seq: string; bytes: number }>(tx, ASKED_LISTS_SQL, [
-          userId,
-          provider,
-          all.map(({ externalId }) => originHash(externalId, null).record),
-          all.map(({ seriesId }) => seriesId),
-          DAILY_TOTAL_OFFSET,
-        ])
-  return rows.map(({ seq, bytes }) => [Number(seq), bytes])
+  if (all.length > ASKED_ONE_BY_ONE) return tx.rows<[number, number]>(ALL_LISTS_SQL, [userId, provider])
+  return tx.rows<[number, number]>(ASKED_LISTS_SQL, [
+    userId,
+    provider,
+    all.map(({ externalId }) => originHash(externalId, null).record),
+    all.map(({ seriesId }) => seriesId),
+    DAILY_TOTAL_OFFSET,
+  ])
 }
 
 const ALL_LISTS_SQL = `
@@ -112,7 +108,7 @@ const ASKED_LISTS_SQL = `
     and exists (
       select
       from unnest($3::int8[], $4::int2[]) as a (record, series_id)
-      where (a.series_id is null or o.series_id in (a.series_id, a.series_id + $5::int4))
+      where (a.series_id is null or o.series_id % $5::int4 = a.series_id)
         and may_have_record(o.ids, o.filter, a.record)
     )`
 

@@ -1,6 +1,5 @@
 import { decodeOrigins, encodeOrigins, NO_RECORD, type Origin, type OriginHash } from '../../batch/origins.ts'
 import type { Transaction } from '../../db/database.ts'
-import { planned } from '../event-items.ts'
 import { groupBy } from '../group-by.ts'
 import { originFilter } from './filter.ts'
 
@@ -45,7 +44,7 @@ export function newList({ sourceId, seriesId }: Stream, origins: readonly Origin
 
 /** Stores lists, each later than all before; `seqs` are places in that order to take again, one each. */
 export async function storeLists(tx: Transaction, lists: readonly NewList[], seqs?: readonly number[]): Promise<void> {
-  await planned(tx, seqs ? STORE_AGAIN_SQL : STORE_SQL, [
+  await tx.query(seqs ? STORE_AGAIN_SQL : STORE_SQL, [
     lists.map(({ sourceId }) => sourceId),
     lists.map(({ seriesId }) => seriesId),
     lists.map(({ firstMs }) => firstMs / 1000),
@@ -107,17 +106,14 @@ const READ_SQL = `
 export async function recordsAt(tx: Transaction, streams: readonly Instants[]): Promise<(readonly OriginHash[])[][]> {
   const answers = streams.map((stream) => ({ ...stream, records: Array.from(stream.timeMs, () => NONE) }))
   const ranges = streams.flatMap((stream) => rangesOf(stream).map((range) => ({ ...stream, ...range })))
-  const places = await planned<{ seq: string; bytes: number }>(tx, OVERLAPPING_SQL, [
+  const places = await tx.rows<[seq: number, bytes: number]>(OVERLAPPING_SQL, [
     ranges.map(({ sourceId }) => sourceId),
     ranges.map(({ seriesId }) => seriesId),
     ranges.map(({ loMs }) => loMs / 1000),
     ranges.map(({ hiMs }) => hiMs / 1000),
   ])
   const groups = groupBy(answers, streamKey)
-  for await (const list of readLists(
-    tx,
-    places.map(({ seq, bytes }) => [Number(seq), bytes]),
-  )) {
+  for await (const list of readLists(tx, places)) {
     for (const { timeMs, records } of groups.get(streamKey(list)) ?? []) replaceRecords(records, timeMs, list.origins)
   }
   return answers.map(({ records }) => records)
