@@ -64,7 +64,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
     const jobs = await startJobs({
       url,
       db,
-      importer: createImporter(db, threads, handover, config, metrics, log),
+      importer: createImporter({ db, threads, handover, settings: config, metrics, log }),
       settings: config,
       concurrency: JOB_CONCURRENCY,
       log,

@@ -56,7 +56,7 @@ async function replayIn(
   })
   const threads = startThreads()
   try {
-    await replay(db, threads, config, selection, write, (line) => process.stdout.write(`${line}\n`))
+    await replay({ db, threads, settings: config }, selection, write, (line) => process.stdout.write(`${line}\n`))
   } finally {
     await threads.close()
     await db.end()

@@ -5,13 +5,14 @@ import t from 'tap'
 import { waitUntil } from '../server/db/embedded/processes.ts'
 import type { Threads } from '../server/intake/threads.ts'
 import { createHandover } from '../server/intake/uploads/handover.ts'
-import { createImporter, type Importer } from '../server/intake/uploads/import.ts'
+import type { Importer } from '../server/intake/uploads/import.ts'
 import { startJobs } from '../server/queue.ts'
 import { startTestApp, type TestApp } from './support/app.ts'
 import {
   body,
   createUser,
   heartRate,
+  importerOf,
   oneEngine,
   startImports,
   storedSamples,
@@ -175,13 +176,13 @@ oneEngine(t, 'jobs', async (t, engine) => {
   })
 
   await t.test('keep a successor while one runs, so that its death loses no time', async (t) => {
-    const { log, metrics } = app.deps
+    const { log } = app.deps
     let release = () => {}
     const held = new Promise<void>((resolve) => {
       release = resolve
     })
     const threads: Threads = { ...app.threads(), readUpload: (task) => held.then(() => app.threads().readUpload(task)) }
-    const importer = createImporter(app.db, threads, createHandover(0), app.deps.config, metrics, log)
+    const importer = importerOf(app, { threads, handover: createHandover(0) })
     const ended: unknown[] = []
     const counting: Importer = {
       async importUploads(user) {
@@ -216,8 +217,8 @@ oneEngine(t, 'jobs', async (t, engine) => {
   })
 
   await t.test('are done even after a worker could not report the end of one', async (t) => {
-    const { log, metrics } = app.deps
-    const importer = createImporter(app.db, app.threads(), app.handover, app.deps.config, metrics, log)
+    const { log } = app.deps
+    const importer = importerOf(app)
     const trace = t.capture(console, 'trace')
     let renamed = false
     const breakOnce: Importer = {

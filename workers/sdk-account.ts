@@ -49,21 +49,21 @@ export class Account {
   rejectCollection(collection: string, loc: string[], type: string, msg: string): void {
     this.received += 1
     this.#count(collection, null, type)
-    this.#reject(collection, null, null, loc, type, msg)
+    this.#reject({ collection, index: null, loc, type, msg }, null)
   }
 
-  /** An item that was received cannot be stored; `place` is undefined when the item does not say what or when it was. */
+  /** An item of a collection, by its index, cannot be stored; `place` is undefined when the item does not say what or when it was. */
   rejectItem(
-    collection: string,
-    index: number,
+    [collection, index]: readonly [string, number],
     item: unknown,
     [field, type, msg]: Problem,
     place: Place | undefined,
   ): void {
-    if (place) addRejected(this.rejectedDays, place[0], dayText(place[1]), type, 1)
+    if (place) addRejected(this.rejectedDays, { type: place[0], day: dayText(place[1]), reason: type }, 1)
     const known = isObject(item) ? item : {}
     this.#count(collection, wireType(known), type)
-    this.#reject(collection, index, known.id, ['data', collection, index, ...(field ? [field] : [])], type, msg)
+    const loc = ['data', collection, index, ...(field ? [field] : [])]
+    this.#reject({ collection, index, loc, type, msg }, known.id)
   }
 
   #count(collection: string, type: unknown, reason: string): void {
@@ -80,18 +80,11 @@ export class Account {
     this.#unstored.set(key, { collection, type: told, reason, items: 1, ...meant })
   }
 
-  #reject(
-    collection: string,
-    index: number | null,
-    id: unknown,
-    loc: (string | number)[],
-    type: string,
-    msg: string,
-  ): void {
+  #reject(rejection: Omit<Rejection, 'id'>, id: unknown): void {
     this.rejected += 1
     if (this.rejections.length >= REJECTIONS_KEPT) return
     const shownId = typeof id === 'string' ? normaliseDeviceString(this.#decode(id), 100) || null : null
-    this.rejections.push({ collection, index, id: shownId, loc, type, msg })
+    this.rejections.push({ ...rejection, id: shownId })
   }
 }
 

@@ -31,8 +31,10 @@ const startOf =
     return startMs === undefined ? undefined : [type, startMs]
   }
 
+type Collection = readonly [name: string, read: ReadItem, placeOf: PlaceOf]
+
 /** Each collection of `data` with its reader (sdk-payload 4.1). */
-const collections: readonly (readonly [name: string, read: ReadItem, placeOf: PlaceOf])[] = [
+const collections: readonly Collection[] = [
   ['records', readRecord, placeOfRecord],
   ['sleep', readSleep, startOf('sleep')],
   ['workouts', readWorkout, startOf('workout')],
@@ -75,15 +77,16 @@ function readData(reading: Reading, data: unknown): void {
     reading.account.rejectCollection('data', ['data'], 'dict_type', 'Input should be a valid dictionary')
     return
   }
-  for (const [name, read, placeOf] of collections) {
+  for (const collection of collections) {
+    const [name] = collection
     const items = data[name]
     if (items === undefined || items === null) continue
-    if (Array.isArray(items)) readItems(reading, read, placeOf, name, items)
+    if (Array.isArray(items)) readItems(reading, collection, items)
     else reading.account.rejectCollection(name, ['data', name], 'list_type', 'Input should be a valid list')
   }
 }
 
-function readItems(reading: Reading, read: ReadItem, placeOf: PlaceOf, name: string, items: unknown[]): void {
+function readItems(reading: Reading, [name, read, placeOf]: Collection, items: unknown[]): void {
   const { account } = reading
   account.received += items.length
   for (let index = 0; index < items.length; index += 1) {
@@ -91,7 +94,7 @@ function readItems(reading: Reading, read: ReadItem, placeOf: PlaceOf, name: str
     const problem = isObject(item) ? read(reading, item) : NOT_AN_OBJECT
     if (problem === 'ignored') account.ignoreItem(name, item as Json)
     else if (problem) {
-      account.rejectItem(name, index, item, problem, isObject(item) ? placeOf(reading, item) : undefined)
+      account.rejectItem([name, index], item, problem, isObject(item) ? placeOf(reading, item) : undefined)
     }
   }
 }

@@ -90,8 +90,8 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
     })
   } else if (rule.dailyTotal) {
     const midnight = localMidnight(startMs, zoneMin)
-    streams.add(source, rule.series.id + DAILY_TOTAL_OFFSET, midnight, converted, zoneMin, origin)
-  } else streams.add(source, rule.series.id, startMs, converted, zoneMin, origin)
+    streams.of(source, rule.series.id + DAILY_TOTAL_OFFSET).add(midnight, converted, zoneMin, origin)
+  } else streams.of(source, rule.series.id).add(startMs, converted, zoneMin, origin)
   return undefined
 }
 

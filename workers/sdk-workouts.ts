@@ -67,7 +67,8 @@ export function readWorkout(reading: Reading, item: Json): Problem | undefined {
     durationSeconds: duration(statistics, elapsedSeconds),
   }
   reading.events.workouts.push(workout)
-  for (const [series, value] of statistics.samples) addSample(reading, workout, series.id, span.endMs, value)
+  for (const [series, value] of statistics.samples)
+    addSample(reading, workout, { seriesId: series.id, timeMs: span.endMs, value })
   readSamples(reading, workout, item.samples)
   return undefined
 }
@@ -125,13 +126,17 @@ function readSamples(reading: Reading, workout: Workout, values: unknown): void 
     const timeMs = plausibleInstant(item.timestamp, reading.latestMs)
     if (!rule || value === undefined || timeMs === undefined) continue
     const converted = rule.convert(value, typeof item.unit === 'string' ? reading.decode(item.unit) : null)
-    if (converted !== undefined && Math.abs(converted) <= MAX_VALUE)
-      addSample(reading, workout, rule.series.id, timeMs, converted)
+    if (converted === undefined || Math.abs(converted) > MAX_VALUE) continue
+    addSample(reading, workout, { seriesId: rule.series.id, timeMs, value: converted })
   }
 }
 
 /** Adds a sample that a workout brings along: it has the workout's source and zone, and goes with its id. */
-function addSample({ derived }: Reading, workout: Workout, seriesId: number, timeMs: number, value: number): void {
+function addSample(
+  { derived }: Reading,
+  workout: Workout,
+  { seriesId, timeMs, value }: { seriesId: number; timeMs: number; value: number },
+): void {
   const origin = workout.externalId === null ? null : originHash(workout.externalId, null)
-  derived.add(workout.source, seriesId, timeMs, value, workout.zoneMin, origin)
+  derived.of(workout.source, seriesId).add(timeMs, value, workout.zoneMin, origin)
 }

@@ -56,7 +56,11 @@ export function dayCounts(
 }
 
 /** Adds items of a type and a day that were rejected for one reason. */
-export function addRejected(to: RejectedDays, type: string, day: string, reason: string, items: number): void {
+export function addRejected(
+  to: RejectedDays,
+  { type, day, reason }: { type: string; day: string; reason: string },
+  items: number,
+): void {
   to[type] ??= {}
   to[type][day] ??= {}
   to[type][day][reason] = (to[type][day][reason] ?? 0) + items

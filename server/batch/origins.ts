@@ -1,6 +1,7 @@
-// Samples carry no id of the platform, which would double their room. Deletions name samples by it, though; so what is
-// stored for each upload and series is a list of short hashes of ids with the instants they became, seven to eight
-// bytes a sample, which is read only when something is deleted.
+// Samples carry no id of the platform: that would double the disk space they take. Deletions name samples by it, though.
+// So each upload stores, per series, a list of short hashes of ids with the instants of their samples, seven to eight
+// bytes a sample. A list states for each instant it has which records say the sample that is stored there. A later list
+// replaces what an earlier one states of an instant. See server/store/origins/.
 
 const HASH_BYTES = 6
 const PART_BYTES = 2
@@ -13,7 +14,7 @@ const UUID_LENGTH = 36
 
 /** The hashes of an id: of the record, and of the part where one record becomes several samples. */
 export interface OriginHash {
-  /** 48 bits, never 0. */
+  /** 48 bits; 0 only in NO_RECORD. */
   record: number
   /** 16 bits, never 0; 0 for a whole record. */
   part: number
@@ -48,10 +49,26 @@ function hash48(text: string): number {
   return ((a ^ (a >>> 15)) >>> 8) * 0x1000000 + ((b ^ (b >>> 16)) >>> 8) || 1
 }
 
-/** One entry of a list: what became a sample at an instant. */
+/** One entry of a list: a record that says the sample of an instant. An instant has as many entries as such records. */
 export interface Origin extends OriginHash {
   /** Epoch milliseconds. */
   timeMs: number
+}
+
+/** Stands for an instant whose sample no record with an id says (any more): the only entry whose record is 0. */
+export const NO_RECORD: OriginHash = { record: 0, part: 0 }
+
+/** Records noted for one sample, the latest of them: nobody records the same heart beat more often in good faith. */
+export const MAX_RECORDS = 16
+
+/** Whether two hashes stand for the same id. */
+export const sameOrigin = (a: OriginHash, b: OriginHash): boolean => a.record === b.record && a.part === b.part
+
+/** Adds a record to those of a sample, as the latest of them; at most MAX_RECORDS are kept. */
+export function withRecord(records: readonly OriginHash[], added: OriginHash): readonly OriginHash[] {
+  if (records.length === 0) return [added]
+  if (records.some((one) => sameOrigin(one, added))) return records
+  return [...records, added].slice(-MAX_RECORDS)
 }
 
 /**

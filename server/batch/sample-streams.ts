@@ -1,63 +1,64 @@
 import { DAILY_TOTAL_OFFSET, IMPLAUSIBLE_OFFSET, seriesById, storedId } from '../catalogue/series.ts'
 import { NO_ZONE, type SampleColumns, type SampleOrigins } from './columns.ts'
-import { encodeOrigins, type OriginHash } from './origins.ts'
-
-interface Growing {
-  source: number
-  seriesId: number
-  timeMs: number[]
-  value: number[]
-  zoneMin: number[]
-  /** Of the records the samples were, as far as they have ids. */
-  origins: (OriginHash | null)[]
-  /** The plausible range of the series, and whether all values are in it. */
-  lowest: number
-  highest: number
-  plausible: boolean
-  /** 1 while strictly ascending, -1 while strictly descending, 0 otherwise. */
-  direction: 1 | -1 | 0
-}
+import { encodeOrigins, type Origin, type OriginHash, withRecord } from './origins.ts'
 
 const UNBOUNDED = { lowest: Number.NEGATIVE_INFINITY, highest: Number.POSITIVE_INFINITY }
 
-/** Collects samples in any order and yields them as ascending columns per source and series. */
-export class SampleStreams {
-  readonly #streams = new Map<number, Growing>()
-  #last: Growing | undefined
+/** The samples of one series from one source, in the order they were added. */
+export class SampleStream {
+  readonly source: number
+  readonly seriesId: number
+  readonly timeMs: number[] = []
+  readonly value: number[] = []
+  readonly zoneMin: number[] = []
+  /** Of the records the samples were, as far as they have ids. */
+  readonly origins: (OriginHash | null)[] = []
+  /** Of samples that were added several times, the last one's place with all records that say the same. */
+  readonly repeated = new Map<number, readonly OriginHash[]>()
+  /** The plausible range of the series, and whether all values are in it. */
+  readonly #lowest: number
+  readonly #highest: number
+  plausible = true
+  /** 1 while strictly ascending, -1 while strictly descending, 0 otherwise. */
+  direction: 1 | -1 | 0 = 1
 
-  /** Adds one sample; `zoneMin` null = unknown; `origin` null = its record has no id. */
-  add(
-    source: number,
-    seriesId: number,
-    timeMs: number,
-    value: number,
-    zoneMin: number | null,
-    origin: OriginHash | null = null,
-  ): void {
-    let stream = this.#last
-    if (!stream || stream.source !== source || stream.seriesId !== seriesId) stream = this.#stream(source, seriesId)
-    const count = stream.timeMs.length
-    if (count > 0) {
-      const step = Math.sign(timeMs - (stream.timeMs[count - 1] as number))
-      if (count === 1) stream.direction = step as 1 | -1 | 0
-      else if (step !== stream.direction) stream.direction = 0
-    }
-    if (value < stream.lowest || value > stream.highest) stream.plausible = false
-    stream.timeMs.push(timeMs)
-    stream.value.push(value)
-    stream.zoneMin.push(zoneMin ?? NO_ZONE)
-    stream.origins.push(origin)
+  constructor(source: number, seriesId: number) {
+    this.source = source
+    this.seriesId = seriesId
+    const { lowest, highest } = seriesById.get(seriesId % DAILY_TOTAL_OFFSET) ?? UNBOUNDED
+    this.#lowest = lowest
+    this.#highest = highest
   }
 
-  #stream(source: number, seriesId: number): Growing {
+  /** Adds one sample, `timeMs` in epoch ms; `zoneMin` null = unknown; `origin` null = its record has no id. */
+  add(timeMs: number, value: number, zoneMin: number | null, origin: OriginHash | null): void {
+    const count = this.timeMs.length
+    if (count > 0) {
+      const step = Math.sign(timeMs - (this.timeMs[count - 1] as number))
+      if (count === 1) this.direction = step as 1 | -1 | 0
+      else if (step !== this.direction) this.direction = 0
+    }
+    if (value < this.#lowest || value > this.#highest) this.plausible = false
+    this.timeMs.push(timeMs)
+    this.value.push(value)
+    this.zoneMin.push(zoneMin ?? NO_ZONE)
+    this.origins.push(origin)
+  }
+}
+
+/** Collects samples in any order and yields them as ascending columns per source and series. */
+export class SampleStreams {
+  readonly #streams = new Map<number, SampleStream>()
+  #last: SampleStream | undefined
+
+  /** The stream of a source and series, to add samples to. */
+  of(source: number, seriesId: number): SampleStream {
+    const last = this.#last
+    if (last && last.source === source && last.seriesId === seriesId) return last
     const key = source * 65_536 + seriesId
     let stream = this.#streams.get(key)
     if (!stream) {
-      const { lowest, highest } = seriesById.get(seriesId % DAILY_TOTAL_OFFSET) ?? UNBOUNDED
-      stream = {
-        ...{ source, seriesId, lowest, highest, plausible: true, direction: 1 },
-        ...{ timeMs: [], value: [], zoneMin: [], origins: [] },
-      }
+      stream = new SampleStream(source, seriesId)
       this.#streams.set(key, stream)
     }
     this.#last = stream
@@ -95,12 +96,12 @@ export class SampleStreams {
 
 /** Positions of samples of a stream, in ascending time, that are stored under one series id. */
 interface Part {
-  stream: Growing
+  stream: SampleStream
   seriesId: number
   order: number[]
 }
 
-function keptParts(stream: Growing): Part[] {
+function keptParts(stream: SampleStream): Part[] {
   const order = keptOrder(stream)
   if (stream.plausible) return [{ stream, seriesId: stream.seriesId, order }]
   const ids = [stream.seriesId, stream.seriesId + IMPLAUSIBLE_OFFSET]
@@ -113,16 +114,32 @@ function keptParts(stream: Growing): Part[] {
 }
 
 /** Positions of the samples to keep, in ascending time. */
-function keptOrder(stream: Growing): number[] {
+function keptOrder(stream: SampleStream): number[] {
   const order = Array.from(stream.timeMs.keys())
   if (stream.direction === 1) return order
   if (stream.direction === -1) return order.reverse()
   const time = stream.timeMs
   order.sort((a, b) => (time[a] as number) - (time[b] as number) || a - b)
+  noteRepeated(stream, order)
   return order.filter((position, index) => time[position] !== time[order[index + 1] as number])
 }
 
-function gather(stream: Growing, order: number[], columns: SampleColumns): void {
+/** Notes who says the samples that were added several times: the last one, and those just before it that say the same. */
+function noteRepeated({ timeMs, value, zoneMin, origins, repeated }: SampleStream, order: readonly number[]): void {
+  let records: readonly OriginHash[] = []
+  for (let index = 1; index < order.length; index += 1) {
+    const [before, position] = [order[index - 1] as number, order[index] as number]
+    const isRepeated =
+      timeMs[position] === timeMs[before] && value[position] === value[before] && zoneMin[position] === zoneMin[before]
+    const [first, origin] = [origins[before], origins[position]]
+    if (!isRepeated) records = []
+    else if (records.length === 0 && first) records = [first]
+    if (isRepeated && origin) records = withRecord(records, origin)
+    if (isRepeated) repeated.set(position, records)
+  }
+}
+
+function gather(stream: SampleStream, order: number[], columns: SampleColumns): void {
   for (let index = 0; index < order.length; index += 1) {
     const position = order[index] as number
     columns.timeMs[index] = stream.timeMs[position] as number
@@ -131,13 +148,16 @@ function gather(stream: Growing, order: number[], columns: SampleColumns): void 
   }
 }
 
-function originsOf({ timeMs, origins }: Growing, order: number[]): SampleOrigins | null {
-  const known = order.filter((position) => origins[position])
-  const [first, last] = [known[0], known.at(-1)]
-  if (first === undefined || last === undefined) return null
-  const entries = known.map((position) => ({
-    timeMs: timeMs[position] as number,
-    ...(origins[position] as OriginHash),
-  }))
-  return { firstMs: timeMs[first] as number, lastMs: timeMs[last] as number, bytes: encodeOrigins(entries) }
+function originsOf({ timeMs, origins, repeated }: SampleStream, order: readonly number[]): SampleOrigins | null {
+  const entries: Origin[] = []
+  for (const position of order) {
+    const origin = origins[position]
+    const instant = timeMs[position] as number
+    const records = repeated.size > 0 ? repeated.get(position) : undefined
+    if (records) for (const { record, part } of records) entries.push({ timeMs: instant, record, part })
+    else if (origin) entries.push({ timeMs: instant, record: origin.record, part: origin.part })
+  }
+  const [first, last] = [entries[0], entries.at(-1)]
+  if (!first || !last) return null
+  return { firstMs: first.timeMs, lastMs: last.timeMs, bytes: encodeOrigins(entries) }
 }

@@ -38,6 +38,13 @@ const FORGET_SQL = `
   using unnest($2::uuid[], $3::int4[]) k (user_id, day)
   where d.user_id = k.user_id and d.category = $1 and d.day = k.day`
 
+// In the order in which everybody locks several users (lock.ts).
+const MOVE_REVISIONS_SQL = `
+  with changed as (
+    select id from app_user where id = any ($1) order by id for no key update
+  )
+  update app_user u set revision = u.revision + 1 from changed c where u.id = c.id`
+
 interface DueRow {
   user_id: string
   days: number[]
@@ -65,8 +72,7 @@ export async function computeDue(
       const due = found.filter(({ free }) => free).map((row): Due => ({ userId: row.user_id, days: row.days }))
       if (due.length === 0) return found
       const changed = await compute(tx, due)
-      if (changed.length > 0)
-        await tx.query('update app_user set revision = revision + 1 where id = any ($1)', [changed])
+      if (changed.length > 0) await tx.query(MOVE_REVISIONS_SQL, [changed])
       await tx.query(FORGET_SQL, [category, ...userDays(due)])
       return found
     })

@@ -30,7 +30,7 @@ export function withoutArchived(batch: Batch, floorMs: number | null): Batch {
 function withArchived(rejected: RejectedDays, archived: DayCounts): RejectedDays {
   const all = structuredClone(rejected)
   for (const [type, days] of Object.entries(archived)) {
-    for (const [day, items] of Object.entries(days)) addRejected(all, type, day, ARCHIVED, items)
+    for (const [day, items] of Object.entries(days)) addRejected(all, { type, day, reason: ARCHIVED }, items)
   }
   return all
 }

@@ -1,14 +1,17 @@
 import { type Batch, countSamples, type SampleColumns } from '../batch/columns.ts'
 import { storedSeries } from '../catalogue/series.ts'
-import type { Transaction } from '../db/database.ts'
+import { type Database, type Transaction, violatedConstraint } from '../db/database.ts'
 import type { Threads } from '../intake/threads.ts'
+import { ARCHIVAL_LOCK_SQL } from '../rollups/archive.ts'
 import { recordBatch } from '../webhooks/batch-events.ts'
 import { type EventSettings, wantedEvents } from '../webhooks/record.ts'
+import { withoutArchived } from './archived.ts'
 import type { ChangedSamples } from './changes.ts'
 import { removeCorrected } from './corrected.ts'
 import { applyDeletions } from './deletions.ts'
 import type { EventCounts } from './event-items.ts'
 import { writeEvents } from './events.ts'
+import { ingestLockKey, lockUser } from './lock.ts'
 import { type SeriesCounts, writeSamples } from './samples.ts'
 import { resolveSources } from './sources.ts'
 
@@ -26,6 +29,8 @@ export interface Outcome {
   changed: boolean
   series: SeriesCounts[]
   events: EventCounts[]
+  /** The batch without samples that could not be taken, and with an account of them. */
+  batch: Batch
 }
 
 // An upload connects its user with the provider, unless it came before the phone signed out; one that is imported again
@@ -61,19 +66,90 @@ export interface BatchTarget {
   threads: Threads
 }
 
+/** Time a batch waits for others, such as the compression of a chunk; whoever brought it tries again later. */
+const LOCK_TIMEOUT_MS = 20_000
+
+// The second lock keeps the floor of the archive where it is until the samples are committed.
+const TRY_LOCK_SQL = `
+  select pg_try_advisory_xact_lock(${ingestLockKey('$1')}) as free,
+         pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL}),
+         set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true)`
+
+/** Ends a transaction that shall leave nothing. */
+class RolledBack extends Error {}
+
 /**
- * Writes everything an upload holds and the events that tell of it, inside the caller's transaction, which holds the
- * user's ingest lock and, shared, that of the archive.
+ * Writes a batch and its account in one transaction, whatever brought it: an upload, a pull, a notice or a file. `finish`
+ * records the account; false from it means that the batch is not wanted any more, and then nothing is written.
+ * Returns `busy`, without waiting, when another batch of the user is being written or the user is being deleted, and
+ * `gone` when the batch is not wanted any more or its user does not exist.
  */
-export async function writeBatch(tx: Transaction, to: BatchTarget, batch: Batch): Promise<Outcome> {
+export async function commitBatch(
+  db: Database,
+  to: BatchTarget,
+  batch: Batch,
+  finish: (tx: Transaction, outcome: Outcome) => Promise<boolean>,
+): Promise<Outcome | 'busy' | 'gone'> {
+  try {
+    return await db.transaction(async (tx) => {
+      const { free } = await tx.one<{ free: boolean }>(TRY_LOCK_SQL, [to.userId])
+      if (!free) return 'busy'
+      const outcome = await writeBatch(tx, to, batch)
+      if (!(await finish(tx, outcome))) throw new RolledBack()
+      return outcome
+    })
+  } catch (error) {
+    if (error instanceof RolledBack || violatedConstraint(error) === 'connection_user_id_fkey') return 'gone'
+    throw error
+  }
+}
+
+/**
+ * Writes batches of one user, one after the other, in a transaction that is rolled back, and returns what each would have
+ * done. Waits for whatever else writes what the user has.
+ */
+export async function rehearseBatches(
+  db: Database,
+  userId: string,
+  batches: AsyncIterable<readonly [BatchTarget, Batch]>,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  const rehearsal = db.transaction(async (tx) => {
+    await lockUser(tx, userId)
+    await tx.query(`select pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL})`)
+    for await (const [to, batch] of batches) outcomes.push(await writeBatch(tx, to, batch))
+    throw new RolledBack()
+  })
+  await rehearsal.catch((error: unknown) => {
+    if (!(error instanceof RolledBack)) throw error
+  })
+  return outcomes
+}
+
+/** The archive takes nothing before this instant, epoch ms; null = it takes everything. Its lock is held. */
+async function archiveFloor(tx: Transaction): Promise<number | null> {
+  const { floor_ms } = await tx.one<{ floor_ms: number | null }>(
+    `select date_part('epoch', write_floor) * 1000 as floor_ms from archival`,
+  )
+  return floor_ms
+}
+
+/**
+ * Writes everything a batch holds and the events that tell of it, inside the caller's transaction, which holds the user's
+ * ingest lock and, shared, that of the archive.
+ */
+async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Promise<Outcome> {
   const { userId, provider, receivedAt } = to
+  const batch = withoutArchived(received, await archiveFloor(tx))
   const wanted = await wantedEvents(tx, to.settings, userId)
   const connection = await tx.one<{ id: string; opened: boolean; at: string }>(CONNECTION_SQL, [
     userId,
     provider,
     receivedAt,
   ])
-  const sources = await resolveSources(tx, userId, provider, connection.id, batch.sources)
+  // In the order of locks (lock.ts): what follows refers to the user, and its revision moves in the end.
+  await tx.query('select 1 from app_user where id = $1 for key share', [userId])
+  const sources = await resolveSources(tx, { userId, provider, connectionId: connection.id }, batch.sources)
   const changes: ChangedSamples[] | undefined = wanted && []
   const target = { userId, provider, sourceIds: sources.ids, changes }
   const series = await writeMeasured(tx, batch.samples, sources.ids, changes)
@@ -108,7 +184,7 @@ export async function writeBatch(tx: Transaction, to: BatchTarget, batch: Batch)
     deleted > 0 ||
     [...series, ...besides, ...events].some((one) => one.inserted + one.updated > 0) ||
     events.some(({ derived = [] }) => derived.length > 0)
-  return { status: statusOf(batch, kept), ...outcome, changed, series: [...series, ...besides], events }
+  return { status: statusOf(batch, kept), ...outcome, changed, series: [...series, ...besides], events, batch }
 }
 
 function statusOf(batch: Batch, kept: number): Outcome['status'] {

@@ -4,7 +4,7 @@ import { deleteActivities } from './activities.ts'
 import { deleteCycleObservations } from './cycles.ts'
 import type { EventTarget, RemovedItems, ToldRows } from './event-items.ts'
 import { deleteMeals } from './meals.ts'
-import { deleteSamples } from './origins.ts'
+import { deleteSamples } from './origins/delete-samples.ts'
 import { deleteSleep } from './sleep/sleep.ts'
 import { deleteWorkouts } from './workouts.ts'
 

@@ -1,7 +1,31 @@
-import type { Queryable } from '../db/database.ts'
+import type { Queryable, Transaction } from '../db/database.ts'
 
-// Everything that writes what a user has holds this lock until its transaction ends, so that the batches of a user come
-// one after the other. Locks are taken in this order, whoever takes them: this one, connection, user, sources, run.
+// Everything that writes what a user has holds this user's ingest lock until its transaction ends, so that the batches of
+// a user come one after the other. Every transaction takes its locks in the order of these columns, so that none waits
+// for one that waits for it. `w`: waits for the lock; `t`: tries, and leaves the user to the next run; `s`: skips rows
+// that are locked. A key share of the user (`k`) is what every insert that refers to it takes as well; it keeps the user
+// from being deleted and nothing else.
+//
+//   who                                        ingest  connection  user   source  upload, run   endpoint, event
+//   commitBatch (uploads, pulls, notices …)    t       w           k, w   w       w             w
+//   recordFailure of an upload                                     k              w
+//   accept_upload, replay_upload                                   k              w
+//   logEvents of a phone                                           k              w
+//   closeSilentRuns                                                k s            w
+//   forget_bodies                                                  k s            s
+//   deleteUser                                 w       w           w      w       w             w
+//   deleteConnectionData                       w       w           w      w       w             w
+//   deleteConnection, a phone's sign-out               w           k                            w
+//   changeEvents (deletes a workout, a night)  w                   w      w                     w
+//   computeDue (scores)                        t                   w
+//   closeSleep                                                     k s    s                     w
+//   refresh_series, refresh_local_days                                    s
+//   sessions of phones                                             k
+//   updateEndpoint with a user                                     k                            w
+//   record_attempts, fan_out                                                                    w
+//
+// A grant of a provider will come between ingest and connection. Several rows of a column are locked in the order of
+// their ids. Whoever holds an endpoint may take its deliveries in any order.
 
 /** The key of a user's ingest lock; `user` is an SQL expression of its id as text. */
 export const ingestLockKey = (user: string): string => `hashtextextended('ingest:' || ${user}, 0)`
@@ -9,4 +33,47 @@ export const ingestLockKey = (user: string): string => `hashtextextended('ingest
 /** Takes a user's ingest lock until the end of the transaction, waiting for whoever holds it. */
 export async function lockUser(tx: Queryable, userId: string): Promise<void> {
   await tx.query(`select pg_advisory_xact_lock(${ingestLockKey('$1')})`, [userId])
+}
+
+/**
+ * Locks a user, its connections before and its sources after it, for who deletes what it has; `provider` null = of all
+ * providers. Returns the keys of the sources, undefined when there is no such user. The ingest lock is held: an import has
+ * been waited for. What is being accepted, and a refresh of rollups, are waited for here; later ones find nothing.
+ */
+export async function lockForDeletion(
+  tx: Transaction,
+  userId: string,
+  provider: string | null,
+): Promise<number[] | undefined> {
+  await tx.query(
+    'select from connection where user_id = $1 and provider = coalesce($2, provider) order by id for update',
+    [userId, provider],
+  )
+  const users = await tx.query('select 1 from app_user where id = $1 for update', [userId])
+  if (users.length === 0) return undefined
+  const sources = await tx.query<{ id: number }>(
+    'select id from data_source where user_id = $1 and provider = coalesce($2, provider) order by id for update',
+    [userId, provider],
+  )
+  return sources.map(({ id }) => id)
+}
+
+/**
+ * Deletes the events that were recorded of a user for developers, with their deliveries; of `provider` only what is a
+ * copy of its data, since that a connection ended is none. With provider null the endpoints for this user alone go too,
+ * and first, as a fan-out takes both. To be done last: attempts to deliver anything to these endpoints wait to be
+ * recorded meanwhile.
+ */
+export async function deleteEvents(tx: Transaction, userId: string, provider: string | null): Promise<void> {
+  const whose = `e.user_id = $1 and ($2::text is null or e.provider = $2 and e.type not like 'connection.%')`
+  await tx.query(
+    `select from endpoint n
+     where n.user_id = $1 and $2::text is null
+        or n.id in (select d.endpoint_id from event e join delivery d on d.event_id = e.id where ${whose})
+     order by n.id
+     for no key update`,
+    [userId, provider],
+  )
+  if (provider === null) await tx.query('delete from endpoint where user_id = $1', [userId])
+  await tx.query(`delete from event e where ${whose}`, [userId, provider])
 }

@@ -4,7 +4,7 @@ import { copyInto, encodeSamples } from '../db/copy.ts'
 import type { Transaction } from '../db/database.ts'
 import { isoInstant } from '../time.ts'
 import { type ChangedSamples, samplesAt } from './changes.ts'
-import { noteOrigins } from './origins.ts'
+import { noteOrigins, type WrittenSamples } from './origins/note.ts'
 
 /** What a batch did to one series; times bound the samples that changed. */
 export interface SeriesCounts {
@@ -32,31 +32,34 @@ export async function writeSamples(
   const storedRows = await countStored(tx, samples, sourceIds)
   const fresh = samples.filter((_, position) => storedRows[position] === 0)
   const counts = new Map<string, SeriesCounts>()
+  const written: WrittenSamples[] = []
+  const note = (columns: SampleColumns, changed: WrittenSamples['changed']) =>
+    written.push({ columns, sourceId: sourceIds[columns.source] as number, changed })
   if (fresh.length > 0) {
     await copyInto(tx.client, `sample (${COLUMNS})`, encodeSamples(fresh, sourceIds))
-    for (const { seriesId, timeMs } of fresh) {
-      addCount(
-        counts,
-        seriesId,
-        true,
-        timeMs.length,
-        isoInstant(timeMs[0] as number),
-        isoInstant(timeMs.at(-1) as number),
-      )
-    }
     await noteAdded(tx, fresh, sourceIds)
-    changes?.push(...fresh.map((columns) => ({ ...columns, sourceId: sourceIds[columns.source] as number })))
-  }
-  const changed = new Set<number>()
-  if (fresh.length < samples.length) {
-    for (const row of await merge(tx, samples, sourceIds, storedRows, changes)) {
-      addCount(counts, row.series, row.is_new, row.row_count, row.first_ts, row.last_ts)
-      changed.add(row.series)
+    for (const columns of fresh) {
+      addCount(counts, countOf(columns))
+      note(columns, 'all')
+      changes?.push({ ...columns, sourceId: sourceIds[columns.source] as number })
     }
   }
-  // What repeats stored samples was noted when those came.
-  const noted = samples.filter(({ seriesId }, position) => storedRows[position] === 0 || changed.has(seriesId))
-  await noteOrigins(tx, noted, sourceIds)
+  if (fresh.length < samples.length) {
+    const overlapping = samples.filter((_, position) => storedRows[position] !== 0)
+    const rows = await merge(
+      tx,
+      overlapping,
+      sourceIds,
+      storedRows.filter((stored) => stored !== 0),
+    )
+    for (const row of rows) addCount(counts, row)
+    for (const [columns, changed] of atPlaces(overlapping, rows)) {
+      note(columns, new Set(changed))
+      if (changed.length > 0)
+        changes?.push(samplesAt({ ...columns, sourceId: sourceIds[columns.source] as number }, changed))
+    }
+  }
+  await noteOrigins(tx, written)
   return [...counts.values()]
 }
 
@@ -81,15 +84,17 @@ async function countStored(
   return rows.map(([stored]) => stored)
 }
 
+/** What became of a series: rows that were new, or changed. */
 interface MergedRow {
   series: number
   is_new: boolean
   row_count: number
   first_ts: string
   last_ts: string
-  /** Ranges of places in what was copied, `{[0,5),[7,8)}`; null when not asked for. */
-  places: string | null
 }
+
+/** With the ranges of their places in what was copied, `{[0,5),[7,8)}`. */
+type PlacedRow = MergedRow & { places: string }
 
 /** Transactions that have merged before: the rows of `incoming` go only when they end. */
 const merged = new WeakSet<Transaction>()
@@ -99,9 +104,7 @@ async function merge(
   samples: readonly SampleColumns[],
   sourceIds: readonly number[],
   storedRows: readonly number[],
-  changes: ChangedSamples[] | undefined,
-): Promise<MergedRow[]> {
-  const overlapping = samples.filter((_, position) => storedRows[position] !== 0)
+): Promise<PlacedRow[]> {
   await tx.client.query(
     `create temporary table if not exists incoming (
        ts timestamptz, value float8, source_id int4, series_id int2, zone_offset_min int2, place int4
@@ -109,8 +112,7 @@ async function merge(
   )
   if (merged.has(tx)) await tx.query('truncate incoming')
   merged.add(tx)
-  const named = changes ? `${COLUMNS}, place` : COLUMNS
-  await copyInto(tx.client, `incoming (${named})`, encodeSamples(overlapping, sourceIds, changes !== undefined))
+  await copyInto(tx.client, `incoming (${COLUMNS}, place)`, encodeSamples(samples, sourceIds, true))
   const segments = { source: [] as number[], series: [] as number[], lo: [] as number[], hi: [] as number[] }
   const add = (columns: SampleColumns, loMs: number, hiMs: number) => {
     segments.source.push(sourceIds[columns.source] as number)
@@ -119,43 +121,38 @@ async function merge(
     segments.hi.push(hiMs / 1000)
   }
   for (const [position, columns] of samples.entries()) {
-    const stored = storedRows[position] as number
-    if (stored === 0) continue
-    if (stored <= columns.timeMs.length * DENSE)
+    if ((storedRows[position] as number) <= columns.timeMs.length * DENSE)
       add(columns, columns.timeMs[0] as number, columns.timeMs.at(-1) as number)
     else for (const timeMs of columns.timeMs) add(columns, timeMs, timeMs)
   }
-  const rows = await tx.query<MergedRow>(
+  return tx.query<PlacedRow>(
     'select series, is_new, row_count, first_ts, last_ts, places from merge_samples($1, $2, $3, $4, $5)',
-    [segments.source, segments.series, segments.lo, segments.hi, changes !== undefined],
+    [segments.source, segments.series, segments.lo, segments.hi, true],
   )
-  changes?.push(...atPlaces(overlapping, sourceIds, rows))
-  return rows
 }
 
-/** The samples that the merge says it inserted or changed; places count through all column sets. */
+/** The places in each of the column sets that the merge inserted or changed; it counts places through all of them. */
 function* atPlaces(
   samples: readonly SampleColumns[],
-  sourceIds: readonly number[],
-  rows: readonly MergedRow[],
-): Generator<ChangedSamples> {
+  rows: readonly PlacedRow[],
+): Generator<[columns: SampleColumns, changed: number[]]> {
   const ranges = rows.flatMap(({ places }) =>
-    Array.from((places ?? '').matchAll(/(\d+),(\d+)/g), ([, from, until]) => [Number(from), Number(until)] as const),
+    Array.from(places.matchAll(/(\d+),(\d+)/g), ([, from, until]) => [Number(from), Number(until)] as const),
   )
   ranges.sort(([a], [b]) => a - b)
   let first = 0
   let range = 0
   for (const columns of samples) {
     const { timeMs } = columns
-    const kept: number[] = []
+    const changed: number[] = []
     // A range may go on in the next column set.
     for (; range < ranges.length; range += 1) {
       const [from, until] = ranges[range] as readonly [number, number]
-      for (let at = Math.max(from - first, 0); at < Math.min(until - first, timeMs.length); at += 1) kept.push(at)
+      for (let at = Math.max(from - first, 0); at < Math.min(until - first, timeMs.length); at += 1) changed.push(at)
       if (until - first > timeMs.length) break
     }
     first += timeMs.length
-    if (kept.length > 0) yield samplesAt({ ...columns, sourceId: sourceIds[columns.source] as number }, kept)
+    yield [columns, changed]
   }
 }
 
@@ -180,20 +177,25 @@ async function noteAdded(tx: Transaction, samples: readonly SampleColumns[], sou
   await tx.query('select note_added($1, $2, $3, $4)', [ranges.source, ranges.series, ranges.lo, ranges.hi])
 }
 
+/** All samples of a column set, as new ones. */
+const countOf = ({ seriesId, timeMs }: SampleColumns): MergedRow => ({
+  series: seriesId,
+  is_new: true,
+  row_count: timeMs.length,
+  first_ts: isoInstant(timeMs[0] as number),
+  last_ts: isoInstant(timeMs.at(-1) as number),
+})
+
 /** A series and its daily totals are one type to the outside. */
 function addCount(
   counts: Map<string, SeriesCounts>,
-  seriesId: number,
-  isNew: boolean,
-  rows: number,
-  firstTs: string,
-  lastTs: string,
+  { series, is_new, row_count, first_ts, last_ts }: MergedRow,
 ): void {
-  const type = seriesById.get(seriesId % DAILY_TOTAL_OFFSET)?.type ?? 'unknown'
-  const count = counts.get(type) ?? { type, inserted: 0, updated: 0, firstTs, lastTs }
-  if (isNew) count.inserted += rows
-  else count.updated += rows
-  if (Date.parse(firstTs) < Date.parse(count.firstTs)) count.firstTs = firstTs
-  if (Date.parse(lastTs) > Date.parse(count.lastTs)) count.lastTs = lastTs
+  const type = seriesById.get(series % DAILY_TOTAL_OFFSET)?.type ?? 'unknown'
+  const count = counts.get(type) ?? { type, inserted: 0, updated: 0, firstTs: first_ts, lastTs: last_ts }
+  if (is_new) count.inserted += row_count
+  else count.updated += row_count
+  if (Date.parse(first_ts) < Date.parse(count.firstTs)) count.firstTs = first_ts
+  if (Date.parse(last_ts) > Date.parse(count.lastTs)) count.lastTs = last_ts
   counts.set(type, count)
 }

@@ -7,9 +7,7 @@ import type { Transaction } from '../db/database.ts'
  */
 export async function resolveSources(
   tx: Transaction,
-  userId: string,
-  provider: string,
-  connectionId: string,
+  { userId, provider, connectionId }: { userId: string; provider: string; connectionId: string },
   sources: readonly SourceIdentity[],
 ): Promise<{ ids: number[]; changed: boolean }> {
   if (sources.length === 0) return { ids: [], changed: false }

@@ -4,7 +4,7 @@ import type { Transaction } from '../db/database.ts'
 import { isoInstant } from '../time.ts'
 import type { EventCounts, EventTarget } from './event-items.ts'
 import { countItems, planned } from './event-items.ts'
-import { deleteSamples } from './origins.ts'
+import { deleteSamples } from './origins/delete-samples.ts'
 
 /** A row of `workout`, stored or to be: its keys now, and what it shall hold. */
 interface Entry {

@@ -120,7 +120,7 @@ eachEngine(t, 'uploads and reads', async (t, engine) => {
     const again = await app.request('POST', `/api/v1/sdk/users/${user}/sync/batches/${accepted.batch_id}/import`)
     await waitForBatch(app, user, again.body.batch_id)
     const sent = await upload(app, user, content)
-    t.equal(sent.body.run_id, 'sdk_session-1')
+    t.equal(sent.body.run_id, `sdk_session-1_${user}`)
   })
 
   await t.test('a deleted user leaves no job behind', async (t) => {

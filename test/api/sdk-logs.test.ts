@@ -50,7 +50,7 @@ const end = (second: number, dataType: string, success: boolean, fields: object 
 const historical = (user: string) => ({ syncSessionId: session(user), syncType: 'historical' })
 
 const summary = async (app: TestApp, user: string) => (await app.request('GET', `/api/v1/users/${user}/sync/runs`)).body
-const detail = async (app: TestApp, user: string, run = `sdk_${session(user)}`) =>
+const detail = async (app: TestApp, user: string, run = `sdk_${session(user)}_${user}`) =>
   (await app.request('GET', `/api/v1/sync/history/${encodeURIComponent(run)}`)).body
 const recent = async (app: TestApp, user: string) =>
   (await app.request('GET', `/api/v1/users/${user}/sync/recent?limit=200`)).body
@@ -61,7 +61,7 @@ oneEngine(t, 'logs of phones', async (t, engine) => {
   await t.test('the log of a real phone is stored, with a count missing and a battery of -1', async (t) => {
     const user = await createUser(app)
     const answer = await sendLog(app, user, sample)
-    const runKey = `sdk_${sample.syncSessionId}`
+    const runKey = `sdk_${sample.syncSessionId}_${user}`
     t.equal(answer.status, 202)
     t.strictSame(answer.body, {
       status_code: 202,
@@ -218,16 +218,16 @@ oneEngine(t, 'logs of phones', async (t, engine) => {
     const user = await createUser(app)
     const without = { syncSessionId: null, provider: null }
     t.match(await sendLog(app, user, log(user, [start(0, { [HEART_RATE]: 1 })], without)), {
-      body: { run_id: 'sdk_log_unknown_2026-02-24' },
+      body: { run_id: `sdk_log_unknown_2026-02-24_${user}` },
     })
     await sendLog(app, user, log(user, [end(1, HEART_RATE, true)], without))
-    const run = await detail(app, user, 'sdk_log_unknown_2026-02-24')
+    const run = await detail(app, user, `sdk_log_unknown_2026-02-24_${user}`)
     t.match(run, { status: 'success', provider: 'unknown', data_types: [{ data_type: HEART_RATE, kind: 'native' }] })
     const state = { eventType: 'device_state', timestamp: '2026-02-25T12:00:00Z', batteryLevel: 0.5 }
     await sendLog(app, user, log(user, [state], { syncSessionId: '', provider: 'GOOGLE' }))
     t.match(await summary(app, user), [
-      { run_id: 'sdk_log_health_connect_2026-02-25', status: 'success', stage: 'completed' },
-      { run_id: 'sdk_log_unknown_2026-02-24' },
+      { run_id: `sdk_log_health_connect_2026-02-25_${user}`, status: 'success', stage: 'completed' },
+      { run_id: `sdk_log_unknown_2026-02-24_${user}` },
     ])
   })
 
@@ -267,7 +267,7 @@ oneEngine(t, 'logs of phones', async (t, engine) => {
     const records = [heartRate(NOON, 60), heartRate(NOON + 1000, 61)]
     t.match(await importBody(app, user, body(records, historical(user))), {
       status: 'success',
-      run_id: `sdk_${session(user)}`,
+      run_id: `sdk_${session(user)}_${user}`,
     })
     t.strictSame(await state(), ['fetching', 'in_progress', true], 'imported, but the phone has more')
     await sendLog(app, user, log(user, [end(1, HEART_RATE, true, { recordCount: 2 })]))

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { createImporter } from '../../server/intake/uploads/import.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
+import { importerOf } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
 import { runs } from '../support/thorough.ts'
 
@@ -623,8 +623,8 @@ async function fill(app: TestApp, id: string): Promise<void> {
   const body = { provider: 'apple', data: { records: Array.from({ length: 30 }, (_, n) => record(n)) } }
   const answer = await app.request('POST', `/api/v1/sdk/users/${id}/sync`, { body })
   if (answer.status !== 202) throw new Error(JSON.stringify(answer.body))
-  const { db, metrics, log } = app.deps
-  await createImporter(db, app.threads(), app.handover, app.deps.config, metrics, log).importUploads(id)
+  const { db } = app.deps
+  await importerOf(app).importUploads(id)
   await refreshRollups(db)
   await app.request('PUT', `${USERS}/${id}/personal-record`, { body: { sex: 'female' } })
 }

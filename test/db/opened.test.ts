@@ -5,7 +5,6 @@ import type { Test } from 'tap'
 import t from 'tap'
 import { compressChunks } from '../../server/db/compress.ts'
 import type { Database } from '../../server/db/database.ts'
-import { createImporter } from '../../server/intake/uploads/import.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { applyStrategy, type Strategy } from '../../server/rollups/strategy.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -51,8 +50,7 @@ async function fill(t: Test, engine: Engine, strategy: Strategy): Promise<Bench>
     `do $$ begin execute format('alter database %I set plan_cache_mode = force_generic_plan', current_database()); end $$`,
   )
   const app = await first.another()
-  const { config, metrics, log } = app.deps
-  const importer = createImporter(app.db, app.threads(), app.handover, config, metrics, log)
+  const importer = importerOf(app)
   const sendTo = async (user: string, records: SdkRecord[], deletions: object[] = []) => {
     const { body: answer } = await upload(app, user, body([], { data: { records, deletions } }))
     while (await importer.importUploads(user));

@@ -1,7 +1,6 @@
 // Retention: samples go, what they add up to stays; nothing comes back and nothing erases it (contract 13, 12.7).
 import t, { type Test } from 'tap'
 import { createHandover } from '../../server/intake/uploads/handover.ts'
-import { createImporter } from '../../server/intake/uploads/import.ts'
 import { archive, floors } from '../../server/rollups/archive.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -11,6 +10,7 @@ import {
   eachEngine,
   heartRate,
   importBody,
+  importerOf,
   PHONE,
   startImports,
   steps,
@@ -137,14 +137,7 @@ eachEngine(t, 'archival', async (t, engine) => {
 
   await t.test('goes on with what an import had under way', async (t) => {
     const other = await createUser(app)
-    const importer = createImporter(
-      app.db,
-      app.threads(),
-      createHandover(0),
-      app.deps.config,
-      app.deps.metrics,
-      app.deps.log,
-    )
+    const importer = importerOf(app, { handover: createHandover(0) })
     let release = () => {}
     const held = new Promise<void>((resolve) => {
       release = resolve

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { decodeOrigins, encodeOrigins, type Origin, originHash } from '../../server/batch/origins.ts'
 import { startTestApp } from '../support/app.ts'
+import { modelUploads, RecordModel } from '../support/record-model.ts'
 import {
   body,
   createUser,
@@ -10,11 +11,14 @@ import {
   eachEngine,
   heartRate,
   importBody,
+  MANY,
   rowVersions,
   type SdkRecord,
   startImports,
   steps,
   storedSamples,
+  upload,
+  waitForAll,
 } from '../support/sdk.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
@@ -97,6 +101,85 @@ eachEngine(t, 'deleted records are gone', async (t, engine) => {
     t.strictSame(await values(user), ['heart_rate 70'])
     t.match(await importBody(app, user, deletions([{ id: id(2) }])), { deleted: 1 })
     t.strictSame(await values(user), [])
+  })
+
+  await t.test('not what another record says as well', async (t) => {
+    const user = await createUser(app)
+    const same = (n: number) => heartRate(NOON, 60, { id: id(n) })
+    await importBody(app, user, body([same(1)]))
+    t.match(await importBody(app, user, body([same(2)])), { unchanged: 1 })
+    t.match(await importBody(app, user, deletions([{ id: id(1) }])), { deleted: 1, ignored_type: 0 })
+    t.strictSame(await values(user), ['heart_rate 60'])
+    t.match(await importBody(app, user, deletions([{ id: id(1) }])), { deleted: 0, ignored_type: 1 }, 'once')
+    const third = body([same(3)], { data: { records: [same(3)], deleted: [{ id: id(2) }] } })
+    t.match(await importBody(app, user, third), { unchanged: 1, deleted: 1 }, 'also when both come in one upload')
+    t.strictSame(await values(user), ['heart_rate 60'])
+    t.match(await importBody(app, user, deletions([{ id: id(3) }])), { deleted: 1 })
+    t.strictSame(await values(user), [])
+
+    await importBody(app, user, body([same(4), same(5)]))
+    t.match(await importBody(app, user, deletions([{ id: id(5) }])), { deleted: 1 })
+    t.strictSame(await values(user), ['heart_rate 60'], 'nor what another record of the same upload says')
+  })
+
+  await t.test('not what a record without an id has changed', async (t) => {
+    const user = await createUser(app)
+    await importBody(app, user, body([heartRate(NOON, 60, { id: id(1) })]))
+    await importBody(app, user, body([heartRate(NOON, 70)]))
+    t.match(await importBody(app, user, deletions([{ id: id(1) }])), { deleted: 0, ignored_type: 1 })
+    t.strictSame(await values(user), ['heart_rate 70'])
+  })
+
+  await t.test('as a map of instants says, whatever was sent in whatever order', async (t) => {
+    const wrong: unknown[] = []
+    const property = fc.asyncProperty(modelUploads, async (uploads) => {
+      const user = await createUser(app)
+      const model = new RecordModel()
+      const known: number[] = []
+      for (const { records, deleted } of uploads) {
+        known.push(model.upload({ records, deleted }))
+        const sent = records.map((one) =>
+          heartRate(NOON + one.minute * 60_000, one.value, { id: one.id === null ? null : id(one.id) }),
+        )
+        const gone = deleted.map((one) => ({ id: id(one) }))
+        const { status } = await upload(app, user, body(sent, { data: { records: sent, deleted: gone } }))
+        if (status !== 202) throw new Error(`upload: ${status}`)
+      }
+      const batches = await waitForAll(app, user)
+      const found = (await storedSamples(app.db, user)).map(
+        ({ ts, value }) => `${(Date.parse(ts) - NOON) / 60_000} ${value}`,
+      )
+      const counted = batches.map((batch) => batch.deleted)
+      if (`${found}` !== `${model.left()}` || `${counted}` !== `${known}`) {
+        wrong.push({ uploads, found, expected: model.left(), counted, known })
+        return false
+      }
+      return true
+    })
+    await fc.check(property, { seed: 20_261_122, numRuns: MANY > 2_000 ? 100 : 10 })
+    t.strictSame(wrong.slice(-1), [])
+  })
+
+  await t.test('and the same records sent again leave no trace', async (t) => {
+    const user = await createUser(app)
+    const records = rates(300, (n) => ({ id: id(n) }))
+    const lists = () =>
+      app.db.query(
+        `select o.xmin::text, o.seq from sample_origin o join data_source d on d.id = o.source_id
+         where d.user_id = $1 order by o.seq`,
+        [user],
+      )
+    await importBody(app, user, body(records))
+    await importBody(app, user, body(records.map((one, n) => (n % 3 === 0 ? { ...one, id: id(n + 1000) } : one))))
+    const before = [await rowVersions(app.db, user), await lists()]
+    for (const again of [
+      records.slice(100),
+      records.toReversed(),
+      rates(300, (n) => ({ id: id(n - (n % 3) + 1000) })),
+    ]) {
+      t.match(await importBody(app, user, body(again.filter((_, n) => n % 3 === 0))), { inserted: 0, updated: 0 })
+    }
+    t.strictSame([await rowVersions(app.db, user), await lists()], before)
   })
 
   await t.test('after what came in the same upload, and hourly reads follow', async (t) => {

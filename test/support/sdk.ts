@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { storedSeries } from '../../server/catalogue/series.ts'
 import { type Database, openDatabase } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
-import { createImporter } from '../../server/intake/uploads/import.ts'
+import { createImporter, type Importer, type ImportMeans } from '../../server/intake/uploads/import.ts'
 import { type Jobs, startJobs } from '../../server/queue.ts'
 import type { TestAnswer, TestApp, TestRequest } from './app.ts'
 import { type Engine, engines } from './servers.ts'
@@ -77,9 +77,18 @@ export function oneEngine(t: Test, name: string, test: (t: Test, engine: Engine)
   for (const engine of chosen) void t.test(`${name} (${engine.name})`, (t) => test(t, engine))
 }
 
+/** An importer of this process; `means` replace what it works with. */
+export function importerOf(app: TestApp, means: Partial<ImportMeans> = {}): Importer {
+  const { config: settings, metrics, log } = app.deps
+  return createImporter({
+    ...{ db: app.db, threads: app.threads(), handover: app.handover, settings, metrics, log },
+    ...means,
+  })
+}
+
 /** Starts taking import jobs, as the service does beside its API; ends with the test. */
 export async function startImports(t: Test, app: TestApp, concurrency = 4, uploadRetentionDays = 30): Promise<Jobs> {
-  const { log, metrics } = app.deps
+  const { log } = app.deps
   const db = openDatabase({
     url: app.databaseUrl,
     name: 'pulsebase test jobs',
@@ -87,7 +96,7 @@ export async function startImports(t: Test, app: TestApp, concurrency = 4, uploa
     statementTimeoutMs: 60_000,
     onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
   })
-  const importer = createImporter(db, app.threads(), app.handover, app.deps.config, metrics, log)
+  const importer = importerOf(app, { db })
   const settings = { ...app.deps.config, uploadRetentionDays }
   const jobs = await startJobs({
     ...{ url: app.databaseUrl, db, importer, settings, concurrency, log },

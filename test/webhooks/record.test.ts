@@ -390,9 +390,7 @@ oneEngine(t, 'what follows from a deletion is told, and a night that becomes a n
     const again = await told(async () => {
       await importBody(app, user, JSON.stringify(content, null, 2))
       await replay(
-        app.db,
-        app.threads(),
-        app.deps.config,
+        { db: app.db, threads: app.threads(), settings: app.deps.config },
         { batch: uploads[0]?.id ?? '', user: null, from: null, to: null },
         true,
         () => {},

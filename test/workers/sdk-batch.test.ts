@@ -418,7 +418,7 @@ t.test('samples come in ascending order, of one instant the last, implausible on
     const streams = new SampleStreams()
     const expected = new Map<string, [id: number, value: number, zone: number]>()
     for (const { source, series, ms, value, zone } of list) {
-      streams.add(source, series, ms, value, zone)
+      streams.of(source, series).add(ms, value, zone, null)
       // Heart rates are from 20 to 300 bpm; 0 is no series.
       const implausible = series > 0 && (value < 20 || value > 300)
       expected.set(`${source} ${series} ${ms}`, [series + (implausible ? 20_000 : 0), value, zone ?? NO_ZONE])

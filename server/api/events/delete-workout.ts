@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Uuid } from '../../http/schema.ts'
-import { deleteSamples } from '../../store/origins.ts'
+import { deleteSamples } from '../../store/origins/delete-samples.ts'
 import { changeEvents } from './change-events.ts'
 
 /** Deletes a workout, and the samples that came with it (contract 5.7). */

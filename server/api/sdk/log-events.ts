@@ -75,7 +75,7 @@ export const logEvents = route(
     response: Type.Object({ ...Accepted.properties, run_id: Nullable(Type.String()) }, { title: 'SdkLogAccepted' }),
     example: {
       ...accepted('Log events stored successfully', '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11'),
-      run_id: 'sdk_C1A9D9F0-1D5E-4D5D-9E7A-62E2B7B0A8F4',
+      run_id: 'sdk_C1A9D9F0-1D5E-4D5D-9E7A-62E2B7B0A8F4_0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11',
     },
     bodyExample: {
       sdkVersion: '0.15.0',
@@ -159,10 +159,10 @@ async function notKnown(tx: Transaction, { userId, events }: Log, runKey: string
  * A log without a session cannot be told from others of the same phone and day, by the phone's clock, so that those
  * share a run: a start finds its ends, and a log that is sent again finds its run.
  */
-function runKeyOf({ syncSessionId, provider, events }: Log, nowMs: number): string {
-  if (syncSessionId) return sessionRunKey(syncSessionId)
+function runKeyOf({ userId, syncSessionId, provider, events }: Log, nowMs: number): string {
+  if (syncSessionId) return sessionRunKey(userId, syncSessionId)
   const loggedAtMs = events.find((event) => event.loggedAtMs !== undefined)?.loggedAtMs ?? nowMs
-  return `sdk_log_${provider ?? 'unknown'}_${isoInstant(loggedAtMs).slice(0, 10)}`
+  return `sdk_log_${provider ?? 'unknown'}_${isoInstant(loggedAtMs).slice(0, 10)}_${userId}`
 }
 
 /** Makes sure there is a run, and returns its provider: `unknown` until a log or an upload names one. */

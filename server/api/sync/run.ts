@@ -48,7 +48,7 @@ export const SUMMARY_COLUMNS = `
 
 /** Example of `runProgress`. */
 export const progressExample = {
-  run_id: 'sdk_5B0E1D7C-2F42-4E0B-8C8B-9A6C1B7D3E21',
+  run_id: 'sdk_5B0E1D7C-2F42-4E0B-8C8B-9A6C1B7D3E21_0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11',
   user_id: '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11',
   provider: 'apple',
   source: 'sdk',
@@ -100,7 +100,7 @@ export const RECORD_COLUMNS = `
 
 /** Example of the description. */
 export const recordExample = {
-  run_key: 'sdk_5B0E1D7C-2F42-4E0B-8C8B-9A6C1B7D3E21',
+  run_key: 'sdk_5B0E1D7C-2F42-4E0B-8C8B-9A6C1B7D3E21_0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11',
   user_id: '0b0c9d4e-6d3b-4f0e-9a55-2f4f3f1f6c11',
   provider: 'apple',
   source: 'sdk',

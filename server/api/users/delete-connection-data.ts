@@ -1,6 +1,6 @@
 import type { Transaction } from '../../db/database.ts'
 import { route } from '../../http/route.ts'
-import { lockUser } from '../../store/lock.ts'
+import { deleteEvents, lockForDeletion, lockUser } from '../../store/lock.ts'
 import { ConnectionPath, revokeConnection } from './delete-connection.ts'
 
 /** Disconnects a provider and removes everything that came from it (contract 3.9). */
@@ -26,33 +26,22 @@ export const deleteConnectionData = route(
       // An import holds this lock: it is waited for, and the next one finds no upload.
       await lockUser(tx, params.user_id)
       const provider = await revokeConnection(tx, config, params)
-      await deleteSources(tx, params.user_id, provider)
-      // An upload that is being accepted is waited for; one that comes later is new, and opens the connection again.
-      await tx.query('select 1 from app_user where id = $1 for update', [params.user_id])
+      // An upload that comes later is new, and opens the connection again.
+      await deleteSources(tx, (await lockForDeletion(tx, params.user_id, provider)) ?? [])
       await deleteUploads(tx, params.user_id, provider)
-      await tx.query(FORGET_EVENTS_SQL, [params.user_id, provider])
       await tx.query('update app_user set revision = revision + 1 where id = $1', [params.user_id])
+      await deleteEvents(tx, params.user_id, provider)
     })
   },
 )
 
 /** What hangs on a source (events, what is dirty) goes with its row; samples and rollups have no foreign key. */
-async function deleteSources(tx: Transaction, userId: string, provider: string): Promise<void> {
-  // A refresh of rollups locks its source: it is waited for, and the next one finds none.
-  const sources = await tx.query<{ id: number }>(
-    'select id from data_source where user_id = $1 and provider = $2 for update',
-    [userId, provider],
-  )
-  if (sources.length === 0) return
-  const ids = sources.map(({ id }) => id)
+async function deleteSources(tx: Transaction, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return
   await tx.query('select forget_resilience($1)', [ids])
   await tx.query('select delete_sources($1)', [ids])
   await tx.query('delete from data_source where id = any ($1)', [ids])
 }
-
-// What was recorded for developers is a copy of the data; that the connection ended is none.
-const FORGET_EVENTS_SQL = `
-  delete from event where user_id = $1 and provider = $2 and type not like 'connection.%'`
 
 /** A stored body could be imported again, and the history of imports says what was measured when. */
 async function deleteUploads(tx: Transaction, userId: string, provider: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { providerNames } from '../../catalogue/providers.ts'
-import type { Transaction } from '../../db/database.ts'
+import { type Transaction, violatedConstraint } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Enum, Uuid } from '../../http/schema.ts'
@@ -14,7 +14,7 @@ export const ConnectionPath = Type.Object({
   provider: Enum(providerNames, { title: 'ProviderName', 'x-aliases': [...sdkProviderAliases.keys()] }),
 })
 
-// Locks nothing but the connection: a purge locks that first, and the user much later.
+// Locks nothing but the connection; the event that tells of it refers to the user, in the order of locks (lock.ts).
 const REVOKE_SQL = `
   update connection c
   set status = 'revoked', revoked_at = clock_timestamp(), updated_at = clock_timestamp()
@@ -22,12 +22,12 @@ const REVOKE_SQL = `
   where c.id = before.id
   returning c.id, c.revoked_at, before.status = 'active' as ended`
 
-// An upload that waits for its import is a connection that is about to be created: it then is created revoked.
+// An upload that waits for its import is a connection that is about to be created: it then is created revoked. The user
+// is not locked before: whoever deletes it has locked its connections first.
 const CREATE_REVOKED_SQL = `
   insert into connection as c (user_id, provider, status, revoked_at)
-  select u.id, $2, 'revoked', clock_timestamp()
-  from (select id from app_user where id = $1 for key share) u
-  where exists (select from upload where user_id = u.id and provider = $2 and status = 'queued')
+  select $1, $2, 'revoked', clock_timestamp()
+  where exists (select from upload where user_id = $1 and provider = $2 and status = 'queued')
   on conflict (user_id, provider) do nothing
   returning c.id`
 
@@ -46,7 +46,11 @@ export async function revokeConnection(
   let [row] = await revoke()
   if (!row) {
     // Not created when the import has done so meanwhile.
-    const created = await tx.query(CREATE_REVOKED_SQL, [path.user_id, provider])
+    const created = await tx.query(CREATE_REVOKED_SQL, [path.user_id, provider]).catch((error) => {
+      // Deleted in this moment.
+      if (violatedConstraint(error) === 'connection_user_id_fkey') throw errors.notFound('User', path.user_id)
+      throw error
+    })
     if (created.length > 0) return provider
     ;[row] = await revoke()
   }

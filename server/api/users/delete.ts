@@ -1,7 +1,7 @@
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { UserPath } from '../../http/schema.ts'
-import { lockUser } from '../../store/lock.ts'
+import { deleteEvents, lockForDeletion, lockUser } from '../../store/lock.ts'
 import { foldUsers, USER_COLUMNS, User, type UserConnectionRow, userExample, usersWithConnections } from './user.ts'
 
 /** Deletes a user with everything stored about it, and returns what it was (contract 3.6). */
@@ -24,18 +24,18 @@ export const deleteUser = route(
       await tx.query(`select set_config('statement_timeout', '600s', true)`)
       // An import holds this lock: it is waited for, and the next one finds no user.
       await lockUser(tx, params.user_id)
-      const [user] = await tx.query('select 1 from app_user where id = $1 for update', [params.user_id])
-      if (!user) throw errors.notFound('User', params.user_id)
-      // A refresh of rollups locks its source: it is waited for, and the next one finds none.
-      const sources = await tx.query<{ id: number }>('select id from data_source where user_id = $1 for update', [
-        params.user_id,
-      ])
-      if (sources.length > 0) await tx.query('select delete_sources($1)', [sources.map(({ id }) => id)])
+      const sources = await lockForDeletion(tx, params.user_id, null)
+      if (!sources) throw errors.notFound('User', params.user_id)
+      if (sources.length > 0) await tx.query('select delete_sources($1)', [sources])
+      // In the order of locks (store/lock.ts), and what takes long before what others wait for.
+      for (const table of ['data_source', 'upload', 'upload_body', 'sync_run'])
+        await tx.query(`delete from ${table} where user_id = $1`, [params.user_id])
       await tx.query(
         `delete from graphile_worker._private_jobs
          where payload ->> 'user_id' = $1 and locked_at is null`,
         [params.user_id],
       )
+      await deleteEvents(tx, params.user_id, null)
       const rows = await tx.query<UserConnectionRow>(
         `with deleted as (
            delete from app_user where id = $1 returning ${USER_COLUMNS}

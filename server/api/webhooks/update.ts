@@ -42,25 +42,11 @@ export const updateEndpoint = route(
   async ({ params, body }, { config, db }) => {
     requireWebhooks(config)
     if (body.url) requireUrl(body.url, config)
-    const [row] = await db
-      .query(
-        `update endpoint
-         set url = coalesce($2, url),
-             description = coalesce($3, description),
-             filter_types = case when $4::text[] is null then filter_types else nullif($4, '{}') end,
-             user_id = case when $5 then $6 else user_id end,
-             missed = case
-               when $7 is false and disabled_reason = 'failing' then missed + tstzmultirange(tstzrange(least(disabled_at, now()), now()))
-               else missed
-             end,
-             disabled_at = case $7::boolean when true then coalesce(disabled_at, now()) when false then null else disabled_at end,
-             disabled_reason =
-               case $7 when true then coalesce(disabled_reason, 'by_hand') when false then null else disabled_reason end,
-             failing_since = case when url = coalesce($2, url) and (disabled_at is null or $7 is not false) then failing_since end,
-             updated_at = now()
-         where uid = $1
-         returning ${ENDPOINT_COLUMNS}`,
-        [
+    const row = await db.transaction(async (tx) => {
+      // In the order of locks (store/lock.ts): the user before the endpoint.
+      if (body.user_id) await tx.query('select 1 from app_user where id = $1 for key share', [body.user_id])
+      const [updated] = await tx
+        .query(UPDATE_SQL, [
           params.endpoint_id,
           body.url ?? null,
           body.description ?? null,
@@ -68,12 +54,31 @@ export const updateEndpoint = route(
           body.user_id !== undefined,
           body.user_id ?? null,
           body.disabled ?? null,
-        ],
-      )
-      .catch((error) => {
-        throw notStored(error, body.user_id)
-      })
+        ])
+        .catch((error) => {
+          throw notStored(error, body.user_id)
+        })
+      return updated
+    })
     if (!row) throw unknownEndpoint()
     return row
   },
 )
+
+const UPDATE_SQL = `
+  update endpoint
+  set url = coalesce($2, url),
+      description = coalesce($3, description),
+      filter_types = case when $4::text[] is null then filter_types else nullif($4, '{}') end,
+      user_id = case when $5 then $6 else user_id end,
+      missed = case
+        when $7 is false and disabled_reason = 'failing' then missed + tstzmultirange(tstzrange(least(disabled_at, now()), now()))
+        else missed
+      end,
+      disabled_at = case $7::boolean when true then coalesce(disabled_at, now()) when false then null else disabled_at end,
+      disabled_reason =
+        case $7 when true then coalesce(disabled_reason, 'by_hand') when false then null else disabled_reason end,
+      failing_since = case when url = coalesce($2, url) and (disabled_at is null or $7 is not false) then failing_since end,
+      updated_at = now()
+  where uid = $1
+  returning ${ENDPOINT_COLUMNS}`

@@ -102,7 +102,12 @@ export function acceptUploads({ db, gates, limits, metrics }: Means, threads: Th
     const { envelope, batch, stored, decodedBytes } = result
     // Before it is stored: a worker may take it in that very moment.
     handover.put(userId, sha256, batch)
-    return store(on, upload, sha256, envelope, batch.received, { bytes: Buffer.from(stored.buffer), decodedBytes })
+    return store(on, upload, sha256, {
+      envelope,
+      received: batch.received,
+      body: Buffer.from(stored.buffer),
+      decodedBytes,
+    })
   }
 
   return {
@@ -148,12 +153,15 @@ export function unsupportedProvider(provider: string): AppError {
 
 const SUPPORTED = [...sdkProviders.keys()].sort().join(', ')
 
-/** The run of an export, by its session (sdk-payload 5.2). */
-export const sessionRunKey = (syncSessionId: string) => `sdk_${syncSessionId}`
+/**
+ * The run of an export, by its session (sdk-payload 5.2). With the user: a phone chooses the id of its session, and a key
+ * alone has to name one run. Runs that were stored as `sdk_{syncSessionId}` keep their keys.
+ */
+export const sessionRunKey = (userId: string, syncSessionId: string) => `sdk_${syncSessionId}_${userId}`
 
 /** All batches of one historical export share a run; a live batch is a run of its own (sdk-payload 5.2). */
-function runKeyOf(envelope: Envelope, batchId: string): string {
-  return envelope.syncType === 'historical' && envelope.syncSessionId ? sessionRunKey(envelope.syncSessionId) : batchId
+function runKeyOf({ syncType, syncSessionId }: Envelope, userId: string, batchId: string): string {
+  return syncType === 'historical' && syncSessionId ? sessionRunKey(userId, syncSessionId) : batchId
 }
 
 /** The same bytes were imported before: only the fact is stored. Undefined when their time to be kept has just ended. */
@@ -170,7 +178,7 @@ async function storeAgain(
     syncType: known.sync_type ?? 'live',
   }
   try {
-    return await store(db, upload, sha256, envelope, known.received ?? 0, undefined)
+    return await store(db, upload, sha256, { envelope, received: known.received ?? 0 })
   } catch (error) {
     if (violatedConstraint(error) === 'upload_body_fkey') return undefined
     throw error
@@ -181,14 +189,20 @@ const STORE_SQL = `
   select batch_id, run_key, provider
   from accept_upload($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
+/** What an upload holds: its body, compressed, unless it is stored already, and the number of items. */
+interface Content {
+  envelope: Envelope
+  received: number
+  body?: Buffer
+  decodedBytes?: number
+}
+
 /** Stores an upload, or returns the one that came with the same request id in this very moment. */
 async function store(
   db: Database,
   upload: IncomingUpload,
   sha256: Buffer,
-  envelope: Envelope,
-  received: number,
-  body: { bytes: Buffer; decodedBytes: number } | undefined,
+  { envelope, received, body, decodedBytes }: Content,
 ): Promise<AcceptedUpload> {
   const batchId = randomUUID()
   const params = [
@@ -196,14 +210,14 @@ async function store(
     upload.userId,
     envelope.provider,
     sha256,
-    body?.bytes ?? null,
-    body?.decodedBytes ?? 0,
+    body ?? null,
+    decodedBytes ?? 0,
     received,
     upload.requestId,
     envelope.syncSessionId,
     envelope.syncType,
     envelope.sdkVersion,
-    runKeyOf(envelope, batchId),
+    runKeyOf(envelope, upload.userId, batchId),
   ]
   try {
     const row = await db.one<{ batch_id: string; run_key: string; provider: SdkProvider }>(STORE_SQL, params)

@@ -3,9 +3,7 @@ import { implausibleOf } from '../../batch/implausible.ts'
 import { type Database, databaseUnavailable, type Transaction } from '../../db/database.ts'
 import type { Logger } from '../../log.ts'
 import type { Metrics } from '../../metrics.ts'
-import { ARCHIVAL_LOCK_SQL } from '../../rollups/archive.ts'
-import { withoutArchived } from '../../store/archived.ts'
-import { type Outcome, writeBatch } from '../../store/commit.ts'
+import { commitBatch, type Outcome } from '../../store/commit.ts'
 import type { EventCounts } from '../../store/event-items.ts'
 import { ingestLockKey } from '../../store/lock.ts'
 import type { SeriesCounts } from '../../store/samples.ts'
@@ -24,15 +22,22 @@ const MAX_ATTEMPTS = 5
 /** What becomes of samples, as the metrics count it. */
 const OUTCOMES = ['inserted', 'updated', 'unchanged', 'rejected'] as const
 
-/** Time an import waits for others, such as the compression of a chunk, before it is tried again later. */
-const LOCK_TIMEOUT_MS = 20_000
-
 interface QueuedUpload extends StoredUpload {
   run_key: string
   /** Whether its body was imported before. */
   again: boolean
-  /** Samples before it are not taken any more; null = all are. */
-  write_floor_ms: number | null
+  /** Whether nobody else is writing for the user. */
+  free: boolean
+}
+
+/** What imports need. */
+export interface ImportMeans {
+  db: Database
+  threads: Threads
+  handover: Handover
+  settings: EventSettings
+  metrics: Metrics
+  log: Logger
 }
 
 export interface Importer {
@@ -44,54 +49,14 @@ export interface Importer {
 }
 
 /** Builds the importer; each upload is one transaction under the user's ingest lock. */
-export function createImporter(
-  db: Database,
-  threads: Threads,
-  handover: Handover,
-  settings: EventSettings,
-  metrics: Metrics,
-  log: Logger,
-): Importer {
+export function createImporter(means: ImportMeans): Importer {
   /** Users this process imports for now; true: it was asked for more meanwhile. */
   const importing = new Map<string, boolean>()
-
-  async function importNext(userId: string): Promise<'imported' | 'none' | 'busy'> {
-    const started = performance.now()
-    let current: QueuedUpload | undefined
-    let free = true
-    let counts: Record<(typeof OUTCOMES)[number], number> | undefined
-    try {
-      await db.transaction(async (tx) => {
-        // Serialises everything that writes this user's samples, deletion included. Another worker that imports for
-        // this user is not waited for: one user must not hold all workers.
-        free = (await tx.one<{ free: boolean }>(TRY_LOCK_SQL, [userId])).free
-        current = free ? await oldestQueued(tx, userId) : undefined
-        if (!current) return
-        const handedOver = handover.get(userId, current.sha256)
-        const parsed = handedOver ?? (await readStored(tx, threads, userId, current))
-        const batch = withoutArchived(parsed, current.write_floor_ms)
-        const receivedAt = current.again ? null : current.received_at
-        const target = { userId, provider: current.provider, receivedAt, settings, threads }
-        const outcome = await writeBatch(tx, target, batch)
-        await recordOutcome(tx, userId, current, batch, outcome)
-        counts = { ...outcome, rejected: batch.rejected }
-      })
-      // Only what is committed counts.
-      for (const outcome of OUTCOMES) metrics.samples.labels(outcome).inc(counts?.[outcome] ?? 0)
-    } catch (error) {
-      const setAside = current && !isTransient(error) && (await recordFailure(db, userId, current, error, log))
-      if (!setAside) throw error
-    }
-    if (!free) return 'busy'
-    if (!current) return 'none'
-    metrics.importSeconds.observe((performance.now() - started) / 1000)
-    return 'imported'
-  }
 
   async function importAll(userId: string): Promise<false | 'more' | 'busy'> {
     for (let count = 0; count < UPLOADS_PER_JOB; count += 1) {
       importing.set(userId, false)
-      const outcome = await importNext(userId)
+      const outcome = await importNext(means, userId)
       if (outcome === 'busy') return 'busy'
       if (outcome === 'none' && !importing.get(userId)) return false
     }
@@ -115,28 +80,66 @@ export function createImporter(
   }
 }
 
-async function oldestQueued(tx: Transaction, userId: string): Promise<QueuedUpload | undefined> {
-  const [upload] = await tx.query<QueuedUpload>(
-    `select id, provider, run_key, sha256, received_at, replay_of is not null as again,
-            (select date_part('epoch', write_floor) * 1000 from archival) as write_floor_ms
-     from upload
-     where user_id = $1 and status = 'queued'
-     order by seq
-     limit 1`,
+/**
+ * Imports the oldest queued upload of a user. Another worker that imports for this user is not waited for: one user must
+ * not hold all workers.
+ */
+async function importNext(means: ImportMeans, userId: string): Promise<'imported' | 'none' | 'busy'> {
+  const { db, threads, handover, metrics } = means
+  const started = performance.now()
+  const upload = await oldestQueued(db, userId)
+  if (!upload) return 'none'
+  if (!upload.free) return 'busy'
+  try {
+    const batch = handover.get(userId, upload.sha256) ?? (await readStored(db, threads, userId, upload))
+    const outcome = batch ? await commitUpload(means, userId, upload, batch) : 'gone'
+    if (outcome === 'busy') return 'busy'
+    // Taken or deleted by somebody else meanwhile: there may be another one.
+    if (outcome === 'gone') return 'imported'
+    // Only what is committed counts.
+    const counts = { ...outcome, rejected: outcome.batch.rejected }
+    for (const kind of OUTCOMES) metrics.samples.labels(kind).inc(counts[kind])
+  } catch (error) {
+    if (isTransient(error) || !(await recordFailure(means, userId, upload, error))) throw error
+  }
+  metrics.importSeconds.observe((performance.now() - started) / 1000)
+  return 'imported'
+}
+
+function commitUpload({ db, threads, settings }: ImportMeans, userId: string, upload: QueuedUpload, batch: Batch) {
+  const receivedAt = upload.again ? null : upload.received_at
+  const target = { userId, provider: upload.provider, receivedAt, settings, threads }
+  return commitBatch(db, target, batch, (tx, outcome) => recordOutcome(tx, userId, upload, outcome))
+}
+
+// The lock is tried before a body is read for nothing, and is free again at once.
+async function oldestQueued(db: Database, userId: string): Promise<QueuedUpload | undefined> {
+  const [upload] = await db.query<QueuedUpload>(
+    `select u.*, pg_try_advisory_xact_lock(${ingestLockKey('$1')}) as free
+     from (
+       select id, provider, run_key, sha256, received_at, replay_of is not null as again
+       from upload
+       where user_id = $1 and status = 'queued'
+       order by seq
+       limit 1
+     ) u`,
     [userId],
   )
   return upload
 }
 
-/** Writes what became of an upload to its row, its run and the progress events, in the transaction of the data. */
+/**
+ * Writes what became of an upload to its row, its run and the progress events, in the transaction of the data. False when
+ * it is not queued any more.
+ */
 async function recordOutcome(
   tx: Transaction,
   userId: string,
   upload: QueuedUpload,
-  batch: Batch,
   outcome: Outcome,
-): Promise<void> {
-  await tx.query('select finish_upload($1, $2, $3, $4)', [
+): Promise<boolean> {
+  const { batch } = outcome
+  const finished = await tx.query(FINISH_SQL, [
     upload.id,
     userId,
     JSON.stringify({
@@ -162,7 +165,13 @@ async function recordOutcome(
     }),
     JSON.stringify([...outcome.series.map(seriesRow), ...outcome.events.map(eventRow)]),
   ])
+  return finished.length > 0
 }
+
+const FINISH_SQL = `
+  select finish_upload(id, user_id, $3, $4)
+  from upload
+  where id = $1 and user_id = $2 and status = 'queued'`
 
 /** The first and the last day an upload holds anything of; null when it holds nothing. */
 function ends(days: DayCounts): { first_day: string | null; last_day: string | null } {
@@ -193,33 +202,27 @@ const eventRow = ({ type, inserted, updated, firstMs, lastMs }: EventCounts) => 
   last_ts: lastMs === null ? null : isoInstant(lastMs),
 })
 
-// The second lock keeps the floor of the archive where it is until the samples are committed.
-const TRY_LOCK_SQL = `
-  select pg_try_advisory_xact_lock(${ingestLockKey('$1')}) as free,
-         pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL}),
-         set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true)`
-
 /** Whether the upload is not the reason. A statement that takes too long counts as the upload's own fault. */
 const isTransient = (error: unknown) => databaseUnavailable(error) || (error as { code?: string }).code === 'overloaded'
 
 /** Counts a failure of an upload; true when it was the last one allowed and the upload was set aside. */
 async function recordFailure(
-  db: Database,
+  { db, log }: ImportMeans,
   userId: string,
   upload: QueuedUpload,
   error: unknown,
-  log: Logger,
 ): Promise<boolean> {
   log.error({ err: error, uploadId: upload.id }, 'an upload could not be imported')
   return db.transaction(async (tx) => {
+    // Before the upload and its run, as whoever deletes the user locks it.
+    await tx.query('select 1 from app_user where id = $1 for key share', [userId])
     const [row] = await tx.query<{ attempts: number }>(
       `update upload set attempts = attempts + 1 where id = $1 and status = 'queued' returning attempts`,
       [upload.id],
     )
     if (!row || row.attempts < MAX_ATTEMPTS) return false
     const detail = 'The upload could not be imported; its body is kept and can be imported again.'
-    const result = JSON.stringify({ status: 'failed', error: detail })
-    await tx.query('select finish_upload($1, $2, $3, $4)', [upload.id, userId, result, '[]'])
+    await tx.query(FINISH_SQL, [upload.id, userId, JSON.stringify({ status: 'failed', error: detail }), '[]'])
     return true
   })
 }

@@ -1,16 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Database } from '../../db/database.ts'
 import { openLog } from '../../log.ts'
 import { createMetrics } from '../../metrics.ts'
-import { ARCHIVAL_LOCK_SQL } from '../../rollups/archive.ts'
-import { withoutArchived } from '../../store/archived.ts'
-import { type Outcome, writeBatch } from '../../store/commit.ts'
+import { type Outcome, rehearseBatches } from '../../store/commit.ts'
 import type { EventCounts } from '../../store/event-items.ts'
-import { ingestLockKey } from '../../store/lock.ts'
 import type { EventSettings } from '../../webhooks/record.ts'
-import type { Threads } from '../threads.ts'
 import { createHandover } from './handover.ts'
-import { createImporter } from './import.ts'
+import { createImporter, type ImportMeans } from './import.ts'
 import { readStored, type StoredUpload } from './stored.ts'
 
 const BUSY_MS = 250
@@ -24,6 +19,9 @@ export interface Selection {
   from: string | null
   to: string | null
 }
+
+/** What replaying needs. */
+export type ReplayMeans = Pick<ImportMeans, 'db' | 'threads' | 'settings'>
 
 interface SelectedUpload extends StoredUpload {
   user_id: string
@@ -55,30 +53,17 @@ interface Report {
 /** Nobody is told of what is not committed. */
 const SILENT: EventSettings = { outgoingWebhooksEnabled: false, eventFeedEnabled: false }
 
-/** Ends a transaction whose only purpose was the report. */
-class Rehearsed extends Error {}
-
-/** Imports uploads in a transaction that is not committed, and tells what they did. */
-async function rehearse(db: Database, threads: Threads, uploads: readonly SelectedUpload[]): Promise<Report> {
+/** Imports uploads in a transaction that is not committed, and reports what they did. */
+async function rehearse({ db, threads }: ReplayMeans, uploads: readonly SelectedUpload[]): Promise<Report> {
   const report: Report = { unchanged: 0, deleted: 0, rejected: 0, changes: new Map() }
-  const userId = uploads[0]?.user_id ?? ''
-  const work = db.transaction(async (tx) => {
-    const { floor_ms } = await tx.one<{ floor_ms: number | null }>(
-      `select pg_advisory_xact_lock(${ingestLockKey('$1')}),
-              pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL}),
-              (select date_part('epoch', write_floor) * 1000 from archival) as floor_ms`,
-      [userId],
-    )
+  async function* batches() {
     for (const upload of uploads) {
-      const batch = withoutArchived(await readStored(tx, threads, userId, upload), floor_ms)
-      const target = { userId, provider: upload.provider, receivedAt: null, settings: SILENT, threads }
-      add(report, batch.rejected, await writeBatch(tx, target, batch))
+      const { user_id: userId, provider } = upload
+      const batch = await readStored(db, threads, userId, upload)
+      if (batch) yield [{ userId, provider, receivedAt: null, settings: SILENT, threads }, batch] as const
     }
-    throw new Rehearsed()
-  })
-  await work.catch((error: unknown) => {
-    if (!(error instanceof Rehearsed)) throw error
-  })
+  }
+  for (const outcome of await rehearseBatches(db, uploads[0]?.user_id ?? '', batches())) add(report, outcome)
   return report
 }
 
@@ -90,10 +75,10 @@ const DERIVED: Partial<Record<EventCounts['type'], string>> = {
 
 const dayOf = (ms: number | null) => new Date(ms ?? 0).toISOString().slice(0, 10)
 
-function add(report: Report, rejected: number, outcome: Outcome): void {
+function add(report: Report, outcome: Outcome): void {
   report.unchanged += outcome.unchanged
   report.deleted += outcome.deleted
-  report.rejected += rejected
+  report.rejected += outcome.batch.rejected
   const events = outcome.events.map(({ type, inserted, updated, firstMs, lastMs }) => {
     return { type, inserted, updated, days: [dayOf(firstMs), dayOf(lastMs)] }
   })
@@ -118,25 +103,21 @@ function add(report: Report, rejected: number, outcome: Outcome): void {
 
 function print(report: Report, say: Say): void {
   const lines = [...report.changes].sort(([a], [b]) => (a < b ? -1 : 1))
-  if (lines.length > 0) say(row('', 'new', 'changed', 'from', 'to'))
+  if (lines.length > 0) say(row('', ['new', 'changed', 'from', 'to']))
   for (const [type, { inserted, updated, days }] of lines)
-    say(row(type, inserted, updated, days[0] ?? '', days.at(-1) ?? ''))
+    say(row(type, [inserted, updated, days[0] ?? '', days.at(-1) ?? '']))
   say(`unchanged ${report.unchanged}, deleted ${report.deleted}, rejected ${report.rejected}`)
 }
 
-const row = (type: string, inserted: unknown, updated: unknown, first: string, last: string) =>
+type Cells = [inserted: unknown, updated: unknown, first: string, last: string]
+const row = (type: string, [inserted, updated, first, last]: Cells) =>
   `${type.padEnd(36)}${String(inserted).padStart(9)}${String(updated).padStart(9)}  ${first.padEnd(10)}  ${last}`
 
 /** Queues the uploads again and imports them, unless a running service is faster. */
-async function write(
-  db: Database,
-  threads: Threads,
-  settings: EventSettings,
-  uploads: readonly SelectedUpload[],
-  say: Say,
-): Promise<void> {
-  const log = openLog('warn')
-  const importer = createImporter(db, threads, createHandover(0), settings, createMetrics(), log)
+async function write(means: ReplayMeans, uploads: readonly SelectedUpload[], say: Say): Promise<void> {
+  const { db } = means
+  const rest = { handover: createHandover(0), metrics: createMetrics(), log: openLog('warn') }
+  const importer = createImporter({ ...means, ...rest })
   const userId = uploads[0]?.user_id ?? ''
   const queued: string[] = []
   for (const { id } of uploads) {
@@ -159,20 +140,17 @@ async function write(
  * nothing is changed.
  */
 export async function replay(
-  db: Database,
-  threads: Threads,
-  settings: EventSettings,
-  selection: Selection,
+  means: ReplayMeans,
+  { batch, user, from, to }: Selection,
   toWrite: boolean,
   say: Say,
 ): Promise<void> {
-  const { batch, user, from, to } = selection
-  const all = await db.query<SelectedUpload & { sha256: Buffer | null }>(UPLOADS_SQL, [batch, user, from, to])
+  const all = await means.db.query<SelectedUpload & { sha256: Buffer | null }>(UPLOADS_SQL, [batch, user, from, to])
   const kept = all.filter(({ sha256 }) => sha256 !== null)
   say(`${kept.length} uploads; of ${all.length - kept.length} more the body is not kept any more.`)
   if (all.length === 0) say('There is no such upload: check the id, and the days.')
   if (kept.length === 0) return
-  print(await rehearse(db, threads, kept), say)
-  if (toWrite) await write(db, threads, settings, kept, say)
+  print(await rehearse(means, kept), say)
+  if (toWrite) await write(means, kept, say)
   else say('Nothing was written. To do so, add --write.')
 }

@@ -2,16 +2,25 @@ import type { Database } from '../../db/database.ts'
 
 /**
  * Closes runs that a phone opened by its log and that nothing was heard of for 24 hours, as `stale`; runs with uploads
- * that wait for their import stay open. Whatever comes later opens such a run again.
+ * that wait for their import stay open. Whatever comes later opens such a run again. Users that are being deleted are
+ * left alone.
  */
 export async function closeSilentRuns(db: Database): Promise<void> {
   await db.query(
-    `with silent as (
-       update sync_run
+    `with open as (
+       select r.user_id, r.run_key
+       from sync_run r
+       join app_user u on u.id = r.user_id
+       where r.status = 'in_progress' and r.pending = 0 and r.updated_at < now() - interval '24 hours'
+       for key share of u skip locked
+     ), silent as (
+       update sync_run r
        set stage = 'cancelled', status = 'stale', message = 'Nothing was heard for 24 hours', ended_at = now(),
            updated_at = now()
-       where status = 'in_progress' and pending = 0 and updated_at < now() - interval '24 hours'
-       returning user_id, run_key, stage, status, message
+       from open o
+       where r.user_id = o.user_id and r.run_key = o.run_key
+         and r.status = 'in_progress' and r.pending = 0 and r.updated_at < now() - interval '24 hours'
+       returning r.user_id, r.run_key, r.stage, r.status, r.message
      )
      insert into sync_event (user_id, run_key, stage, status, message)
      select user_id, run_key, stage, status, message from silent order by user_id`,

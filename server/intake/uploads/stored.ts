@@ -1,5 +1,5 @@
 import type { Batch } from '../../batch/columns.ts'
-import type { Transaction } from '../../db/database.ts'
+import type { Queryable } from '../../db/database.ts'
 import type { SdkProvider } from '../../providers/index.ts'
 import type { Threads } from '../threads.ts'
 
@@ -11,19 +11,23 @@ export interface StoredUpload {
   received_at: string
 }
 
-/** Reads the stored body of an upload with the mapping of today. @throws Error when it cannot be read any more */
+/**
+ * Reads the stored body of an upload with the mapping of today; undefined when it was removed with the upload.
+ * @throws Error when it cannot be read any more
+ */
 export async function readStored(
-  tx: Transaction,
+  db: Queryable,
   threads: Threads,
   userId: string,
   { id, provider, sha256, received_at }: StoredUpload,
-): Promise<Batch> {
-  const { body } = await tx.one<{ body: Buffer }>('select body from upload_body where user_id = $1 and sha256 = $2', [
+): Promise<Batch | undefined> {
+  const [stored] = await db.query<{ body: Buffer }>('select body from upload_body where user_id = $1 and sha256 = $2', [
     userId,
     sha256,
   ])
+  if (!stored) return undefined
   const result = await threads.readUpload({
-    bytes: body,
+    bytes: stored.body,
     encoding: 'br',
     queryProvider: null,
     provider,

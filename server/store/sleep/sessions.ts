@@ -1,5 +1,6 @@
 import { type SleepStageName, sleepStages } from '../../batch/columns.ts'
 import { DAY_MS } from '../../time.ts'
+import { groupBy } from '../group-by.ts'
 import {
   type CleanStage,
   cleanStages,
@@ -106,18 +107,6 @@ export function sessionsOf(stages: readonly Stage[]): Session[] {
     else for (const one of splitByGaps(group)) (one.some(({ stage }) => isSleep(stage)) ? slept : inBed).push(one)
   }
   return [...sessions, ...withOthersInBed(slept, inBed)]
-}
-
-/** The items by key, each group in the order of the items. */
-export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
-  const groups = new Map<Key, Item[]>()
-  for (const item of items) {
-    const key = keyOf(item)
-    const group = groups.get(key)
-    if (group) group.push(item)
-    else groups.set(key, [item])
-  }
-  return groups
 }
 
 /** The sessions of a source by its gaps, none of which begins with lying awake. */

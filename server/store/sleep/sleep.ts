@@ -34,7 +34,7 @@ export async function writeSleep(
   const incoming = stages.map(({ source, ...stage }) => ({ ...stage, sourceId: target.sourceIds[source] as number }))
   const around = await readAround(tx, target, incoming)
   const { inserted, updated, unchanged, duplicates, ...changes } = compareStages(incoming, around.stored)
-  const rebuilt = await change(tx, target, changes, around, again ? incoming : [])
+  const rebuilt = await change(tx, target, { ...changes, others: again ? incoming : [] }, around)
   return { type: 'sleep', inserted, updated, unchanged, duplicates, ...boundsOf(changes.written), ...rebuilt }
 }
 
@@ -75,15 +75,15 @@ export async function deleteSession(
 async function change(
   tx: Transaction,
   target: EventTarget,
-  changes: StageChanges,
+  changes: StageChanges & { others?: readonly Stage[] },
   around: Surroundings,
-  others: readonly Stage[] = [],
 ): Promise<Rebuilt> {
+  const { others = [] } = changes
   const touched = [...changes.written, ...changes.removed, ...others]
   if (touched.length === 0) return { derived: [], told: [] }
   const { stored } = await readChains(tx, target, touched, around)
   await writeStages(tx, changes)
-  return rebuildSessions(tx, target, stored, changedStages(stored, changes), touched)
+  return rebuildSessions(tx, target, { before: stored, after: changedStages(stored, changes), touched })
 }
 
 /**
@@ -94,9 +94,7 @@ async function change(
 async function rebuildSessions(
   tx: Transaction,
   target: EventTarget,
-  before: readonly Stage[],
-  after: readonly Stage[],
-  touched: readonly Stage[],
+  { before, after, touched }: Record<'before' | 'after' | 'touched', readonly Stage[]>,
 ): Promise<Rebuilt> {
   // Chains of before and after together, so that what was one and is divided now is rebuilt as a whole.
   const chains = touchedChains([...before, ...after], touched)

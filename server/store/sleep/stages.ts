@@ -1,7 +1,8 @@
 import { MAX_STAGE_MS, type SleepStageName } from '../../batch/columns.ts'
 import type { Transaction } from '../../db/database.ts'
 import { type EventTarget, planned } from '../event-items.ts'
-import { type Chain, chainsOf, groupBy, SESSION_GAP_MS, type Stage, sessionKey } from './sessions.ts'
+import { groupBy } from '../group-by.ts'
+import { type Chain, chainsOf, SESSION_GAP_MS, type Stage, sessionKey } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
 /** What an upload or a deletion does to the stored stages. */

@@ -1,7 +1,8 @@
 import type { Transaction } from '../../db/database.ts'
 import type { EventTarget } from '../event-items.ts'
 import { planned } from '../event-items.ts'
-import { groupBy, napsOf, type Session, sessionKey, sleepDay } from './sessions.ts'
+import { groupBy } from '../group-by.ts'
+import { napsOf, type Session, sessionKey, sleepDay } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
 // The stored sessions: read around what changes, and written where they differ.

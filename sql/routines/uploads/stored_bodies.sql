@@ -1,10 +1,12 @@
 -- Removes stored bodies that no upload since `before` needs, at most `most` of them; returns how many. What waits for
--- its import is needed, and what could not be imported stays for 30 days, since it is nowhere else.
+-- its import is needed, and what could not be imported stays for 30 days, since it is nowhere else. Users that are being
+-- deleted, or what they have of a provider, are left to the next time.
 create or replace function forget_bodies(before timestamptz, most int4) returns int8
 language sql as $$
   with doomed as (
     select b.user_id, b.sha256
     from upload_body b
+    join app_user a on a.id = b.user_id
     where not exists (
       select 1
       from upload u
@@ -17,6 +19,7 @@ language sql as $$
         )
     )
     limit most
+    for key share of a skip locked
     for update of b skip locked
   ), cleared as (
     update upload u set sha256 = null from doomed d where u.user_id = d.user_id and u.sha256 = d.sha256

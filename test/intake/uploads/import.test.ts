@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import t from 'tap'
 import { errors } from '../../../server/errors.ts'
 import { createHandover } from '../../../server/intake/uploads/handover.ts'
-import { createImporter } from '../../../server/intake/uploads/import.ts'
 import { startTestApp } from '../../support/app.ts'
 import {
   accounted,
@@ -12,6 +11,7 @@ import {
   eachEngine,
   heartRate,
   importBody,
+  importerOf,
   PHONE,
   record,
   type SdkRecord,
@@ -62,7 +62,7 @@ eachEngine(t, 'imports', async (t, engine) => {
                    where u.id = $1 and b.user_id = u.user_id and b.sha256 = u.sha256`
     await app.db.query(spoil, [bad.batch_id])
     const error = t.capture(app.deps.log, 'error')
-    const importer = createImporter(app.db, app.threads(), nothing, app.deps.config, app.deps.metrics, app.deps.log)
+    const importer = importerOf(app, { handover: nothing })
     for (let attempt = 1; attempt <= 4; attempt += 1) {
       t.match(await batchNow(user, bad.batch_id), { status: 'queued' }, `attempt ${attempt}`)
       await t.rejects(importer.importUploads(user))
@@ -88,9 +88,9 @@ eachEngine(t, 'imports', async (t, engine) => {
     await queue(user, [heartRate(NOON, 60)])
     // A stored body has to be read again, and all threads are busy.
     const threads = { ...app.threads(), readUpload: () => Promise.reject(errors.overloaded('Too many uploads.', 5)) }
-    const busy = createImporter(app.db, threads, nothing, app.deps.config, app.deps.metrics, app.deps.log)
+    const busy = importerOf(app, { threads, handover: nothing })
     for (let attempt = 1; attempt <= 7; attempt += 1) await t.rejects(busy.importUploads(user))
-    const importer = createImporter(app.db, app.threads(), nothing, app.deps.config, app.deps.metrics, app.deps.log)
+    const importer = importerOf(app, { handover: nothing })
     t.equal(await importer.importUploads(user), false)
     t.strictSame(await values(user), [60])
   })

@@ -34,7 +34,8 @@ const DAY_MS = 24 * HOUR_MS
 async function replayed(app: TestApp, selection: Partial<Selection>, write = false): Promise<string> {
   const lines: string[] = []
   const all = { batch: null, user: null, from: null, to: null, ...selection }
-  await replay(app.db, app.threads(), app.deps.config, all, write, (line) => lines.push(line))
+  const means = { db: app.db, threads: app.threads(), settings: app.deps.config }
+  await replay(means, all, write, (line) => lines.push(line))
   return lines.join('\n')
 }
 

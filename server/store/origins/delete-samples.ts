@@ -1,0 +1,128 @@
+import type { Deletion } from '../../batch/columns.ts'
+import { NO_RECORD, type Origin, type OriginHash, originHash } from '../../batch/origins.ts'
+import { DAILY_TOTAL_OFFSET } from '../../catalogue/series.ts'
+import type { Transaction } from '../../db/database.ts'
+import { type Removed, withoutRemoved } from '../changes.ts'
+import type { EventTarget } from '../event-items.ts'
+import { groupBy } from '../group-by.ts'
+import { compactLists } from './compact.ts'
+import { type ListPlace, newList, readLists, recordsAt, type Stream, storeLists, streamKey } from './lists.ts'
+
+/** A record to delete: its hashes, and the ids that were sent for it. */
+type Wanted = ReadonlyMap<number, readonly (Deletion & { part: number })[]>
+
+/** A sample that records to delete say: their ids, and the records that say it as well. */
+interface Said extends Removed {
+  externalIds: string[]
+  others: readonly OriginHash[]
+}
+
+/**
+ * Deletes records by the platform's ids: their samples go, unless another record says the same, or has taken their place
+ * since. What is archived stays. The rollups follow. Returns the ids that were found.
+ */
+export async function deleteSamples(
+  tx: Transaction,
+  target: EventTarget,
+  deletions: readonly Deletion[],
+): Promise<string[]> {
+  if (deletions.length === 0) return []
+  const said = await samplesOf(tx, target, deletions)
+  const alone = said.filter(({ others }) => others.length === 0)
+  const gone = await tx.rows<[place: number]>('select place from delete_sample_points($1, $2, $3)', [
+    alone.map(({ sourceId }) => sourceId),
+    alone.map(({ seriesId }) => seriesId),
+    alone.map(({ timeMs }) => timeMs / 1000),
+  ])
+  const removed = gone.map(([place]) => alone[place - 1] as Said)
+  const deleted = [...removed, ...said.filter(({ others }) => others.length > 0)]
+  await noteDeleted(tx, deleted)
+  target.changes?.splice(0, target.changes.length, ...withoutRemoved(target.changes, removed))
+  return [...new Set(deleted.flatMap(({ externalIds }) => externalIds))]
+}
+
+/** The samples that records to delete say. */
+async function samplesOf(tx: Transaction, target: EventTarget, deletions: readonly Deletion[]): Promise<Said[]> {
+  const hashed = deletions.map((deletion) => ({ ...deletion, ...originHash(deletion.externalId, null) }))
+  const wanted = groupBy(hashed, ({ record }) => record)
+  const found: (Stream & { timeMs: number })[] = []
+  for await (const { sourceId, seriesId, origins } of readLists(tx, await listsOf(tx, target, wanted))) {
+    for (const origin of origins)
+      if (asked(wanted, seriesId, origin).length > 0) found.push({ sourceId, seriesId, timeMs: origin.timeMs })
+  }
+  if (found.length === 0) return []
+  const streams = [...groupBy(found, streamKey).values()].map((instants) => ({
+    ...(instants[0] as Stream),
+    timeMs: [...new Set(instants.map(({ timeMs }) => timeMs))].sort((a, b) => a - b),
+  }))
+  const records = await recordsAt(tx, streams)
+  return streams.flatMap(({ sourceId, seriesId, timeMs }, index) =>
+    timeMs.flatMap((instant, at): Said[] => {
+      const all = records[index]?.[at] ?? []
+      const externalIds = all.flatMap((one) => asked(wanted, seriesId, one))
+      const others = all.filter((one) => asked(wanted, seriesId, one).length === 0)
+      return externalIds.length > 0 ? [{ sourceId, seriesId, timeMs: instant, externalIds, others }] : []
+    }),
+  )
+}
+
+/** The ids to delete that stand for an origin. A whole record stands for its parts; a type has to fit. */
+function asked(wanted: Wanted, seriesId: number, { record, part }: OriginHash): readonly string[] {
+  const same = wanted.get(record)
+  if (!same) return NONE
+  return same
+    .filter((one) => one.part === 0 || one.part === part)
+    .filter((one) => one.seriesId === null || one.seriesId === seriesId % DAILY_TOTAL_OFFSET)
+    .map(({ externalId }) => externalId)
+}
+
+const NONE: readonly string[] = []
+
+/** Deletions beyond this look through all lists: asking each list for each of them would take longer. */
+const ASKED_ONE_BY_ONE = 64
+
+/** The lists of the user and provider that may have one of these records. */
+async function listsOf(tx: Transaction, { userId, provider }: EventTarget, wanted: Wanted): Promise<ListPlace[]> {
+  const all = [...wanted.values()].flat()
+  if (all.length > ASKED_ONE_BY_ONE) return tx.rows<[number, number]>(ALL_LISTS_SQL, [userId, provider])
+  return tx.rows<[number, number]>(ASKED_LISTS_SQL, [
+    userId,
+    provider,
+    all.map(({ externalId }) => originHash(externalId, null).record),
+    all.map(({ seriesId }) => seriesId),
+    DAILY_TOTAL_OFFSET,
+  ])
+}
+
+const ALL_LISTS_SQL = `
+  select o.seq, octet_length(o.ids) as bytes
+  from data_source d
+  join sample_origin o on o.source_id = d.id
+  where d.user_id = $1 and d.provider = $2`
+
+const ASKED_LISTS_SQL = `
+  select o.seq, octet_length(o.ids) as bytes
+  from data_source d
+  join sample_origin o on o.source_id = d.id
+  where d.user_id = $1 and d.provider = $2
+    and exists (
+      select
+      from unnest($3::int8[], $4::int2[]) as a (record, series_id)
+      where (a.series_id is null or o.series_id % $5::int4 = a.series_id)
+        and may_have_record(o.ids, o.filter, a.record)
+    )`
+
+/** Notes that deleted records say nothing any more. */
+async function noteDeleted(tx: Transaction, deleted: readonly Said[]): Promise<void> {
+  const lists = [...groupBy(deleted, streamKey).values()].map((samples) => {
+    const origins = samples
+      .sort((a, b) => a.timeMs - b.timeMs)
+      .flatMap(({ timeMs, others }): Origin[] =>
+        (others.length > 0 ? others : [NO_RECORD]).map(({ record, part }) => ({ timeMs, record, part })),
+      )
+    return newList(samples[0] as Said, origins)
+  })
+  if (lists.length === 0) return
+  await storeLists(tx, lists)
+  await compactLists(tx, lists)
+}

@@ -1,0 +1,167 @@
+import { decodeOrigins, encodeOrigins, NO_RECORD, type Origin, type OriginHash } from '../../batch/origins.ts'
+import type { Transaction } from '../../db/database.ts'
+import { groupBy } from '../group-by.ts'
+import { originFilter } from './filter.ts'
+
+/** A source and a series. */
+export interface Stream {
+  sourceId: number
+  seriesId: number
+}
+
+/** Instants of a stream, ascending, epoch milliseconds. */
+export interface Instants extends Stream {
+  timeMs: ArrayLike<number>
+}
+
+/** One stored list, read. */
+export interface OriginList extends Stream {
+  origins: Origin[]
+}
+
+/** Entries of a stream to store as a list: read, or as they are encoded with the first and last instant (epoch ms). */
+export interface NewList extends Stream {
+  firstMs: number
+  lastMs: number
+  bytes: Uint8Array
+}
+
+/** Lists of fewer bytes have no filter: they are searched as fast. */
+export const FILTERED_BYTES = 2048
+
+/** Bytes of lists that are read at once: of some hundred thousand samples, which are looked through in 20 ms. */
+const PORTION_BYTES = 1024 * 1024
+
+/** A stream as text, to group by. */
+export const streamKey = ({ sourceId, seriesId }: Stream): string => `${sourceId} ${seriesId}`
+
+/** A list of entries, ascending by time; there is at least one. */
+export function newList({ sourceId, seriesId }: Stream, origins: readonly Origin[]): NewList {
+  const [first, last] = [origins[0], origins.at(-1)]
+  if (!first || !last) throw new Error('an empty list of origins')
+  return { sourceId, seriesId, firstMs: first.timeMs, lastMs: last.timeMs, bytes: encodeOrigins(origins) }
+}
+
+/** Stores lists, each later than all before; `seqs` are places in that order to take again, one each. */
+export async function storeLists(tx: Transaction, lists: readonly NewList[], seqs?: readonly number[]): Promise<void> {
+  await tx.query(seqs ? STORE_AGAIN_SQL : STORE_SQL, [
+    lists.map(({ sourceId }) => sourceId),
+    lists.map(({ seriesId }) => seriesId),
+    lists.map(({ firstMs }) => firstMs / 1000),
+    lists.map(({ lastMs }) => lastMs / 1000),
+    lists.map(({ bytes }) => bufferOf(bytes)),
+    lists.map(({ bytes, firstMs }) =>
+      bytes.length < FILTERED_BYTES ? null : originFilter(decodeOrigins(bufferOf(bytes), firstMs)),
+    ),
+    ...(seqs ? [seqs] : []),
+  ])
+}
+
+const bufferOf = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+const STORE_SQL = `
+  insert into sample_origin (source_id, series_id, lo, hi, ids, filter)
+  select source_id, series_id, to_timestamp(lo), to_timestamp(hi), ids, filter
+  from unnest($1::int4[], $2::int2[], $3::float8[], $4::float8[], $5::bytea[], $6::bytea[])
+    o (source_id, series_id, lo, hi, ids, filter)`
+
+const STORE_AGAIN_SQL = `
+  insert into sample_origin (seq, source_id, series_id, lo, hi, ids, filter)
+  overriding system value
+  select seq, source_id, series_id, to_timestamp(lo), to_timestamp(hi), ids, filter
+  from unnest($1::int4[], $2::int2[], $3::float8[], $4::float8[], $5::bytea[], $6::bytea[], $7::int8[])
+    o (source_id, series_id, lo, hi, ids, filter, seq)`
+
+/** Where a list is in the order of all, and its size. */
+export type ListPlace = readonly [seq: number, bytes: number]
+
+/** Reads lists, earliest first, some at a time. */
+export async function* readLists(tx: Transaction, places: readonly ListPlace[]): AsyncGenerator<OriginList> {
+  const ordered = [...places].sort(([a], [b]) => a - b)
+  for (let next = 0; next < ordered.length; ) {
+    const portion: number[] = []
+    for (let bytes = 0; next < ordered.length && (portion.length === 0 || bytes < PORTION_BYTES); next += 1) {
+      const [seq, size] = ordered[next] as ListPlace
+      portion.push(seq)
+      bytes += size
+    }
+    const rows = await tx.query<{ source_id: number; series_id: number; first_ms: number; ids: Buffer }>(READ_SQL, [
+      portion,
+    ])
+    for (const { source_id, series_id, first_ms, ids } of rows)
+      yield { sourceId: source_id, seriesId: series_id, origins: decodeOrigins(ids, Math.round(first_ms)) }
+  }
+}
+
+const READ_SQL = `
+  select source_id, series_id, date_part('epoch', lo) * 1000 as first_ms, ids
+  from sample_origin
+  where seq = any ($1)
+  order by seq`
+
+/**
+ * Which records say the samples at some instants, in the order of `streams` and of their instants; none where it is not
+ * known. Reads the lists that have something of the time of these instants.
+ */
+export async function recordsAt(tx: Transaction, streams: readonly Instants[]): Promise<(readonly OriginHash[])[][]> {
+  const answers = streams.map((stream) => ({ ...stream, records: Array.from(stream.timeMs, () => NONE) }))
+  const ranges = streams.flatMap((stream) => rangesOf(stream).map((range) => ({ ...stream, ...range })))
+  const places = await tx.rows<[seq: number, bytes: number]>(OVERLAPPING_SQL, [
+    ranges.map(({ sourceId }) => sourceId),
+    ranges.map(({ seriesId }) => seriesId),
+    ranges.map(({ loMs }) => loMs / 1000),
+    ranges.map(({ hiMs }) => hiMs / 1000),
+  ])
+  const groups = groupBy(answers, streamKey)
+  for await (const list of readLists(tx, places)) {
+    for (const { timeMs, records } of groups.get(streamKey(list)) ?? []) replaceRecords(records, timeMs, list.origins)
+  }
+  return answers.map(({ records }) => records)
+}
+
+const NONE: readonly OriginHash[] = []
+
+/** Takes what a later list states of the instants it has. */
+function replaceRecords(
+  records: (readonly OriginHash[])[],
+  timeMs: ArrayLike<number>,
+  origins: readonly Origin[],
+): void {
+  let at = 0
+  for (let next = 0; next < origins.length && at < timeMs.length; ) {
+    const instant = (origins[next] as Origin).timeMs
+    let end = next + 1
+    while (end < origins.length && (origins[end] as Origin).timeMs === instant) end += 1
+    while (at < timeMs.length && (timeMs[at] as number) < instant) at += 1
+    if (timeMs[at] === instant)
+      records[at] = origins[next]?.record === NO_RECORD.record ? NONE : origins.slice(next, end)
+    next = end
+  }
+}
+
+/** Instants further apart than this are looked for one by one: what lies between need not be read. */
+const RANGE_GAP_MS = 86_400_000
+
+/** Beyond this, looking for ranges would cost more than reading what lies between. */
+const MAX_RANGES = 64
+
+function rangesOf({ timeMs }: Instants): { loMs: number; hiMs: number }[] {
+  const ranges: { loMs: number; hiMs: number }[] = []
+  for (const instant of Array.from(timeMs)) {
+    const last = ranges.at(-1)
+    if (last && (instant - last.hiMs <= RANGE_GAP_MS || ranges.length === MAX_RANGES)) last.hiMs = instant
+    else ranges.push({ loMs: instant, hiMs: instant })
+  }
+  return ranges
+}
+
+const OVERLAPPING_SQL = `
+  select distinct o.seq, o.bytes
+  from unnest($1::int4[], $2::int2[], $3::float8[], $4::float8[]) as k (source_id, series_id, lo, hi)
+  cross join lateral (
+    select o.seq, octet_length(o.ids) as bytes
+    from sample_origin o
+    where o.source_id = k.source_id and o.series_id = k.series_id
+      and o.lo <= to_timestamp(k.hi) and o.hi >= to_timestamp(k.lo)
+    offset 0
+  ) o`
