@@ -2,10 +2,9 @@ import { type Batch, countSamples, type SampleColumns } from '../batch/columns.t
 import { storedSeries } from '../catalogue/series.ts'
 import { type Database, type Transaction, violatedConstraint } from '../db/database.ts'
 import type { Threads } from '../intake/threads.ts'
-import { ARCHIVAL_LOCK_SQL } from '../rollups/archive.ts'
 import { recordBatch } from '../webhooks/batch-events.ts'
 import { type EventSettings, wantedEvents } from '../webhooks/record.ts'
-import { withoutArchived } from './archived.ts'
+import { rejectArchived, withoutArchived } from './archived.ts'
 import type { ChangedSamples } from './changes.ts'
 import { removeCorrected } from './corrected.ts'
 import { applyDeletions } from './deletions.ts'
@@ -69,10 +68,8 @@ export interface BatchTarget {
 /** Time a batch waits for others, such as the compression of a chunk; whoever brought it tries again later. */
 const LOCK_TIMEOUT_MS = 20_000
 
-// The second lock keeps the floor of the archive where it is until the samples are committed.
 const TRY_LOCK_SQL = `
   select pg_try_advisory_xact_lock(${ingestLockKey('$1')}) as free,
-         pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL}),
          set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true)`
 
 /** Ends a transaction that shall leave nothing. */
@@ -116,7 +113,6 @@ export async function rehearseBatches(
   const outcomes: Outcome[] = []
   const rehearsal = db.transaction(async (tx) => {
     await lockUser(tx, userId)
-    await tx.query(`select pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL})`)
     for await (const [to, batch] of batches) outcomes.push(await writeBatch(tx, to, batch))
     throw new RolledBack()
   })
@@ -126,21 +122,12 @@ export async function rehearseBatches(
   return outcomes
 }
 
-/** The archive takes nothing before this instant, epoch ms; null = it takes everything. Its lock is held. */
-async function archiveFloor(tx: Transaction): Promise<number | null> {
-  const { floor_ms } = await tx.one<{ floor_ms: number | null }>(
-    `select date_part('epoch', write_floor) * 1000 as floor_ms from archival`,
-  )
-  return floor_ms
-}
-
 /**
  * Writes everything a batch holds and the events that tell of it, inside the caller's transaction, which holds the user's
- * ingest lock and, shared, that of the archive.
+ * ingest lock.
  */
 async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Promise<Outcome> {
   const { userId, provider, receivedAt } = to
-  const batch = withoutArchived(received, await archiveFloor(tx))
   const wanted = await wantedEvents(tx, to.settings, userId)
   const connection = await tx.one<{ id: string; opened: boolean; at: string }>(CONNECTION_SQL, [
     userId,
@@ -149,14 +136,20 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
   ])
   // In the order of locks (lock.ts): what follows refers to the user, and its revision moves in the end.
   await tx.query('select 1 from app_user where id = $1 for key share', [userId])
-  const sources = await resolveSources(tx, { userId, provider, connectionId: connection.id }, batch.sources)
+  const sources = await resolveSources(tx, { userId, provider, connectionId: connection.id }, received.sources)
+  const batch = rejectArchived(
+    received,
+    await withoutArchived(tx, received.samples, sources.ids),
+    await withoutArchived(tx, received.derived, sources.ids),
+  )
   const changes: ChangedSamples[] | undefined = wanted && []
   const target = { userId, provider, sourceIds: sources.ids, changes }
   const series = await writeMeasured(tx, batch.samples, sources.ids, changes)
   // Samples have their instants to themselves, so which nutrients are samples is known after them.
   const { counts: events, loose } = await writeEvents(tx, target, batch.events, receivedAt === null)
+  const { kept: looseKept } = await withoutArchived(tx, loose.samples, loose.sourceIds)
   const besides = [
-    ...(await writeSamples(tx, loose.samples, loose.sourceIds, changes)),
+    ...(await writeSamples(tx, looseKept, loose.sourceIds, changes)),
     ...(await writeMeasured(tx, batch.derived, sources.ids, changes)),
   ]
   const { deleted, unknown, duplicates, told } = await applyDeletions(tx, target, batch.events.deletions)

@@ -9,7 +9,16 @@ import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { applyStrategy, type Strategy } from '../../server/rollups/strategy.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { countOpened, type Opened } from '../support/opened.ts'
-import { body, createUser, eachEngine, heartRate, type SdkRecord, upload, waitForBatch } from '../support/sdk.ts'
+import {
+  body,
+  createUser,
+  eachEngine,
+  heartRate,
+  importerOf,
+  type SdkRecord,
+  upload,
+  waitForBatch,
+} from '../support/sdk.ts'
 import type { Engine } from '../support/servers.ts'
 
 const MINUTE_MS = 60_000
