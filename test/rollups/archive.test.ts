@@ -10,7 +10,6 @@ import {
   eachEngine,
   heartRate,
   importBody,
-  importerOf,
   PHONE,
   startImports,
   steps,
