@@ -15,13 +15,17 @@ export interface ArchivalSettings {
  */
 const MONTH_MS = 30 * DAY_MS
 
-/** Rows that one statement deletes, and time after which a run leaves the rest to the next one. */
-const ROWS_AT_ONCE = 5_000
+/** Time after which a run leaves the rest to the next one, and time for which it tries again what is in use. */
 const BUDGET_MS = 120_000
+const PATIENCE_MS = 10_000
 const WAIT_MS = 100
 
-/** Taken shared by every import, and alone for the moment in which a new floor is set. */
-export const ARCHIVAL_LOCK_SQL = `hashtextextended('archival', 0)`
+/**
+ * Samples of a series that are removed at once, and series in one transaction: fewer compressed samples than a
+ * transaction may open by default (100,000).
+ */
+const ROWS_AT_ONCE = 5_000
+const SERIES_AT_ONCE = 10
 
 const floorMs = (nowMs: number, days: number | null) =>
   days === null ? null : Math.floor((nowMs - days * DAY_MS) / MONTH_MS) * MONTH_MS
@@ -35,9 +39,10 @@ export function floors({ archive_after_days, delete_after_days }: ArchivalSettin
 }
 
 /**
- * Carries out what is to be kept for how long (contract 13): imports refuse what is older first, then its rollups are
- * completed, then reads stop seeing its samples, then these are removed. Any step may be repeated, so a run that was
- * killed is taken up by the next one. Returns whether there is more to do.
+ * Carries out what is to be kept for how long (contract 13): rollups are completed, then, user by user, samples become
+ * archived, which reads see at once, then these are removed. Nobody waits for it but an import of the same user, for
+ * milliseconds. Any step may be repeated, so a run that was killed is taken up by the next one. Returns whether there is
+ * more to do than time was left for; what is in use for longer is left to the run of another day.
  */
 export async function archive(
   db: Database,
@@ -48,74 +53,166 @@ export async function archive(
   const deadline = performance.now() + budgetMs
   const settings = await db.one<ArchivalSettings>('select archive_after_days, delete_after_days from archival')
   const { rawMs, rollupMs } = floors(settings, nowMs)
-  if (rawMs !== null) await raiseWriteFloor(db, rawMs)
-  while (await dirtyBelowFloor(db)) {
-    if (performance.now() > deadline) return true
+  let more = false
+  if (rawMs !== null) {
+    await raiseFloors(db, rawMs, rollupMs)
+    const withRollups = rawMs !== rollupMs
+    // Where much comes late there is always a series that is behind: it is left out, and all others are archived.
+    if (withRollups) more = !(await completeRollups(db, rawMs, performance.now() + budgetMs / 2))
+    more = (await archiveUsers(db, rawMs, withRollups, deadline)) || more
+  }
+  if ((await removeArchived(db, deadline, log)) || more) return true
+  await lowerRollupFloor(db, rollupMs)
+  return false
+}
+
+/**
+ * From the first of these floors on nothing will be archived; before the second one nothing is read from now on. What has
+ * been answered before that is not answered any more: every user's revision moves.
+ */
+async function raiseFloors(db: Database, rawMs: number, rollupMs: number | null): Promise<void> {
+  await db.query(
+    'update archival set raw_floor = to_timestamp($1) where raw_floor is null or raw_floor < to_timestamp($1)',
+    [rawMs / 1000],
+  )
+  if (rollupMs === null) return
+  await db.query(
+    `with raised as (
+       update archival set rollup_floor = to_timestamp($1)
+       where rollup_floor is null or rollup_floor < to_timestamp($1)
+       returning 1
+     )
+     update app_user set revision = revision + 1 where exists (select 1 from raised)`,
+    [rollupMs / 1000],
+  )
+}
+
+/** Brings up to date what is behind with anything before `untilMs`. False when there was not the time. */
+async function completeRollups(db: Database, untilMs: number, deadline: number): Promise<boolean> {
+  while (await behind(db, untilMs)) {
     // Another process may be at the rest of it.
     if (!(await refreshRollups(db, deadline - performance.now()))) await delay(WAIT_MS)
+    if (performance.now() > deadline) return false
   }
-  if (!(await raiseReadFloors(db, rollupMs))) return true
-  return removeArchived(db, deadline, log)
+  return true
 }
 
-/** Imports under way are waited for; the next ones see the new floor. A floor is never lowered: its data is gone. */
-async function raiseWriteFloor(db: Database, rawMs: number): Promise<void> {
-  await db.transaction(async (tx) => {
-    await tx.query(`select pg_advisory_xact_lock(${ARCHIVAL_LOCK_SQL})`)
-    await tx.query('update archival set write_floor = greatest(write_floor, to_timestamp($1))', [rawMs / 1000])
-  })
-}
-
-async function dirtyBelowFloor(db: Queryable): Promise<boolean> {
+async function behind(db: Queryable, untilMs: number): Promise<boolean> {
   const rows = await db.query(
-    `select 1 from rollup_dirty d, archival a where d.lo < a.write_floor
+    `select 1 from rollup_dirty d where d.lo < to_timestamp($1)
      union all
-     select 1 from rollup_local_day r, archival a where r.stale and day_starts(r.day) < a.write_floor
+     select 1 from rollup_local_day r where r.stale and day_starts(r.day) < to_timestamp($1)
      limit 1`,
+    [untilMs / 1000],
   )
   return rows.length > 0
 }
 
-/**
- * False when there is something dirty below the floor after all: another run raised it, or rollups were converted. What
- * has been answered before is not any more: every user's revision moves.
- */
-async function raiseReadFloors(db: Database, rollupMs: number | null): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    await tx.query(`select pg_advisory_xact_lock(${ARCHIVAL_LOCK_SQL})`)
-    if (await dirtyBelowFloor(tx)) return false
-    await tx.query(
-      `with raised as (
-         update archival
-         set raw_floor = write_floor, rollup_floor = greatest(rollup_floor, to_timestamp($1))
-         where raw_floor is distinct from write_floor
-            or rollup_floor is distinct from greatest(rollup_floor, to_timestamp($1))
-         returning 1
-       )
-       update app_user set revision = revision + 1 where exists (select 1 from raised)`,
-      [rollupMs === null ? null : rollupMs / 1000],
-    )
-    return true
-  })
+const USERS_SQL = `
+  select distinct d.user_id
+  from source_series k
+  join data_source d on d.id = k.source_id
+  where k.archived_to is null or k.archived_to < to_timestamp($1)`
+
+/** Archives what each user has from before `untilMs`. True when the deadline came before the end. */
+async function archiveUsers(db: Database, untilMs: number, withRollups: boolean, deadline: number): Promise<boolean> {
+  const patience = Math.min(deadline, performance.now() + PATIENCE_MS)
+  let due = (await db.rows<[id: string]>(USERS_SQL, [untilMs / 1000])).map(([id]) => id)
+  for (;;) {
+    const left: string[] = []
+    for (const [place, user] of due.entries()) {
+      const { done } = await db.one<{ done: boolean }>('select archive_user($1, to_timestamp($2), $3) as done', [
+        user,
+        untilMs / 1000,
+        withRollups,
+      ])
+      if (!done) left.push(user)
+      if (performance.now() > deadline && place < due.length - 1) return true
+    }
+    due = left
+    if (due.length === 0 || performance.now() > patience) return false
+    // They are importing, or something came late since the rollups were completed.
+    await delay(WAIT_MS)
+    if (withRollups) await refreshRollups(db, patience - performance.now())
+  }
 }
 
-/** Functions that remove so many rows at once, until none is left. Events and scores are none of them (contract 13). */
-const REMOVALS = ['delete_archived_samples', 'delete_archived_origins', 'delete_expired_rollups']
-
+/** Removes what is archived, and what is older than what is kept. True when the deadline came before the end. */
 async function removeArchived(db: Database, deadline: number, log: (message: string) => void): Promise<boolean> {
-  const { chunks } = await db.one<{ chunks: number }>('select drop_archived_chunks() as chunks')
-  let rows = 0
-  let more = false
-  for (const remove of REMOVALS) {
-    for (;;) {
-      const { removed } = await db.one<{ removed: number }>(`select ${remove}($1) as removed`, [ROWS_AT_ONCE])
-      rows += removed
-      if (removed === 0) break
-      more = performance.now() > deadline
-      if (more) break
-    }
-    if (more) break
+  await orderExpired(db)
+  const chunks = await db.query<{ starts: string; ends: string }>('select starts, ends from archived_chunks()')
+  const [marked] = await db.query('select 1 from source_series where to_remove limit 1')
+  if (chunks.length === 0 && !marked) return false
+  // A refresh of everybody's rollups that does not know of the new floor would take what is gone for deleted.
+  const { free } = await db.one<{ free: boolean }>(
+    `select pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0)) as free`,
+  )
+  if (!free) {
+    await delay(WAIT_MS)
+    return performance.now() > deadline || removeArchived(db, deadline, log)
   }
-  if (chunks + rows > 0) log(`archival removed ${chunks} chunks of samples and ${rows} rows`)
+  let dropped = 0
+  for (const { starts, ends } of chunks) {
+    const { gone } = await db.one<{ gone: boolean }>('select drop_archived_chunk($1, $2) as gone', [starts, ends])
+    if (gone) dropped += 1
+  }
+  const { rows, more } = await removeRows(db, deadline)
+  if (dropped + rows > 0) log(`archival removed ${dropped} chunks of samples and ${rows} rows`)
   return more
+}
+
+/** When the floor of the rollups has risen, every series may have some that are kept no longer. */
+async function orderExpired(db: Database): Promise<void> {
+  await db.query(
+    `with ordered as (
+       update archival set expired_to = rollup_floor where expired_to is distinct from rollup_floor returning 1
+     )
+     update source_series set to_remove = true where exists (select 1 from ordered) and not to_remove`,
+  )
+}
+
+const REMOVE_SQL = `
+  select k.source_id, k.series_id, remove_archived(k.source_id, k.series_id, $1)
+  from (
+    select source_id, series_id from source_series
+    where to_remove and (source_id, series_id) > ($2, $3)
+    order by 1, 2
+    limit ${SERIES_AT_ONCE}
+  ) k`
+
+/** Removes rows of every series that has some to remove; those in use stay marked for another run. */
+async function removeRows(db: Database, deadline: number): Promise<{ rows: number; more: boolean }> {
+  let rows = 0
+  let [source, series] = [-1, -1]
+  for (;;) {
+    const next = await db.rows<[source: number, series: number, removed: number | null]>(REMOVE_SQL, [
+      ROWS_AT_ONCE,
+      source,
+      series,
+    ])
+    rows += next.reduce((sum, [, , removed]) => sum + (removed ?? 0), 0)
+    const last = next.at(-1)
+    if (!last) return { rows, more: false }
+    // Series of which something was removed come again.
+    if (next.every(([, , removed]) => !removed)) [source, series] = last
+    if (performance.now() > deadline) return { rows, more: true }
+  }
+}
+
+/**
+ * When less is to be deleted than before, older samples are taken and read again; what has been removed stays away. Not
+ * while any of it is left.
+ */
+async function lowerRollupFloor(db: Database, rollupMs: number | null): Promise<void> {
+  await db.query(
+    `with lowered as (
+       update archival set rollup_floor = to_timestamp($1), expired_to = to_timestamp($1)
+       where rollup_floor > coalesce(to_timestamp($1), '-infinity')
+         and not exists (select 1 from source_series where to_remove)
+         and not exists (select 1 from archived_chunks() c where c.ends <= rollup_floor)
+       returning 1
+     )
+     update app_user set revision = revision + 1 where exists (select 1 from lowered)`,
+    [rollupMs === null ? null : rollupMs / 1000],
+  )
 }

@@ -12,7 +12,7 @@ interface State {
 }
 
 const STATE_SQL = `
-  select continuous_obstacle() as obstacle, continuous_expected() as expected, s.strategy as current, coalesce(a.raw_floor, a.write_floor) is not null as archived
+  select continuous_obstacle() as obstacle, continuous_expected() as expected, s.strategy as current, a.raw_floor is not null as archived
   from rollup_strategy s, archival a`
 
 /**

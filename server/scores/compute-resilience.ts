@@ -51,6 +51,14 @@ const NIGHTS_SQL = `
     and s.end_at > to_timestamp((s.first_day + 1) * 86400.0) and s.start_at < to_timestamp((s.last_day - 1) * 86400.0)
   order by s.user_id, s.start_at, s.end_at`
 
+/** The first day of which each user has all samples that were ever measured: none is archived. */
+const KEPT_SQL = `
+  select u.id, greatest(ceil(date_part('epoch', greatest(max(upper(k.archived)), rollup_floor())) / 86400), 0)::int4
+  from unnest($1::uuid[]) u (id)
+  left join data_source d on d.user_id = u.id
+  left join source_series k on k.source_id = d.id and k.series_id = $2
+  group by 1`
+
 interface NightRow extends Pick<MeasuredNight, 'startS' | 'endS' | 'stages'> {
   user_id: string
   source_ids: number[]
@@ -88,13 +96,13 @@ export async function computeResilience(db: Database, backfillDays: number, nowM
 }
 
 async function score(tx: Transaction, due: readonly Due[]): Promise<string[]> {
-  const { kept } = await tx.one<{ kept: number }>(
-    `select greatest(ceil(date_part('epoch', raw_floor()) / 86400), 0)::int4 as kept`,
+  const kept = new Map(
+    await tx.rows<[userId: string, day: number]>(KEPT_SQL, [due.map(({ userId }) => userId), VARIABILITY]),
   )
   const whole = due.map(
     ({ userId, days }): Due => ({
       userId,
-      days: days.filter((day) => day - RESILIENCE_DAYS >= kept),
+      days: days.filter((day) => day - RESILIENCE_DAYS >= (kept.get(userId) ?? 0)),
     }),
   )
   const [userIds, days] = userDays(whole)

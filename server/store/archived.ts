@@ -1,59 +1,154 @@
-import { type Batch, countSamples, type DayCounts, type RejectedDays, type SampleColumns } from '../batch/columns.ts'
+import { type Batch, countSamples, type RejectedDays, type SampleColumns } from '../batch/columns.ts'
 import { addRejected, dayCounts } from '../batch/day-counts.ts'
+import type { Transaction } from '../db/database.ts'
 
 /** The reason of a rejection. */
 const ARCHIVED = 'archived'
 
+const QUARTER_MS = 900_000
+
+/** What can be stored of some samples, and what cannot, since only its rollups are kept, or nothing of its age is. */
+export interface Sifted {
+  kept: SampleColumns[]
+  archived: SampleColumns[]
+  expired: SampleColumns[]
+  /** Where time begins of which anything is kept, epoch ms; null when nothing was older. */
+  keptFromMs: number | null
+}
+
+type Old = [place: number, starts: number, ends: number, keptFrom: number | null]
+
 /**
- * Leaves out what an archive no longer takes: samples before `floorMs` (epoch ms) are rejected, since only their rollups
- * are kept and those are final. The batch itself is not changed.
+ * Leaves out samples of quarter hours that are archived already, whose rollups are final, and samples older than anything
+ * that is kept. All other old samples are taken, whatever the settings: the next run archives them. To be called before
+ * they are written, in the same transaction, which holds the user's ingest lock.
  */
-export function withoutArchived(batch: Batch, floorMs: number | null): Batch {
-  if (floorMs === null) return batch
-  const samples = parts(batch.samples, floorMs)
-  const derived = parts(batch.derived, floorMs)
-  const rejectedDays = withArchived(batch.rejectedDays, dayCounts([...samples.before, ...derived.before]))
-  const kept = { ...batch, samples: samples.since, derived: derived.since, rejectedDays }
-  const rejected = countSamples(samples.before)
-  if (rejected === 0) return kept
-  const msg = `${rejected} samples are older than what is kept: before ${new Date(floorMs).toISOString().slice(0, 10)}`
-  const rejection = { collection: 'records', index: null, id: null, loc: ['data', 'records'], type: ARCHIVED, msg }
-  const unstored = { collection: 'records', type: null, reason: ARCHIVED, items: rejected }
+export async function withoutArchived(
+  tx: Transaction,
+  samples: readonly SampleColumns[],
+  sourceIds: readonly number[],
+): Promise<Sifted> {
+  const all = { kept: [...samples], archived: [], expired: [], keptFromMs: null }
+  if (samples.length === 0) return all
+  const sources = samples.map(({ source }) => sourceIds[source] as number)
+  const old = await tx.rows<Old>('select place, starts, ends, kept_from from archived_within($1, $2, $3, $4)', [
+    sources,
+    samples.map(({ seriesId }) => seriesId),
+    samples.map(({ timeMs }) => (timeMs[0] as number) / 1000),
+    samples.map(({ timeMs }) => (timeMs.at(-1) as number) / 1000),
+  ])
+  if (old.length === 0) return all
+  const keptFrom = old.find(([, , , from]) => from !== null)?.[3] ?? null
+  const keptFromMs = keptFrom === null ? null : keptFrom * 1000
+  const refused = await refusedQuarters(tx, samples, sources, old)
+  const sifted: Sifted = { kept: [], archived: [], expired: [], keptFromMs }
+  for (const [place, columns] of samples.entries()) {
+    const final = refused.get(place)
+    const kindOf = (ms: number) =>
+      keptFromMs !== null && ms < keptFromMs ? 'expired' : final?.has(quarterOf(ms)) ? 'archived' : 'kept'
+    for (const [kind, part] of divided(columns, kindOf)) sifted[kind].push(part)
+  }
+  return sifted
+}
+
+const quarterOf = (ms: number) => Math.floor(ms / QUARTER_MS)
+
+/** By place of the column set: numbers of quarter hours since 1970 that are archived; all others are taken. */
+async function refusedQuarters(
+  tx: Transaction,
+  samples: readonly SampleColumns[],
+  sources: readonly number[],
+  old: readonly Old[],
+): Promise<Map<number, Set<number>>> {
+  const asked: [place: number, quarter: number][] = []
+  for (const [place, starts, ends, keptFrom] of old) {
+    if (keptFrom !== null) continue
+    const { timeMs } = samples[place - 1] as SampleColumns
+    const [first, end] = [quarterOf(starts * 1000), quarterOf(ends * 1000)]
+    let last = first - 1
+    for (const ms of timeMs) {
+      const quarter = quarterOf(ms)
+      if (quarter >= end) break
+      if (quarter > last) asked.push([place - 1, quarter])
+      last = Math.max(last, quarter)
+    }
+  }
+  const refused = new Map<number, Set<number>>()
+  if (asked.length === 0) return refused
+  const rows = await tx.rows<[place: number]>('select place from take_late($1, $2, $3)', [
+    asked.map(([place]) => sources[place] as number),
+    asked.map(([place]) => samples[place]?.seriesId as number),
+    asked.map(([, quarter]) => (quarter * QUARTER_MS) / 1000),
+  ])
+  for (const [at] of rows) {
+    const [place, quarter] = asked[at - 1] as (typeof asked)[number]
+    refused.set(place, (refused.get(place) ?? new Set()).add(quarter))
+  }
+  return refused
+}
+
+/** A column set by what becomes of its samples, each kind once. */
+function divided<Kind>(columns: SampleColumns, kindOf: (ms: number) => Kind): Map<Kind, SampleColumns> {
+  const places = new Map<Kind, number[]>()
+  for (const [at, ms] of columns.timeMs.entries()) {
+    const kind = kindOf(ms)
+    const same = places.get(kind)
+    if (same) same.push(at)
+    else places.set(kind, [at])
+  }
+  if (places.size === 1) return new Map([...places.keys()].map((kind) => [kind, columns]))
+  return new Map([...places].map(([kind, ats]) => [kind, piece(columns, ats)]))
+}
+
+const piece = (columns: SampleColumns, places: readonly number[]): SampleColumns => ({
+  ...columns,
+  timeMs: Float64Array.from(places, (at) => columns.timeMs[at] as number),
+  value: Float64Array.from(places, (at) => columns.value[at] as number),
+  zoneMin: Int16Array.from(places, (at) => columns.zoneMin[at] as number),
+})
+
+/**
+ * The batch without samples that cannot be stored: they are rejected, and counted as such. Samples that events bring along
+ * are no items, so only their days count.
+ */
+export function rejectArchived(batch: Batch, samples: Sifted, derived: Sifted): Batch {
+  const gone = [...samples.archived, ...samples.expired, ...derived.archived, ...derived.expired]
+  if (gone.length === 0) return batch
+  const archived = countSamples(samples.archived)
+  const expired = countSamples(samples.expired)
+  const messages: string[] = []
+  if (archived > 0)
+    messages.push(
+      `${archived} samples are of quarter hours that are archived: their sums are final, their samples are gone`,
+    )
+  if (expired > 0) {
+    const day = new Date(samples.keptFromMs ?? 0).toISOString().slice(0, 10)
+    messages.push(`${expired} samples are older than what is kept: before ${day}`)
+  }
+  const rejected = archived + expired
   return {
-    ...kept,
+    ...batch,
+    samples: samples.kept,
+    derived: derived.kept,
+    rejectedDays: withRejected(batch.rejectedDays, gone),
     rejected: batch.rejected + rejected,
-    rejections: [...batch.rejections, rejection],
-    unstored: [...batch.unstored, unstored],
+    rejections: [
+      ...batch.rejections,
+      ...messages.map((msg) => {
+        return { collection: 'records', index: null, id: null, loc: ['data', 'records'], type: ARCHIVED, msg }
+      }),
+    ],
+    unstored:
+      rejected === 0
+        ? batch.unstored
+        : [...batch.unstored, { collection: 'records', type: null, reason: ARCHIVED, items: rejected }],
   }
 }
 
-function withArchived(rejected: RejectedDays, archived: DayCounts): RejectedDays {
+function withRejected(rejected: RejectedDays, samples: readonly SampleColumns[]): RejectedDays {
   const all = structuredClone(rejected)
-  for (const [type, days] of Object.entries(archived)) {
+  for (const [type, days] of Object.entries(dayCounts(samples))) {
     for (const [day, items] of Object.entries(days)) addRejected(all, type, day, ARCHIVED, items)
   }
   return all
 }
-
-/** The samples of column sets before `floorMs` (epoch ms), and those from then on. */
-function parts(
-  samples: readonly SampleColumns[],
-  floorMs: number,
-): { before: SampleColumns[]; since: SampleColumns[] } {
-  const before: SampleColumns[] = []
-  const since: SampleColumns[] = []
-  for (const columns of samples) {
-    const found = columns.timeMs.findIndex((ms) => ms >= floorMs)
-    const first = found < 0 ? columns.timeMs.length : found
-    if (first > 0) before.push(piece(columns, 0, first))
-    if (first < columns.timeMs.length) since.push(first === 0 ? columns : piece(columns, first))
-  }
-  return { before, since }
-}
-
-const piece = (columns: SampleColumns, start: number, end?: number): SampleColumns => ({
-  ...columns,
-  timeMs: columns.timeMs.subarray(start, end),
-  value: columns.value.subarray(start, end),
-  zoneMin: columns.zoneMin.subarray(start, end),
-})

@@ -3,6 +3,7 @@ import type { Transaction } from '../db/database.ts'
 import type { Threads } from '../intake/threads.ts'
 import { recordBatch } from '../webhooks/batch-events.ts'
 import { type EventSettings, wantedEvents } from '../webhooks/record.ts'
+import { rejectArchived, withoutArchived } from './archived.ts'
 import type { ChangedSamples } from './changes.ts'
 import { applyDeletions } from './deletions.ts'
 import type { EventCounts } from './event-items.ts'
@@ -23,6 +24,8 @@ export interface Outcome {
   changed: boolean
   series: SeriesCounts[]
   events: EventCounts[]
+  /** The batch without samples that could not be taken, and with an account of them. */
+  batch: Batch
 }
 
 // An upload connects its user with the provider, unless it came before the phone signed out; one that is imported again
@@ -60,9 +63,9 @@ export interface BatchTarget {
 
 /**
  * Writes everything an upload holds and the events that tell of it, inside the caller's transaction, which holds the
- * user's ingest lock and, shared, that of the archive.
+ * user's ingest lock.
  */
-export async function writeBatch(tx: Transaction, to: BatchTarget, batch: Batch): Promise<Outcome> {
+export async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Promise<Outcome> {
   const { userId, provider, receivedAt } = to
   const wanted = await wantedEvents(tx, to.settings, userId)
   const connection = await tx.one<{ id: string; opened: boolean; at: string }>(CONNECTION_SQL, [
@@ -70,14 +73,20 @@ export async function writeBatch(tx: Transaction, to: BatchTarget, batch: Batch)
     provider,
     receivedAt,
   ])
-  const sources = await resolveSources(tx, userId, provider, connection.id, batch.sources)
+  const sources = await resolveSources(tx, userId, provider, connection.id, received.sources)
+  const batch = rejectArchived(
+    received,
+    await withoutArchived(tx, received.samples, sources.ids),
+    await withoutArchived(tx, received.derived, sources.ids),
+  )
   const changes: ChangedSamples[] | undefined = wanted && []
   const target = { userId, provider, sourceIds: sources.ids, changes }
   const series = await writeSamples(tx, batch.samples, sources.ids, changes)
   // Samples have their instants to themselves, so which nutrients are samples is known after them.
   const { counts: events, loose } = await writeEvents(tx, target, batch.events, receivedAt === null)
+  const { kept: looseKept } = await withoutArchived(tx, loose.samples, loose.sourceIds)
   const besides = [
-    ...(await writeSamples(tx, loose.samples, loose.sourceIds, changes)),
+    ...(await writeSamples(tx, looseKept, loose.sourceIds, changes)),
     ...(await writeSamples(tx, batch.derived, sources.ids, changes)),
   ]
   const { deleted, unknown, duplicates, told } = await applyDeletions(tx, target, batch.events.deletions)
@@ -106,7 +115,7 @@ export async function writeBatch(tx: Transaction, to: BatchTarget, batch: Batch)
     [...series, ...besides, ...events].some((one) => one.inserted + one.updated > 0) ||
     events.some(({ derived = [] }) => derived.length > 0)
   const status = batch.rejected === 0 ? 'success' : kept > 0 ? 'partial' : 'failed'
-  return { status, ...outcome, changed, series: [...series, ...besides], events }
+  return { status, ...outcome, changed, series: [...series, ...besides], events, batch }
 }
 
 function total<Key extends string>(counts: readonly Record<Key, number>[], key: Key): number {

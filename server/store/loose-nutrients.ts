@@ -158,7 +158,6 @@ const TAKE_BACK_SQL = `
   ) gone
   cross join lateral delete_sample_points(gone.source_ids, gone.series_ids, gone.ats) d`
 
-// What is archived takes no samples any more.
 const LOOSE_SQL = `
   with instants as (${INSTANTS})
   select i.source_id, i.series_id, round(date_part('epoch', i.ts) * 1000) as ts_ms, n.value, n.zone_offset_min
@@ -166,5 +165,4 @@ const LOOSE_SQL = `
   ${SUM}
   left join lateral (${SAMPLE}) s on true
   where n.value is not null and s.value is null
-    and i.ts >= coalesce((select write_floor from archival), '-infinity')
   order by i.source_id, i.series_id, i.ts`

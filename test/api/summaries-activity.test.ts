@@ -390,9 +390,12 @@ eachEngine(t, 'activity of uploads', async (t, engine) => {
     ])
     await refreshRollups(app.db)
     t.strictSame((await summary(app, user, 'activity', query)).body.data, live)
-    await app.db.query(`update archival set write_floor = to_timestamp($1), raw_floor = to_timestamp($1)`, [
-      Math.floor(Date.now() / DAY_MS) * 86_400 - 86_400,
-    ])
+    const until = Math.floor(Date.now() / DAY_MS) * 86_400 - 86_400
+    await app.db.query('update archival set raw_floor = to_timestamp($1)', [until])
+    await app.db.query(
+      `update source_series set archived = tstzmultirange(tstzrange('-infinity', to_timestamp($1))) where source_id = any ($2)`,
+      [until, [watch, phone]],
+    )
     await app.db.query('update app_user set revision = revision + 1 where id = $1', [user])
     t.strictSame(
       (await summary(app, user, 'activity', query)).body.data,

@@ -54,7 +54,7 @@ t.test('the Apache edition', { skip: timescale ? false : 'no TimescaleDB' }, asy
     t.ok((await checkStored(bench)) > 500)
     t.equal(await compressChunks(bench.db, '0'), false)
     for (const step of fc.sample(writes, { numRuns: 2, seed: 3 })) await apply(bench, step)
-    await apply(bench, { kind: 'archive', days: 30 })
+    await apply(bench, { kind: 'archive', archiveDays: 30, deleteDays: null })
     for (const one of asked) await checkReads(bench, one)
   })
 })

@@ -9,6 +9,7 @@ import {
   apply,
   checkLocalDays,
   checkReads,
+  checkSamples,
   checkStored,
   connect,
   eachStrategy,
@@ -33,7 +34,10 @@ eachStrategy(t, 'rollups', async (t, engine, strategy) => {
       fc.asyncProperty(fc.noBias(history), async (history) => {
         for (const [step, reads] of history) {
           await apply(bench, step)
-          for (const asked of reads) await checkReads(bench, asked)
+          for (const asked of reads) {
+            await checkReads(bench, asked)
+            await checkSamples(bench, asked)
+          }
           days += await checkLocalDays(bench)
         }
         await refreshRollups(bench.db)

@@ -4,9 +4,10 @@ import type { Test } from 'tap'
 import type { SampleColumns } from '../../server/batch/columns.ts'
 import { compressChunks } from '../../server/db/compress.ts'
 import { type Database, openDatabase } from '../../server/db/database.ts'
-import { archive, floors } from '../../server/rollups/archive.ts'
+import { type ArchivalSettings, archive, floors } from '../../server/rollups/archive.ts'
 import { refreshContinuous } from '../../server/rollups/continuous.ts'
 import { applyStrategy, type Strategy } from '../../server/rollups/strategy.ts'
+import { withoutArchived } from '../../server/store/archived.ts'
 import { writeSamples } from '../../server/store/samples.ts'
 import { createTestDatabase } from '../support/app.ts'
 import { eachEngine } from '../support/sdk.ts'
@@ -16,7 +17,7 @@ export const SEED = 20_261_122
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 /** Ends about today: rollups of minutes, and refreshes of everybody's, are of the last days only. */
-const DAYS = 40
+const DAYS = 100
 const BASE = (Math.floor(Date.now() / DAY_MS) - DAYS + 1) * DAY_MS
 const SERIES = [1, 80, 10_082]
 
@@ -31,7 +32,7 @@ export type Step =
   | { kind: 'delete'; source: number; series: number; startMs: number; lengthMs: number }
   | { kind: 'refresh'; span: string; workers: number }
   | { kind: 'compress' }
-  | { kind: 'archive'; days: number }
+  | { kind: 'archive'; archiveDays: number | null; deleteDays: number | null }
 
 // Many on the edges of buckets; writes are dense or spread over weeks, and meet each other often.
 const sample = fc.record({
@@ -73,7 +74,14 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.constant({ kind: 'compress' as const }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('archive' as const), days: fc.constantFrom(400, 30, 5) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('archive' as const),
+      archiveDays: fc.constantFrom(null, 400, 75, 40, 5),
+      deleteDays: fc.constantFrom(null, null, null, 80, 45),
+    }),
+  },
 )
 
 function columns({ series, samples }: Extract<Step, { kind: 'write' }>): SampleColumns {
@@ -97,8 +105,10 @@ export interface Bench {
   sources: number[]
   /** What must be stored, by source and series. */
   model: Map<string, Map<number, Sample>>
-  /** Samples before it are archived (epoch ms); and where that began earlier. */
-  floor: { ms: number; earlier: number[] }
+  /** By source and series: quarter hours (numbers since 1970) that are archived, and by which run. */
+  archived: Map<string, Map<number, number>>
+  /** Nothing before it is kept (epoch ms); and where that began earlier. */
+  floor: { ms: number; earlier: number[]; runs: number }
 }
 
 /** Connections under a name of their own; they may be ended by others. */
@@ -118,7 +128,11 @@ export async function open(t: Test, engine: Engine, strategy: Strategy): Promise
      insert into data_source (user_id, provider, source) select id, 'apple', name from someone, unnest(array['a', 'b']) name
      returning id`,
   )
-  return { url, db, strategy, sources: sources.map(([id]) => id), model: new Map(), floor: { ms: 0, earlier: [] } }
+  return {
+    ...{ url, db, strategy, sources: sources.map(([id]) => id) },
+    ...{ model: new Map(), archived: new Map() },
+    ...{ floor: { ms: Number.NEGATIVE_INFINITY, earlier: [], runs: 0 } },
+  }
 }
 
 const keyOf = (source: number, series: number) => `${source} ${series}`
@@ -127,17 +141,17 @@ const keyOf = (source: number, series: number) => `${source} ${series}`
 const REACH: Record<string, string> = { '1 day': '2 days', '3 days': '15 days', '120 days': '60 days' }
 
 /** Does a step to the database and to the model of it. */
-export async function apply({ db, strategy, sources, model, floor }: Bench, step: Step): Promise<void> {
+export async function apply(bench: Bench, step: Step): Promise<void> {
+  const { db, strategy, sources, model, archived } = bench
   if (step.kind === 'compress') {
     await compressChunks(db, '0')
     return
   }
   if (step.kind === 'archive') {
-    await db.query('update archival set archive_after_days = $1', [step.days])
+    const settings = { archive_after_days: step.archiveDays, delete_after_days: step.deleteDays }
+    await db.query('update archival set archive_after_days = $1, delete_after_days = $2', Object.values(settings))
     while (await archive(db, Date.now()));
-    const settings = { archive_after_days: step.days, delete_after_days: null }
-    floor.ms = Math.max(floor.ms, floors(settings, Date.now()).rawMs ?? 0)
-    floor.earlier.push(floor.ms)
+    archiveModel(bench, settings)
     return
   }
   if (step.kind === 'refresh') {
@@ -153,11 +167,10 @@ export async function apply({ db, strategy, sources, model, floor }: Bench, step
   const key = keyOf(step.source, step.series)
   const held = model.get(key) ?? new Map<number, Sample>()
   model.set(key, held)
+  const final = archived.get(key) ?? new Map<number, number>()
+  archived.set(key, final)
   if (step.kind === 'write') {
-    // An import rejects the others.
-    const samples = step.samples.filter(({ ms }) => ms >= floor.ms)
-    if (samples.length > 0) await db.transaction((tx) => writeSamples(tx, [columns({ ...step, samples })], [source]))
-    for (const one of samples) held.set(one.ms, one)
+    await write(bench, step, held, final)
     return
   }
   const endMs = step.startMs + step.lengthMs
@@ -169,9 +182,53 @@ export async function apply({ db, strategy, sources, model, floor }: Bench, step
     meant.map((ms) => ms / 1000),
   ])
   const gone = points.map(([place]) => meant[place - 1] as number).sort((a, b) => a - b)
-  const expected = meant.filter((ms) => ms >= floor.ms && held.has(ms)).sort((a, b) => a - b)
+  const expected = meant.filter((ms) => held.has(ms) && !final.has(quarterOf(ms))).sort((a, b) => a - b)
   if (String(gone) !== String(expected)) throw new Error(`${gone} were deleted, not ${expected}`)
   for (const ms of gone) held.delete(ms)
+}
+
+const quarterOf = (ms: number) => Math.floor(ms / (15 * MINUTE_MS))
+
+/** As an import does: what is archived, or older than anything that is kept, is refused, and nothing else. */
+async function write(
+  { db, sources, floor }: Bench,
+  step: Extract<Step, { kind: 'write' }>,
+  held: Map<number, Sample>,
+  final: Map<number, number>,
+): Promise<void> {
+  const batch = [columns(step)]
+  const ids = [sources[step.source] as number]
+  const sifted = await db.transaction(async (tx) => {
+    const sifted = await withoutArchived(tx, batch, ids)
+    await writeSamples(tx, sifted.kept, ids)
+    return sifted
+  })
+  const times = (some: readonly SampleColumns[]) => some.flatMap(({ timeMs }) => [...timeMs])
+  const kindOf = (ms: number) => (ms < floor.ms ? 'expired' : final.has(quarterOf(ms)) ? 'archived' : 'kept')
+  for (const kind of ['kept', 'archived', 'expired'] as const) {
+    const expected = times(batch).filter((ms) => kindOf(ms) === kind)
+    if (times(sifted[kind]).join() !== expected.join()) {
+      throw new Error(`${kind}: ${times(sifted[kind])} instead of ${expected}`.slice(0, 3000))
+    }
+  }
+  for (const one of step.samples) if (kindOf(one.ms) === 'kept') held.set(one.ms, one)
+}
+
+/** What a run of the archive that was not disturbed leaves. */
+function archiveModel({ model, archived, floor }: Bench, settings: ArchivalSettings): void {
+  const { rawMs, rollupMs } = floors(settings, Date.now())
+  floor.ms = rollupMs ?? Number.NEGATIVE_INFINITY
+  floor.earlier.push(floor.ms)
+  floor.runs += 1
+  for (const [key, held] of model) {
+    const final = archived.get(key) as Map<number, number>
+    for (const ms of [...held.keys()]) {
+      if (ms < floor.ms) held.delete(ms)
+      else if (rawMs !== null && rawMs !== rollupMs && ms < rawMs && !final.has(quarterOf(ms)))
+        final.set(quarterOf(ms), floor.runs)
+    }
+    for (const quarter of [...final.keys()]) if (quarter < quarterOf(floor.ms)) final.delete(quarter)
+  }
 }
 
 interface Bucket {
@@ -184,10 +241,14 @@ interface Bucket {
   zone: number
 }
 
-/** Where samples are archived a bucket that the window cuts counts as a whole, and there are no narrow ones. */
-function visible({ startMs, endMs }: Read, widthMs: number, floorMs: number): (sample: Sample) => boolean {
+/** Of what is archived a bucket that the window cuts counts as a whole, and there are no narrow ones. */
+function visible(
+  { startMs, endMs }: Pick<Read, 'startMs' | 'endMs'>,
+  widthMs: number,
+  final: ReadonlyMap<number, number>,
+): (sample: Sample) => boolean {
   return ({ ms }) => {
-    if (ms >= floorMs) return ms >= startMs && ms < endMs
+    if (!final.has(quarterOf(ms))) return ms >= startMs && ms < endMs
     const bucket = Math.floor(ms / widthMs) * widthMs
     return widthMs >= 15 * MINUTE_MS && bucket + widthMs > startMs && bucket < endMs
   }
@@ -254,13 +315,14 @@ export const read = fc.record({
 })
 
 /** Reads a window of every series and compares it with what must be stored. */
-export async function checkReads({ db, sources, model, floor }: Bench, asked: Read): Promise<void> {
+export async function checkReads({ db, sources, model, archived }: Bench, asked: Read): Promise<void> {
   if (asked.startMs >= asked.endMs) return
   for (const [key, held] of model) {
     const [source = 0, series = 0] = key.split(' ').map(Number)
     const bounds = [sources[source] as number, series, asked.startMs / 1000, asked.endMs / 1000]
     const widthMs = (Number.parseInt(asked.width, 10) * MINUTE_MS * (asked.width === '1 hour' ? 60 : 1)) as number
-    const shown = [...held.values()].filter(visible(asked, widthMs, floor.ms))
+    const final = archived.get(key) as Map<number, number>
+    const shown = [...held.values()].filter(visible(asked, widthMs, final))
     const all = recompute(shown, widthMs, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY)
     const rows = await db.rows<[number, number, number, number, number]>(
       `select date_part('epoch', bucket) * 1000, n, total, highest, last_zone
@@ -274,11 +336,87 @@ export async function checkReads({ db, sources, model, floor }: Bench, asked: Re
               bucket_count($1, $2::int2, to_timestamp($3), to_timestamp($4), $5::interval, null) as buckets`,
       [...bounds, asked.width],
     )
-    const samples = shown.filter(({ ms }) => ms >= floor.ms).length
+    const samples = shown.filter(({ ms }) => !final.has(quarterOf(ms))).length
     const right = counts.samples === samples && counts.buckets === all.length
     if (!right || !same(found, expected, magnitude(held))) {
       throw new Error(`${key} ${JSON.stringify({ asked, counts, found, expected })}`.slice(0, 3000))
     }
+  }
+}
+
+const OF_SERIES_SQL = `
+  select (select json_build_array(n, total) from span_sums(k.source_id, k.series_id, $3, $4)),
+         (select json_build_array(n, total) from sums_in_spans(k.source_id, k.series_id, array[$3], array[$4])),
+         (select json_build_array(round(date_part('epoch', ts) * 1000), value) from latest_sample(k.source_id, k.series_id, $4)),
+         (select string_agg(encode(pairs, 'hex'), '') from daily_counts(array[k.source_id], array[k.series_id], $3, $4))
+  from unnest($1::int4[], $2::int2[]) with ordinality k (source_id, series_id, place)
+  order by k.place`
+
+type OfSeries = [span: number[], spans: number[] | null, latest: number[] | null, days: string | null]
+
+/** What `OF_SERIES_SQL` answers of a series, sums left out. */
+function ofSeries(held: Map<number, Sample>, final: ReadonlyMap<number, number>, asked: Read): unknown[] {
+  const all = [...held.values()].sort((a, b) => a.ms - b.ms)
+  const n = all.filter(visible(asked, 15 * MINUTE_MS, final)).length
+  const toldMs = ({ ms }: Sample) => (final.has(quarterOf(ms)) ? quarterOf(ms) * 15 * MINUTE_MS : ms)
+  const latest = all.findLast((one) => toldMs(one) < asked.endMs)
+  const days = grouped(all.filter(visible(asked, DAY_MS, final)), ({ ms }) => Math.floor(ms / DAY_MS))
+  return [n, n, latest ? [toldMs(latest), latest.value] : null, [...days].map(([day, some]) => [day, some.length])]
+}
+
+function foundOfSeries([span, spans, latest, days]: OfSeries): unknown[] {
+  const bytes = Buffer.from(days ?? '', 'hex')
+  const pairs = Array.from({ length: bytes.length / 8 }, (_, n) => [
+    bytes.readInt32BE(n * 8),
+    bytes.readInt32BE(n * 8 + 4),
+  ])
+  return [span[0], spans?.[0] ?? 0, latest, pairs.sort(([a = 0], [b = 0]) => a - b)]
+}
+
+/**
+ * Everything that is read of samples themselves, and counted of them, within a window: pages, days, sums, the latest of
+ * each series before its end, and how many there are in all.
+ */
+export async function checkSamples({ db, sources, model, archived }: Bench, asked: Read): Promise<void> {
+  if (asked.startMs >= asked.endMs) return
+  const found: unknown[] = []
+  const expected: unknown[] = []
+  const raw: number[][] = []
+  const totals = { live: 0, archived: 0 }
+  const keys = [...model.keys()].map((key) => key.split(' ').map(Number) as [source: number, series: number])
+  const ids = [keys.map(([source]) => sources[source] as number), keys.map(([, series]) => series)] as const
+  const bounds = [new Date(asked.startMs), new Date(asked.endMs)]
+  const rows = await db.rows<OfSeries>(OF_SERIES_SQL, [...ids, ...bounds])
+  for (const [place, [key, held]] of [...model].entries()) {
+    const final = archived.get(key) as Map<number, number>
+    found.push(foundOfSeries(rows[place] as OfSeries))
+    expected.push(ofSeries(held, final, asked))
+    const shown = [...held.values()].filter(visible(asked, 15 * MINUTE_MS, final))
+    const sum = shown.reduce((total, { value }) => total + value, 0)
+    const [span, spans] = rows[place] as OfSeries
+    for (const total of [span[1], spans?.[1] ?? 0]) {
+      found.push(Math.abs((total as number) - sum) <= 1e-9 * magnitude(held) ? sum : total)
+      expected.push(sum)
+    }
+    const live = [...held.values()].filter(({ ms }) => !final.has(quarterOf(ms)))
+    totals.live += live.length
+    totals.archived += held.size - live.length
+    for (const { ms, value, zone } of live.filter(({ ms }) => ms >= asked.startMs && ms < asked.endMs))
+      raw.push([ms, value, ids[0][place] as number, ids[1][place] as number, zone])
+  }
+  const page = await db.rows<[number, number, number, number, number]>(
+    'select round(at * 1000), value, source_id, series_id, zone_offset_min from sample_page($1, $2::int2[], $3, $4, $5, $6, $7, $8)',
+    [
+      ...[...ids, keys.map(() => asked.startMs / 1000), keys.map(() => asked.endMs / 1000)],
+      ...[asked.startMs / 1000, asked.endMs / 1000, asked.most, asked.backward],
+    ],
+  )
+  raw.sort(([a = 0, , b = 0, c = 0], [d = 0, , e = 0, f = 0]) => a - d || c - f || b - e)
+  found.push(page, await db.one('select live, archived from stored_samples()'))
+  expected.push(asked.backward ? raw.slice(-asked.most).reverse() : raw.slice(0, asked.most), totals)
+  for (const [place, one] of found.entries()) {
+    if (JSON.stringify(one) !== JSON.stringify(expected[place]))
+      throw new Error(`${place} ${JSON.stringify({ asked, found: one, expected: expected[place] })}`.slice(0, 3000))
   }
 }
 
@@ -317,7 +455,7 @@ function minutesOf(series: number, samples: Sample[]): number[] {
 }
 
 /** Local days, each quarter hour on that of its latest sample. */
-function localDays(held: Map<number, Sample>, series: number): (LocalDay & { firstMs: number; endMs: number })[] {
+function localDays(held: Map<number, Sample>, series: number): (LocalDay & { quarters: number[] })[] {
   const quarterMs = 15 * MINUTE_MS
   const sorted = [...held.values()].sort((a, b) => a.ms - b.ms)
   const quarters = [...grouped(sorted, ({ ms }) => Math.floor(ms / quarterMs) * quarterMs)]
@@ -335,14 +473,13 @@ function localDays(held: Map<number, Sample>, series: number): (LocalDay & { fir
         lowest: Math.min(...values),
         highest: Math.max(...values),
         minutes: series === 1 || series === 80 ? minutesOf(series, samples) : null,
-        firstMs: Math.min(...quarters.map(([ms]) => ms)),
-        endMs: Math.max(...quarters.map(([ms]) => ms)) + quarterMs,
+        quarters: quarters.map(([ms]) => ms / quarterMs),
       }
     })
 }
 
-/** Local days of every series, their minutes too: archived ones know them, unless something was added to a part of one. */
-export async function checkLocalDays({ db, sources, model, floor }: Bench): Promise<number> {
+/** Local days of every series, their minutes too: archived ones know them, unless they were archived or removed in parts. */
+export async function checkLocalDays({ db, sources, model, archived, floor }: Bench): Promise<number> {
   let compared = 0
   for (const [key, held] of model) {
     const [source = 0, series = 0] = key.split(' ').map(Number)
@@ -351,8 +488,13 @@ export async function checkLocalDays({ db, sources, model, floor }: Bench): Prom
       [sources[source] as number, series, Math.floor(BASE / DAY_MS) - 3, Math.floor(BASE / DAY_MS) + DAYS + 3],
     )
     const found = rows.map(([day, n, total, lowest, highest, minutes]) => ({ day, n, total, lowest, highest, minutes }))
-    const expected = localDays(held, series).map(({ firstMs, endMs, ...day }, place) => {
-      const cut = floor.earlier.some((ms) => ms > firstMs && ms < endMs)
+    const final = archived.get(key) as Map<number, number>
+    const expected = localDays(held, series).map(({ quarters, ...day }, place) => {
+      const runs = new Set(quarters.map((quarter) => final.get(quarter)))
+      const starts = day.day * DAY_MS - 18 * 60 * MINUTE_MS
+      const cut =
+        runs.size > 1 ||
+        (final.has(quarters[0] as number) && floor.earlier.some((ms) => ms > starts && ms < starts + 2.5 * DAY_MS))
       return cut && found[place]?.minutes === null ? { ...day, minutes: null } : day
     })
     const right =

@@ -54,6 +54,15 @@ eachEngine(t, 'resilience', async (t, engine) => {
     return user
   }
 
+  /** Everything of a user from before an instant is archived. */
+  const archived = async (user: string, untilMs: number) => {
+    await app.db.query('update archival set raw_floor = greatest(raw_floor, to_timestamp($1))', [untilMs / 1000])
+    await app.db.query(
+      `update source_series set archived = tstzmultirange(tstzrange('-infinity', to_timestamp($1)))
+       where source_id in (select id from data_source where user_id = $2)`,
+      [untilMs / 1000, user],
+    )
+  }
   /** Removes all data of a provider that a test wrote itself. */
   const purge = async (user: string, provider: string) => {
     await app.db.query('insert into connection (user_id, provider) values ($1, $2) on conflict do nothing', [
@@ -297,24 +306,23 @@ eachEngine(t, 'resilience', async (t, engine) => {
       [15, 14, 13, 5, 4, 3],
     )
     await refreshRollups(app.db)
-    await app.db.query('update archival set raw_floor = to_timestamp($1)', [TODAY / 1000 - 86_400])
+    await archived(user, TODAY - DAY_MS)
     await purge(user, 'withings')
     await compute()
     t.strictSame(
       (await values(user)).map(([day]) => day),
       [15, 14, 13],
     )
-    await app.db.query('update archival set raw_floor = null')
   })
 
   await t.test('stays when its samples are archived', async (t) => {
     const user = await five(9)
     await compute()
-    await app.db.query('update archival set raw_floor = to_timestamp($1)', [TODAY / 1000 - 10 * 86_400])
+    t.equal((await values(user)).length, 3)
+    await archived(user, TODAY - 10 * DAY_MS)
     await upload(user, nights(10, 11, 15))
     await compute()
     t.equal((await values(user)).length, 3)
-    await app.db.query('update archival set raw_floor = null')
   })
 
   await t.test('is that of straight-line code, whatever the nights', async (t) => {

@@ -373,7 +373,7 @@ eachEngine(t, 'a nutrient older than what is kept is no sample, and still of its
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
-  await app.db.query(`update archival set write_floor = '2026-02-25'`)
+  await app.db.query(`update archival set raw_floor = '2026-02-25', rollup_floor = '2026-02-25'`)
   t.match(await importBody(app, user, body([child('m', 'c', 'Protein', 7)])), { status: 'success', inserted: 1 })
   t.strictSame(await eaten(app, user), { meals: {}, samples: [] })
   await importBody(app, user, body([meal('m')]))

@@ -1,13 +1,12 @@
 import type { Config } from '../../config.ts'
 import type { Database, Transaction } from '../../db/database.ts'
-import { ARCHIVAL_LOCK_SQL } from '../../rollups/archive.ts'
 import type { ToldRows } from '../../store/event-items.ts'
 import { lockUser } from '../../store/lock.ts'
 import { recordRows } from '../../webhooks/session-events.ts'
 import { requireUser } from '../users/exists.ts'
 
 /**
- * Does `change` to a user's events in a transaction, under the locks that an import holds, and moves the user's revision.
+ * Does `change` to a user's events in a transaction, under the lock that an import holds, and moves the user's revision.
  * Developers are told of the rows it returns.
  * @throws AppError not_found for an unknown user
  */
@@ -20,7 +19,6 @@ export function changeEvents(
     // An import to wait for takes longer than a read may.
     await tx.query(`select set_config('statement_timeout', '600s', true)`)
     await lockUser(tx, userId)
-    await tx.query(`select pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL})`)
     await requireUser(tx, userId)
     const told = await change(tx)
     if (told) await recordRows(tx, config, userId, told)

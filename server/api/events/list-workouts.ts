@@ -148,12 +148,14 @@ const MEANS_SQL = `
            array_agg(k.hi order by k.place) as his
     from (
       select w.source_id, w.place,
-             case when w.starts >= f.archived then w.starts
+             case when f.live then w.starts
                   else time_bucket('15 minutes', w.starts + interval '15 minutes' - interval '1 microsecond') end as lo,
-             case when w.starts >= f.archived then w.ends + interval '1 microsecond'
+             case when f.live then w.ends + interval '1 microsecond'
                   else time_bucket('15 minutes', w.ends) end as hi
       from unnest($1::int4[], $3::timestamptz[], $4::timestamptz[]) with ordinality w (source_id, starts, ends, place)
-      cross join (select raw_floor() as archived) f
+      cross join lateral (
+        select is_live(w.source_id, $2::int2, tstzmultirange(tstzrange(w.starts, w.ends, '[]'))) as live
+      ) f
     ) k
     group by 1
   ) s

@@ -184,7 +184,8 @@ const BODY_SQL = `
   select 'pressure', k.place, date_part('epoch', s.ts), s.value
   from unnest($7::int4[], $8::int2[]) with ordinality k (source_id, series_id, place)
   join sample s on s.source_id = k.source_id and s.series_id = k.series_id
-    and s.ts >= greatest(to_timestamp($3) - make_interval(hours => $9), raw_floor()) and s.ts <= to_timestamp($3)
+    and s.ts >= greatest(to_timestamp($3) - make_interval(hours => $9), rollup_floor()) and s.ts <= to_timestamp($3)
+    and (s.ts >= raw_floor() or not archived_time(s.source_id, s.series_id) @> s.ts)
   union all
   select 'age', 0, extract(year from age(to_timestamp($3)::date, p.birth_date)), 0
   from personal_record p

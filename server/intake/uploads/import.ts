@@ -1,9 +1,7 @@
-import type { Batch, DayCounts } from '../../batch/columns.ts'
+import type { DayCounts } from '../../batch/columns.ts'
 import { type Database, databaseUnavailable, type Transaction } from '../../db/database.ts'
 import type { Logger } from '../../log.ts'
 import type { Metrics } from '../../metrics.ts'
-import { ARCHIVAL_LOCK_SQL } from '../../rollups/archive.ts'
-import { withoutArchived } from '../../store/archived.ts'
 import { type Outcome, writeBatch } from '../../store/commit.ts'
 import type { EventCounts } from '../../store/event-items.ts'
 import { ingestLockKey } from '../../store/lock.ts'
@@ -30,8 +28,6 @@ interface QueuedUpload extends StoredUpload {
   run_key: string
   /** Whether its body was imported before. */
   again: boolean
-  /** Samples before it are not taken any more; null = all are. */
-  write_floor_ms: number | null
 }
 
 export interface Importer {
@@ -68,12 +64,11 @@ export function createImporter(
         if (!current) return
         const handedOver = handover.get(userId, current.sha256)
         const parsed = handedOver ?? (await readStored(tx, threads, userId, current))
-        const batch = withoutArchived(parsed, current.write_floor_ms)
         const receivedAt = current.again ? null : current.received_at
         const target = { userId, provider: current.provider, receivedAt, settings, threads }
-        const outcome = await writeBatch(tx, target, batch)
-        await recordOutcome(tx, userId, current, batch, outcome)
-        counts = { ...outcome, rejected: batch.rejected }
+        const outcome = await writeBatch(tx, target, parsed)
+        await recordOutcome(tx, userId, current, outcome)
+        counts = { ...outcome, rejected: outcome.batch.rejected }
       })
       // Only what is committed counts.
       for (const outcome of OUTCOMES) metrics.samples.labels(outcome).inc(counts?.[outcome] ?? 0)
@@ -116,8 +111,7 @@ export function createImporter(
 
 async function oldestQueued(tx: Transaction, userId: string): Promise<QueuedUpload | undefined> {
   const [upload] = await tx.query<QueuedUpload>(
-    `select id, provider, run_key, sha256, received_at, replay_of is not null as again,
-            (select date_part('epoch', write_floor) * 1000 from archival) as write_floor_ms
+    `select id, provider, run_key, sha256, received_at, replay_of is not null as again
      from upload
      where user_id = $1 and status = 'queued'
      order by seq
@@ -128,13 +122,8 @@ async function oldestQueued(tx: Transaction, userId: string): Promise<QueuedUplo
 }
 
 /** Writes what became of an upload to its row, its run and the progress events, in the transaction of the data. */
-async function recordOutcome(
-  tx: Transaction,
-  userId: string,
-  upload: QueuedUpload,
-  batch: Batch,
-  outcome: Outcome,
-): Promise<void> {
+async function recordOutcome(tx: Transaction, userId: string, upload: QueuedUpload, outcome: Outcome): Promise<void> {
+  const { batch } = outcome
   await tx.query('select finish_upload($1, $2, $3, $4)', [
     upload.id,
     userId,
@@ -190,10 +179,8 @@ const eventRow = ({ type, inserted, updated, firstMs, lastMs }: EventCounts) => 
   last_ts: lastMs === null ? null : isoInstant(lastMs),
 })
 
-// The second lock keeps the floor of the archive where it is until the samples are committed.
 const TRY_LOCK_SQL = `
   select pg_try_advisory_xact_lock(${ingestLockKey('$1')}) as free,
-         pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL}),
          set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true)`
 
 /** Whether the upload is not the reason. A statement that takes too long counts as the upload's own fault. */

@@ -2,11 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../db/database.ts'
 import { openLog } from '../../log.ts'
 import { createMetrics } from '../../metrics.ts'
-import { ARCHIVAL_LOCK_SQL } from '../../rollups/archive.ts'
-import { withoutArchived } from '../../store/archived.ts'
 import { type Outcome, writeBatch } from '../../store/commit.ts'
 import type { EventCounts } from '../../store/event-items.ts'
-import { ingestLockKey } from '../../store/lock.ts'
+import { lockUser } from '../../store/lock.ts'
 import type { EventSettings } from '../../webhooks/record.ts'
 import type { Threads } from '../threads.ts'
 import { createHandover } from './handover.ts'
@@ -63,16 +61,11 @@ async function rehearse(db: Database, threads: Threads, uploads: readonly Select
   const report: Report = { unchanged: 0, deleted: 0, rejected: 0, changes: new Map() }
   const userId = uploads[0]?.user_id ?? ''
   const work = db.transaction(async (tx) => {
-    const { floor_ms } = await tx.one<{ floor_ms: number | null }>(
-      `select pg_advisory_xact_lock(${ingestLockKey('$1')}),
-              pg_advisory_xact_lock_shared(${ARCHIVAL_LOCK_SQL}),
-              (select date_part('epoch', write_floor) * 1000 from archival) as floor_ms`,
-      [userId],
-    )
+    await lockUser(tx, userId)
     for (const upload of uploads) {
-      const batch = withoutArchived(await readStored(tx, threads, userId, upload), floor_ms)
+      const stored = await readStored(tx, threads, userId, upload)
       const target = { userId, provider: upload.provider, receivedAt: null, settings: SILENT, threads }
-      add(report, batch.rejected, await writeBatch(tx, target, batch))
+      add(report, await writeBatch(tx, target, stored))
     }
     throw new Rehearsed()
   })
@@ -90,10 +83,10 @@ const DERIVED: Partial<Record<EventCounts['type'], string>> = {
 
 const dayOf = (ms: number | null) => new Date(ms ?? 0).toISOString().slice(0, 10)
 
-function add(report: Report, rejected: number, outcome: Outcome): void {
+function add(report: Report, outcome: Outcome): void {
   report.unchanged += outcome.unchanged
   report.deleted += outcome.deleted
-  report.rejected += rejected
+  report.rejected += outcome.batch.rejected
   const events = outcome.events.map(({ type, inserted, updated, firstMs, lastMs }) => {
     return { type, inserted, updated, days: [dayOf(firstMs), dayOf(lastMs)] }
   })

@@ -1,7 +1,14 @@
--- Removes what is archived as a whole and returns how many pieces: a table has no pieces.
-create or replace function drop_archived_chunks() returns int8
+-- A table has no chunks that could be dropped: archived samples are removed row by row.
+create or replace function archived_chunks() returns table (starts timestamptz, ends timestamptz)
 language sql
-return 0::int8;
+as $$ select null::timestamptz, null::timestamptz where false $$;
+create or replace function drop_archived_chunk(chunk_starts timestamptz, chunk_ends timestamptz) returns boolean
+language sql
+return false;
+drop function if exists drop_archived_chunks();
+create or replace function removed_by_row_from() returns timestamptz
+language sql
+return '-infinity'::timestamptz;
 
 -- What the planner takes a table to hold; counted when it has never been looked at.
 create or replace function estimated_rows(the_table regclass) returns int8

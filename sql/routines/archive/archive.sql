@@ -1,73 +1,278 @@
--- Removes archived samples that no chunk took along, at most `most` of them; returns how many.
-create or replace function delete_archived_samples(most int4) returns int8
+-- Archives what a user's series have from before `until`: from now on only the rollups know of it, and what came late of
+-- it since the last time, too; without rollups, everything is on its way to be removed. A series that another session
+-- refreshes is left for another time. Returns whether all is done: false also while an import holds the user's ingest
+-- lock, which keeps whatever is archived here from changing.
+create or replace function archive_user(the_user uuid, until timestamptz, with_rollups boolean) returns boolean
 language plpgsql
-set plan_cache_mode = force_generic_plan
-set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
+set plan_cache_mode = force_custom_plan
 as $$
 declare
-  archived timestamptz := raw_floor();
-  deleted int8;
+  oldest timestamptz := rollup_floor();
+  series record;
+  first timestamptz;
+  now_archived tstzmultirange;
+  changed boolean := false;
+  done boolean := true;
 begin
-  if archived = '-infinity' then
-    return 0;
+  -- Rollups are not converted meanwhile.
+  perform pg_advisory_xact_lock_shared(hashtextextended('archival', 0));
+  if not pg_try_advisory_xact_lock(hashtextextended('ingest:' || the_user, 0)) then
+    return false;
   end if;
-  with doomed as (
-    select s.source_id, s.series_id, s.ts
-    from source_series k
-    cross join lateral (
-      select p.source_id, p.series_id, p.ts
-      from sample p
-      where p.source_id = k.source_id and p.series_id = k.series_id and p.ts < archived
-      limit most
-    ) s
-    limit most
-  )
-  delete from sample s
-  using doomed d
-  where s.source_id = d.source_id and s.series_id = d.series_id and s.ts = d.ts;
-  get diagnostics deleted = row_count;
-  return deleted;
+  for series in
+    select k.source_id, k.series_id, k.archived
+    from data_source d
+    join source_series k on k.source_id = d.id
+    where d.user_id = the_user and (k.archived_to is null or k.archived_to < until)
+    order by 1, 2
+  loop
+    now_archived := series.archived * tstzmultirange(tstzrange(oldest, null));
+    if with_rollups then
+      -- What came since the rollups were completed, while nothing else comes.
+      while is_behind(series.source_id, series.series_id, until)
+        and (refresh_series(series.source_id, series.series_id, '120 days')
+          or refresh_local_days(series.source_id, series.series_id, local_days_due(), 120))
+      loop
+      end loop;
+      if is_behind(series.source_id, series.series_id, until) then
+        done := false;
+        continue;
+      end if;
+      first := (
+        select r.bucket from rollup_1day r
+        where r.source_id = series.source_id and r.series_id = series.series_id and r.bucket >= oldest and r.bucket < until
+        order by r.bucket
+        limit 1
+      );
+      if first is not null then
+        now_archived := now_archived + tstzmultirange(tstzrange(first, until));
+      end if;
+    end if;
+    changed := changed or now_archived <> series.archived;
+    update source_series k
+    set archived = now_archived, archived_to = until, to_remove = true
+    where k.source_id = series.source_id and k.series_id = series.series_id;
+    -- Records of samples that are gone.
+    delete from sample_origin o
+    where o.source_id = series.source_id and o.series_id = series.series_id and o.lo < until
+      and tstzrange(o.lo, o.hi, '[]') <@ (now_archived + tstzmultirange(tstzrange('-infinity', oldest)));
+  end loop;
+  if changed then
+    -- What has been answered before is not any more.
+    update app_user set revision = revision + 1 where id = the_user;
+  end if;
+  return done;
 end
 $$;
 
--- Removes what is known of the records of archived samples, at most `most` lists of it; returns how many.
-create or replace function delete_archived_origins(most int4) returns int8
-language sql as $$
-  with gone as (
-    delete from sample_origin where seq in (select o.seq from sample_origin o, archival a where o.hi < a.raw_floor limit most)
-    returning 1
-  )
-  select count(*) from gone;
+-- Whether the rollups or local days of a series are behind with anything before an instant.
+create or replace function is_behind(the_source int4, the_series int2, until timestamptz) returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (
+    select 1 from rollup_dirty d where d.source_id = the_source and d.series_id = the_series and d.lo < until
+  ) or exists (
+    select 1 from rollup_local_day r
+    where r.source_id = the_source and r.series_id = the_series and r.stale and day_starts(r.day) < until
+  );
+end
 $$;
 
--- Removes rollups before the horizon, of as many series as hold `most` of them; returns how many.
-create or replace function delete_expired_rollups(most int4) returns int8
+-- Removes what is archived of a series, at most about `most` samples of it, and rollups that are kept no longer; 0 once
+-- nothing is left, null while somebody else is at the series. Samples of which whole chunks will be dropped stay until then.
+-- In portions by time, with constants, so that of what is compressed only what goes is opened.
+create or replace function remove_archived(the_source int4, the_series int2, most int4) returns int8
 language plpgsql
-set timescaledb.max_tuples_decompressed_per_dml_transaction = 0
+set plan_cache_mode = force_custom_plan
 as $$
 declare
-  horizon timestamptz := rollup_floor();
-  series record;
+  oldest timestamptz := rollup_floor();
+  gone tstzmultirange;
+  part tstzrange;
+  cut timestamptz;
+  found_rows int8;
+  removed int8 := 0;
+begin
+  -- A deletion of the user waits for this; one that is under way leaves nothing to do. An import of late samples changes
+  -- this very row before it writes them.
+  perform 1 from data_source where id = the_source for key share skip locked;
+  select k.archived into gone
+  from source_series k
+  where found and k.source_id = the_source and k.series_id = the_series
+  for no key update skip locked;
+  if gone is null then
+    return null;
+  end if;
+  gone := gone + tstzmultirange(tstzrange('-infinity', oldest));
+  for part in select unnest(gone * tstzmultirange(tstzrange(removed_by_row_from(), null)))
+  loop
+    cut := (
+      select s.ts from sample s
+      where s.source_id = the_source and s.series_id = the_series and s.ts >= lower(part) and s.ts < upper(part)
+      order by s.ts
+      offset most - removed
+      limit 1
+    );
+    delete from sample s
+    where s.source_id = the_source and s.series_id = the_series and s.ts >= lower(part) and s.ts < coalesce(cut, upper(part));
+    get diagnostics found_rows = row_count;
+    removed := removed + found_rows;
+    if removed >= most then
+      return removed;
+    end if;
+  end loop;
+  if oldest > '-infinity' then
+    -- A refresh that does not know of the new floor would bring rollups back.
+    if not pg_try_advisory_xact_lock(hashtextextended('rollup:' || the_source || ':' || the_series, 0)) then
+      return null;
+    end if;
+    removed := removed + delete_expired_rollups(the_source, the_series, oldest, most);
+  end if;
+  if removed = 0 then
+    update source_series k set to_remove = false where k.source_id = the_source and k.series_id = the_series;
+  end if;
+  return removed;
+end
+$$;
+
+-- Removes the rollups of a series from before the horizon, a midnight of UTC, at most about `most` quarter hours of them.
+-- A local day that goes on behind the horizon is computed again from what is left of it.
+create or replace function delete_expired_rollups(the_source int4, the_series int2, horizon timestamptz, most int4) returns int8
+language plpgsql
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  cut timestamptz := (
+    select time_bucket('1 day', r.bucket) from rollup_15min r
+    where r.source_id = the_source and r.series_id = the_series and r.bucket < horizon
+    order by r.bucket
+    offset most
+    limit 1
+  );
   found_rows int8;
   deleted int8 := 0;
 begin
-  if horizon = '-infinity' then
-    return 0;
+  -- Whole days, at least one: a day has no more than 96 quarter hours.
+  cut := coalesce(cut, horizon);
+  delete from rollup_15min r where r.source_id = the_source and r.series_id = the_series and r.bucket < cut;
+  get diagnostics found_rows = row_count;
+  deleted := deleted + found_rows;
+  delete from rollup_1hour r where r.source_id = the_source and r.series_id = the_series and r.bucket < cut;
+  get diagnostics found_rows = row_count;
+  deleted := deleted + found_rows;
+  delete from rollup_1day r where r.source_id = the_source and r.series_id = the_series and r.bucket < cut;
+  get diagnostics found_rows = row_count;
+  deleted := deleted + found_rows;
+  if rollup_from('1 minute') < 'infinity' then
+    delete from rollup_1min r where r.source_id = the_source and r.series_id = the_series and r.bucket < cut;
+    delete from rollup_5min r where r.source_id = the_source and r.series_id = the_series and r.bucket < cut;
   end if;
-  for series in select k.source_id, k.series_id from source_series k
-  loop
-    delete from rollup_15min r
-    where r.source_id = series.source_id and r.series_id = series.series_id and r.bucket < horizon;
-    get diagnostics found_rows = row_count;
-    deleted := deleted + found_rows;
-    delete from rollup_1hour r
-    where r.source_id = series.source_id and r.series_id = series.series_id and r.bucket < horizon;
-    delete from rollup_1day r
-    where r.source_id = series.source_id and r.series_id = series.series_id and r.bucket < horizon;
-    delete from rollup_local_day r
-    where r.source_id = series.source_id and r.series_id = series.series_id and day_ends(r.day) <= horizon;
-    exit when deleted >= most;
-  end loop;
-  return deleted;
+  delete from rollup_local_day r where r.source_id = the_source and r.series_id = the_series and day_ends(r.day) <= cut;
+  get diagnostics found_rows = row_count;
+  update rollup_local_day r set stale = true
+  where r.source_id = the_source and r.series_id = the_series and not r.stale and r.day <@ days_of(horizon, horizon);
+  return deleted + found_rows;
+end
+$$;
+
+-- Whether any series has samples within [lo, hi) that are not archived.
+create or replace function holds_live(lo timestamptz, hi timestamptz) returns boolean
+language plpgsql stable
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+  return exists (
+    select 1
+    from source_series k
+    cross join lateral unnest(live_time(k.source_id, k.series_id, lo, hi)) r
+    cross join lateral (
+      select 1 from sample s
+      where s.source_id = k.source_id and s.series_id = k.series_id and s.ts >= lower(r) and s.ts < upper(r)
+        and s.ts >= lo and s.ts < hi
+      limit 1
+    ) s
+    -- The others have none.
+    where k.archived_to is null or k.archived_to < hi
+  );
+end
+$$;
+drop function if exists delete_archived_samples(int4);
+drop function if exists delete_archived_origins(int4);
+drop function if exists delete_expired_rollups(int4);
+
+-- For each of the segments of what is to be written (seconds, both ends included), in which parts of it samples cannot be
+-- taken as a matter of course: archived time, in whole quarter hours, and time before what is kept at all, then with the instant it is kept from.
+-- Series with samples that old will be looked at by the archive again. The caller holds the user's ingest lock.
+create or replace function archived_within(source_ids int4[], series_ids int2[], los float8[], his float8[])
+returns table (place int8, starts float8, ends float8, kept_from float8)
+language plpgsql
+as $$
+declare
+  oldest timestamptz := rollup_floor();
+begin
+  if (select min(lo) from unnest(los) lo) >= date_part('epoch', raw_floor()) then
+    return;
+  end if;
+  update source_series k set archived_to = null
+  from unnest(source_ids, series_ids, los, his) s (source_id, series_id, lo, hi)
+  where k.source_id = s.source_id and k.series_id = s.series_id and k.archived_to > to_timestamp(s.lo)
+    -- What lies in archived time only is for take_late to say.
+    and not (k.archived + tstzmultirange(tstzrange('-infinity', oldest)))
+      @> tstzrange(
+        time_bucket('15 minutes', to_timestamp(s.lo)),
+        least(time_bucket('15 minutes', to_timestamp(s.hi)) + interval '15 minutes', k.archived_to)
+      );
+  return query
+    select s.place, date_part('epoch', lower(r)), date_part('epoch', upper(r)), null::float8
+    from unnest(source_ids, series_ids, los, his) with ordinality s (source_id, series_id, lo, hi, place)
+    cross join lateral unnest(
+      archived_time(s.source_id, s.series_id)
+      * tstzmultirange(tstzrange(
+          greatest(time_bucket('15 minutes', to_timestamp(s.lo)), oldest),
+          greatest(time_bucket('15 minutes', to_timestamp(s.hi)) + interval '15 minutes', oldest)
+        ))
+    ) r
+    union all
+    select s.place, s.lo, least(s.hi, date_part('epoch', oldest)), date_part('epoch', oldest)
+    from unnest(los, his) with ordinality s (lo, hi, place)
+    where s.lo < date_part('epoch', oldest)
+    order by 1, 2;
+end
+$$;
+
+-- Takes quarter hours (seconds) of archived time for samples that come late, as far as nothing of the series is archived
+-- in them: from now on these are read from their samples, until the archive looks again. Returns the places of the others.
+-- The caller holds the user's ingest lock.
+create or replace function take_late(source_ids int4[], series_ids int2[], quarters float8[]) returns table (place int8)
+language plpgsql
+as $$
+begin
+  return query
+    with asked as materialized (
+      select k.place, k.source_id, k.series_id, to_timestamp(k.at) as bucket
+      from unnest(source_ids, series_ids, quarters) with ordinality k (source_id, series_id, at, place)
+    ), held as materialized (
+      -- As one range of each series: a probe for each quarter hour would open a batch of the columnstore each time.
+      select g.source_id, g.series_id, r.bucket
+      from (select a.source_id, a.series_id, min(a.bucket) as lo, max(a.bucket) as hi from asked a group by 1, 2) g
+      cross join lateral (
+        select r.bucket from rollup_15min r
+        where r.source_id = g.source_id and r.series_id = g.series_id and r.bucket >= g.lo and r.bucket <= g.hi
+        offset 0
+      ) r
+    ), refused as materialized (
+      select a.place from asked a join held h on (h.source_id, h.series_id, h.bucket) = (a.source_id, a.series_id, a.bucket)
+    ), taken as (
+      update source_series k set archived = k.archived - t.ranges, archived_to = null
+      from (
+        select a.source_id, a.series_id, range_agg(tstzrange(a.bucket, a.bucket + interval '15 minutes')) as ranges
+        from asked a
+        where a.place not in (select r.place from refused r)
+        group by 1, 2
+      ) t
+      where k.source_id = t.source_id and k.series_id = t.series_id
+    )
+    select r.place from refused r;
 end
 $$;

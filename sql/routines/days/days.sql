@@ -4,7 +4,7 @@ create or replace function local_day(ts timestamptz, zone_offset_min int2) retur
 language sql immutable parallel safe
 return (ts at time zone 'UTC' + coalesce(zone_offset_min, 0) * interval '1 minute')::date - date '1970-01-01';
 
--- Samples before this instant are archived: only the rollups know of them.
+-- From this instant on nothing is archived, of no series: whoever asks for later samples need not look further.
 create or replace function raw_floor() returns timestamptz
 language sql stable
 as $$ select coalesce(a.raw_floor, '-infinity') from archival a $$;
@@ -13,6 +13,36 @@ as $$ select coalesce(a.raw_floor, '-infinity') from archival a $$;
 create or replace function rollup_floor() returns timestamptz
 language sql stable
 as $$ select coalesce(a.rollup_floor, '-infinity') from archival a $$;
+
+-- Time of a series that is archived: only the rollups know of it. Whole quarter hours.
+create or replace function archived_time(the_source int4, the_series int2) returns tstzmultirange
+language sql stable
+as $$
+  select coalesce((select k.archived from source_series k where k.source_id = the_source and k.series_id = the_series), '{}')
+$$;
+
+-- The parts of [lo, hi) whose samples can be read: they are neither archived nor older than what is kept.
+create or replace function live_time(the_source int4, the_series int2, lo timestamptz, hi timestamptz) returns tstzmultirange
+language plpgsql stable
+as $$
+begin
+  if lo >= raw_floor() then
+    return tstzmultirange(tstzrange(lo, greatest(lo, hi)));
+  end if;
+  lo := greatest(lo, rollup_floor());
+  return tstzmultirange(tstzrange(lo, greatest(lo, hi))) - archived_time(the_source, the_series);
+end
+$$;
+
+-- Whether all samples of a series within ranges can be read.
+create or replace function is_live(the_source int4, the_series int2, ranges tstzmultirange) returns boolean
+language plpgsql stable
+as $$
+begin
+  return lower(ranges) >= raw_floor()
+    or (lower(ranges) >= rollup_floor() and not ranges && archived_time(the_source, the_series));
+end
+$$;
 
 -- From this instant on there are rollups of `width`, a divisor of a day; 'infinity' where there are none.
 create or replace function rollup_from(width interval) returns timestamptz

@@ -19,7 +19,7 @@ as $$ select int4range(local_day(time_bucket('15 minutes', lo), -1080::int2), lo
 create or replace function local_days_due() returns int4
 language sql stable
 as $$
-  select greatest(local_day(now(), -1080::int2), local_day(a.write_floor, 1080::int2) + 1) from archival a
+  select greatest(local_day(now(), -1080::int2), local_day(a.raw_floor, 1080::int2) + 1) from archival a
 $$;
 
 -- Whether minutes of a series are counted: of heart rate and steps.
@@ -97,15 +97,12 @@ end
 $$;
 
 -- What a series adds up to on each local day of [first_day, end_day), computed from its quarter hours, and where it is
--- asked for from its samples. A day that is archived as a whole keeps its minutes, and so does one of which a part is, as
--- long as nothing was added to it.
+-- asked for from its samples. A day that is archived, or a part of it, keeps its minutes as long as nothing was added to it.
 create or replace function computed_days(the_source int4, the_series int2, first_day int4, end_day int4, with_minutes boolean)
 returns table (day int4, n int8, total float8, lowest float8, highest float8, minutes int2[])
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  archived timestamptz := raw_floor();
 begin
   if not with_minutes or not has_minutes(the_series) then
     return query
@@ -121,19 +118,22 @@ begin
       from quarter_hours(the_source, the_series, day_starts(first_day), day_ends(end_day - 1)) q
       where local_day(q.bucket, q.last_zone) >= first_day and local_day(q.bucket, q.last_zone) < end_day
     ),
-    summed as (
-      select q.day, sum(q.n)::int8 as n, sum(q.total) as total, min(q.lowest) as lowest, max(q.highest) as highest,
-             range_agg(tstzrange(q.bucket, q.bucket + interval '15 minutes')) as spans
-      from quarter q
-      group by 1
+    summed as materialized (
+      select g.*, is_live(the_source, the_series, g.spans) as live
+      from (
+        select q.day, sum(q.n)::int8 as n, sum(q.total) as total, min(q.lowest) as lowest, max(q.highest) as highest,
+               range_agg(tstzrange(q.bucket, q.bucket + interval '15 minutes')) as spans
+        from quarter q
+        group by 1
+      ) g
     ),
     live as (
-      select array_agg(s.day) as days, array_agg(s.spans) as spans from summed s where lower(s.spans) >= archived
+      select array_agg(s.day) as days, array_agg(s.spans) as spans from summed s where s.live
     )
     select s.day, s.n, s.total, s.lowest, s.highest,
            case
-             when lower(s.spans) >= archived then coalesce(m.minutes, '{}')
-             when upper(s.spans) <= archived or (o.n, o.total) = (s.n, s.total) then o.minutes
+             when s.live then coalesce(m.minutes, '{}')
+             when o.n = s.n and (o.total = s.total or s.spans <@ archived_time(the_source, the_series)) then o.minutes
            end
     from summed s
     left join (select m.* from live l cross join lateral minutes_by_place(the_source, the_series, l.days, l.spans) m) m

@@ -119,8 +119,6 @@ create or replace function minutes_reached(
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
-declare
-  archived timestamptz := raw_floor();
 begin
   return query
     with asked as materialized (
@@ -130,11 +128,14 @@ begin
       group by 1, 2
     ),
     part as materialized (
-      select a.source_id, q.day, range_agg(tstzrange(q.bucket, q.bucket + interval '15 minutes')) as spans
-      from asked a
-      cross join lateral counted_quarters(a.source_id, the_series, a.better, lower(a.days), upper(a.days)) q
-      where a.in_part and q.day <@ a.days
-      group by 1, 2
+      select g.*, is_live(g.source_id, the_series, g.spans) as live
+      from (
+        select a.source_id, q.day, range_agg(tstzrange(q.bucket, q.bucket + interval '15 minutes')) as spans
+        from asked a
+        cross join lateral counted_quarters(a.source_id, the_series, a.better, lower(a.days), upper(a.days)) q
+        where a.in_part and q.day <@ a.days
+        group by 1, 2
+      ) g
     ),
     counted as (
       select d.day, d.minutes
@@ -142,14 +143,14 @@ begin
       cross join lateral local_days(a.source_id, the_series, lower(a.days), upper(a.days), true) d
       where not a.in_part and d.day <@ a.days
       union all
-      select p.day, case when lower(p.spans) >= archived then coalesce(m.minutes, '{}') end
+      select p.day, case when p.live then coalesce(m.minutes, '{}') end
       from part p
       left join (
         select k.source_id, m.*
         from (
           select p.source_id, array_agg(p.day) as days, array_agg(p.spans) as spans
           from part p
-          where lower(p.spans) >= archived
+          where p.live
           group by 1
         ) k
         cross join lateral minutes_by_place(k.source_id, the_series, k.days, k.spans) m

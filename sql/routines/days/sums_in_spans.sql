@@ -12,7 +12,11 @@ as $$
 declare
   low timestamptz := (select min(lo) from unnest(los) lo);
   high timestamptz := (select max(hi) from unnest(his) hi);
-  archived timestamptz := raw_floor();
+  -- Where there are no samples to read.
+  gone tstzmultirange := case
+    when low < raw_floor() then archived_time(the_source, the_series) + tstzmultirange(tstzrange('-infinity', rollup_floor()))
+    else '{}'
+  end;
   -- Where a quarter hour may differ from its samples.
   dirty tstzmultirange := (
     select coalesce(range_agg(tstzrange(d.lo - interval '15 minutes', d.hi + interval '15 minutes', '[]')), '{}')
@@ -29,7 +33,7 @@ begin
       select k.place, k.lo, k.hi, least(time_bucket('15 minutes', k.lo + interval '15 minutes' - interval '1 microsecond'), k.hi) as first,
              time_bucket('15 minutes', k.hi) as last
       from unnest(los, his) with ordinality k (lo, hi, place)
-      where k.lo >= archived and k.lo < k.hi and not tstzrange(k.lo, k.hi) && dirty
+      where k.lo < k.hi and not tstzrange(k.lo, k.hi) && dirty and not tstzrange(k.lo, k.hi) && gone
     ) k
     cross join lateral (
       select count(*) as n, sum(s.value) as total
@@ -52,6 +56,6 @@ begin
     select k.place, v.n, v.total
     from unnest(los, his) with ordinality k (lo, hi, place)
     cross join lateral span_sums(the_source, the_series, k.lo, k.hi) v
-    where k.lo < archived or (k.lo < k.hi and tstzrange(k.lo, k.hi) && dirty);
+    where k.lo < k.hi and (tstzrange(k.lo, k.hi) && dirty or tstzrange(k.lo, k.hi) && gone);
 end
 $$;

@@ -89,18 +89,18 @@ create or replace function cut_bucket(
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  whole tstzrange := tstzrange(the_bucket, the_bucket + width);
+  asked tstzmultirange := tstzmultirange(tstzrange(greatest(lo, lower(whole)), least(hi, upper(whole))));
 begin
-  -- One that is archived counts as a whole when the window cuts it.
+  -- What is archived of one that the window cuts counts as a whole.
   if the_bucket < raw_floor() then
-    lo := time_bucket(width, lo);
-    hi := time_bucket(width, hi + width - interval '1 microsecond');
+    asked := asked + archived_time(the_source, the_series) * tstzmultirange(whole);
   end if;
   return query
     select the_bucket, sum(q.n)::int8, sum(q.total), max(q.highest), (array_agg(q.last_zone order by q.bucket desc))[1]
-    from unnest(ranges * tstzmultirange(tstzrange(the_bucket, the_bucket + width))) r
-    cross join lateral bucket_page(
-      the_source, the_series, greatest(lo, lower(r)), least(hi, upper(r)), interval '15 minutes', 4, false, null
-    ) q
+    from unnest(ranges * asked) r
+    cross join lateral bucket_page(the_source, the_series, lower(r), upper(r), interval '15 minutes', 4, false, null) q
     having count(*) > 0;
 end
 $$;

@@ -1,48 +1,104 @@
 -- A window of a series in parts, in order of time: those its rollups answer, which are whole buckets of `width` that are
--- not dirty, and those only the samples answer: dirty buckets and the cut ones at the window's ends. Where samples are
--- archived the rollups answer everything, and a bucket that the window cuts counts as a whole; but rollups of minutes,
--- where there are any, begin later than that.
-create or replace function rollup_parts(the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval)
-returns table (starts timestamptz, ends timestamptz, rolled_up boolean)
+-- not dirty, and those only the samples answer: dirty buckets and the cut ones at the window's ends. What is archived the
+-- rollups answer, and a bucket that the window cuts counts as a whole there; but rollups of minutes, where there are any,
+-- begin later than that. Where samples came late beside archived ones, a dirty or cut bucket that is wider than a quarter
+-- hour has some of both: such a part is whole buckets and has `spans`, what of them counts. `archived` is the archived
+-- time of the series; pass '{}' for a window in which there is none.
+drop function if exists rollup_parts(int4, int2, timestamptz, timestamptz, interval);
+create or replace function rollup_parts(
+  the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, archived tstzmultirange default null
+) returns table (starts timestamptz, ends timestamptz, rolled_up boolean, spans tstzmultirange)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  first timestamptz := time_bucket(width, lo + width - interval '1 microsecond');
-  last timestamptz := time_bucket(width, hi);
-  archived timestamptz := raw_floor();
+  first timestamptz;
+  last timestamptz;
+  asked tstzmultirange;
+  behind tstzmultirange;
   clean tstzmultirange;
 begin
-  if width < interval '15 minutes' then
-    -- The same on every engine: minutes are told as far back as there are samples.
-    lo := greatest(lo, archived);
-    first := greatest(first, lo, rollup_from(width));
-  elsif lo < archived then
+  if lo < raw_floor() then
     lo := greatest(lo, rollup_floor());
-    first := greatest(first, lo);
+    archived := coalesce(archived, archived_time(the_source, the_series));
+  else
+    archived := '{}';
   end if;
   if lo >= hi then
     return;
   end if;
-  if first >= last and lo >= archived then
-    return query select lo, hi, false;
+  first := time_bucket(width, lo + width - interval '1 microsecond');
+  last := time_bucket(width, hi);
+  archived := archived * tstzmultirange(tstzrange(time_bucket(width, lo), time_bucket(width, hi - interval '1 microsecond') + width));
+  asked := tstzmultirange(tstzrange(lo, hi));
+  if width < interval '15 minutes' then
+    -- The same on every engine: minutes are told where there are samples.
+    asked := asked - archived;
+    first := greatest(first, rollup_from(width));
+  else
+    asked := asked + archived;
+  end if;
+  if first >= last and isempty(archived) then
+    return query select lo, hi, false, null::tstzmultirange;
     return;
   end if;
-  select tstzmultirange(tstzrange(first, greatest(first, last)))
-         - coalesce(range_agg(tstzrange(time_bucket(width, d.lo), time_bucket(width, d.hi) + width)), '{}')
-  into clean
-  from rollup_dirty d
-  where d.source_id = the_source and d.series_id = the_series and d.lo < last and d.hi >= first;
-  if lo < archived then
-    clean := clean + tstzmultirange(
-      tstzrange(time_bucket(width, lo), least(archived, time_bucket(width, hi - interval '1 microsecond') + width))
+  select coalesce(range_agg(tstzrange(time_bucket(g.width, d.lo), time_bucket(g.width, d.hi) + g.width)), '{}')
+  into behind
+  from (select case when isempty(archived) then rollup_parts.width else least(rollup_parts.width, interval '15 minutes') end as width) g
+  cross join rollup_dirty d
+  where d.source_id = the_source and d.series_id = the_series and d.lo < rollup_parts.hi + rollup_parts.width and d.hi >= rollup_parts.lo - rollup_parts.width;
+  if not isempty(archived) then
+    -- What lies between late samples is archived, and never dirty.
+    behind := coalesce(widened(behind - archived, width), '{}');
+  end if;
+  clean := tstzmultirange(tstzrange(first, greatest(first, last)));
+  if width >= interval '15 minutes' and not isempty(archived) then
+    clean := clean + (
+      select coalesce(range_agg(b.bucket), '{}')
+      from (values (time_bucket(width, lo)), (time_bucket(width, hi - interval '1 microsecond'))) e (edge)
+      cross join lateral (select tstzrange(e.edge, e.edge + width) as bucket) b
+      where b.bucket <@ archived
     );
   end if;
+  clean := (clean - behind) * asked;
+  asked := asked - clean;
   return query
-    select lower(r), upper(r), true from unnest(clean) r
+    select lower(r), upper(r), true, null::tstzmultirange from unnest(clean) r
     union all
-    select lower(r), upper(r), false from unnest(tstzmultirange(tstzrange(lo, hi)) - clean) r
+    select lower(r), upper(r), false, null from unnest(asked - coalesce(widened(archived, width), '{}')) r
+    union all
+    select lower(r), upper(r), false, asked * tstzmultirange(r)
+    from unnest(widened(asked * widened(archived, width), width)) r
     order by 1;
+end
+$$;
+
+-- Buckets of a part of a window that has `spans` (see rollup_parts): archived quarter hours and samples together.
+create or replace function mixed_buckets(the_source int4, the_series int2, spans tstzmultirange, width interval)
+returns table (bucket timestamptz, n int8, total float8, highest float8, last_zone int2)
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+declare
+  low timestamptz := lower(spans);
+  high timestamptz := upper(spans);
+  archived tstzmultirange := archived_time(the_source, the_series) * spans;
+  live tstzmultirange := spans - archived;
+begin
+  return query
+    select time_bucket(width, q.at), sum(q.n)::int8, sum(q.total), max(q.highest), (array_agg(q.last_zone order by q.at desc))[1]
+    from (
+      select r.bucket as at, r.n, r.total, r.highest, r.last_zone
+      from rollup_15min r
+      where r.source_id = the_source and r.series_id = the_series and r.bucket >= low and r.bucket < high
+        and archived @> r.bucket
+      union all
+      select s.ts, 1, s.value, s.value, s.zone_offset_min
+      from sample s
+      where s.source_id = the_source and s.series_id = the_series and s.ts >= low and s.ts < high and live @> s.ts
+    ) q
+    group by 1;
 end
 $$;
 
@@ -106,7 +162,12 @@ begin
     select * from rollup_parts(the_source, the_series, lo, hi, width) p
     order by case when backward then -date_part('epoch', p.starts) else date_part('epoch', p.starts) end
   loop
-    if not part.rolled_up then
+    if part.spans is not null then
+      return query
+        select * from mixed_buckets(the_source, the_series, part.spans, width) b
+        order by case when backward then -date_part('epoch', b.bucket) else date_part('epoch', b.bucket) end
+        limit wanted;
+    elsif not part.rolled_up then
       return query
         select * from raw_bucket_page(the_source, the_series, part.starts, part.ends, width, wanted, backward);
     elsif width < interval '15 minutes' then
@@ -140,11 +201,10 @@ begin
 end
 $$;
 
--- Number of samples of a series within [lo, hi) that are not archived: whole days from the rollups, of what is left whole
--- hours, then whole quarter hours; the rest is counted.
-create or replace function sample_count(
-  the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval default '1 day'
-) returns int8
+-- Number of samples of a series within [lo, hi), in which nothing is archived: whole days from the rollups, of what
+-- is left whole hours, then whole quarter hours; the rest is counted.
+create or replace function live_count(the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval)
+returns int8
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
@@ -154,7 +214,7 @@ declare
   found int8;
   counted int8 := 0;
 begin
-  for part in select * from rollup_parts(the_source, the_series, greatest(lo, raw_floor()), hi, width)
+  for part in select * from rollup_parts(the_source, the_series, lo, hi, width, '{}')
   loop
     if part.rolled_up and width = interval '1 day' then
       select sum(r.n) into found
@@ -169,9 +229,9 @@ begin
       from rollup_15min r
       where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
     elsif width = interval '1 day' and part.ends - part.starts > interval '2 hours' then
-      found := sample_count(the_source, the_series, part.starts, part.ends, interval '1 hour');
+      found := live_count(the_source, the_series, part.starts, part.ends, interval '1 hour');
     elsif width > interval '15 minutes' and part.ends - part.starts >= interval '15 minutes' then
-      found := sample_count(the_source, the_series, part.starts, part.ends, interval '15 minutes');
+      found := live_count(the_source, the_series, part.starts, part.ends, interval '15 minutes');
     else
       select count(*) into found
       from sample s
@@ -181,6 +241,15 @@ begin
   end loop;
   return counted;
 end
+$$;
+
+-- Number of samples of a series within [lo, hi) that are not archived.
+drop function if exists sample_count(int4, int2, timestamptz, timestamptz, interval);
+create or replace function sample_count(the_source int4, the_series int2, lo timestamptz, hi timestamptz) returns int8
+language sql stable
+as $$
+  select coalesce(sum(live_count(the_source, the_series, lower(r), upper(r), '1 day')), 0)::int8
+  from unnest(live_time(the_source, the_series, lo, hi)) r;
 $$;
 
 -- Number of buckets of `width` that hold samples of a series within [lo, hi), as bucket_page has them.
@@ -202,7 +271,9 @@ begin
   end if;
   for part in select * from rollup_parts(the_source, the_series, lo, hi, width)
   loop
-    if not part.rolled_up then
+    if part.spans is not null then
+      select count(*) into found from mixed_buckets(the_source, the_series, part.spans, width);
+    elsif not part.rolled_up then
       select count(distinct time_bucket(width, s.ts)) into found
       from sample s
       where s.source_id = the_source and s.series_id = the_series and s.ts >= part.starts and s.ts < part.ends;
@@ -243,33 +314,33 @@ as $$
 declare
   first timestamptz := time_bucket('1 day', lo + interval '1 day' - interval '1 microsecond');
   last timestamptz := greatest(first, time_bucket('1 day', hi));
-  archived timestamptz := raw_floor();
-  -- Days the rollups can answer: whole ones, and archived ones of which the window has a part.
-  rolled_up tstzmultirange := tstzmultirange(tstzrange(first, last));
-  -- Those of each series that are not dirty.
+  -- Of each series, the days that its rollups answer, and what else there is to count.
   clean tstzmultirange[];
+  rest tstzmultirange[];
 begin
-  if lo < archived then
-    lo := greatest(lo, rollup_floor());
-    rolled_up := rolled_up * tstzmultirange(tstzrange(lo, null));
-  end if;
   if lo >= hi then
     return;
   end if;
-  if lo < archived then
-    rolled_up := rolled_up + tstzmultirange(
-      tstzrange(time_bucket('1 day', lo), least(archived, time_bucket('1 day', hi - interval '1 microsecond') + interval '1 day'))
+  if lo >= raw_floor() then
+    clean := array(
+      select tstzmultirange(tstzrange(first, last)) - (
+        select coalesce(range_agg(tstzrange(time_bucket('1 day', d.lo), time_bucket('1 day', d.hi) + interval '1 day')), '{}')
+        from rollup_dirty d
+        where d.source_id = k.source_id and d.series_id = k.series_id and d.lo < daily_counts.hi and d.hi >= daily_counts.lo
+      )
+      from unnest(source_ids, series_ids) with ordinality k (source_id, series_id, place)
+      order by k.place
     );
-  end if;
-  clean := array(
-    select rolled_up - (
-      select coalesce(range_agg(tstzrange(time_bucket('1 day', d.lo), time_bucket('1 day', d.hi) + interval '1 day')), '{}')
-      from rollup_dirty d
-      where d.source_id = k.source_id and d.series_id = k.series_id and d.lo < daily_counts.hi and d.hi >= daily_counts.lo
-    )
+    rest := array(select tstzmultirange(tstzrange(lo, hi)) - c.days from unnest(clean) with ordinality c (days, place) order by c.place);
+  else
+    select array_agg(p.clean order by k.place), array_agg(p.rest order by k.place) into clean, rest
     from unnest(source_ids, series_ids) with ordinality k (source_id, series_id, place)
-    order by k.place
-  );
+    cross join lateral (
+      select coalesce(range_agg(tstzrange(r.starts, r.ends)) filter (where r.rolled_up), '{}') as clean,
+             coalesce(range_agg(coalesce(r.spans, tstzmultirange(tstzrange(r.starts, r.ends)))) filter (where not r.rolled_up), '{}') as rest
+      from rollup_parts(k.source_id, k.series_id, daily_counts.lo, daily_counts.hi, '1 day') r
+    ) p;
+  end if;
   return query
     select k.place, c.pairs, c.total
     from unnest(source_ids, series_ids, clean) with ordinality k (source_id, series_id, clean, place)
@@ -280,21 +351,19 @@ begin
         and r.bucket >= lower(part) and r.bucket < upper(part)
       having count(*) > 0
     ) c;
-  -- Most often nothing is left, and to look at the samples has its price even then: every chunk is opened. Both
-  -- statements see the same snapshot, that of the caller, since the function is stable.
-  if tstzrange(lo, hi) <@ all (clean) then
+  -- Most often nothing is left. Both statements see the same snapshot, that of the caller, since the function is stable.
+  if '{}' = all (rest) then
     return;
   end if;
   return query
     select k.place, c.pairs, c.total
-    from unnest(source_ids, series_ids, clean) with ordinality k (source_id, series_id, clean, place)
+    from unnest(source_ids, series_ids, rest) with ordinality k (source_id, series_id, rest, place)
     cross join lateral (
       select string_agg(int8send((date_part('epoch', d.day) / 86400)::int8 << 32 | d.n), '') as pairs, sum(d.n)::int8 as total
       from (
-        select time_bucket('1 day', s.ts) as day, count(*) as n
-        from unnest(tstzmultirange(tstzrange(lo, hi)) - k.clean) part
-        join sample s on s.source_id = k.source_id and s.series_id = k.series_id
-          and s.ts >= lower(part) and s.ts < upper(part)
+        select time_bucket('1 day', q.bucket) as day, sum(q.n)::int8 as n
+        from unnest(k.rest) part
+        cross join lateral quarter_hours(k.source_id, k.series_id, lower(part), upper(part)) q
         group by 1
       ) d
       having count(*) > 0

@@ -36,6 +36,8 @@ begin
   into ranges
   from rollup_dirty d
   where d.seq = any (claimed) and d.lo < until;
+  -- Between them there may be what can never be computed again.
+  ranges := ranges - archived_time(the_source, the_series) - tstzmultirange(tstzrange('-infinity', rollup_floor()));
 
   perform refresh_minutes(the_source, the_series, ranges);
   perform refresh_15min(the_source, the_series, ranges);

@@ -7,20 +7,30 @@ set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
   latest timestamptz := nearest_sample(the_source, the_series, greatest(raw_floor(), '1970-01-01'), before, true);
+  archived tstzmultirange;
+  part tstzrange;
 begin
-  if latest is not null then
-    return query
-      select s.ts, s.value from sample s where s.source_id = the_source and s.series_id = the_series and s.ts = latest;
-  else
-    return query
-      select r.bucket, r.last_value
-      from rollup_15min r
-      where r.source_id = the_source
-        and r.series_id = the_series
-        and r.bucket >= rollup_floor()
-        and r.bucket < least(before, raw_floor())
-      order by r.bucket desc
-      limit 1;
+  if latest is null and raw_floor() > '-infinity' then
+    before := least(before, raw_floor());
+    archived := archived_time(the_source, the_series);
+    select r.bucket, r.last_value into ts, value
+    from rollup_15min r
+    where r.source_id = the_source and r.series_id = the_series and r.bucket >= rollup_floor() and r.bucket < before
+      and archived @> r.bucket
+    order by r.bucket desc
+    limit 1;
+    -- Samples that came late may be later than what is archived.
+    for part in
+      select p from unnest(live_time(the_source, the_series, coalesce(ts, '1970-01-01'), before)) p order by p desc
+    loop
+      latest := nearest_sample(the_source, the_series, lower(part), upper(part), true);
+      exit when latest is not null;
+    end loop;
+    if latest is null and ts is not null then
+      return next;
+    end if;
   end if;
+  return query
+    select s.ts, s.value from sample s where s.source_id = the_source and s.series_id = the_series and s.ts = latest;
 end
 $$;

@@ -14,13 +14,23 @@ set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
-  low timestamptz := greatest(to_timestamp(start_at), raw_floor());
+  low timestamptz := to_timestamp(start_at);
   high timestamptz := to_timestamp(end_at);
-  far_end timestamptz := case when backward then low else high end;
+  far_end timestamptz;
   span interval := interval '45 days';
   wanted int4 := most;
   found_rows int4;
 begin
+  if low < raw_floor() then
+    -- Each series in those parts of its bounds that are not archived.
+    select array_agg(k.source_id), array_agg(k.series_id), array_agg(date_part('epoch', lower(r))),
+           array_agg(date_part('epoch', upper(r)))
+    into source_ids, series_ids, los, his
+    from unnest(source_ids, series_ids, los, his) k (source_id, series_id, lo, hi)
+    cross join lateral unnest(live_time(k.source_id, k.series_id, to_timestamp(k.lo), to_timestamp(k.hi))) r;
+    low := greatest(low, (select to_timestamp(min(lo)) from unnest(los) lo));
+  end if;
+  far_end := case when backward then low else high end;
   while wanted > 0 and low < high loop
     if backward then
       low := greatest(high - least(span, high - far_end), far_end);
@@ -113,7 +123,7 @@ end
 $$;
 
 -- The first `most` buckets (the last ones with `backward`) that hold samples of one series of one source within
--- [lo, hi), computed from raw samples: jumps to the next sample by index, so empty time costs nothing, aggregates a
+-- [lo, hi), of which nothing is archived, computed from raw samples: jumps to the next sample by index, so empty time costs nothing, aggregates a
 -- page's worth of time from there, and stops with the page.
 drop function if exists raw_bucket_page(int4, int2, timestamptz, timestamptz, interval, int4, boolean, int4[]);
 create or replace function raw_bucket_page(
@@ -124,19 +134,18 @@ set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
-  earliest timestamptz := greatest(lo, raw_floor());
-  low timestamptz := earliest;
+  low timestamptz := lo;
   high timestamptz := hi;
   near timestamptz;
   wanted int4 := most;
   found_rows int4;
 begin
-  while wanted > 0 and earliest < hi loop
+  while wanted > 0 and lo < hi loop
     if backward then
-      near := nearest_sample(the_source, the_series, earliest, high, true);
+      near := nearest_sample(the_source, the_series, lo, high, true);
       exit when near is null;
       high := least(time_bucket(width, near) + width, high);
-      low := greatest(time_bucket(width, near) - width * (most - 1), earliest);
+      low := greatest(time_bucket(width, near) - width * (most - 1), lo);
     else
       near := nearest_sample(the_source, the_series, low, hi, false);
       exit when near is null;

@@ -1,4 +1,5 @@
--- The samples of one series within each of the given spans, [lo, hi) in seconds, of a source; `place` counts from 1. One
+-- The samples of one series within each of the given spans, [lo, hi) in seconds, of a source, as far
+-- as they can be read; `place` counts from 1. One
 -- probe of the index per span, planned as in sums_in_spans.
 create or replace function samples_within(source_ids int4[], the_series int2, los float8[], his float8[])
 returns table (place int8, at float8, value float8)
@@ -7,19 +8,20 @@ set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
-  low timestamptz := greatest((select to_timestamp(min(lo)) from unnest(los) lo), raw_floor());
+  low timestamptz := (select to_timestamp(min(lo)) from unnest(los) lo);
   high timestamptz := (select to_timestamp(max(hi)) from unnest(his) hi);
 begin
   return query
     select k.place, date_part('epoch', s.ts), s.value
     from unnest(source_ids, los, his) with ordinality k (source_id, lo, hi, place)
+    cross join lateral unnest(live_time(k.source_id, the_series, to_timestamp(k.lo), to_timestamp(k.hi))) r
     cross join lateral (
       select p.ts, p.value
       from sample p
       where p.source_id = k.source_id
         and p.series_id = the_series
-        and p.ts >= to_timestamp(k.lo)
-        and p.ts < to_timestamp(k.hi)
+        and p.ts >= lower(r)
+        and p.ts < upper(r)
         and p.ts >= low
         and p.ts < high
       order by p.ts

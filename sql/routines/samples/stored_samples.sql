@@ -7,19 +7,34 @@ set plan_cache_mode = force_custom_plan
 set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
-  -- Both are midnights of UTC, so that no day is divided.
+  -- A midnight of UTC, so that no day is divided.
   oldest timestamptz := rollup_floor();
-  first timestamptz := greatest(raw_floor(), rollup_floor());
+  parts int8;
   behind int8;
 begin
-  select coalesce(sum(r.n) filter (where r.bucket >= first), 0), coalesce(sum(r.n) filter (where r.bucket < first), 0)
+  select coalesce(sum(r.n), 0), coalesce(sum(r.n) filter (where k.archived @> tstzrange(r.bucket, r.bucket + interval '1 day')), 0)
   into live, archived
   from rollup_1day r
+  join source_series k on k.source_id = r.source_id and k.series_id = r.series_id
   where r.bucket >= oldest;
-  -- What is archived is never dirty.
+  -- Of days that are archived in part, where samples came late, their quarter hours.
+  select coalesce(sum(r.n), 0) into parts
+  from source_series k
+  cross join lateral (
+    select range_agg(tstzrange(time_bucket('1 day', d.edge), time_bucket('1 day', d.edge) + interval '1 day')) as days
+    from unnest(k.archived) a
+    cross join lateral (values (lower(a)), (upper(a))) d (edge)
+    where isfinite(d.edge) and d.edge <> time_bucket('1 day', d.edge)
+  ) e
+  cross join lateral unnest(e.days) part
+  join rollup_15min r on r.source_id = k.source_id and r.series_id = k.series_id
+    and r.bucket >= lower(part) and r.bucket < upper(part) and r.bucket >= oldest
+  where k.archived @> r.bucket
+    and not k.archived @> tstzrange(time_bucket('1 day', r.bucket), time_bucket('1 day', r.bucket) + interval '1 day');
+  archived := archived + parts;
+  -- Archived quarter hours are never dirty.
   select coalesce(sum(
-    (select count(*) from sample s
-     where s.source_id = d.source_id and s.series_id = d.series_id and s.ts >= d.lo and s.ts < d.hi)
+    (select coalesce(sum(q.n), 0) from quarter_hours(d.source_id, d.series_id, d.lo, d.hi) q)
     - (select coalesce(sum(r.n), 0) from rollup_1day r
        where r.source_id = d.source_id and r.series_id = d.series_id and r.bucket >= d.lo and r.bucket < d.hi)
   ), 0)
@@ -28,13 +43,13 @@ begin
     select k.source_id, k.series_id, lower(k.part) as lo, upper(k.part) as hi
     from (
       select r.source_id, r.series_id,
-             unnest(range_agg(tstzrange(greatest(time_bucket('1 day', r.lo), first), time_bucket('1 day', r.hi) + interval '1 day'))) as part
+             unnest(range_agg(tstzrange(greatest(time_bucket('1 day', r.lo), oldest), time_bucket('1 day', r.hi) + interval '1 day'))) as part
       from rollup_dirty r
-      where r.hi >= first
+      where r.hi >= oldest
       group by 1, 2
     ) k
   ) d;
-  live := live + behind;
+  live := live + behind - archived;
   return next;
 end
 $$;

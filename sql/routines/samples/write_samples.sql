@@ -50,8 +50,8 @@ $$;
 drop function if exists delete_samples(int4, int2, timestamptz, timestamptz);
 
 -- Removes single samples, at `ats` (seconds); the rollups follow. Returns the places in the arrays of those there were. What
--- is archived is final. The caller holds the user's ingest lock and, shared, that of the archive. Those of a series and day
--- go together, since a statement takes a millisecond, more with many chunks.
+-- is archived is final. The caller holds the user's ingest lock. Those of a series and day go together, since a statement
+-- takes a millisecond, more with many chunks.
 create or replace function delete_sample_points(source_ids int4[], series_ids int2[], ats float8[])
 returns table (place int8)
 language plpgsql
@@ -65,7 +65,7 @@ begin
     select k.source_id, k.series_id, array_agg(p.ts) as instants, array_agg(k.place) as places
     from unnest(source_ids, series_ids, ats) with ordinality k (source_id, series_id, at, place)
     cross join lateral to_timestamp(k.at) p (ts)
-    where p.ts >= coalesce((select write_floor from archival), '-infinity')
+    where p.ts >= raw_floor() or not archived_time(k.source_id, k.series_id) @> p.ts
     group by k.source_id, k.series_id, time_bucket('1 day', p.ts)
   loop
     gone := delete_instants('sample', 'ts', points.source_id, points.series_id, points.instants);

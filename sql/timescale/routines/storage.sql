@@ -1,13 +1,52 @@
--- Removes the chunks of samples that are archived as a whole and returns how many. A refresh of everybody's rollups that
--- does not know of the new floor is waited for: it would take what it no longer finds for deleted.
-create or replace function drop_archived_chunks() returns int8
-language sql
+-- Chunks of samples that are archived as a whole, or will be when what is still live in them is, the oldest first.
+create or replace function archived_chunks() returns table (starts timestamptz, ends timestamptz)
+language sql stable
 as $$
-  select pg_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0));
-  select count(*)
-  from archival a
-  cross join lateral drop_chunks('sample', older_than => a.raw_floor)
-  where a.raw_floor is not null
+  select c.range_start, c.range_end
+  from timescaledb_information.chunks c
+  where c.hypertable_schema = current_schema() and c.hypertable_name = 'sample' and c.range_end <= raw_floor()
+  order by 1
+$$;
+
+-- Drops such a chunk, unless it holds anything that is not archived: then, or while it is in use, false. An import that
+-- is about to write to it has said so before (take_late), or waits and then finds no chunk, which is made again.
+create or replace function drop_archived_chunk(chunk_starts timestamptz, chunk_ends timestamptz) returns boolean
+language plpgsql
+set lock_timeout = '2s'
+as $$
+begin
+  if holds_live(chunk_starts, chunk_ends) then
+    return false;
+  end if;
+  execute (
+    select format('lock table %I.%I in access exclusive mode', c.chunk_schema, c.chunk_name)
+    from timescaledb_information.chunks c
+    where c.hypertable_schema = current_schema() and c.hypertable_name = 'sample' and c.range_start = chunk_starts
+  );
+  -- What was committed until we had it to ourselves.
+  if holds_live(chunk_starts, chunk_ends) then
+    return false;
+  end if;
+  perform drop_chunks('sample', older_than => chunk_ends, newer_than => chunk_starts);
+  return true;
+exception when lock_not_available or deadlock_detected then
+  return false;
+end
+$$;
+drop function if exists drop_archived_chunks();
+
+-- Archived samples are removed row by row from here on: in the chunk that the end of what is archived cuts.
+create or replace function removed_by_row_from() returns timestamptz
+language sql stable
+as $$
+  select coalesce(
+    (
+      select min(c.range_start)
+      from timescaledb_information.chunks c
+      where c.hypertable_schema = current_schema() and c.hypertable_name = 'sample' and c.range_end > raw_floor()
+    ),
+    raw_floor()
+  )
 $$;
 
 -- The hypertable that holds the rows of a rollup, which is a table or an aggregate; null when there is none.

@@ -51,7 +51,7 @@ begin
   -- No refresh and no archival goes on meanwhile: they would forget, or drop, what is not in the new rollups yet.
   perform pg_advisory_xact_lock(hashtextextended('refresh all rollups', 0));
   perform pg_advisory_xact_lock(hashtextextended('archival', 0));
-  if exists (select 1 from archival where coalesce(raw_floor, write_floor) is not null) then
+  if raw_floor() > '-infinity' then
     raise exception 'samples are archived: their rollups cannot be computed again';
   end if;
   -- One by one: older versions drop no hypertable along with others.
