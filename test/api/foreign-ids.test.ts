@@ -49,6 +49,7 @@ interface Person {
   id: string
   batch: string
   workout: string
+  phone: string
   sleep: string
   cycle: string
 }
@@ -71,6 +72,7 @@ async function call(app: TestApp, route: Route, person: Person, id: string, bear
     .replace('{workout_id}', person.workout)
     .replace('{sleep_id}', person.sleep)
     .replace('{cycle_id}', person.cycle)
+    .replace('{phone_id}', person.phone)
   const sent = bodyOf(route)
   const auth = bearer
     ? { bearer }
@@ -108,8 +110,10 @@ async function person(app: TestApp): Promise<Person> {
   const { batch_id: batch } = await importBody(app, id, body([heartRate(NOON, 60)]))
   await importBody(app, id, workoutBody([workout('running', NOON, 30)]))
   const { body: page } = await app.request('GET', `/api/v1/users/${id}/events/workouts?${RANGE}`)
+  await app.request('POST', `/api/v1/users/${id}/token`, { auth: 'developer' })
+  const { body: phones } = await app.request('GET', `/api/v1/users/${id}/phones`, { auth: 'developer' })
   const none = '00000000-0000-4000-8000-000000000000'
-  return { id, batch, workout: page.data[0].id, sleep: none, cycle: none }
+  return { id, batch, workout: page.data[0].id, phone: phones[0].id, sleep: none, cycle: none }
 }
 
 t.test("a phone's token and the id of somebody else", async (t) => {

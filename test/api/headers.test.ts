@@ -42,9 +42,11 @@ t.test('nobody on the way keeps what is personal, and no browser guesses what it
   const loud = asked.filter(({ name, answer }) => {
     const expected = /^\/(docs\/swagger|static)/.test(name)
       ? 'public, max-age=86400'
-      : answer.headers.has('etag')
-        ? 'private, no-cache'
-        : 'private, no-store'
+      : /^\/(docs\/|openapi)/.test(name)
+        ? 'public, no-cache'
+        : answer.headers.has('etag')
+          ? 'private, no-cache'
+          : 'private, no-store'
     return answer.headers.get('cache-control') !== expected
   })
   t.strictSame(

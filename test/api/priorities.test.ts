@@ -110,7 +110,6 @@ oneEngine(t, 'priorities', async (t, engine) => {
         all(names, 41),
         all([...names].reverse(), 42),
         call('PUT', 'providers/apple', { priority: 43 }),
-        call('PUT', 'providers/fitbit', { priority: 44 }),
         call('PUT', 'device-types/watch', { priority: 45 }),
       ]
       const waiting = `
@@ -121,7 +120,7 @@ oneEngine(t, 'priorities', async (t, engine) => {
     })
     t.strictSame(
       (await Promise.all(answers.asked)).map(({ status }) => status),
-      [200, 200, 200, 200, 200],
+      [200, 200, 200, 200],
     )
     const priorities = new Map<string, number>(await order('providers'))
     const bulk = names.slice(1, 5).map((name) => priorities.get(name))

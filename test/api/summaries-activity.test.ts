@@ -184,52 +184,6 @@ eachEngine(t, 'activity of days is what the samples of the best source say', asy
     }
   })
 
-  await t.test(
-    'takes three statements at most, however many days are asked for, right after a change too',
-    async (t) => {
-      const { db } = app.deps
-      const original = { query: db.query, rows: db.rows, one: db.one }
-      let statements = 0
-      const counted = <Run extends (...args: never[]) => unknown>(run: Run): Run =>
-        ((...args: Parameters<Run>) => {
-          statements += 1
-          return run(...args)
-        }) as Run
-      Object.assign(db, { query: counted(db.query), rows: counted(db.rows), one: counted(db.one) })
-      t.teardown(() => Object.assign(db, original))
-      const range = `start_date=${dateText(base)}&end_date=${dateText(base + DAYS)}`
-      const times = `start_time=${dateText(base)}&end_time=${dateText(base + DAYS)}`
-      const paths = [
-        ...['activity', 'sleep', 'recovery'].flatMap((name) =>
-          [1, 7, 1000].map((limit) => `summaries/${name}?${range}&limit=${limit}`),
-        ),
-        `summaries/activity?${range}&merge=segments&explain=true`,
-        ...[
-          'summaries/body',
-          'summaries/data',
-          'summaries/data/timeline',
-          'summaries/data/timeline?group_by=series_type',
-        ],
-        ...['', '&resolution=1hour', '&filter_by_priority=true', '&filter_by_priority=true&resolution=15min'].map(
-          (more) => `timeseries?${times}${more}`,
-        ),
-        ...['workouts', 'sleep', 'meals', 'menstrual-cycles'].map((list) => `events/${list}?${range}`),
-        ...['workouts/totals', 'sleep/totals'].map((list) => `events/${list}?${range}`),
-        ...['data-sources', 'connections', 'personal-record'],
-      ]
-      for (const path of paths) {
-        for (const state of ['changed', 'unchanged']) {
-          if (state === 'changed')
-            await app.db.query('update app_user set revision = revision + 1 where id = $1', [user])
-          statements = 0
-          const { status } = await app.request('GET', `/api/v1/users/${user}/${path}`)
-          t.equal(status, 200, path)
-          t.ok(statements > 0 && statements <= 3, `${path} took ${statements} when ${state}`)
-        }
-      }
-    },
-  )
-
   await t.test('a date of birth and a change of priorities change the answer', async (t) => {
     const query = { start_date: dateText(base), end_date: dateText(base + DAYS) }
     const first = await summary(app, user, 'activity', query)

@@ -2,6 +2,7 @@
 import { unpack } from 'msgpackr'
 import t from 'tap'
 import { seriesNames } from '../../server/catalogue/series.ts'
+import { shortened } from '../../server/errors.ts'
 import { startTestApp } from '../support/app.ts'
 import {
   body,
@@ -413,7 +414,7 @@ eachEngine(t, 'timeseries', async (t, engine) => {
     for (const [query, cursor] of cases) {
       const answer = await get({ ...query, cursor })
       t.equal(answer.status, 400)
-      t.strictSame(answer.body, { detail: `Invalid cursor format: '${cursor}'. Expected 'timestamp|id'.` })
+      t.strictSame(answer.body, { detail: `Invalid cursor format: '${shortened(cursor)}'. Expected 'timestamp|id'.` })
     }
     t.equal((await get({ ...query, cursor }, {}, other)).status, 400, 'nor one of another user')
   })

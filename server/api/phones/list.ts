@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { readCursor, writeCursor } from '../../http/cursors.ts'
 import { route } from '../../http/route.ts'
-import { Limit, UserPath } from '../../http/schema.ts'
+import { Cursor, Limit, UserPath } from '../../http/schema.ts'
 import { requireUser } from '../users/exists.ts'
 import { Phone, phoneExample } from './phone.ts'
 
@@ -31,7 +31,7 @@ export const listPhones = route(
     params: UserPath,
     query: Type.Object({
       limit: Limit(250),
-      cursor: Type.Optional(Type.String({ description: '`X-Next-Cursor` of the page before' })),
+      cursor: Cursor('`X-Next-Cursor` of the page before'),
     }),
     response: Type.Array(Phone),
     example: [phoneExample],

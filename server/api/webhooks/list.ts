@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { MOST_ENTRIES } from '../../db/bounded.ts'
 import { readCursor, writeCursor } from '../../http/cursors.ts'
 import { route } from '../../http/route.ts'
-import { Limit } from '../../http/schema.ts'
+import { Cursor, Limit } from '../../http/schema.ts'
 import { ENDPOINT_COLUMNS, Endpoint, endpointErrors, endpointExample, requireWebhooks } from './endpoint.ts'
 
 const SCOPE = 'endpoints'
@@ -27,7 +27,7 @@ export const listEndpoints = route(
     guard: 'developer',
     query: Type.Object({
       limit: Limit(MOST_ENTRIES, MOST_ENTRIES),
-      cursor: Type.Optional(Type.String({ description: '`X-Next-Cursor` of the page before' })),
+      cursor: Cursor('`X-Next-Cursor` of the page before'),
     }),
     response: Type.Array(Endpoint),
     example: [endpointExample],
