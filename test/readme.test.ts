@@ -13,6 +13,7 @@ import { loadConfig } from '../server/config.ts'
 import type { Database } from '../server/db/database.ts'
 import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
+import { LIMITS, openGates } from '../server/limits.ts'
 import { createMetrics } from '../server/metrics.ts'
 import { sdkProviders } from '../server/providers/index.ts'
 import { observeRollups } from '../server/rollups/observe.ts'
@@ -184,6 +185,7 @@ t.test('the parameters in docs/scores.md are those of the route', async (t) => {
 t.test('the metrics in docs/operations.md are those that are offered', async (t) => {
   const { registry } = createMetrics()
   // Nobody asks for values here, so no database is asked.
+  openGates(LIMITS, registry)
   observeRollups(registry, {} as Database)
   observeWebhooks(registry, {} as Database)
   const offered = registry.getMetricsAsArray()
@@ -212,7 +214,7 @@ t.test('what the pages point to is there', async (t) => {
   for (const page of PAGES) {
     const text = await readFile(ROOT + page, 'utf8')
     for (const [, path = '', anchor] of text.matchAll(/\]\((?!http)([^)#]*)(#[^)]*)?\)/g)) {
-      const target = join(ROOT, page, '..', path)
+      const target = path === '' ? join(ROOT, page) : join(ROOT, page, '..', path)
       t.ok(await stat(target), `${page} → ${path}`)
       if (anchor) t.ok((await headings(target)).includes(anchor), `${page} → ${path}${anchor}`)
     }
