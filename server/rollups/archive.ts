@@ -114,11 +114,14 @@ const USERS_SQL = `
   join data_source d on d.id = k.source_id
   where k.archived_to is null or k.archived_to < to_timestamp($1)`
 
-/** Archives what each user has from before `untilMs`. True when the deadline came before the end. */
+/**
+ * Archives what each user has from before `untilMs`. True when the deadline came before everybody was looked at; a user who
+ * is importing all the time is left to another run.
+ */
 async function archiveUsers(db: Database, untilMs: number, withRollups: boolean, deadline: number): Promise<boolean> {
   const patience = Math.min(deadline, performance.now() + PATIENCE_MS)
   let due = (await db.rows<[id: string]>(USERS_SQL, [untilMs / 1000])).map(([id]) => id)
-  for (;;) {
+  for (let isFirst = true; ; isFirst = false) {
     const left: string[] = []
     for (const [place, user] of due.entries()) {
       const { done } = await db.one<{ done: boolean }>('select archive_user($1, to_timestamp($2), $3) as done', [
@@ -127,7 +130,7 @@ async function archiveUsers(db: Database, untilMs: number, withRollups: boolean,
         withRollups,
       ])
       if (!done) left.push(user)
-      if (performance.now() > deadline) return left.length + due.length - place > 1
+      if (performance.now() > deadline) return isFirst && place + 1 < due.length
     }
     due = left
     if (due.length === 0 || performance.now() > patience) return false

@@ -73,7 +73,7 @@ async function csv(app: TestApp, user: string, query: Record<string, string | bo
   const { body: first } = await timeseries(app, user, { ...range, ...query, limit: 10 })
   if (first.pagination?.total_count !== total)
     throw new Error(`${JSON.stringify(first).slice(0, 500)} instead of ${total}`)
-  return lines.map((line) => line.slice(0, line.lastIndexOf(',')))
+  return lines.map((line) => line.replace(/,[0-9a-f-]{36},/, ','))
 }
 
 /** Everything that is read of samples: pages of samples and of minutes apart from what the archive keeps. */
@@ -240,7 +240,7 @@ eachEngine(t, 'a quarter hour of a series is archived, or it is not', async (t, 
     await run(app)
     t.strictSame(await read('raw'), [])
     t.strictSame(await read('1hour'), [`${clock(start)} 80`])
-    t.strictSame(await send(heartRate(start + 22 * MINUTE_MS, 1)), ['failed', 0, 1])
+    t.strictSame(await send(heartRate(start + 22 * MINUTE_MS, 61)), ['failed', 0, 1])
   })
 
   await t.test('when the setting is cleared nothing else is archived, and what is stays final', async (t) => {

@@ -232,5 +232,5 @@ t.test('cycles are those a walk from day to day finds', async (t) => {
     return JSON.stringify(derived) === JSON.stringify(ordered.length === 0 ? [] : walked(ordered))
   })
   t.doesNotThrow(() => fc.assert(property, { seed: 3, numRuns: runs(200, 2_000) }))
-  t.ok(found > 5000, `${found} cycles were compared`)
+  t.ok(found > runs(500, 5_000), `${found} cycles were compared`)
 })
