@@ -157,6 +157,17 @@ t.test('tests stand where what they test stands', async (t) => {
   }
 })
 
+t.test('every test file is run once, in one of test/suites', async (t) => {
+  const suites = await Promise.all(files.filter((name) => name.startsWith('test/suites/')).map(text))
+  const imported = suites.flatMap((suite) =>
+    [...suite.matchAll(/^import '\.\.\/(.*)'$/gm)].map(([, file]) => `test/${file}`),
+  )
+  t.strictSame(
+    imported.sort(),
+    files.filter((name) => name.endsWith('.test.ts')),
+  )
+})
+
 async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(ROOT + folder, { recursive: true, withFileTypes: true })
   return entries

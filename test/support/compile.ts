@@ -14,6 +14,7 @@ const COMPILED = `${ROOT}.tap/compiled/`
 const ENTRIES = [
   'test/**/*.test.ts',
   'test/**/*.long.ts',
+  'test/suites/*.ts',
   'test/support/clocked-main.ts',
   'test/support/measured-main.ts',
   'server/main.ts',

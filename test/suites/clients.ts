@@ -1,0 +1,2 @@
+import '../api/clients.test.ts'
+import '../layout.test.ts'
