@@ -14,6 +14,16 @@ const pages = ['README.md', ...(await readdir(`${ROOT}docs`)).filter(isPage).map
 /** The pages whose sections are cited by number. */
 const CITED = ['contract', 'sdk-types', 'sdk-payload'] as const
 
+const NUMBER = String.raw`\d+(?:\.\d+)*`
+const CITATION = new RegExp(
+  String.raw`\b(contract|sdk-types|sdk-payload) (${NUMBER}(?:(?:, | and | to )${NUMBER}(?!\w))*)(?:, appendi(?:x|ces) ([AB])(?: and ([AB]))?)?`,
+  'gi',
+)
+const APPENDIX = /\bsdk-payload appendi(?:x|ces) ([AB])(?: and ([AB]))?/gi
+
+/** Files are read once. */
+const contents = new Map<string, Promise<string>>()
+
 t.test('what the pages point to is there', async (t) => {
   const missing: string[] = []
   for (const page of pages) {
@@ -103,8 +113,6 @@ function isPage(name: string): boolean {
   return name.endsWith('.md')
 }
 
-const contents = new Map<string, Promise<string>>()
-
 function text(file: string): Promise<string> {
   const content = contents.get(file) ?? readFile(join(ROOT, file), 'utf8')
   contents.set(file, content)
@@ -130,13 +138,6 @@ async function sources(): Promise<string[]> {
   const files = (await Promise.all(folders.map(below))).flat()
   return [...files.filter((name) => name !== 'test/docs.test.ts'), ...pages]
 }
-
-const NUMBER = String.raw`\d+(?:\.\d+)*`
-const CITATION = new RegExp(
-  String.raw`\b(contract|sdk-types|sdk-payload) (${NUMBER}(?:(?:, | and | to )${NUMBER}(?!\w))*)(?:, appendi(?:x|ces) ([AB])(?: and ([AB]))?)?`,
-  'gi',
-)
-const APPENDIX = /\bsdk-payload appendi(?:x|ces) ([AB])(?: and ([AB]))?/gi
 
 /** The sections and decisions that a text cites, such as `contract 12.4`; a citation may go on in the next line. */
 function citations(content: string): Set<string> {
