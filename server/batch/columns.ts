@@ -1,6 +1,6 @@
 import type { WorkoutType } from '../catalogue/workouts.ts'
 
-/** What identifies a source within a user and provider (design: data model), and what is known about it. */
+/** What identifies a source within a user and provider (contract 12.9), and what is known about it. */
 export interface SourceIdentity {
   deviceModel: string
   source: string

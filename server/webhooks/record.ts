@@ -10,7 +10,7 @@ export type Wanted = (name: string) => boolean
 
 /**
  * Which events of a user are to be recorded: all of them for the feed, else those that an endpoint asks for; undefined
- * when none is (house decisions, "event feed"). To be asked in the transaction that records them.
+ * when none is (contract 10.4). To be asked in the transaction that records them.
  */
 export async function wantedEvents(
   db: Queryable,

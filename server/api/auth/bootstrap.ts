@@ -14,7 +14,7 @@ export interface Bootstrap {
 }
 
 /**
- * Creates the first developer when there is none, and the first API key when there is none (contract 11, design 2).
+ * Creates the first developer when there is none, and the first API key when there is none (contract 11).
  * Of several processes that start at once only one creates them; the others wait for it and create nothing.
  */
 export async function bootstrapAccounts(db: Database, config: Config): Promise<Bootstrap> {
