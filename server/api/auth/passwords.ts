@@ -4,7 +4,7 @@ import { type Caller, createTurns } from './hash-turns.ts'
 /** Fewest characters of a new password (contract 11). */
 export const MIN_PASSWORD_LENGTH = 12
 
-/** What a new hash costs (contract 1.6): N = 2^15, r = 8, p = 3, which takes 32 MiB and about 0.2 s. Tests lower it. */
+/** What a new hash costs (contract 11): N = 2^15, r = 8, p = 3, which takes 32 MiB and about 0.2 s. Tests lower it. */
 export const HASH_COST = { ln: 15, r: 8, p: 3 }
 const SALT_BYTES = 16
 const KEY_BYTES = 32
