@@ -151,8 +151,13 @@ const foundationJson = (value: unknown) => JSON.stringify(value).replaceAll('/',
 /** JSON as Android's JsonWriter writes values: always with a decimal point. */
 const androidJson = (value: unknown) => JSON.stringify(value).replaceAll(/("value":-?\d+)(?=[,}])/g, '$1.0')
 
-/** A type of record as an SDK sends it, with what it is stored as; `null` is not stored. */
-export type SentRecord = readonly [type: string, value: number, unit: string | null, stored: [string, number] | null]
+/** A type of record as an SDK sends it, with what it is stored as: a sample, a kind of event, or not at all. */
+export type SentRecord = readonly [
+  type: string,
+  value: number,
+  unit: string | null,
+  stored: readonly [series: string, value: number] | 'activity' | 'menstrual_cycle' | null,
+]
 
 const QUANTITY = 'HKQuantityTypeIdentifier'
 const CATEGORY = 'HKCategoryTypeIdentifier'
@@ -192,6 +197,10 @@ export const IOS_RECORDS: readonly SentRecord[] = [
   [`${QUANTITY}DietaryProtein`, 23, 'g', ['dietary_protein', 23]],
   [`${QUANTITY}DietaryFatTotal`, 7.9, 'g', ['dietary_fat_total', 7.9]],
   [`${QUANTITY}DietaryWater`, 0.35, 'L', ['hydration', 350]],
+  [`${CATEGORY}MindfulSession`, 0, null, 'activity'],
+  [`${CATEGORY}MenstrualFlow`, 2, null, 'menstrual_cycle'],
+  [`${CATEGORY}CervicalMucusQuality`, 3, null, 'menstrual_cycle'],
+  [`${CATEGORY}OvulationTestResult`, 2, null, 'menstrual_cycle'],
   [`${CATEGORY}SexualActivity`, 0, null, null],
 ]
 
