@@ -105,19 +105,14 @@ export async function run(bench: Bench): Promise<Measure[]> {
   try {
     const origin = `http://127.0.0.1:${await receiver.ask<number>({ listen: true })}`
     return await withDatabase(bench, 'webhooks', (url) =>
-      withService(
-        bench,
-        url,
-        'webhooks',
-        (service) =>
-          withClient(url, async (db) => {
-            const suite = { bench, service, db, receiver, origin }
-            return [
-              ...(bench.wanted('W1') ? await throughput(suite) : []),
-              ...(bench.wanted('W4') ? await hanging(suite) : []),
-            ]
-          }),
-        { settings: SETTINGS },
+      withService(bench, { url, name: 'webhooks', settings: SETTINGS }, (service) =>
+        withClient(url, async (db) => {
+          const suite = { bench, service, db, receiver, origin }
+          return [
+            ...(bench.wanted('W1') ? await throughput(suite) : []),
+            ...(bench.wanted('W4') ? await hanging(suite) : []),
+          ]
+        }),
       ),
     )
   } finally {

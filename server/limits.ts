@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { createGate, type Gate, type GateLimits } from './gate.ts'
+import { Gate, type GateLimits } from './gate.ts'
 
 const MIB = 1024 * 1024
 
@@ -98,7 +98,7 @@ export function openGates({ gates }: Limits, registry: Registry): Gates {
     // Shown from the start: a rate over a counter that appears with its first refusal misses that one.
     const count = refused.labels(name)
     count.inc(0)
-    return [name, createGate(limits, () => count.inc())] as const
+    return [name, new Gate(limits, () => count.inc())] as const
   })
   const show = (name: string, help: string, read: (gate: Gate) => number) =>
     new Gauge({

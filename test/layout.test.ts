@@ -1,9 +1,11 @@
 // The promises of the layout that a machine can check: where things are, and what does not know what.
 import { readdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { register } from 'tsx/esm/api'
+import type ts from 'typescript-5'
 import { providers } from '../server/catalogue/providers.ts'
 import type { Route } from '../server/http/route.ts'
 
@@ -16,6 +18,8 @@ const { routes }: { routes: readonly Route[] } = await import(join(ROOT, 'server
 const SOURCE_LINES = 400
 /** Tests are lists of cases: reading one case does not take the others. */
 const TEST_LINES = 800
+/** What a screen shows. */
+const FUNCTION_LINES = 50
 
 /** Examples in the description of the API name some provider. */
 const EXAMPLE = /\b(last_synced_)?provider: '|capabilities\('/
@@ -144,6 +148,26 @@ t.test('no file is too long to read', async (t) => {
   }
 })
 
+// That it takes at most four parameters is a rule of the linter, whose rule for lines leaves some of them out.
+t.test('a function fits a screen', async (t) => {
+  // Version 7 has no parser for others. Required: an import would read through all of its nine megabytes first.
+  const typescript: typeof ts = createRequire(import.meta.url)('typescript-5')
+  const tooLong: string[] = []
+  let longest = 0
+  for (const file of files.filter((name) => /^(server|workers|benchmarks)\/.*\.ts$/.test(name))) {
+    for (const { line, code } of statements(await text(file))) {
+      // Parsing everything would take seconds.
+      if (code.split('\n').length <= FUNCTION_LINES) continue
+      for (const found of functions(typescript, code)) {
+        longest = Math.max(longest, found.lines)
+        if (found.lines > FUNCTION_LINES) tooLong.push(`${file}:${line + found.line} has ${found.lines} lines`)
+      }
+    }
+  }
+  t.strictSame(tooLong, [], `at most ${FUNCTION_LINES} lines`)
+  t.ok(longest > FUNCTION_LINES / 2, 'functions are found')
+})
+
 t.test('tests stand where what they test stands', async (t) => {
   const ofThisFolder = ['config', 'docs', 'gate', 'jobs', 'layout', 'log', 'migrate', 'readme', 'start']
   for (const file of files.filter((name) => /\.(test|long)\.ts$/.test(name))) {
@@ -191,6 +215,32 @@ async function filesBelow(folder: string): Promise<string[]> {
     .filter((entry) => entry.isFile() && !entry.parentPath.includes('results'))
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length))
     .sort()
+}
+
+/** The statements of a file with what stands between them, and in which line each begins. */
+function statements(content: string): { line: number; code: string }[] {
+  let line = 1
+  return content.split(/^(?=[a-z])/m).map((code) => {
+    const statement = { line, code }
+    line += code.split('\n').length - 1
+    return statement
+  })
+}
+
+/** Where the functions of a statement begin, from 0, and their lines; a statement of SQL with gaps is text, however long. */
+function functions(typescript: typeof ts, code: string): { line: number; lines: number }[] {
+  const tree = typescript.createSourceFile('statement.ts', code, typescript.ScriptTarget.ES2023)
+  const lineAt = (place: number) => tree.getLineAndCharacterOfPosition(place).line
+  const found: { line: number; lines: number }[] = []
+  const visit = (node: ts.Node): void => {
+    typescript.forEachChild(node, visit)
+    const body = typescript.isFunctionLike(node) && 'body' in node ? node.body : undefined
+    if (!body || typescript.isTemplateLiteral(body)) return
+    const line = lineAt(node.getStart(tree))
+    found.push({ line, lines: lineAt(node.end) - line + 1 })
+  }
+  visit(tree)
+  return found
 }
 
 async function folders(parent: string): Promise<string[]> {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import { type SampleEvent, type SampleEventsTask, sampleEvents } from '../../workers/sample-events.ts'
 import type { UploadResult, UploadTask } from '../../workers/sdk-upload.ts'
-import { createGate } from '../gate.ts'
+import { Gate } from '../gate.ts'
 import { smallBodyBytes } from '../limits.ts'
 
 /** Samples whose events are made at once, in a millisecond. */
@@ -42,7 +42,7 @@ export function startThreads(count = Math.max(2, availableParallelism() - 1)): T
     resourceLimits: { maxOldGenerationSizeMb: 768, maxYoungGenerationSizeMb: 32 },
   })
   const most = Math.max(1, count - 1)
-  const large = createGate({ what: 'uploads', capacity: most, perKey: most, ...WITHOUT_END })
+  const large = new Gate({ what: 'uploads', capacity: most, perKey: most, ...WITHOUT_END })
   return {
     async readUpload(task) {
       const read = () => pool.run(task, { transferList: transferable(task.bytes) })

@@ -81,11 +81,16 @@ async function raiseFloors(db: Database, rawMs: number, rollupMs: number | null)
        update archival set rollup_floor = to_timestamp($1)
        where rollup_floor is null or rollup_floor < to_timestamp($1)
        returning 1
-     )
-     update app_user set revision = revision + 1 where exists (select 1 from raised)`,
+     ), ${everybodyIf('raised')}
+     update app_user u set revision = u.revision + 1 from everybody e where u.id = e.id`,
     [rollupMs / 1000],
   )
 }
+
+/** All users, when a part of the statement did something; locked in the order of lock.ts. */
+const everybodyIf = (part: string) => `everybody as materialized (
+       select id from app_user where exists (select 1 from ${part}) order by id for no key update
+     )`
 
 /** Brings up to date what is behind with anything before `untilMs`. False when there was not the time. */
 async function completeRollups(db: Database, untilMs: number, deadline: number): Promise<boolean> {
@@ -214,8 +219,8 @@ async function lowerRollupFloor(db: Database, rollupMs: number | null): Promise<
          and not exists (select 1 from source_series where to_remove)
          and not exists (select 1 from archived_chunks() c where c.ends <= rollup_floor)
        returning 1
-     )
-     update app_user set revision = revision + 1 where exists (select 1 from lowered)`,
+     ), ${everybodyIf('lowered')}
+     update app_user u set revision = u.revision + 1 from everybody e where u.id = e.id`,
     [rollupMs === null ? null : rollupMs / 1000],
   )
 }

@@ -8,7 +8,7 @@ import { rejectArchived, withoutArchived } from './archived.ts'
 import type { ChangedSamples } from './changes.ts'
 import { removeCorrected } from './corrected.ts'
 import { applyDeletions } from './deletions.ts'
-import type { EventCounts } from './event-items.ts'
+import type { EventCounts, EventTarget } from './event-items.ts'
 import { writeEvents } from './events.ts'
 import { ingestLockKey, lockUser } from './lock.ts'
 import { type SeriesCounts, writeSamples } from './samples.ts'
@@ -144,40 +144,59 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
   )
   const changes: ChangedSamples[] | undefined = wanted && []
   const target = { userId, provider, sourceIds: sources.ids, changes }
-  const series = await writeMeasured(tx, batch.samples, sources.ids, changes)
+  const written = await writeRows(tx, target, batch, receivedAt === null)
+  if (wanted && changes) {
+    const connected = connection.opened ? connection : null
+    const rows = [...written.events, ...written.deletions.told]
+    await recordBatch(tx, to.threads, wanted, { userId, provider, rows, samples: changes, connected })
+  }
+  if (written.events.some(({ type, derived = [] }) => type === 'sleep' && derived.length > 0))
+    await tx.query(SCORE_SOON_SQL, [userId])
+  return outcomeOf(batch, written, sources.changed)
+}
+
+/** What was written of a batch. */
+interface Written {
+  /** Of its samples, and of samples made of its events. */
+  series: SeriesCounts[]
+  besides: SeriesCounts[]
+  events: EventCounts[]
+  deletions: Awaited<ReturnType<typeof applyDeletions>>
+}
+
+/** Writes samples, then events, then what is made of events, and deletes what the batch says is deleted. */
+async function writeRows(tx: Transaction, target: EventTarget, batch: Batch, again: boolean): Promise<Written> {
+  const { sourceIds, changes } = target
+  const series = await writeMeasured(tx, batch.samples, sourceIds, changes)
   // Samples have their instants to themselves, so which nutrients are samples is known after them.
-  const { counts: events, loose } = await writeEvents(tx, target, batch.events, receivedAt === null)
+  const { counts: events, loose } = await writeEvents(tx, target, batch.events, again)
   const { kept: looseKept } = await withoutArchived(tx, loose.samples, loose.sourceIds)
   const besides = [
     ...(await writeSamples(tx, looseKept, loose.sourceIds, changes)),
-    ...(await writeMeasured(tx, batch.derived, sources.ids, changes)),
+    ...(await writeMeasured(tx, batch.derived, sourceIds, changes)),
   ]
-  const { deleted, unknown, duplicates, told } = await applyDeletions(tx, target, batch.events.deletions)
-  if (wanted && changes) {
-    const connected = connection.opened ? connection : null
-    const rows = [...events, ...told]
-    await recordBatch(tx, to.threads, wanted, { userId, provider, rows, samples: changes, connected })
-  }
-  if (events.some(({ type, derived = [] }) => type === 'sleep' && derived.length > 0))
-    await tx.query(SCORE_SOON_SQL, [userId])
+  return { series, besides, events, deletions: await applyDeletions(tx, target, batch.events.deletions) }
+}
+
+function outcomeOf(batch: Batch, { series, besides, events, deletions }: Written, newSources: boolean): Outcome {
   const samples = countSamples(batch.samples)
   const inserted = total(series, 'inserted')
   const updated = total(series, 'updated')
-  const outcome = {
+  const counts = {
     inserted: inserted + total(events, 'inserted'),
     updated: updated + total(events, 'updated'),
     unchanged: samples - inserted - updated + total(events, 'unchanged'),
-    duplicates: batch.duplicates + total(events, 'duplicates') + duplicates,
-    ignored: batch.ignored + unknown,
-    deleted,
+    duplicates: batch.duplicates + total(events, 'duplicates') + deletions.duplicates,
+    ignored: batch.ignored + deletions.unknown,
+    deleted: deletions.deleted,
   }
-  const kept = outcome.inserted + outcome.updated + outcome.unchanged + outcome.deleted
+  const kept = counts.inserted + counts.updated + counts.unchanged + counts.deleted
   const changed =
-    sources.changed ||
-    deleted > 0 ||
+    newSources ||
+    counts.deleted > 0 ||
     [...series, ...besides, ...events].some((one) => one.inserted + one.updated > 0) ||
     events.some(({ derived = [] }) => derived.length > 0)
-  return { status: statusOf(batch, kept), ...outcome, changed, series: [...series, ...besides], events, batch }
+  return { status: statusOf(batch, kept), ...counts, changed, series: [...series, ...besides], events, batch }
 }
 
 function statusOf(batch: Batch, kept: number): Outcome['status'] {

@@ -18,6 +18,7 @@ import type { Queryable, Transaction } from '../db/database.ts'
 //   deleteConnection, a phone's sign-out               w           k                            w
 //   changeEvents (deletes a workout, a night)  w                   w      w                     w
 //   computeDue (scores)                        t                   w
+//   raiseFloors, lowerRollupFloor (archive)                        w, all
 //   closeSleep                                                     k s    s                     w
 //   refresh_series, refresh_local_days                                    s
 //   sessions of phones                                             k

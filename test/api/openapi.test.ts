@@ -10,7 +10,7 @@ import { routes } from '../../server/api/index.ts'
 import { eventNames } from '../../server/catalogue/events.ts'
 import { openApiDocument } from '../../server/http/openapi.ts'
 import { startTestApp } from '../support/app.ts'
-import { misfits, undescribedEvent } from '../support/described.ts'
+import { misfits, resolved, undescribedEvent } from '../support/described.ts'
 import { recordedEvents } from '../support/recorded.ts'
 import { body, createUser, importBody, record, startImports } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
@@ -30,7 +30,13 @@ interface Operation {
   security: Record<string, string[]>[]
   parameters: { name: string; in: string; required: boolean; schema: Schema }[]
   requestBody?: { required: boolean; content: Record<string, Media> }
-  responses: Record<string, { description: string; headers?: object; content?: Record<string, Media> }>
+  responses: Record<string, Answer>
+}
+interface Answer {
+  $ref?: string
+  description: string
+  headers?: object
+  content?: Record<string, Media>
 }
 
 /** Calls `visit` with every schema below a part of the description, and its place. */
@@ -125,7 +131,9 @@ t.test('the API description', async (t) => {
   })
 
   t.test('says of each operation how it can fail', async (t) => {
-    const problems = wrong(({ path, method, operation: { responses, security, requestBody } }) => {
+    const problems = wrong(({ path, method, operation: { responses: described, security, requestBody } }) => {
+      const answers = Object.entries(described).map(([status, answer]) => [status, resolved(answer) as Answer] as const)
+      const responses = Object.fromEntries(answers)
       const expected = [
         ...(security.some((one) => Object.keys(one).length > 0) ? ['401'] : []),
         ...(path.includes('{user_id}') ? ['404', '422'] : []),
@@ -133,7 +141,7 @@ t.test('the API description', async (t) => {
         ...(requestBody ? ['400', '413', '415'] : []),
         ...(path.startsWith('/api/') ? ['503'] : []),
       ]
-      const bodies = Object.entries(responses).filter(([status]) => status >= '400')
+      const bodies = answers.filter(([status]) => status >= '400')
       return [
         !Object.keys(responses).some((status) => status.startsWith('2')) && 'no success',
         ...expected.map((status) => !responses[status] && `no ${status}`),
@@ -141,21 +149,39 @@ t.test('the API description', async (t) => {
         ...['429', '503'].map(
           (status) => responses[status] && !responses[status].headers && `${status} without Retry-After`,
         ),
-        ...Object.entries(responses).map(([status, { description }]) => !description && `${status} not described`),
+        ...answers.map(([status, { description }]) => !description && `${status} not described`),
       ]
     })
     t.strictSame(problems, [])
+  })
+
+  t.test('describes each failure once', async (t) => {
+    const answers = operations.flatMap(({ operation }) =>
+      Object.entries(operation.responses).filter(([status]) => !status.startsWith('2')),
+    )
+    const own = answers.filter(([, { $ref }]) => !$ref).map(([, answer]) => JSON.stringify(answer))
+    t.strictSame(
+      own.filter((text, at) => own.indexOf(text) !== at),
+      [],
+      'what several operations answer is a component',
+    )
+    const used = answers.flatMap(([, { $ref }]) => $ref ?? [])
+    const once = Object.keys(document.components.responses).filter(
+      (name) => used.filter((ref) => ref === `#/components/responses/${name}`).length < 2,
+    )
+    t.strictSame(once, [], 'and nothing else is')
   })
 
   t.test('has one named schema for each object', async (t) => {
     const inline: string[] = []
     const keywords: string[] = []
     const lost: string[] = []
-    eachSchema({ paths: document.paths, webhooks: document.webhooks, schemas }, '', (schema, place) => {
+    const { responses } = document.components
+    eachSchema({ paths: document.paths, webhooks: document.webhooks, schemas, responses }, '', (schema, place) => {
       if ('properties' in schema && !/^\/schemas\/\w+$/.test(place)) inline.push(place)
       if (Object.keys(schema).some((key) => key.startsWith('x-')) && !place.includes('/headers')) keywords.push(place)
-      const name = schema.$ref?.match(/^#\/components\/schemas\/(\w+)$/)?.[1]
-      if (name !== undefined && !(name in schemas)) lost.push(name)
+      const [, kind, name] = schema.$ref?.match(/^#\/components\/(\w+)\/([\w-]+)$/) ?? []
+      if (schema.$ref && !(kind && name && name in document.components[kind])) lost.push(schema.$ref)
     })
     t.strictSame(inline, [], 'no object without a name')
     t.strictSame(keywords, [], 'nothing that only we understand')

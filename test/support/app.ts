@@ -222,7 +222,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   const handover = createHandover()
   let uploads: Uploads | undefined
   const startedUploads = () => {
-    uploads ??= acceptUploads({ db, gates, limits, metrics }, sharedThreads(), handover)
+    uploads ??= acceptUploads({ db, gates, limits, metrics, threads: sharedThreads(), handover })
     return uploads
   }
   const deps: Dependencies = {

@@ -261,8 +261,8 @@ async function readPage(
   const known = position?.total ?? view.answers.get(question)
   const { rows, total: counted } =
     known === undefined
-      ? await readCounted(db, selection, limit + 1, asOf)
-      : { rows: await readRows(db, selection, position, limit + 1, asOf), total: known as number }
+      ? await readCounted(db, selection, { limit: limit + 1, asOf })
+      : { rows: await readRows(db, selection, { position, limit: limit + 1, asOf }), total: known as number }
   // What lay before was deleted meanwhile: the page that has nothing before it is the first.
   if (position?.backward && rows.length === 0 && !remembered)
     return readPage(db, view, { selection, filters, position: undefined, limit, remembered })
