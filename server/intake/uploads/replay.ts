@@ -147,10 +147,10 @@ export async function replay(
 ): Promise<void> {
   const all = await means.db.query<SelectedUpload & { sha256: Buffer | null }>(UPLOADS_SQL, [batch, user, from, to])
   const kept = all.filter(({ sha256 }) => sha256 !== null)
-  say(`${kept.length} uploads; of ${all.length - kept.length} more the body is not kept any more.`)
-  if (all.length === 0) say('There is no such upload: check the id, and the days.')
+  say(`${kept.length} uploads. The bodies of ${all.length - kept.length} more are no longer kept.`)
+  if (all.length === 0) say('No such upload: check the id and the days.')
   if (kept.length === 0) return
   print(await rehearse(means, kept), say)
   if (toWrite) await write(means, kept, say)
-  else say('Nothing was written. To do so, add --write.')
+  else say('Nothing was written. To write, add --write.')
 }
