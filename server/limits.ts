@@ -110,7 +110,7 @@ export function openGates({ gates }: Limits, registry: Registry): Gates {
         for (const [gate, one] of opened) this.labels(gate).set(read(one))
       },
     })
-  show('pulsebase_gate_held', 'Connections, or bytes of bodies, that are held', (gate) => gate.held())
+  show('pulsebase_gate_held', 'Connections, or bytes of bodies, in use', (gate) => gate.held())
   show('pulsebase_gate_waiting', 'Requests that wait for a place', (gate) => gate.waiting())
   return Object.fromEntries(opened) as Gates
 }

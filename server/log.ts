@@ -41,7 +41,7 @@ export function logProcess(log: Logger, stop: () => void): void {
   process.on('warning', (err) => log.warn({ err }, 'warning'))
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (err: unknown) => {
-      log.fatal({ err }, 'an error that nobody caught: stopping')
+      log.fatal({ err }, 'uncaught error: stopping')
       stop()
     })
   }

@@ -47,7 +47,7 @@ export class LivingProcess {
     const client = new pg.Client(options)
     client.on('error', (error) => {
       if (this.#closing || client !== this.#entry?.client) return
-      this.#log.warn({ err: error }, 'lost the connection that shows this process lives')
+      this.#log.warn({ err: error }, 'lost the connection that shows that this process is alive')
       this.#done = this.#done.then(() => this.#enterAgain())
     })
     try {

@@ -39,7 +39,7 @@ const TOO_LARGE = ['implausible_value', 'Input should be a number of at most 15 
 const WRONG_UNIT = ['unit', 'Input should be a unit that the value can be converted from'] as const
 const NO_LEVEL = ['enum', 'Input should be a value the platform documents'] as const
 const END_BEFORE_START = ['end_before_start', 'Input should not be before startDate'] as const
-const TOO_LONG = ['implausible_duration', 'Input should not be so long after startDate'] as const
+const TOO_LONG = ['implausible_duration', 'Input is too long after startDate'] as const
 
 /** Reads an item of `data.records`: a sample, or what meals, cycles and activities are made of (sdk-types 1). */
 export function readRecord(reading: Reading, item: Json): Problem | 'ignored' | undefined {

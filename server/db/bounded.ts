@@ -27,7 +27,7 @@ export function addEntry<Row>(
     await tx.query(`select pg_advisory_xact_lock(hashtextextended('list of ' || $1, 0))`, [`${name} ${owner ?? ''}`])
     const { count } = await tx.one<{ count: number }>(countSql, owner === undefined ? [] : [owner])
     if (count >= MOST_ENTRIES) {
-      throw errors.conflict(`There are ${count} ${name}, and ${MOST_ENTRIES} is the most. Delete one first.`)
+      throw errors.conflict(`There are ${count} ${name}; the limit is ${MOST_ENTRIES}. Delete one first.`)
     }
     return insert(tx)
   })

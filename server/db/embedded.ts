@@ -97,7 +97,7 @@ function running(server: PostgresServer, url: string, release: () => Promise<voi
   const exited = new Promise<string>((resolveExited) => {
     void server.ended.then((lastLines) => {
       if (stopping) return
-      const reason = `the embedded database server (pid ${server.pid}) ended by itself:\n${lastLines}`
+      const reason = `the embedded database server (pid ${server.pid}) exited by itself:\n${lastLines}`
       log(reason)
       resolveExited(reason)
     })
@@ -149,7 +149,7 @@ async function openDatabase(server: PostgresServer, url: (database: string) => s
       throw new Error(`The embedded database refuses our connection (${code})`)
     } else await delay(POLL_MS)
     if (performance.now() > nextProgress) {
-      log('the database is still starting: after an unclean stop it repeats its last changes first')
+      log('the database is still starting: after an unclean stop it first replays its last changes')
       nextProgress += PROGRESS_MS
     }
   }

@@ -26,7 +26,7 @@ export function countAnswers({ answers, answerPace }: Pick<Limits, 'answers' | '
   return {
     admit(caller) {
       if (bytesOfAll < answers.bytes && (bytesOf.get(caller) ?? 0) < answers.perCaller) return
-      throw errors.overloaded('Too many large answers are not read yet; please retry.', 5)
+      throw errors.overloaded('Too many large answers are still unread; please retry.', 5)
     },
     sending(caller, bytes, res) {
       if (bytes < SMALL_BYTES || res.destroyed) return

@@ -67,9 +67,9 @@ function hintFor(guard: Guard, ctx: Context, { apiKeyHeaders }: Config): string 
     : USUAL_KEY_HEADERS.find((name) => ctx.get(name))
   const inItsPlace = apiKeyHeaders.some((name) => ctx.get(name).trim())
   if (guard === 'developer' && (misplaced || inItsPlace)) {
-    return 'An API key does not open this route. Log in with POST /api/v1/auth/login and send Authorization: Bearer <access_token>.'
+    return 'This route requires a login; an API key is not enough. Log in with POST /api/v1/auth/login and send Authorization: Bearer <access_token>.'
   }
-  return misplaced && `Send the API key in the header ${apiKeyHeaders[0]}; ${misplaced} does not take one.`
+  return misplaced && `Send the API key in the header ${apiKeyHeaders[0]}, not in ${misplaced}.`
 }
 
 async function bearerToken(ctx: Context, deps: Dependencies): Promise<AccessToken | undefined> {

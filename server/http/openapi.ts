@@ -23,7 +23,7 @@ const HEADERS = {
   'X-Request-Id': text('Id of the request: the one it was sent with, or a new one'),
   ETag: text('Changes when the answer does; send it as If-None-Match'),
   'Retry-After': { description: 'Seconds to wait before the next attempt', schema: { type: 'integer', minimum: 0 } },
-  'WWW-Authenticate': text('`Bearer` where an access token of a developer is needed'),
+  'WWW-Authenticate': text('`Bearer` where an access token of a developer is required'),
 }
 
 function text(description: string) {
@@ -150,7 +150,7 @@ function errorsOf(route: Route): NonNullable<Route['errors']> {
     ...(route.guard !== 'public' && { 401: 'No valid credential' }),
     ...(route.guard.startsWith('sdk') && own && { 403: 'The token belongs to another user' }),
     ...(own && { 404: 'Unknown user' }),
-    ...(route.method === 'GET' && { 406: 'None of the accepted media types; the text names those there are' }),
+    ...(route.method === 'GET' && { 406: 'None of the accepted media types; the text lists the available ones' }),
     ...(route.body && { 413: 'The body is too large', 415: 'Another media type or encoding' }),
     ...(route.tag !== 'Health' && { 503: 'Overloaded, or the database does not answer; retry' }),
     ...route.errors,

@@ -75,7 +75,7 @@ export const Secret = (options: object = {}) => Type.String({ format: 'password'
 export const ErrorBody = Type.Object(
   {
     detail: Type.String(),
-    hint: Type.Optional(Type.String({ description: 'What to send instead, where that can be told' })),
+    hint: Type.Optional(Type.String({ description: 'What to send instead, if known' })),
   },
   { title: 'ErrorBody' },
 )

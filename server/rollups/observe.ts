@@ -18,10 +18,14 @@ export function observeRollups(registry: Registry, db: Database): void {
   const registers = [registry]
   const lag = new Gauge({
     name: 'pulsebase_rollup_lag_seconds',
-    help: 'Age of the oldest change that is not in the rollups',
+    help: 'Age of the oldest change that is missing in the rollups',
     registers,
   })
-  const bytes = new Gauge({ name: 'pulsebase_sample_bytes', help: 'Room that samples and their index take', registers })
+  const bytes = new Gauge({
+    name: 'pulsebase_sample_bytes',
+    help: 'Disk space of samples and their index in bytes',
+    registers,
+  })
   const ratio = new Gauge({
     name: 'pulsebase_sample_compression_ratio',
     help: 'Bytes of compressed samples before their compression ÷ after; 0 when none are compressed',

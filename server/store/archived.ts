@@ -118,12 +118,10 @@ export function rejectArchived(batch: Batch, samples: Sifted, derived: Sifted): 
   const expired = countSamples(samples.expired)
   const messages: string[] = []
   if (archived > 0)
-    messages.push(
-      `${archived} samples are of quarter hours that are archived: their sums are final, their samples are gone`,
-    )
+    messages.push(`${archived} samples belong to archived quarter hours: these keep only their final sums`)
   if (expired > 0) {
     const day = new Date(samples.keptFromMs ?? 0).toISOString().slice(0, 10)
-    messages.push(`${expired} samples are older than what is kept: before ${day}`)
+    messages.push(`${expired} samples are too old to be kept: before ${day}`)
   }
   const rejected = archived + expired
   return {

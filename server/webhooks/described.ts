@@ -163,7 +163,7 @@ export function describedEvents({ refer }: Components): Record<string, object> {
         requestBody: { required: true, content: { 'application/json': { schema, example } } },
         responses: {
           '2XX': { description: 'Received. Anything else, a redirect included, is tried again later' },
-          410: { description: 'Not wanted any more: disables the endpoint' },
+          410: { description: 'No longer wanted: disables the endpoint' },
         },
       }
       return [name, { post: operation }]

@@ -43,12 +43,12 @@ const gauges: readonly {
 }[] = [
   {
     name: 'pulsebase_webhook_events_pending',
-    help: 'Events that are recorded and not fanned out yet',
+    help: 'Events recorded but not fanned out yet',
     set: (gauge, known) => gauge.set(known.pending_events),
   },
   {
     name: 'pulsebase_webhook_deliveries_waiting',
-    help: 'Deliveries that are not made yet: due now, or later as a retry',
+    help: 'Waiting deliveries: due now, or later as a retry',
     labelNames: ['when'],
     set(gauge, known) {
       gauge.labels('due').set(known.due_deliveries)
@@ -57,7 +57,7 @@ const gauges: readonly {
   },
   {
     name: 'pulsebase_webhook_lag_seconds',
-    help: 'Time since the oldest of the due deliveries was due',
+    help: 'How long the oldest due delivery has been due',
     set: (gauge, known) => gauge.set(known.oldest_due_seconds),
   },
 ]

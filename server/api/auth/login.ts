@@ -46,8 +46,8 @@ export const login = route(
     operationId: 'login',
     summary: 'Log in with email and password',
     description:
-      'OAuth 2.0 password flow: a form, or the same fields as JSON. An incomplete one is answered like wrong credentials, ' +
-      'with a hint.',
+      'OAuth 2.0 password flow: a form, or the same fields as JSON. An incomplete one gets the answer to wrong ' +
+      'credentials, with a hint.',
     tag: 'Auth',
     guard: 'public',
     share: 'login',

@@ -7,7 +7,7 @@ export const me = route(
     method: 'GET',
     path: '/api/v1/auth/me',
     operationId: 'getMe',
-    summary: 'The developer that is logged in',
+    summary: 'The logged-in developer',
     tag: 'Auth',
     guard: 'developer',
     response: Developer,

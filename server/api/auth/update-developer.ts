@@ -16,7 +16,7 @@ export const DeveloperUpdate = Type.Object(
     last_name: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
     email: Type.Optional(Type.String({ format: 'email' })),
     password: Type.Optional(
-      Secret({ minLength: MIN_PASSWORD_LENGTH, description: 'Ends every session, this one too' }),
+      Secret({ minLength: MIN_PASSWORD_LENGTH, description: 'Ends every session, including this one' }),
     ),
   },
   { title: 'DeveloperFields' },

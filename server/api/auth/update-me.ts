@@ -9,7 +9,7 @@ export const updateMe = route(
     method: 'PATCH',
     path: '/api/v1/auth/me',
     operationId: 'updateMe',
-    summary: 'Change the developer that is logged in',
+    summary: 'Change the logged-in developer',
     tag: 'Auth',
     guard: 'developer',
     share: 'login',

@@ -13,7 +13,7 @@ export const getConfig = route(
     response: Type.Object({
       outgoing_webhooks_enabled: Type.Boolean(),
       event_feed_enabled: Type.Boolean(),
-      upload_retention_days: Type.Integer({ description: 'Days the bodies of uploads are kept' }),
+      upload_retention_days: Type.Integer({ description: 'Days for which upload bodies are kept' }),
     }),
     example: { outgoing_webhooks_enabled: false, event_feed_enabled: false, upload_retention_days: 30 },
   },

@@ -13,7 +13,7 @@ export const deleteWorkout = route(
     operationId: 'deleteWorkout',
     summary: 'Delete a workout',
     description:
-      'With the samples it brought along, if the platform gave it an id; what was measured beside it stays. It comes back when it is uploaded again.',
+      'Also deletes the samples that came with it, if the platform gave it an id; what was measured at the same time stays. It comes back if it is uploaded again.',
     tag: 'Events',
     guard: 'key',
     params: Type.Object({ user_id: Uuid(), workout_id: Uuid() }),

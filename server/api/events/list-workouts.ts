@@ -26,11 +26,11 @@ const Workout = Type.Object(
     avg_heart_rate_bpm: Nullable(
       Type.Integer({
         description:
-          'As the source says, else the mean of its samples meanwhile; of archived ones that of the quarter hours within',
+          'As the source reports it, else the mean of its samples during the workout; of archived ones, of the quarter hours within',
       }),
     ),
     max_heart_rate_bpm: Nullable(Type.Integer()),
-    avg_pace_sec_per_km: Nullable(Type.Number({ description: 'Only of types whose pace makes sense' })),
+    avg_pace_sec_per_km: Nullable(Type.Number({ description: 'Only for types with a meaningful pace' })),
     elevation_gain_meters: Nullable(Type.Number()),
     heart_rate_min: Nullable(Type.Integer()),
     steps_count: Nullable(Type.Integer()),
@@ -121,7 +121,7 @@ export const listWorkouts = route(
     query: Type.Object({
       ...listParameters,
       ...workoutFilters,
-      include: Type.Optional(List(Enum(['zones', 'segments']), { description: 'What is null otherwise' })),
+      include: Type.Optional(List(Enum(['zones', 'segments']), { description: 'Parts that are null otherwise' })),
     }),
     revalidated: true,
     response: CursorPage(Workout),

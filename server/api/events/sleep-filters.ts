@@ -4,10 +4,10 @@ import { eventFilters } from './selection.ts'
 /** The parameters that say which sleep sessions are meant (contract 5.4). */
 export const sleepFilters = {
   ...eventFilters,
-  is_nap: Type.Optional(Type.Boolean({ description: 'Naps only, or all but naps; none = both' })),
+  is_nap: Type.Optional(Type.Boolean({ description: 'Only naps, or everything except naps; both by default' })),
   filter_by_priority: Type.Boolean({
     default: false,
-    description: 'Per local date of waking up the sessions of the best source only',
+    description: 'For each local date of waking up, only the sessions of the best source',
   }),
 }
 

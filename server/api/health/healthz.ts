@@ -7,7 +7,7 @@ export const healthz = route(
     method: 'GET',
     path: '/healthz',
     operationId: 'getHealth',
-    summary: 'Whether the process lives',
+    summary: 'Whether the process is alive',
     tag: 'Health',
     guard: 'public',
     share: 'own',

@@ -46,7 +46,7 @@ export const acceptInvitation = route(
     response: Developer,
     example: developerExample,
     errors: {
-      400: 'Accepted, revoked or expired, or the email address belongs to a developer by now',
+      400: 'Accepted, revoked or expired, or a developer has this email address by now',
       404: 'Unknown token',
       409: 'There are 1000 developers already',
       429: 'Too many attempts; Retry-After says when to try again',

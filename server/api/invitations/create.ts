@@ -33,7 +33,7 @@ export const createInvitation = route(
     method: 'POST',
     path: '/api/v1/invitations',
     operationId: 'createInvitation',
-    summary: 'Invite a developer; the answer shows the token to hand on',
+    summary: 'Invite a developer; the answer shows the token to pass on',
     description: 'Valid for 7 days. No mail is sent.',
     tag: 'Invitations',
     guard: 'developer',
@@ -44,7 +44,7 @@ export const createInvitation = route(
     example: invitationTokenExample,
     errors: {
       400: 'A developer has this email address, or a pending invitation',
-      409: 'There are 1000 open ones already',
+      409: 'There are 1000 open invitations already',
     },
   },
   async ({ auth, body }, { db }) => {

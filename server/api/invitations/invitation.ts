@@ -12,7 +12,7 @@ export const Invitation = Type.Object(
     status: Enum(['pending', 'accepted', 'expired', 'revoked']),
     expires_at: Instant(),
     created_at: Instant(),
-    invited_by_id: Uuid({ description: 'Who was shown the token last' }),
+    invited_by_id: Uuid({ description: 'The developer who last saw the token' }),
   },
   { title: 'Invitation' },
 )

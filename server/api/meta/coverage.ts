@@ -137,7 +137,7 @@ const coverage = {
   health_scores: [
     {
       code: 'sleep',
-      description: 'Sleep score of the platform, and one that is computed',
+      description: 'Sleep score of the platform, and the computed one',
       providers: [...having((_, ability) => ability.givesSleepSessions), 'internal'],
     },
     {

@@ -22,7 +22,7 @@ export const createInvitationCode = route(
     path: '/api/v1/users/{user_id}/invitation-code',
     operationId: 'createInvitationCode',
     summary: 'Create an invitation code for the phone of a user',
-    description: 'Valid for 7 days, for one phone. An earlier code of the user that was not used stops working.',
+    description: 'Valid for 7 days, for one phone. An earlier unused code of the user stops working.',
     tag: 'Phones',
     guard: 'developer',
     params: UserPath,

@@ -23,15 +23,14 @@ export const listPhones = route(
     method: 'GET',
     path: '/api/v1/users/{user_id}/phones',
     operationId: 'listPhones',
-    summary: 'List the phones that are signed in to a user',
-    description:
-      'Those that renewed their tokens last first. The header `X-Next-Cursor` tells the cursor of the next page.',
+    summary: 'List the signed-in phones of a user',
+    description: 'The most recently renewed first. The header `X-Next-Cursor` holds the cursor of the next page.',
     tag: 'Phones',
     guard: 'developer',
     params: UserPath,
     query: Type.Object({
       limit: Limit(250),
-      cursor: Cursor('`X-Next-Cursor` of the page before'),
+      cursor: Cursor('`X-Next-Cursor` of the previous page'),
     }),
     response: Type.Array(Phone),
     example: [phoneExample],

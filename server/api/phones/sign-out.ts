@@ -12,12 +12,12 @@ export const signOutPhone = route(
     path: '/api/v1/users/{user_id}/phones/{phone_id}',
     operationId: 'signOutPhone',
     summary: 'Sign out a phone of a user',
-    description: 'Its tokens stop working at once. What it has sent stays, and so does the connection.',
+    description: 'Its tokens stop working at once. Its data and its connection stay.',
     tag: 'Phones',
     guard: 'developer',
     params: Type.Object({ ...UserPath.properties, phone_id: Uuid() }),
     status: 204,
-    errors: { 404: 'Unknown user, or a phone that is not signed in to it' },
+    errors: { 404: 'Unknown user, or a phone that is not signed in to this user' },
   },
   async ({ params }, { db }) => {
     await requireUser(db, params.user_id)

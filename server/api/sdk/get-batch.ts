@@ -11,7 +11,7 @@ export const getBatch = route(
     method: 'GET',
     path: '/api/v1/sdk/users/{user_id}/sync/batches/{batch_id}',
     operationId: 'getSdkBatch',
-    summary: 'One upload and what became of it',
+    summary: 'One upload and the result of its import',
     tag: 'SDK',
     guard: 'sdk or key',
     params: Type.Object({ user_id: Uuid(), batch_id: Uuid() }),

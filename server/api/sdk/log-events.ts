@@ -15,7 +15,7 @@ import { type LoggedEvent, MAX_TYPES, readLoggedEvent } from './logged-event.ts'
 const Event = Type.Unsafe<unknown>({
   title: 'SdkLogEvent',
   'x-described': { type: 'object' },
-  description: 'An object; the fields depend on eventType. One that cannot be used is counted in dropped_count',
+  description: 'An object; the fields depend on eventType. Unusable ones are counted in dropped_count',
   properties: {
     eventType: Type.String({
       description: 'historical_data_sync_start, historical_data_type_sync_end or device_state',
@@ -23,7 +23,7 @@ const Event = Type.Unsafe<unknown>({
     timestamp: Type.String({ format: 'date-time' }),
     dataTypeCounts: Type.Array(Type.Object({ type: Type.String(), count: Type.Optional(Type.Integer()) }), {
       maxItems: MAX_TYPES,
-      description: 'Further ones are not read',
+      description: 'Any others are ignored',
     }),
     dataType: Type.String(),
     success: Type.Boolean({ description: 'false without an errorCode: not finished yet' }),
@@ -53,10 +53,10 @@ export const logEvents = route(
     method: 'POST',
     path: '/api/v1/sdk/users/{user_id}/logs',
     operationId: 'logSdkEvents',
-    summary: 'Log how an export of a phone goes on',
+    summary: "Report the progress of a phone's export",
     description:
-      'Shown in the sync history of the run of syncSessionId, which a start opens and the ends of all announced types ' +
-      'close. The same log may be sent again.',
+      'Appears in the sync history as the run of syncSessionId. A start opens the run, and the ends of all announced types ' +
+      'close it. The same log may be sent again.',
     tag: 'SDK',
     guard: 'sdk',
     params: UserPath,

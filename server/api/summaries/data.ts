@@ -72,7 +72,7 @@ export const getDataSummary = route(
     share: 'report',
     params: UserPath,
     query: Type.Object({
-      start_date: Type.Optional(DateInput('First instant; a date is its midnight UTC. None = all of history.')),
+      start_date: Type.Optional(DateInput('First instant; a date is its midnight UTC. The whole history by default.')),
       end_date: Type.Optional(DateInput('End, exclusive; a date alone includes that day.')),
     }),
     response: DataSummary,

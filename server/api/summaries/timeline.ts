@@ -47,7 +47,7 @@ export const getTimeline = route(
     share: 'report',
     params: UserPath,
     query: Type.Object({
-      start_date: Type.Optional(DateInput('First instant; a date is its midnight UTC. None = all of history.')),
+      start_date: Type.Optional(DateInput('First instant; a date is its midnight UTC. The whole history by default.')),
       end_date: Type.Optional(DateInput('End, exclusive; a date is its midnight UTC, so that day is not included.')),
       bucket: Enum(['day', 'week'], { default: 'day' }),
       group_by: Enum(['provider', 'series_type', 'workout_type'], { default: 'provider' }),

@@ -17,9 +17,9 @@ export const streamEvents = route(
     summary: 'Progress of a user, live',
     description:
       'Server-sent events: the last `replay` ones, oldest first, then each as it happens. With the header ' +
-      'Last-Event-ID the stream begins after that event instead; an id that is not kept any more counts as none. ' +
-      'A comment every 15 seconds tells that the stream lives. It ends when the user is deleted or the credential no ' +
-      'longer counts.',
+      'Last-Event-ID the stream begins after that event instead; an id that is no longer kept counts as none. ' +
+      'A comment every 15 seconds shows that the stream is alive. It ends when the user is deleted or the credential is ' +
+      'no longer valid.',
     tag: 'Sync',
     guard: 'key',
     share: 'own',

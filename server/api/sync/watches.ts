@@ -49,7 +49,8 @@ export class Watches {
         await this.#exchange(this.#client, unneeded, missing)
       }
     } catch (error) {
-      if (this.#client) this.#watching.log.warn({ err: error }, 'cannot say which users are followed, trying again')
+      if (this.#client)
+        this.#watching.log.warn({ err: error }, 'cannot announce which users are followed, trying again')
     } finally {
       this.#adjusting = false
     }

@@ -53,7 +53,7 @@ const Sample = Type.Object(
     is_daily_total: Nullable(Type.Boolean()),
     implausible: Type.Optional(
       Type.Literal(true, {
-        description: 'The value cannot be true. Only there on such samples, which no aggregate counts.',
+        description: 'The value is implausible. Present only on such samples, which no aggregate counts.',
       }),
     ),
   },
@@ -65,7 +65,7 @@ const query = (maxLimit: number) =>
     start_time: DateInput('First instant of the range. ISO 8601, date (00:00 UTC) or Unix seconds.'),
     end_time: DateInput('End of the range, exclusive; a date alone includes that day.'),
     types: Type.Optional(
-      List(Series(), { maxItems: 200, description: 'Series types; none = all. Repeat it, or separate by commas.' }),
+      List(Series(), { maxItems: 200, description: 'Series types, all by default. Repeat it, or separate by commas.' }),
     ),
     resolution: Enum(Object.keys(BUCKET_MS), {
       title: 'Resolution',
@@ -80,7 +80,7 @@ const query = (maxLimit: number) =>
     data_source_id: Type.Optional(Uuid()),
     filter_by_priority: Type.Boolean({
       default: false,
-      description: 'Per local day and series type the best source only',
+      description: 'For each local day and series type, only the best source',
     }),
   })
 
@@ -123,7 +123,7 @@ export const getTimeseries = route(
     path: '/api/v1/users/{user_id}/timeseries',
     operationId: 'getTimeseries',
     summary: 'Samples of a user',
-    description: `Cursor-paged. With Accept ${FORMATS.slice(1).join(', ')} the page comes as columns, msgpack or CSV, up to ${COLUMNS_LIMIT} points. The ETag changes when the user's data does.`,
+    description: `Cursor-paged. With Accept ${FORMATS.slice(1).join(', ')} the page is returned as columns, msgpack or CSV, up to ${COLUMNS_LIMIT} points. The ETag changes when the user's data does.`,
     tag: 'Timeseries',
     guard: 'key',
     shareOf: ({ limit }) => (limit > PAGE_LIMIT ? 'bulk' : 'read'),
@@ -137,7 +137,7 @@ export const getTimeseries = route(
     headers: {
       'X-Total-Count': 'Of CSV: the number of samples on all pages',
       'X-Next-Cursor': 'Of CSV: `cursor` of the next page; absent on the last one',
-      'X-Previous-Cursor': 'Of CSV: `cursor` of the page before; absent on the first one',
+      'X-Previous-Cursor': 'Of CSV: `cursor` of the previous page; absent on the first one',
     },
     errors: { 400: 'Bad date or cursor' },
   },

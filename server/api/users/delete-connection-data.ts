@@ -11,7 +11,7 @@ export const deleteConnectionData = route(
     operationId: 'deleteConnectionData',
     summary: 'Disconnect a provider and delete all its data',
     description:
-      'Samples, events, devices, stored uploads, the history of their imports, and what waits to be pushed of them.',
+      'Samples, events, devices, stored uploads, the history of their imports, and their waiting webhook deliveries.',
     tag: 'Users',
     guard: 'key',
     share: 'long',

@@ -23,7 +23,7 @@ export const User = Type.Object(
     first_name: Nullable(Type.String()),
     last_name: Nullable(Type.String()),
     email: Nullable(Type.String({ format: 'email' })),
-    external_user_id: Nullable(Type.String({ description: 'Deprecated: only the user list knows it' })),
+    external_user_id: Nullable(Type.String({ description: 'Deprecated: only the user list fills it' })),
     last_synced_at: Nullable(Instant({ description: 'Newest sync of any connection, whatever its status' })),
     last_synced_provider: Nullable(Type.String()),
     has_active_connection: Type.Boolean(),

@@ -8,7 +8,7 @@ export const deleteEndpoint = route(
     method: 'DELETE',
     path: '/api/v1/webhooks/endpoints/{endpoint_id}',
     operationId: 'deleteEndpoint',
-    summary: 'Delete an endpoint, what waits for it and the record of its deliveries',
+    summary: 'Delete an endpoint, its waiting deliveries and their history',
     tag: 'Webhooks',
     guard: 'developer',
     share: 'long',

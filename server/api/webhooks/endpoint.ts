@@ -14,7 +14,7 @@ export const Endpoint = Type.Object(
     url: Type.String(),
     description: Nullable(Type.String()),
     filter_types: Nullable(Type.Array(Type.String(), { description: 'Names of events; null = all of them' })),
-    user_id: Nullable(Uuid({ description: 'Only events of this user; null = of everybody' })),
+    user_id: Nullable(Uuid({ description: 'Only events of this user; null = of all users' })),
     disabled: Type.Boolean(),
     disabled_reason: Nullable(
       Enum(['by_hand', 'gone', 'failing'], {

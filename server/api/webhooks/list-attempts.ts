@@ -14,12 +14,12 @@ const Attempt = Type.Object(
     endpointId: Type.String(),
     msgId: Type.String(),
     url: Type.String(),
-    response: Type.String({ description: 'The beginning of what was answered, or why there was no answer' }),
+    response: Type.String({ description: 'The beginning of the answer, or why there was none' }),
     responseStatusCode: Type.Integer({ description: '0 when there was no answer' }),
     responseDurationMs: Type.Integer(),
     status: Type.Integer({ description: '0: delivered, 2: failed' }),
     statusText: Nullable(Enum(['success', 'fail'])),
-    triggerType: Type.Integer({ description: '0: on the schedule, 1: asked for by a developer' }),
+    triggerType: Type.Integer({ description: '0: by the schedule, 1: requested by a developer' }),
     timestamp: Instant(),
     msg: Nullable(Message),
   },
@@ -64,7 +64,7 @@ export const listAttempts = route(
     operationId: 'listAttempts',
     summary: 'Delivery attempts of an endpoint, newest first',
     description:
-      'Written down once they are over, so none has the status 1 (pending) or 3 (sending). `msg` is null when the ' +
+      'Recorded once they are over, so none has the status 1 (pending) or 3 (sending). `msg` is null when the ' +
       'event is no longer stored. A page of large events is shorter than `limit`; `done` says whether it is the last.',
     tag: 'Webhooks',
     guard: 'developer',

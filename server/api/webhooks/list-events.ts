@@ -40,13 +40,13 @@ export const listEvents = route(
     operationId: 'listEvents',
     summary: 'Follow events: those of the last 30 days in a fixed order',
     description:
-      'Begin without `after`, then ask with `next` of the answer before, for ever: nothing is missed and nothing comes ' +
-      'twice. `done` says that there was no more at that moment. A page of large events is shorter than `limit`. Events ' +
+      'Begin without `after`, then keep asking with `next` of the previous answer: nothing is missed and nothing is ' +
+      'repeated. `done` says that there was no more at that moment. A page of large events is shorter than `limit`. Events ' +
       'are recorded when an endpoint matches them, or always with EVENT_FEED_ENABLED.',
     tag: 'Webhooks',
     guard: 'key',
     query: Type.Object({
-      after: Cursor('`next` of the answer before'),
+      after: Cursor('`next` of the previous answer'),
       limit: Limit(1000, 100),
     }),
     response: Type.Object(

@@ -8,7 +8,7 @@ export const Message = Type.Object(
   {
     id: Type.String(),
     eventType: Type.String(),
-    eventId: Nullable(Type.String({ description: 'The same for two events that tell the same' })),
+    eventId: Nullable(Type.String({ description: 'The same for two events that report the same fact' })),
     timestamp: Instant(),
     channels: Nullable(Type.Array(Type.String())),
     tags: Nullable(Type.Array(Type.String())),

@@ -7,8 +7,8 @@ import { Cursor, Instant, Limit } from '../../http/schema.ts'
 export const pageParameters = {
   limit: Limit(250),
   iterator: Cursor('`iterator` or `prevIterator` of another page'),
-  before: Type.Optional(Instant({ description: 'Only what is older' })),
-  after: Type.Optional(Instant({ description: 'Only what is of this time or newer' })),
+  before: Type.Optional(Instant({ description: 'Only older items' })),
+  after: Type.Optional(Instant({ description: 'Only items of this time or newer' })),
 }
 
 /**

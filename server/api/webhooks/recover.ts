@@ -28,7 +28,7 @@ export const recoverEndpoint = route(
     operationId: 'recoverEndpoint',
     summary: 'Deliver again what failed',
     description:
-      'All events since then whose delivery failed, for good or so far, and those that match the filters and were never ' +
+      'All events since then whose delivery failed, finally or so far, and matching ones that were never ' +
       'queued because the endpoint was disabled for failing.',
     tag: 'Webhooks',
     guard: 'developer',

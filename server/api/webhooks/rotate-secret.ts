@@ -10,7 +10,7 @@ export const rotateSecret = route(
     path: '/api/v1/webhooks/endpoints/{endpoint_id}/secret/rotate',
     operationId: 'rotateEndpointSecret',
     summary: 'Replace the signing secret of an endpoint',
-    description: 'For 24 hours deliveries carry two signatures, of the new secret and of the one before it.',
+    description: 'For 24 hours deliveries carry two signatures, of the new and of the previous secret.',
     tag: 'Webhooks',
     guard: 'developer',
     params: EndpointPath,

@@ -14,7 +14,7 @@ export const sendTest = route(
     path: '/api/v1/webhooks/endpoints/{endpoint_id}/test',
     operationId: 'testEndpoint',
     summary: 'Send an example event to an endpoint',
-    description: 'It is delivered and retried as any other; its attempts tell what came of it.',
+    description: 'It is delivered and retried like any other event; its attempts show the result.',
     tag: 'Webhooks',
     guard: 'developer',
     params: EndpointPath,

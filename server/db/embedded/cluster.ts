@@ -41,8 +41,8 @@ export async function checkVersion(cluster: string, major: string): Promise<void
   const made = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim()
   if (made === major) return
   throw new Error(
-    `The database in ${cluster} was made by PostgreSQL ${made}, this version of Pulsebase brings ${major}: ` +
-      'dump it with the version that made it, and load the dump into an empty data directory',
+    `The database in ${cluster} was created by PostgreSQL ${made}, this version of Pulsebase ships ${major}: ` +
+      'dump it with the version that created it, and load the dump into an empty data directory',
   )
 }
 

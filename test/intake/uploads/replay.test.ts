@@ -220,7 +220,7 @@ eachEngine(t, 'bodies are kept for a while', async (t, engine) => {
 
   t.match(await app.request('POST', `${path}/import`), {
     status: 409,
-    body: { detail: 'The body of this upload is not kept any more.' },
+    body: { detail: 'The body of this upload is no longer kept.' },
   })
   t.match(await replayed(app, { user }), /^0 uploads\. The bodies of 1 more are no longer kept/)
   const again = await importBody(app, user, content)
