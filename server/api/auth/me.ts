@@ -1,7 +1,7 @@
 import { route } from '../../http/route.ts'
 import { DEVELOPER_COLUMNS, Developer, developerExample, developerOf } from './developer.ts'
 
-/** The developer whose token it is (contract 11). */
+/** The developer who owns the token (contract 11). */
 export const me = route(
   {
     method: 'GET',

@@ -37,7 +37,7 @@ export async function updateDeveloper(db: Database, id: string, body: Static<typ
         `update developer set ${changes}updated_at = now() where id = $1 returning ${DEVELOPER_COLUMNS}`,
         [id, ...given.map((column) => body[column] ?? null)],
       )
-      // Deleted in this moment.
+      // Deleted at this moment.
       if (!row) throw errors.notDeveloper()
       return row
     })

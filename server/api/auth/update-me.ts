@@ -3,7 +3,7 @@ import { Developer, developerExample, developerOf } from './developer.ts'
 import { callerOf } from './hash-turns.ts'
 import { DeveloperUpdate, updateDeveloper } from './update-developer.ts'
 
-/** Changes the developer whose token it is (contract 11): absent fields stay, null clears a name. */
+/** Changes the developer who owns the token (contract 11): absent fields stay, null clears a name. */
 export const updateMe = route(
   {
     method: 'PATCH',

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 
-/** How this instance is configured, as far as a client has to know (contract 11); nothing secret. */
+/** The configuration of this instance that a client has to know (contract 11); nothing secret. */
 export const getConfig = route(
   {
     method: 'GET',

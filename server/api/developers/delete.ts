@@ -3,7 +3,7 @@ import { route } from '../../http/route.ts'
 import { DEVELOPER_COLUMNS, Developer, developerExample } from '../auth/developer.ts'
 import { DeveloperPath } from './get.ts'
 
-/** Deletes a developer, the caller too, but never the last one (contract 11). Its sessions end at once. */
+/** Deletes a developer, even the caller, but never the last one (contract 11). Their sessions end at once. */
 export const deleteDeveloper = route(
   {
     method: 'DELETE',

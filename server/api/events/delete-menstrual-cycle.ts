@@ -5,7 +5,7 @@ import { Uuid } from '../../http/schema.ts'
 import { deleteCycle } from '../../store/cycles.ts'
 import { changeEvents } from './change-events.ts'
 
-/** Deletes a menstrual cycle, and the observations it is made of (contract 5.7). */
+/** Deletes a menstrual cycle and its observations (contract 5.7). */
 export const deleteMenstrualCycle = route(
   {
     method: 'DELETE',

@@ -30,7 +30,7 @@ export const deleteWorkout = route(
       )
       if (!workout) throw errors.missing('Workout not found')
       const { provider, external_id } = workout
-      // Without an id nothing tells its samples from others of that time.
+      // Without an id nothing distinguishes its samples from others of that time.
       if (external_id === null) return undefined
       await deleteSamples(tx, { userId: user_id, provider, sourceIds: [] }, [
         { externalId: external_id, seriesId: null },

@@ -59,7 +59,7 @@ const listing = {
   columns: `${SLEEP_COLUMNS}, case when $10 then e.stages end as stages`,
 }
 
-/** Sleep sessions of a user, naps among them, the latest first (contract 5.4). */
+/** Sleep sessions of a user, including naps, the latest first (contract 5.4). */
 export const listSleep = route(
   {
     method: 'GET',

@@ -142,8 +142,8 @@ export const listWorkouts = route(
 )
 
 /**
- * The mean of a series that the source of each span measured meanwhile, the end included; of archived samples that of the
- * whole quarter hours within it. A span without any has no row. `place` counts from 1.
+ * The mean of a series that the source of each span measured during it, the end included; of archived samples that of
+ * the whole quarter hours within it. A span without any has no row. `place` counts from 1.
  */
 const MEANS_SQL = `
   select s.places[v.place], v.total / v.n
@@ -166,7 +166,7 @@ const MEANS_SQL = `
   cross join lateral sums_in_spans(s.source_id, $2::int2, s.los, s.his) v
   where v.n > 0`
 
-/** The mean heart rate that the source of each workout measured meanwhile; one statement for all of them. */
+/** The mean heart rate that the source of each workout measured during it; one statement for all of them. */
 async function meanHeartRates(db: Database, rows: readonly WorkoutRow[]): Promise<Map<WorkoutRow, number>> {
   if (rows.length === 0) return new Map()
   const means = await db.rows<[place: number, mean: number]>(MEANS_SQL, [

@@ -3,7 +3,7 @@ import { workoutTypes } from '../../catalogue/workouts.ts'
 import { Enum } from '../../http/schema.ts'
 import { eventFilters } from './selection.ts'
 
-/** The parameters that say which workouts are meant (contract 5.2). */
+/** The parameters that select workouts (contract 5.2). */
 export const workoutFilters = {
   ...eventFilters,
   record_type: Type.Optional(

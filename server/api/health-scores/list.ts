@@ -77,7 +77,7 @@ const CHOSEN = `
     and ($2::timestamptz is null or h.recorded_at >= $2) and ($3::timestamptz is null or h.recorded_at < $3)
     and ($4::text is null or h.category = $4) and ($5::text is null or h.provider = $5)`
 
-/** One row without a score where the page is empty, since it has the total. */
+/** An empty page has one row without a score, for the total. */
 const PAGE_SQL = `
   select t.total, p.*
   from (select count(*) as total ${CHOSEN}) t

@@ -1,7 +1,7 @@
 import { route } from '../../http/route.ts'
 import { Status } from '../../http/schema.ts'
 
-/** Answers while the process lives; asks nothing else. */
+/** Answers while the process is alive, without asking anything else. */
 export const healthz = route(
   {
     method: 'GET',

@@ -3,8 +3,8 @@ import { Reply, route } from '../../http/route.ts'
 import { Status } from '../../http/schema.ts'
 
 /**
- * Answers 200 once the database is migrated and reachable, 503 otherwise. What waits to be delivered is told, but does not
- * decide: a receiver that is down is no reason to take no more requests.
+ * Answers 200 once the database is migrated and reachable, 503 otherwise. Reports waiting deliveries, but does not
+ * depend on them: a receiver that is down is no reason to refuse requests.
  */
 export const readyz = route(
   {

@@ -10,7 +10,7 @@ import {
   refuseInvitation,
 } from './invitation.ts'
 
-/** Gives an invitation a new token and another 7 days; the token before stops working (contract 11). */
+/** Gives an invitation a new token and another 7 days; the previous token stops working (contract 11). */
 export const resendInvitation = route(
   {
     method: 'POST',

@@ -20,7 +20,7 @@ const SET_SQL = `
       data_granularity = coalesce(excluded.data_granularity, s.data_granularity),
       updated_at = now()`
 
-/** Sets one provider; what is absent or null stays (contract 6.2). */
+/** Changes the settings of one provider; absent and null fields stay unchanged (contract 6.2). */
 export const updateProvider = route(
   {
     method: 'PUT',

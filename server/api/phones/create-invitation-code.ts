@@ -6,7 +6,7 @@ import { Instant, UserPath, Uuid } from '../../http/schema.ts'
 import { developerOf } from '../auth/developer.ts'
 import { hashInvitationCode, newInvitationCode } from './invitation-code.ts'
 
-// A user has one open code at most: the new one takes the place of the one before.
+// A user has at most one open code: a new one replaces it.
 const STORE_SQL = `
   insert into invitation_code (user_id, code_hash, created_by)
   values ($1, $2, $3)

@@ -54,7 +54,7 @@ export const issueUserToken = route(
     )
     if (!tokens) {
       await requireUser(deps.db, params.user_id)
-      // Deleted in this moment.
+      // Deleted at this moment.
       throw errors.badApp()
     }
     return tokens

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../http/schema.ts'
 
-/** A phone that is signed in: one session, however often it was renewed. */
+/** A signed-in phone: one session, however often it was renewed. */
 export const Phone = Type.Object({
   id: Uuid(),
   app_id: Type.String({

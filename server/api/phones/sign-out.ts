@@ -5,7 +5,7 @@ import { UserPath, Uuid } from '../../http/schema.ts'
 import { endPhoneSessions } from '../auth/sessions.ts'
 import { requireUser } from '../users/exists.ts'
 
-/** Signs out one phone of a user, which may have been lost. */
+/** Signs out one phone of a user, for example a lost one. */
 export const signOutPhone = route(
   {
     method: 'DELETE',

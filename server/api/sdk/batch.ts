@@ -44,7 +44,7 @@ const UNKNOWN_FIELD = Type.Object(
   { title: 'UnknownField' },
 )
 
-/** The account of one upload: what came, and what became of every item (sdk-payload 5.2). */
+/** The account of one upload: what arrived, and the result for every item (sdk-payload 5.2). */
 export const Batch = Type.Object(
   {
     batch_id: Uuid(),

@@ -5,7 +5,7 @@ import { Uuid } from '../../http/schema.ts'
 import { requireUser } from '../users/exists.ts'
 import { BATCH_COLUMNS, Batch, batchExample } from './batch.ts'
 
-/** One upload and what became of each of its items (sdk-payload 5.2). */
+/** One upload and the result for each of its items (sdk-payload 5.2). */
 export const getBatch = route(
   {
     method: 'GET',

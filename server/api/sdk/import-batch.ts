@@ -6,9 +6,8 @@ import { Uuid } from '../../http/schema.ts'
 import { requireUser } from '../users/exists.ts'
 
 /**
- * Imports a stored upload again with the rules of today: a new batch over the same stored body. What did not change is
- * not touched, and what follows from it only where that changed; where a later upload said otherwise, this one now has
- * the last word.
+ * Imports a stored upload again by the current rules: a new batch with the same stored body. Unchanged rows are not
+ * touched, and derived ones only where something changed; where a later upload differs, this one now wins.
  */
 export const importBatch = route(
   {
@@ -41,7 +40,7 @@ export const importBatch = route(
         params.batch_id,
       ])
       .catch((error) => {
-        // Removed in this moment.
+        // Removed at this moment.
         if (violatedConstraint(error) === 'upload_body_fkey') return []
         throw error
       })

@@ -17,14 +17,14 @@ const Source = Type.Object(
   { title: 'UploadSource' },
 )
 
-/** A list of an upload. What bounds it is the body: so many arrays and objects, and so many bytes, may be in one. */
+/** A list of an upload. The body bounds it: one body has a maximum number of arrays and objects, and of bytes. */
 const Items = <T extends TSchema>(item: T, options: object = {}) =>
   Type.Array(item, { maxItems: MAX_JSON_CONTAINERS, ...options })
 
 const Text = () => Type.Optional(Nullable(Type.String()))
 const Time = () => Type.String({ format: 'date-time' })
 
-/** What every item has. */
+/** The fields of every item. */
 const item = {
   id: Text(),
   startDate: Time(),
@@ -75,7 +75,7 @@ const WorkoutItem = Type.Object(
 
 const DeletedItem = Type.Object({ id: Type.String(), type: Text() }, { title: 'UploadDeletion' })
 
-/** Described for readers; the handler reads the bytes itself and bad items never fail the request. */
+/** For the description only; the handler reads the bytes itself and bad items never fail the request. */
 const Upload = Type.Object(
   {
     provider: Type.Optional(Type.String({ description: 'apple, samsung or health_connect (alias google)' })),

@@ -34,7 +34,7 @@ const COUNTS_SQL = `
   group by 1
   order by 2 desc, 1`
 
-// One row per provider and type of workout, and per provider for sleep (type null), beside whether there is any cycle.
+// One row per provider and type of workout, and per provider for sleep (type null), and whether there is any cycle.
 const EVENTS_SQL = `
   select d.provider, e.kind, e.type, count(*)::int8 as n
   from (
@@ -60,7 +60,7 @@ interface EventCount {
   n: number
 }
 
-/** What a user has, by type and provider: samples, archived ones included, workouts and sleep (contract 4.5). */
+/** What data a user has, by type and provider: samples, archived ones included, workouts and sleep (contract 4.5). */
 export const getDataSummary = route(
   {
     method: 'GET',

@@ -5,7 +5,7 @@ import { Reply, route } from '../../http/route.ts'
 import { UserPath } from '../../http/schema.ts'
 import { eventExample } from './event.ts'
 
-// A proxy must neither keep nor collect what it is sent (contract 7.5).
+// A proxy must neither store nor buffer the stream (contract 7.5).
 const HEADERS = { 'Cache-Control': 'private, no-cache, no-store, no-transform', 'X-Accel-Buffering': 'no' }
 
 /** Progress events of a user's runs as they happen (contract 7.5). */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from '../../log.ts'
 
-/** How soon another attempt is made to have a user's writers notify, while one of them is under way. */
+/** How soon to try again to make a user's writers notify, while one of them is running. */
 const RETRY_MS = 50
 
 /** Whom to watch, and what to do once their writers notify. */

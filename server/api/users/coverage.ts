@@ -74,7 +74,7 @@ const Coverage = Type.Object(
   { title: 'UserCoverage' },
 )
 
-/** Where a count of `days` or `rejected_days` comes from: of an upload that was imported again, the last time. */
+/** The source of a count of `days` or `rejected_days`: of an upload that was imported again, the last import. */
 const COUNTED = `u.user_id = $1 and u.days is not null and u.last_day >= $2 and u.first_day <= $3
     and d.day >= $2::text and d.day <= $3::text
     and not exists (
@@ -82,7 +82,10 @@ const COUNTED = `u.user_id = $1 and u.days is not null and u.last_day >= $2 and 
       where r.replay_of = coalesce(u.replay_of, u.id) and r.seq > u.seq and r.days is not null
     )`
 
-/** Four kinds of rows: what was received, and rejected of it; sessions and records that are stored, samples that are (see daily_counts). */
+/**
+ * Four kinds of rows: what was received, and rejected of it; stored sessions and records; stored samples (see
+ * daily_counts).
+ */
 const DAYS_SQL = `
   -- An upload that was imported again came when it first came.
   select 'received' as kind, d.day, u.provider, t.type, null as reason, sum(d.items::int8)::int8 as n,
@@ -167,7 +170,7 @@ const ARRIVALS_SQL = `
   ) u using (day, provider)
   order by 1, 2`
 
-/** What became of the data of each day: why one has data, and another has none. */
+/** What happened to the data of each day: why one has data, and another has none. */
 export const getUserCoverage = route(
   {
     method: 'GET',

@@ -41,7 +41,7 @@ const example = {
   msg: messageExample,
 }
 
-/** `data` is null of an event that is gone. */
+/** `data` is null if the event no longer exists. */
 interface AttemptRow extends Omit<MessageRow, 'data'> {
   id: number
   event_uid: string
@@ -56,7 +56,7 @@ interface AttemptRow extends Omit<MessageRow, 'data'> {
   data: Buffer | null
 }
 
-/** What was tried to deliver to an endpoint, newest first (contract 10). */
+/** Attempts to deliver to an endpoint, newest first (contract 10). */
 export const listAttempts = route(
   {
     method: 'GET',
@@ -124,7 +124,7 @@ function attemptJson(endpointId: string, { data, ...row }: AttemptRow): string {
   return `${JSON.stringify(attempt).slice(0, -1)},"msg":${data ? messageJson({ ...row, data }) : null}}`
 }
 
-/** Of each status a condition, so that those that failed are found by their index. */
+/** One condition for each status, so that failed attempts are found by their index. */
 const OF_STATUS = ['and a.succeeded', 'and false', 'and not a.succeeded', 'and false']
 
 /** Attempts between two rows, from the newer one or the older one on; only bodies that fit on the page are read. */

@@ -3,7 +3,7 @@ import { newSecret, sealSecret } from '../../webhooks/secrets.ts'
 import { EndpointPath, endpointErrors, requireWebhooks, unknownEndpoint } from './endpoint.ts'
 import { Secret, secretExample } from './get-secret.ts'
 
-/** Gives an endpoint a new secret; the former one signs as well for a day, so that receivers can change theirs. */
+/** Gives an endpoint a new secret; for a day the former one signs as well, so that receivers can change theirs. */
 export const rotateSecret = route(
   {
     method: 'POST',
