@@ -30,7 +30,7 @@ or read the events without an endpoint: --feed.`
 const TOLERANCE_SECONDS = 300
 const POLL_MS = 1000
 
-/** A command that cannot be carried out; the message is for the developer. */
+/** A command that cannot be executed; the message is for the developer. */
 class UsageError extends Error {}
 
 /** A request that was refused. */
@@ -72,7 +72,7 @@ function print(event: Event, bytes: number, whole: boolean): void {
   if (whole) process.stdout.write(`${JSON.stringify(event, undefined, 2)}\n`)
 }
 
-/** Sends requests with the credentials that were given; a login that has expired is renewed. */
+/** Sends requests with the given credentials, and renews an expired login. */
 function openSession({ url, email, password, token, key }: Asked) {
   let credential: Record<string, string> | undefined
   async function login(): Promise<Record<string, string>> {
@@ -113,7 +113,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Whether a delivery was signed with this secret, lately. */
+/** Whether a delivery was signed with this secret, and recently. */
 function isSigned({ headers }: IncomingMessage, body: Buffer, secret: string): boolean {
   const seconds = Number(headers['hook-timestamp'])
   if (!(Math.abs(Date.now() / 1000 - seconds) <= TOLERANCE_SECONDS)) return false
@@ -155,7 +155,7 @@ async function receive(call: Call, { port, types, user, bodies }: Asked, stop: A
   }
 }
 
-/** Reads the event feed until `stop`, and says where to go on. */
+/** Reads the event feed until `stop`, and prints where to continue. */
 async function follow(call: Call, { after, types, user, bodies }: Asked, stop: AbortSignal): Promise<void> {
   const unknown = types?.split(',').find((name) => !eventNames.some((known) => known === name))
   if (unknown !== undefined) throw new UsageError(`Unknown event: ${unknown}.`)

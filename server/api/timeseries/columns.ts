@@ -57,7 +57,7 @@ const example = {
   metadata: { resolution: null, sample_count: 1, start_time: '2026-02-24T00:00:00Z', end_time: '2026-02-25T00:00:00Z' },
 }
 
-/** The forms of a page that are made for charts and notebooks, for the description. */
+/** The page formats for charts and notebooks, for the API description. */
 export const columnarForms = {
   [COLUMNS_JSON]: { schema: ColumnarSamplePage, example },
   'application/msgpack': {

@@ -39,7 +39,7 @@ import { columnsJson, columnsMsgpack, csv, type Envelope, envelopeJson } from '.
 
 const FORMATS = ['application/json', COLUMNS_JSON, 'application/msgpack', 'text/csv'] as const
 
-/** Points of one answer in the forms made for charts and notebooks. */
+/** Maximum of points in an answer in the formats for charts and notebooks. */
 const COLUMNS_LIMIT = 200_000
 
 const Sample = Type.Object(
@@ -84,7 +84,7 @@ const query = (maxLimit: number) =>
     }),
   })
 
-/** Points of a page of JSON. */
+/** Maximum of points in a page of JSON. */
 const PAGE_LIMIT = 1000
 
 const Query = query(PAGE_LIMIT)
@@ -143,7 +143,8 @@ export const getTimeseries = route(
   },
   async ({ params, query, ctx }, deps) => {
     const asked: Asked = { ...params, query, format: formatOf(ctx), held: heldTags(ctx) }
-    // The page itself says whether what is remembered of the user still holds: one statement instead of two.
+    // The page statement itself checks whether the remembered view of the user is still valid: one statement instead of
+    // two.
     const known = query.resolution === 'raw' && !query.filter_by_priority && !asked.held[0]
     const remembered = known ? rememberedView(deps.db, params.user_id) : undefined
     const reply = remembered && (await replyFrom(remembered, asked, deps, true))
@@ -160,7 +161,7 @@ interface Asked {
   held: string[]
 }
 
-/** Answers from what is known of the user; undefined when that is only remembered and may not hold any more. */
+/** Answers from the view of the user; undefined if that is a remembered one and may be outdated. */
 async function replyFrom(
   view: UserView,
   { user_id, query, format, held }: Asked,
@@ -214,8 +215,8 @@ interface Filters {
 }
 
 /**
- * The stored series the filters leave. Daily totals are samples of their own, never part of a bucket; implausible values
- * are no part of anything that is computed or chosen.
+ * The stored series that pass the filters. Daily totals are separate samples, never part of a bucket; implausible
+ * values take no part in anything computed or chosen.
  */
 function matching({ stored: plausible, implausible }: UserView, filters: Filters): Stored[] {
   const everything = filters.resolution === 'raw' && !filters.filter_by_priority
@@ -263,14 +264,14 @@ async function readPage(
     known === undefined
       ? await readCounted(db, selection, limit + 1, asOf)
       : { rows: await readRows(db, selection, position, limit + 1, asOf), total: known as number }
-  // What lay before was deleted meanwhile: the page that has nothing before it is the first.
+  // The rows before it were deleted meanwhile: the page without predecessors is the first.
   if (position?.backward && rows.length === 0 && !remembered)
     return readPage(db, view, { selection, filters, position: undefined, limit, remembered })
   const further = rows.length > limit
   if (further) rows.pop()
-  // A first page that holds everything needs no count.
+  // A first page that contains everything needs no count.
   const total = position?.total ?? (further ? await oncePerRevision(view, question, async () => counted) : rows.length)
-  // The row a cursor points at lies on the other side of the page.
+  // The row that a cursor points to lies on the other side of the page.
   if (position?.backward) return { rows: rows.reverse(), more: true, before: further, total }
   return { rows, more: further, before: position !== undefined, total }
 }
