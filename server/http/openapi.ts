@@ -6,7 +6,7 @@ import { type Guard, SDK_KEY_HEADER } from './guards.ts'
 import type { Route } from './route.ts'
 import { ErrorBody, ValidationBody } from './schema.ts'
 
-/** Where the service is reached, and the headers that an API key may be sent in, the documented one first. */
+/** The address of the service, and the headers that may carry an API key, the documented one first. */
 export interface Served {
   apiBaseUrl: string
   apiKeyHeaders: readonly string[]
@@ -142,7 +142,7 @@ function success(route: Route, name: string, { refer }: Components): object {
   }
 }
 
-/** What a route can answer beside its success and 422: what its guard, path and body imply, and what it says itself. */
+/** The errors of a route besides 422: those that its guard, path and body imply, and those it declares. */
 function errorsOf(route: Route): NonNullable<Route['errors']> {
   const own = route.path.includes('{user_id}')
   return {
@@ -163,7 +163,7 @@ function errorHeaders(code: number, route: Route): object | undefined {
   return undefined
 }
 
-/** Any one of them lets a request in. */
+/** Any one of them is enough. */
 function security(guard: Guard, { apiKeyHeaders }: Served): object[] {
   const further = apiKeyHeaders.slice(1)
   const keys = ['apiKey', ...further].map((scheme) => ({ [scheme]: [] }))
