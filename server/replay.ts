@@ -17,10 +17,10 @@ both included. Without --write it changes nothing, and shows what would change.`
 
 const IMPORT_TIMEOUT_MS = 600_000
 
-/** A command that cannot be carried out; the message is for the operator. */
+/** A command that cannot be executed; the message is for the operator. */
 class UsageError extends Error {}
 
-/** What the command line asks for. @throws UsageError */
+/** The selection on the command line. @throws UsageError */
 function selected(args: string[]): Selection & { write: boolean } {
   const text = { type: 'string' } as const
   try {

@@ -43,6 +43,6 @@ export const eventTypes: readonly EventType[] = rows.map(([name, description]) =
 /** Names of all kinds of events. */
 export const eventNames: readonly EventName[] = rows.map(([name]) => name)
 
-/** Wire names of the series types that an event of samples tells of (contract 10.2); none for other events. */
+/** Wire names of the series types that an event of samples reports (contract 10.2); none for other events. */
 export const seriesOfEvent = (name: string): readonly string[] =>
   seriesTypes.filter(({ event }) => event === name).map(({ type }) => type)

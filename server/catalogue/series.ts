@@ -18,13 +18,14 @@ export interface SeriesType {
 }
 
 // id, type, unit, aggregation, lowest, highest, event, category: contract 2.6, in order of id. A new series type is one
-// row here. The plausible range is what was ever measured of a person, or what nature allows, with a margin: no possible
-// value lies outside, however rare it is.
+// row here. The plausible range covers everything ever measured in a person, or allowed by nature, with a margin: no
+// possible value lies outside, however rare it is.
 const rows = [
-  // Slowest hearts of athletes 25 to 30 bpm; devices tell at most 255, a newborn's heart races to 300.
+  // Slowest hearts of athletes 25 to 30 bpm; devices report at most 255, a newborn's heart races to 300.
   [1, 'heart_rate', 'bpm', 'avg', 20, 300, 'heart_rate.created', 'Heart & Cardiovascular'],
   [2, 'resting_heart_rate', 'bpm', 'avg', 20, 300, 'heart_rate.created', 'Heart & Cardiovascular'],
-  // Variability of a day is below 300 ms, of fibrillation some hundreds. After effort a heart may go on to rise.
+  // Variability is below 300 ms on normal days, and some hundreds with fibrillation. After effort the heart rate may
+  // still rise.
   [3, 'heart_rate_variability_sdnn', 'ms', 'avg', 0, 1000, 'heart_rate_variability.created', 'Heart & Cardiovascular'],
   [4, 'heart_rate_recovery_one_minute', 'bpm', 'avg', -100, 250, 'heart_rate.created', 'Heart & Cardiovascular'],
   [5, 'walking_heart_rate_average', 'bpm', 'avg', 20, 300, 'heart_rate.created', 'Heart & Cardiovascular'],
@@ -51,7 +52,7 @@ const rows = [
   [42, 'body_fat_percentage', 'percent', 'avg', 0, 100, 'body_composition.created', 'Body Composition'],
   [43, 'body_mass_index', 'kg_m2', 'avg', 2, 300, 'body_composition.created', 'Body Composition'],
   [44, 'lean_body_mass', 'kg', 'avg', 0, 400, 'body_composition.created', 'Body Composition'],
-  // Survived: 13.7 and 46.5 °C; below 20 a thermometer tells of the room. Skin: freezing to a sauna.
+  // Survived: 13.7 and 46.5 °C; below 20 a thermometer measures the surroundings. Skin: freezing to a sauna.
   [45, 'body_temperature', 'celsius', 'avg', 20, 47, 'body_temperature.created', 'Body Composition'],
   [46, 'skin_temperature', 'celsius', 'avg', 0, 60, 'body_temperature.created', 'Body Composition'],
   [47, 'waist_circumference', 'cm', 'avg', 10, 400, 'body_composition.created', 'Body Composition'],
@@ -61,7 +62,7 @@ const rows = [
   [51, 'skin_temperature_trend_deviation', 'celsius', 'avg', -20, 20, 'body_temperature.created', 'Body Composition'],
   [52, 'bone_mass', 'kg', 'avg', 0, 20, 'body_composition.created', 'Body Composition'],
   [53, 'body_water_mass', 'kg', 'avg', 0, 300, 'body_composition.created', 'Body Composition'],
-  // Highest 101.1 mL/kg/min. Who runs for six minutes covers less than 2,500 m.
+  // Highest 101.1 mL/kg/min. A runner covers less than 2,500 m in six minutes.
   [60, 'vo2_max', 'ml_kg_min', 'avg', 1, 120, 'fitness_metrics.created', 'Fitness Metrics'],
   [61, 'six_minute_walk_test_distance', 'meters', 'max', 0, 2500, 'fitness_metrics.created', 'Fitness Metrics'],
   [62, 'cardiovascular_age', 'years', 'avg', 0, 150, 'fitness_metrics.created', 'Fitness Metrics'],
@@ -128,7 +129,7 @@ const rows = [
   [204, 'water_temperature', 'celsius', 'avg', -5, 60, 'environmental.created', 'Environmental'],
   [205, 'uv_exposure', 'count', 'sum', 0, 1000, 'environmental.created', 'Environmental'],
   [206, 'inhaler_usage', 'count', 'sum', 0, 1000, 'environmental.created', 'Environmental'],
-  // On earth -89 to 57 °C, in a sauna 110; 430 m below the sea to what flies.
+  // On earth -89 to 57 °C, in a sauna 110; altitudes from 430 m below the sea to those of aircraft.
   [207, 'weather_temperature', 'celsius', 'avg', -100, 70, 'environmental.created', 'Environmental'],
   [208, 'weather_humidity', 'percent', 'avg', 0, 100, 'environmental.created', 'Environmental'],
   [209, 'elevation', 'meters', 'avg', -5000, 20_000, 'timeseries.created', 'Environmental'],
@@ -142,7 +143,7 @@ const rows = [
   [223, 'garmin_body_battery', 'percent', 'avg', 0, 100, 'recovery_score.created', 'Provider-Specific'],
   [240, 'withings_pulse_wave_velocity', 'm_per_s', 'avg', 0, 50, 'fitness_metrics.created', 'Provider-Specific'],
   [241, 'withings_metabolic_age', 'years', 'avg', 0, 150, 'fitness_metrics.created', 'Provider-Specific'],
-  // Kilocalories, grams and their parts that nobody eats in a day: no food, but a wrong unit.
+  // Kilocalories, grams and their parts that nobody eats in a day: not food, but a wrong unit.
   [260, 'dietary_energy_consumed', 'kcal', 'sum', 0, 50_000, 'timeseries.created', 'Nutrition'],
   [261, 'dietary_carbohydrates', 'g', 'sum', 0, 10_000, 'timeseries.created', 'Nutrition'],
   [262, 'dietary_fiber', 'g', 'sum', 0, 10_000, 'timeseries.created', 'Nutrition'],
@@ -226,7 +227,7 @@ export const seriesTypes: readonly SeriesType[] = rows.map(
   }),
 )
 
-/** Series type of a stored id (contract 2.6); twins are not in it, take the id modulo DAILY_TOTAL_OFFSET first. */
+/** Series type of a stored id (contract 2.6); without twins, so take the id modulo DAILY_TOTAL_OFFSET first. */
 export const seriesById: ReadonlyMap<number, SeriesType> = new Map(seriesTypes.map((series) => [series.id, series]))
 
 /** Wire names of all series types in definition order, as emitted: `energy`, never its input alias (contract D-04). */
@@ -245,8 +246,8 @@ export const seriesByName: ReadonlyMap<string, SeriesType> = new Map([
 export const DAILY_TOTAL_OFFSET = 10_000
 
 /**
- * Added to a type id, or to that of its daily-total twin, gives the stored series_id of the hidden twin that holds
- * implausible values: they are kept and can be read, and no rollup, mean or sum of the series meets them.
+ * Added to a type id, or to that of its daily-total twin, gives the stored series_id of the hidden twin for implausible
+ * values: they are kept and can be read, but no rollup, mean or sum of the series includes them.
  */
 export const IMPLAUSIBLE_OFFSET = 20_000
 
@@ -257,7 +258,10 @@ export function storedId(seriesId: number, value: number): number {
   return seriesId + IMPLAUSIBLE_OFFSET
 }
 
-/** What a stored series_id is: of which type, whether of daily totals or implausible values; undefined when unknown. */
+/**
+ * The meaning of a stored series_id: its type, and whether it is for daily totals or implausible values; undefined when
+ * unknown.
+ */
 export function storedSeries(
   seriesId: number,
 ): { series: SeriesType; isDailyTotal: boolean; isImplausible: boolean } | undefined {

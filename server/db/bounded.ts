@@ -1,16 +1,16 @@
 import { errors } from '../errors.ts'
 import type { Database, Transaction } from './database.ts'
 
-/** Most entries of a list that developers fill: all of them fit into one answer. */
+/** Maximum length of a list that developers fill: all entries fit into one answer. */
 export const MOST_ENTRIES = 1000
 
 /** Such a list. */
 interface List {
-  /** What its entries are, as the error calls them. */
+  /** The name of its entries in the error. */
   name: string
-  /** Selects how many entries it has, as `count`; `$1` is `owner`. */
+  /** Selects the number of its entries, as `count`; `$1` is `owner`. */
   countSql: string
-  /** Id of whom it belongs to, where each has a list. */
+  /** Id of the owner, if each owner has a list. */
   owner?: string
 }
 
