@@ -86,11 +86,11 @@ eachEngine(t, 'stored uploads are imported again after it was shown what that ch
   })
 
   await t.test('days are those of arrival', async (t) => {
-    t.match(await replayed(app, { user, to: '2020-01-01' }), /^0 uploads;/)
+    t.match(await replayed(app, { user, to: '2020-01-01' }), /^0 uploads\./)
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
-    t.match(await replayed(app, { user, from: tomorrow }), /^0 uploads;/)
+    t.match(await replayed(app, { user, from: tomorrow }), /^0 uploads\./)
     const today = new Date(first.received_at as string).toISOString().slice(0, 10)
-    t.match(await replayed(app, { user, from: today, to: tomorrow }), /^2 uploads;/)
+    t.match(await replayed(app, { user, from: today, to: tomorrow }), /^2 uploads\./)
   })
 
   await t.test('it is written when asked for, beside the running service', async (t) => {
@@ -102,7 +102,7 @@ eachEngine(t, 'stored uploads are imported again after it was shown what that ch
       batches.map(({ replay_of }) => replay_of),
       [null, null, batches[0]?.batch_id, batches[1]?.batch_id],
     )
-    t.match(await replayed(app, { user }), /^2 uploads;/, 'those of the replay are no new ones')
+    t.match(await replayed(app, { user }), /^2 uploads\./, 'those of the replay are no new ones')
   })
 
   await t.test('a single upload too, which then has the last word', async (t) => {
