@@ -11,7 +11,7 @@ export interface ProviderConfig {
   apiUrl?: string
 }
 
-/** Everything the environment decides, read once at start (design: "Starting it"). */
+/** Everything the environment decides, read once at start. */
 export interface Config {
   port: number
   host: string

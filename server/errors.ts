@@ -41,7 +41,7 @@ export class AppError extends Error {
   readonly status: number
   readonly detail: string | Issue[]
   readonly headers: Record<string, string>
-  /** What to do instead, if the specification fixes the text itself. */
+  /** What to do instead, if the text itself is fixed (contract 1.6). */
   readonly hint: string | undefined
 
   constructor(code: string, status: number, detail: string | Issue[], options: AppErrorOptions = {}) {

@@ -32,7 +32,7 @@ import { welcome } from './welcome.ts'
 const JOB_CONCURRENCY = 4
 const JOB_TIMEOUT_MS = 60_000
 
-/** Time from SIGTERM to the end, whatever still runs (design: "Starting it"); the embedded database stops last. */
+/** Time from SIGTERM to the end, whatever still runs; the embedded database stops last. */
 const DRAIN_MS = 19_000
 /** Part of it that running requests get, since a phone on a slow network would otherwise take all of it. */
 const REQUESTS_DRAIN_MS = 12_000

@@ -1,4 +1,4 @@
-// The promises of design.md 3 that a machine can check: where things are, and what does not know what.
+// The promises of the layout that a machine can check: where things are, and what does not know what.
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -145,7 +145,7 @@ t.test('no file is too long to read', async (t) => {
 })
 
 t.test('tests stand where what they test stands', async (t) => {
-  const ofThisFolder = ['config', 'gate', 'jobs', 'layout', 'log', 'migrate', 'readme', 'start']
+  const ofThisFolder = ['config', 'docs', 'gate', 'jobs', 'layout', 'log', 'migrate', 'readme', 'start']
   for (const file of files.filter((name) => /\.(test|long)\.ts$/.test(name))) {
     const folder = dirname(file).replace(/^test\/?/, '')
     if (folder === '') t.ok(ofThisFolder.includes(basename(file).split('.')[0] ?? ''), file)
@@ -155,6 +155,17 @@ t.test('tests stand where what they test stands', async (t) => {
         file,
       )
   }
+})
+
+t.test('every test file is run once, in one of test/suites', async (t) => {
+  const suites = await Promise.all(files.filter((name) => name.startsWith('test/suites/')).map(text))
+  const imported = suites.flatMap((suite) =>
+    [...suite.matchAll(/^import '\.\.\/(.*)'$/gm)].map(([, file]) => `test/${file}`),
+  )
+  t.strictSame(
+    imported.sort(),
+    files.filter((name) => name.endsWith('.test.ts')),
+  )
 })
 
 async function filesBelow(folder: string): Promise<string[]> {

@@ -210,20 +210,6 @@ t.test('the reasons in docs/uploads.md exist', async (t) => {
   for (const name of reasons) t.match(reader, `'${name}'`)
 })
 
-t.test('what the pages point to is there', async (t) => {
-  for (const page of PAGES) {
-    const text = await readFile(ROOT + page, 'utf8')
-    for (const [, path = '', anchor] of text.matchAll(/\]\((?!http)([^)#]*)(#[^)]*)?\)/g)) {
-      const target = path === '' ? join(ROOT, page) : join(ROOT, page, '..', path)
-      t.ok(await stat(target), `${page} → ${path}`)
-      if (anchor) t.ok((await headings(target)).includes(anchor), `${page} → ${path}${anchor}`)
-    }
-    for (const [, path = ''] of text.matchAll(/`((?:server|workers|sql|test|docs|\.ci)\/[\w./-]*)`/g)) {
-      t.ok(await stat(ROOT + path), `${page} → ${path}`)
-    }
-  }
-})
-
 /** Starts the service with the README's command, in a data directory of its own. */
 async function npmStart(t: Test) {
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'pulsebase-readme-')))
@@ -335,16 +321,4 @@ async function output(program: string, args: string[], options: ExecFileOptions)
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
-}
-
-/** Anchors of a page's headings, as GitHub makes them. */
-async function headings(page: string): Promise<string[]> {
-  const lines = (await readFile(page, 'utf8')).matchAll(/^#+ (.*)$/gm)
-  return [...lines].map(
-    ([, title = '']) =>
-      `#${title
-        .toLowerCase()
-        .replaceAll(/[^\w -]/g, '')
-        .replaceAll(' ', '-')}`,
-  )
 }

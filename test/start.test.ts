@@ -1,4 +1,4 @@
-// The start contract (design: "Starting it"), with the real entry point as a child process; the first one is started as
+// How the service starts, with the real entry point as a child process; the first one is started as
 // operators do, the others without compiling the sources again.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

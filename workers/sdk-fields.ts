@@ -109,7 +109,7 @@ function twoDigits(text: string, at: number): number {
 
 /**
  * Minutes east of UTC of an item that starts at `startMs`: of its zone offset, else of the zone that the app which wrote it
- * named in the metadata (HealthKit's HKTimeZone), else null. It costs no item (house decision: zone offset unreadable).
+ * named in the metadata (HealthKit's HKTimeZone), else null. It costs no item (sdk-payload 4.5).
  */
 export function zoneOf(item: Json, startMs: number): number | null {
   return zoneOffsetOf(item.zoneOffset, startMs) ?? zoneOffsetOf(metadataOf(item, 'HKTimeZone'), startMs)

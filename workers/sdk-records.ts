@@ -31,7 +31,7 @@ const MAX_VALUE = 1e15
 const MAX_ACTIVITY_MS = 24 * HOUR_MS
 const MAX_PERIOD_MS = 60 * DAY_MS
 
-/** Stored characters of a meal's title (contract 19.9) and type. */
+/** Stored characters of a meal's title and type (sdk-types 6). */
 const MAX_TITLE = 255
 const MAX_MEAL_TYPE = 64
 

@@ -6,7 +6,7 @@ import { resolveSdkProvider, type SdkProvider } from '../server/providers/index.
 import { parseJsonBytes } from './json-bytes.ts'
 import { readSdkBatch } from './sdk-batch.ts'
 
-/** Largest decoded SDK upload, in bytes (house decision D-37). */
+/** Largest decoded SDK upload, in bytes (D-37). */
 export const UPLOAD_LIMIT_BYTES = 32 * 1024 * 1024
 
 /** Compression of a body: as received, or `br` as it is stored. */

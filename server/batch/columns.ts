@@ -1,6 +1,6 @@
 import type { WorkoutType } from '../catalogue/workouts.ts'
 
-/** The fields that identify a source within a user and provider (design: data model), and other known facts. */
+/** The fields that identify a source within a user and provider (contract 12.9), and other known facts. */
 export interface SourceIdentity {
   deviceModel: string
   source: string

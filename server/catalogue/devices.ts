@@ -1,6 +1,6 @@
 import { appleModels, samsungModels } from './device-models.ts'
 
-/** Device types in the definition order of contract 2.3 and the specification. */
+/** Device types in the definition order of contract 2.3. */
 export const deviceTypes = [
   'watch',
   'band',
@@ -86,33 +86,33 @@ const samsungLetters: ReadonlyMap<string, DeviceType> = new Map([
   ...[...'XTP'].map((letter) => [letter, 'tablet'] as const),
 ])
 
-// Keyword table of sdk-payload 9.3 on folded text, first match wins. Rows marked + are its suggested extras; the
-// medical ones stand early because brand names are specific ("libre sense" is not a Fitbit Sense).
+// Keyword table of sdk-payload 9.3 on folded text, first match wins. The medical ones stand early because brand names
+// are specific ("libre sense" is not a Fitbit Sense).
 const keywords: readonly (readonly [RegExp, DeviceType])[] = [
   [/\bpolar h|^h(7|9|10)\b|hrm|heart rate belt/, 'chest_strap'],
   [/verity sense|oh1/, 'hr_sensor'],
   [/headphone|earphone|suunto wing|airpods/, 'headphones'],
   [/index bpm|blood pressure/, 'bp_monitor'],
-  [/omron|bpm connect/, 'bp_monitor'], // +
-  [/dexcom|libre|contour|accu-chek/, 'glucose_meter'], // +
-  [/thermo/, 'thermometer'], // +
-  [/eight sleep|beddit|withings sleep/, 'sleep_monitor'], // +
+  [/omron|bpm connect/, 'bp_monitor'],
+  [/dexcom|libre|contour|accu-chek/, 'glucose_meter'],
+  [/thermo/, 'thermometer'],
+  [/eight sleep|beddit|withings sleep/, 'sleep_monitor'],
   [/garmin edge|^edge ?\d/, 'bike_computer'],
   [/watch|moto 360/, 'watch'],
   [/buds/, 'headphones'],
   [/band|vivosmart|vivofit|charge|inspire|luxe|alta|fitbit air|galaxy fit|polar loop|polar 360|index sleep/, 'band'],
-  [/gear fit/, 'band'], // + appendix B calls the Gear Fit2 a band
+  [/gear fit/, 'band'],
   [/\bring|oura/, 'ring'],
   [/ipad|galaxy tab|pixel tablet/, 'tablet'],
   [/phone|pixel|galaxy|motorola|moto /, 'phone'],
   [/scale|index s2/, 'scale'],
-  [/body\+|body cardio|body scan|body comp|renpho|eufy/, 'scale'], // +
+  [/body\+|body cardio|body scan|body comp|renpho|eufy/, 'scale'],
   [/forerunner|fenix|venu|epix|enduro|instinct|tactix|approach s|vivoactive|vivomove/, 'watch'],
   [/versa|sense|ionic/, 'watch'],
   [/vantage|grit x|polar pacer|pacer pro|ignite|unite/, 'watch'],
   [/suunto/, 'watch'],
   [/whoop/, 'band'],
-  [/coros|apex|vertix|pace (2|3|pro)/, 'watch'], // +
+  [/coros|apex|vertix|pace (2|3|pro)/, 'watch'],
 ]
 
 // Tried before the keyword table if the text is a source name (sdk-payload 9.3).
@@ -189,7 +189,8 @@ const longestSamsungCode = Math.max(...Object.keys(samsungModels).map((code) => 
 
 /**
  * A device's string in its stored and compared form: NFC, no control characters or lone surrogates (Postgres refuses
- * NUL), white space collapsed and trimmed, at most `max` code points; '' for anything that is not a string (design 4).
+ * NUL), white space collapsed and trimmed, at most `max` code points; '' for anything that is not a string
+ * (sdk-payload 9.1).
  */
 export function normaliseDeviceString(text: unknown, max: number): string {
   if (typeof text !== 'string') return ''

@@ -83,10 +83,10 @@ const rows: Record<ProviderName, Row> = {
   internal: ['Internal', [], 99],
 }
 
-/** Disabled by default: Fitbit's API has ended (house decision). */
+/** Disabled by default: Fitbit's API has ended (contract 2.1). */
 const disabledByDefault: ReadonlySet<ProviderName> = new Set(['fitbit'])
 
-/** Every provider in definition order: capabilities from contract 2.1, live sync default from the house decisions. */
+/** Every provider in definition order: capabilities and live sync default from contract 2.1. */
 export const providers: readonly Provider[] = providerNames.map((provider) => {
   const [name, abilities, rank, maxHistoricalDays = null] = rows[provider]
   const can = (ability: Ability) => abilities.includes(ability)
@@ -105,7 +105,7 @@ export const providers: readonly Provider[] = providerNames.map((provider) => {
     maxHistoricalDays,
     liveSyncConfigurable: can('restPull') && notifies,
     enabledByDefault: !disabledByDefault.has(provider),
-    // Contract 2.1 says pull for those that have both; the house decision is webhooks plus a reconciling pull.
+    // Notices first where both are possible, with a pull beside them (contract 2.1).
     defaultLiveSyncMode: notifies ? 'webhook' : can('restPull') ? 'pull' : null,
     rank,
   }

@@ -211,9 +211,7 @@ const rows = [
 /** Wire name of a series type, as emitted (contract 2.6). */
 export type SeriesName = (typeof rows)[number][1]
 
-/**
- * Every series type in order of id: the 136 of contract 2.6 and four nutrients that only Android sends (sdk-types 5).
- */
+/** Every series type in order of id (contract 2.6). */
 export const seriesTypes: readonly SeriesType[] = rows.map(
   ([id, type, unit, aggregation, lowest, highest, event, category]) => ({
     id,
@@ -240,7 +238,7 @@ export const seriesByName: ReadonlyMap<string, SeriesType> = new Map([
 ])
 
 /**
- * Added to a type id gives the stored series_id of its hidden daily-total twin (design 4): a pre-aggregated total of a
+ * Added to a type id gives the stored series_id of its hidden daily-total twin (contract 12.9): a pre-aggregated total of a
  * day is stamped 00:00 and, under one id, would overwrite the intraday sample of 00:00.
  */
 export const DAILY_TOTAL_OFFSET = 10_000

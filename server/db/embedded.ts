@@ -195,7 +195,7 @@ async function readPassword(file: string, cluster: string): Promise<string> {
   }
 }
 
-/** PostgreSQL's parameters for one busy service on a machine it shares (design: figures of section 2). */
+/** PostgreSQL's parameters for one busy service on a machine it shares. */
 function settings(): Record<string, string> {
   // 0 or a huge number when no container limit is set.
   const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY

@@ -1,6 +1,6 @@
 import type { Issue } from '../errors.ts'
 
-/** Deepest nesting of arrays and objects that is accepted (design: limits). */
+/** Deepest nesting of arrays and objects that is accepted (contract 1.1). */
 export const MAX_JSON_DEPTH = 32
 
 /**

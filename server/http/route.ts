@@ -15,7 +15,7 @@ import { jsonDepth, jsonProblem, MAX_JSON_DEPTH } from './json.ts'
 import { atPace } from './pace.ts'
 import { type Check, compile, compileQuery } from './validate.ts'
 
-/** Size limit of a JSON or form body (house decision D-37). */
+/** Size limit of a JSON or form body (D-37). */
 const BODY_LIMIT_BYTES = 1024 * 1024
 
 /** Maximum of fields in a query; Node's parser silently drops all others. */

@@ -56,7 +56,7 @@ export const Series = () =>
     'x-aliases': [...seriesByName.keys()].filter((name) => !seriesNames.includes(name as never)),
   })
 
-/** `source` of a record (specification: SourceMetadata). */
+/** `source` of a record (contract 4: SourceMetadata). */
 export const SourceMetadata = Type.Object(
   {
     provider: Type.String(),

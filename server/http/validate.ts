@@ -318,7 +318,7 @@ const isSecret = (schema: Schema): boolean => schema.writeOnly === true || (sche
 
 /**
  * Checks a query string: `name[]` counts as `name`, and an unknown name is an error,
- * since a silently ignored filter returns wrong data (house decision).
+ * since a silently ignored filter returns wrong data (contract 1.1).
  */
 export function compileQuery(schema: TSchema): Check {
   const known = new Set(Object.keys((schema as Schema).properties ?? {}))

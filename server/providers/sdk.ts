@@ -10,7 +10,7 @@ export interface RecordRule {
   readonly dailyTotal: boolean
   /**
    * The value in the series unit; without a unit it is in the platform's documented wire unit. Undefined when the unit is
-   * unknown or of another dimension (house decision: plausibility).
+   * unknown or of another dimension (sdk-types 1.1).
    */
   convert(value: number, unit: string | null): number | undefined
 }

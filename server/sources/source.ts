@@ -14,7 +14,7 @@ export interface Source {
   json: string
 }
 
-/** SourceMetadata of the specification. */
+/** SourceMetadata of contract 4. */
 export interface SourceMetadata {
   provider: string
   source: string | null

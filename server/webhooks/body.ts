@@ -8,7 +8,7 @@ export interface StoredEvent {
   packed: boolean
 }
 
-/** The body of every delivery of an event: `{"type": …, "data": {…}}` (specification "Outgoing webhooks"). */
+/** The body of every delivery of an event: `{"type": …, "data": {…}}` (contract 10.3). */
 export function eventBody({ type, user_id, data, packed }: StoredEvent): Buffer {
   const json = packed ? samplesJson(user_id ?? '', unpackSamples(data)) : data
   return Buffer.concat([Buffer.from(`{"type":${JSON.stringify(type)},"data":`), Buffer.from(json), Buffer.from('}')])

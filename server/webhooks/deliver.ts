@@ -5,11 +5,11 @@ import { retryAfterSeconds } from './schedule.ts'
 /** Calls in flight to one endpoint. */
 export const CALLS_PER_ENDPOINT = 5
 
-/** Time for a whole call, from the resolution of the name to the end of the answer (house decision). */
+/** Time for a whole call, from the resolution of the name to the end of the answer (contract 10.6). */
 const CALL_TIMEOUT_MS = 15_000
 const CONNECT_TIMEOUT_MS = 10_000
 
-/** Bytes of an answer that are read; the rest is not (house decision: 20 kB). */
+/** Bytes of an answer that are read; the rest is not (contract 10). */
 const ANSWER_BYTES = 20_000
 
 /** Outcomes of calls, for the metrics. */

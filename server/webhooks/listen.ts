@@ -26,7 +26,7 @@ const NOT_HERE = `Pulsebase does not deliver to this machine by default. Start i
   WEBHOOKS_ALLOW_HTTP=true WEBHOOKS_ALLOW_NETWORKS=127.0.0.0/8
 or read the events without an endpoint: --feed.`
 
-/** What receivers tolerate between the signature and now (specification: "signature age"). */
+/** What receivers tolerate between the signature and now (contract 10.6). */
 const TOLERANCE_SECONDS = 300
 const POLL_MS = 1000
 

@@ -10,7 +10,7 @@ export type Wanted = (name: string) => boolean
 
 /**
  * Which events of a user to record: all of them for the feed, else those that an endpoint wants; undefined for none
- * (house decisions, "event feed"). Call it in the transaction that records them.
+ * (contract 10.4). Call it in the transaction that records them.
  */
 export async function wantedEvents(
   db: Queryable,

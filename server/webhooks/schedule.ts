@@ -1,4 +1,4 @@
-/** Seconds from one attempt to the next (house decision "delivery schedule"): ten attempts, the first at once. */
+/** Seconds from one attempt to the next (contract 10.6): ten attempts, the first at once. */
 export const DELAYS_SECONDS: readonly number[] = [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
 
 /** Fraction by which a delay varies, so that deliveries that failed together are not retried together. */

@@ -3,7 +3,7 @@ import { bootstrapAccounts } from '../../server/api/auth/bootstrap.ts'
 import { hashPassword, verifyPassword } from '../../server/api/auth/passwords.ts'
 import { openDatabase } from '../../server/db/database.ts'
 import { verifyAccessToken } from '../../server/http/tokens.ts'
-import { createTestDatabase, startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
+import { createTestDatabase, realCost, startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
 
 const [engine] = engines()
@@ -104,6 +104,7 @@ t.test('login', async (t) => {
   })
 
   t.test('does the same work when there is no such account', async (t) => {
+    realCost(t)
     await app.db.query('insert into developer (email, password_hash) values ($1, $2)', [
       'known@example.org',
       await hashPassword('a password of somebody'),
@@ -290,7 +291,14 @@ t.test('change of password', async (t) => {
       change(access_token, password, 'from the first browser'),
       change(access_token, password, 'from the second browser'),
     ])
-    t.strictSame(answers.map((answer) => answer.status).sort(), [200, 400])
+    // 401 where the winner had ended the sessions before the other was looked at.
+    t.match(
+      answers
+        .map((answer) => answer.status)
+        .sort()
+        .join(),
+      /^200,40[01]$/,
+    )
   })
 })
 
@@ -439,6 +447,7 @@ t.test('access tokens carry a scope and nothing secret', async (t) => {
 })
 
 t.test('passwords', async (t) => {
+  realCost(t)
   const stored = await hashPassword('correct horse')
   t.match(stored, /^\$scrypt\$ln=15,r=8,p=3\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
   t.not(await hashPassword('correct horse'), stored, 'salted')

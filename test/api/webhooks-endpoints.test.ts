@@ -1,4 +1,4 @@
-// Endpoints of webhooks as developers manage them: contract 10, house decisions.
+// Endpoints of webhooks as developers manage them: contract 10.
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'

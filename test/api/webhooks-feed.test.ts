@@ -1,4 +1,4 @@
-// The feed of events: every one, once, in one order, however they commit (house decision).
+// The feed of events: every one, once, in one order, however they commit (contract 10).
 import t, { type Test } from 'tap'
 import { messageUid } from '../../server/webhooks/message-id.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'

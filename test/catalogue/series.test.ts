@@ -9,8 +9,7 @@ import {
   seriesTypes,
 } from '../../server/catalogue/series.ts'
 
-// type, unit, aggregation, event as sdk-types 11 lists them, with the two running events of contract 2.6, then the
-// series that only cloud providers send (contract 2.6).
+// type, unit, aggregation, event of contract 2.6: what phones and files hold, then what only cloud providers send.
 const catalogue = `
   heart_rate bpm avg heart_rate.created
   resting_heart_rate bpm avg heart_rate.created
@@ -163,7 +162,7 @@ t.test('every series has the unit, aggregation and event of the interface', asyn
   )
 })
 
-t.test('the webhook groups hold exactly the series the specification names', async (t) => {
+t.test('the webhook groups hold exactly the series of contract 10.2', async (t) => {
   const inGroup = (event: string) => seriesTypes.filter((s) => s.event === event).map((s) => s.type)
   t.strictSame(inGroup('steps.created'), ['steps'])
   t.strictSame(inGroup('calories.created'), ['energy', 'basal_energy'])
@@ -269,7 +268,7 @@ t.test('active_energy is understood and energy is said', async (t) => {
 })
 
 // cloud api, rest pull, client sdk, file import, stream, ping, callback, history days, configurable, live mode, rank:
-// contract 2.1 and 2.4; the live mode of providers with both ways is the house decision.
+// contract 2.1 and 2.4.
 const y = true
 const n = false
 const capabilities: Record<string, readonly unknown[]> = {

@@ -1,5 +1,5 @@
 // What comes when the archive has been there already: it is taken wherever nothing of it is archived, read exactly before
-// and after the next run, and refused quarter hour by quarter hour (contract 13, house decision).
+// and after the next run, and refused quarter hour by quarter hour (contract 13).
 import t from 'tap'
 import { compressChunks } from '../../server/db/compress.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'

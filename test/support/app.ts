@@ -7,6 +7,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import root, { type Test } from 'tap'
 import { bootstrapAccounts } from '../../server/api/auth/bootstrap.ts'
+import { HASH_COST } from '../../server/api/auth/passwords.ts'
 import { openSyncFeed } from '../../server/api/sync/feed.ts'
 import { buildApp } from '../../server/app.ts'
 import { type Config, loadConfig } from '../../server/config.ts'
@@ -40,8 +41,10 @@ const TEMPLATE_SOURCES = [
 
 const EMAIL = 'developer@example.org'
 const PASSWORD = 'correct horse battery staple'
-/** Its hash at a cost of next to nothing, since every test file would pay for the real one. */
+/** Its hash at a cost of next to nothing, as all hashes of the tests have it, unless they ask for the `realCost`. */
 const PASSWORD_HASH = '$scrypt$ln=4,r=8,p=1$cHVsc2ViYXNlIHRlc3RzIQ$LU//oOIQp68a9HTm+CaLCp6gqpaNG4PhUKkLTbUrWZ0'
+const REAL_COST = HASH_COST.ln
+HASH_COST.ln = 4
 const SECRET_KEY = '8d2f6c0b9e7a41d35f1c8b6a0e9d7c5b'
 
 /** How a request is sent; `auth` is the API key unless given. */
@@ -93,6 +96,15 @@ export async function startTestApp(t: Test, engine: Engine, overrides: Overrides
   const databaseUrl = await createTestDatabase(t, engine)
   const apiKey = `sk-${randomBytes(16).toString('hex')}`
   return startApp(t, databaseUrl, apiKey, overrides)
+}
+
+/** Lets passwords be hashed at the cost that the service hashes them at, until the test ends. */
+export function realCost(t: Test): void {
+  const ln = HASH_COST.ln
+  HASH_COST.ln = REAL_COST
+  t.teardown(() => {
+    HASH_COST.ln = ln
+  })
 }
 
 /** Creates a migrated, empty database on the engine's server and returns its address; it is dropped with the test. */

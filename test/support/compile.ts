@@ -14,6 +14,7 @@ const COMPILED = `${ROOT}.tap/compiled/`
 const ENTRIES = [
   'test/**/*.test.ts',
   'test/**/*.long.ts',
+  'test/suites/*.ts',
   'test/support/clocked-main.ts',
   'test/support/measured-main.ts',
   'server/main.ts',
@@ -23,7 +24,24 @@ const ENTRIES = [
   'workers/sample-events.ts',
 ]
 
-/** A compiled file finds SQL, samples and threads where its source does, and packages as it would. */
+/** Packages that are compiled in: of many files each, and none that looks for files beside its own. */
+const COMPILED_IN = new Set(
+  [
+    '@koa/router',
+    'ajv',
+    'ajv-formats',
+    'jose',
+    'koa',
+    'koa-body',
+    'msgpackr',
+    'pg',
+    'pg-copy-streams',
+    'prom-client',
+  ].concat(['typebox', 'undici']),
+)
+const packageOf = (path: string) => path.split('/', path.startsWith('@') ? 2 : 1).join('/')
+
+/** A compiled file finds SQL, samples and threads where its source does, and most packages as it would. */
 const inPlace: Plugin = {
   name: 'in place',
   setup({ onLoad, onResolve }) {
@@ -31,8 +49,10 @@ const inPlace: Plugin = {
       contents: (await readFile(path, 'utf8')).replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href)),
       loader: 'ts',
     }))
-    onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
-      kind === 'entry-point' || path === 'typebox' ? undefined : { path, external: true },
+    onResolve({ filter: /^[^./]/ }, ({ path, kind, importer }) =>
+      kind === 'entry-point' || importer.includes('node_modules') || COMPILED_IN.has(packageOf(path))
+        ? undefined
+        : { path, external: true },
     )
   },
 }
@@ -49,6 +69,10 @@ export async function compileTests({ pid }: Run): Promise<void> {
     format: 'esm',
     platform: 'node',
     target: 'node20',
+    // What is compiled in and was written for CommonJS asks for Node's own modules with it.
+    banner: {
+      js: `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`,
+    },
     sourcemap: true,
     sourcesContent: false,
     logLevel: 'error',

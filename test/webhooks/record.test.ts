@@ -1,4 +1,4 @@
-// What is recorded for developers: what changed, all of it, nothing else (contract 10.1 to 10.4; house "event data").
+// What is recorded for developers: what changed, all of it, nothing else (contract 10.1 to 10.4).
 import { readdir, readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'

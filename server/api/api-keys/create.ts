@@ -7,7 +7,7 @@ import { API_KEY_COLUMNS, ApiKeyName, ApiKeyWithSecret, apiKeySecretExample } fr
 
 const API_KEYS = { name: 'API keys', countSql: 'select count(*) as count from api_key' }
 
-/** Creates an API key and shows it, once (contract 11, 19.8). */
+/** Creates an API key and shows it, once (contract 11). */
 export const createApiKey = route(
   {
     method: 'POST',

@@ -14,8 +14,8 @@ export interface Bootstrap {
 }
 
 /**
- * Creates the first developer if there is none, and the first API key if there is none (contract 11, design 2). Of
- * several processes that start at once only one creates them; the others wait for it and create nothing.
+ * Creates the first developer if there is none, and the first API key if there is none (contract 11). Of several
+ * processes that start at once only one creates them; the others wait for it and create nothing.
  */
 export async function bootstrapAccounts(db: Database, config: Config): Promise<Bootstrap> {
   return db.transaction(async (tx) => {

@@ -4,7 +4,7 @@ import type { Queryable } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { Enum, Instant, Uuid } from '../../http/schema.ts'
 
-/** InvitationRead of contract 11, without its token (W-07). No mail is sent, so none is `sent` or `failed`. */
+/** InvitationRead of contract 11, without its token. No mail is sent, so none is `sent` or `failed`. */
 export const Invitation = Type.Object(
   {
     id: Uuid(),

@@ -1,6 +1,6 @@
 import { type DateOnlyEnd, parseDateInput } from '../../http/dates.ts'
 
-/** All of history: no sample is older than 1970-01-02 or lies more than a day ahead (design: limits). */
+/** All of history: no sample is older than 1970-01-02 or lies more than a day ahead (sdk-payload 4.5). */
 const ALWAYS_START_MS = Date.UTC(1970, 0, 1)
 const ALWAYS_END_MS = Date.UTC(2200, 0, 1)
 

@@ -67,7 +67,7 @@ export const progressExample = {
 /** Example of the description. */
 export const summaryExample = { ...progressExample, last_update: '2026-02-24T10:00:13Z' }
 
-/** SyncRunRecord of contract 7.5, with what the peer leaves out: unchanged, rejected, ignored and deleted items. */
+/** SyncRunRecord of contract 7.5. */
 export const RunRecord = Type.Object(
   {
     run_key: Type.String(),

@@ -7,7 +7,7 @@ import { errors, type Issue } from '../../errors.ts'
 import { Enum, Nullable, Uuid } from '../../http/schema.ts'
 import { checkUrl } from '../../webhooks/address-guard.ts'
 
-/** An endpoint of contract 10, and whether it is disabled (house decision). */
+/** An endpoint of contract 10. */
 export const Endpoint = Type.Object(
   {
     id: Type.String(),

@@ -30,7 +30,7 @@ const SCOPE = 'events'
 const markAt = (position: number) => ({ at: 'position', id: String(position), backward: false, total: 0 })
 
 /**
- * The feed: events in the order in which they became visible (house decision). Positions are given to events one
+ * The feed: events in the order in which they became visible (contract 10). Positions are given to events one
  * transaction after the other, so none appears behind a reader.
  */
 export const listEvents = route(
@@ -75,7 +75,7 @@ export const listEvents = route(
   },
 )
 
-/** How far back the feed reaches (house decision), whatever is kept longer. */
+/** How far back the feed reaches (contract 10), whatever is kept longer. */
 const REACH = `interval '30 days'`
 
 /**

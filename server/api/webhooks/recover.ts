@@ -14,13 +14,13 @@ import {
 } from './endpoint.ts'
 import { Queued } from './resend.ts'
 
-/** How far back deliveries are repeated (house decision). */
+/** How far back deliveries are repeated (contract 10). */
 const RECOVER_DAYS = 14
 
 /** Events that are queued in one transaction. */
 const AT_ONCE = 2_000
 
-/** Delivers again all that an endpoint missed since a time (house decision). */
+/** Delivers again all that an endpoint missed since a time (contract 10). */
 export const recoverEndpoint = route(
   {
     method: 'POST',

@@ -9,7 +9,7 @@ export const Queued = Type.Object({ queued: Type.Integer() }, { title: 'Queued' 
 
 /**
  * Delivers a message to an endpoint again, or for the first time when it was recorded before the endpoint's filters let
- * it through (house decision).
+ * it through (contract 10).
  */
 export const resendMessage = route(
   {

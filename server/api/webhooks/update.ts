@@ -14,7 +14,7 @@ import {
   unknownEndpoint,
 } from './endpoint.ts'
 
-/** Changes an endpoint; what null means differs by field (specification: "PATCH semantics"). */
+/** Changes an endpoint; what null means differs by field (contract 10). */
 export const updateEndpoint = route(
   {
     method: 'PATCH',

@@ -125,7 +125,7 @@ export function acceptUploads({ db, gates, limits, metrics }: Means, threads: Th
   }
 }
 
-/** The 400 and 413 of an upload; everything else about its content is answered 202 (house decision). */
+/** The 400 and 413 of an upload; everything else about its content is answered 202 (contract 9.1). */
 function refusal(result: Extract<UploadResult, { ok: false }>): AppError {
   switch (result.code) {
     case 'too_large':

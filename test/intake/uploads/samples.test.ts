@@ -332,7 +332,7 @@ async function everything(db: Database, user: string): Promise<Record<string, un
   return { samples: await storedSamples(db, user), ...(await storedEvents(db, user)) }
 }
 
-eachEngine(t, 'each body gives the rows the specification lists, and only once:', async (t, engine) => {
+eachEngine(t, 'each body gives the rows that are listed here, and only once:', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const range = { start_time: '2000-01-01', end_time: '2026-01-01' }

@@ -1,0 +1,1 @@
+import '../rollups/archive-late.test.ts'

@@ -1,0 +1,1 @@
+import '../rollups/archive.test.ts'

@@ -1,0 +1,1 @@
+import '../http/contention.test.ts'

@@ -1,0 +1,2 @@
+import '../webhooks/crash.test.ts'
+import '../webhooks/faults.test.ts'

@@ -1,0 +1,2 @@
+import '../db/embedded.test.ts'
+import '../db/embedded-lock.test.ts'

@@ -1,0 +1,1 @@
+import '../api/sdk-hostile.test.ts'

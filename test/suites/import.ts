@@ -1,0 +1,2 @@
+import '../intake/uploads/import.test.ts'
+import '../intake/uploads/replay.test.ts'

@@ -1,0 +1,2 @@
+import '../jobs.test.ts'
+import '../migrate.test.ts'

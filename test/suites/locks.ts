@@ -1,0 +1,1 @@
+import '../store/lock.test.ts'

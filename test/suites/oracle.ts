@@ -1,0 +1,1 @@
+import '../api/timeseries-oracle.test.ts'

@@ -1,0 +1,7 @@
+import '../api/connections.test.ts'
+import '../api/phones.test.ts'
+import '../api/priorities.test.ts'
+import '../api/sdk.test.ts'
+import '../api/sdk-logs.test.ts'
+import '../api/sdk-status.test.ts'
+import '../api/users.test.ts'

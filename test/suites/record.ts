@@ -1,0 +1,1 @@
+import '../webhooks/record.test.ts'

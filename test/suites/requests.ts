@@ -1,0 +1,7 @@
+import '../api/bad-requests.test.ts'
+import '../api/checklist.test.ts'
+import '../api/foreign-ids.test.ts'
+import '../api/openapi.test.ts'
+import '../gate.test.ts'
+import '../http/error-body.test.ts'
+import '../log.test.ts'

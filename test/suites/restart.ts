@@ -1,0 +1,1 @@
+import '../webhooks/restart.test.ts'

@@ -1,0 +1,1 @@
+import '../store/sleep/sleep.test.ts'

@@ -1,0 +1,8 @@
+import '../store/activities.test.ts'
+import '../store/cycle-rules.test.ts'
+import '../store/cycles.test.ts'
+import '../store/meals.test.ts'
+import '../store/origins/compact.test.ts'
+import '../store/sleep/close.test.ts'
+import '../store/sleep/order.test.ts'
+import '../store/workouts.test.ts'

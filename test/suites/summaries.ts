@@ -1,0 +1,5 @@
+import '../api/summaries.test.ts'
+import '../api/summaries-activity.test.ts'
+import '../api/summaries-body.test.ts'
+import '../api/summaries-merge.test.ts'
+import '../api/summaries-sleep.test.ts'

@@ -1,0 +1,6 @@
+import '../api/coverage.test.ts'
+import '../api/found-by-review.test.ts'
+import '../api/implausible.test.ts'
+import '../api/old-samples.test.ts'
+import '../api/sync.test.ts'
+import '../api/sync-stream.test.ts'

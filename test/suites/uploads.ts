@@ -1,0 +1,1 @@
+import '../intake/uploads/samples.test.ts'

@@ -1,0 +1,1 @@
+import '../api/summaries-weeks.test.ts'
