@@ -87,7 +87,7 @@ async function raiseFloors(db: Database, rawMs: number, rollupMs: number | null)
   )
 }
 
-/** Refreshes outdated rollups of anything before `untilMs`. False when time ran out. */
+/** Brings up to date what is behind with anything before `untilMs`. False when there was not the time. */
 async function completeRollups(db: Database, untilMs: number, deadline: number): Promise<boolean> {
   while (await behind(db, untilMs)) {
     // Another process may be refreshing the rest.

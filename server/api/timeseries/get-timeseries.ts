@@ -264,7 +264,7 @@ async function readPage(
     known === undefined
       ? await readCounted(db, selection, limit + 1, asOf)
       : { rows: await readRows(db, selection, position, limit + 1, asOf), total: known as number }
-  // The rows before it were deleted meanwhile: the page without predecessors is the first.
+  // What lay before was deleted meanwhile: the page that has nothing before it is the first.
   if (position?.backward && rows.length === 0 && !remembered)
     return readPage(db, view, { selection, filters, position: undefined, limit, remembered })
   const further = rows.length > limit
