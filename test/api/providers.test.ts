@@ -165,8 +165,8 @@ t.test('everybody may see what providers send', async (t) => {
   t.strictSame(metric('heart_rate'), {
     code: 'heart_rate',
     unit: 'bpm',
-    lowest: 20,
-    highest: 300,
+    lowest: 6,
+    highest: 600,
     description: 'Heart rate',
     providers: ['apple', 'samsung', 'health_connect'],
   })

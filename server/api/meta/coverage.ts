@@ -167,8 +167,8 @@ export const getCoverage = route(
             {
               code: 'heart_rate',
               unit: 'bpm',
-              lowest: 20,
-              highest: 300,
+              lowest: 6,
+              highest: 600,
               description: 'Heart rate',
               providers: everyProvider,
             },
