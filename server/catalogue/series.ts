@@ -22,9 +22,10 @@ export interface SeriesType {
 // value lies outside, however rare it is. Where a range can tell a wrong unit, it does: the comments say which unit and
 // where the extremes are from. It holds for a record of any length up to a day of 25 hours.
 const rows = [
-  // 11 bpm in a deep dive (McKnight 2021), 600 for 20 s (Indian Pacing Electrophysiol J 2012; healthy hearts stop at 300,
-  // as does Health Connect). Below 6 lie beats per second. At rest 22 to 28 bpm (24-hour electrocardiograms, Guinness).
-  [1, 'heart_rate', 'bpm', 'avg', 6, 600, 'heart_rate.created', 'Heart & Cardiovascular'],
+  // 11 bpm in a deep dive (McKnight 2021). Hearts stop at 300, as does Health Connect: of what lies beyond, almost all are
+  // faults of a sensor, though 600 was seen (Indian Pacing Electrophysiol J 2012). Below 6 lie beats per second. At rest
+  // 22 to 28 bpm (24-hour electrocardiograms, Guinness).
+  [1, 'heart_rate', 'bpm', 'avg', 6, 300, 'heart_rate.created', 'Heart & Cardiovascular'],
   [2, 'resting_heart_rate', 'bpm', 'avg', 10, 300, 'heart_rate.created', 'Heart & Cardiovascular'],
   // Variability of a day is below 300 ms, of fibrillation some hundreds; Health Connect takes 1 to 200. Below 0.5 lie
   // seconds. After effort a heart may go on to rise.

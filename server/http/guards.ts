@@ -75,9 +75,14 @@ function hintFor(guard: Guard, ctx: Context, { apiKeyHeaders }: Config): string 
   return misplaced && `Send the API key in the header ${apiKeyHeaders[0]}, not in ${misplaced}.`
 }
 
+/**
+ * The token of the header, in any case of the word Bearer. That of a phone also without the word: released SDKs send a
+ * renewed token bare (iOS before 0.10, Android before 0.7), and sign their person out when it is refused.
+ */
 async function bearerToken(ctx: Context, deps: Dependencies): Promise<AccessToken | undefined> {
-  const [scheme = '', token] = ctx.get('authorization').split(' ')
-  return scheme.toLowerCase() === 'bearer' && token ? verifyAccessToken(deps.keys, token) : undefined
+  const [, scheme, text] = /^(bearer +)?(\S+)$/i.exec(ctx.get('authorization').trim()) ?? []
+  const token = text === undefined ? undefined : await verifyAccessToken(deps.keys, text)
+  return scheme !== undefined || token?.scope === 'sdk' ? token : undefined
 }
 
 /** The token of a deleted developer, or one from before the last change of password, is invalid. */

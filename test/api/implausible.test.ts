@@ -65,7 +65,7 @@ eachEngine(t, 'a value that cannot be true is kept and counts nowhere', async (t
   const batch = await importBody(app, user, body(records))
   t.match(batch, { status: 'success', received: 9, inserted: 9, dropped_count: 0 })
   t.strictSame(batch.implausible, [
-    { type: 'heart_rate', unit: 'bpm', lowest: 6, highest: 600, items: 2 },
+    { type: 'heart_rate', unit: 'bpm', lowest: 6, highest: 300, items: 2 },
     { type: 'resting_heart_rate', unit: 'bpm', lowest: 10, highest: 300, items: 1 },
     { type: 'steps', unit: 'count', lowest: 0, highest: 500_000, items: 1 },
     { type: 'weight', unit: 'kg', lowest: 0.2, highest: 700, items: 1 },

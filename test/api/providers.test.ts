@@ -166,7 +166,7 @@ t.test('everybody may see what providers send', async (t) => {
     code: 'heart_rate',
     unit: 'bpm',
     lowest: 6,
-    highest: 600,
+    highest: 300,
     description: 'Heart rate',
     providers: ['apple', 'samsung', 'health_connect'],
   })

@@ -46,7 +46,7 @@ const series = {
     id: 1,
     unit: 'bpm',
     how: 'avg',
-    range: [6, 600],
+    range: [6, 300],
     apple: 'HKQuantityTypeIdentifierHeartRate',
     android: 'HEART_RATE',
   },
@@ -104,10 +104,10 @@ const sent: fc.Arbitrary<Sent> = fc
         )
         .map(([quarter, minute, rest]) => BASE + (quarter * 15 + minute) * MINUTE_MS + rest),
       zone: fc.constantFrom(null, 0, 60, 60, -330, 840, -720, 1080, -1080),
-      // A heart rate above 600 cannot be true, and of the others no negative value.
+      // A heart rate above 300 cannot be true, and of the others no negative value.
       value: fc.oneof(
         { weight: 9, arbitrary: fc.integer({ min: 80, max: 3200 }).map((value) => value / 4) },
-        { weight: 1, arbitrary: fc.constantFrom(-5, -0.25, 6, 600, 600.25, 0, 600_000) },
+        { weight: 1, arbitrary: fc.constantFrom(-5, -0.25, 6, 300, 300.25, 0, 600_000) },
       ),
     }),
   )

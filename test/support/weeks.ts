@@ -52,7 +52,7 @@ const APPLE = 'HKQuantityTypeIdentifier'
 
 /** What can be true; outside of it a value is kept and no summary counts it. */
 const PLAUSIBLE: Record<string, readonly [lowest: number, highest: number]> = {
-  heart_rate: [6, 600],
+  heart_rate: [6, 300],
   resting_heart_rate: [10, 300],
   steps: [0, 500_000],
   energy: [0, 50_000],

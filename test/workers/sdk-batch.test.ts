@@ -419,8 +419,8 @@ t.test('samples come in ascending order, of one instant the last, implausible on
     const expected = new Map<string, [id: number, value: number, zone: number]>()
     for (const { source, series, ms, value, zone } of list) {
       streams.of(source, series).add(ms, value, zone, null)
-      // Heart rates are from 6 to 600 bpm, at rest from 10 to 300; 0 is no series.
-      const [lowest, highest] = series === 1 ? [6, 600] : [10, 300]
+      // Heart rates are from 6 to 300 bpm, at rest from 10 to 300; 0 is no series.
+      const [lowest, highest] = series === 1 ? [6, 300] : [10, 300]
       const implausible = series > 0 && (value < lowest || value > highest)
       expected.set(`${source} ${series} ${ms}`, [series + (implausible ? 20_000 : 0), value, zone ?? NO_ZONE])
     }

@@ -168,7 +168,7 @@ export const getCoverage = route(
               code: 'heart_rate',
               unit: 'bpm',
               lowest: 6,
-              highest: 600,
+              highest: 300,
               description: 'Heart rate',
               providers: everyProvider,
             },

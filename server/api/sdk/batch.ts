@@ -118,7 +118,7 @@ export const batchExample = {
       msg: 'Field required',
     },
   ],
-  implausible: [{ type: 'heart_rate', unit: 'bpm', lowest: 6, highest: 600, items: 1 }],
+  implausible: [{ type: 'heart_rate', unit: 'bpm', lowest: 6, highest: 300, items: 1 }],
   ignored_types: [],
   unknown_fields: [],
   error: null,
