@@ -195,7 +195,7 @@ function networks(env: Env, name: string): string[] {
 function proxies(env: Env): string[] {
   const ranges = networks(env, 'TRUSTED_PROXIES')
   if (ranges.some((range) => /\/0+$/.test(range))) {
-    throw new ConfigError('TRUSTED_PROXIES', 'must not hold every address: anybody could then claim to be anybody')
+    throw new ConfigError('TRUSTED_PROXIES', 'must not contain every address: then any client could claim any address')
   }
   return ranges
 }

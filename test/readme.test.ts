@@ -150,7 +150,7 @@ t.test('the table of variables in README.md is complete', async (t) => {
 
 t.test('the parameters in docs/reading.md are those of the route', async (t) => {
   const { properties } = getTimeseries.query as unknown as { properties: object }
-  const documented = await namesIn('docs/reading.md', 'Reading')
+  const documented = await namesIn('docs/reading.md', 'Samples')
   t.strictSame(documented.sort(), Object.keys(properties).sort())
 })
 

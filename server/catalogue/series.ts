@@ -261,7 +261,7 @@ export const seriesTypes: readonly SeriesType[] = rows.map(
   }),
 )
 
-/** Series type of a stored id (contract 2.6); twins are not in it, take the id modulo DAILY_TOTAL_OFFSET first. */
+/** Series type of a stored id (contract 2.6); without twins, so take the id modulo DAILY_TOTAL_OFFSET first. */
 export const seriesById: ReadonlyMap<number, SeriesType> = new Map(seriesTypes.map((series) => [series.id, series]))
 
 /** Wire names of all series types in definition order, as emitted: `energy`, never its input alias (contract D-04). */
@@ -280,8 +280,8 @@ export const seriesByName: ReadonlyMap<string, SeriesType> = new Map([
 export const DAILY_TOTAL_OFFSET = 10_000
 
 /**
- * Added to a type id, or to that of its daily-total twin, gives the stored series_id of the hidden twin that holds
- * implausible values: they are kept and can be read, and no rollup, mean or sum of the series meets them.
+ * Added to a type id, or to that of its daily-total twin, gives the stored series_id of the hidden twin for implausible
+ * values: they are kept and can be read, but no rollup, mean or sum of the series includes them.
  */
 export const IMPLAUSIBLE_OFFSET = 20_000
 
@@ -292,7 +292,10 @@ export function storedId(seriesId: number, value: number): number {
   return seriesId + IMPLAUSIBLE_OFFSET
 }
 
-/** What a stored series_id is: of which type, whether of daily totals or implausible values; undefined when unknown. */
+/**
+ * The meaning of a stored series_id: its type, and whether it is for daily totals or implausible values; undefined when
+ * unknown.
+ */
 export function storedSeries(
   seriesId: number,
 ): { series: SeriesType; isDailyTotal: boolean; isImplausible: boolean } | undefined {

@@ -6,7 +6,7 @@ import { type Guard, SDK_KEY_HEADER } from './guards.ts'
 import type { Route } from './route.ts'
 import { ErrorBody, ValidationBody } from './schema.ts'
 
-/** Where the service is reached, and the headers that an API key may be sent in, the documented one first. */
+/** The address of the service, and the headers that may carry an API key, the documented one first. */
 export interface Served {
   apiBaseUrl: string
   apiKeyHeaders: readonly string[]
@@ -23,7 +23,7 @@ const HEADERS = {
   'X-Request-Id': text('Id of the request: the one it was sent with, or a new one'),
   ETag: text('Changes when the answer does; send it as If-None-Match'),
   'Retry-After': { description: 'Seconds to wait before the next attempt', schema: { type: 'integer', minimum: 0 } },
-  'WWW-Authenticate': text('`Bearer` where an access token of a developer is needed'),
+  'WWW-Authenticate': text('`Bearer` where an access token of a developer is required'),
 }
 
 function text(description: string) {
@@ -182,7 +182,7 @@ function success(route: Route, name: string, { refer }: Components): Answer {
   }
 }
 
-/** What a route can answer beside its success and 422: what its guard, path and body imply, and what it says itself. */
+/** The errors of a route besides 422: those that its guard, path and body imply, and those it declares. */
 function errorsOf(route: Route): NonNullable<Route['errors']> {
   const own = route.path.includes('{user_id}')
   return {
@@ -192,7 +192,7 @@ function errorsOf(route: Route): NonNullable<Route['errors']> {
     }),
     ...(route.guard.startsWith('sdk') && own && { 403: 'The token belongs to another user' }),
     ...(own && { 404: 'Unknown user' }),
-    ...(route.method === 'GET' && { 406: 'None of the accepted media types; the text names those there are' }),
+    ...(route.method === 'GET' && { 406: 'None of the accepted media types; the text lists the available ones' }),
     ...(route.body && { 413: 'The body is too large', 415: 'Another media type or encoding' }),
     ...(route.tag !== 'Health' && { 503: 'Overloaded, or the database does not answer; retry' }),
     ...route.errors,
@@ -205,7 +205,7 @@ function errorHeaders(code: number, route: Route): object | undefined {
   return undefined
 }
 
-/** Any one of them lets a request in. */
+/** Any one of them is enough. */
 function security(guard: Guard, { apiKeyHeaders }: Served): object[] {
   const further = apiKeyHeaders.slice(1)
   const keys = ['apiKey', ...further].map((scheme) => ({ [scheme]: [] }))

@@ -12,28 +12,28 @@ import { signature } from './sign.ts'
 const CALLS = 50
 const WARY_CALLS = 25
 
-/** Attempts that may wait to be recorded; no more calls are made while the database does not take them. */
+/** Attempts that may wait to be recorded; with more, no further calls are made until the database accepts them. */
 const UNRECORDED = 1_000
 
-/** Time that calls in flight get at the end. */
+/** Time that calls in flight get at shutdown. */
 const DRAIN_MS = 4_000
 
 const USER_AGENT = `Pulsebase/${VERSION}`
 
 const UNREADABLE = 'This version of Pulsebase cannot read the event.'
 
-/** What calls are made with. */
+/** Everything that calls need. */
 export interface CallOptions {
   leases: Leases
   bodies: Bodies
   recorder: Recorder
   metrics: Metrics
   log: Logger
-  /** A lane wants more to be read. */
+  /** A lane wants to read more. */
   wanting(): void
 }
 
-/** The calls to endpoints: so many at a time, a lane after the other. */
+/** The calls to endpoints: a limited number at a time, one lane after the other. */
 export class Calls {
   readonly #options: CallOptions
   #inFlight = 0
@@ -54,13 +54,13 @@ export class Calls {
       const wary = isWary(lane)
       const due = wary && this.#waryInFlight >= WARY_CALLS ? undefined : takeDue(lane)
       if (!due) continue
-      // Where this loop comes by again.
+      // This loop returns to it.
       leases.putLast(lane)
       void this.#call(lane, due, wary)
     }
   }
 
-  /** Begins no more, gives those in flight some seconds, and forgets what is left: it is due again. */
+  /** Begins no more calls, gives those in flight some seconds, and drops the rest, which are due again. */
   async stop(): Promise<void> {
     this.#stopping = true
     if (this.#inFlight > 0) {
@@ -101,14 +101,16 @@ export class Calls {
     if (fresh + retries > 0) wanting()
   }
 
-  /** What became of a call; undefined when there is nothing to deliver any more, or the body cannot be read for now. */
+  /**
+   * The result of a call; undefined when there is no longer anything to deliver, or the body cannot be read for now.
+   */
   async #answer(lane: Lane, due: Due): Promise<Answer | undefined> {
     try {
       return await this.#attempt(lane, due)
     } catch (error) {
       this.#options.log.warn({ err: error, event: due.messageId }, 'cannot read an event that is to be delivered')
       if (!(error instanceof UnreadableEvent)) return undefined
-      // Another process of ours may be able to, or this one after an update: it is tried again like any other.
+      // Another process may be able to, or this one after an update: it is retried like any other.
       return { outcome: 'unreadable_event', status: 0, text: UNREADABLE, durationMs: 0 }
     }
   }

@@ -9,10 +9,10 @@ export const CALLS_PER_ENDPOINT = 5
 const CALL_TIMEOUT_MS = 15_000
 const CONNECT_TIMEOUT_MS = 10_000
 
-/** What is read of an answer; the rest is not (contract 10). */
+/** Bytes of an answer that are read; the rest is not (contract 10). */
 const ANSWER_BYTES = 20_000
 
-/** What became of calls, for the metrics. */
+/** Outcomes of calls, for the metrics. */
 export type Outcome =
   | 'delivered'
   | 'refused_status'
@@ -21,33 +21,33 @@ export type Outcome =
   | 'forbidden_address'
   | 'unreadable_event'
 
-/** What became of one call. */
+/** The result of one call. */
 export interface Answer {
   outcome: Outcome
-  /** 0 when there was none, or none that was complete; then `text` says why. */
+  /** 0 when there was none, or no complete one; then `text` says why. */
   status: number
   text: string
   durationMs: number
-  /** What the receiver asked for with `Retry-After`. */
+  /** The delay that the receiver requested with `Retry-After`. */
   retryAfterSeconds?: number
 }
 
 /** Connections to the address of one endpoint. */
 export type Connections = Pool
 
-/** Opens connections for an endpoint's URL, each guarded; close them when the endpoint is not served any more. */
+/** Opens connections for an endpoint's URL, each guarded; close them when the endpoint is no longer served. */
 export function connectionsTo(url: URL, guard: AddressGuard): Connections {
   return new Pool(url.origin, {
     connections: CALLS_PER_ENDPOINT,
     pipelining: 1,
     connect: { lookup: guard.lookup, timeout: CONNECT_TIMEOUT_MS },
-    // Each call has a limit of its own for all of it.
+    // Each call has one limit for its whole duration.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
 }
 
-/** What is posted to an endpoint. */
+/** The request to an endpoint. */
 export interface Message {
   /** Path and query of its URL. */
   path: string
@@ -56,8 +56,8 @@ export interface Message {
 }
 
 /**
- * Makes one call and never rejects. Success is a complete answer of 2xx; a redirect is none and is not followed. What comes
- * compressed is not decoded.
+ * Makes one call and never rejects. Success is a complete 2xx answer; redirects fail and are not followed. Compressed
+ * answers are not decoded.
  */
 export function post(connections: Connections, { path, headers, body }: Message): Promise<Answer> {
   return new Promise((resolve) => {
@@ -65,7 +65,7 @@ export function post(connections: Connections, { path, headers, body }: Message)
   })
 }
 
-/** One call on its way: what undici tells of it becomes one answer, which settles it. */
+/** One call in flight: the events from undici become one answer, which settles it. */
 class Call {
   readonly #settled: (answer: Answer) => void
   readonly #started = performance.now()
@@ -157,7 +157,7 @@ const REASONS: Record<string, string> = {
 }
 const TLS_CODE = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|EPROTO$|HOSTNAME_MISMATCH$)/
 
-/** Why there was no answer, in words that name no address of ours or of the receiver's network. */
+/** The reason for a missing answer, without any address of ours or of the receiver's network. */
 function reasonOf(error: Error, status: number): string {
   // Of several addresses that were tried, the first.
   const { code = '' } = (error instanceof AggregateError ? error.errors[0] : error) as { code?: string }

@@ -182,12 +182,12 @@ t.test('who may call what', async (t) => {
           unknownKey,
         ].map(async (headers) => (await ask(headers)).body.hint),
       )
-    const place = (name: string) => `Send the API key in the header X-Service-API-Key; ${name} does not take one.`
+    const place = (name: string) => `Send the API key in the header X-Service-API-Key, not in ${name}.`
     const misplaced = [place('Authorization'), place('Authorization'), place('X-API-Key'), place('apikey')]
     t.strictSame(await hints(key), [undefined, undefined, ...misplaced, undefined, undefined])
     t.strictSame(await hints((headers) => sdk(headers)), [undefined, undefined, ...misplaced, undefined, undefined])
     const login =
-      'An API key does not open this route. Log in with POST /api/v1/auth/login and send Authorization: Bearer <access_token>.'
+      'This route requires a login; an API key is not enough. Log in with POST /api/v1/auth/login and send Authorization: Bearer <access_token>.'
     t.strictSame(await hints(developer), [undefined, undefined, ...Array(6).fill(login)])
     t.match((await key(bearer(app.apiKey))).body, { detail: 'Authentication required: provide JWT token or API key' })
     t.notMatch(JSON.stringify((await key(bearer(app.apiKey))).body), app.apiKey)

@@ -101,7 +101,7 @@ t.test('after kill -9 of our process its server is stopped, and committed rows a
     const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
     const [stale, postmaster] = [await readFile(pidFile, 'utf8'), await postmasterPid(dataDir)]
     signalProcess(postmaster, 'SIGKILL')
-    t.match([await second.exited, ...log], [/ended by itself/, /ended by itself/])
+    t.match([await second.exited, ...log], [/exited by itself/, /exited by itself/])
     await second.stop()
 
     // The number in its postmaster.pid may belong to another process of the same user by the next start.
@@ -222,7 +222,7 @@ t.test('what cannot work is said in words', async (t) => {
   await rm(join(dataDir, 'postgres.password'))
   await t.rejects(attempt(), { message: /password of the embedded database cannot be read/ })
   await writeFile(join(cluster, 'PG_VERSION'), '16\n')
-  await t.rejects(attempt(), { message: /was made by PostgreSQL 16, this version of Pulsebase brings 18/ })
+  await t.rejects(attempt(), { message: /was created by PostgreSQL 16, this version of Pulsebase ships 18/ })
 })
 
 /** A data directory that every user can pass through, unlike the checkout when that is in root's home. */

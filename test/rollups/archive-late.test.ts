@@ -168,7 +168,7 @@ eachEngine(t, 'archiving switched on, then a new user with six years of history'
     {
       index: null,
       type: 'archived',
-      msg: `${before} samples are of quarter hours that are archived: their sums are final, their samples are gone`,
+      msg: `${before} samples belong to archived quarter hours: these keep only their final sums`,
     },
   ])
   for (const one of [user, old])
@@ -263,7 +263,7 @@ eachEngine(t, 'a quarter hour of a series is archived, or it is not', async (t, 
     const refused = await importBody(app, user, body([heartRate(start, 60)]))
     t.match(refused, {
       status: 'failed',
-      dropped: [{ type: 'archived', msg: `1 samples are older than what is kept: before ${day(FLOOR)}` }],
+      dropped: [{ type: 'archived', msg: `1 samples are too old to be kept: before ${day(FLOOR)}` }],
     })
     await settings(app, {})
     await run(app)

@@ -6,8 +6,8 @@ import { recordRows } from '../../webhooks/session-events.ts'
 import { requireUser } from '../users/exists.ts'
 
 /**
- * Does `change` to a user's events in a transaction, under the lock that an import holds, and moves the user's revision.
- * Developers are told of the rows it returns.
+ * Applies `change` to a user's events in a transaction, under the lock that an import holds, and increments the user's
+ * revision. Developers get events about the rows it returns.
  * @throws AppError not_found for an unknown user
  */
 export function changeEvents(
@@ -16,7 +16,7 @@ export function changeEvents(
   change: (tx: Transaction) => Promise<ToldRows | undefined>,
 ): Promise<void> {
   return db.transaction(async (tx) => {
-    // An import to wait for takes longer than a read may.
+    // Waiting for an import takes longer than a read may.
     await tx.query(`select set_config('statement_timeout', '600s', true)`)
     await lockUser(tx, userId)
     await requireUser(tx, userId)

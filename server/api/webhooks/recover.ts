@@ -28,7 +28,7 @@ export const recoverEndpoint = route(
     operationId: 'recoverEndpoint',
     summary: 'Deliver again what failed',
     description:
-      'All events since then whose delivery failed, for good or so far, and those that match the filters and were never ' +
+      'All events since then whose delivery failed, finally or so far, and matching ones that were never ' +
       'queued because the endpoint was disabled for failing.',
     tag: 'Webhooks',
     guard: 'developer',
@@ -63,8 +63,8 @@ const eventsToRecover = (db: Database, endpoint: number, since: string) =>
   })
 
 /**
- * Queues a batch of events; returns how many. Holds the endpoint, as whoever records attempts does, so that none waits for
- * the other's deliveries. None when the endpoint was disabled or deleted meanwhile.
+ * Queues a batch of events; returns how many. Locks the endpoint, like the recording of attempts, so that neither waits
+ * for the other's deliveries. Queues none when the endpoint was disabled or deleted meanwhile.
  */
 const queueAgain = (db: Database, endpoint: number, events: string) =>
   db.transaction(async (tx) => {
@@ -99,7 +99,7 @@ const TO_RECOVER = `
   group by batch
   order by batch`
 
-// What somebody else holds is being deleted, or sent again already.
+// Deliveries locked by others are being deleted, or already sent again.
 const QUEUE_AGAIN = `
   with failed as (
     update delivery d
