@@ -24,7 +24,7 @@ import { SECRET_KEY, type Service } from './service.ts'
 export const ids = ['W1', 'W4']
 
 const ENDPOINTS = 10
-/** Calls in flight of one process (server/webhooks/calls.ts). */
+/** Calls in flight of one process (server/webhooks/deliver.ts). */
 const CALLS = 50
 const RATE_PER_SECOND = 100
 

@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Transaction } from './db/database.ts'
 import { Gate, type GateLimits } from './gate.ts'
 
 const MIB = 1024 * 1024
@@ -75,6 +76,14 @@ export const LIMITS: Limits = {
   bodyPace: { bytes: 10_240, windowMs: 20_000, totalMs: 240_000 },
   answers: { bytes: 256 * MIB, perCaller: 128 * MIB },
   answerPace: { ms: 30_000, bytesPerSecond: 64 * 1024 },
+}
+
+/** Time of each statement of a request of the gate `long`: years of samples take longer than a read may. */
+const LONG_STATEMENT_MS = 600_000
+
+/** Lets the statements of this transaction take minutes. */
+export async function allowMinutes(tx: Transaction): Promise<void> {
+  await tx.query(`select set_config('statement_timeout', $1, true)`, [String(LONG_STATEMENT_MS)])
 }
 
 /** Maximum of connections of the API. */

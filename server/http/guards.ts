@@ -5,7 +5,7 @@ import { errors } from '../errors.ts'
 import { type AccessToken, verifyAccessToken } from './tokens.ts'
 
 /**
- * Who may call a route (contract 1.6). The route itself decides about `app or developer`: the application is in its
+ * Who may call a route; contract 1.6 lists the routes that a phone (`sdk`) may call. The route itself decides about `app or developer`: the application is in its
  * body.
  */
 export type Guard = 'key' | 'developer' | 'sdk' | 'sdk or key' | 'app or developer' | 'public'

@@ -1,8 +1,8 @@
 import type { Database } from '../db/database.ts'
 import type { Logger } from '../log.ts'
 import { type Coalesced, coalesce } from './coalesce.ts'
-import type { Answer } from './deliver.ts'
 import type { Due, Lane } from './lane.ts'
+import type { Answer } from './post.ts'
 import { delayAfter } from './schedule.ts'
 
 /** Attempts that are recorded by one statement. */

@@ -1,5 +1,5 @@
 import type { AddressGuard } from './address-guard.ts'
-import { CALLS_PER_ENDPOINT, type Connections, connectionsTo } from './deliver.ts'
+import { CALLS_PER_ENDPOINT, type Connections, connectionsTo } from './post.ts'
 import { canOpen, openSecret } from './secrets.ts'
 
 /** Failures in a row after which an endpoint gets one call at a time, until one succeeds. */

@@ -1,8 +1,8 @@
 import type { Metrics } from '../metrics.ts'
 import { openRecorder } from './attempts.ts'
 import { Bodies } from './bodies.ts'
-import { Calls } from './calls.ts'
 import { coalesce } from './coalesce.ts'
+import { Calls } from './deliver.ts'
 import { readDue } from './due.ts'
 import { type LeaseOptions, Leases } from './leases.ts'
 

@@ -307,7 +307,7 @@ eachEngine(t, 'deleting', async (t, engine) => {
     )
   })
 
-  await t.test('waits for an import of the user, and an import for it', async (t) => {
+  await t.test('waits for an import of the user', async (t) => {
     const user = await withOneOfEach(app)
     const [{ id }] = await allEvents(app, user, 'workouts')
     const lock = `select pg_advisory_xact_lock(hashtextextended('ingest:' || $1, 0))`

@@ -1,5 +1,6 @@
 import type { Config } from '../../config.ts'
 import type { Database, Transaction } from '../../db/database.ts'
+import { allowMinutes } from '../../limits.ts'
 import type { ToldRows } from '../../store/event-items.ts'
 import { lockUser } from '../../store/lock.ts'
 import { recordRows } from '../../webhooks/session-events.ts'
@@ -17,7 +18,7 @@ export function changeEvents(
 ): Promise<void> {
   return db.transaction(async (tx) => {
     // Waiting for an import takes longer than a read may.
-    await tx.query(`select set_config('statement_timeout', '600s', true)`)
+    await allowMinutes(tx)
     await lockUser(tx, userId)
     await requireUser(tx, userId)
     const told = await change(tx)

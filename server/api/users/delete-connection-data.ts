@@ -1,5 +1,6 @@
 import type { Transaction } from '../../db/database.ts'
 import { route } from '../../http/route.ts'
+import { allowMinutes } from '../../limits.ts'
 import { deleteEvents, lockForDeletion, lockUser } from '../../store/lock.ts'
 import { ConnectionPath, revokeConnection } from './delete-connection.ts'
 
@@ -22,7 +23,7 @@ export const deleteConnectionData = route(
   async ({ params }, { db, config }) => {
     await db.transaction(async (tx) => {
       // Years of samples, and waiting for an import, take longer than a read may.
-      await tx.query(`select set_config('statement_timeout', '600s', true)`)
+      await allowMinutes(tx)
       // An import holds this lock: this waits for it, and the next one finds no upload.
       await lockUser(tx, params.user_id)
       const provider = await revokeConnection(tx, config, params)

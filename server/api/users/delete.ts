@@ -1,6 +1,7 @@
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { UserPath } from '../../http/schema.ts'
+import { allowMinutes } from '../../limits.ts'
 import { deleteEvents, lockForDeletion, lockUser } from '../../store/lock.ts'
 import { foldUsers, USER_COLUMNS, User, type UserConnectionRow, userExample, usersWithConnections } from './user.ts'
 
@@ -21,7 +22,7 @@ export const deleteUser = route(
   async ({ params }, { db }) =>
     db.transaction(async (tx) => {
       // Years of samples, and waiting for an import, take longer than a read may.
-      await tx.query(`select set_config('statement_timeout', '600s', true)`)
+      await allowMinutes(tx)
       // An import holds this lock: this waits for it, and the next one finds no user.
       await lockUser(tx, params.user_id)
       const sources = await lockForDeletion(tx, params.user_id, null)

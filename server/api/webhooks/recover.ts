@@ -3,6 +3,7 @@ import type { Database } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Instant } from '../../http/schema.ts'
+import { allowMinutes } from '../../limits.ts'
 import {
   EndpointPath,
   enabledEndpoint,
@@ -58,7 +59,7 @@ export const recoverEndpoint = route(
 const eventsToRecover = (db: Database, endpoint: number, since: string) =>
   db.transaction(async (tx) => {
     // Two weeks of events take longer than a read may.
-    await tx.query(`select set_config('statement_timeout', '600s', true)`)
+    await allowMinutes(tx)
     return tx.query<{ events: string }>(TO_RECOVER, [endpoint, since, AT_ONCE])
   })
 
