@@ -5,9 +5,9 @@ import { allEvents, type EventList, statistic, workout, workoutBody } from '../s
 import {
   body,
   createUser,
-  eachEngine,
   heartRate,
   importBody,
+  oneEngine,
   PHONE,
   record,
   type SdkRecord,
@@ -36,7 +36,7 @@ const missing = {
 } as const
 const deletable = Object.keys(missing) as (keyof typeof missing)[]
 
-eachEngine(t, 'deleting', async (t, engine) => {
+oneEngine(t, 'deleting', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const remove = (user: string, list: EventList, id: string, options = {}) =>
