@@ -15,6 +15,7 @@ const ENTRIES = [
   'test/**/*.test.ts',
   'test/**/*.long.ts',
   'test/support/clocked-main.ts',
+  'test/support/embedded-main.ts',
   'test/support/measured-main.ts',
   'server/main.ts',
   'server/replay.ts',
