@@ -9,9 +9,9 @@ import { eventVersions, storedEvents } from '../../support/events.ts'
 import {
   body,
   createUser,
-  eachEngine,
   heartRate,
   importBody,
+  oneEngine,
   record,
   rowVersions,
   startImports,
@@ -55,7 +55,7 @@ async function command(databaseUrl: string, args: string[], [file = '', ...first
   }
 }
 
-eachEngine(t, 'stored uploads are imported again after it was shown what that changes', async (t, engine) => {
+oneEngine(t, 'stored uploads are imported again after it was shown what that changes', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
@@ -122,7 +122,7 @@ eachEngine(t, 'stored uploads are imported again after it was shown what that ch
   })
 })
 
-eachEngine(t, 'nights and cycles of an older rule become those of today', async (t, engine) => {
+oneEngine(t, 'nights and cycles of an older rule become those of today', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const light = (fromHour: number, untilHour: number, fields = {}) =>
@@ -193,7 +193,7 @@ t.test('what cannot be done is said', async (t) => {
   t.match((await command(url, ['--user', user])).error, /Could not replay: .*ECONNREFUSED/)
 })
 
-eachEngine(t, 'bodies are kept for a while', async (t, engine) => {
+oneEngine(t, 'bodies are kept for a while', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const jobs = await startImports(t, app)
   const user = await createUser(app)
@@ -227,7 +227,7 @@ eachEngine(t, 'bodies are kept for a while', async (t, engine) => {
   t.match(again, { unchanged: 1, inserted: 0, body_kept: true }, 'the same body may come again')
 })
 
-eachEngine(t, 'without retention no body outlives its import', async (t, engine) => {
+oneEngine(t, 'without retention no body outlives its import', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const first = await upload(app, user, body([heartRate(NOON, 60)]))
