@@ -1,5 +1,5 @@
-// No write opens more of the columnstore than the batches it changes. Every way in which samples and rollups
-// are written has its line here. Plans are made for any parameters, as they are after some repetitions, since such
+// No write opens more of the columnstore than the batches it changes. The ways in which samples and rollups are written
+// have their lines here, but for the archive: one with nothing to do is in test/rollups/archive-late.test.ts. Plans are made for any parameters, as they are after some repetitions, since such
 // plans find no batches: whoever relies on others must see to it.
 import type { Test } from 'tap'
 import t from 'tap'
@@ -182,7 +182,6 @@ const writes: Write[] = [
     },
     batches: {},
   },
-  // Archiving: test/rollups/archive.test.ts.
 ]
 
 /** Whether what `countOpened` found is what was allowed and had to be. */

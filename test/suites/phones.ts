@@ -1,8 +1,4 @@
 import '../api/connections.test.ts'
-import '../api/phone-sdks.test.ts'
 import '../api/phones.test.ts'
 import '../api/priorities.test.ts'
-import '../api/sdk.test.ts'
-import '../api/sdk-logs.test.ts'
-import '../api/sdk-status.test.ts'
 import '../api/users.test.ts'

@@ -1,5 +1,3 @@
-import '../db/compress.test.ts'
-import '../db/opened.test.ts'
 import '../rollups/apache.test.ts'
 import '../rollups/exact.test.ts'
 import '../rollups/strategy.test.ts'

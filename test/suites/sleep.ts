@@ -1,1 +1,3 @@
+import '../store/sleep/close.test.ts'
+import '../store/sleep/order.test.ts'
 import '../store/sleep/sleep.test.ts'

@@ -1,6 +1,2 @@
-import '../api/coverage.test.ts'
-import '../api/found-by-review.test.ts'
-import '../api/implausible.test.ts'
-import '../api/old-samples.test.ts'
 import '../api/sync.test.ts'
 import '../api/sync-stream.test.ts'

@@ -1,1 +1,2 @@
 import '../intake/uploads/samples.test.ts'
+import '../store/workouts.test.ts'

@@ -70,8 +70,8 @@ export function eachEngine(t: Test, name: string, test: (t: Test, engine: Engine
 }
 
 /**
- * Runs a test on one engine, for what is the same SQL on ordinary tables on every engine; `npm run test:long` runs it on
- * each.
+ * Runs a test on one engine, for what is the same text of SQL on every engine, over reads and writes of samples that
+ * other tests do on each; `npm run test:long` runs it on each.
  */
 export function oneEngine(t: Test, name: string, test: (t: Test, engine: Engine) => Promise<void>): void {
   const chosen = THOROUGH ? engines() : engines().slice(0, 1)

@@ -1,0 +1,2 @@
+import '../db/compress.test.ts'
+import '../db/opened.test.ts'
