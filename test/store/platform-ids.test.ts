@@ -1,7 +1,11 @@
 // What is received under several platform ids stays until the last of them is deleted, whatever kind of event it is.
 import fc from 'fast-check'
 import t from 'tap'
+import type { Transaction } from '../../server/db/database.ts'
+import { deleteMeals } from '../../server/store/meals.ts'
 import { type HeldRow, MAX_IDS, resolveItems } from '../../server/store/platform-ids.ts'
+import { readStagesById } from '../../server/store/sleep/stages.ts'
+import { deleteWorkouts } from '../../server/store/workouts.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { allEvents, statistic, workout, workoutBody } from '../support/event-lists.ts'
 import {
@@ -182,18 +186,74 @@ oneEngine(t, 'what was received under two ids', async (t, engine) => {
   await t.test('a workout takes the samples along that came with the deleted id only', async (t) => {
     const user = await createUser(app)
     const run = (id: string, type: string) =>
-      workout('running', NOON, 30, { id, values: [statistic(type, 40, type === 'vo2Max' ? 'mL/kg/min' : 'count/min')] })
+      workout('running', NOON, 30, { id, values: [statistic(type, 40, type === 'vo2Max' ? 'mL/kg/min' : 'm')] })
     const types = async () => (await storedSamples(app.db, user)).map(({ type }) => type)
     await importBody(app, user, workoutBody([run('x', 'vo2Max')]))
     await importBody(app, user, workoutBody([run('y', 'vo2Max')]))
     await importBody(app, user, body([], { data: { deleted: [{ id: 'x', type: 'HKWorkoutTypeIdentifier' }] } }))
     t.strictSame(await types(), ['vo2_max'])
-    await importBody(app, user, workoutBody([run('z', 'averageRunningCadence')]))
-    t.strictSame((await types()).sort(), ['cadence', 'vo2_max'])
+    await importBody(app, user, workoutBody([run('z', 'averageRunningStrideLength')]))
+    t.strictSame((await types()).sort(), ['running_stride_length', 'vo2_max'])
     const [{ id }] = await allEvents(app, user, 'workouts')
     t.equal((await app.request('DELETE', `/api/v1/users/${user}/events/workouts/${id}`)).status, 204)
     t.strictSame(await types(), [], 'deleted by a developer, it takes along those of all its ids')
   })
+})
+
+oneEngine(t, 'a deletion looks up what it deletes, among years of it', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const userId = await createUser(app)
+  await importBody(app, userId, body([heartRate(NOON, 60)]))
+  const fill = (text: string) => app.db.query(`${text} from data_source d, generate_series(1, 5000) n`)
+  const at = `timestamptz '2020-01-01' + n * interval '6 hours', timestamptz '2020-01-01' + (n * 6 + 1) * interval '1 hour'`
+  await fill(`insert into sleep_stage (source_id, session, stage, start_at, end_at, external_id)
+    select d.id, 'night ' || n / 40, 'light', ${at}, 'stage ' || n`)
+  await fill(`insert into sleep (user_id, source_id, session, start_at, end_at)
+    select d.user_id, d.id, 'night ' || n, ${at}`)
+  await fill(`insert into workout (user_id, source_id, type, duration_s, start_at, end_at, external_id)
+    select d.user_id, d.id, 'running', 3600, ${at}, 'run ' || n || '-s0'`)
+  await fill(`insert into meal_nutrient (user_id, provider, source_id, series_id, value, with_meal, loose, ts, meal, item)
+    select d.user_id, 'apple', d.id, 200, 1, true, false, timestamptz '2020-01-01' + n * interval '1 hour', 'meal ' || n, 'item ' || n`)
+  await app.db.query('vacuum analyze')
+
+  /** Pages that the statements of some work visit, and the ids it found. */
+  const visited = async (work: (tx: Transaction) => Promise<readonly string[]>) => {
+    let pages = 0
+    let found: readonly string[] = []
+    const rolledBack = app.db.transaction(async (tx) => {
+      const client = {
+        query: async (text: string, params: unknown[]) => {
+          const { rows } = await tx.client.query(`explain (buffers, analyze, format json) ${text}`, params)
+          const { Plan: plan } = rows[0]['QUERY PLAN'][0]
+          pages += plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
+          // An explained statement has done its work already.
+          return /delete from|update /.test(text) ? { rows: [] } : tx.client.query(text, params)
+        },
+      } as unknown as Transaction['client']
+      found = await work({ ...tx, client })
+      throw new Error('rolled back')
+    })
+    await rolledBack.catch((error: Error) => t.equal(error.message, 'rolled back'))
+    return { pages, found }
+  }
+  const target = { userId, provider: 'apple', sourceIds: [] }
+  const stages = async (tx: Transaction, ids: string[]) =>
+    (await readStagesById(tx, target, ids)).map(({ externalId }) => externalId ?? '')
+  const looked = {
+    'a stage': await visited((tx) => stages(tx, ['stage 70'])),
+    'a session': await visited((tx) => stages(tx, ['night 1'])),
+    'parts of a workout': await visited((tx) => deleteWorkouts(tx, target, ['run 70'])),
+    'an unknown id': await visited((tx) => deleteWorkouts(tx, target, ['unknown'])),
+    'a nutrient': await visited((tx) => deleteMeals(tx, target, ['item 70'])),
+  }
+  const found = Object.values(looked).map(({ found }) => found.length)
+  t.strictSame(found, [1, 40, 1, 0, 0])
+  // All rows of a user are on 60 pages and more.
+  t.strictSame(
+    Object.entries(looked).filter(([, { pages }]) => pages > 45),
+    [],
+  )
 })
 
 /** A history of items and deletions; `-1`: without an id. */
