@@ -32,7 +32,7 @@ const perAccount = (config: Config): Limit => ({
   attempts: config.loginAttemptsPerAccount,
   windowSeconds: 15 * 60,
 })
-/** For callers from a network it has been logged in to from: whatever strangers do, the owner gets in. */
+/** For callers from a network it has been logged in to from: strangers cannot lock the owner out. */
 const perKnownNetwork = (config: Config): Limit => ({ ...perAccount(config), name: 'login known network' })
 
 /**

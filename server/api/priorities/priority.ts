@@ -138,7 +138,7 @@ async function write(db: Database, sql: string, items: readonly [key: string, pr
   const twice = keys.find((key, index) => keys.indexOf(key) !== index)
   if (twice !== undefined) throw errors.badRequest(`'${twice}' is listed twice`)
   await db.transaction(async (tx) => {
-    // The row that all writers need first, so that none holds what another waits for, whatever the order of its items.
+    // The row that all writers lock first, so that they never wait for each other, whatever the order of their items.
     await tx.query('select from ranking for update')
     await tx.query(sql, [keys, items.map(([, priority]) => priority)])
   })

@@ -5,7 +5,7 @@ import type { ArchivalSettings } from '../../rollups/archive.ts'
 
 const days = (max: number) => Nullable(Type.Integer({ minimum: 1, maximum: max }))
 
-/** What is kept for how long; an absent field means forever (contract 13). */
+/** How long samples and rollups are kept; an absent field means forever (contract 13). */
 export const ArchivalBody = Type.Object(
   {
     archive_after_days: Type.Optional(days(3650)),
