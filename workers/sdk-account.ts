@@ -9,7 +9,7 @@ const KINDS_COUNTED = 100
 
 const MAX_TYPE_LENGTH = 100
 
-/** The type of an item in a day's account, and its time, in epoch ms. */
+/** The type of an item in a day's counts, and its time, in epoch ms. */
 export type Place = readonly [type: string, ms: number]
 
 /** The probable meaning of a record type that is not stored. */
