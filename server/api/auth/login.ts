@@ -26,7 +26,7 @@ const perAddress = (config: Config): Limit => ({
   attempts: config.loginAttemptsPerMinute,
   windowSeconds: 60,
 })
-/** For all callers from networks that the account has never been logged in to from. */
+/** For all callers from networks the account has never been logged in to from. */
 const perAccount = (config: Config): Limit => ({
   name: 'login account',
   attempts: config.loginAttemptsPerAccount,

@@ -35,7 +35,7 @@ const PRETTY_FIELDS = [
   'total_pretty',
 ] as const
 
-/** The settings and what is stored: `live` are samples, `archive` are rollups. */
+/** The settings and the sizes of the data: `live` are samples, `archive` are rollups. */
 export const Archival = Type.Object(
   {
     settings: Type.Object(
