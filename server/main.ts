@@ -139,7 +139,7 @@ async function startApi(shared: Shared): Promise<void> {
     open = false
   })
   await listen(server, config.port, config.host)
-  // Not earlier, since the secrets are shown once: a start that fails must not have created them.
+  // Only now, since the secrets are shown once: a start that fails before must not have made them.
   const created = await bootstrapAccounts(deps.db, config)
   open = true
   // The probe answers with the last count; this is the first.

@@ -511,7 +511,7 @@ t.test('change of password', async (t) => {
   })
 
   t.test('of two at the same time one wins', async (t) => {
-    // Both are let in before the first new hash is finished.
+    // Both are let in before the first new hash is done.
     realCost(t)
     const password = 'the second new password'
     const { access_token } = (await login(app, { username: app.developer.email, password })).body

@@ -129,7 +129,7 @@ const INCIDENTS: readonly Incident[] = [
       )
       return { given }
     },
-    // A spent token that is used this late may be a thief's (contract 9.8).
+    // A spent token that comes back so late may be a thief's (contract 9.8).
     expected: ['kept', 1],
   },
   {

@@ -565,7 +565,7 @@ oneEngine(t, 'workouts', async (t, engine) => {
   })
 })
 
-/** The rule restated: each item removes everything with its id or its times, and stands for the first of them. */
+/** The rule in other words: each item removes what has its id or its times, and stands for the first of them. */
 function simulated(history: { id: string | null; minutes: number; kcal: number }[]): string[] {
   let rows: typeof history = []
   for (const item of history) {

@@ -41,7 +41,7 @@ const TEMPLATE_SOURCES = [
 
 const EMAIL = 'developer@example.org'
 const PASSWORD = 'correct horse battery staple'
-/** Its hash at minimal cost, like all hashes of the tests unless they ask for the `realCost`. */
+/** Its hash at a cost of next to nothing, as all hashes of the tests have it, unless they ask for the `realCost`. */
 const PASSWORD_HASH = '$scrypt$ln=4,r=8,p=1$cHVsc2ViYXNlIHRlc3RzIQ$LU//oOIQp68a9HTm+CaLCp6gqpaNG4PhUKkLTbUrWZ0'
 const REAL_COST = HASH_COST.ln
 HASH_COST.ln = 4
@@ -63,7 +63,7 @@ export interface TestAnswer {
   body: any
 }
 
-/** Settings that a test replaces, and limits on requests. */
+/** Settings that a test replaces, and limits on what requests hold. */
 type Overrides = Partial<Config> & { limits?: Limits }
 
 /** Connections that a test and its own processes may hold in addition to the requests. */
@@ -98,7 +98,7 @@ export async function startTestApp(t: Test, engine: Engine, overrides: Overrides
   return startApp(t, databaseUrl, apiKey, overrides)
 }
 
-/** Hashes passwords at the service's real cost until the test ends. */
+/** Lets passwords be hashed at the cost that the service hashes them at, until the test ends. */
 export function realCost(t: Test): void {
   const ln = HASH_COST.ln
   HASH_COST.ln = REAL_COST
