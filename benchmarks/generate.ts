@@ -201,9 +201,7 @@ function shuffle(items: string[], random: () => number): string[] {
   return items
 }
 
-/**
- * Syncs each file to disk before the next one, so that no write-back of ours shares the disk with the measured work.
- */
+/** Syncs each file to disk before the next one: no write-back of ours shares the disk with the measured work. */
 async function writeBodies(
   directory: string,
   records: Iterable<string>,

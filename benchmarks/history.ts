@@ -62,9 +62,7 @@ export async function storeHistory(service: Service, db: Client, years: number, 
   return { userId, sourceId, samples }
 }
 
-/**
- * Does the service's work of the next minutes: refreshes rollups, and vacuums and analyzes new rows as autovacuum does.
- */
+/** Does what production does within minutes: refreshes rollups, then vacuums and analyzes new rows like autovacuum. */
 export async function settle(db: Client): Promise<void> {
   const refresh = `select refresh_series(source_id, series_id, '120 days')
                    from (select distinct source_id, series_id from rollup_dirty) d`

@@ -135,10 +135,9 @@ async function uploadPart(suite: Suite, jobs: Job[], kind: 'fresh' | 'again'): P
 }
 
 /**
- * WAL of one more repetition, per row. Autovacuum's work on new rows, which production does within minutes, is done
- * before: the first reader of a page since its rows were committed marks them, and with checksums a mark is WAL.
- * Autovacuum itself is off meanwhile, and the checkpoint means that every touched page is written to the WAL as a whole
- * once.
+ * WAL of one more repetition, per row. First comes autovacuum's work of the first minutes in production: the first
+ * reader of a page since its rows were committed marks them, and with checksums a mark is WAL. Autovacuum itself is off
+ * meanwhile, and the checkpoint means that every touched page is written to the WAL as a whole once.
  */
 async function walOfRepeat(suite: Suite, jobs: Job[]): Promise<number> {
   const { db, records } = suite

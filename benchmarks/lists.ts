@@ -8,10 +8,7 @@ import { settleRecords, storeRecords } from './records.ts'
 import { type Load, type Request, send } from './requests.ts'
 import type { Service, Statement } from './service.ts'
 
-/**
- * Every list and summary of a user with long, dense data: compared with its SQL, deep in its pages, and by number of
- * statements.
- */
+/** Every list and summary of a user with long, dense data: against its SQL, deep pages, and by number of statements. */
 export const ids = ['L1', 'L2', 'L3']
 
 const OTHERS = 50
@@ -109,8 +106,7 @@ interface Target {
 /** What is measured of an endpoint before it is timed. */
 interface Plan extends Target {
   /**
-   * Number of statements right after the user's data changed, of a small page and of the longest; undefined = no
-   * answer.
+   * Number of statements after a change of the user's data, of a small page and of the longest; undefined = no answer.
    */
   counts: [small: number | undefined, large: number | undefined]
   first: Statement[]

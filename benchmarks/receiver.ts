@@ -1,6 +1,5 @@
 // Process that receives webhooks: it answers 200 at once, and never at /hang. The first message makes it listen and is
-// answered with the port; `reset` clears the received calls; `count` is answered with the calls once that many have
-// arrived.
+// answered with the port; `reset` clears the calls; `count` is answered with the calls once there are that many.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

@@ -43,8 +43,8 @@ interface Costs {
 }
 
 /**
- * All users sync a quarter of an hour, then rollups are refreshed, as happens every minute; finally a long history
- * arrives late.
+ * All users sync a quarter of an hour, then rollups are refreshed, as every minute; finally a long history arrives
+ * late.
  */
 export async function run(bench: Bench): Promise<Measure[]> {
   if (bench.engine.name === 'plain') return []

@@ -269,10 +269,7 @@ async function hanging(suite: Suite): Promise<Measure[]> {
   ]
 }
 
-/**
- * Commits one event after the other at a fixed rate; returns the time each took to reach the endpoints that answer, in
- * ms.
- */
+/** Commits events one by one at a fixed rate; returns the ms each took to reach the endpoints that answer. */
 async function latencies(suite: Suite, paths: string[], seconds: number, perSecond: number): Promise<number[]> {
   const { db, receiver } = suite
   await register(suite, paths)

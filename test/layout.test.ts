@@ -225,10 +225,7 @@ function statements(content: string): { line: number; code: string }[] {
   })
 }
 
-/**
- * The lines where the functions of a statement begin, from 0, and their lengths; SQL with placeholders is text, however
- * long.
- */
+/** The first lines, from 0, and lengths of a statement's functions; SQL with placeholders is text, however long. */
 function functions(typescript: typeof ts, code: string): { line: number; lines: number }[] {
   const tree = typescript.createSourceFile('statement.ts', code, typescript.ScriptTarget.ES2023)
   const lineAt = (place: number) => tree.getLineAndCharacterOfPosition(place).line

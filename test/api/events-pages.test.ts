@@ -258,8 +258,7 @@ oneEngine(t, 'lists of events', async (t, engine) => {
 })
 
 /**
- * A user with this many workouts and nights, and thirty events of the other kinds from each source, several at one
- * instant.
+ * A user with this many workouts and nights, and per source thirty events of the other kinds, several at one instant.
  */
 async function filled(app: TestApp, count = 100): Promise<string> {
   const user = await createUser(app)

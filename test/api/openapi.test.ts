@@ -425,8 +425,7 @@ t.test('the description and its page are compressed, and sent once', async (t) =
   }
 })
 
-// The bodies of events are checked where they are received (test/support/app.ts). The last test: it deletes the
-// developer, too.
+// The bodies of events are checked on receipt (test/support/app.ts). The last test: it deletes the developer, too.
 t.test('real answers fit what is described', async (t) => {
   const user = (await app.request('POST', '/api/v1/users', { body: { first_name: 'Ada', email: 'ada@example.org' } }))
     .body.id

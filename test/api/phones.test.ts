@@ -1,5 +1,4 @@
-// How phones sign in, stay signed in and sign out: tokens from an application, a developer or an invitation code
-// (contract 9.6 to 9.8).
+// How phones sign in, stay signed in and sign out, by an application, a developer or a code (contract 9.6 to 9.8).
 import { readFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'

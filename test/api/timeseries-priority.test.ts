@@ -24,7 +24,7 @@ interface Item {
 }
 
 /**
- * One sample of the watch every eight minutes, except on days it stays at home, and one of the phone. Days end at half
+ * A sample every eight minutes: of the watch, which stays at home on some days, and of the phone. Days end at half
  * hours.
  */
 async function filled(app: TestApp): Promise<string> {

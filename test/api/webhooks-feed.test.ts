@@ -156,8 +156,7 @@ oneEngine(t, 'the feed', async (t, engine) => {
 })
 
 /**
- * Transactions that insert at the same time and commit in another order; two that fan out; readers with different page
- * sizes.
+ * Transactions that insert at the same time and commit in another order; two fan-outs; readers with various page sizes.
  */
 async function stress(t: Test, app: TestApp): Promise<void> {
   const start = (await readOn(app)).next

@@ -120,9 +120,7 @@ oneEngine(t, 'a long history', async (t, engine) => {
     }
     await db.query('vacuum analyze attempt, delivery, event')
     await db.transaction(async (tx) => {
-      /**
-       * Deletes an endpoint as its route does; returns how many rows are gone, and how many sequential scans it took.
-       */
+      /** Deletes an endpoint as its route does; returns the number of deleted rows and of sequential scans. */
       const remove = async (endpoint: { id: string }) => {
         await tx.query('delete from endpoint where uid = $1', [endpoint.id])
         return tx.query<{ walks: number; gone: number }>(

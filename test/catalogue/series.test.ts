@@ -10,8 +10,7 @@ import {
   storedId,
 } from '../../server/catalogue/series.ts'
 
-// type, unit, aggregation, event of contract 2.6: first those of phones and files, then those only cloud providers
-// send.
+// type, unit, aggregation, event of contract 2.6: those of phones and files, then those only cloud providers send.
 const catalogue = `
   heart_rate bpm avg heart_rate.created
   resting_heart_rate bpm avg heart_rate.created

@@ -263,8 +263,7 @@ oneEngine(t, 'resilience', async (t, engine) => {
     const [, , session] = await sleepIds(app.db, user)
     t.equal((await app.request('DELETE', `/api/v1/users/${user}/events/sleep/${session}`)).status, 204)
     await compute()
-    // Of the nights 47 to 43 days ago the first is deleted; the day 48 days ago is in the week before 42 and 41 days
-    // ago.
+    // Of the nights 47 to 43 days ago the first is deleted; 48 days ago is in the week before 42 and 41 days ago.
     t.strictSame(await days(), [42, 41], 'a night that is deleted')
   })
 

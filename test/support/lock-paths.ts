@@ -137,8 +137,7 @@ const LOCKS: readonly (readonly [name: string, sql: string])[] = [
 ]
 
 /**
- * Runs the operation while another session holds one lock of a user and then takes all later ones; returns the
- * failures.
+ * Runs the operation while another session holds one lock of a user and then takes all later ones; returns failures.
  */
 async function meet(app: TestApp, first: number, path: LockPath): Promise<string[]> {
   const target = await createTarget(app)

@@ -4,9 +4,7 @@ import { readFileSync } from 'node:fs'
 const TICK_MS = 5
 const SPENT = `/proc/self/task/${process.pid}/schedstat`
 
-/**
- * Processor time of this thread in ms, which does not depend on how busy the machine is; the clock where it is unknown.
- */
+/** Processor time of this thread in ms, which does not depend on other load; where it is unknown, the clock. */
 function spentMs(): number {
   try {
     return Number(readFileSync(SPENT, 'latin1').split(' ', 1)[0]) / 1e6

@@ -1,6 +1,6 @@
 // Phones as released mobile SDKs behave: their requests, and how they handle every answer. Based on their public
-// sources (iOS 0.6.0, Android 0.11.0) and change logs (iOS to 0.15.0, Android to 0.13.0); docs/phones.md describes the
-// same.
+// sources (iOS 0.6.0, Android 0.11.0) and change logs (iOS to 0.15.0, Android to 0.13.0); docs/phones.md describes
+// them.
 import { randomUUID } from 'node:crypto'
 
 /** A release of an SDK, by its differences on the wire. */
@@ -50,7 +50,7 @@ interface Reply {
 }
 
 /**
- * The fate of a round of data: stored by the service, kept on the phone to be sent again, or wrongly counted as sent.
+ * The fate of a round of data: stored by the service, kept on the phone to be sent again, or wrongly marked as sent.
  */
 export type Fate = 'delivered' | 'kept' | 'lost'
 

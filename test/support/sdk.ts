@@ -184,9 +184,7 @@ export async function waitForBatch(api: Api, userId: string, batchId: string): P
   return batch
 }
 
-/**
- * Queries the database, if it can, until nothing of an upload or a user is queued: a request costs ten times as much.
- */
+/** Queries the database, if it can, until a user or an upload has nothing queued: a request costs ten times as much. */
 async function queueLeft({ db }: Api, column: 'id' | 'user_id', id: string): Promise<void> {
   if (!db) return
   const queued = () => db.query(`select from upload where ${column} = $1 and status = 'queued' limit 1`, [id])

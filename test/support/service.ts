@@ -23,9 +23,7 @@ export interface Service extends Api {
   output(): string
   /** Whether the process is still running. */
   alive(): boolean
-  /**
-   * Runs `work` and returns the longest time, in ms, that the event loop of a measured service was blocked meanwhile.
-   */
+  /** Runs `work` and returns the longest time a measured service's event loop was blocked meanwhile, in ms. */
   loopDelay(work: () => Promise<unknown>): Promise<number>
   /** Sets the clock of a service with its own clock ahead of ours, in ms; negative values set it back. */
   setClock(aheadMs: number): Promise<void>

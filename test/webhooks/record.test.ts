@@ -187,9 +187,7 @@ const flow = (day: number, fields: SdkRecord = {}, provider = 'apple') =>
 const asleep = (id: string, from: number, until: number, parentId: string | null) =>
   stage('light', START + from * HOUR_MS, START + until * HOUR_MS, { id, parentId })
 
-/**
- * Data that splits or changes its kind when something is deleted: flow on every other day, nights and naps in parts.
- */
+/** Data that splits or changes kind when something is deleted: flow every other day, nights and naps in parts. */
 function fragile(provider: 'apple' | 'health_connect'): { name: string; provider: string; data: Items } {
   const parts = [-2, 0.5, 3, 12, 13.1].flatMap((from, part) =>
     [24, 48].map((day) => {

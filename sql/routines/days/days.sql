@@ -1,5 +1,5 @@
 -- Number of a sample's local day: days since 1970-01-01 at its own zone offset (null = UTC). Written so that the
--- planner inlines it, which requires immutable parts only: a call would take ten times as long.
+-- planner inlines it, which works with immutable parts only: a call would take ten times as long.
 create or replace function local_day(ts timestamptz, zone_offset_min int2) returns int4
 language sql immutable parallel safe
 return (ts at time zone 'UTC' + coalesce(zone_offset_min, 0) * interval '1 minute')::date - date '1970-01-01';

@@ -132,8 +132,7 @@ oneEngine(t, 'nights and cycles of an older rule become those of today', async (
   const flow = (day: number) => record('HKCategoryTypeIdentifierMenstrualFlow', NOON + day * DAY_MS, 3)
   const uploads = [
     sleepBody([light(-14, -10, scored), light(-9, -5)]),
-    // Sleep of the day that ends with that night, the beginning of the next night, and one session the platform
-    // defines.
+    // Sleep of the day that ends with that night, the beginning of the next night, and one the platform defines.
     sleepBody([light(0, 1), light(10, 14)]),
     sleepBody([light(34, 40, given)], { provider: 'samsung' }),
     body([flow(0), flow(1), flow(28), flow(29)]),

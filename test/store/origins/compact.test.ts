@@ -136,8 +136,7 @@ oneEngine(t, 'lists of records', async (t, engine) => {
       return (await tx.query('select from sample_origin where source_id = $1', [sourceId])).length
     })
     t.ok(lists <= 2 * LISTS_PER_SIZE + 10, `${lists} lists`)
-    // The list with the record, to find its instant, and the lists of that time; a filter may match one more by
-    // accident.
+    // The list with the record, to find its instant, and the lists of that time; a filter may match another one.
     t.ok(read.length > 0 && read.length <= 4, `${read.length} lists read`)
     t.ok(read.every((bytes) => bytes <= 100_000))
   })
