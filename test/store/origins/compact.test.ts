@@ -1,4 +1,4 @@
-// Many lists of which record says which sample become few, and state the same.
+// Many lists of origins are merged to few, with the same content.
 import fc from 'fast-check'
 import t from 'tap'
 import type { Deletion } from '../../../server/batch/columns.ts'
