@@ -245,8 +245,8 @@ export interface Activity extends EventItem {
 /** The platform deleted something. */
 export interface Deletion {
   externalId: string
-  /** Series of the deleted record; null when its type is not that of a sample, or unknown. */
-  seriesId: number | null
+  /** Series of the deleted record; null = any, as its type is unknown; 'none' = by its type, it is no sample. */
+  seriesId: number | 'none' | null
 }
 
 /** How many rejections of an upload are listed; all are counted. */

@@ -111,28 +111,6 @@ export function boundsOf(items: readonly Timed[]): Pick<EventCounts, 'firstMs' |
   return { firstMs, lastMs }
 }
 
-/**
- * Removes the items of `table` that the user and provider have with one of these platform ids, and returns the ids
- * found.
- */
-export async function deleteItems(
-  tx: Transaction,
-  { userId, provider }: Pick<EventTarget, 'userId' | 'provider'>,
-  table: 'activity' | 'cycle_observation',
-  externalIds: readonly string[],
-): Promise<string[]> {
-  const rows = await planned<{ external_id: string }>(
-    tx,
-    `delete from ${table} i
-     using data_source d
-     where i.user_id = $1 and i.external_id = any ($3) and d.id = i.source_id and d.provider = $2
-     returning i.external_id`,
-    [userId, provider, externalIds],
-  )
-  const gone = new Set(rows.map(({ external_id }) => external_id))
-  return externalIds.filter((id) => gone.has(id))
-}
-
 /** The account of derived rows: of those written or removed, the new ones are not in `before`. */
 export function derivedChanges(
   before: readonly { id: string }[],

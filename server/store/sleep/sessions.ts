@@ -38,6 +38,8 @@ export interface Stage {
   endMs: number
   zoneMin: number | null
   externalId: string | null
+  /** Further ids under which it was received, in that order. */
+  otherIds?: readonly string[] | null
   score: number | null
 }
 
