@@ -65,18 +65,18 @@ function successorOf(keys: Keys, token: string, successor: number): string {
 }
 
 /**
+ * Instant from which on tokens of a developer are valid, epoch seconds. A change of the password moves it, so that it
+ * also says whether a password is still the one that was verified; its hash may be replaced by one of another cost.
+ */
+export const VALID_FROM = `date_part('epoch', tokens_valid_from) as valid_from`
+
+/**
  * Everything that opens, renews or ends sessions of a developer first locks the developer, so that a revocation
  * cannot miss a token that is being issued.
  */
-async function lockDeveloper(
-  tx: Transaction,
-  id: string,
-): Promise<{ password_hash: string; valid_from: number } | undefined> {
-  const [row] = await tx.query<{ password_hash: string; valid_from: number }>(
-    `select password_hash, date_part('epoch', tokens_valid_from) as valid_from
-     from developer
-     where id = $1
-     for no key update`,
+async function lockDeveloper(tx: Transaction, id: string): Promise<{ valid_from: number } | undefined> {
+  const [row] = await tx.query<{ valid_from: number }>(
+    `select ${VALID_FROM} from developer where id = $1 for no key update`,
     [id],
   )
   return row
@@ -129,18 +129,18 @@ async function startSession(tx: Transaction, holder: Holder, validFrom: number):
   return session
 }
 
-/** A developer whose password was verified against this hash, and where it called from. */
+/** A developer whose password of that time was verified, and where it called from. */
 interface Verified {
   id: string
-  password_hash: string
+  valid_from: number
   networkHash: Buffer
 }
 
 /** Opens a session after a login; undefined when the password was changed while it was being verified. */
-export async function openSession({ db, keys }: Dependencies, { id, password_hash, networkHash }: Verified) {
+export async function openSession({ db, keys }: Dependencies, { id, valid_from, networkHash }: Verified) {
   const session = await db.transaction(async (tx): Promise<Session | undefined> => {
     const developer = await lockDeveloper(tx, id)
-    if (developer?.password_hash !== password_hash) return undefined
+    if (developer?.valid_from !== valid_from) return undefined
     await rememberNetwork(tx, id, networkHash)
     const holder = { developer_id: id, user_id: null, app_id: null, application_id: null, let_in_by: null }
     return startSession(tx, holder, developer.valid_from)
@@ -316,16 +316,16 @@ export async function endPhoneSessions(db: Database, userId: string, id?: string
 
 /**
  * Stores a new password and ends every session of the developer: refresh tokens are revoked, and access tokens issued
- * so far stop working. With `verifiedHash`, only if that is still the stored one; otherwise returns false.
+ * so far stop working. With `verifiedFrom`, only if `VALID_FROM` is still that; otherwise returns false.
  */
 export async function changePassword(
   tx: Transaction,
   developerId: string,
   passwordHash: string,
-  verifiedHash?: string,
+  verifiedFrom?: number,
 ): Promise<boolean> {
   const developer = await lockDeveloper(tx, developerId)
-  if (!developer || (verifiedHash && developer.password_hash !== verifiedHash)) return false
+  if (!developer || (verifiedFrom !== undefined && developer.valid_from !== verifiedFrom)) return false
   // Tokens carry whole seconds: the next one, even by our own clock, is later than every token so far.
   await tx.query(
     `update developer
