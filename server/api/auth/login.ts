@@ -61,7 +61,7 @@ export const login = route(
       401: 'Incorrect email or password',
       415: 'Neither a form nor JSON',
       429: 'Too many attempts; Retry-After says when to try again',
-      503: 'Too many logins at once; Retry-After says when to try again',
+      503: 'Too many logins at once',
     },
   },
   async ({ body, ctx }, deps) => {

@@ -146,7 +146,6 @@ export const syncUpload = route(
       403: 'The token belongs to another user',
       413: 'More than 32 MiB',
       415: 'Another content type or encoding',
-      503: 'Overloaded; retry',
     },
   },
   async ({ params, query, ctx }, { uploads }) => {
