@@ -94,6 +94,16 @@ t.test('every text of an error is in the contract', async (t) => {
   t.strictSame(missing, [])
 })
 
+t.test('a message counts with its noun: one sample, two samples', async (t) => {
+  const wrong: string[] = []
+  // Constants are no 1, and verbs and SQL are no nouns.
+  const uncounted =
+    /\$\{(?![A-Z_\d]+\}|counted\()[^{}]*\} (?!as\b|is\b|has\b|was\b|rows unbounded\b|belongs\b|holds\b)\w+s\b|\w{3,}\(s\)/g
+  for (const file of (await sources()).filter((name) => /^(server|workers|sql)\//.test(name)))
+    for (const [found] of (await text(file)).matchAll(uncounted)) wrong.push(`${file}: ${found}`)
+  t.strictSame(wrong, [])
+})
+
 t.test('the tables of the contract are those of the catalogue', async (t) => {
   t.strictSame(
     await rows('contract', '2.6'),
