@@ -1,7 +1,8 @@
 import type { Activity } from '../batch/columns.ts'
 import type { Transaction } from '../db/database.ts'
+import { planned } from '../db/planned.ts'
 import type { EventCounts, EventTarget } from './event-items.ts'
-import { type ChangedItem, countItems, deleteItems, lastOfEach, planned } from './event-items.ts'
+import { type ChangedItem, countItems, deleteItems, lastOfEach } from './event-items.ts'
 
 /**
  * Writes sessions that are neither workout nor sleep. Type and times identify a session, and its id if it has one: a

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Deletion, Workout } from '../batch/columns.ts'
 import type { Transaction } from '../db/database.ts'
+import { planned } from '../db/planned.ts'
 import { isoInstant } from '../time.ts'
 import type { EventCounts, EventTarget } from './event-items.ts'
-import { countItems, planned } from './event-items.ts'
+import { countItems } from './event-items.ts'
 import { deleteSamples } from './origins/delete-samples.ts'
 
 /** A stored or new row of `workout`: its current keys, and its new content. */

@@ -1,7 +1,8 @@
 import { MAX_STAGE_MS, type SleepStageName } from '../../batch/columns.ts'
+import { groupBy } from '../../batch/group-by.ts'
 import type { Transaction } from '../../db/database.ts'
-import { type EventTarget, planned } from '../event-items.ts'
-import { groupBy } from '../group-by.ts'
+import { planned } from '../../db/planned.ts'
+import type { EventTarget } from '../event-items.ts'
 import { type Chain, chainsOf, SESSION_GAP_MS, type Stage, sessionKey } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
