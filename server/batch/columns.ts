@@ -57,8 +57,10 @@ export interface Batch {
   /** Records of a type that is not stored. */
   ignored: number
   rejected: number
-  /** The first REJECTIONS_KEPT of them. */
+  /** The first REJECTIONS_KEPT of them, and of parts of items that are left out. */
   rejections: Rejection[]
+  /** Implausible statistics of workouts, which are left out: their number by the id of the series whose range counts. */
+  implausibleParts: Record<number, number>
   /** Ignored and rejected items, counted by type and reason. */
   unstored: Unstored[]
   /** The first UNKNOWN_FIELDS_KEPT unknown fields of the body, and of its `data`. */

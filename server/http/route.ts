@@ -53,6 +53,8 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** OpenAPI form: `/api/v1/users/{user_id}`. */
   path: string
+  /** A path that old clients use for the same, which is not described. */
+  oldPath?: string
   operationId: string
   summary: string
   description?: string
@@ -290,7 +292,7 @@ function parseFailure(error: unknown): Issue {
 /** Mounts routes; two hops from here to the SQL: wrapper, handler. */
 export function mount(router: Router, routes: readonly Route[], deps: Dependencies): void {
   for (const one of routes) {
-    const path = one.path.replaceAll(/\{(\w+)\}/g, ':$1')
-    router.register(path, [one.method.toLowerCase() as 'get'], (ctx) => one.handle(ctx as unknown as Context, deps))
+    const paths = [one.path, ...(one.oldPath ? [one.oldPath] : [])].map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'))
+    router.register(paths, [one.method.toLowerCase() as 'get'], (ctx) => one.handle(ctx as unknown as Context, deps))
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { counted } from '../counted.ts'
 import type { Database, Queryable } from '../db/database.ts'
 import { DAY_MS } from '../time.ts'
 import { refreshRollups } from './refresh.ts'
@@ -164,7 +165,7 @@ async function removeArchived(db: Database, deadline: number, log: (message: str
     if (gone) dropped += 1
   }
   const { rows, more } = await removeRows(db, deadline)
-  if (dropped + rows > 0) log(`archival removed ${dropped} chunks of samples and ${rows} rows`)
+  if (dropped + rows > 0) log(`archival removed ${counted(dropped, 'chunk')} of samples and ${counted(rows, 'row')}`)
   return more
 }
 

@@ -1,7 +1,8 @@
 import type { Activity } from '../batch/columns.ts'
 import type { Transaction } from '../db/database.ts'
+import { planned } from '../db/planned.ts'
 import type { EventCounts, EventTarget } from './event-items.ts'
-import { countItems, planned } from './event-items.ts'
+import { countItems } from './event-items.ts'
 import { deleteRows, placeText, relabelRows, storedRows, takeIds } from './held-rows.ts'
 import { columnsOf, hasMoved, resolveItems } from './platform-ids.ts'
 

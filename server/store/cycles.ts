@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { CycleObservation } from '../batch/columns.ts'
 import type { Transaction } from '../db/database.ts'
+import { planned } from '../db/planned.ts'
 import { type Cycle, cyclesOf, type Observation } from './cycle-rules.ts'
 import type { EventCounts, EventTarget, Rebuilt, RemovedItems } from './event-items.ts'
-import { countItems, derivedChanges, planned } from './event-items.ts'
+import { countItems, derivedChanges } from './event-items.ts'
 import { deleteRows, placeText, relabelRows, storedRows, takeIds } from './held-rows.ts'
 import { columnsOf, type HeldRow, hasMoved, resolveItems } from './platform-ids.ts'
 

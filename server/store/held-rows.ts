@@ -1,5 +1,6 @@
 import type { Transaction } from '../db/database.ts'
-import { type EventTarget, planned } from './event-items.ts'
+import { planned } from '../db/planned.ts'
+import type { EventTarget } from './event-items.ts'
 import { columnsOf, type HeldRow, type IdColumns, idsIn } from './platform-ids.ts'
 
 // The rows of events that a platform's id identifies, else their source, times and kind (contract 12.9).

@@ -6,7 +6,6 @@ import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { createTurns } from '../../server/api/auth/hash-turns.ts'
 import { hashNetwork } from '../../server/api/auth/known-networks.ts'
-import { inHashTurn } from '../../server/api/auth/passwords.ts'
 import { counterOf } from '../../server/api/auth/throttle.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { deriveKeys } from '../../server/http/tokens.ts'
@@ -159,7 +158,8 @@ t.test('who hangs up gives up its place: ninety do, and the next login is the ne
     free = resolve
   })
   const ours = { network: '', known: true, gone: () => false }
-  const held = [inHashTurn(ours, () => freed), inHashTurn(ours, () => freed)]
+  const { inTurn } = app.deps.passwords
+  const held = [inTurn(ours, () => freed), inTurn(ours, () => freed)]
 
   const clients = await Promise.all(Array.from({ length: 90 }, (_, n) => abandonedLogin(app, `203.0.113.${n}`)))
   const answered = async (status: number) =>

@@ -330,7 +330,7 @@ t.test('uploads that stall', async (t) => {
 })
 
 t.test('small uploads do not wait for the threads that read large ones', async (t) => {
-  const { startThreads } = await import('../../server/intake/threads.ts')
+  const { startThreads } = await import('../../server/threads.ts')
   const threads = startThreads(2)
   t.teardown(threads.close)
   const task = (text: string) => ({

@@ -75,9 +75,12 @@ export const Batch = Type.Object(
           'Saved items that are not samples: sleep (stages), workout, meal (with nutrients), menstrual_cycle, activity',
       },
     ),
-    dropped: Type.Array(REJECTION, { description: 'The first 100 dropped items, without measured values' }),
+    dropped: Type.Array(REJECTION, {
+      description: 'The first 100 dropped items, and parts of workouts that are left out, without measured values',
+    }),
     implausible: Type.Array(IMPLAUSIBLE, {
-      description: 'Items with implausible values, by series type: stored, but excluded from everything computed',
+      description:
+        'Implausible values, by series type: stored, but excluded from everything computed; statistics of workouts are left out',
     }),
     ignored_types: Type.Array(IGNORED_TYPE, { description: 'Types that are not stored, the 20 most frequent' }),
     unknown_fields: Type.Array(UNKNOWN_FIELD, { description: 'Fields that were not read, at most 20' }),

@@ -5,7 +5,7 @@ import { AppError, errors, shortened } from '../../errors.ts'
 import type { Gates, Limits } from '../../limits.ts'
 import type { Metrics } from '../../metrics.ts'
 import { resolveSdkProvider, type SdkProvider, sdkProviders } from '../../providers/index.ts'
-import type { Threads } from '../threads.ts'
+import type { Threads } from '../../threads.ts'
 import { type IncomingBody, type ReadBody, readBody } from './body.ts'
 import type { Handover } from './handover.ts'
 

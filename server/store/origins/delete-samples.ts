@@ -1,10 +1,10 @@
+import { type Removed, withoutRemoved } from '../../batch/changes.ts'
 import type { Deletion } from '../../batch/columns.ts'
+import { groupBy } from '../../batch/group-by.ts'
 import { NO_RECORD, type Origin, type OriginHash, originHash } from '../../batch/origins.ts'
 import { DAILY_TOTAL_OFFSET } from '../../catalogue/series.ts'
 import type { Transaction } from '../../db/database.ts'
-import { type Removed, withoutRemoved } from '../changes.ts'
 import type { EventTarget } from '../event-items.ts'
-import { groupBy } from '../group-by.ts'
 import { compactLists } from './compact.ts'
 import {
   type ListPlace,

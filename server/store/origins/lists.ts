@@ -1,6 +1,7 @@
+import { groupBy } from '../../batch/group-by.ts'
 import { decodeOrigins, encodeOrigins, NO_RECORD, type Origin, type OriginHash } from '../../batch/origins.ts'
 import type { Transaction } from '../../db/database.ts'
-import { groupBy } from '../group-by.ts'
+import { DAY_MS } from '../../time.ts'
 import { mayHave, originFilter } from './filter.ts'
 
 /** A source and a series. */
@@ -162,7 +163,7 @@ function replaceRecords(
 }
 
 /** Instants further apart than this are looked up one by one: what lies between need not be read. */
-const RANGE_GAP_MS = 86_400_000
+const RANGE_GAP_MS = DAY_MS
 
 /** With more than this, looking up ranges would cost more than reading what lies between. */
 const MAX_RANGES = 64

@@ -1,6 +1,6 @@
 import { type SleepStageName, sleepStages } from '../../batch/columns.ts'
+import { groupBy } from '../../batch/group-by.ts'
 import { DAY_MS } from '../../time.ts'
-import { groupBy } from '../group-by.ts'
 import {
   type CleanStage,
   cleanStages,
