@@ -4,7 +4,8 @@ import type { Context } from 'koa'
 import { koaBody } from 'koa-body'
 import type { Static, TSchema } from 'typebox'
 import { Type } from 'typebox'
-import { cancelledBy, gated } from '../db/database.ts'
+import { changing } from '../db/changes.ts'
+import { cancelledBy } from '../db/database.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { AppError, errors, type Issue } from '../errors.ts'
 import type { Limits, Share } from '../limits.ts'
@@ -181,12 +182,12 @@ async function inShare(
   work: (deps: Dependencies) => Promise<unknown>,
 ): Promise<unknown> {
   if (share === 'own') return work(deps)
-  const gate = deps.gates[share]
-  // A login waits for its hash, and holds no connection meanwhile.
-  if (share === 'login') return work({ ...deps, db: gated(deps.db, gate) })
-  const changes = share === 'write' || share === 'long'
-  // Changes of one user wait for each other, whoever the caller is.
-  const leave = await gate.enter(changes && user ? user : caller, { client: ctx.res })
+  if (share === 'write' || share === 'long' || share === 'login') {
+    // Changes of one user wait for each other, whoever the caller is. All logins are alike.
+    const key = share === 'login' ? '' : (user ?? caller)
+    return work({ ...deps, db: changing(deps.db, deps, { share, key, user, client: ctx.res }) })
+  }
+  const leave = await deps.gates[share].enter(caller, { client: ctx.res })
   try {
     if (share === 'bulk') deps.answers.admit(caller)
     const cancellable = share === 'bulk' || share === 'report'

@@ -39,7 +39,7 @@ const until = async (t: Test, what: string, condition: () => Promise<boolean> | 
   t.ok(await waitUntil(async () => condition(), LONG_MS, 10), what)
 
 /** A transaction of somebody else that holds something until `end`. */
-async function hold(t: Test, app: TestApp, statement: string, params: string[] = []) {
+async function hold(t: Test, app: TestApp, statement: string, params: (string | string[])[] = []) {
   const client: Transaction['client'] = await app.db.pool.connect()
   t.teardown(() => client.release(true))
   await client.query('begin')
@@ -101,12 +101,10 @@ eachEngine(t, 'twelve deletions of a user whose upload is being imported', async
     const user = await createUser(app)
     const holder = await holdUser(t, app, user)
     const answers = deletions(app, user)
-    await until(t, 'they wait', async () => {
-      const { gates } = app.deps
-      return gates.long.held() + gates.long.waiting() + gates.write.held() + gates.write.waiting() === 12
+    const { locked } = app.deps.gates
+    await until(t, 'they wait, with one connection for each of the two kinds', () => {
+      return locked.held() === 2 && locked.waiting() === 10
     })
-    const { gates } = app.deps
-    t.strictSame([gates.long.held(), gates.write.held()], [2, 2], 'with two connections of a kind')
     t.strictSame(
       (await answered(app)).map(([, status]) => status),
       ANSWERED,
@@ -135,6 +133,72 @@ eachEngine(t, 'twelve deletions of a user whose upload is being imported', async
       [],
     )
     t.equal((await app.request('GET', `/api/v1/users/${user}`)).status, 200, 'nothing was deleted')
+  })
+})
+
+/** What developers and phones ask about a user, each of which waits for a lock of the user or of its import. */
+function askAbout(app: TestApp, user: string): Promise<TestAnswer>[] {
+  const of = `/api/v1/users/${user}`
+  const any = '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77'
+  const log = { sdkVersion: '1', provider: 'apple', events: [{ eventType: 'device_state', timestamp: '2026-02-24' }] }
+  const token = () => app.request('POST', `${of}/token`, { auth: 'developer', body: {} })
+  return [
+    upload(app, user, body([heartRate(NOON, 60)])),
+    upload(app, user, body([heartRate(NOON, 61)])),
+    app.request('PUT', `${of}/personal-record`, { body: { sex: 'female' } }),
+    app.request('PUT', `${of}/personal-record`, { body: { sex: 'male' } }),
+    app.request('POST', `/api/v1/sdk/users/${user}/logs`, { body: log }),
+    token(),
+    token(),
+    app.request('DELETE', `${of}/events/workouts/${any}`),
+    app.request('DELETE', `${of}/connections/apple/data`),
+    app.request('DELETE', `${of}/connections/garmin/data`),
+  ]
+}
+
+t.test('users whose data are locked', async (t) => {
+  const app = await startTestApp(t, engine, { limits: PATIENT })
+  const { gates } = app.deps
+  const inGates = () =>
+    [gates.write, gates.long, gates.login, gates.upload, gates.locked].reduce(
+      (n, one) => n + one.held() + one.waiting(),
+      0,
+    )
+
+  for (const count of [2, 20]) {
+    await t.test(`${count} of them keep nobody else waiting`, async (t) => {
+      const users = await Promise.all(Array.from({ length: count }, () => createUser(app)))
+      const holder = await hold(
+        t,
+        app,
+        `select pg_advisory_xact_lock(hashtextextended('ingest:' || id, 0)) from app_user where id = any ($1) for update`,
+        [users],
+      )
+      const asked = users.flatMap((user) => askAbout(app, user))
+      await until(t, 'they wait', () => inGates() === asked.length)
+      const { email, password } = app.developer
+      const login = new URLSearchParams({ username: email, password })
+      const [other, { status }] = await Promise.all([
+        answered(app),
+        app.request('POST', '/api/v1/auth/login', { auth: 'none', body: login }),
+      ])
+      t.strictSame([...other.map(([, status]) => status), status], [...ANSWERED, 200], 'while they are locked')
+      await until(t, 'and they still wait', () => inGates() === asked.length)
+      await holder.end()
+      const failed = (await Promise.all(asked)).filter(({ status }) => status >= 300 && status !== 404)
+      t.strictSame(failed.map(short), [], 'then they get their answers')
+    })
+  }
+
+  await t.test('are told to come again, if that takes long', async (t) => {
+    const app = await startTestApp(t, engine, { limits: HASTY })
+    const user = await createUser(app)
+    await hold(t, app, 'select from app_user where id = $1 for update', [user])
+    const refused = (await Promise.all(askAbout(app, user).slice(0, 7))).map(short)
+    t.strictSame(
+      refused.filter(([status, retry]) => status !== 503 || !(Number(retry) > 0)),
+      [],
+    )
   })
 })
 
