@@ -275,6 +275,25 @@ t.test('twenty readers of large pages', async (t) => {
     t.equal(bulk.held(), 0)
   })
 
+  await t.test('and readers of pages that cost as much wait beside small pages', async (t) => {
+    const holder = await hold(t, app, 'lock table sample, sleep in access exclusive mode')
+    const of = `/api/v1/users/${user}`
+    const year = 'start_time=2025-01-01&end_time=2026-01-01'
+    const asked = [
+      `${of}/timeseries?${year}&limit=7`,
+      `${of}/timeseries?${year}&filter_by_priority=true`,
+      `${of}/timeseries?${year}&resolution=1min`,
+      `${of}/events/sleep?start_date=2025-01-01&end_date=2026-01-01`,
+      `${of}/events/sleep?start_date=2025-01-01&end_date=2026-01-01&filter_by_priority=true`,
+    ].map((path) => app.request('GET', path))
+    const { read, report } = app.deps.gates
+    await until(t, 'two small pages; one of three reports waits', () => {
+      return read.held() === 2 && report.held() === 2 && report.waiting() === 1
+    })
+    await holder.end()
+    t.strictSame(new Set((await Promise.all(asked)).map(({ status }) => status)), new Set([200]))
+  })
+
   await t.test('that hang up leave neither a place nor a statement behind', async (t) => {
     const holder = await hold(t, app, 'lock table sample in access exclusive mode')
     const readers = Array.from({ length: 6 }, () => page(app, user).end())
