@@ -40,7 +40,25 @@ const CONNECTIONS = {
 const OTHER_CONNECTIONS = 3
 
 /** Other limits, for all callers together and for one: bodies in memory (bytes) and their parsing (threads). */
-const UPLOADS = {
+const BODIES = {
+  // JSON and forms of at most 64 KiB, compressed 4 KiB: accepted however many large ones there are.
+  smallRequests: {
+    what: 'requests',
+    capacity: 32 * MIB,
+    perKey: 8 * MIB,
+    waiting: 500,
+    waitMs: 3_000,
+    retrySeconds: 2,
+  },
+  // Larger ones, and those of an unknown length; each counts as 1 MiB, the most that one may have.
+  largeRequests: {
+    what: 'requests',
+    capacity: 32 * MIB,
+    perKey: 4 * MIB,
+    waiting: 100,
+    waitMs: 5_000,
+    retrySeconds: 5,
+  },
   // Bodies of at most 1 MiB, compressed 64 KiB: accepted however many large ones there are.
   smallBodies: { what: 'uploads', capacity: 64 * MIB, perKey: 2 * MIB, waiting: 500, waitMs: 5_000, retrySeconds: 5 },
   // Larger bodies: 32 MiB per user. The phone is not read from while it waits.
@@ -57,7 +75,7 @@ export type Share = keyof typeof CONNECTIONS
 
 /** Every limit on what requests hold of this process and of the database, and on how long they wait. */
 export interface Limits {
-  gates: Record<Share | keyof typeof UPLOADS, GateLimits>
+  gates: Record<Share | keyof typeof BODIES, GateLimits>
   /** Time after which a statement of a request is cancelled. */
   statementMs: number
   /** Time after which a statement that waits for somebody else's lock fails. */
@@ -75,7 +93,7 @@ export interface Limits {
 }
 
 export const LIMITS: Limits = {
-  gates: { ...CONNECTIONS, ...UPLOADS },
+  gates: { ...CONNECTIONS, ...BODIES },
   statementMs: 10_000,
   lockMs: 4_000,
   lockTurnMs: 50,

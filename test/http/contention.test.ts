@@ -332,15 +332,19 @@ t.test('a client that does not read its page', async (t) => {
   await t.rejects(readAll(left))
 })
 
-/** An upload of which only the first bytes come. */
-function stall(app: TestApp, user: string, length: number, sent = 1): ClientRequest {
-  const stalled = request(`${app.url}/api/v1/sdk/users/${user}/sync`, {
+/** A request to post so many bytes, of which only the first comes. */
+function stallAt(app: TestApp, path: string, length: number, auth: Record<string, string>): ClientRequest {
+  const stalled = request(`${app.url}/api/v1${path}`, {
     method: 'POST',
-    headers: { 'X-Service-API-Key': app.apiKey, 'Content-Type': 'application/json', 'Content-Length': length },
+    headers: { ...auth, 'Content-Type': 'application/json', 'Content-Length': length },
   })
-  stalled.on('error', () => {}).write(Buffer.alloc(sent, ' '))
+  stalled.on('error', () => {}).write(' ')
   return stalled
 }
+
+/** The same for an upload. */
+const stall = (app: TestApp, user: string, length: number) =>
+  stallAt(app, `/sdk/users/${user}/sync`, length, { 'X-Service-API-Key': app.apiKey })
 
 /** An upload of so many bytes that holds one sample. */
 const large = (n: number, bytes: number) =>
@@ -409,6 +413,60 @@ t.test('uploads that stall', async (t) => {
     const refused = await upload(app, user, large(0, 2 * MIB))
     t.strictSame(short(refused), [503, '5', 'Too many uploads at once; please retry.'])
     stalled.destroy()
+  })
+})
+
+t.test('JSON that stalls', async (t) => {
+  const app = await startTestApp(t, engine, { limits: PATIENT })
+  const { smallRequests, largeRequests } = app.deps.gates
+  const user = await createUser(app)
+  const bearer = async (of: string) => ({ Authorization: `Bearer ${await app.sdkToken(of)}` })
+  const large = (of: string, auth: Record<string, string>) => stallAt(app, `/sdk/users/${of}/logs`, MIB, auth)
+  const create = (padding: number) =>
+    app.request('POST', '/api/v1/users', { body: { first_name: 'Ada', more: ' '.repeat(padding) } })
+  const isOver = () => largeRequests.held() + largeRequests.waiting() + smallRequests.held() === 0
+
+  await t.test('of one phone takes its share of the memory, whatever its size', async (t) => {
+    const auth = await bearer(user)
+    const stalled = Array.from({ length: 6 }, () => large(user, auth))
+    const small = Array.from({ length: 130 }, () => stallAt(app, `/sdk/users/${user}/logs`, 64 * 1024, auth))
+    await until(t, 'four and 128 are read, two of each wait', () => {
+      return largeRequests.waiting() + smallRequests.waiting() === 4 && smallRequests.held() === 8 * MIB
+    })
+    t.equal(largeRequests.held(), 4 * MIB)
+    t.equal((await create(0)).status, 201, 'a small one of somebody else')
+    t.equal((await create(100_000)).status, 201, 'a large one')
+    for (const sent of [...stalled, ...small]) sent.destroy()
+    await until(t, 'nothing is left of them', isOver)
+  })
+
+  await t.test('of many phones lets small requests through, and large ones later', async (t) => {
+    const users = await Promise.all(Array.from({ length: 8 }, () => createUser(app)))
+    const stalled = await Promise.all(
+      users.flatMap((of) => Array.from({ length: 4 }, async () => large(of, await bearer(of)))),
+    )
+    await until(t, 'all places are taken', () => largeRequests.held() === 32 * MIB)
+    t.equal((await create(0)).status, 201)
+    const later = create(100_000)
+    await until(t, 'a large one waits', () => largeRequests.waiting() === 1)
+    stalled[0]?.destroy()
+    t.equal((await later).status, 201)
+    for (const sent of stalled) sent.destroy()
+    await until(t, 'nothing is left of them', isOver)
+  })
+
+  await t.test('leaves nothing behind, whatever the answer', async (t) => {
+    const post = (body: string, headers = {}) => app.request('POST', '/api/v1/users', { body, headers })
+    const json = { 'Content-Type': 'application/json' }
+    const statuses = [
+      await post(`{"first_name":${' '.repeat(MIB)}"Ada"}`, json),
+      await post('{', json),
+      await post('{"first_name":1}', json),
+      await post('{}', { 'Content-Type': 'text/plain' }),
+      await post('{}', { ...json, 'Content-Encoding': 'zstd' }),
+    ].map(({ status }) => status)
+    t.strictSame(statuses, [413, 422, 422, 415, 415])
+    t.ok(isOver())
   })
 })
 
