@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { SLEEP_COLUMNS, type SleepRow, SleepStageInterval, SleepStages, sleepItem } from '../../events/sleep.ts'
 import { route } from '../../http/route.ts'
 import { CursorPage, Enum, Instant, List, Nullable, SourceMetadata, UserPath, Uuid } from '../../http/schema.ts'
-import { listEvents, listParameters } from './page.ts'
+import { documentsOf, listEvents, listParameters } from './page.ts'
 import { sleepFilters, sleepParams, whereSleep } from './sleep-filters.ts'
 
 const SleepSession = Type.Object(
@@ -56,8 +56,10 @@ const example = {
 const listing = {
   name: 'sleep',
   table: 'sleep',
-  columns: `${SLEEP_COLUMNS}, case when $10 then e.stages end as stages`,
+  columns: `${SLEEP_COLUMNS}, case when $10 then jsonb_array_length(e.stages) end as parts`,
 }
+
+const STAGES = { table: 'sleep', column: 'stages' }
 
 /** Sleep sessions of a user, including naps, the latest first (contract 5.4). */
 export const listSleep = route(
@@ -82,12 +84,16 @@ export const listSleep = route(
     errors: { 400: 'Bad date or cursor' },
   },
   async (input, deps) => {
-    const params = [...sleepParams(input.query), input.query.include?.includes('stages') === true]
+    const withStages = input.query.include?.includes('stages') === true
+    const params = [...sleepParams(input.query), withStages]
     return listEvents<SleepRow>(
       { ...listing, where: whereSleep(9, input.query), params },
       input,
       deps,
-      (rows, sourceOf) => rows.map((row) => sleepItem(row, sourceOf(row))),
+      async (rows, sourceOf) => {
+        const stages = withStages ? await documentsOf<SleepRow['stages']>(deps.db, STAGES, rows) : undefined
+        return rows.map((row) => sleepItem({ ...row, stages: stages?.get(row.id) ?? null }, sourceOf(row)))
+      },
     )
   },
 )

@@ -4,7 +4,7 @@ import type { Database } from '../../db/database.ts'
 import { WORKOUT_COLUMNS, type WorkoutRow, workoutItem } from '../../events/workout.ts'
 import { route } from '../../http/route.ts'
 import { CursorPage, Enum, Instant, List, Nullable, SourceMetadata, UserPath, Uuid } from '../../http/schema.ts'
-import { listEvents, listParameters } from './page.ts'
+import { documentsOf, listEvents, listParameters } from './page.ts'
 import { whereWorkout, workoutFilters, workoutParams } from './workout-filters.ts'
 
 const Document = Type.Record(Type.String(), Type.Unknown())
@@ -103,9 +103,11 @@ const listing = {
   table: 'workout',
   columns: `${WORKOUT_COLUMNS},
     case when $11 then e.hr_zones end as hr_zones, case when $11 then e.power_zones end as power_zones,
-    case when $12 then e.segments end as segments`,
+    case when $12 then jsonb_array_length(e.segments) end as parts`,
   where: whereWorkout(9),
 }
+
+const SEGMENTS = { table: 'workout', column: 'segments' }
 
 /** Workouts of a user, the latest first (contract 5.3). */
 export const listWorkouts = route(
@@ -136,7 +138,11 @@ export const listWorkouts = route(
         deps.db,
         rows.filter(({ heart_rate_avg }) => heart_rate_avg === null),
       )
-      return rows.map((row) => workoutItem(row, sourceOf(row), row.heart_rate_avg ?? means.get(row) ?? null))
+      const segments = included.has('segments') ? await documentsOf<object[]>(deps.db, SEGMENTS, rows) : undefined
+      return rows.map((row) => {
+        const shown = { ...row, segments: segments?.get(row.id) ?? null }
+        return workoutItem(shown, sourceOf(row), row.heart_rate_avg ?? means.get(row) ?? null)
+      })
     })
   },
 )
