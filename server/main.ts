@@ -128,11 +128,11 @@ function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void
 
 /** Starts to serve: every role does, if only to say that it is ready. */
 async function startApi(shared: Shared): Promise<void> {
-  const { config, closers } = shared
+  const { config, log, closers } = shared
   let open = false
   const deps = await openDependencies(shared, () => open)
   const server = createServer(buildApp(deps).callback())
-  closers.push(() => closeServer(server))
+  closers.push(() => closeServer(server, () => log.warn('requests were cut off: they did not finish in time')))
   // Streams never end by themselves.
   closers.push(() => deps.syncFeed.close())
   closers.push(async () => {

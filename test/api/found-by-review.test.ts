@@ -188,7 +188,7 @@ oneEngine(t, 'uploads and reads', async (t, engine) => {
     // One that was running meanwhile ends by itself.
     const jobs = () =>
       app.db.query(`select 1 from graphile_worker._private_jobs where payload ->> 'user_id' = $1`, [user])
-    t.ok(await waitUntil(async () => (await jobs()).length === 0, 10_000))
+    t.ok(await waitUntil(async () => (await jobs()).length === 0, 60_000))
   })
 })
 

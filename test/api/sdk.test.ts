@@ -343,7 +343,7 @@ oneEngine(t, 'an upload', async (t, engine) => {
       )
       return rows.length > 0
     }
-    t.ok(await waitUntil(waiting, 10_000, 5))
+    t.ok(await waitUntil(waiting, 60_000, 5))
     await client.query('commit')
     client.release()
     t.equal((await answer).status, 404)
