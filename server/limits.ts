@@ -15,7 +15,7 @@ const CONNECTIONS = {
   login: { what: 'logins', capacity: 2, perKey: 2, waiting: 200, waitMs: 3_000, retrySeconds: 5 },
   // Reads of a page.
   read: { what: 'requests', capacity: 6, perKey: 5, waiting: 200, waitMs: 3_000, retrySeconds: 2 },
-  // Reads that compute: summaries, totals, coverage, statistics.
+  // Reads that compute: summaries, totals, coverage, statistics, counts of buckets, the best sources of a range.
   report: { what: 'reports', capacity: 3, perKey: 2, waiting: 100, waitMs: 5_000, retrySeconds: 3 },
   // Pages of more than a thousand samples.
   bulk: { what: 'large pages', capacity: 3, perKey: 2, waiting: 60, waitMs: 5_000, retrySeconds: 5 },
