@@ -207,9 +207,14 @@ t.test('the text of a refusal fits the request', async (t) => {
   const user = await createUser(app)
   const of = `/api/v1/users/${user}`
   await app.db.query(`insert into connection (user_id, provider) values ($1, 'apple')`, [user])
-  const holder = await hold(t, app, 'lock table connection, personal_record in access exclusive mode')
+  // A change that waits for a lock is put off; this one takes long by itself.
+  await app.db.query(`create function linger() returns trigger language plpgsql as $$
+    begin perform pg_sleep(60); return new; end $$`)
+  await app.db.query('create trigger linger before update on connection for each row execute function linger()')
+  await app.db.query('create trigger linger before insert on personal_record for each row execute function linger()')
+  const holder = await hold(t, app, 'lock table data_source in access exclusive mode')
   const answers = await Promise.all([
-    app.request('GET', `${of}/connections`),
+    app.request('GET', `${of}/data-sources`),
     app.request('DELETE', `${of}/connections/apple`, { auth: { bearer: await app.sdkToken(user) } }),
     app.request('PUT', `${of}/personal-record`, { body: { sex: 'female' } }),
   ])
