@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { SLEEP_COLUMNS, type SleepRow, SleepStageInterval, SleepStages, sleepItem } from '../../events/sleep.ts'
 import { route } from '../../http/route.ts'
 import { CursorPage, Enum, Instant, List, Nullable, SourceMetadata, UserPath, Uuid } from '../../http/schema.ts'
-import { documentsOf, listEvents, listParameters } from './page.ts'
+import { listEvents, listParameters } from './page.ts'
 import { sleepFilters, sleepParams, whereSleep } from './sleep-filters.ts'
 
 const SleepSession = Type.Object(
@@ -59,7 +59,7 @@ const listing = {
   columns: `${SLEEP_COLUMNS}, case when $10 then jsonb_array_length(e.stages) end as parts`,
 }
 
-const STAGES = { table: 'sleep', column: 'stages' }
+const STAGES_SQL = 'select id, stages from sleep where id = any ($1)'
 
 /** Sleep sessions of a user, including naps, the latest first (contract 5.4). */
 export const listSleep = route(
@@ -91,8 +91,10 @@ export const listSleep = route(
       input,
       deps,
       async (rows, sourceOf) => {
-        const stages = withStages ? await documentsOf<SleepRow['stages']>(deps.db, STAGES, rows) : undefined
-        return rows.map((row) => sleepItem({ ...row, stages: stages?.get(row.id) ?? null }, sourceOf(row)))
+        const ids = withStages ? rows.map(({ id }) => id) : []
+        const found = ids.length > 0 ? await deps.db.rows<[string, SleepRow['stages']]>(STAGES_SQL, [ids]) : []
+        const stages = new Map(found)
+        return rows.map((row) => sleepItem({ ...row, stages: stages.get(row.id) ?? null }, sourceOf(row)))
       },
     )
   },

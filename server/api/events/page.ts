@@ -124,17 +124,6 @@ function fittingRows(rows: readonly { parts?: number | null }[]): number {
   return first < 0 ? rows.length : first
 }
 
-/** The documents in a column of a table of events, by the id of their rows. */
-export async function documentsOf<Document>(
-  db: Database,
-  { table, column }: { table: string; column: string },
-  rows: readonly EventRow[],
-): Promise<Map<string, Document>> {
-  const ids = rows.map(({ id }) => id)
-  const found = await db.rows<[string, Document]>(`select id, ${column} from ${table} where id = any ($1)`, [ids])
-  return new Map(found)
-}
-
 /** A page before or behind a row; with $8 each row has the number of rows on all pages, which is counted once. */
 function pageSql({ table, columns, where = '' }: Listing, backward: boolean): string {
   const order = backward ? 'asc' : 'desc'
