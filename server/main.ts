@@ -129,11 +129,11 @@ function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void
 
 /** Starts to serve: every role does, at least its probes. */
 async function startApi(shared: Shared): Promise<void> {
-  const { config, closers } = shared
+  const { config, log, closers } = shared
   let open = false
   const deps = await openDependencies(shared, () => open)
   const server = createServer(buildApp(deps).callback())
-  closers.push(() => closeServer(server))
+  closers.push(() => closeServer(server, () => log.warn('requests were cut off: they did not finish in time')))
   // Streams never end on their own.
   closers.push(() => deps.syncFeed.close())
   closers.push(async () => {

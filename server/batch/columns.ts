@@ -1,5 +1,8 @@
 import type { WorkoutType } from '../catalogue/workouts.ts'
 
+/** Sources of an upload, and of a user: a person has a handful, and every read looks at each of them. */
+export const MAX_SOURCES = 200
+
 /** The fields that identify a source within a user and provider (contract 12.9), and other known facts. */
 export interface SourceIdentity {
   deviceModel: string

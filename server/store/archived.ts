@@ -1,5 +1,5 @@
-import { type Batch, countSamples, type RejectedDays, type SampleColumns } from '../batch/columns.ts'
-import { addRejected, dayCounts } from '../batch/day-counts.ts'
+import { type Batch, countSamples, type SampleColumns } from '../batch/columns.ts'
+import { withRejected } from '../batch/day-counts.ts'
 import { counted } from '../counted.ts'
 import type { Transaction } from '../db/database.ts'
 
@@ -129,7 +129,7 @@ export function rejectArchived(batch: Batch, samples: Sifted, derived: Sifted): 
     ...batch,
     samples: samples.kept,
     derived: derived.kept,
-    rejectedDays: withRejected(batch.rejectedDays, gone),
+    rejectedDays: withRejected(batch.rejectedDays, ARCHIVED, gone),
     rejected: batch.rejected + rejected,
     rejections: [
       ...batch.rejections,
@@ -142,12 +142,4 @@ export function rejectArchived(batch: Batch, samples: Sifted, derived: Sifted): 
         ? batch.unstored
         : [...batch.unstored, { collection: 'records', type: null, reason: ARCHIVED, items: rejected }],
   }
-}
-
-function withRejected(rejected: RejectedDays, samples: readonly SampleColumns[]): RejectedDays {
-  const all = structuredClone(rejected)
-  for (const [type, days] of Object.entries(dayCounts(samples))) {
-    for (const [day, items] of Object.entries(days)) addRejected(all, { type, day, reason: ARCHIVED }, items)
-  }
-  return all
 }

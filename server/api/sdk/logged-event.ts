@@ -2,7 +2,7 @@ import { normaliseDeviceString } from '../../catalogue/devices.ts'
 import { counted } from '../../counted.ts'
 import { isoInstant, parseInstant } from '../../time.ts'
 
-/** Data types of one announcement that are kept. */
+/** Data types of one announcement, and of one run, that are kept. */
 export const MAX_TYPES = 300
 
 /** What a phone reports about one data type, under the platform's own name. */
