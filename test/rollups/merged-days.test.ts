@@ -47,10 +47,17 @@ function randomSteps(random: () => number): Steps[] {
     const zones = pick<(number | null)[]>([0], [60, 60, 60, -300], [null, 330])
     for (let n = 0; n < density; n += 1) {
       const hour = pick(0, 5, 8, 9, 10, 17, 22, 23)
-      const ms = BASE + Math.floor(random() * DAYS) * DAY_MS + hour * 60 * MINUTE_MS + Math.floor(random() * 3600) * 1000
+      const ms =
+        BASE + Math.floor(random() * DAYS) * DAY_MS + hour * 60 * MINUTE_MS + Math.floor(random() * 3600) * 1000
       const lasts = pick(0, 0, 20, 60, 61, 300, 540, 900, 901, pick(1800, 3600, 40_000, 86_400))
       const stays = (ms % QUARTER_MS) + lasts * 1000 <= QUARTER_MS
-      found.set(ms, { place, ms, value: Math.floor(random() * 400), lastsS: lasts > 60 || !stays ? lasts : 0, zone: pick(...zones) })
+      found.set(ms, {
+        place,
+        ms,
+        value: Math.floor(random() * 400),
+        lastsS: lasts > 60 || !stays ? lasts : 0,
+        zone: pick(...zones),
+      })
     }
     return [...found.values()].sort((a, b) => a.ms - b.ms)
   })
@@ -83,7 +90,10 @@ const sum = (values: number[]) => values.reduce((all, one) => all + one, 0)
 function expected(steps: Steps[]): Map<string, Told> {
   const zones = new Map(steps.map((one) => [`${one.place} ${quarterOf(one.ms)}`, one.zone]))
   const dated = steps.map((one) => {
-    return { ...one, day: localDay(quarterOf(one.ms) * QUARTER_MS, zones.get(`${one.place} ${quarterOf(one.ms)}`) ?? null) }
+    return {
+      ...one,
+      day: localDay(quarterOf(one.ms) * QUARTER_MS, zones.get(`${one.place} ${quarterOf(one.ms)}`) ?? null),
+    }
   })
   const reached = ENTRIES.map((_, place) => {
     return new Set(dated.filter((one) => one.place === place).flatMap((one) => [...pieces(one, QUARTER_MS).keys()]))
@@ -150,7 +160,9 @@ async function found(app: TestApp, sources: number[]): Promise<Map<string, Told>
       told.set(`${place} ${day}`, { ...one, [counted ? 'counted' : 'dropped']: [n, total] })
     }
   }
-  const asked = [...told].filter(([, one]) => one.counted).map(([key, one]) => [...key.split(' ').map(Number), one.dropped !== null] as const)
+  const asked = [...told]
+    .filter(([, one]) => one.counted)
+    .map(([key, one]) => [...key.split(' ').map(Number), one.dropped !== null] as const)
   const minutes = await app.db.rows<[day: number, place: number, reached: [number, number] | null]>(
     'select day, place, reached::float8[] from minutes_reached($1, $2, $3, $4, $5, $6, true, array[1, 2])',
     [
