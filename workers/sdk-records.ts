@@ -3,6 +3,7 @@ import type { SampleStreams } from '../server/batch/sample-streams.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import { DAILY_TOTAL_OFFSET, hasManualTwin, storedId } from '../server/catalogue/series.ts'
 import { type ActivityRule, type CycleRule, isNutrient, type RecordRule } from '../server/providers/sdk.ts'
+import { localMidnight } from '../server/batch/zones.ts'
 import { DAY_MS } from '../server/time.ts'
 import type { Place } from './sdk-account.ts'
 import {
@@ -105,19 +106,13 @@ function wasEntered({ sources, decode }: Reading, item: Json): boolean {
   return entered !== undefined && truth(typeof entered === 'string' ? decode(entered) : entered) === true
 }
 
-/** Adds the total of a day at its local midnight; without a zone, at that of UTC. */
+/** Adds the total of a day at its local midnight; while its zone is not known, at its start. */
 export function addTotal(
   streams: SampleStreams,
   { source, seriesId, startMs, zoneMin, value, origin }: DayTotal,
 ): void {
-  const midnight = localMidnight(startMs, zoneMin)
-  streams.of(source, seriesId).add({ startMs: midnight, endMs: midnight, zoneMin }, value, origin)
-}
-
-/** When the local day of an instant began, in epoch ms. */
-function localMidnight(ms: number, zoneMin: number | null): number {
-  const shift = (zoneMin ?? 0) * 60_000
-  return Math.floor((ms + shift) / DAY_MS) * DAY_MS - shift
+  const atMs = zoneMin === null ? startMs : localMidnight(startMs, zoneMin)
+  streams.of(source, seriesId).add({ startMs: atMs, endMs: atMs, zoneMin }, value, origin)
 }
 
 function valueProblem(value: unknown): readonly [type: string, msg: string] {

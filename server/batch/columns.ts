@@ -18,6 +18,7 @@ export interface SampleColumns {
   source: number
   /** Series id, or that of one of its twins: see DAILY_TOTAL_OFFSET, IMPLAUSIBLE_OFFSET and MANUAL_OFFSET. */
   seriesId: number
+  /** Of the total of a day its local midnight; its start while its zone is not known. */
   timeMs: Float64Array
   value: Float64Array
   zoneMin: Int16Array
