@@ -23,7 +23,7 @@ export interface Service extends Api {
   output(): string
   /** Whether the process still runs. */
   alive(): boolean
-  /** Runs `work` and returns the longest time the event loop of a measured service was blocked meanwhile, in ms. */
+  /** Runs `work` and returns the longest time that the event loop of a measured service worked without a pause meanwhile, in ms. */
   loopDelay(work: () => Promise<unknown>): Promise<number>
   /** Sets the clock of a service with a clock of its own ahead of ours by so much, in ms; or behind. */
   setClock(aheadMs: number): Promise<void>
