@@ -74,7 +74,7 @@ begin
   return query
     select time_bucket('12 hours', s.bucket), bit_or(1::int8 << (date_part('epoch', s.bucket)::int8 / 900 % 48)::int4)
     from local_days(the_source, the_series, first_day, end_day, false, true) d
-    cross join lateral spilled(d.day, d.spill_from, d.spills) s
+    cross join lateral spilled(d.day, d.spill_runs, d.spills) s
     where ranges @> s.bucket
     group by 1;
 end
@@ -138,7 +138,7 @@ begin
       select d.day, 0, s.amount * ((free @> s.bucket)::int4 - (free @> s.start)::int4), null, null
       from (select 1 where has_lengths(the_source, the_series)) l
       cross join lateral local_days(the_source, the_series, first_day, end_day, false, true) d
-      cross join lateral spilled(d.day, d.spill_from, d.spills) s
+      cross join lateral spilled(d.day, d.spill_runs, d.spills) s
       where free @> s.bucket or free @> s.start
     )
     select p.day, sum(p.n)::int8, sum(p.total), min(p.lowest), max(p.highest)
