@@ -282,6 +282,13 @@ begin
         spills = excluded.spills;
     delete from rollup_local_day r
     where r.source_id = the_source and r.series_id = the_series and r.day >= lower(part) and r.day < upper(part) and r.stale;
+    if exists (
+      select 1 from rollup_local_day r
+      where r.source_id = the_source and r.series_id = the_series and r.day >= lower(part) and r.day < upper(part)
+        and r.minute_marks is not null
+    ) then
+      perform store_marks(the_source, the_series, lower(part), upper(part), true);
+    end if;
   end loop;
   return true;
 end
