@@ -92,31 +92,42 @@ as $$
 $$;
 
 -- Local days with anything before `until` whose minutes are still to be kept, since something else of the type may count on
--- them, too. Of days of which samples are archived already nobody knows the minutes.
+-- them, too. Of days of which samples are archived already nobody knows the minutes. Looks at what the archive has not.
 create or replace function days_without_marks(the_source int4, the_series int2, until timestamptz) returns setof int4
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  gone tstzmultirange := archived_time(the_source, the_series);
+  gone tstzmultirange;
+  looked_at timestamptz;
+  rival_sources int4[];
+  rival_series int2[];
 begin
   if not has_minutes(the_series) then
     return;
   end if;
+  select array_agg(k.source_id), array_agg(k.series_id) into rival_sources, rival_series
+  from data_source own
+  join data_source d on d.user_id = own.user_id
+  join source_series k on k.source_id = d.id and k.series_id in (the_series % 5000, the_series % 5000 + 5000)
+    and (k.source_id, k.series_id) <> (the_source, the_series)
+  where own.id = the_source;
+  if rival_sources is null then
+    return;
+  end if;
+  select k.archived, coalesce(k.archived_to, '-infinity') into gone, looked_at
+  from source_series k
+  where k.source_id = the_source and k.series_id = the_series;
   return query
     select r.day
     from rollup_local_day r
     where r.source_id = the_source and r.series_id = the_series and not r.stale and r.minute_marks is null
-      and day_starts(r.day) < until
+      and day_starts(r.day) < until and day_ends(r.day) > looked_at
       and exists (
         select 1
-        from data_source own
-        join data_source d on d.user_id = own.user_id
-        join source_series k on k.source_id = d.id and k.series_id in (the_series % 5000, the_series % 5000 + 5000)
-          and (k.source_id, k.series_id) <> (the_source, the_series)
+        from unnest(rival_sources, rival_series) k (source_id, series_id)
         join rollup_local_day o on o.source_id = k.source_id and o.series_id = k.series_id
           and o.day >= r.day - 2 and o.day <= r.day + 2
-        where own.id = the_source
       )
       and (
         not gone && tstzrange(day_starts(r.day), day_ends(r.day))
