@@ -1,9 +1,9 @@
 import { originHash } from '../server/batch/origins.ts'
 import type { SampleStreams } from '../server/batch/sample-streams.ts'
+import { localMidnight } from '../server/batch/zones.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import { DAILY_TOTAL_OFFSET, hasManualTwin, storedId } from '../server/catalogue/series.ts'
 import { type ActivityRule, type CycleRule, isNutrient, type RecordRule } from '../server/providers/sdk.ts'
-import { localMidnight } from '../server/batch/zones.ts'
 import { DAY_MS } from '../server/time.ts'
 import type { Place } from './sdk-account.ts'
 import {

@@ -32,7 +32,9 @@ t.test('a trip is not lost in the year around it, whichever came first', async (
   const trip = [run(3000, 3100, -300), run(8990, 9005, 0)]
   for (const merged of [mergedRuns(year, trip), mergedRuns(trip, year)]) {
     t.strictSame(
-      [10, 2990, 3000, 3050, 3100, 3101, 8001, 8400, 8900, 8995, 9005, 9006].map((h) => nearestRun(merged, h * HOUR)?.zoneMin),
+      [10, 2990, 3000, 3050, 3100, 3101, 8001, 8400, 8900, 8995, 9005, 9006].map(
+        (h) => nearestRun(merged, h * HOUR)?.zoneMin,
+      ),
       [60, 60, -300, -300, -300, 60, 60, 60, 0, 0, 60, 60],
     )
     t.equal(merged.length, 5, 'what is two hours apart is one run')

@@ -379,7 +379,12 @@ function zoned(uploads: readonly Upload[]): Upload[] {
       stored.set(`${key} ${plausible}`, result.zoneOffset)
       return result
     }
-    const result = { provider, records: records.map(sample), sleep: sleep.map(settled), workouts: workouts.map(settled) }
+    const result = {
+      provider,
+      records: records.map(sample),
+      sleep: sleep.map(settled),
+      workouts: workouts.map(settled),
+    }
     known.push(...marks)
     return result
   })
