@@ -18,7 +18,7 @@ export interface Reading {
   /** See `Batch`. */
   derived: SampleStreams
   events: BatchEvents
-  /** Totals of a day whose zone is not known yet. */
+  /** Totals of days, which have an instant only when all zones are settled. */
   totals: DayTotal[]
 }
 

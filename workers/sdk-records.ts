@@ -93,9 +93,8 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
     })
   } else if (rule.dailyTotal) {
     const { startMs, zoneMin } = span
-    const total = { source, seriesId: rule.series.id + DAILY_TOTAL_OFFSET, startMs, zoneMin, value: converted, origin }
-    if (zoneMin === null) reading.totals.push(total)
-    else addTotal(streams, total)
+    const seriesId = rule.series.id + DAILY_TOTAL_OFFSET
+    reading.totals.push({ source, seriesId, startMs, zoneMin, value: converted, origin })
   } else {
     const isManual = hasManualTwin(rule.series.id) && wasEntered(reading, item)
     streams.of(source, rule.series.id).add(span, converted, origin, isManual)

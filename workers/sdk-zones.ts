@@ -16,14 +16,14 @@ export function settleZones({ streams, derived, events, totals }: Reading): Zone
   const marks = new ZoneMarks()
   const items = itemsOf(events)
   const all = [...streams.all(), ...derived.all()]
-  let missing = totals.length > 0
+  let missing = false
   for (const { timeMs, zoneMin } of all) {
     for (let at = 0; at < timeMs.length; at += 1) {
       if (zoneMin[at] === NO_ZONE) missing = true
       else marks.add(timeMs[at] as number, zoneMin[at] as number)
     }
   }
-  for (const { startMs, zoneMin } of items) {
+  for (const { startMs, zoneMin } of [...items, ...totals]) {
     if (zoneMin === null) missing = true
     else marks.add(startMs, zoneMin)
   }

@@ -180,7 +180,8 @@ t.test('a daily rate is the total of its local day, whatever the hour', async (t
     'basal_energy day 2026-02-22T22:00:00.000Z 3 120 Watch of Ada',
     'basal_energy day 2026-02-23T05:00:00.000Z 5 -300 Watch of Ada',
     'basal_energy day 2026-02-23T22:00:00.000Z 2 120 Watch of Ada',
-    'basal_energy day 2026-02-24T00:00:00.000Z 4 - Watch of Ada',
+    // The nearest one with a zone is that of New York.
+    'basal_energy day 2026-02-24T05:00:00.000Z 4 -300 Watch of Ada',
   ])
   t.equal(batch.duplicates, 1)
 })
@@ -189,7 +190,11 @@ t.test('a rejected daily rate counts on the day that one in its place would', as
   const rate = (value: unknown, zoneOffset: string) =>
     record('BASAL_METABOLIC_RATE', Date.parse('2026-02-23T23:00:00Z'), value, { zoneOffset, unit: 'kcal/day' })
   const batch = read([rate(1, '+00:30'), rate('x', '+00:30'), rate('x', '+02:00'), rate(2, 'here')], 'samsung')
-  t.strictSame(batch.days, { basal_energy: { '2026-02-22': 2, '2026-02-23': 2 } })
+  t.strictSame(
+    batch.days,
+    { basal_energy: { '2026-02-22': 2, '2026-02-23': 1 } },
+    'the last one takes the zone of the first',
+  )
   t.strictSame(batch.rejectedDays, {
     basal_energy: { '2026-02-22': { float_parsing: 1 }, '2026-02-23': { float_parsing: 1 } },
   })
@@ -212,14 +217,14 @@ t.test('a nutrient that names a meal is no sample yet, anything else is', async 
   const at = { source: 0, startMs: NOON, endMs: NOON }
   const proteinId = seriesByName.get('dietary_protein')?.id
   t.strictSame(batch.events.nutrients, [
-    { ...at, externalId: 'p', zoneMin: null, meal: 'meal', seriesId: proteinId, value: 9 },
+    { ...at, externalId: 'p', zoneMin: 120, meal: 'meal', seriesId: proteinId, value: 9 },
     { ...at, externalId: null, zoneMin: 120, meal: 'other meal', seriesId: proteinId, value: 9 },
-    { ...at, externalId: null, zoneMin: null, meal: 'meal', seriesId: seriesByName.get('hydration')?.id, value: 350 },
+    { ...at, externalId: null, zoneMin: 120, meal: 'meal', seriesId: seriesByName.get('hydration')?.id, value: 350 },
   ])
-  t.strictSame(batch.events.meals, [{ ...at, externalId: 'meal', zoneMin: null, title: null, mealType: null }])
+  t.strictSame(batch.events.meals, [{ ...at, externalId: 'meal', zoneMin: 120, title: null, mealType: null }])
   t.strictSame(described(batch), [
-    'heart_rate 2026-02-24T12:00:00.000Z 71 - Watch of Ada',
-    'dietary_protein 2026-02-24T12:00:00.000Z 9 - Watch of Ada',
+    'heart_rate 2026-02-24T12:00:00.000Z 71 120 Watch of Ada',
+    'dietary_protein 2026-02-24T12:00:00.000Z 9 120 Watch of Ada',
   ])
 })
 
