@@ -1,4 +1,5 @@
 import type { WorkoutType } from '../catalogue/workouts.ts'
+import type { ZoneRun } from './zones.ts'
 
 /** The fields that identify a source within a user and provider (contract 12.9), and other known facts. */
 export interface SourceIdentity {
@@ -15,11 +16,16 @@ export interface SourceIdentity {
 export interface SampleColumns {
   /** Index into the batch's sources. */
   source: number
-  /** Series id, or that plus DAILY_TOTAL_OFFSET for daily totals; plus IMPLAUSIBLE_OFFSET for implausible values. */
+  /** Series id, or that of one of its twins: see DAILY_TOTAL_OFFSET, IMPLAUSIBLE_OFFSET and MANUAL_OFFSET. */
   seriesId: number
+  /** Of the total of a day its local midnight; its start while its zone is not known. */
   timeMs: Float64Array
   value: Float64Array
   zoneMin: Int16Array
+  /** How long the records lasted, in seconds; 0 where that is not kept (see `keptLength`). Null when all are. */
+  lastsS: Int32Array | null
+  /** 1 where the zone is that of another record; null when none is. */
+  zoneTaken: Uint8Array | null
   /** Which records they came from (see origins.ts); null when none of them had an id. */
   origins: SampleOrigins | null
 }
@@ -48,6 +54,8 @@ export interface Rejection {
 export interface Batch {
   sources: SourceIdentity[]
   samples: SampleColumns[]
+  /** The zones that its records know of themselves, in order of time. */
+  zones: ZoneRun[]
   /** Samples that came with events, such as the stride length of a run; they do not count as items. */
   derived: SampleColumns[]
   /** Items in all collections. */

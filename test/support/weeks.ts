@@ -338,8 +338,61 @@ const zoneOf = (text: unknown) => {
 const placeOf = (provider: string, { source }: SdkRecord) =>
   DEVICES.findIndex((one) => one.provider === provider && one.source === (source as { name: string }).name)
 
+interface Mark {
+  ms: number
+  zoneOffset: unknown
+}
+
+const nearest = (marks: readonly Mark[], ms: number) =>
+  marks.reduce<Mark | undefined>((best, one) => {
+    if (!best) return one
+    const [apart, bestApart] = [Math.abs(one.ms - ms), Math.abs(best.ms - ms)]
+    return apart < bestApart || (apart === bestApart && one.ms < best.ms) ? one : best
+  }, undefined)
+
+/**
+ * The uploads, in the order they are sent, with a zone where a record knows none: that of the nearest record of its upload
+ * within a day, else of the nearest of its upload and of all before it. A sample that is sent again keeps the one it has.
+ */
+function zoned(uploads: readonly Upload[]): Upload[] {
+  const known: Mark[] = []
+  const stored = new Map<string, unknown>()
+  return uploads.map(({ provider, records, sleep, workouts }) => {
+    const marks = [...records, ...sleep, ...workouts]
+      .filter(({ zoneOffset }) => zoneOffset !== null)
+      .map((one): Mark => ({ ms: Date.parse(one.startDate as string), zoneOffset: one.zoneOffset }))
+    const settled = (one: SdkRecord): SdkRecord => {
+      if (one.zoneOffset !== null) return one
+      const ms = Date.parse(one.startDate as string)
+      const [own, other] = [nearest(marks, ms), nearest(known, ms)]
+      const apart = (mark: Mark | undefined) => (mark ? Math.abs(mark.ms - ms) : Number.POSITIVE_INFINITY)
+      const best = apart(own) <= DAY_MS || apart(own) <= apart(other) ? own : other
+      return { ...one, zoneOffset: best?.zoneOffset ?? null }
+    }
+    const sample = (one: SdkRecord): SdkRecord => {
+      const { type, times, daily } = types.get(one.type as string) as { type: string; times: number; daily: boolean }
+      const plausible = isPlausible({ type, value: (one.value as number) / times })
+      const key = `${placeOf(provider, one)} ${type} ${one.startDate}`
+      const kept = stored.get(`${key} ${plausible}`)
+      const result = one.zoneOffset === null && kept && !daily ? { ...one, zoneOffset: kept } : settled(one)
+      stored.delete(`${key} ${!plausible}`)
+      stored.set(`${key} ${plausible}`, result.zoneOffset)
+      return result
+    }
+    const result = {
+      provider,
+      records: records.map(sample),
+      sleep: sleep.map(settled),
+      workouts: workouts.map(settled),
+    }
+    known.push(...marks)
+    return result
+  })
+}
+
 /** What the uploads of a week say: of several values of one instant the last one; `highest` is the largest heart rate. */
-export function readWeek({ uploads }: Week, highest: number): Model & Nights {
+export function readWeek({ uploads: sent }: Week, highest: number): Model & Nights {
+  const uploads = zoned(sent)
   const samples = new Map<string, Omit<Sample, 'day'> & { zone: number | null }>()
   const workouts = new Map<string, Model['workouts'][number]>()
   for (const { provider, records, ...upload } of uploads) {

@@ -1,0 +1,111 @@
+import { DAY_MS } from '../time.ts'
+
+/** Records one after another, two hours apart at most, that all have one zone offset: minutes east of UTC, times in epoch ms. */
+export interface ZoneRun {
+  loMs: number
+  hiMs: number
+  zoneMin: number
+}
+
+/** Records of the same upload that are further away than this are no better than stored ones. */
+export const NEAR_MS = DAY_MS
+
+/** The longest gap in a run. Nobody is elsewhere and back within it, so every instant of a run has the zone of the nearest record. */
+export const GAP_MS = DAY_MS / 12
+
+/** The times of records that have a zone offset, and their offsets; in any order. */
+export class ZoneMarks {
+  readonly #timeMs: number[] = []
+  readonly #zoneMin: number[] = []
+  #several = false
+
+  add(timeMs: number, zoneMin: number): void {
+    if (zoneMin !== (this.#zoneMin[0] ?? zoneMin)) this.#several = true
+    this.#timeMs.push(timeMs)
+    this.#zoneMin.push(zoneMin)
+  }
+
+  /** The runs of what was added, in order of time; they do not overlap. */
+  runs(): ZoneRun[] {
+    const [timeMs, zoneMin] = [this.#timeMs, this.#zoneMin]
+    // Nearly all uploads.
+    if (!this.#several) return runsOf(Float64Array.from(timeMs).sort(), zoneMin[0] as number)
+    const order = [...timeMs.keys()].sort((a, b) => (timeMs[a] as number) - (timeMs[b] as number))
+    return joined(
+      order.map((at) => {
+        return { loMs: timeMs[at] as number, hiMs: timeMs[at] as number, zoneMin: zoneMin[at] as number }
+      }),
+    )
+  }
+}
+
+/** The runs of instants, which are in order, of one zone. */
+function runsOf(instants: Float64Array, zoneMin: number): ZoneRun[] {
+  const all: ZoneRun[] = []
+  let last: ZoneRun | undefined
+  for (const ms of instants) {
+    if (last && ms - last.hiMs <= GAP_MS) last.hiMs = ms
+    else {
+      last = { loMs: ms, hiMs: ms, zoneMin }
+      all.push(last)
+    }
+  }
+  return all
+}
+
+/** Joins runs, which are in order of time and do not overlap: those of one zone with no more than a gap between them. */
+function joined(runs: readonly ZoneRun[]): ZoneRun[] {
+  const all: ZoneRun[] = []
+  for (const run of runs) {
+    const last = all.at(-1)
+    if (last?.zoneMin === run.zoneMin && run.loMs - last.hiMs <= GAP_MS) last.hiMs = Math.max(last.hiMs, run.hiMs)
+    else if (run.loMs <= run.hiMs) all.push({ ...run })
+  }
+  return all
+}
+
+/**
+ * Two lists of runs, each in order of time without overlaps, as one such list. Of two that overlap the shorter one knows best:
+ * the other one is cut.
+ */
+export function mergedRuns(some: readonly ZoneRun[], others: readonly ZoneRun[]): ZoneRun[] {
+  const all: ZoneRun[] = []
+  for (const run of [...some, ...others].sort((a, b) => a.loMs - b.loMs || a.hiMs - b.hiMs)) {
+    const last = all.at(-1)
+    const overlaps = last && run.loMs <= last.hiMs
+    if (!overlaps) all.push({ ...run })
+    else if (last.zoneMin === run.zoneMin) last.hiMs = Math.max(last.hiMs, run.hiMs)
+    else if (last.hiMs - last.loMs <= run.hiMs - run.loMs) all.push({ ...run, loMs: last.hiMs + 1 })
+    else {
+      const rest = { ...last, loMs: run.hiMs + 1 }
+      last.hiMs = run.loMs - 1
+      all.push({ ...run })
+      if (rest.loMs <= rest.hiMs) all.push(rest)
+    }
+  }
+  return joined(all)
+}
+
+/**
+ * The run nearest to an instant (epoch ms) and how far away it is, in ms; the earlier one of two that are equally near. Runs
+ * are in order of time and do not overlap.
+ */
+export function nearestRun(runs: readonly ZoneRun[], ms: number): { zoneMin: number; apartMs: number } | undefined {
+  let [low, high] = [0, runs.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((runs[middle] as ZoneRun).loMs <= ms) low = middle + 1
+    else high = middle
+  }
+  const [before, after] = [runs[low - 1], runs[low]]
+  const sinceMs = before ? Math.max(0, ms - before.hiMs) : Number.POSITIVE_INFINITY
+  const untilMs = after ? after.loMs - ms : Number.POSITIVE_INFINITY
+  if (before && sinceMs <= untilMs) return { zoneMin: before.zoneMin, apartMs: sinceMs }
+  return after && { zoneMin: after.zoneMin, apartMs: untilMs }
+}
+
+/** When the local day of an instant began, in epoch ms; without a zone offset (minutes east of UTC) that of UTC. */
+export function localMidnight(ms: number, zoneMin: number | null): number {
+  const shift = (zoneMin ?? 0) * 60_000
+  return Math.floor((ms + shift) / DAY_MS) * DAY_MS - shift
+}
