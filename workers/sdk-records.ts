@@ -1,6 +1,6 @@
 import { originHash } from '../server/batch/origins.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
-import { DAILY_TOTAL_OFFSET, storedId } from '../server/catalogue/series.ts'
+import { DAILY_TOTAL_OFFSET, hasManualTwin, storedId } from '../server/catalogue/series.ts'
 import { type ActivityRule, type CycleRule, isNutrient, type RecordRule } from '../server/providers/sdk.ts'
 import { DAY_MS } from '../server/time.ts'
 import type { Place } from './sdk-account.ts'
@@ -18,7 +18,7 @@ import {
   zoneOf,
 } from './sdk-fields.ts'
 import type { Reading } from './sdk-reading.ts'
-import { TOO_MANY_SOURCES } from './sdk-sources.ts'
+import { recordingMethodOf, TOO_MANY_SOURCES } from './sdk-sources.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -68,7 +68,6 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
   if (value === undefined) return ['value', ...valueProblem(item.value)]
   const span = spanOf(item, reading.latestMs)
   if (isProblem(span)) return span
-  const { startMs, endMs, zoneMin } = span
   const converted = rule.convert(value, typeof item.unit === 'string' ? decode(item.unit) : null)
   if (converted === undefined) return ['unit', ...WRONG_UNIT]
   if (!(Math.abs(converted) <= MAX_VALUE)) return ['value', ...TOO_LARGE]
@@ -81,18 +80,27 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
     events.nutrients.push({
       source,
       externalId: id,
-      startMs,
-      endMs,
-      zoneMin,
+      ...span,
       meal,
       seriesId: storedId(rule.series.id, converted),
       value: converted,
     })
   } else if (rule.dailyTotal) {
-    const midnight = localMidnight(startMs, zoneMin)
-    streams.of(source, rule.series.id + DAILY_TOTAL_OFFSET).add(midnight, converted, zoneMin, origin)
-  } else streams.of(source, rule.series.id).add(startMs, converted, zoneMin, origin)
+    const midnight = localMidnight(span.startMs, span.zoneMin)
+    const day = { startMs: midnight, endMs: midnight, zoneMin: span.zoneMin }
+    streams.of(source, rule.series.id + DAILY_TOTAL_OFFSET).add(day, converted, origin)
+  } else {
+    const isManual = hasManualTwin(rule.series.id) && wasEntered(reading, item)
+    streams.of(source, rule.series.id).add(span, converted, origin, isManual)
+  }
   return undefined
+}
+
+/** Whether the platform says that somebody entered a record by hand (Health Connect's method, HealthKit's metadata). */
+function wasEntered({ sources, decode }: Reading, item: Json): boolean {
+  if (recordingMethodOf(sources, item) === 'manual') return true
+  const entered = item.metadata ? metadataOf(item, 'HKWasUserEntered') : undefined
+  return entered !== undefined && truth(typeof entered === 'string' ? decode(entered) : entered) === true
 }
 
 /** When the local day of an instant began, in epoch ms. */

@@ -15,11 +15,13 @@ export interface SourceIdentity {
 export interface SampleColumns {
   /** Index into the batch's sources. */
   source: number
-  /** Series id, or that plus DAILY_TOTAL_OFFSET for daily totals; plus IMPLAUSIBLE_OFFSET for implausible values. */
+  /** Series id, or that of one of its twins: see DAILY_TOTAL_OFFSET, IMPLAUSIBLE_OFFSET and MANUAL_OFFSET. */
   seriesId: number
   timeMs: Float64Array
   value: Float64Array
   zoneMin: Int16Array
+  /** How long the records lasted, in seconds; 0 where that is not kept (see `keptLength`). Null when all are. */
+  lastsS: Int32Array | null
   /** Which records they were (see origins.ts); null when none of them had an id. */
   origins: SampleOrigins | null
 }

@@ -1,5 +1,5 @@
 import type { Meal, Nutrient } from '../batch/columns.ts'
-import { DAILY_TOTAL_OFFSET } from '../catalogue/series.ts'
+import { typeIdOf } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
 import type { EventCounts, EventTarget } from './event-items.ts'
 import { type ChangedItem, countItems, lastOfEach, planned } from './event-items.ts'
@@ -77,7 +77,7 @@ export async function deleteMeals(tx: Transaction, target: Owner, externalIds: r
 }
 
 /** What names a nutrient within its meal: its id, or its series when it has none. */
-const itemOf = ({ externalId, seriesId }: Nutrient) => externalId ?? String(seriesId % DAILY_TOTAL_OFFSET)
+const itemOf = ({ externalId, seriesId }: Nutrient) => externalId ?? String(typeIdOf(seriesId))
 
 /** A nutrient as it is written; `ts_ms` in epoch milliseconds. */
 interface NutrientRow {

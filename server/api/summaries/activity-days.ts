@@ -47,17 +47,17 @@ const DAYS_SQL = `select d.day, d.parts from sampled_days($1, $2, $3, $4, $5, $6
 const MINUTES_SQL = `
   select 'heart_rate', m.day, null::int4, m.reached::float8[]
   from effort_places($1, $2) e
-  cross join lateral minutes_reached(${HEART_RATE}::int2, $3, $4, $5, $6, e) m
+  cross join lateral minutes_reached($3, $4, $5, $6, $7, $8, $18, e) m
   union all
   select 'steps', m.day, null, m.reached::float8[]
-  from minutes_reached(${SERIES.steps}::int2, $7, $8, $9, $10, array[1, 2]) m
+  from minutes_reached($9, $10, $11, $12, $13, $14, $18, array[1, 2]) m
   union all
   select 'ascent', local_day(w.end_at, w.zone_offset_min), w.source_id, array[sum(w.elevation_gain_m)]
   from workout w
-  where w.source_id = any ($11::int4[])
+  where w.source_id = any ($15::int4[])
     and w.elevation_gain_m is not null
-    and w.start_at < day_ends($13 - 1)
-    and w.end_at >= day_starts($12)
+    and w.start_at < day_ends($17 - 1)
+    and w.end_at >= day_starts($16)
   group by 2, 3`
 
 /** What a series of a source adds up to on a day, and whether it counts. */
@@ -171,15 +171,15 @@ async function readMinutes(
   { startDay, merged }: Asked,
 ): Promise<Minutes> {
   const counting = (series: number) => {
-    const rivals = sources.filter((source) =>
-      view.stored.some((one) => one.source === source && one.seriesId === series),
-    )
+    const rivals = view.stored.filter((one) => one.series.id === series && !one.isDailyTotal)
     const own = days.flatMap((day) => countingOn(day, series, merged))
     return [
+      rivals.map(({ source }) => source.id),
+      rivals.map(({ seriesId }) => seriesId),
+      rivals.map(({ source }) => sources.indexOf(source)),
       own.map(({ day }) => day),
-      own.map(({ source }) => source.id),
+      own.map(({ stored }) => rivals.indexOf(stored) + 1),
       own.map(({ inPart }) => inPart),
-      rivals.map(({ id }) => id),
     ]
   }
   const numbers = days.map(({ day }) => day)
@@ -191,6 +191,7 @@ async function readMinutes(
     sources.map(({ id }) => id),
     Math.min(...numbers),
     Math.max(...numbers) + 1,
+    merged,
   ])
   const minutes: Minutes = new Map()
   for (const [kind, day, source, values] of rows) {
@@ -202,13 +203,13 @@ async function readMinutes(
   return minutes
 }
 
-/** The sources of which samples of a series count on a day, whatever totals say, and whether only some of them do. */
+/** The stored series of a type of which samples count on a day, whatever totals say, and whether only some of them do. */
 function countingOn({ day, source, found }: Day, series: number, merged: boolean) {
-  const own = found.filter(({ stored }) => stored.seriesId === series && (merged || stored.source === source))
+  const own = found.filter(
+    ({ stored }) => stored.series.id === series && !stored.isDailyTotal && (merged || stored.source === source),
+  )
   const dropped = new Set(own.filter(({ counted }) => !counted).map(({ stored }) => stored))
-  return own
-    .filter(({ counted }) => counted)
-    .map(({ stored }) => ({ day, source: stored.source, inPart: dropped.has(stored) }))
+  return own.filter(({ counted }) => counted).map(({ stored }) => ({ day, stored, inPart: dropped.has(stored) }))
 }
 
 /** What lies between a number of minutes that reached something, and the number of those that reached the next. */
@@ -244,7 +245,7 @@ function rowOf({ day, parts, source }: Day, minutes: Minutes, merged: boolean): 
 
 const rounded = (value: number | null) => (value === null ? null : Math.round(value))
 
-const ofHeart = (parts: Part[]) => parts.filter(({ stored }) => stored.seriesId === HEART_RATE)
+const ofHeart = (parts: Part[]) => parts.filter(({ stored }) => stored.series.id === HEART_RATE)
 
 function heartRate(counted: Part[]): ActivityRow['heart_rate'] {
   const parts = ofHeart(counted)

@@ -218,7 +218,7 @@ async function readBody(
 ): Promise<Measured> {
   const of = (names: readonly SeriesName[]) => {
     const ids = new Set(names.map((name) => seriesByName.get(name)?.id))
-    return view.stored.filter(({ seriesId }) => ids.has(seriesId))
+    return view.stored.filter(({ series, isDailyTotal }) => ids.has(series.id) && !isDailyTotal)
   }
   const single = of([...Object.values(SLOW).flat(), ...RECENT])
   const averaged = of(AVERAGED)

@@ -1,6 +1,6 @@
 import type { Deletion } from '../../batch/columns.ts'
 import { NO_RECORD, type Origin, type OriginHash, originHash } from '../../batch/origins.ts'
-import { DAILY_TOTAL_OFFSET } from '../../catalogue/series.ts'
+import { MANUAL_OFFSET, typeIdOf } from '../../catalogue/series.ts'
 import type { Transaction } from '../../db/database.ts'
 import { type Removed, withoutRemoved } from '../changes.ts'
 import type { EventTarget } from '../event-items.ts'
@@ -72,7 +72,7 @@ function asked(wanted: Wanted, seriesId: number, { record, part }: OriginHash): 
   if (!same) return NONE
   return same
     .filter((one) => one.part === 0 || one.part === part)
-    .filter((one) => one.seriesId === null || one.seriesId === seriesId % DAILY_TOTAL_OFFSET)
+    .filter((one) => one.seriesId === null || one.seriesId === typeIdOf(seriesId))
     .map(({ externalId }) => externalId)
 }
 
@@ -90,7 +90,7 @@ async function listsOf(tx: Transaction, { userId, provider }: EventTarget, wante
     provider,
     all.map(({ externalId }) => originHash(externalId, null).record),
     all.map(({ seriesId }) => seriesId),
-    DAILY_TOTAL_OFFSET,
+    MANUAL_OFFSET,
   ])
 }
 

@@ -18,7 +18,7 @@ begin
   return query
     with day as materialized (
       select k.place, k.source_id, k.series_id, d.day,
-             k.rank = min(k.rank) over (partition by k.series_id % 10000, d.day) as best
+             k.rank = min(k.rank) over (partition by k.series_id % 5000, d.day) as best
       from unnest(source_ids, series_ids, ranks) with ordinality k (source_id, series_id, rank, place)
       cross join lateral local_days(k.source_id, k.series_id, lower(days), upper(days), false) d
     ),
