@@ -7,6 +7,7 @@ import { bySourceRank } from '../../sources/source.ts'
 import { type Stored, type UserView, userView } from '../../sources/user-view.ts'
 import { DAY_MS, isoInstant } from '../../time.ts'
 import { type Pressure, type PressureReading, pressureOf } from './blood-pressure.ts'
+import { tidied } from './rounding.ts'
 import { tenths } from './sleep-days.ts'
 
 const Value = () => Nullable(Type.Number())
@@ -250,7 +251,7 @@ async function readBody(
   return {
     latest: (name) => {
       const [best] = named(latest, name).sort((a, b) => b.at - a.at || bySourceRank(a.stored.source, b.stored.source))
-      return best && { ms: Math.round(best.at * 1000), value: best.value, stored: best.stored }
+      return best && { ms: Math.round(best.at * 1000), value: tidied(best.value), stored: best.stored }
     },
     mean: (name) => {
       const own = named(means, name)
