@@ -4,18 +4,7 @@ import { archive } from '../../server/rollups/archive.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { activityRows, type Model, withDays } from '../support/activity-model.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import {
-  body,
-  createUser,
-  eachEngine,
-  heartRate,
-  importBody,
-  iso,
-  PHONE,
-  startImports,
-  steps,
-  storedSamples,
-} from '../support/sdk.ts'
+import { body, createUser, eachEngine, heartRate, importBody, iso, PHONE, startImports, steps } from '../support/sdk.ts'
 import {
   addSources,
   alike,
@@ -36,12 +25,17 @@ const QUARTER_MS = 15 * MINUTE_MS
 const BASE = Date.UTC(2026, 4, 1)
 const DAYS = 16
 
-// In the order of contract 2.3 and 2.4; the last one has no model, so its device type does not count.
+// In the order of merge=none (contract 2.3 and 2.4). The last one has no model, so its device type does not count there;
+// when merged it does, and the two of Garmin are equal.
+const WATCH = { provider: 'apple', device: 'Watch7,5', source: 'Watch', type: 'watch', name: 'Apple Watch Ultra 2' }
 const SOURCES = [
-  { provider: 'apple', device: 'Watch7,5', source: 'Watch', type: 'watch', name: 'Apple Watch Ultra 2' },
-  { provider: 'apple', device: 'iPhone17,1', source: 'Phone', type: 'phone', name: 'iPhone 16 Pro' },
-  { provider: 'garmin', device: 'Forerunner 255', source: 'garmin_connect_api', type: 'watch', name: 'Forerunner 255' },
-  { provider: 'garmin', device: '', source: 'other', type: 'watch', name: null },
+  { ...WATCH, rank: 1001 },
+  { provider: 'apple', device: 'iPhone17,1', source: 'Phone', type: 'phone', name: 'iPhone 16 Pro', rank: 1004 },
+  {
+    ...{ provider: 'garmin', device: 'Forerunner 255', source: 'garmin_connect_api' },
+    ...{ type: 'watch', name: 'Forerunner 255', rank: 2001 },
+  },
+  { provider: 'garmin', device: '', source: 'other', type: 'watch', name: null, rank: 2001 },
 ]
 const NAMES = ['steps', 'distance_walking_running', 'flights_climbed', 'energy', 'basal_energy', 'active_time'] as const
 const IDS: Record<string, number> = {
@@ -67,6 +61,12 @@ const sum = (values: number[]) => values.reduce((all, value) => all + value, 0)
 type Random = () => number
 const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
 
+/** Seconds that a record lasts, as they are stored: what ends in its first minute and quarter hour has none. */
+function lengthOf(random: Random, ms: number): number {
+  const lastsS = pick(random, [30, 61, 300, 600, 600, 900, 900, 1_000, 3_600])
+  return lastsS > 60 || (ms % QUARTER_MS) + lastsS * 1000 > QUARTER_MS ? lastsS : 0
+}
+
 /** Hours of life as devices tell it: some are off for days, travel, or never know where they are. */
 function someSamples(random: Random, sources: readonly number[], count: number): Written[] {
   const samples: Written[] = []
@@ -83,10 +83,14 @@ function someSamples(random: Random, sources: readonly number[], count: number):
       continue
     }
     const many = Math.floor(random() * 60)
-    for (let m = 0; m < many; m += 1) {
-      const ms = startMs + m * pick(random, [20_000, 60_000, 60_000]) + pick(random, [0, 0, 1, 999])
+    // Some write sums of minutes or hours, some of it is typed in.
+    const lasting = random() < 0.4 && type !== 'heart_rate'
+    const manual = random() < 0.2
+    for (let m = 0; m < many; m += lasting ? 10 : 1) {
+      const ms = startMs + m * pick(random, [20_000, 60_000, 60_000]) + pick(random, [0, 0, 1, 999]) + (manual ? 7 : 0)
       const value = type === 'heart_rate' ? 60 + Math.floor(random() * 100) : Math.floor(random() * 400) / 8
-      samples.push({ sourceId, seriesId: IDS[type] as number, ms, value, zone })
+      const seriesId = (IDS[type] as number) + (manual ? 5_000 : 0)
+      samples.push({ sourceId, seriesId, ms, value, zone, ...(lasting && { lastsS: lengthOf(random, ms) }) })
     }
   }
   return samples
@@ -96,8 +100,30 @@ const placeOf = (one: { device: string; source: string }) =>
   SOURCES.findIndex(({ device, source }) => device === one.device && source === one.source)
 
 async function modelOf(app: TestApp, user: string, highest = 190): Promise<Model> {
-  const stored = await storedSamples(app.db, user)
-  const samples = stored.map((one) => ({ ...one, place: placeOf(one), ms: Date.parse(one.ts) }))
+  const stored = await app.db.query<{
+    device: string
+    source: string
+    series: number
+    ms: number
+    value: number
+    zone: number | null
+    seconds: number | null
+  }>(
+    `select d.device_model as device, d.source, s.series_id as series, date_part('epoch', s.ts) * 1000 as ms, s.value,
+            s.zone_offset_min as zone, s.lasts_s as seconds
+     from sample s join data_source d on d.id = s.source_id where d.user_id = $1 order by s.ts`,
+    [user],
+  )
+  const types = new Map(Object.entries(IDS).map(([type, id]) => [id, type]))
+  const samples = stored.map(({ series, ms, value, zone, seconds, ...of }) => ({
+    ...{
+      place: placeOf(of),
+      type: types.get(series % 5_000) as string,
+      daily: series >= 10_000,
+      manual: series % 10_000 > 5_000,
+    },
+    ...{ ms: Math.round(ms), value, zone, lastsMs: (seconds ?? 0) * 1000 },
+  }))
   const workouts = await app.db.query<{
     device: string
     source: string
@@ -119,7 +145,7 @@ async function modelOf(app: TestApp, user: string, highest = 190): Promise<Model
   }
 }
 
-eachEngine(t, 'activity of days is what the samples of the best source say', async (t, engine) => {
+eachEngine(t, 'activity of days is what the samples of the sources say', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const random = seeded(SEED)
@@ -146,7 +172,7 @@ eachEngine(t, 'activity of days is what the samples of the best source say', asy
           end_date: dateText(base + from + length - 1),
           limit: pick(random, [1, 2, 3, 7, 50, 1000]),
           ...(desc && { sort_order: 'desc' }),
-          ...(merge && { merge: 'segments' }),
+          ...(!merge && { merge: 'none' }),
         }
         const { rows } = await walk(app, user, 'activity', query)
         const wanted = activityRows(model, base + from, base + from + length, merge)
@@ -164,16 +190,18 @@ eachEngine(t, 'activity of days is what the samples of the best source say', asy
       const query = { start_date: dateText(base), end_date: dateText(base + DAYS), explain: true, merge }
       for (const row of (await summary(app, user, 'activity', query)).body.data) {
         const day = samples.filter((one) => dateText(one.day) === row.date)
-        t.strictSame(
-          row.sources.map(({ source }: { source: { source: string } }) => source.source),
-          [...new Set(day.map(({ place }) => place))].sort().map((place) => SOURCES[place]?.source),
-          'all sources of the day, best first',
-        )
-        t.strictSame(row.sources[0].source, row.source)
+        const names = row.sources.map(({ source }: { source: { source: string } }) => source.source)
+        const wanted = [...new Set(day.map(({ place }) => place))].sort().map((place) => SOURCES[place]?.source)
+        if (merge === 'none') t.strictSame(names, wanted, 'all sources of the day, best first')
+        else t.strictSame(names.toSorted(), wanted.toSorted(), 'all sources of the day')
+        t.strictSame(row.sources.find(({ used }: { used: boolean }) => used).source, row.source, 'the best that counts')
         for (const [type, field] of Object.entries(FIELDS)) {
-          for (const { source, counted, dropped } of row.sources) {
+          for (const { source, counted, dropped, manual } of row.sources) {
             const own = day.filter((one) => one.type === type && SOURCES[one.place]?.source === source.source)
             t.ok(alike((counted[field] ?? 0) + (dropped[field] ?? 0), sum(own.map(({ value }) => value))))
+            const entered = sum(own.filter(({ manual }) => manual).map(({ value }) => value))
+            if (merge === 'none') t.equal(manual, undefined)
+            else t.ok(alike((manual?.counted[field] ?? 0) + (manual?.dropped[field] ?? 0), entered))
           }
           const total = sum(row.sources.map((one: { counted: Record<string, number> }) => one.counted[field] ?? 0))
           if (field === 'distance_meters') t.ok(alike(total, row.distance_meters ?? 0), 'the row is what counts')
@@ -193,7 +221,7 @@ eachEngine(t, 'activity of days is what the samples of the best source say', asy
     await app.request('PUT', `/api/v1/users/${user}/personal-record`, { body: { birth_date: '1955-05-08' } })
     const aged = await summary(app, user, 'activity', query, { 'If-None-Match': tag })
     t.equal(aged.status, 200)
-    t.ok(alike(aged.body.data, activityRows(await modelOf(app, user, 150), base, base + DAYS + 1, false)))
+    t.ok(alike(aged.body.data, activityRows(await modelOf(app, user, 150), base, base + DAYS + 1, true)))
     await app.request('PUT', '/api/v1/priorities/providers/garmin', { auth: 'developer', body: { priority: 1 } })
     await app.request('PUT', '/api/v1/priorities/providers/apple', { auth: 'developer', body: { priority: 2 } })
     const { body, status } = await summary(app, user, 'activity', query, {
@@ -238,7 +266,7 @@ eachEngine(t, 'activity of uploads', async (t, engine) => {
     t.strictSame(page.pagination, { next_cursor: null, previous_cursor: null, has_more: false, total_count: null })
   })
 
-  await t.test('a watch beats a phone; what it did not see counts when asked for', async (t) => {
+  await t.test('a watch beats a phone; what it did not see counts, too', async (t) => {
     const user = await createUser(app)
     const morning = at('2026-05-04T08:00:00Z')
     await importBody(
@@ -253,7 +281,7 @@ eachEngine(t, 'activity of uploads', async (t, engine) => {
       ]),
     )
     const query = { start_date: '2026-05-04', end_date: '2026-05-04' }
-    const [row] = (await summary(app, user, 'activity', query)).body.data
+    const [row] = (await summary(app, user, 'activity', { ...query, merge: 'none' })).body.data
     t.match(row, {
       date: '2026-05-04',
       source: { provider: 'apple', device_type: 'watch' },
@@ -266,7 +294,7 @@ eachEngine(t, 'activity of uploads', async (t, engine) => {
       intensity_minutes: { light: 1, moderate: 0, vigorous: 0 },
       heart_rate: { avg_bpm: 110, max_bpm: 120, min_bpm: 100 },
     })
-    const { body: merged } = await summary(app, user, 'activity', { ...query, merge: 'segments', explain: true })
+    const { body: merged } = await summary(app, user, 'activity', { ...query, explain: true })
     t.match(merged.data[0], { steps: 100, active_minutes: 2, source: { device_type: 'watch' } })
     t.match(merged.data[0].sources[1], { used: true, counted: { steps: 60 }, dropped: { steps: 50 } })
   })
@@ -320,8 +348,8 @@ eachEngine(t, 'activity of uploads', async (t, engine) => {
       intensity_minutes: { light: Number },
       heart_rate: { avg_bpm: Number },
     })
-    const merged = await walk(app, user, 'activity', { ...query, merge: 'segments' })
-    t.ok(alike(merged.rows, rows), 'there is one source only')
+    const strict = await walk(app, user, 'activity', { ...query, merge: 'none' })
+    t.ok(alike(strict.rows, rows), 'there is one source only')
   })
 
   await t.test('archived days are merged as they were before', async (t) => {
@@ -336,7 +364,7 @@ eachEngine(t, 'activity of uploads', async (t, engine) => {
       ...[step(watch, apart, 40), step(phone, apart + QUARTER_MS, 25)],
       ...[step(watch, partly, 40), step(phone, partly + MINUTE_MS, 20), step(phone, partly + QUARTER_MS, 25)],
     ])
-    const query = { start_date: iso(met), end_date: iso(partly), merge: 'segments' }
+    const query = { start_date: iso(met), end_date: iso(partly) }
     const live = (await summary(app, user, 'activity', query)).body.data
     t.match(live, [
       { steps: 40, active_minutes: 1, sedentary_minutes: 0 },
