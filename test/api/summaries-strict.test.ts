@@ -7,7 +7,7 @@ import { startTestApp } from '../support/app.ts'
 import { createUser, oneEngine } from '../support/sdk.ts'
 import { addSources, DAY_MS, dateText, MINUTE_MS, seeded, summary, type Written, write } from '../support/summaries.ts'
 
-const ANSWERS = new URL('../samples/activity-merge-none.jsonl', import.meta.url)
+const ANSWERS = new URL('../support/activity-merge-none.jsonl', import.meta.url)
 const START = Date.UTC(2026, 3, 6)
 const DAYS = 21
 
