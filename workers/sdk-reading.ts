@@ -1,4 +1,5 @@
 import type { BatchEvents } from '../server/batch/columns.ts'
+import type { OriginHash } from '../server/batch/origins.ts'
 import type { SampleStreams } from '../server/batch/sample-streams.ts'
 import type { SdkAbility } from '../server/providers/sdk.ts'
 import type { Decode } from './json-bytes.ts'
@@ -17,4 +18,17 @@ export interface Reading {
   /** See `Batch`. */
   derived: SampleStreams
   events: BatchEvents
+  /** Totals of a day whose zone is not known yet. */
+  totals: DayTotal[]
+}
+
+/** The total of the local day of an instant, to be added to a stream. */
+export interface DayTotal {
+  source: number
+  /** As stored. */
+  seriesId: number
+  startMs: number
+  zoneMin: number | null
+  value: number
+  origin: OriginHash | null
 }

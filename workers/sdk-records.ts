@@ -1,4 +1,5 @@
 import { originHash } from '../server/batch/origins.ts'
+import type { SampleStreams } from '../server/batch/sample-streams.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import { DAILY_TOTAL_OFFSET, hasManualTwin, storedId } from '../server/catalogue/series.ts'
 import { type ActivityRule, type CycleRule, isNutrient, type RecordRule } from '../server/providers/sdk.ts'
@@ -17,7 +18,7 @@ import {
   spanOf,
   zoneOf,
 } from './sdk-fields.ts'
-import type { Reading } from './sdk-reading.ts'
+import type { DayTotal, Reading } from './sdk-reading.ts'
 import { recordingMethodOf, TOO_MANY_SOURCES } from './sdk-sources.ts'
 
 const HOUR_MS = 3_600_000
@@ -86,9 +87,10 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
       value: converted,
     })
   } else if (rule.dailyTotal) {
-    const midnight = localMidnight(span.startMs, span.zoneMin)
-    const day = { startMs: midnight, endMs: midnight, zoneMin: span.zoneMin }
-    streams.of(source, rule.series.id + DAILY_TOTAL_OFFSET).add(day, converted, origin)
+    const { startMs, zoneMin } = span
+    const total = { source, seriesId: rule.series.id + DAILY_TOTAL_OFFSET, startMs, zoneMin, value: converted, origin }
+    if (zoneMin === null) reading.totals.push(total)
+    else addTotal(streams, total)
   } else {
     const isManual = hasManualTwin(rule.series.id) && wasEntered(reading, item)
     streams.of(source, rule.series.id).add(span, converted, origin, isManual)
@@ -101,6 +103,15 @@ function wasEntered({ sources, decode }: Reading, item: Json): boolean {
   if (recordingMethodOf(sources, item) === 'manual') return true
   const entered = item.metadata ? metadataOf(item, 'HKWasUserEntered') : undefined
   return entered !== undefined && truth(typeof entered === 'string' ? decode(entered) : entered) === true
+}
+
+/** Adds the total of a day at its local midnight; without a zone, at that of UTC. */
+export function addTotal(
+  streams: SampleStreams,
+  { source, seriesId, startMs, zoneMin, value, origin }: DayTotal,
+): void {
+  const midnight = localMidnight(startMs, zoneMin)
+  streams.of(source, seriesId).add({ startMs: midnight, endMs: midnight, zoneMin }, value, origin)
 }
 
 /** When the local day of an instant began, in epoch ms. */

@@ -1,4 +1,5 @@
 import type { WorkoutType } from '../catalogue/workouts.ts'
+import type { ZoneRun } from './zones.ts'
 
 /** What identifies a source within a user and provider (contract 12.9), and what is known about it. */
 export interface SourceIdentity {
@@ -22,6 +23,8 @@ export interface SampleColumns {
   zoneMin: Int16Array
   /** How long the records lasted, in seconds; 0 where that is not kept (see `keptLength`). Null when all are. */
   lastsS: Int32Array | null
+  /** 1 where the zone is that of another record; null when none is. */
+  zoneTaken: Uint8Array | null
   /** Which records they were (see origins.ts); null when none of them had an id. */
   origins: SampleOrigins | null
 }
@@ -50,6 +53,8 @@ export interface Rejection {
 export interface Batch {
   sources: SourceIdentity[]
   samples: SampleColumns[]
+  /** The zones that its records know of themselves, in order of time. */
+  zones: ZoneRun[]
   /** Samples that events bring along, such as the stride length of a run; they are no items of their own. */
   derived: SampleColumns[]
   /** Items in all collections. */

@@ -23,6 +23,8 @@ export class SampleStream {
   readonly lastsS: number[] = []
   /** Positions of what was entered by hand. */
   readonly manual = new Set<number>()
+  /** Positions of samples with the zone of another record. */
+  readonly zoneTaken = new Set<number>()
   /** Of the records the samples were, as far as they have ids. */
   readonly origins: (OriginHash | null)[] = []
   /** Of samples that were added several times, the last one's place with all records that say the same. */
@@ -63,6 +65,13 @@ export class SampleStream {
     this.origins.push(origin)
   }
 
+  /** Gives a sample the zone of another record, in minutes east of UTC; null = there is none. */
+  takeZone(at: number, zoneMin: number | null): void {
+    if (zoneMin === null) return
+    this.zoneMin[at] = zoneMin
+    this.zoneTaken.add(at)
+  }
+
   #addLength(lastsS: number): void {
     if (lastsS === 0) return
     // Those before it, which had none.
@@ -90,6 +99,10 @@ export class SampleStreams {
     return stream
   }
 
+  all(): Iterable<SampleStream> {
+    return this.#streams.values()
+  }
+
   /**
    * The columns, ordered by source and series; of samples at one instant the last one added stays. Implausible values, and
    * what was entered by hand, are series of their own (see IMPLAUSIBLE_OFFSET, MANUAL_OFFSET). All of them lie in one buffer, so that handing a batch to another
@@ -113,6 +126,8 @@ export class SampleStreams {
         value: new Float64Array(buffer, (total + at) * 8, order.length),
         lastsS: lengthsOf(part) === 0 ? null : new Int32Array(buffer, total * 16 + lengthAt * 4, order.length),
         zoneMin: new Int16Array(buffer, total * 16 + lengths * 4 + at * 2, order.length),
+        zoneTaken:
+          stream.zoneTaken.size === 0 ? null : Uint8Array.from(order, (place) => Number(stream.zoneTaken.has(place))),
         origins: originsOf(stream, order),
       }
       gather(stream, order, columns)

@@ -13,6 +13,7 @@ import { writeEvents } from './events.ts'
 import { ingestLockKey, lockUser } from './lock.ts'
 import { type SeriesCounts, writeSamples } from './samples.ts'
 import { resolveSources } from './sources.ts'
+import { noteZones, withZones } from './zones.ts'
 
 /** What writing an upload did; `ignored` and `duplicates` include what only the database could tell. */
 export interface Outcome {
@@ -126,7 +127,7 @@ export async function rehearseBatches(
  * Writes everything a batch holds and the events that tell of it, inside the caller's transaction, which holds the user's
  * ingest lock.
  */
-async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Promise<Outcome> {
+async function writeBatch(tx: Transaction, to: BatchTarget, sent: Batch): Promise<Outcome> {
   const { userId, provider, receivedAt } = to
   const wanted = await wantedEvents(tx, to.settings, userId)
   const connection = await tx.one<{ id: string; opened: boolean; at: string }>(CONNECTION_SQL, [
@@ -136,7 +137,9 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
   ])
   // In the order of locks (lock.ts): what follows refers to the user, and its revision moves in the end.
   await tx.query('select 1 from app_user where id = $1 for key share', [userId])
-  const sources = await resolveSources(tx, { userId, provider, connectionId: connection.id }, received.sources)
+  const received = await withZones(tx, userId, sent)
+  await noteZones(tx, userId, sent.zones)
+  const sources = await resolveSources(tx, { userId, provider, connectionId: connection.id }, sent.sources)
   const batch = rejectArchived(
     received,
     await withoutArchived(tx, received.samples, sources.ids),

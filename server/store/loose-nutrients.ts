@@ -78,6 +78,7 @@ function columnsOf(sums: readonly LooseSum[]): Loose {
     value: Float64Array.from(group, ({ value }) => value),
     zoneMin: Int16Array.from(group, ({ zone_offset_min }) => zone_offset_min ?? NO_ZONE),
     lastsS: null,
+    zoneTaken: null,
     // They are found by what they are the sum of.
     origins: null,
   }))

@@ -105,12 +105,12 @@ async function merge(
 ): Promise<PlacedRow[]> {
   await tx.client.query(
     `create temporary table if not exists incoming (
-       ts timestamptz, value float8, source_id int4, series_id int2, zone_offset_min int2, lasts_s int4, place int4
+       ts timestamptz, value float8, source_id int4, series_id int2, zone_offset_min int2, lasts_s int4, place int4, zone_taken boolean
      ) on commit delete rows`,
   )
   if (merged.has(tx)) await tx.query('truncate incoming')
   merged.add(tx)
-  await copyInto(tx.client, `incoming (${SAMPLE_COLUMNS}, place)`, encodeSamples(samples, sourceIds, true))
+  await copyInto(tx.client, `incoming (${SAMPLE_COLUMNS}, place, zone_taken)`, encodeSamples(samples, sourceIds, true))
   const segments = { source: [] as number[], series: [] as number[], lo: [] as number[], hi: [] as number[] }
   const add = (columns: SampleColumns, loMs: number, hiMs: number) => {
     segments.source.push(sourceIds[columns.source] as number)

@@ -43,6 +43,7 @@ function columns(count: number, stepMs: number, value: number, offsetMs = 0): Sa
     value: Float64Array.from({ length: count }, (_, n) => value + n),
     zoneMin: new Int16Array(count).fill(60),
     lastsS: null,
+    zoneTaken: null,
     origins: null,
   }
 }

@@ -94,6 +94,7 @@ function columns({ series, samples }: Extract<Step, { kind: 'write' }>): SampleC
     value: Float64Array.from(sorted, ({ value }) => value),
     zoneMin: Int16Array.from(sorted, ({ zone }) => zone),
     lastsS: null,
+    zoneTaken: null,
     origins: null,
   }
 }

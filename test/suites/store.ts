@@ -1,3 +1,4 @@
+import '../store/zones.test.ts'
 import '../store/activities.test.ts'
 import '../store/cycle-rules.test.ts'
 import '../store/cycles.test.ts'

@@ -1,6 +1,7 @@
 import '../api/summaries.test.ts'
 import '../api/summaries-activity.test.ts'
 import '../api/summaries-body.test.ts'
+import '../api/manual-entries.test.ts'
 import '../api/summaries-merge.test.ts'
 import '../api/summaries-several.test.ts'
 import '../api/summaries-sleep.test.ts'

@@ -68,6 +68,7 @@ export async function write(db: Database, user: string, samples: readonly Writte
       value: Float64Array.from(sorted, ({ value }) => value),
       zoneMin: Int16Array.from(sorted, ({ zone }) => zone ?? NO_ZONE),
       lastsS: sorted.some(({ lastsS }) => lastsS) ? Int32Array.from(sorted, ({ lastsS }) => lastsS ?? 0) : null,
+      zoneTaken: null,
       origins: null,
     }
   })

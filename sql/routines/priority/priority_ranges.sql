@@ -160,3 +160,24 @@ begin
   );
 end
 $$;
+
+-- Number of buckets in which both of two series of a source have anything: the first one, of which there is little, within its
+-- ranges and the second one within those beside; null = everywhere.
+create or replace function shared_bucket_count(
+  the_source int4, series_ids int2[], lo timestamptz, hi timestamptz, width interval, ranges tstzmultirange, beside tstzmultirange
+) returns int8
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  held tstzmultirange := (
+    select range_agg(tstzrange(b.bucket, b.bucket + width))
+    from bucket_page(the_source, series_ids[1], lo, hi, width, 1000000, false, ranges) b
+  );
+begin
+  if held is null then
+    return 0;
+  end if;
+  return bucket_count(the_source, series_ids[2], lo, hi, width, coalesce(held * beside, held));
+end
+$$;

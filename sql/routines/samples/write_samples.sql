@@ -126,11 +126,15 @@ begin
           and ts <= last
       ) s
     ), changed as materialized (
-      select i.ts, i.value, i.source_id, i.series_id, i.zone_offset_min, i.lasts_s, i.place, o.ts is null as is_new
+      select i.ts, i.value, i.source_id, i.series_id, z.zone_offset_min, i.lasts_s, i.place, o.ts is null as is_new
       from incoming i
       left join old o on o.source_id = i.source_id and o.series_id = i.series_id and o.ts = i.ts
+      -- What comes again without a zone keeps the one it has.
+      cross join lateral (
+        select case when i.zone_taken then coalesce(o.zone_offset_min, i.zone_offset_min) else i.zone_offset_min end
+      ) z (zone_offset_min)
       where o.ts is null
-         or (o.value, o.zone_offset_min, o.lasts_s) is distinct from (i.value, i.zone_offset_min, i.lasts_s)
+         or (o.value, o.zone_offset_min, o.lasts_s) is distinct from (i.value, z.zone_offset_min, i.lasts_s)
     ), written as (
       insert into sample (ts, value, source_id, series_id, zone_offset_min, lasts_s)
       select c.ts, c.value, c.source_id, c.series_id, c.zone_offset_min, c.lasts_s

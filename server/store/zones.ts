@@ -1,0 +1,129 @@
+import { type Batch, type BatchEvents, type EventItem, NO_ZONE, type SampleColumns } from '../batch/columns.ts'
+import { mergedRuns, NEAR_MS, nearestRun, type ZoneRun } from '../batch/zones.ts'
+import { storedSeries } from '../catalogue/series.ts'
+import type { Transaction } from '../db/database.ts'
+
+// Where a person was: runs of records that have one zone offset, from whatever device and of whatever kind. What has no offset
+// takes that of the nearest record (house decision: zone offset missing).
+
+/** The stored runs that begin or end around [lo, hi], and the nearest one on either side. */
+const RUNS_SQL = `
+  select date_part('epoch', lo) * 1000, date_part('epoch', hi) * 1000, zone_offset_min
+  from zone_run
+  where user_id = $1 and lo <= to_timestamp($3) and hi >= to_timestamp($2)
+  union
+  (
+    select date_part('epoch', lo) * 1000, date_part('epoch', hi) * 1000, zone_offset_min
+    from zone_run
+    where user_id = $1 and hi < to_timestamp($2)
+    order by hi desc
+    limit 1
+  )
+  union
+  (
+    select date_part('epoch', lo) * 1000, date_part('epoch', hi) * 1000, zone_offset_min
+    from zone_run
+    where user_id = $1 and lo > to_timestamp($3)
+    order by lo
+    limit 1
+  )`
+
+async function storedRuns(tx: Transaction, userId: string, loMs: number, hiMs: number): Promise<ZoneRun[]> {
+  const rows = await tx.rows<[lo: number, hi: number, zone: number]>(RUNS_SQL, [userId, loMs / 1000, hiMs / 1000])
+  return rows.map(([lo, hi, zoneMin]) => ({ loMs: Math.round(lo), hiMs: Math.round(hi), zoneMin }))
+}
+
+/** Notes the zones that a batch itself knows. The caller holds the user's ingest lock. */
+export async function noteZones(tx: Transaction, userId: string, runs: readonly ZoneRun[]): Promise<void> {
+  const [first, last] = [runs[0], runs.at(-1)]
+  if (!first || !last) return
+  const [loMs, hiMs] = [first.loMs - NEAR_MS, last.hiMs + NEAR_MS]
+  const known = (await storedRuns(tx, userId, loMs, hiMs)).filter((run) => run.hiMs >= loMs && run.loMs <= hiMs)
+  const merged = mergedRuns([...known, ...runs])
+  const gone = without(known, merged)
+  const added = without(merged, known)
+  if (gone.length + added.length === 0) return
+  await tx.query(
+    'delete from zone_run z using unnest($2::float8[]) k (at) where z.user_id = $1 and z.lo = to_timestamp(k.at)',
+    [userId, gone.map((run) => run.loMs / 1000)],
+  )
+  await tx.query(
+    `insert into zone_run (user_id, lo, hi, zone_offset_min)
+     select $1, to_timestamp(lo), to_timestamp(hi), zone from unnest($2::float8[], $3::float8[], $4::int2[]) r (lo, hi, zone)`,
+    [userId, added.map((run) => run.loMs / 1000), added.map((run) => run.hiMs / 1000), added.map((run) => run.zoneMin)],
+  )
+}
+
+/** The runs that are not among others. */
+function without(runs: readonly ZoneRun[], others: readonly ZoneRun[]): ZoneRun[] {
+  const key = ({ loMs, hiMs, zoneMin }: ZoneRun) => `${loMs} ${hiMs} ${zoneMin}`
+  const known = new Set(others.map(key))
+  return runs.filter((run) => !known.has(key(run)))
+}
+
+/**
+ * The batch with a zone offset where it knows none: that of the nearest record, of the batch or stored before. Whatever the
+ * batch knows within a day was taken when it was read (workers/sdk-zones.ts). The caller holds the user's ingest lock.
+ */
+export async function withZones(tx: Transaction, userId: string, batch: Batch): Promise<Batch> {
+  const missing = missingTimes(batch)
+  if (missing.length === 0) return batch
+  const [loMs, hiMs] = missing.reduce(
+    ([lo, hi], ms) => [Math.min(lo, ms), Math.max(hi, ms)],
+    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  )
+  const stored = mergedRuns(await storedRuns(tx, userId, loMs, hiMs))
+  const zoneAt = (ms: number): number | null => {
+    const [own, other] = [nearestRun(batch.zones, ms), nearestRun(stored, ms)]
+    const nearest = own && other ? (own.apartMs <= other.apartMs ? own : other) : (own ?? other)
+    return nearest?.zoneMin ?? null
+  }
+  if (zoneAt(loMs) === null) return batch
+  return {
+    ...batch,
+    samples: batch.samples.map((columns) => zoned(columns, zoneAt)),
+    derived: batch.derived.map((columns) => zoned(columns, zoneAt)),
+    events: zonedEvents(batch.events, zoneAt),
+  }
+}
+
+/** Times of what has no zone offset, epoch ms. */
+function missingTimes({ samples, derived, events }: Batch): number[] {
+  const times: number[] = []
+  for (const { timeMs, zoneMin } of [...samples, ...derived])
+    for (const [at, zone] of zoneMin.entries()) if (zone === NO_ZONE) times.push(timeMs[at] as number)
+  for (const items of itemsOf(events))
+    for (const { startMs, zoneMin } of items) if (zoneMin === null) times.push(startMs)
+  return times
+}
+
+const itemsOf = ({ deletions: _, ...events }: BatchEvents): EventItem[][] => Object.values(events)
+
+/** Samples with the zone of their neighbours where they have none. The total of a day, which stands at its midnight, stays one. */
+function zoned(columns: SampleColumns, zoneAt: (ms: number) => number | null): SampleColumns {
+  if (!columns.zoneMin.includes(NO_ZONE)) return columns
+  const [timeMs, zoneMin] = [columns.timeMs.slice(), columns.zoneMin.slice()]
+  const zoneTaken = columns.zoneTaken?.slice() ?? new Uint8Array(zoneMin.length)
+  for (const [at, zone] of columns.zoneMin.entries()) {
+    const found = zone === NO_ZONE ? zoneAt(timeMs[at] as number) : null
+    if (found === null) continue
+    zoneMin[at] = found
+    zoneTaken[at] = 1
+    if (storedSeries(columns.seriesId)?.isDailyTotal) timeMs[at] = (timeMs[at] as number) - found * 60_000
+  }
+  return { ...columns, timeMs, zoneMin, zoneTaken }
+}
+
+function zonedEvents(events: BatchEvents, zoneAt: (ms: number) => number | null): BatchEvents {
+  const zonedItem = <Item extends EventItem>(item: Item): Item =>
+    item.zoneMin === null ? { ...item, zoneMin: zoneAt(item.startMs) } : item
+  return {
+    sleep: events.sleep.map(zonedItem),
+    workouts: events.workouts.map(zonedItem),
+    meals: events.meals.map(zonedItem),
+    nutrients: events.nutrients.map(zonedItem),
+    cycles: events.cycles.map(zonedItem),
+    activities: events.activities.map(zonedItem),
+    deletions: events.deletions,
+  }
+}
