@@ -2,6 +2,7 @@
 // service as it was then, and is never written anew: whoever asks for one source must go on getting the same.
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { type SeriesName, seriesByName } from '../../server/catalogue/series.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp } from '../support/app.ts'
 import { createUser, oneEngine } from '../support/sdk.ts'
@@ -18,15 +19,7 @@ const SOURCES = [
   { provider: 'garmin', device: 'Forerunner 255', source: 'garmin_connect_api', type: 'watch' },
   { provider: 'garmin', device: 'Edge 540', source: 'garmin_connect_api', type: 'watch' },
 ]
-const IDS = {
-  heart_rate: 1,
-  steps: 80,
-  energy: 81,
-  basal_energy: 82,
-  flights_climbed: 86,
-  active_time: 88,
-  distance_walking_running: 100,
-}
+const idOf = (name: SeriesName) => seriesByName.get(name)?.id as number
 const DAILY_TOTAL = 10_000
 const MANUAL = 5_000
 
@@ -40,8 +33,8 @@ function weeks(ids: readonly number[]): Written[] {
       if (random() < 0.35) continue
       const dayMs = START + day * DAY_MS
       const zone = [120, -300, null, 0][place] as number | null
-      const add = (name: keyof typeof IDS, ms: number, value: number, daily = false) =>
-        samples.push({ sourceId, seriesId: IDS[name] + (daily ? DAILY_TOTAL : 0), ms, value, zone })
+      const add = (name: SeriesName, ms: number, value: number, daily = false) =>
+        samples.push({ sourceId, seriesId: idOf(name) + (daily ? DAILY_TOTAL : 0), ms, value, zone })
       for (let walk = whole(1, 3); walk > 0; walk -= 1) {
         const walkMs = dayMs + whole(0, 1380) * MINUTE_MS
         for (let minute = whole(2, 20); minute > 0; minute -= 1) {
@@ -72,7 +65,7 @@ function otherwise(samples: readonly Written[]): Written[] {
     return {
       ...one,
       seriesId: one.seriesId + (n % 7 === 0 ? MANUAL : 0),
-      lastsS: one.seriesId === IDS.heart_rate ? 0 : 900,
+      lastsS: one.seriesId === idOf('heart_rate') ? 0 : 900,
     }
   })
 }
