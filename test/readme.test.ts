@@ -150,7 +150,7 @@ t.test('the table of variables in README.md is complete', async (t) => {
 
 t.test('the parameters in docs/reading.md are those of the route', async (t) => {
   const { properties } = getTimeseries.query as unknown as { properties: object }
-  const documented = await namesIn('docs/reading.md', 'Reading')
+  const documented = await namesIn('docs/reading.md', 'Samples')
   t.strictSame(documented.sort(), Object.keys(properties).sort())
 })
 
@@ -210,6 +210,19 @@ t.test('the reasons in docs/uploads.md exist', async (t) => {
   for (const name of reasons) t.match(reader, `'${name}'`)
 })
 
+t.test('the programs for phones in docs/phones.md send what their examples hold', async (t) => {
+  const programs = await blocks('docs/phones.md')
+  for (const [language, fields, example] of [
+    ['swift', /(?<=struct \w+: Encodable \{[^}]*)let (\w+)/g, 'from-healthkit.json'],
+    ['kotlin', /\.put\("(\w+)"/g, 'from-health-connect.json'],
+  ] as const) {
+    const code = programs.find((block) => block.language === language)?.code ?? ''
+    const written = [...code.matchAll(fields)].map(([, name = '']) => name)
+    const body: unknown = JSON.parse(await readFile(`${ROOT}docs/examples/${example}`, 'utf8'))
+    t.strictSame([...new Set(written)].sort(), [...fieldsOf(body)].sort(), language)
+  }
+})
+
 /** Starts the service with the README's command, in a data directory of its own. */
 async function npmStart(t: Test) {
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'pulsebase-readme-')))
@@ -256,6 +269,13 @@ async function namesIn(page: string, heading: string): Promise<string[]> {
   const section = sections.find((text) => text.startsWith(`${heading}\n`)) ?? ''
   const cells = [...section.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = '']) => cell)
   return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
+}
+
+/** The names of all fields of a JSON value, at any depth. */
+function fieldsOf(value: unknown): Set<string> {
+  if (typeof value !== 'object' || value === null) return new Set()
+  const names = Array.isArray(value) ? [] : Object.keys(value)
+  return new Set([...names, ...Object.values(value).flatMap((part) => [...fieldsOf(part)])])
 }
 
 /** Runs a block with bash; fails with the script's own words when one of its commands fails. */

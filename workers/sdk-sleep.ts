@@ -20,7 +20,7 @@ const stageNames: ReadonlyMap<string, SleepStageName> = new Map([
   ['rem', 'rem'],
 ])
 
-/** Reads an item of `data.sleep`: one interval of a stage (sdk-payload 4.3). Stages that say nothing are ignored. */
+/** Reads an item of `data.sleep`: one interval of a stage (sdk-payload 4.3). Unknown stages are ignored. */
 export function readSleep(reading: Reading, item: Json): Problem | 'ignored' | undefined {
   const { decode, sources, events } = reading
   if (item.stage === undefined || item.stage === null) return ['stage', ...MISSING]

@@ -1,14 +1,17 @@
 import { DAY_MS } from '../time.ts'
 
-/** Records one after another, at most a day apart, that all have one zone offset: minutes east of UTC, times in epoch ms. */
+/** Records one after another, two hours apart at most, that all have one zone offset: minutes east of UTC, times in epoch ms. */
 export interface ZoneRun {
   loMs: number
   hiMs: number
   zoneMin: number
 }
 
-/** Runs further away than this say little. */
+/** Records of the same upload that are further away than this are no better than stored ones. */
 export const NEAR_MS = DAY_MS
+
+/** The longest gap in a run. Nobody is elsewhere and back within it, so every instant of a run has the zone of the nearest record. */
+export const GAP_MS = DAY_MS / 12
 
 /** The times of records that have a zone offset, and their offsets; in any order. */
 export class ZoneMarks {
@@ -38,37 +41,37 @@ export class ZoneMarks {
   }
 }
 
-/** Joins runs, which are in order of time and do not overlap: those of one zone within a day, with nothing between them. */
+/** Joins runs, which are in order of time and do not overlap: those of one zone with no more than a gap between them. */
 function joined(runs: readonly ZoneRun[]): ZoneRun[] {
   const all: ZoneRun[] = []
   for (const run of runs) {
     const last = all.at(-1)
-    if (last?.zoneMin === run.zoneMin && run.loMs - last.hiMs <= NEAR_MS) last.hiMs = Math.max(last.hiMs, run.hiMs)
-    else all.push({ ...run })
+    if (last?.zoneMin === run.zoneMin && run.loMs - last.hiMs <= GAP_MS) last.hiMs = Math.max(last.hiMs, run.hiMs)
+    else if (run.loMs <= run.hiMs) all.push({ ...run })
   }
   return all
 }
 
-/** Runs of one person that are told apart; who has more than these within days does not travel. */
-const MAX_RUNS = 500
-
 /**
- * Runs of several uploads as one list, in order of time, none of which overlap: in time that is in several of them the
- * shortest one knows best.
+ * Two lists of runs, each in order of time without overlaps, as one such list. Of two that overlap the shorter one knows best:
+ * the other one is cut.
  */
-export function mergedRuns(runs: readonly ZoneRun[]): ZoneRun[] {
-  const length = ({ loMs, hiMs }: ZoneRun) => hiMs - loMs
-  let all: ZoneRun[] = []
-  for (const run of [...runs].sort((a, b) => length(b) - length(a)).slice(0, MAX_RUNS)) {
-    const rest = all.flatMap((one) => {
-      if (one.hiMs < run.loMs || one.loMs > run.hiMs) return [one]
-      if (one.zoneMin === run.zoneMin) return [one]
-      const before = one.loMs < run.loMs ? [{ ...one, hiMs: run.loMs - 1 }] : []
-      return one.hiMs > run.hiMs ? [...before, { ...one, loMs: run.hiMs + 1 }] : before
-    })
-    all = [...rest, run]
+export function mergedRuns(some: readonly ZoneRun[], others: readonly ZoneRun[]): ZoneRun[] {
+  const all: ZoneRun[] = []
+  for (const run of [...some, ...others].sort((a, b) => a.loMs - b.loMs || a.hiMs - b.hiMs)) {
+    const last = all.at(-1)
+    const overlaps = last && run.loMs <= last.hiMs
+    if (!overlaps) all.push({ ...run })
+    else if (last.zoneMin === run.zoneMin) last.hiMs = Math.max(last.hiMs, run.hiMs)
+    else if (last.hiMs - last.loMs <= run.hiMs - run.loMs) all.push({ ...run, loMs: last.hiMs + 1 })
+    else {
+      const rest = { ...last, loMs: run.hiMs + 1 }
+      last.hiMs = run.loMs - 1
+      all.push({ ...run })
+      if (rest.loMs <= rest.hiMs) all.push(rest)
+    }
   }
-  return joined(all.sort((a, b) => a.loMs - b.loMs || a.hiMs - b.hiMs))
+  return joined(all)
 }
 
 /**
@@ -87,4 +90,10 @@ export function nearestRun(runs: readonly ZoneRun[], ms: number): { zoneMin: num
   const untilMs = after ? after.loMs - ms : Number.POSITIVE_INFINITY
   if (before && sinceMs <= untilMs) return { zoneMin: before.zoneMin, apartMs: sinceMs }
   return after && { zoneMin: after.zoneMin, apartMs: untilMs }
+}
+
+/** When the local day of an instant began, in epoch ms; without a zone offset (minutes east of UTC) that of UTC. */
+export function localMidnight(ms: number, zoneMin: number | null): number {
+  const shift = (zoneMin ?? 0) * 60_000
+  return Math.floor((ms + shift) / DAY_MS) * DAY_MS - shift
 }

@@ -280,8 +280,8 @@ export const seriesByName: ReadonlyMap<string, SeriesType> = new Map([
 export const DAILY_TOTAL_OFFSET = 10_000
 
 /**
- * Added to a type id, or to that of its daily-total twin, gives the stored series_id of the hidden twin that holds
- * implausible values: they are kept and can be read, and no rollup, mean or sum of the series meets them.
+ * Added to a type id, or to that of its daily-total twin, gives the stored series_id of the hidden twin for implausible
+ * values: they are kept and can be read, but no rollup, mean or sum of the series includes them.
  */
 export const IMPLAUSIBLE_OFFSET = 20_000
 

@@ -94,7 +94,7 @@ async function corrected(tx: Transaction, twins: readonly Twin[]) {
 
 const SPAN_MS = 86_400_000
 
-/** From when to when samples of a twin are looked for, epoch ms, both included. */
+/** Range in which samples of a twin are looked for, epoch ms, both ends included. */
 function spansOf({ seriesId, columns: { timeMs } }: Twin): [loMs: number, hiMs: number][] {
   if (!isRare(seriesId)) return Array.from(timeMs, (ms) => [ms, ms])
   const spans: [loMs: number, hiMs: number][] = []

@@ -1,5 +1,14 @@
-import { type Batch, type BatchEvents, type EventItem, NO_ZONE, type SampleColumns } from '../batch/columns.ts'
-import { mergedRuns, NEAR_MS, nearestRun, type ZoneRun } from '../batch/zones.ts'
+import {
+  type Batch,
+  type BatchEvents,
+  countSamples,
+  type EventItem,
+  NO_ZONE,
+  type SampleColumns,
+  type SampleOrigins,
+} from '../batch/columns.ts'
+import { decodeOrigins, encodeOrigins } from '../batch/origins.ts'
+import { GAP_MS, localMidnight, mergedRuns, nearestRun, type ZoneRun } from '../batch/zones.ts'
 import { storedSeries } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
 
@@ -30,16 +39,17 @@ const RUNS_SQL = `
 
 async function storedRuns(tx: Transaction, userId: string, loMs: number, hiMs: number): Promise<ZoneRun[]> {
   const rows = await tx.rows<[lo: number, hi: number, zone: number]>(RUNS_SQL, [userId, loMs / 1000, hiMs / 1000])
-  return rows.map(([lo, hi, zoneMin]) => ({ loMs: Math.round(lo), hiMs: Math.round(hi), zoneMin }))
+  const runs = rows.map(([lo, hi, zoneMin]) => ({ loMs: Math.round(lo), hiMs: Math.round(hi), zoneMin }))
+  return runs.sort((a, b) => a.loMs - b.loMs)
 }
 
 /** Notes the zones that a batch itself knows. The caller holds the user's ingest lock. */
 export async function noteZones(tx: Transaction, userId: string, runs: readonly ZoneRun[]): Promise<void> {
   const [first, last] = [runs[0], runs.at(-1)]
   if (!first || !last) return
-  const [loMs, hiMs] = [first.loMs - NEAR_MS, last.hiMs + NEAR_MS]
+  const [loMs, hiMs] = [first.loMs - GAP_MS, last.hiMs + GAP_MS]
   const known = (await storedRuns(tx, userId, loMs, hiMs)).filter((run) => run.hiMs >= loMs && run.loMs <= hiMs)
-  const merged = mergedRuns([...known, ...runs])
+  const merged = mergedRuns(known, runs)
   const gone = without(known, merged)
   const added = without(merged, known)
   if (gone.length + added.length === 0) return
@@ -72,18 +82,22 @@ export async function withZones(tx: Transaction, userId: string, batch: Batch): 
     ([lo, hi], ms) => [Math.min(lo, ms), Math.max(hi, ms)],
     [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
   )
-  const stored = mergedRuns(await storedRuns(tx, userId, loMs, hiMs))
-  const zoneAt = (ms: number): number | null => {
+  const stored = await storedRuns(tx, userId, loMs, hiMs)
+  const zoneAt: ZoneAt = (ms) => {
     const [own, other] = [nearestRun(batch.zones, ms), nearestRun(stored, ms)]
     const nearest = own && other ? (own.apartMs <= other.apartMs ? own : other) : (own ?? other)
     return nearest?.zoneMin ?? null
   }
-  if (zoneAt(loMs) === null) return batch
+  const [samples, derived] = [batch.samples, batch.derived].map((all) => all.map((one) => zoned(one, zoneAt))) as [
+    SampleColumns[],
+    SampleColumns[],
+  ]
   return {
     ...batch,
-    samples: batch.samples.map((columns) => zoned(columns, zoneAt)),
-    derived: batch.derived.map((columns) => zoned(columns, zoneAt)),
+    samples,
+    derived,
     events: zonedEvents(batch.events, zoneAt),
+    duplicates: batch.duplicates + countSamples(batch.samples) - countSamples(samples),
   }
 }
 
@@ -99,22 +113,56 @@ function missingTimes({ samples, derived, events }: Batch): number[] {
 
 const itemsOf = ({ deletions: _, ...events }: BatchEvents): EventItem[][] => Object.values(events)
 
-/** Samples with the zone of their neighbours where they have none. The total of a day, which stands at its midnight, stays one. */
-function zoned(columns: SampleColumns, zoneAt: (ms: number) => number | null): SampleColumns {
+type ZoneAt = (ms: number) => number | null
+
+/** Samples with the zone of their neighbours where they have none. */
+function zoned(columns: SampleColumns, zoneAt: ZoneAt): SampleColumns {
   if (!columns.zoneMin.includes(NO_ZONE)) return columns
-  const [timeMs, zoneMin] = [columns.timeMs.slice(), columns.zoneMin.slice()]
+  if (storedSeries(columns.seriesId)?.isDailyTotal) return stampedTotals(columns, zoneAt)
+  const zoneMin = columns.zoneMin.slice()
   const zoneTaken = columns.zoneTaken?.slice() ?? new Uint8Array(zoneMin.length)
   for (const [at, zone] of columns.zoneMin.entries()) {
-    const found = zone === NO_ZONE ? zoneAt(timeMs[at] as number) : null
+    const found = zone === NO_ZONE ? zoneAt(columns.timeMs[at] as number) : null
     if (found === null) continue
     zoneMin[at] = found
     zoneTaken[at] = 1
-    if (storedSeries(columns.seriesId)?.isDailyTotal) timeMs[at] = (timeMs[at] as number) - found * 60_000
   }
-  return { ...columns, timeMs, zoneMin, zoneTaken }
+  return { ...columns, zoneMin, zoneTaken }
 }
 
-function zonedEvents(events: BatchEvents, zoneAt: (ms: number) => number | null): BatchEvents {
+/** Totals of days, those without a zone moved from their start to the midnight of their day; of one day the last one stays. */
+function stampedTotals(columns: SampleColumns, zoneAt: ZoneAt): SampleColumns {
+  const days = new Map<number, { at: number; zone: number; taken: number }>()
+  for (const [at, zone] of columns.zoneMin.entries()) {
+    const ms = columns.timeMs[at] as number
+    const found = zone === NO_ZONE ? zoneAt(ms) : zone
+    const taken = zone === NO_ZONE && found !== null ? 1 : (columns.zoneTaken?.[at] ?? 0)
+    days.set(zone === NO_ZONE ? localMidnight(ms, found) : ms, { at, zone: found ?? NO_ZONE, taken })
+  }
+  const order = [...days].sort(([a], [b]) => a - b)
+  return {
+    ...columns,
+    timeMs: Float64Array.from(order, ([ms]) => ms),
+    value: Float64Array.from(order, ([, { at }]) => columns.value[at] as number),
+    zoneMin: Int16Array.from(order, ([, { zone }]) => zone),
+    lastsS: null,
+    zoneTaken: Uint8Array.from(order, ([, { taken }]) => taken),
+    origins: movedOrigins(columns, new Map(order.map(([ms, { at }]) => [columns.timeMs[at] as number, ms]))),
+  }
+}
+
+/** The records of samples that were moved; `moved` has the new instants by the old ones. */
+function movedOrigins({ origins }: SampleColumns, moved: ReadonlyMap<number, number>): SampleOrigins | null {
+  if (!origins) return null
+  const { bytes, firstMs } = origins
+  const entries = decodeOrigins(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), firstMs)
+    .flatMap((one) => (moved.has(one.timeMs) ? [{ ...one, timeMs: moved.get(one.timeMs) as number }] : []))
+    .sort((a, b) => a.timeMs - b.timeMs)
+  const [first, last] = [entries[0], entries.at(-1)]
+  return first && last ? { firstMs: first.timeMs, lastMs: last.timeMs, bytes: encodeOrigins(entries) } : null
+}
+
+function zonedEvents(events: BatchEvents, zoneAt: ZoneAt): BatchEvents {
   const zonedItem = <Item extends EventItem>(item: Item): Item =>
     item.zoneMin === null ? { ...item, zoneMin: zoneAt(item.startMs) } : item
   return {

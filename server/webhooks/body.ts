@@ -1,6 +1,6 @@
 import { samplesJson, unpackSamples } from './packed.ts'
 
-/** An event as far as its body depends on it; `data` is JSON, or packed samples. */
+/** The parts of an event that its body depends on; `data` is JSON, or packed samples. */
 export interface StoredEvent {
   type: string
   user_id: string | null

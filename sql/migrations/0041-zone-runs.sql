@@ -1,4 +1,4 @@
--- Where a person was: runs of records with one zone offset, a day apart at most. What has no offset takes that of the nearest
+-- Where a person was: runs of records with one zone offset, two hours apart at most. What has no offset takes that of the nearest
 -- run (server/store/zones.ts). The runs of a user do not overlap.
 create table zone_run (
   user_id uuid not null references app_user (id) on delete cascade,

@@ -6,7 +6,7 @@ import { archive } from '../../server/rollups/archive.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { allEvents, getEvents, statistic, workout, workoutBody } from '../support/event-lists.ts'
-import { createUser, eachEngine, heartRate, importBody, PHONE, startImports, storedSamples } from '../support/sdk.ts'
+import { createUser, heartRate, importBody, oneEngine, PHONE, startImports, storedSamples } from '../support/sdk.ts'
 
 const MIN = 60_000
 const HOUR = 60 * MIN
@@ -53,7 +53,7 @@ const bare = {
   segments: null,
 }
 
-eachEngine(t, 'workouts', async (t, engine) => {
+oneEngine(t, 'workouts', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const brief = async (user: string, query = {}) =>
@@ -307,7 +307,7 @@ async function filtered(app: TestApp): Promise<string> {
   return user
 }
 
-eachEngine(t, 'archived workouts keep the heart rate of the quarter hours within them', async (t, engine) => {
+oneEngine(t, 'archived workouts keep the heart rate of the quarter hours within them', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)

@@ -26,14 +26,46 @@ t.test('of one upload, every instant takes the zone of the nearest record, and k
   t.doesNotThrow(() => fc.assert(property, { seed: 6, numRuns: runs(300, 3000) }))
 })
 
-t.test('runs of several uploads do not overlap, and a trip is not lost in the year around it', async (t) => {
+t.test('a trip is not lost in the year around it, whichever came first', async (t) => {
   const run = (from: number, to: number, zoneMin: number): ZoneRun => ({ loMs: from * HOUR, hiMs: to * HOUR, zoneMin })
-  const merged = mergedRuns([run(0, 8000, 60), run(3000, 3100, -300), run(8010, 8020, 60), run(9000, 9010, 60)])
-  t.strictSame(
-    [10, 2990, 3000, 3050, 3100, 3101, 8015, 8400, 8900].map((hour) => nearestRun(merged, hour * HOUR)?.zoneMin),
-    [60, 60, -300, -300, -300, 60, 60, 60, 60],
-  )
-  t.strictSame(merged.at(-2), { ...merged.at(-2), hiMs: 8020 * HOUR }, 'ten hours apart are one run')
-  t.equal(merged.length, 4)
-  t.strictSame(mergedRuns([...merged, ...merged]), merged, 'known ones change nothing')
+  const year = [run(0, 8000, 60), run(8002, 8020, 60), run(9000, 9010, 60)]
+  const trip = [run(3000, 3100, -300), run(8990, 9005, 0)]
+  for (const merged of [mergedRuns(year, trip), mergedRuns(trip, year)]) {
+    t.strictSame(
+      [10, 2990, 3000, 3050, 3100, 3101, 8001, 8400, 8900, 8995, 9005, 9006].map((h) => nearestRun(merged, h * HOUR)?.zoneMin),
+      [60, 60, -300, -300, -300, 60, 60, 60, 0, 0, 60, 60],
+    )
+    t.equal(merged.length, 5, 'what is two hours apart is one run')
+    t.strictSame(mergedRuns(merged, []), merged)
+  }
+})
+
+t.test('merged runs are in order, do not overlap, and hold what was in one of them', async (t) => {
+  const list = fc
+    .array(fc.record({ gap: fc.integer({ min: 1, max: 9 }), length: fc.nat(6), zone: fc.constantFrom(0, 60, -300) }), {
+      maxLength: 12,
+    })
+    .map((parts) => {
+      let at = 0
+      return parts.map(({ gap, length, zone }): ZoneRun => {
+        const loMs = at + gap * HOUR
+        at = loMs + length * HOUR
+        return { loMs, hiMs: at, zoneMin: zone }
+      })
+    })
+  const property = fc.property(list, list, (some, others) => {
+    const merged = mergedRuns(some, others)
+    const holders = (runs: ZoneRun[], ms: number) => runs.filter(({ loMs, hiMs }) => ms >= loMs && ms <= hiMs)
+    const isOrdered = merged.every((one, at) => one.loMs <= one.hiMs && (merged[at - 1]?.hiMs ?? -1) < one.loMs)
+    const ends = [...some, ...others].flatMap(({ loMs, hiMs }) => [loMs, hiMs])
+    return (
+      isOrdered &&
+      ends.every((ms) => {
+        const [now] = holders(merged, ms)
+        return now !== undefined && holders([...some, ...others], ms).some(({ zoneMin }) => zoneMin === now.zoneMin)
+      }) &&
+      JSON.stringify(mergedRuns(merged, some.length > 0 ? [] : others)) === JSON.stringify(merged)
+    )
+  })
+  t.doesNotThrow(() => fc.assert(property, { seed: 7, numRuns: runs(300, 3000) }))
 })

@@ -129,27 +129,28 @@ type Random = () => number
 const whole = (random: Random, from: number, to: number) => from + Math.floor(random() * (to - from + 1))
 const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
 
-/** What a week is written with. */
-interface Pen {
+/** Whose week it is, and when. */
+interface Person {
   random: Random
   startMs: number
   endMs: number
   /** Places of the devices that this person has. */
   places: number[]
+  /** The phone in the drawer, which never learns where it is. */
+  lost: number
   zoneAt(ms: number): number
+}
+
+/** What a week is written with. */
+interface Pen extends Omit<Person, 'lost'> {
   /** What lasts is known by its start. */
   add(place: number, type: string, ms: number, value: number, lastsMs?: number): void
   night(place: number, startMs: number, endMs: number): void
   climb(place: number, startMs: number, meters: number): void
 }
 
-/** The week of a seed; `nowMs` ends some of them. */
-export function weekOf(seed: number, nowMs: number): Week {
-  const random = seeded(seed)
-  const recent = random() < 0.4
-  const startMs = recent
-    ? nowMs - 7 * DAY_MS + 11 * MINUTE_MS
-    : Date.parse(pick(random, STARTS)) + whole(random, 0, 23) * HOUR_MS
+/** Somebody between here and there, with some of the devices. */
+function personOf(random: Random, startMs: number): Person {
   const endMs = startMs + 7 * DAY_MS - 20 * MINUTE_MS
   const places = DEVICES.map((_, place) => place).filter(() => random() < 0.6)
   if (places.length === 0) places.push(whole(random, 0, DEVICES.length - 1))
@@ -158,8 +159,12 @@ export function weekOf(seed: number, nowMs: number): Week {
     trips.push({ fromMs: whole(random, startMs, endMs), zone: pick(random, ZONES) })
   const zoneAt = (ms: number) =>
     offsetOf(trips.filter(({ fromMs }) => fromMs <= ms).sort((a, b) => b.fromMs - a.fromMs)[0]?.zone ?? '', ms)
-  // The phone in the drawer never learns where it is.
-  const lost = random() < 0.2 ? pick(random, places) : -1
+  return { random, startMs, endMs, places, lost: random() < 0.2 ? pick(random, places) : -1, zoneAt }
+}
+
+/** A pen that writes into uploads, one for each provider. */
+function penOf({ lost, ...person }: Person): { pen: Pen; uploads: Upload[] } {
+  const { random, endMs, zoneAt } = person
   const uploads = new Map(
     DEVICES.map(({ provider }) => [provider, { provider, records: [], sleep: [], workouts: [] } as Upload]),
   )
@@ -173,7 +178,7 @@ export function weekOf(seed: number, nowMs: number): Week {
   const uploadOf = (place: number) => uploads.get(DEVICES[place]?.provider ?? '') as Upload
   const taken = new Set<string>()
   const pen: Pen = {
-    ...{ random, startMs, endMs, places, zoneAt },
+    ...person,
     add(place, type, ms, value, lastsMs = 0) {
       const wire = DEVICES[place]?.provider === 'apple' ? WIRE[type]?.apple : WIRE[type]?.android
       const atMs = Math.floor(ms / 1000) * 1000
@@ -209,12 +214,22 @@ export function weekOf(seed: number, nowMs: number): Week {
       })
     },
   }
+  return { pen, uploads: [...uploads.values()] }
+}
+
+/** The week of a seed; `nowMs` ends some of them. */
+export function weekOf(seed: number, nowMs: number): Week {
+  const random = seeded(seed)
+  const recent = random() < 0.4
+  const startMs = recent
+    ? nowMs - 7 * DAY_MS + 11 * MINUTE_MS
+    : Date.parse(pick(random, STARTS)) + whole(random, 0, 23) * HOUR_MS
+  const { pen, uploads } = penOf(personOf(random, startMs))
+  const { endMs } = pen
   for (let dayMs = startMs; dayMs < endMs; dayMs += DAY_MS) writeDay(pen, dayMs)
   writeNights(pen)
   writeBody(pen, recent)
-  const used = [...uploads.values()].filter(
-    ({ records, sleep, workouts }) => records.length + sleep.length + workouts.length > 0,
-  )
+  const used = uploads.filter(({ records, sleep, workouts }) => records.length + sleep.length + workouts.length > 0)
   return {
     uploads: random() < 0.5 ? used : [...used, ...sentAgain(random, used)],
     birthDate: random() < 0.5 ? `${whole(random, 1930, 2010)}-0${whole(random, 1, 9)}-15` : null,
@@ -323,8 +338,61 @@ const zoneOf = (text: unknown) => {
 const placeOf = (provider: string, { source }: SdkRecord) =>
   DEVICES.findIndex((one) => one.provider === provider && one.source === (source as { name: string }).name)
 
+interface Mark {
+  ms: number
+  zoneOffset: unknown
+}
+
+const nearest = (marks: readonly Mark[], ms: number) =>
+  marks.reduce<Mark | undefined>((best, one) => {
+    if (!best) return one
+    const [apart, bestApart] = [Math.abs(one.ms - ms), Math.abs(best.ms - ms)]
+    return apart < bestApart || (apart === bestApart && one.ms < best.ms) ? one : best
+  }, undefined)
+
+/**
+ * The uploads, in the order they are sent, with a zone where a record knows none: that of the nearest record of its upload
+ * within a day, else of the nearest of its upload and of all before it. A sample that is sent again keeps the one it has.
+ */
+function zoned(uploads: readonly Upload[]): Upload[] {
+  const known: Mark[] = []
+  const stored = new Map<string, unknown>()
+  return uploads.map(({ provider, records, sleep, workouts }) => {
+    const marks = [...records, ...sleep, ...workouts]
+      .filter(({ zoneOffset }) => zoneOffset !== null)
+      .map((one): Mark => ({ ms: Date.parse(one.startDate as string), zoneOffset: one.zoneOffset }))
+    const settled = (one: SdkRecord): SdkRecord => {
+      if (one.zoneOffset !== null) return one
+      const ms = Date.parse(one.startDate as string)
+      const [own, other] = [nearest(marks, ms), nearest(known, ms)]
+      const apart = (mark: Mark | undefined) => (mark ? Math.abs(mark.ms - ms) : Number.POSITIVE_INFINITY)
+      const best = apart(own) <= DAY_MS || apart(own) <= apart(other) ? own : other
+      return { ...one, zoneOffset: best?.zoneOffset ?? null }
+    }
+    const sample = (one: SdkRecord): SdkRecord => {
+      const { type, times, daily } = types.get(one.type as string) as { type: string; times: number; daily: boolean }
+      const plausible = isPlausible({ type, value: (one.value as number) / times })
+      const key = `${placeOf(provider, one)} ${type} ${one.startDate}`
+      const kept = stored.get(`${key} ${plausible}`)
+      const result = one.zoneOffset === null && kept && !daily ? { ...one, zoneOffset: kept } : settled(one)
+      stored.delete(`${key} ${!plausible}`)
+      stored.set(`${key} ${plausible}`, result.zoneOffset)
+      return result
+    }
+    const result = {
+      provider,
+      records: records.map(sample),
+      sleep: sleep.map(settled),
+      workouts: workouts.map(settled),
+    }
+    known.push(...marks)
+    return result
+  })
+}
+
 /** What the uploads of a week say: of several values of one instant the last one; `highest` is the largest heart rate. */
-export function readWeek({ uploads }: Week, highest: number): Model & Nights {
+export function readWeek({ uploads: sent }: Week, highest: number): Model & Nights {
+  const uploads = zoned(sent)
   const samples = new Map<string, Omit<Sample, 'day'> & { zone: number | null }>()
   const workouts = new Map<string, Model['workouts'][number]>()
   for (const { provider, records, ...upload } of uploads) {

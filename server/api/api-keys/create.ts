@@ -13,7 +13,7 @@ export const createApiKey = route(
     method: 'POST',
     path: '/api/v1/developer/api-keys',
     operationId: 'createApiKey',
-    summary: 'Create an API key; the answer is the only one that shows it',
+    summary: 'Create an API key; only this answer shows it',
     tag: 'API keys',
     guard: 'developer',
     body: Type.Object({ name: ApiKeyName({ default: 'Default' }) }),

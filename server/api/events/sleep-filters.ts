@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { eventFilters } from './selection.ts'
 
-/** The parameters that say which sleep sessions are meant (contract 5.4). */
+/** The parameters that select sleep sessions (contract 5.4). */
 export const sleepFilters = {
   ...eventFilters,
-  is_nap: Type.Optional(Type.Boolean({ description: 'Naps only, or all but naps; none = both' })),
+  is_nap: Type.Optional(Type.Boolean({ description: 'Only naps, or everything except naps; both by default' })),
   filter_by_priority: Type.Boolean({
     default: false,
-    description: 'Per local date of waking up the sessions of the best source only',
+    description: 'For each local date of waking up, only the sessions of the best source',
   }),
 }
 
@@ -17,9 +17,9 @@ interface SleepFilters {
 }
 
 /**
- * The condition of `sleepFilters` on `e`; its parameter is the one at `place`. By priority, only those stay whose source
- * is the best of all that have a session, nap or not, which ended on the same local date (contract 12.1, 12.2). Such a
- * session may lie out of the range: ends of one date are 60 hours apart at most, and no session lasts a month.
+ * The condition of `sleepFilters` on `e`; its parameter is the one at `place`. By priority, only those stay whose
+ * source is the best of all that have a session, nap or not, which ended on the same local date (contract 12.1, 12.2).
+ * Such a session may lie outside the range: ends of one date are 60 hours apart at most, and no session lasts a month.
  */
 export const whereSleep = (place: number, { filter_by_priority }: SleepFilters): string => `
   and ($${place}::bool is null or coalesce(e.is_nap, false) = $${place})

@@ -5,7 +5,7 @@ const ALWAYS_START_MS = Date.UTC(1970, 0, 1)
 const ALWAYS_END_MS = Date.UTC(2200, 0, 1)
 
 /**
- * The half-open window of two optional date inputs, in Unix seconds; neither = all of history (contract 1.3).
+ * The half-open window of two optional date inputs, in Unix seconds; neither = the whole history (contract 1.3).
  * @throws AppError bad_datetime
  */
 export function optionalWindow(

@@ -14,7 +14,7 @@ export const SyncSource = () =>
 /** SyncScope of contract 2.2. */
 export const SyncScope = () => Enum(['historical', 'live'], { title: 'SyncScope' })
 
-/** What a run and each of its events say alike (contract 7.5). */
+/** The fields that a run and its events share (contract 7.5). */
 export const runProgress = {
   run_id: Type.String(),
   user_id: Uuid(),

@@ -22,7 +22,7 @@ import { firstEndingAfter, type Range, union } from './totals.ts'
 
 /**
  * Stores the stages of an upload and rebuilds the sessions they touch (sdk-types 7), in a fixed number of statements.
- * Stages that are stored already change nothing and write nothing; `again`: their sessions are rebuilt nevertheless.
+ * Stages that are already stored change and write nothing; with `again` their sessions are rebuilt nevertheless.
  */
 export async function writeSleep(
   tx: Transaction,
@@ -39,8 +39,8 @@ export async function writeSleep(
 }
 
 /**
- * Removes what the platform deleted: stages by their own id, by that of their session or of their parent. Sessions are
- * rebuilt from what is left.
+ * Removes what the platform deleted: stages by their own id, their session's or their parent's. Sessions are rebuilt
+ * from what is left.
  */
 export async function deleteSleep(
   tx: Transaction,
@@ -55,8 +55,8 @@ export async function deleteSleep(
 }
 
 /**
- * Removes a stored session with the stages it is made of, so that no later upload builds it again without bringing them;
- * others around it are rebuilt from what is left. Returns the ids of the sessions that developers are told of.
+ * Removes a stored session with its stages, so no later upload builds it again without them; others around it are
+ * rebuilt from what is left. Returns the ids of the sessions that developers get events about.
  */
 export async function deleteSession(
   tx: Transaction,
@@ -71,7 +71,7 @@ export async function deleteSession(
   return told
 }
 
-/** Stores what changes of the stages and rebuilds the sessions of these, and of `others` of the stored ones. */
+/** Stores the changes of the stages and rebuilds their sessions, and those of `others` of the stored ones. */
 async function change(
   tx: Transaction,
   target: EventTarget,
@@ -88,15 +88,14 @@ async function change(
 
 /**
  * Makes the stored sessions those of the stages `after`. `before` and `after` hold the chains and given sessions of
- * `touched` completely. Returns the sessions that are different now, and the ids of those whose events say
- * something else.
+ * `touched` completely. Returns the sessions that are different now, and the ids of those whose events have changed.
  */
 async function rebuildSessions(
   tx: Transaction,
   target: EventTarget,
   { before, after, touched }: Record<'before' | 'after' | 'touched', readonly Stage[]>,
 ): Promise<Rebuilt> {
-  // Chains of before and after together, so that what was one and is divided now is rebuilt as a whole.
+  // Chains of before and after together, so that a session that is now divided is rebuilt as a whole.
   const chains = touchedChains([...before, ...after], touched)
   const inChains = new Set(chains.flatMap(({ stages }) => stages.map(stageKey)))
   const given = new Set(touched.filter(isGiven).map(sessionKey))

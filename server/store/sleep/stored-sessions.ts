@@ -5,9 +5,9 @@ import { groupBy } from '../group-by.ts'
 import { napsOf, type Session, sessionKey, sleepDay } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
-// The stored sessions: read around what changes, and written where they differ.
+// The stored sessions: read around the changes, and written where they differ.
 
-/** A stored session as far as rebuilding must know it; `createdS` in epoch seconds. */
+/** A stored session, with what rebuilding has to know of it; `createdS` in epoch seconds. */
 export interface StoredSession {
   id: string
   sourceId: number
@@ -28,7 +28,7 @@ type SavedSession = Session & { id: string }
  */
 const SAME_DAY_MS = (24 + 36) * 3_600_000
 
-/** Reads the sessions of a user and provider that end within `ranges`, or may have a sleep day with one that does. */
+/** Reads the sessions of a user and provider that end within `ranges`, or may share a sleep day with one that does. */
 export async function readSessions(
   tx: Transaction,
   { userId, provider }: EventTarget,
@@ -54,7 +54,7 @@ export async function readSessions(
 
 /**
  * The keys that rebuilt sessions keep: a given one its own; others that of the oldest row they overlap (contract D-30).
- * A row whose session is divided goes to the part it overlaps most.
+ * The row of a divided session goes to the part it overlaps most.
  */
 export function idsFor(sessions: readonly Session[], old: readonly StoredSession[]): Map<Session, string> {
   const ids = new Map<Session, string>()
@@ -87,8 +87,8 @@ export async function deleteSessions(tx: Transaction, ids: readonly string[]): P
 }
 
 /**
- * Inserts the sessions whose row is new and updates those that changed, which opens them again; what a platform gave as
- * a session is closed from the start. Returns the ids of these rows.
+ * Inserts the sessions whose row is new and updates those that changed, which opens them again; sessions given by a
+ * platform are closed from the start. Returns the ids of these rows.
  */
 export async function saveSessions(
   tx: Transaction,
@@ -135,8 +135,8 @@ const SAVE_SESSIONS_SQL = `
   returning s.id`
 
 /**
- * Says of every session that has its sleep day with one of `changed` whether it is a nap: that depends on the others of
- * the day and source. `sessions` hold all of these days. Returns the ids of those that became another thing.
+ * Decides for every session that shares its sleep day with one of `changed` whether it is a nap, which depends on the
+ * others of the day and source. `sessions` hold all of these days. Returns the ids of those whose answer changed.
  */
 export async function saveNaps(
   tx: Transaction,
@@ -168,8 +168,8 @@ export async function saveNaps(
 }
 
 /**
- * Stores the platform's score of each session beside it, and removes what it has none of any more (contract 14.1). Returns
- * the ids of the sessions that have another score now.
+ * Stores the platform's score of each session beside it, and removes scores that are no longer sent (contract 14.1).
+ * Returns the ids of the sessions whose score changed.
  */
 export async function saveScores(
   tx: Transaction,

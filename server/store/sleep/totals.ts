@@ -7,10 +7,10 @@ export interface TimedStage {
   endMs: number
 }
 
-/** A stage of a session: none of them overlap. Epoch ms. */
+/** A stage of a session without overlaps. Epoch ms. */
 export type CleanStage = readonly [stage: SleepStageName, startMs: number, endMs: number]
 
-/** From when to when, epoch ms. */
+/** Start and end, epoch ms. */
 export type Range = readonly [startMs: number, endMs: number]
 
 /** Whole seconds; null = the source does not say. */
@@ -30,9 +30,9 @@ const detailed = (stage: SleepStageName) => stage === 'light' || stage === 'deep
 export const isSleep = (stage: SleepStageName): boolean => stage === 'sleeping' || detailed(stage)
 
 /**
- * The stages of a session as they count, ascending, none overlapping (sdk-types 7.3 A to D): time in bed counts as sleep
- * only where nothing else is known, and sleep without detail only where there is none in detail; of two that overlap the
- * one that starts first wins. `stages` ascend by start.
+ * The stages of a session as they count, ascending, without overlaps (sdk-types 7.3 A to D). Time in bed counts as
+ * sleep only if nothing else is known, and sleep without detail only where there is none in detail; of two overlapping
+ * stages the one that starts first wins. `stages` ascend by start.
  */
 export function cleanStages(stages: readonly TimedStage[]): CleanStage[] {
   const asSleep = stages.some(({ stage }) => detailed(stage))
@@ -53,8 +53,8 @@ export function cleanStages(stages: readonly TimedStage[]): CleanStage[] {
 }
 
 /**
- * The stages together with the time in bed that none of them covers; `clean` as from cleanStages. For platforms whose
- * in_bed means awake in bed (sdk-types 7.4).
+ * The stages together with the time in bed that none of them covers; `clean` comes from cleanStages. For platforms
+ * whose in_bed means awake in bed (sdk-types 7.4).
  */
 export function withTimeInBed(clean: readonly CleanStage[], inBed: readonly Range[]): CleanStage[] {
   const all: CleanStage[] = [...clean]
@@ -93,7 +93,7 @@ export function totalsOf(clean: readonly CleanStage[], inBed: readonly Range[]):
 
 const seconds = (ms: number) => Math.floor(ms / 1000)
 
-/** The ranges ascending, with those that overlap or touch joined. */
+/** The ranges ascending, with overlapping and touching ones joined. */
 export function union(ranges: readonly Range[]): Range[] {
   const joined: [startMs: number, endMs: number][] = []
   for (const [startMs, endMs] of [...ranges].sort((a, b) => a[0] - b[0])) {
