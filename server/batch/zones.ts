@@ -28,10 +28,8 @@ export class ZoneMarks {
   /** The runs of what was added, in order of time; they do not overlap. */
   runs(): ZoneRun[] {
     const [timeMs, zoneMin] = [this.#timeMs, this.#zoneMin]
-    if (!this.#several) {
-      const sorted = Float64Array.from(timeMs).sort()
-      return joined(Array.from(sorted, (ms) => ({ loMs: ms, hiMs: ms, zoneMin: zoneMin[0] as number })))
-    }
+    // Nearly all uploads.
+    if (!this.#several) return runsOf(Float64Array.from(timeMs).sort(), zoneMin[0] as number)
     const order = [...timeMs.keys()].sort((a, b) => (timeMs[a] as number) - (timeMs[b] as number))
     return joined(
       order.map((at) => {
@@ -39,6 +37,20 @@ export class ZoneMarks {
       }),
     )
   }
+}
+
+/** The runs of instants, which are in order, of one zone. */
+function runsOf(instants: Float64Array, zoneMin: number): ZoneRun[] {
+  const all: ZoneRun[] = []
+  let last: ZoneRun | undefined
+  for (const ms of instants) {
+    if (last && ms - last.hiMs <= GAP_MS) last.hiMs = ms
+    else {
+      last = { loMs: ms, hiMs: ms, zoneMin }
+      all.push(last)
+    }
+  }
+  return all
 }
 
 /** Joins runs, which are in order of time and do not overlap: those of one zone with no more than a gap between them. */

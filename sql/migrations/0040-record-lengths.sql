@@ -2,10 +2,10 @@
 alter table sample add column lasts_s int4;
 
 alter table rollup_local_day
-  -- What records that start in a quarter hour of the day carry into those that follow: `spills` has an entry for each quarter
-  -- hour that is reached, `spill_from` the quarter hour of the start for each of these, counted from 00:00 UTC of the day.
-  -- Entries are in order of the start; those of one start are of the first quarter hour after it, the second, and so on.
-  add column spill_from int2[],
+  -- What records that start in a quarter hour of the day carry into those that follow, from the first one after it on:
+  -- `spills` has what each of some quarter hours in a row gets, `spill_runs` 256 times the number of these quarter hours, plus
+  -- 80, plus the quarter hour of the start, counted from 00:00 UTC of the day.
+  add column spill_runs int2[],
   add column spills float8[],
   -- As `minutes`, of steps, with records spread evenly over their minutes. Null when that is not known, or when a record of the
   -- day lasts so long that nobody knows its minutes.

@@ -61,6 +61,49 @@ oneEngine(t, 'zones', async (t, engine) => {
     t.strictSame(await zones(app, user), [120])
   })
 
+  await t.test('decides of which day a daily total is', async (t) => {
+    const user = await createUser(app)
+    const total = (hour: number, kcal: number, fields = {}) => ({
+      ...steps(at(hour), kcal, { zoneOffset: null, ...fields }),
+      ...{ type: 'BASAL_METABOLIC_RATE', unit: 'kcal/day' },
+    })
+    const totals = () =>
+      app.db.rows<[ms: number, value: number, zone: number | null]>(
+        `select date_part('epoch', s.ts) * 1000, s.value, s.zone_offset_min
+         from sample s join data_source d on d.id = s.source_id
+         where d.user_id = $1 and s.series_id = 10082 order by s.ts`,
+        [user],
+      )
+    const android = { provider: 'health_connect' }
+    // 23:00 UTC, and two hours later: both are of May 5 in Tokyo.
+    const two = [total(23, 1500, { id: 'A' }), total(25, 1600, { id: 'B' })]
+    await send(user, two, android)
+    t.strictSame(await totals(), [
+      [at(0), 1500, null],
+      [at(24), 1600, null],
+    ])
+    const other = await createUser(app)
+    await send(other, [beat(100, '+09:00')])
+    t.match(await send(other, two, android), { inserted: 1, duplicates: 1 })
+    const stored = await app.db.rows<[number, number, number]>(
+      `select date_part('epoch', s.ts) * 1000, s.value, s.zone_offset_min
+       from sample s join data_source d on d.id = s.source_id where d.user_id = $1 and s.series_id = 10082`,
+      [other],
+    )
+    t.strictSame(stored, [[at(15), 1600, 540]])
+    const gone = { ...body([], android), data: { records: [], deleted: [{ id: 'B', type: 'BASAL_METABOLIC_RATE' }] } }
+    t.match(await importBody(app, other, gone), { deleted: 1 })
+    // Within a day of a record of the same upload.
+    const third = await createUser(app)
+    await send(third, [total(23, 1500), { ...beat(24, '+09:00'), type: 'HEART_RATE' }], android)
+    const near = await app.db.rows<[number, number]>(
+      `select date_part('epoch', s.ts) * 1000, s.zone_offset_min
+       from sample s join data_source d on d.id = s.source_id where d.user_id = $1 and s.series_id = 10082`,
+      [third],
+    )
+    t.strictSame(near, [[at(15), 540]])
+  })
+
   await t.test('sleep and workouts know it, too', async (t) => {
     const user = await createUser(app)
     const stage = (fromHour: number, zoneOffset: string | null) => ({

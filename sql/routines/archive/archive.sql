@@ -34,7 +34,10 @@ begin
           or refresh_local_days(series.source_id, series.series_id, local_days_due(), 120))
       loop
       end loop;
-      if is_behind(series.source_id, series.series_id, until) then
+      while keep_minutes(series.source_id, series.series_id, until, 30) loop
+      end loop;
+      if is_behind(series.source_id, series.series_id, until)
+         or exists (select 1 from days_without_marks(series.source_id, series.series_id, until)) then
         done := false;
         continue;
       end if;

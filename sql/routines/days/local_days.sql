@@ -104,7 +104,7 @@ drop function if exists computed_days(int4, int2, int4, int4, boolean);
 create or replace function computed_days(
   the_source int4, the_series int2, first_day int4, end_day int4, with_minutes boolean, with_spills boolean
 ) returns table (
-  day int4, n int8, total float8, lowest float8, highest float8, minutes int2[], spread_minutes int2[], spill_from int2[],
+  day int4, n int8, total float8, lowest float8, highest float8, minutes int2[], spread_minutes int2[], spill_runs int2[],
   spills float8[]
 )
 language plpgsql stable
@@ -115,7 +115,7 @@ declare
 begin
   if not with_minutes or not has_minutes(the_series) then
     return query
-      select d.day, d.n, d.total, d.lowest, d.highest, null::int2[], null::int2[], s.spill_from, s.spills
+      select d.day, d.n, d.total, d.lowest, d.highest, null::int2[], null::int2[], s.spill_runs, s.spills
       from (
         select d.day, sum(d.n)::int8 as n, sum(d.total) as total, min(d.lowest) as lowest, max(d.highest) as highest
         from day_sums(the_source, the_series, day_starts(first_day), day_ends(end_day - 1)) d
@@ -154,7 +154,7 @@ begin
              when s.live then coalesce(m.minutes, '{}')
              when k.kept then o.spread_minutes
            end,
-           y.spill_from, y.spills
+           y.spill_runs, y.spills
     from summed s
     left join (select m.* from live l cross join lateral minutes_by_place(the_source, the_series, l.days, l.spans) m) m
       on m.day = s.day
@@ -178,7 +178,7 @@ $$;
 create or replace function local_days(
   the_source int4, the_series int2, first_day int4, end_day int4, with_minutes boolean, with_spills boolean default false
 ) returns table (
-  day int4, n int8, total float8, lowest float8, highest float8, minutes int2[], spread_minutes int2[], spill_from int2[],
+  day int4, n int8, total float8, lowest float8, highest float8, minutes int2[], spread_minutes int2[], spill_runs int2[],
   spills float8[]
 )
 language plpgsql stable
@@ -209,13 +209,13 @@ begin
   ) b;
   if behind is null or isempty(behind) then
     return query
-      select r.day, r.n, r.total, r.lowest, r.highest, r.minutes, r.spread_minutes, r.spill_from, r.spills
+      select r.day, r.n, r.total, r.lowest, r.highest, r.minutes, r.spread_minutes, r.spill_runs, r.spills
       from rollup_local_day r
       where r.source_id = the_source and r.series_id = the_series and r.day >= first_day and r.day < end_day;
     return;
   end if;
   return query
-    select r.day, r.n, r.total, r.lowest, r.highest, r.minutes, r.spread_minutes, r.spill_from, r.spills
+    select r.day, r.n, r.total, r.lowest, r.highest, r.minutes, r.spread_minutes, r.spill_runs, r.spills
     from rollup_local_day r
     where r.source_id = the_source and r.series_id = the_series and r.day >= first_day and r.day < end_day
       and not behind @> r.day;
@@ -271,17 +271,24 @@ begin
       select * from computed_days(the_source, the_series, lower(part), upper(part), true, true)
     )
     insert into rollup_local_day as r (
-      source_id, series_id, day, stale, n, total, lowest, highest, minutes, spread_minutes, spill_from, spills
+      source_id, series_id, day, stale, n, total, lowest, highest, minutes, spread_minutes, spill_runs, spills
     )
     select the_source, the_series, c.day, false, c.n, c.total, c.lowest, c.highest, c.minutes, c.spread_minutes,
-           c.spill_from, c.spills
+           c.spill_runs, c.spills
     from computed c
     on conflict (source_id, series_id, day) do update
     set stale = false, n = excluded.n, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest,
-        minutes = excluded.minutes, spread_minutes = excluded.spread_minutes, spill_from = excluded.spill_from,
+        minutes = excluded.minutes, spread_minutes = excluded.spread_minutes, spill_runs = excluded.spill_runs,
         spills = excluded.spills;
     delete from rollup_local_day r
     where r.source_id = the_source and r.series_id = the_series and r.day >= lower(part) and r.day < upper(part) and r.stale;
+    if exists (
+      select 1 from rollup_local_day r
+      where r.source_id = the_source and r.series_id = the_series and r.day >= lower(part) and r.day < upper(part)
+        and r.minute_marks is not null
+    ) then
+      perform store_marks(the_source, the_series, lower(part), upper(part), true);
+    end if;
   end loop;
   return true;
 end

@@ -74,7 +74,7 @@ begin
   return query
     select time_bucket('12 hours', s.bucket), bit_or(1::int8 << (date_part('epoch', s.bucket)::int8 / 900 % 48)::int4)
     from local_days(the_source, the_series, first_day, end_day, false, true) d
-    cross join lateral spilled(d.day, d.spill_from, d.spills) s
+    cross join lateral spilled(d.day, d.spill_runs, d.spills) s
     where ranges @> s.bucket
     group by 1;
 end
@@ -138,7 +138,7 @@ begin
       select d.day, 0, s.amount * ((free @> s.bucket)::int4 - (free @> s.start)::int4), null, null
       from (select 1 where has_lengths(the_source, the_series)) l
       cross join lateral local_days(the_source, the_series, first_day, end_day, false, true) d
-      cross join lateral spilled(d.day, d.spill_from, d.spills) s
+      cross join lateral spilled(d.day, d.spill_runs, d.spills) s
       where free @> s.bucket or free @> s.start
     )
     select p.day, sum(p.n)::int8, sum(p.total), min(p.lowest), max(p.highest)
@@ -195,7 +195,8 @@ $$;
 -- On how many minutes of local days the samples of series reached each of `marks` (see minute_place). The arrays hold all
 -- series of one type, as merged_parts takes them; `days` and `places` say which of them count on which day, `in_part` that one
 -- does so only in the quarter hours that merged_parts counts. With `spread` records of steps are spread over their minutes.
--- `reached` is null when it is not known: samples are archived, or a record that is spread lasts longer than a quarter hour.
+-- `reached` is null when it is not known: a record that is spread lasts longer than a quarter hour, or a source came after the
+-- samples of the day were archived.
 create or replace function minutes_reached(
   source_ids int4[], series_ids int2[], ranks int4[], days int4[], places int4[], in_part boolean[], spread boolean, marks int4[]
 ) returns table (day int4, place int4, reached int8[])
@@ -244,58 +245,5 @@ begin
     select c.day, c.place,
            case when c.minutes is not null then array(select coalesce(c.minutes[p], 0)::int8 from unnest(marks) p) end
     from counted c;
-end
-$$;
-
--- Minutes of a series by place on local days, counted in whole quarter hours only. Null when it is not known.
-create or replace function minutes_within(
-  the_source int4, the_series int2, quarters tstzmultirange, days int4multirange, spread boolean
-) returns table (day int4, minutes int2[])
-language plpgsql stable
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  by_record boolean := spread and the_series % 5000 = 80 and has_lengths(the_source, the_series);
-begin
-  return query
-    with part as materialized (
-      select g.*, is_live(the_source, the_series, g.spans) as live
-      from (
-        select q.day, range_agg(tstzrange(q.bucket, q.bucket + interval '15 minutes')) as spans
-        from (
-          select local_day(b.bucket, b.last_zone) as day, b.bucket
-          from quarter_hours_within(the_source, the_series, quarters) b
-          where not by_record
-          union all
-          -- Records may reach the quarter hours from any other of their day.
-          select local_day(b.bucket, b.last_zone), b.bucket
-          from (select 1 where by_record) w
-          cross join lateral quarter_hours(the_source, the_series, day_starts(lower(days)), day_ends(upper(days) - 1)) b
-        ) q
-        where days @> q.day
-        group by 1
-      ) g
-    ),
-    live as materialized (
-      select array_agg(p.day) as days, array_agg(p.spans) as spans from part p where p.live
-    )
-    select p.day, case when p.live then coalesce(m.minutes, '{}') end
-    from part p
-    left join (
-      select m.*
-      from live l
-      cross join lateral minutes_by_place(the_source, the_series, l.days, l.spans) m
-      where not by_record
-    ) m on m.day = p.day
-    where not by_record
-    union all
-    select p.day, case when p.live then s.minutes end
-    from part p
-    left join (
-      select s.*
-      from live l
-      cross join lateral spread_minutes_by_place(the_source, the_series, l.days, l.spans, quarters) s
-    ) s on s.day = p.day
-    where by_record;
 end
 $$;

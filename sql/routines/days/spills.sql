@@ -13,17 +13,19 @@ as $$
   cross join lateral generate_series(1, ceil(r.ends / 900 - r.quarter)::int4 - 1) k
 $$;
 
--- The entries of `spill_from` and `spills` of a day (see rollup_local_day): the quarter hour of the start, the one that is
--- reached, and what is carried into it.
-create or replace function spilled(day int4, spill_from int2[], spills float8[])
+-- What `spill_runs` and `spills` of a day say (see rollup_local_day): the quarter hour of the start, each one that is reached,
+-- and what is carried into it.
+create or replace function spilled(day int4, spill_runs int2[], spills float8[])
 returns table (start timestamptz, bucket timestamptz, amount float8)
 language sql immutable parallel safe
 as $$
-  select to_timestamp((day::int8 * 96 + e.place) * 900), to_timestamp((day::int8 * 96 + e.place + e.nth) * 900), e.amount
+  select to_timestamp((day::int8 * 96 + e.place) * 900), to_timestamp((day::int8 * 96 + e.place + e.before + nth) * 900), e.amount
   from (
-    select u.place, u.amount, row_number() over (partition by u.place order by u.number) as nth
-    from unnest(spill_from, spills) with ordinality u (place, amount, number)
+    select u.run % 256 - 80 as place, u.run / 256 as length, u.amount,
+           sum(u.run / 256) over (partition by u.run % 256 order by u.number) - u.run / 256 as before
+    from unnest(spill_runs, spills) with ordinality u (run, amount, number)
   ) e
+  cross join lateral generate_series(1, e.length) nth
 $$;
 
 -- Whether any record of a series lasts long enough for that to be kept.
@@ -39,7 +41,7 @@ $$;
 -- What records of a series carry over from each local day of [first_day, end_day), as `rollup_local_day` has it: computed from
 -- the samples, and of archived time as it is kept.
 create or replace function day_spills(the_source int4, the_series int2, first_day int4, end_day int4)
-returns table (day int4, spill_from int2[], spills float8[])
+returns table (day int4, spill_runs int2[], spills float8[])
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
@@ -78,15 +80,25 @@ begin
       union all
       select r.day, s.start, (date_part('epoch', s.bucket - s.start) / 900)::int8, s.amount
       from rollup_local_day r
-      cross join lateral spilled(r.day, r.spill_from, r.spills) s
+      cross join lateral spilled(r.day, r.spill_runs, r.spills) s
       where not isempty(gone) and r.source_id = the_source and r.series_id = the_series
         and r.day >= first_day and r.day < end_day and gone @> s.start and s.start >= oldest
     )
-    select d.day,
-           array_agg((date_part('epoch', d.start)::int8 / 900 - d.day::int8 * 96)::int2 order by d.start, d.nth),
-           array_agg(d.amount order by d.start, d.nth)
-    from dated d
-    where d.day >= first_day and d.day < end_day
+    select r.day,
+           array_agg(
+             (256 * r.length + 80 + date_part('epoch', r.start)::int8 / 900 - r.day::int8 * 96)::int2 order by r.start, r.first
+           ),
+           array_agg(r.amount order by r.start, r.first)
+    from (
+      select e.day, e.start, e.amount, min(e.nth) as first, count(*) as length
+      from (
+        -- Quarter hours in a row differ from their number among those that get the same by the same number.
+        select d.*, d.nth - row_number() over (partition by d.day, d.start, d.amount order by d.nth) as run
+        from dated d
+        where d.day >= first_day and d.day < end_day
+      ) e
+      group by e.day, e.start, e.amount, e.run
+    ) r
     group by 1;
 end
 $$;
