@@ -15,8 +15,9 @@ export interface Issues {
 /** Replaces a secret in answers. */
 export const HIDDEN = '[hidden]'
 
-/** Our own credentials, signed tokens of anybody (contract 1.6), and the login in a URL. */
-const CREDENTIAL = /\b(sk-|rt-|inv-|secret_|whsec_)[\w+/=-]{16,}|\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=:\/\/)[^/\s@]+(?=@)/g
+/** Our own credentials, signed tokens of anybody (contract 1.6), and of a URL the login and what may hold a token. */
+const CREDENTIAL =
+  /\b(sk-|rt-|inv-|secret_|whsec_)[\w+/=-]{16,}|\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=:\/\/)[^/\s@]+(?=@)|(?<=:\/\/[^\s"?#]*[?#])[^\s"]+/g
 /** Longer than any of them. */
 const MAX_CREDENTIAL = 2_000
 

@@ -191,7 +191,7 @@ t.test('every test file is run once, in one of test/suites', async (t) => {
 })
 
 t.test('the service needs no development dependency: npm ci --omit=dev is enough to run it', async (t) => {
-  const { dependencies } = JSON.parse(text('package.json'))
+  const { dependencies } = JSON.parse(await readFile(`${ROOT}package.json`, 'utf8'))
   const loads = /^import (?!type\b)(?:[^';]*? from )?'([^.'][^']*)'|\b(?:import|resolve)\('([^.'][^']*)'\)/gm
   const loaded = new Map<string, string>()
   for (const file of source) {

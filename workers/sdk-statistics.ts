@@ -40,8 +40,11 @@ const measured: readonly (readonly [measure: keyof WorkoutMeasures, unit: string
   ['elevationLowMeters', 'meters', 'minAltitude'],
 ]
 
-/** The plausible range of a measure is that of its series. No other measure is below zero. */
+/** The plausible range of a measure is that of its series; only an altitude may be below zero. */
 const sameRange: Partial<Record<string, SeriesName>> = {
+  caloriesKcal: 'energy',
+  distanceMeters: 'distance_walking_running',
+  steps: 'steps',
   heartRateMin: 'heart_rate',
   heartRateAvg: 'heart_rate',
   heartRateMax: 'heart_rate',
@@ -50,6 +53,7 @@ const sameRange: Partial<Record<string, SeriesName>> = {
   averageCadence: 'cadence',
   averageWatts: 'power',
   maxWatts: 'power',
+  elevationGainMeters: 'elevation',
   elevationHighMeters: 'elevation',
   elevationLowMeters: 'elevation',
 } satisfies Partial<Record<keyof WorkoutMeasures, SeriesName>>
@@ -141,6 +145,7 @@ export function readStatistics(values: unknown, decode: Decode): Statistics {
 
 function inBounds(target: string, value: number): boolean {
   const range = seriesByName.get(sameRange[target] ?? '')
+  if (target === 'elevationGainMeters' && value < 0) return false
   if (range) return value >= range.lowest && value <= range.highest
   return Math.abs(value) <= MAX_VALUE && (value >= 0 || seriesOf.has(target))
 }

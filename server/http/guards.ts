@@ -37,15 +37,17 @@ export async function authenticate(guard: Guard, ctx: Context, deps: Dependencie
     return developer
   }
   const key = apiKey(guard, ctx, deps)
+  const ofPhone = guard === 'sdk' || guard === 'sdk or key' ? token : undefined
+  const phone = ofPhone?.scope === 'sdk' ? await sdkUser(ofPhone, deps) : undefined
+  if (phone) return phone
   if (guard === 'sdk') {
-    if (token?.scope === 'sdk') return sdkUser(token, deps)
     if (!key) throw errors.noSdkCredential(hintFor(guard, ctx, deps.config))
     return knownKey(key, deps)
   }
-  if (guard === 'sdk or key' && token?.scope === 'sdk') return sdkUser(token, deps)
   const developer = await knownDeveloper(token, deps)
   if (developer) return developer
   if (key) return knownKey(key, deps)
+  if (ofPhone?.scope === 'sdk') throw errors.noSdkCredential()
   throw errors.noCredential(hintFor(guard, ctx, deps.config))
 }
 
@@ -114,10 +116,10 @@ async function knownKey(key: string, deps: Dependencies): Promise<Auth> {
 }
 
 /**
- * A phone whose session has ended has to sign out, which it does on 401 (sdk-payload 5.1): it signed out itself, a
- * developer has signed it out, or its user or whoever let it in was deleted.
+ * Undefined once the session of a phone has ended: it signed out itself, a developer has signed it out, or its user or
+ * whoever let it in was deleted. It then has to sign out, which it does on 401 (sdk-payload 5.1).
  */
-async function sdkUser({ userId, appId, sessionId }: SdkToken, deps: Dependencies): Promise<Auth> {
+async function sdkUser({ userId, appId, sessionId }: SdkToken, deps: Dependencies): Promise<Auth | undefined> {
   const application = appId?.startsWith('app_') ? appId : null
   const [row] = await deps.gates.guard.run('', () =>
     deps.db.query(
@@ -128,6 +130,5 @@ async function sdkUser({ userId, appId, sessionId }: SdkToken, deps: Dependencie
       [userId, application, sessionId],
     ),
   )
-  if (!row) throw errors.noSdkCredential()
-  return { kind: 'sdk', userId }
+  return row ? { kind: 'sdk', userId } : undefined
 }

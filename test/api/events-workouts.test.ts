@@ -156,7 +156,7 @@ oneEngine(t, 'workouts', async (t, engine) => {
       workout('running', start, 30, { source: PHONE }),
       workout('yoga', start + HOUR, 30),
       workout('yoga', start + 4 * HOUR, 30, { values: [statistic('averageHeartRate', 91.5, 'bpm')] }),
-      workout('yoga', start + 4 * HOUR, 20, { values: [statistic('averageHeartRate', 19, 'bpm')] }),
+      workout('yoga', start + 4 * HOUR, 20, { values: [statistic('averageHeartRate', 5, 'bpm')] }),
     ]
     await importBody(app, user, workoutBody(workouts, beats))
     for (const state of ['behind', 'refreshed'] as const) {

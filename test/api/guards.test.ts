@@ -139,6 +139,7 @@ t.test('who may call what', async (t) => {
     refused(t, await sdk({ ...bearer(sdkToken), ...good }, other), 'Token does not match user_id', 403)
     const gone = randomUUID()
     refused(t, await sdk(bearer(await app.sdkToken(gone)), gone), none)
+    t.equal((await sdk({ ...bearer(await app.sdkToken(gone)), ...good })).status, 202, 'is ignored beside a good key')
   })
 
   t.test('KEY+SDK: the token of that user, a developer token or an API key', async (t) => {
@@ -161,6 +162,9 @@ t.test('who may call what', async (t) => {
     const gone = randomUUID()
     const noUser = 'Authentication required: provide SDK token or API key'
     refused(t, await end(bearer(await app.sdkToken(gone)), gone), noUser)
+    t.equal((await end({ ...bearer(await app.sdkToken(gone)), ...good })).status, 204, 'is ignored beside a good key')
+    t.equal((await end({ Authorization: sdkToken })).status, 204, 'as older SDKs send it')
+    refused(t, await end({ Authorization: sdkToken }, other), 'Token does not match user_id', 403)
   })
 
   t.test('an SDK token issued by an application that is gone is none', async (t) => {

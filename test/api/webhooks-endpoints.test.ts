@@ -142,6 +142,7 @@ oneEngine(t, 'endpoints', async (t, engine) => {
       ['javascript:alert(1)', 'url_scheme', /^URL scheme/],
       [`https://example.org/${'x'.repeat(2100)}`, 'string_too_long', 'String should have at most 2083 characters'],
       ['http://example.org/', 'value_error', 'Value error, url must use https'],
+      ['http://example.org/h?token=hunter2hunter2', 'value_error', 'Value error, url must use https'],
       ['https://ada:secret@example.org/', 'value_error', /user name or password$/],
       ['https://example.org/hook#top', 'value_error', 'Value error, url must not contain a fragment'],
       ['https://example.org/#', 'value_error', 'Value error, url must not contain a fragment'],
@@ -170,7 +171,10 @@ oneEngine(t, 'endpoints', async (t, engine) => {
         await hooks(app, 'POST', '/endpoints', { url }),
         await hooks(app, 'PATCH', `/endpoints/${endpoint.id}`, { url }),
       ]) {
-        const shown = typeof url === 'string' ? url.replace('ada:secret', '[hidden]') : url
+        const shown =
+          typeof url === 'string'
+            ? url.replace('ada:secret', '[hidden]').replace(/[?#].+/, (part) => `${part[0]}[hidden]`)
+            : url
         const input = String(url).length > 300 ? /^.{300}… \(\d+ characters\)$/ : shown
         refused(t, answer, { type, loc: ['body', 'url'], msg, input })
       }

@@ -215,6 +215,14 @@ t.test('a bad or unknown statistic costs nothing but itself', async (t) => {
     t.strictSame(samplesOf(read([run(spoiled)])), ['vo2_max 44 @3600'])
   }
   t.equal(readOne(values(['duration', 8 * 86_400, 's'])).durationSeconds, 3600, 'longer than a week')
+  const impossible = values(
+    ['distance', 9e8, 'm'],
+    ['activeEnergyBurned', 9e8, 'kcal'],
+    ['stepCount', 9e8],
+    ['elevationAscended', 9e8, 'm'],
+    ['averageHeartRate', 5000, 'bpm'],
+  )
+  t.strictSame(readOne(impossible), readOne({}), 'what cannot be true')
   const unknown = ['elevationDescended', 'altitudeLoss', 'count', 'lapLength', 'maxRpm', 'declineTime', '', '__proto__']
   for (const type of unknown) {
     t.strictSame(readOne(values([type, 7, 'm'])), readOne({}), type)
