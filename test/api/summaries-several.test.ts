@@ -28,6 +28,8 @@ interface Case {
   says: string
   days: Days
   activity?: object
+  /** With merge=none. */
+  strict?: object
   recovery?: object
   /** By name of the source: what of its steps counts, what does not, and what of both was entered by hand. */
   explained?: Record<string, (number | null | undefined)[]>
@@ -93,6 +95,25 @@ const CASES: Case[] = [
     ],
     activity: { steps: 4_670 },
     explained: { Watch: [670, null], Phone: [4_000, null, 4_000, null] },
+  },
+  {
+    says: 'with merge=none it adds to what was measured, also within a minute',
+    days: [
+      [
+        WATCH,
+        [
+          [STEPS, at(8), 20],
+          [STEPS + MANUAL, at(8, 0.5), 20],
+          [STEPS, at(9), 20],
+          [RATE, at(8), 100],
+          [RATE + MANUAL, at(8, 0.5), 180],
+        ],
+      ],
+    ],
+    strict: {
+      ...{ steps: 60, active_minutes: 1, sedentary_minutes: 1 },
+      intensity_minutes: { light: 0, moderate: 1, vigorous: 0 },
+    },
   },
   {
     says: 'it never comes before a daily total',
@@ -188,7 +209,7 @@ const CASES: Case[] = [
 oneEngine(t, 'several sources of one person', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const query = { start_date: dateText(DAY), end_date: dateText(DAY) }
-  for (const { says, days, activity, recovery, explained } of CASES) {
+  for (const { says, days, activity, strict, recovery, explained } of CASES) {
     await t.test(says, async (t) => {
       const user = await createUser(app)
       const ids = await addSources(
@@ -204,6 +225,7 @@ oneEngine(t, 'several sources of one person', async (t, engine) => {
       await write(app.db, user, samples)
       if (recovery) t.match((await summary(app, user, 'recovery', query)).body.data, [recovery])
       if (activity) t.match((await summary(app, user, 'activity', query)).body.data, [activity])
+      if (strict) t.match((await summary(app, user, 'activity', { ...query, merge: 'none' })).body.data, [strict])
       if (!explained) return
       const [row] = (await summary(app, user, 'activity', { ...query, explain: true })).body.data
       type Told = Record<'counted' | 'dropped', { steps: number | null }>

@@ -182,11 +182,11 @@ as $$
 $$;
 
 -- Minutes by place of two parts of a day together.
-create or replace function added_minutes(some int2[], others int2[]) returns int2[]
+create or replace function added_minutes(one int2[], other int2[]) returns int2[]
 language sql immutable parallel safe
 as $$
   select coalesce(array_agg((coalesce(u.a, 0) + coalesce(u.b, 0))::int2 order by u.number), '{}')
-  from unnest(some, others) with ordinality u (a, b, number)
+  from unnest(one, other) with ordinality u (a, b, number)
 $$;
 
 -- Minutes of a series by place on local days, counted in whole quarter hours only. Null when it is not known.
