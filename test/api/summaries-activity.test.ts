@@ -369,7 +369,7 @@ oneEngine(t, 'activity of uploads', async (t, engine) => {
   await t.test('archived days are merged as they were before', async (t) => {
     const user = await createUser(app)
     const [watch = 0, phone = 0] = await addSources(app.db, user, SOURCES.slice(0, 2))
-    const [met, apart, partly] = [14, 8, 4].map(
+    const [met, apart, partly] = [120, 110, 100].map(
       (ago) => Math.floor((Date.now() - ago * DAY_MS) / DAY_MS) * DAY_MS + DAY_MS / 2,
     ) as [number, number, number]
     const step = (sourceId: number, ms: number, value: number) => ({ sourceId, seriesId: 80, ms, value, zone: 0 })
@@ -387,7 +387,7 @@ oneEngine(t, 'activity of uploads', async (t, engine) => {
     ])
     await refreshRollups(app.db)
     t.strictSame((await summary(app, user, 'activity', query)).body.data, live)
-    await app.db.query('update archival set archive_after_days = 2')
+    await app.db.query('update archival set archive_after_days = 60')
     while (await archive(app.db, Date.now()));
     const left = await app.db.query('select from sample where source_id = any ($1)', [[watch, phone]])
     t.equal(left.length, 0, 'all of it is archived')
