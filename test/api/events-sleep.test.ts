@@ -239,7 +239,7 @@ const localDate = ({ end_time, zone_offset }: Session) =>
 
 function rankOf({ source }: Session): string {
   const provider = providerByName.get(source.provider)?.rank ?? 99
-  const type = source.device ? deviceTypeRanks[source.device_type as DeviceType] : 99
+  const type = deviceTypeRanks[source.device_type as DeviceType]
   return [provider + 100, type + 100, source.device ?? '', source.source ?? ''].join(' ')
 }
 

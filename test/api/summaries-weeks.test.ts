@@ -48,7 +48,7 @@ eachEngine(t, 'summaries of uploaded weeks', async (t, engine) => {
         const query = {
           ...range,
           limit: limit(),
-          merge: merged ? 'segments' : 'none',
+          ...(!merged && { merge: 'none' }),
           sort_order: desc ? 'desc' : 'asc',
         }
         const { rows } = await walk(app, user, 'activity', query)

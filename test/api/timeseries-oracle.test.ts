@@ -226,7 +226,7 @@ function compareSources(a: number, b: number, keys: readonly number[]): number {
     const { provider, device, device_type } = sources[source]?.metadata ?? {}
     return {
       provider: providerRank[String(provider)] ?? 99,
-      device: device ? (deviceRank[String(device_type)] ?? 99) : 99,
+      device: deviceRank[String(device_type)] ?? 99,
       text: [String(device ?? ''), String(sources[source]?.metadata.source ?? '')] as const,
     }
   }

@@ -67,7 +67,7 @@ function interruptions({ stages }: Session): number | null {
     .length
 }
 
-/** The row of the sleep summary of a day, and the seconds asleep without naps; undefined without sleep. */
+/** The row of the sleep summary of a day, its place, and the seconds asleep without naps; undefined without sleep. */
 export function sleepRow(model: Nights, day: number) {
   const ofDay = model.sessions.filter((one) => one.day === day)
   if (ofDay.length === 0) return undefined
@@ -97,6 +97,7 @@ export function sleepRow(model: Nights, day: number) {
     return [field, mean]
   })
   return {
+    place,
     asleepS: duration,
     row: {
       date: dateText(day),
@@ -132,37 +133,57 @@ export function recoveryRow(model: Nights, day: number) {
   const samples = model.samples.filter((one) => one.day === day && used.includes(one.type))
   const scores = model.scores.filter((one) => one.day === day).sort((a, b) => b.ms - a.ms)
   if (samples.length + scores.length === 0) return undefined
-  const places = [...samples, ...scores].map(({ place }) => place).filter((place) => place >= 0)
-  // A score without a source comes after the sources of its provider.
-  const order = [...new Set(model.devices.map(({ provider }) => provider))]
-  const rank = (place: number) => order.indexOf(model.devices[place]?.provider ?? '')
-  const best = places.length > 0 ? Math.min(...places) : -1
-  const loose = scores
-    .filter(({ place }) => place < 0)
-    .sort((a, b) => order.indexOf(a.provider) - order.indexOf(b.provider))[0]
-  const alone = loose && (best < 0 || order.indexOf(loose.provider) < rank(best))
-  const provider = alone ? loose.provider : model.devices[best]?.provider
   const night = sleepRow(model, day)
-  const mean = (type: string) => {
-    const values = alone
-      ? []
-      : samples.filter((one) => one.type === type && one.place === best).map(({ value }) => value)
-    return values.length > 0 ? sum(values) / values.length : null
+  // Each metric from the best place that has it; -1 is a provider without a source, behind all of its sources.
+  const providers = [...new Set(model.devices.map(({ provider }) => provider))]
+  type Teller = { place: number; provider: string }
+  const tellerOf = (place: number): Teller => ({ place, provider: model.devices[place]?.provider ?? '' })
+  const key = ({ place, provider }: Teller): [number, number, number] => [
+    providers.indexOf(provider),
+    place < 0 ? 1 : (model.devices[place]?.rank ?? place),
+    place < 0 ? 0 : -samples.filter((one) => one.place === place).length,
+  ]
+  const better = (a: Teller, b: Teller) => {
+    if (a.provider === b.provider && a.place < 0 !== b.place < 0) return a.place < 0 ? 1 : -1
+    const [of, than] = [key(a), key(b)]
+    return of[0] - than[0] || of[1] - than[1] || of[2] - than[2] || a.place - b.place
   }
-  const ofProvider = scores.filter((one) => one.provider === provider)
-  const score = ofProvider.find(({ place }) => place === (alone ? -1 : best)) ?? ofProvider[0]
+  const counting: Teller[] = []
+  const mean = (type: string) => {
+    const typed = samples.filter((one) => one.type === type)
+    const amount = (place: number) => typed.filter((one) => one.place === place).length
+    const rank = (place: number) => model.devices[place]?.rank ?? place
+    const [best] = [...new Set(typed.map(({ place }) => place))].sort(
+      (a, b) => rank(a) - rank(b) || amount(b) - amount(a) || a - b,
+    )
+    if (best === undefined) return null
+    counting.push(tellerOf(best))
+    return sum(typed.filter(({ place }) => place === best).map(({ value }) => value)) / amount(best)
+  }
+  const byNight = (value: number | null | undefined, type: string) => {
+    if (!night || value === null || value === undefined) return mean(type)
+    counting.push(tellerOf(night.place))
+    return value
+  }
+  const [ofBest] = scores.toSorted((a, b) => better(a, b) || b.ms - a.ms)
+  if (ofBest) counting.push({ place: ofBest.place, provider: ofBest.provider })
+  const metrics = {
+    resting_heart_rate_bpm: mean('resting_heart_rate'),
+    avg_hrv_sdnn_ms: byNight(night?.row.avg_hrv_sdnn_ms, 'heart_rate_variability_sdnn'),
+    avg_hrv_rmssd_ms: byNight(night?.row.avg_hrv_rmssd_ms, 'heart_rate_variability_rmssd'),
+    avg_spo2_percent: byNight(night?.row.avg_spo2_percent, 'oxygen_saturation'),
+  }
+  const best = counting.sort(better)[0] as Teller
   return {
     date: dateText(day),
-    source: alone
-      ? { provider: loose.provider, source: null, device: null, device_type: 'unknown', device_name: null }
-      : metadataOf(model.devices[best] as Device),
+    source:
+      best.place < 0
+        ? { provider: best.provider, source: null, device: null, device_type: 'unknown', device_name: null }
+        : metadataOf(model.devices[best.place] as Device),
     sleep_duration_seconds: night?.asleepS ?? null,
     sleep_efficiency_percent: night?.row.efficiency_percent ?? null,
-    resting_heart_rate_bpm: mean('resting_heart_rate'),
-    avg_hrv_sdnn_ms: night?.row.avg_hrv_sdnn_ms ?? mean('heart_rate_variability_sdnn'),
-    avg_hrv_rmssd_ms: night?.row.avg_hrv_rmssd_ms ?? mean('heart_rate_variability_rmssd'),
-    avg_spo2_percent: night?.row.avg_spo2_percent ?? mean('oxygen_saturation'),
-    recovery_score: score ? (provider === 'polar' ? (score.value - 1) * 20 : score.value) : null,
+    ...metrics,
+    recovery_score: ofBest ? (ofBest.provider === 'polar' ? (ofBest.value - 1) * 20 : ofBest.value) : null,
   }
 }
 

@@ -400,7 +400,16 @@ export function readWeek({ uploads: sent }: Week, highest: number): Model & Nigh
       const { type, times, daily } = types.get(one.type as string) as { type: string; times: number; daily: boolean }
       const [place, zone, ms] = [placeOf(provider, one), zoneOf(one.zoneOffset), Date.parse(one.startDate as string)]
       const midnight = localDay(ms, zone) * DAY_MS - (zone ?? 0) * MINUTE_MS
-      const sample = { place, type, daily, zone, ms: daily ? midnight : ms, value: (one.value as number) / times }
+      const lastsMs = daily ? 0 : keptMs(ms, Date.parse(one.endDate as string))
+      const sample = {
+        place,
+        type,
+        daily,
+        zone,
+        ms: daily ? midnight : ms,
+        value: (one.value as number) / times,
+        lastsMs,
+      }
       samples.set(`${place} ${type} ${sample.ms}`, sample)
     }
     for (const one of upload.workouts) {
@@ -419,6 +428,10 @@ export function readWeek({ uploads: sent }: Week, highest: number): Model & Nigh
     scores: [],
   }
 }
+
+/** How long a record lasts; 0 when it is over within a minute and its quarter hour. */
+const keptMs = (startMs: number, endMs: number) =>
+  endMs - startMs > MINUTE_MS || Math.ceil(endMs / 900_000) - 1 > Math.floor(startMs / 900_000) ? endMs - startMs : 0
 
 function isPlausible({ type, value }: { type: string; value: number }): boolean {
   const [lowest, highest] = PLAUSIBLE[type] as readonly [number, number]

@@ -1,6 +1,6 @@
 import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
-import { SOURCE_COLUMNS, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
+import { SOURCE_COLUMNS, type Source, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
 import { isoInstant, zoneText } from '../../time.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
 
@@ -150,9 +150,10 @@ interface DayColumns extends SourceRow {
   means: [series: number, ownN: number | null, ownTotal: number | null, n: number, total: number][] | null
 }
 
-/** A row with a value it does not show: whole seconds asleep without naps. */
+/** A row with values it does not show: whole seconds asleep without naps, and its source with its rank. */
 export interface SleepDay {
   row: SleepRow
+  source: Source
   asleepS: number | null
 }
 
@@ -239,9 +240,10 @@ function dayOf(columns: DayColumns): SleepDay {
     minutes(sumKnown(main.map(({ stages }) => stages[place] ?? null))),
   )
   const staged = [awake, light, deep, rem].some((value) => value !== null)
+  const source = sourceOf(columns)
   const row: SleepRow = {
     date: dateOf(columns.day),
-    source: sourceOf(columns).metadata,
+    source: source.metadata,
     start_time: longest ? isoInstant(longest.startMs) : null,
     end_time: longest ? isoInstant(longest.endMs) : null,
     zone_offset: longest?.zone ?? null,
@@ -262,7 +264,7 @@ function dayOf(columns: DayColumns): SleepDay {
     })),
     ...meansOf(columns),
   }
-  return { row, asleepS: asleepS === null ? null : Math.floor(asleepS) }
+  return { row, source, asleepS: asleepS === null ? null : Math.floor(asleepS) }
 }
 
 /** Weighted by duration, in hundredths (contract 12.4). */

@@ -196,13 +196,19 @@ $$;
 -- series of one type, as merged_parts takes them; `days` and `places` say which of them count on which day, `in_part` that one
 -- does so only in the quarter hours that merged_parts counts. With `spread` records of steps are spread over their minutes.
 -- `reached` is null when it is not known: a record that is spread lasts longer than a quarter hour, or a source came after the
--- samples of the day were archived.
+-- samples of the day were archived. Without `spread` what a source measured and what was entered by hand make minutes
+-- together, reported with the place of the former; each by itself near archived time.
 create or replace function minutes_reached(
   source_ids int4[], series_ids int2[], ranks int4[], days int4[], places int4[], in_part boolean[], spread boolean, marks int4[]
 ) returns table (day int4, place int4, reached int8[])
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  -- Two days after the time of which anything is archived everything can be read.
+  live_days int4multirange := (
+    select int4multirange(int4range(local_day(a.raw_floor, 1080::int2) + 2, null)) from archival a
+  );
 begin
   return query
     with asked as materialized (
@@ -231,11 +237,18 @@ begin
              ) as quarters
       from rival r
     ),
+    twin as materialized (
+      select m.place, e.place as other, m.source_id, m.series_id, m.days * e.days * live_days as days
+      from asked m
+      join asked e on e.source_id = m.source_id and e.series_id = m.series_id + 5000
+      where not spread and not m.in_part and not e.in_part and m.days * e.days && live_days
+    ),
     counted as (
       select d.day, a.place, case when spread and a.series_id % 5000 = 80 then d.spread_minutes else d.minutes end as minutes
       from asked a
       cross join lateral local_days(a.source_id, a.series_id, lower(a.days), upper(a.days), true) d
       where not a.in_part and d.day <@ a.days
+        and not exists (select from twin t where a.place in (t.place, t.other) and t.days @> d.day)
       union all
       select m.day, f.place, m.minutes
       from free f
@@ -244,6 +257,51 @@ begin
     )
     select c.day, c.place,
            case when c.minutes is not null then array(select coalesce(c.minutes[p], 0)::int8 from unnest(marks) p) end
-    from counted c;
+    from counted c
+    union all
+    select b.day, t.place, b.reached
+    from twin t
+    cross join lateral minutes_of_both(t.source_id, t.series_id, t.days, marks) b;
+end
+$$;
+
+-- On how many minutes of local days the samples of a series reached each of `marks`, those entered by hand among them: a
+-- minute is that of both together. Nothing of these days may be archived.
+create or replace function minutes_of_both(the_source int4, the_series int2, days int4multirange, marks int4[])
+returns table (day int4, reached int8[])
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+declare
+  low timestamptz := day_starts(lower(days));
+  high timestamptz := day_ends(upper(days) - 1);
+begin
+  return query
+    with minute as (
+      select q.day, minute_place(the_series, sum(s.value), count(*)) as place
+      from unnest(array[the_series, the_series + 5000]::int2[]) t (series_id)
+      cross join lateral (
+        select local_day(b.bucket, b.last_zone) as day, b.bucket
+        from quarter_hours(the_source, t.series_id, low, high) b
+      ) q
+      cross join lateral (
+        select p.ts, p.value
+        from sample p
+        where p.source_id = the_source and p.series_id = t.series_id
+          and p.ts >= q.bucket and p.ts < q.bucket + interval '15 minutes' and p.ts >= low and p.ts < high
+        offset 0
+      ) s
+      where days @> q.day
+      group by q.day, time_bucket('1 minute', s.ts)
+    )
+    select g.day, array_agg(g.n order by g.number)
+    from (
+      select m.day, k.number, count(*) filter (where m.place >= k.mark) as n
+      from minute m
+      cross join unnest(marks) with ordinality k (mark, number)
+      group by 1, 2
+    ) g
+    group by 1;
 end
 $$;
