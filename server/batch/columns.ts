@@ -132,6 +132,8 @@ export interface SleepStage extends EventItem {
   stage: SleepStageName
   /** The platform's own session; '' where sessions follow from the gaps between stages. */
   session: string
+  /** Whether the batch holds all of that session, as far as it says so itself. */
+  whole: boolean
   /** The platform's score of the session, 0 to 100. */
   score: number | null
 }

@@ -30,12 +30,16 @@ const idKey = (stage: Stage) =>
 
 /**
  * Tells what the stages of an upload change in the stored ones, which must hold every stage of the same interval and
- * every given session that is touched. Intervals are what counts: one that comes under several ids keeps the smallest,
- * so that their order does not matter. In a session the platform gave, an id that comes with another interval or stage
- * was rewritten: its old interval goes, and so do those it overlaps, unless they are in the upload as well. Everything
- * else is added, since a session may be divided among uploads in any order.
+ * every given session that is touched; `stored.whole` are the keys of those that came whole. Intervals are what counts:
+ * one that comes under several ids keeps the smallest, so that their order does not matter. In a session the platform
+ * gave, an id that comes with another interval or stage was rewritten: its old interval goes, and so do those it
+ * overlaps, unless they are in the upload as well. What a whole session has no more when it comes whole again goes, too.
+ * Everything else is added, since a session may be divided among uploads in any order.
  */
-export function compareStages(incoming: readonly Stage[], stored: readonly Stage[]): ComparedStages {
+export function compareStages(
+  incoming: readonly Stage[],
+  { stages: stored, whole }: { stages: readonly Stage[]; whole: ReadonlySet<string> },
+): ComparedStages {
   const items = withoutRepeatedIds(incoming)
   const latest = new Map<string, Stage>()
   for (const item of items) {
@@ -62,7 +66,55 @@ export function compareStages(incoming: readonly Stage[], stored: readonly Stage
   }
   const gone = new Set(replaced)
   for (const stage of overlapping(stored, [...rewritten.values()])) if (!wasSent(stage)) gone.add(stage)
+  for (const stage of noMoreIn(items, stored, whole)) gone.add(stage)
   return { written, removed: [...gone].filter((stage) => !latest.has(stageKey(stage))), ...counts }
+}
+
+/**
+ * The stored stages of sessions that came whole before and do so now, and what stands for a session without stages when it
+ * comes with some.
+ */
+function noMoreIn(items: readonly Stage[], stored: readonly Stage[], whole: ReadonlySet<string>): Stage[] {
+  const sentWhole = new Set(items.filter((item) => item.whole).map(sessionKey))
+  const staged = new Set(items.filter((item) => isGiven(item) && !isSessionItself(item)).map(sessionKey))
+  return stored.filter((stage) => {
+    const key = sessionKey(stage)
+    return (sentWhole.has(key) && whole.has(key)) || (isSessionItself(stage) && staged.has(key))
+  })
+}
+
+/** Whether an item is a session without stages (sdk-payload 4.7). */
+const isSessionItself = ({ session, externalId }: Stage) => session !== '' && externalId === session
+
+/**
+ * Of the given sessions that an upload changes or holds whole, by key: whether all that is stored of it from now on came
+ * in this upload, which held it whole.
+ */
+export function wholeAfter(
+  incoming: readonly Stage[],
+  stored: readonly Stage[],
+  changes: StageChanges,
+): Map<string, boolean> {
+  const sentWhole = new Set(incoming.filter((item) => item.whole).map(sessionKey))
+  const sent = new Set(incoming.map(stageKey))
+  const isElse = (stage: Stage) => isGiven(stage) && !sent.has(stageKey(stage))
+  const partly = new Set(changedStages(stored, changes).filter(isElse).map(sessionKey))
+  const changed = [...changes.written, ...changes.removed].filter(isGiven).map(sessionKey)
+  return new Map([...changed, ...sentWhole].map((key) => [key, sentWhole.has(key) && !partly.has(key)]))
+}
+
+/** The keys of the sessions that the stages say to hold whole and of which all that is stored came whole, too. */
+export async function readWhole(tx: Transaction, stages: readonly Stage[]): Promise<Set<string>> {
+  const sent = stages.filter(({ whole }) => whole)
+  if (sent.length === 0) return new Set()
+  const rows = await planned<Pick<Stage, 'sourceId' | 'session'>>(
+    tx,
+    `select source_id as "sourceId", session
+     from sleep
+     where session <> '' and whole and source_id = any ($1) and session = any ($2)`,
+    [[...new Set(sent.map(({ sourceId }) => sourceId))], [...new Set(sent.map(({ session }) => session))]],
+  )
+  return new Set(rows.map(sessionKey))
 }
 
 /** The items without those of a given session whose id a later one repeats. */
