@@ -94,10 +94,8 @@ export async function withDatabase<T>(bench: Bench, name: string, work: (url: st
  */
 export async function withService<T>(
   bench: Bench,
-  databaseUrl: string,
-  name: string,
+  { url: databaseUrl, name, ...options }: { url: string; name: string } & Pick<ServiceOptions, 'hear' | 'settings'>,
   work: (service: Service) => Promise<T>,
-  options: Pick<ServiceOptions, 'hear' | 'settings'> = {},
 ): Promise<T> {
   const { directory, engine } = bench
   const profileDirectory = bench.profileDirectory && join(bench.profileDirectory, `${engine.name}-${name}`)

@@ -61,7 +61,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
   const day = await generate(at('whole'), { ...mix, kind: 'whole' })
   const records = clean.reduce((sum, dataset) => sum + dataset.records, 0)
   return withDatabase(bench, 'ingest', (url) =>
-    withService(bench, url, 'ingest', (service) =>
+    withService(bench, { url, name: 'ingest' }, (service) =>
       withClient(url, async (db) => {
         const csv = at(`${bench.engine.name}.csv`)
         const suite: Suite = { bench, service, db, url, clean, disordered, whole: [day, day, day, day], csv, records }
@@ -161,89 +161,88 @@ async function walOfRepeat(suite: Suite, jobs: Job[]): Promise<number> {
   }
 }
 
+/** What all rounds measured; of a part that no wanted measure needs, nothing. */
+interface Results {
+  rounds: Round[]
+  /** Of a fresh upload. */
+  records: number
+  /** The rate and the CPU time of fresh uploads. */
+  fresh: string
+}
+
 function measures(bench: Bench, records: number, rounds: Round[]): Measure[] {
-  const rate = (seconds: number) => records / seconds
-  const ofAll = <T>(pick: (round: Round) => T | undefined) => rounds.map(pick).filter((value) => value !== undefined)
-  const told = (what: string, runs: Timed<Counts>[]) => {
-    const cpu = cpuText(
-      runs.map((run) => ({ cpu: run.cpu, count: records })),
-      'record',
-    )
-    return `${what} ${figure(rate(median(runs.map((run) => run.seconds))))} records/s: ${cpu}`
-  }
-  const fresh = told(
-    'fresh upload',
-    ofAll((round) => round.fresh),
+  const fresh = told('fresh upload', partOf(rounds, 'fresh'), records)
+  const results = { rounds, records, fresh }
+  return [againstCopy(results), wholeDays(results), ...repeated(results), disordered(results)].filter(({ id }) =>
+    bench.wanted(id),
   )
-  const result: Measure[] = []
-  if (bench.wanted('I1')) {
-    const copied = ofAll((round) => round.copied)
-    const copyCpu = figure(median(copied.map((copy) => (copy.databaseCpu / records) * 1e6)))
-    result.push({
-      id: 'I1',
-      what: 'ingest through the API ÷ \\copy of the same rows',
-      values: ofAll((round) => round.copied && round.copied.seconds / round.fresh.seconds),
-      target: { at: 'least', value: 0.4 },
-      beside: [
-        fresh,
-        `copy ${figure(rate(median(copied.map((copy) => copy.seconds))))} rows/s: database ${copyCpu} µs of CPU a row`,
-      ],
-    })
+}
+
+function partOf<Part extends keyof Round>(rounds: Round[], part: Part) {
+  return rounds.map((round) => round[part]).filter((value) => value !== undefined)
+}
+
+/** Fresh uploads ÷ another part, by their time. */
+const againstFresh = (rounds: Round[], part: 'again' | 'disordered') =>
+  rounds.flatMap(({ fresh, [part]: other }) => (other ? [fresh.seconds / other.seconds] : []))
+
+function told(what: string, runs: Timed<Counts>[], records: number): string {
+  const rate = figure(records / median(runs.map((run) => run.seconds)))
+  const cpu = runs.map((run) => ({ cpu: run.cpu, count: records }))
+  return `${what} ${rate} records/s: ${cpuText(cpu, 'record')}`
+}
+
+function againstCopy({ rounds, records, fresh }: Results): Measure {
+  const copied = partOf(rounds, 'copied')
+  const rate = figure(records / median(copied.map(({ seconds }) => seconds)))
+  const cpu = figure(median(copied.map(({ databaseCpu }) => (databaseCpu / records) * 1e6)))
+  return {
+    id: 'I1',
+    what: 'ingest through the API ÷ \\copy of the same rows',
+    values: rounds.flatMap((round) => (round.copied ? [round.copied.seconds / round.fresh.seconds] : [])),
+    target: { at: 'least', value: 0.4 },
+    beside: [fresh, `copy ${rate} rows/s: database ${cpu} µs of CPU a row`],
   }
-  if (bench.wanted('I1')) {
-    const whole = ofAll((round) => round.whole)
-    result.push({
-      id: 'I1',
-      what: 'the same of bodies with sleep and workouts, items ÷ rows',
-      values: ofAll(
-        (round) =>
-          round.copied &&
-          round.whole &&
-          round.copied.seconds / records / (round.whole.seconds / round.whole.result.inserted),
-      ),
-      target: { at: 'least', value: 0.35 },
-      beside: [told('with sleep and workouts', whole)],
-    })
+}
+
+function wholeDays({ rounds, records }: Results): Measure {
+  return {
+    id: 'I1',
+    what: 'the same of bodies with sleep and workouts, items ÷ rows',
+    values: rounds.flatMap(({ copied, whole }) =>
+      copied && whole ? [copied.seconds / records / (whole.seconds / whole.result.inserted)] : [],
+    ),
+    target: { at: 'least', value: 0.35 },
+    beside: [told('with sleep and workouts', partOf(rounds, 'whole'), records)],
   }
-  if (bench.wanted('I2')) {
-    result.push(
-      {
-        id: 'I2',
-        what: 'the same upload again ÷ fresh',
-        values: ofAll((round) => round.again && round.fresh.seconds / round.again.seconds),
-        target: { at: 'least', value: 1.3 },
-        beside: [
-          fresh,
-          told(
-            'again',
-            ofAll((round) => round.again),
-          ),
-        ],
-      },
-      {
-        id: 'I2',
-        what: 'WAL of an unchanged row',
-        values: ofAll((round) => round.walBytesPerRow),
-        unit: 'B',
-        target: { at: 'most', value: 20 },
-        beside: [],
-      },
-    )
+}
+
+function repeated({ rounds, records, fresh }: Results): Measure[] {
+  return [
+    {
+      id: 'I2',
+      what: 'the same upload again ÷ fresh',
+      values: againstFresh(rounds, 'again'),
+      target: { at: 'least', value: 1.3 },
+      beside: [fresh, told('again', partOf(rounds, 'again'), records)],
+    },
+    {
+      id: 'I2',
+      what: 'WAL of an unchanged row',
+      values: partOf(rounds, 'walBytesPerRow'),
+      unit: 'B',
+      target: { at: 'most', value: 20 },
+      beside: [],
+    },
+  ]
+}
+
+function disordered({ rounds, records, fresh }: Results): Measure {
+  return {
+    id: 'I3',
+    what: 'shuffled, 30 % repeated, 1 % bad ÷ clean, records/s',
+    values: againstFresh(rounds, 'disordered'),
+    target: { at: 'least', value: 0.6 },
+    beside: [fresh, told('disordered', partOf(rounds, 'disordered'), records)],
   }
-  if (bench.wanted('I3')) {
-    result.push({
-      id: 'I3',
-      what: 'shuffled, 30 % repeated, 1 % bad ÷ clean, records/s',
-      values: ofAll((round) => round.disordered && round.fresh.seconds / round.disordered.seconds),
-      target: { at: 'least', value: 0.6 },
-      beside: [
-        fresh,
-        told(
-          'disordered',
-          ofAll((round) => round.disordered),
-        ),
-      ],
-    })
-  }
-  return result
 }

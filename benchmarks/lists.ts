@@ -122,10 +122,12 @@ export async function run(bench: Bench): Promise<Measure[]> {
         suite.userId = await store(suite, service, db, years)
         return planAll(suite, service, db)
       }
-      const plans = await withService(bench, url, 'lists-heard', prepare, { hear: true })
+      const plans = await withService(bench, { url, name: 'lists-heard', hear: true }, prepare)
       const measures = [statements(suite, plans)]
       if (bench.wanted('L1') || bench.wanted('L2')) {
-        const times = await withService(bench, url, 'lists', (service) => measureAll(suite, service, url, plans))
+        const times = await withService(bench, { url, name: 'lists' }, (service) =>
+          measureAll(suite, service, url, plans),
+        )
         measures.push(...times)
       }
       return measures.filter(({ id }) => bench.wanted(id))

@@ -50,14 +50,16 @@ export async function run(bench: Bench): Promise<Measure[]> {
 }
 
 async function measureRound(bench: Bench, url: string, dataset: Dataset, seen: Dataset): Promise<Round> {
-  const reader = await withService(bench, url, 'memory-prepare', async (service) => {
+  const reader = await withService(bench, { url, name: 'memory-prepare' }, async (service) => {
     const userId = await service.createUser()
     await withClient(url, (db) => upload(service, db, [{ userId, dataset: seen }]))
     return userId
   })
-  const one = await withService(bench, url, 'memory-one', (service) => oneUpload(bench, service, url, dataset, reader))
+  const one = await withService(bench, { url, name: 'memory-one' }, (service) =>
+    oneUpload(bench, service, { url, dataset, reader }),
+  )
   if (!bench.wanted('I6')) return { ...one, four: undefined }
-  const four = await withService(bench, url, 'memory-four', async (service) => {
+  const four = await withService(bench, { url, name: 'memory-four' }, async (service) => {
     const idleMb = await settledMb(service)
     const peak = watchMemory(service.pid)
     await withClient(url, async (db) => upload(service, db, await jobs(service, dataset, 4)))
@@ -76,12 +78,11 @@ async function settledMb(service: Service): Promise<number> {
   return residentMb(service.pid)
 }
 
+/** `reader`: the user whose data is read meanwhile. */
 async function oneUpload(
   bench: Bench,
   service: Service,
-  url: string,
-  dataset: Dataset,
-  reader: string,
+  { url, dataset, reader }: { url: string; dataset: Dataset; reader: string },
 ): Promise<Omit<Round, 'four'>> {
   const idleMb = await settledMb(service)
   const probe = bench.wanted('I7') ? await startHelper('probe.ts') : undefined
@@ -135,57 +136,58 @@ async function eventLoopMs(service: Service): Promise<number> {
 }
 
 function measures(bench: Bench, records: number, rounds: Round[]): Measure[] {
-  const result: Measure[] = []
-  const middle = (pick: (round: Round) => number | undefined) =>
-    figure(median(rounds.map(pick).filter((value) => value !== undefined)))
-  const cpu = cpuText(
-    rounds.map(({ one }) => ({ cpu: one.cpu, count: records })),
-    'record',
-  )
-  const rate = `one upload ${middle(({ one }) => records / one.seconds)} records/s: ${cpu}`
-  if (bench.wanted('I6')) {
-    const above = ({ idleMb, peakMb }: { idleMb: number; peakMb: number }) => peakMb - idleMb
-    const absolute = `resident: idle ${middle(({ one }) => one.idleMb)} MB, peak ${middle(({ one }) => one.peakMb)} MB with one upload, ${middle(({ four }) => four?.peakMb)} MB with four`
-    result.push(
-      {
-        id: 'I6',
-        what: `peak memory above idle, one upload of ${figure(records)} samples`,
-        values: rounds.map(({ one }) => above(one)),
-        unit: 'MB',
-        target: { at: 'most', value: 256 },
-        beside: [absolute, rate],
-      },
-      {
-        id: 'I6',
-        what: 'peak memory above idle, four such uploads at once ÷ one',
-        values: rounds.flatMap(({ one, four }) => (four ? [above(four) / above(one)] : [])),
-        target: { at: 'most', value: 2 },
-        beside: [],
-      },
-    )
-  }
-  if (bench.wanted('I7')) {
-    const probes = rounds.flatMap(({ probe }) => probe ?? [])
-    result.push(
-      {
-        id: 'I7',
-        what: 'p99 of a read probe during that upload ÷ idle',
-        values: probes.map(({ idleMs, busyMs }) => busyMs / idleMs),
-        target: { at: 'most', value: 5 },
-        beside: [
-          `p99 of the probe: idle ${middle(({ probe }) => probe?.idleMs)} ms, during the upload ${middle(({ probe }) => probe?.busyMs)} ms`,
-          rate,
-        ],
-      },
-      {
-        id: 'I7',
-        what: 'p99 of the event loop’s delay during that upload (idle: 10)',
-        values: probes.map(({ eventLoopMs }) => eventLoopMs),
-        unit: 'ms',
-        target: { at: 'most', value: 30 },
-        beside: [],
-      },
-    )
-  }
-  return result
+  const uploads = rounds.map(({ one }) => ({ cpu: one.cpu, count: records }))
+  const rate = `one upload ${middle(rounds, ({ one }) => records / one.seconds)} records/s: ${cpuText(uploads, 'record')}`
+  return [...memory(records, rounds, rate), ...latency(rounds, rate)].filter(({ id }) => bench.wanted(id))
+}
+
+const middle = (rounds: Round[], pick: (round: Round) => number | undefined) =>
+  figure(median(rounds.map(pick).filter((value) => value !== undefined)))
+
+function memory(records: number, rounds: Round[], rate: string): Measure[] {
+  const above = ({ idleMb, peakMb }: { idleMb: number; peakMb: number }) => peakMb - idleMb
+  const [idle, peak, four] = [
+    middle(rounds, ({ one }) => one.idleMb),
+    middle(rounds, ({ one }) => one.peakMb),
+    middle(rounds, (round) => round.four?.peakMb),
+  ]
+  return [
+    {
+      id: 'I6',
+      what: `peak memory above idle, one upload of ${figure(records)} samples`,
+      values: rounds.map(({ one }) => above(one)),
+      unit: 'MB',
+      target: { at: 'most', value: 256 },
+      beside: [`resident: idle ${idle} MB, peak ${peak} MB with one upload, ${four} MB with four`, rate],
+    },
+    {
+      id: 'I6',
+      what: 'peak memory above idle, four such uploads at once ÷ one',
+      values: rounds.flatMap((round) => (round.four ? [above(round.four) / above(round.one)] : [])),
+      target: { at: 'most', value: 2 },
+      beside: [],
+    },
+  ]
+}
+
+function latency(rounds: Round[], rate: string): Measure[] {
+  const probes = rounds.flatMap(({ probe }) => probe ?? [])
+  const [idle, busy] = [middle(rounds, ({ probe }) => probe?.idleMs), middle(rounds, ({ probe }) => probe?.busyMs)]
+  return [
+    {
+      id: 'I7',
+      what: 'p99 of a read probe during that upload ÷ idle',
+      values: probes.map(({ idleMs, busyMs }) => busyMs / idleMs),
+      target: { at: 'most', value: 5 },
+      beside: [`p99 of the probe: idle ${idle} ms, during the upload ${busy} ms`, rate],
+    },
+    {
+      id: 'I7',
+      what: 'p99 of the event loop’s delay during that upload (idle: 10)',
+      values: probes.map(({ eventLoopMs }) => eventLoopMs),
+      unit: 'ms',
+      target: { at: 'most', value: 30 },
+      beside: [],
+    },
+  ]
 }

@@ -111,6 +111,6 @@ async function statementBehind(
     },
   }
   // One row more than the page tells whether there is another.
-  await readRows(listener as unknown as Database, selection, position, limit + 1, view)
+  await readRows(listener as unknown as Database, selection, { position, limit: limit + 1, asOf: view })
   return heard
 }

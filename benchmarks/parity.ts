@@ -59,7 +59,7 @@ interface Answer {
 /** Asks everything on this engine; with the answers of the other one at hand, compares them. */
 export async function run(bench: Bench): Promise<Measure[]> {
   const answers = await withDatabase(bench, 'parity', (url) =>
-    withService(bench, url, 'parity', (service) =>
+    withService(bench, { url, name: 'parity' }, (service) =>
       withClient(url, async (db) => {
         for (let other = 0; other < 5; other += 1) await storeHistory(service, db, 1, 4)
         const { userId } = await storeHistory(service, db, YEARS)
@@ -67,7 +67,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
         const http = new HttpClient(service.origin, { pipelining: 1 })
         try {
           const found: Answer[] = []
-          for (const read of reads()) found.push(await answer(bench, http, userId, service.headers, read))
+          for (const read of reads()) found.push(await answer(bench, http, { userId, headers: service.headers }, read))
           return found
         } finally {
           await http.close()
@@ -84,8 +84,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
 async function answer(
   bench: Bench,
   http: HttpClient,
-  userId: string,
-  headers: Record<string, string>,
+  { userId, headers }: { userId: string; headers: Record<string, string> },
   read: Read,
 ): Promise<Answer> {
   const times: number[] = []

@@ -59,9 +59,9 @@ export async function run(bench: Bench): Promise<Measure[]> {
 
 function withSide<T>(bench: Bench, name: string, settings: Record<string, string>, work: (side: Side) => Promise<T>) {
   return withDatabase(bench, `pushed_${name}`, (url) =>
-    withService(bench, url, `pushed-${name}`, (service) => withClient(url, (db) => work({ service, db })), {
-      settings,
-    }),
+    withService(bench, { url, name: `pushed-${name}`, settings }, (service) =>
+      withClient(url, (db) => work({ service, db })),
+    ),
   )
 }
 

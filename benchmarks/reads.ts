@@ -63,9 +63,9 @@ export async function run(bench: Bench): Promise<Measure[]> {
   const data = [await dataset('heart rate', beatBodies, 366), await dataset('mixed', mixBodies, 140)]
   return withDatabase(bench, 'reads', async (url) => {
     // A service of its own, so that a profile holds reads only.
-    const jobs = await withService(bench, url, 'reads-load', (service) => load(service, url, data))
+    const jobs = await withService(bench, { url, name: 'reads-load' }, (service) => load(service, url, data))
     const [beats, mix] = jobs.map((job) => job.userId) as [string, string]
-    return withService(bench, url, 'reads', async (service) => {
+    return withService(bench, { url, name: 'reads' }, async (service) => {
       const suite: Suite = { bench, service, url, beats, mix, random: seededRandom(6) }
       const result: Measure[] = []
       if (bench.wanted('R1')) result.push(await pageAgainstDriver(suite))

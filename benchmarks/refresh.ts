@@ -30,6 +30,9 @@ const SERIES = [
   [121, 900],
 ] as const
 
+/** From, until: epoch seconds, the end excluded. */
+type Time = readonly [fromS: number, toS: number]
+
 interface Costs {
   /** Of each sample that was uploaded, in microseconds: time of the refresh, and the database's CPU in it. */
   wallUs: number[]
@@ -92,15 +95,15 @@ async function rounds(bench: Bench, db: Database, users: number, strategy: Strat
   )
   const ids = sources.map(([id]) => id)
   const startS = Math.floor(Date.now() / 900_000) * 900 - 6 * 3_600
-  await store(db, ids, startS - DAYS * 86_400, startS)
-  await store(db, ids.slice(0, 20), startS - (DAYS + 400) * 86_400, startS - DAYS * 86_400, 10)
+  await store(db, ids, [startS - DAYS * 86_400, startS])
+  await store(db, ids.slice(0, 20), [startS - (DAYS + 400) * 86_400, startS - DAYS * 86_400], 10)
   while (await refreshRollups(db));
   await db.query('vacuum (analyze)')
   const costs: Costs = { wallUs: [], cpuUs: [], lateMs: 0, lateForAllMs: undefined }
   // Not counted: the first round makes plans.
   for (let round = -1; round < bench.samples; round += 1) {
     const fromS = startS + (round + 1) * SYNC_MINUTES * 60
-    const samples = await store(db, ids, fromS, fromS + SYNC_MINUTES * 60)
+    const samples = await store(db, ids, [fromS, fromS + SYNC_MINUTES * 60])
     const cpu = familyCpuSeconds(bench.engine.pid)
     const started = performance.now()
     while (await refreshRollups(db));
@@ -108,16 +111,18 @@ async function rounds(bench: Bench, db: Database, users: number, strategy: Strat
     costs.wallUs.push(((performance.now() - started) * 1000) / samples)
     costs.cpuUs.push(((familyCpuSeconds(bench.engine.pid) - cpu) * 1e6) / samples)
   }
-  costs.lateMs = await lateYear(db, ids[0] as number, 2, startS, () => refreshRollups(db))
+  const source = ids[0] as number
+  const year = [startS - (DAYS + 400) * 86_400, startS - (DAYS + 35) * 86_400] as const
+  costs.lateMs = await lateYear(db, [source, 2], year, () => refreshRollups(db))
   if (strategy === 'continuous') {
     const forAll = () => refreshContinuous(db, 0, '500 days')
-    costs.lateForAllMs = await lateYear(db, ids[0] as number, 3, startS, forAll)
+    costs.lateForAllMs = await lateYear(db, [source, 3], year, forAll)
   }
   return costs
 }
 
 /** Stores samples of every series of these sources, and notes them as an import does; returns how many. */
-async function store(db: Database, sources: readonly number[], fromS: number, toS: number, thin = 1): Promise<number> {
+async function store(db: Database, sources: readonly number[], [fromS, toS]: Time, thin = 1): Promise<number> {
   let samples = 0
   for (const [series, everyS] of SERIES) {
     const rows = await db.query(
@@ -131,31 +136,30 @@ async function store(db: Database, sources: readonly number[], fromS: number, to
       [sources, series, fromS, toS, everyS * thin],
     )
     samples += (rows[0] as { n: number }).n
-    await note(db, sources, series, fromS, toS - everyS)
+    await note(db, sources, series, [fromS, toS - everyS])
   }
   return samples
 }
 
-const note = (db: Database, sources: readonly number[], series: number, fromS: number, toS: number) =>
+const note = (db: Database, sources: readonly number[], series: number, time: Time) =>
   db.query('select note_added($1::int4[], $2::int2[], $3::float8[], $4::float8[])', [
     sources,
-    ...[series, fromS, toS].map((value) => sources.map(() => value)),
+    ...[series, ...time].map((value) => sources.map(() => value)),
   ])
 
+/** Stores a year of a series of a source, and returns in how many milliseconds `refresh` is done with it. */
 async function lateYear(
   db: Database,
-  source: number,
-  series: number,
-  startS: number,
+  [source, series]: readonly [source: number, series: number],
+  [fromS, toS]: Time,
   refresh: () => Promise<boolean>,
 ): Promise<number> {
-  const [fromS, toS] = [startS - (DAYS + 400) * 86_400, startS - (DAYS + 35) * 86_400]
   await db.query(
     `insert into sample (ts, value, source_id, series_id, zone_offset_min)
      select to_timestamp(s), hashint4(s) & 63, $1, $2::int2, 60 from generate_series($3::int4, $4::int4 - 1, 60) s`,
     [source, series, fromS, toS],
   )
-  await note(db, [source], series, fromS, toS - 60)
+  await note(db, [source], series, [fromS, toS - 60])
   const started = performance.now()
   while (await refresh());
   return performance.now() - started

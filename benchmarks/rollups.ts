@@ -27,7 +27,9 @@ export async function run(bench: Bench): Promise<Measure[]> {
   const reads = ['R4', 'R6', 'R7', 'R9', 'S1', 'S2', 'C2'].some(bench.wanted)
   if (reads) {
     const some = await withDatabase(bench, 'rollups', (url) =>
-      withService(bench, url, 'rollups', (service) => withClient(url, (db) => history({ bench, service, db, url }))),
+      withService(bench, { url, name: 'rollups' }, (service) =>
+        withClient(url, (db) => history({ bench, service, db, url })),
+      ),
     )
     measures.push(...some.filter(({ id }) => bench.wanted(id)))
   }
@@ -59,6 +61,16 @@ async function compare(bench: Bench, runs: number, a: () => Promise<unknown>, b:
   return { left, right, ratios: left.map((value, round) => value / (right[round] as number)) }
 }
 
+/** How the user with the long history is read. */
+interface Reader extends Suite {
+  user: { userId: string; sourceId: number }
+  years: number
+  /** Epoch seconds. */
+  end: number
+  /** A request of the user's, to be sent. */
+  get(path: string, headers?: Record<string, string>): () => Promise<unknown>
+}
+
 /** Three years of a user beside the histories of ten others. */
 async function history(suite: Suite): Promise<Measure[]> {
   const { bench, service, db } = suite
@@ -77,109 +89,117 @@ async function history(suite: Suite): Promise<Measure[]> {
     return () => send(http, request, 200)
   }
   try {
-    const end = HISTORY_START + years * YEAR_SECONDS
-    const year = `start_time=${end - YEAR_SECONDS}&end_time=${end}&types=heart_rate`
-    const hours = await compare(
-      bench,
-      20,
-      get(`/timeseries?${year}&resolution=1hour&limit=200000`, { accept: COLUMNS_JSON }),
-      () =>
-        db.query({
-          name: 'hours',
-          text: `select time_bucket('1 hour', ts), avg(value) from sample
-                 where source_id = $1 and series_id = 1 and ts >= to_timestamp($2) and ts < to_timestamp($3)
-                 group by 1 order by 1`,
-          values: [user.sourceId, end - YEAR_SECONDS, end],
-        }),
-    )
-    const whole = `start_time=${HISTORY_START}&end_time=${end}`
-    const deep = await deepPage(service, user.userId, `${whole}&resolution=1hour&limit=100`)
-    const pages = await compare(
-      bench,
-      50,
-      get(`/timeseries?${deep}`),
-      get(`/timeseries?${whole}&resolution=1hour&limit=100`),
-    )
-    const timeline = await compare(bench, 20, get('/summaries/data/timeline?group_by=series_type'), () =>
-      db.query({
-        name: 'timeline',
-        text: `select s.series_id, date_trunc('day', s.ts), count(*) from sample s join data_source d on d.id = s.source_id
-               where d.user_id = $1 group by 1, 2 order by 1, 2`,
-        values: [user.userId],
-      }),
-    )
-    const day = (at: number) => new Date(at * 1000).toISOString().slice(0, 10)
-    // The generated history may reach beyond today: days that are not over are not kept.
-    const over = Math.min(end, (Math.floor(Date.now() / 86_400_000) - 2) * 86_400)
-    const activity = (from: number, query: string) =>
-      get(`/summaries/activity?start_date=${day(from)}&end_date=${day(over)}&${query}`)
-    const days = await compare(bench, 20, activity(over - YEAR_SECONDS, 'limit=1000'), () =>
-      db.query({
-        name: 'activity',
-        text: `select local_day(ts, zone_offset_min), series_id, count(*), sum(value), min(value), max(value) from sample
-               where source_id = $1 and series_id in (1, 80, 81, 82, 100) and ts >= to_timestamp($2) and ts < to_timestamp($3)
-               group by 1, 2`,
-        values: [user.sourceId, over - YEAR_SECONDS, over],
-      }),
-    )
-    const months = await compare(
-      bench,
-      50,
-      activity(over - 40 * 86_400, 'limit=31'),
-      activity(HISTORY_START, 'limit=31'),
-    )
-    const sql = await latencies(20, () =>
-      db.query({
-        name: 'counts',
-        text: `select place, pairs from daily_counts(array_fill($1::int4, array[10]),
-                 (select array_agg(series_id order by series_id) from source_series where source_id = $1),
-                 to_timestamp($2), to_timestamp($3))`,
-        values: [user.sourceId, HISTORY_START, end],
-      }),
-    )
+    const reader: Reader = { ...suite, user, years, end: HISTORY_START + years * YEAR_SECONDS, get }
     return [
-      {
-        id: 'R4',
-        what: '1hour over a year, columns: API ÷ raw scan in SQL, latency',
-        values: hours.ratios,
-        target: { at: 'most', value: 0.3 },
-        beside: [`API ${figure(median(hours.left))} ms, raw scan ${figure(median(hours.right))} ms`],
-      },
-      {
-        id: 'R6',
-        what: '1hour, all types: page deep in the history ÷ first page with its total, latency',
-        values: pages.ratios,
-        target: { at: 'most', value: 1 },
-        beside: [`deep ${figure(median(pages.left))} ms, first ${figure(median(pages.right))} ms`],
-      },
-      {
-        id: 'R7',
-        what: `timeline of ${years} years by type: API ÷ raw group-by in SQL, latency`,
-        values: timeline.ratios,
-        target: { at: 'most', value: 0.02 },
-        beside: [
-          `API ${figure(median(timeline.left))} ms, its SQL ${figure(median(sql))} ms, raw group-by ${figure(median(timeline.right))} ms`,
-        ],
-      },
-      {
-        id: 'R9',
-        what: 'activity of a year in one page: API ÷ sums of its samples by day in SQL, latency',
-        values: days.ratios,
-        target: { at: 'most', value: 0.2 },
-        beside: [`API ${figure(median(days.left))} ms, raw group-by ${figure(median(days.right))} ms`],
-      },
-      {
-        id: 'R9',
-        what: 'activity: the last 31 days of the history ÷ its first 31, latency',
-        values: months.ratios,
-        target: { at: 'most', value: 1.2 },
-        beside: [`last ${figure(median(months.left))} ms, first ${figure(median(months.right))} ms`],
-      },
+      await hoursOfYear(reader),
+      await deepPages(reader),
+      await timeline(reader),
+      ...(await activity(reader)),
       ...(await storage(suite, refreshMs)),
     ]
   } finally {
     await http.close()
   }
+}
+
+async function hoursOfYear({ bench, db, user, end, get }: Reader): Promise<Measure> {
+  const year = `start_time=${end - YEAR_SECONDS}&end_time=${end}&types=heart_rate`
+  const hours = await compare(
+    bench,
+    20,
+    get(`/timeseries?${year}&resolution=1hour&limit=200000`, { accept: COLUMNS_JSON }),
+    () =>
+      db.query({
+        name: 'hours',
+        text: `select time_bucket('1 hour', ts), avg(value) from sample
+               where source_id = $1 and series_id = 1 and ts >= to_timestamp($2) and ts < to_timestamp($3)
+               group by 1 order by 1`,
+        values: [user.sourceId, end - YEAR_SECONDS, end],
+      }),
+  )
+  return {
+    id: 'R4',
+    what: '1hour over a year, columns: API ÷ raw scan in SQL, latency',
+    values: hours.ratios,
+    target: { at: 'most', value: 0.3 },
+    beside: [`API ${figure(median(hours.left))} ms, raw scan ${figure(median(hours.right))} ms`],
+  }
+}
+
+async function deepPages({ bench, service, user, end, get }: Reader): Promise<Measure> {
+  const whole = `start_time=${HISTORY_START}&end_time=${end}`
+  const deep = await deepPage(service, user.userId, `${whole}&resolution=1hour&limit=100`)
+  const first = get(`/timeseries?${whole}&resolution=1hour&limit=100`)
+  const pages = await compare(bench, 50, get(`/timeseries?${deep}`), first)
+  return {
+    id: 'R6',
+    what: '1hour, all types: page deep in the history ÷ first page with its total, latency',
+    values: pages.ratios,
+    target: { at: 'most', value: 1 },
+    beside: [`deep ${figure(median(pages.left))} ms, first ${figure(median(pages.right))} ms`],
+  }
+}
+
+async function timeline({ bench, db, user, years, end, get }: Reader): Promise<Measure> {
+  const days = await compare(bench, 20, get('/summaries/data/timeline?group_by=series_type'), () =>
+    db.query({
+      name: 'timeline',
+      text: `select s.series_id, date_trunc('day', s.ts), count(*) from sample s join data_source d on d.id = s.source_id
+             where d.user_id = $1 group by 1, 2 order by 1, 2`,
+      values: [user.userId],
+    }),
+  )
+  const sql = await latencies(20, () =>
+    db.query({
+      name: 'counts',
+      text: `select place, pairs from daily_counts(array_fill($1::int4, array[10]),
+               (select array_agg(series_id order by series_id) from source_series where source_id = $1),
+               to_timestamp($2), to_timestamp($3))`,
+      values: [user.sourceId, HISTORY_START, end],
+    }),
+  )
+  const [api, own, raw] = [days.left, sql, days.right].map((times) => figure(median(times)))
+  return {
+    id: 'R7',
+    what: `timeline of ${years} years by type: API ÷ raw group-by in SQL, latency`,
+    values: days.ratios,
+    target: { at: 'most', value: 0.02 },
+    beside: [`API ${api} ms, its SQL ${own} ms, raw group-by ${raw} ms`],
+  }
+}
+
+async function activity({ bench, db, user, end, get }: Reader): Promise<Measure[]> {
+  const day = (at: number) => new Date(at * 1000).toISOString().slice(0, 10)
+  // The generated history may reach beyond today: days that are not over are not kept.
+  const over = Math.min(end, (Math.floor(Date.now() / 86_400_000) - 2) * 86_400)
+  const from = (start: number, limit: number) =>
+    get(`/summaries/activity?start_date=${day(start)}&end_date=${day(over)}&limit=${limit}`)
+  const days = await compare(bench, 20, from(over - YEAR_SECONDS, 1000), () =>
+    db.query({
+      name: 'activity',
+      text: `select local_day(ts, zone_offset_min), series_id, count(*), sum(value), min(value), max(value) from sample
+             where source_id = $1 and series_id in (1, 80, 81, 82, 100) and ts >= to_timestamp($2) and ts < to_timestamp($3)
+             group by 1, 2`,
+      values: [user.sourceId, over - YEAR_SECONDS, over],
+    }),
+  )
+  const months = await compare(bench, 50, from(over - 40 * 86_400, 31), from(HISTORY_START, 31))
+  return [
+    {
+      id: 'R9',
+      what: 'activity of a year in one page: API ÷ sums of its samples by day in SQL, latency',
+      values: days.ratios,
+      target: { at: 'most', value: 0.2 },
+      beside: [`API ${figure(median(days.left))} ms, raw group-by ${figure(median(days.right))} ms`],
+    },
+    {
+      id: 'R9',
+      what: 'activity: the last 31 days of the history ÷ its first 31, latency',
+      values: months.ratios,
+      target: { at: 'most', value: 1.2 },
+      beside: [`last ${figure(median(months.left))} ms, first ${figure(median(months.right))} ms`],
+    },
+  ]
 }
 
 /** A cursor some pages into the history. */
@@ -323,7 +343,7 @@ interface Round {
 /** A service on a database with the year of so many users. */
 function withHistories(bench: Bench, users: number, work: (suite: Suite) => Promise<void>): Promise<void> {
   return withDatabase(bench, `backfill_${users}`, (url) =>
-    withService(bench, url, `backfill-${users}`, (service) =>
+    withService(bench, { url, name: `backfill-${users}` }, (service) =>
       withClient(url, async (db) => {
         for (let user = 0; user < users; user += 1) await storeHistory(service, db, 1, bench.quick ? 16 : 4)
         await settle(db)

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
@@ -55,17 +55,25 @@ export interface ServiceOptions {
 }
 
 /** Starts the service on a free port and waits until it is ready. Throws with the end of its log when it is not. */
-export async function startService({
-  databaseUrl,
-  directory,
-  profileDirectory,
-  hear = false,
-  settings = {},
-}: ServiceOptions): Promise<Service> {
-  const home = await mkdtemp(join(directory, 'service-'))
-  if (profileDirectory) await mkdir(profileDirectory, { recursive: true })
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const home = await mkdtemp(join(options.directory, 'service-'))
+  if (options.profileDirectory) await mkdir(options.profileDirectory, { recursive: true })
   const port = await freePort()
   const logFile = join(home, 'log')
+  const child = spawnService(options, { home, port, logFile })
+  const service = serviceOf(child, `http://127.0.0.1:${port}`, options.hear === true)
+  const ready = await waitUntil(async () => ended(child) || (await answers(`${service.origin}/readyz`)), START_MS, 50)
+  if (ready && !ended(child)) return service
+  await service.stop()
+  throw new Error(`the service did not start: ${readFileSync(logFile, 'utf8').slice(-2_000)}`)
+}
+
+const ended = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null
+
+function spawnService(
+  { databaseUrl, profileDirectory, hear = false, settings = {} }: ServiceOptions,
+  { home, port, logFile }: { home: string; port: number; logFile: string },
+): ChildProcess {
   const log = openSync(logFile, 'a')
   const profile = profileDirectory ? ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`] : []
   const entry = hear ? 'benchmarks/heard-main.ts' : 'server/main.ts'
@@ -89,15 +97,17 @@ export async function startService({
     },
   })
   closeSync(log)
-  const exited = once(child, 'exit')
   // Whatever ends this process: the service must not outlive it.
   const atExit = () => child.kill('SIGKILL')
   process.once('exit', atExit)
   child.once('exit', () => process.off('exit', atExit))
-  const ended = () => child.exitCode !== null || child.signalCode !== null
-  const origin = `http://127.0.0.1:${port}`
+  return child
+}
+
+function serviceOf(child: ChildProcess, origin: string, hear: boolean): Service {
+  const exited = once(child, 'exit')
   const headers = { 'x-service-api-key': API_KEY }
-  const service: Service = {
+  return {
     origin,
     pid: child.pid as number,
     headers,
@@ -122,16 +132,12 @@ export async function startService({
       return (await told)[0] as Statement[]
     },
     async stop() {
-      if (!ended()) child.kill('SIGTERM')
+      if (!ended(child)) child.kill('SIGTERM')
       const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
       await exited
       clearTimeout(timer)
     },
   }
-  const ready = await waitUntil(async () => ended() || (await answers(`${origin}/readyz`)), START_MS, 50)
-  if (ready && !ended()) return service
-  await service.stop()
-  throw new Error(`the service did not start: ${readFileSync(logFile, 'utf8').slice(-2_000)}`)
 }
 
 async function answers(url: string): Promise<boolean> {

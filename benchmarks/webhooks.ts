@@ -24,7 +24,7 @@ import { SECRET_KEY, type Service } from './service.ts'
 export const ids = ['W1', 'W4']
 
 const ENDPOINTS = 10
-/** Calls in flight of one process (server/webhooks/calls.ts). */
+/** Calls in flight of one process (server/webhooks/deliver.ts). */
 const CALLS = 50
 const RATE_PER_SECOND = 100
 
@@ -105,19 +105,14 @@ export async function run(bench: Bench): Promise<Measure[]> {
   try {
     const origin = `http://127.0.0.1:${await receiver.ask<number>({ listen: true })}`
     return await withDatabase(bench, 'webhooks', (url) =>
-      withService(
-        bench,
-        url,
-        'webhooks',
-        (service) =>
-          withClient(url, async (db) => {
-            const suite = { bench, service, db, receiver, origin }
-            return [
-              ...(bench.wanted('W1') ? await throughput(suite) : []),
-              ...(bench.wanted('W4') ? await hanging(suite) : []),
-            ]
-          }),
-        { settings: SETTINGS },
+      withService(bench, { url, name: 'webhooks', settings: SETTINGS }, (service) =>
+        withClient(url, async (db) => {
+          const suite = { bench, service, db, receiver, origin }
+          return [
+            ...(bench.wanted('W1') ? await throughput(suite) : []),
+            ...(bench.wanted('W4') ? await hanging(suite) : []),
+          ]
+        }),
       ),
     )
   } finally {

@@ -12,10 +12,10 @@ import { docsRouter } from './http/docs.ts'
 import { errorBody } from './http/error-body.ts'
 import { mount } from './http/route.ts'
 
-/** A client that left while it was answered, or sent what is no HTTP: no defect of ours. */
+/** A client that left during its answer, or sent something other than HTTP: not a defect of ours. */
 const CLIENT_FAULT = /^(EPIPE|ECONNRESET|ERR_STREAM_PREMATURE_CLOSE|ERR_HTTP_REQUEST_TIMEOUT|HPE_\w+)$/
 
-/** Builds the Koa application; it does not listen. A process that only does jobs offers probes and metrics alone. */
+/** Builds the Koa application; it does not listen. A process that only runs jobs offers probes and metrics alone. */
 export function buildApp(deps: Dependencies): Koa {
   const offered = deps.config.role === 'worker' ? healthRoutes : routes
   const app = new Koa()
@@ -39,7 +39,7 @@ export function buildApp(deps: Dependencies): Koa {
   return app
 }
 
-/** What an answer says of itself unless its route knows better: most hold data of a person. */
+/** The default headers of an answer: most contain a person's data. */
 const DEFAULT_HEADERS = { 'Cache-Control': 'private, no-store', 'X-Content-Type-Options': 'nosniff' }
 
 /** Request id, timing, and the one place where an error becomes an answer. */
@@ -88,18 +88,18 @@ function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId
     ctx.status = 500
     ctx.body = JSON.stringify({ detail: 'Internal server error' })
   }
-  // More than is discarded of a refused body: the connection cannot be used again.
+  // The rest of a refused body is too large to discard: the connection cannot be used again.
   if (!ctx.req.complete) ctx.set('Connection', 'close')
 }
 
-/** SQLSTATE of a statement that ran into the limit of statements, and of one that waited too long for a lock. */
+/** SQLSTATE of a statement that exceeded its time limit, and of one that waited too long for a lock. */
 const STATEMENT_TIMEOUT = '57014'
 const LOCK_TIMEOUT = '55P03'
 
 const HELD =
   'The same data is being changed, for example by the import of an upload. Nothing was changed; please retry.'
 
-/** 503 of a request that was too much, not wrong. */
+/** 503 for a request that was too expensive, not wrong. */
 function tookTooLong(method: string): AppError {
   switch (method) {
     case 'GET':
@@ -112,7 +112,7 @@ function tookTooLong(method: string): AppError {
   }
 }
 
-/** Rest of a refused body that is read and thrown away before the answer, and the time that may take. */
+/** Rest of a refused body that is read and discarded before the answer, and the time that may take. */
 const DISCARD_BYTES = 64 * 1024 * 1024
 const DISCARD_MS = 10_000
 
@@ -134,13 +134,13 @@ function discardBody(req: IncomingMessage): Promise<void> {
       if (left < 0) done()
     }
     const timer = setTimeout(done, DISCARD_MS)
-    // A decompressor that gave up would hold it back.
+    // A decompressor that gave up would block it.
     req.unpipe()
     req.on('data', count).on('end', done).on('close', done).resume()
   })
 }
 
-/** Lets pages of these origins call the API. With `*` any page may, but none with the credentials of the browser. */
+/** Allows pages of these origins to call the API. With `*` any page may, but without browser credentials. */
 function cors(origins: string[]) {
   const any = origins.includes('*')
   return async (ctx: Context, next: Next) => {
@@ -170,7 +170,7 @@ function methodOrPathUnknown(routers: Router[]) {
   return async (ctx: Context) => {
     const matched = routers.flatMap((router) => router.match(ctx.path, ctx.method).path)
     if (matched.length === 0) throw errors.noRoute()
-    // A path that is written out is none of those it could be an id of.
+    // A literal path is none of those it could be an id of.
     const parameters = Math.min(...matched.map((layer) => layer.paramNames.length))
     const own = matched.filter((layer) => layer.paramNames.length === parameters)
     throw errors.wrongMethod([...new Set(own.flatMap((layer) => layer.methods))].sort().join(', '))

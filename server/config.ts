@@ -11,7 +11,7 @@ export interface ProviderConfig {
   apiUrl?: string
 }
 
-/** Everything the environment decides, read once at start (design: "Starting it"). */
+/** Everything the environment decides, read once at start. */
 export interface Config {
   port: number
   host: string
@@ -74,7 +74,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
  */
 export function loadConfig(env: Record<string, string | undefined>): Config {
   const text = (name: string) => env[name]?.trim() || undefined
-  const port = integer(env, 'PORT', 8000, 0, 65535)
+  const port = integer(env, 'PORT', 8000, [0, 65535])
   const databaseUrl = text('DATABASE_URL')
   // An address that cannot be parsed must stop here: the driver's own error would show it, password and all.
   if (databaseUrl && !(/^postgres(ql)?:\/\//.test(databaseUrl) && URL.canParse(databaseUrl))) {
@@ -103,18 +103,18 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     eventFeedEnabled: flag(env, 'EVENT_FEED_ENABLED'),
     webhooksAllowHttp: flag(env, 'WEBHOOKS_ALLOW_HTTP'),
     webhooksAllowNetworks: networks(env, 'WEBHOOKS_ALLOW_NETWORKS'),
-    webhookMessageRetentionDays: integer(env, 'WEBHOOK_MESSAGE_RETENTION_DAYS', 30, 1, 36_500),
-    webhookAttemptRetentionDays: integer(env, 'WEBHOOK_ATTEMPT_RETENTION_DAYS', 90, 1, 36_500),
+    webhookMessageRetentionDays: integer(env, 'WEBHOOK_MESSAGE_RETENTION_DAYS', 30, [1, 36_500]),
+    webhookAttemptRetentionDays: integer(env, 'WEBHOOK_ATTEMPT_RETENTION_DAYS', 90, [1, 36_500]),
     corsOrigins: list(text('CORS_ORIGINS')),
     trustedProxies: proxies(env),
     rollupStrategy: choice(env, 'ROLLUP_STRATEGY', ['auto', 'continuous', 'per_series'] as const, 'auto'),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
-    uploadRetentionDays: integer(env, 'UPLOAD_RETENTION_DAYS', 30, 0, 36_500),
-    sleepScoreIntervalSeconds: integer(env, 'SLEEP_SCORE_INTERVAL_SECONDS', 600, 10, 86_400),
-    resilienceScoreIntervalSeconds: integer(env, 'RESILIENCE_SCORE_INTERVAL_SECONDS', 600, 10, 86_400),
-    scoreBackfillDays: integer(env, 'SCORE_BACKFILL_DAYS', 30, 1, 366),
-    loginAttemptsPerMinute: integer(env, 'LOGIN_ATTEMPTS_PER_MINUTE', 10, 1, 100_000),
-    loginAttemptsPerAccount: integer(env, 'LOGIN_ATTEMPTS_PER_ACCOUNT', 5, 1, 100_000),
+    uploadRetentionDays: integer(env, 'UPLOAD_RETENTION_DAYS', 30, [0, 36_500]),
+    sleepScoreIntervalSeconds: integer(env, 'SLEEP_SCORE_INTERVAL_SECONDS', 600, [10, 86_400]),
+    resilienceScoreIntervalSeconds: integer(env, 'RESILIENCE_SCORE_INTERVAL_SECONDS', 600, [10, 86_400]),
+    scoreBackfillDays: integer(env, 'SCORE_BACKFILL_DAYS', 30, [1, 366]),
+    loginAttemptsPerMinute: integer(env, 'LOGIN_ATTEMPTS_PER_MINUTE', 10, [1, 100_000]),
+    loginAttemptsPerAccount: integer(env, 'LOGIN_ATTEMPTS_PER_ACCOUNT', 5, [1, 100_000]),
     providers: providerConfigs(env),
     ...(databaseUrl && { databaseUrl }),
     ...(secretKey && { secretKey }),
@@ -136,7 +136,7 @@ function secret(value: string | undefined, required: boolean): string | undefine
 
 type Env = Record<string, string | undefined>
 
-function integer(env: Env, name: string, fallback: number, min: number, max: number): number {
+function integer(env: Env, name: string, fallback: number, [min, max]: readonly [number, number]): number {
   const value = env[name]?.trim()
   if (!value) return fallback
   const number = Number(value)
@@ -195,7 +195,7 @@ function networks(env: Env, name: string): string[] {
 function proxies(env: Env): string[] {
   const ranges = networks(env, 'TRUSTED_PROXIES')
   if (ranges.some((range) => /\/0+$/.test(range))) {
-    throw new ConfigError('TRUSTED_PROXIES', 'must not hold every address: anybody could then claim to be anybody')
+    throw new ConfigError('TRUSTED_PROXIES', 'must not contain every address: then any client could claim any address')
   }
   return ranges
 }

@@ -3,7 +3,7 @@ import type { Config } from './config.ts'
 import type { Logger } from './log.ts'
 import type { Jobs } from './queue.ts'
 
-/** What happens on a clock. An entry only enqueues, under a key, so any number of processes may tick. */
+/** Scheduled jobs. An entry only enqueues, under a key, so any number of processes may run the clock. */
 const ENTRIES: readonly [expression: string, job: string][] = [
   ['*/15 * * * * *', 'recover_processes'],
   ['* * * * *', 'refresh_rollups'],
@@ -16,7 +16,7 @@ const ENTRIES: readonly [expression: string, job: string][] = [
 
 type Intervals = Pick<Config, 'sleepScoreIntervalSeconds' | 'resilienceScoreIntervalSeconds'>
 
-/** Starts the clock; returns how to stop it. */
+/** Starts the clock; returns a function that stops it. */
 export function startCron(jobs: Jobs, intervals: Intervals, log: Logger): () => Promise<void> {
   const enqueue = async (job: string) => {
     try {
@@ -30,7 +30,7 @@ export function startCron(jobs: Jobs, intervals: Intervals, log: Logger): () => 
     schedule(expression, () => enqueue(job), { timezone: 'UTC', noOverlap: true, logger }),
   )
   const every = (seconds: number, job: string) => setInterval(() => void enqueue(job), seconds * 1000)
-  // What is configured in seconds need not be a part of an hour, as an expression would want it.
+  // An interval in seconds need not divide an hour, as a cron expression would require.
   const timers = [
     every(intervals.sleepScoreIntervalSeconds, 'score_sleep'),
     every(intervals.resilienceScoreIntervalSeconds, 'score_resilience'),
@@ -41,7 +41,7 @@ export function startCron(jobs: Jobs, intervals: Intervals, log: Logger): () => 
   }
 }
 
-/** What the clock itself has to say, such as a tick that was missed; it would print it as text. */
+/** Messages of the clock itself, such as a missed tick; it would print them as text. */
 function cronLogger(log: Logger) {
   const write = (level: 'error' | 'debug') => (message: string | Error, err?: Error) =>
     message instanceof Error ? log[level]({ err: message }, 'clock') : log[level]({ ...(err && { err }) }, message)

@@ -10,7 +10,7 @@ import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Backlog } from './webhooks/observe.ts'
 
-/** What handlers work with; `main.ts` and the tests build it. */
+/** Everything that handlers use; `main.ts` and the tests build it. */
 export interface Dependencies {
   config: Config
   db: Database
@@ -23,8 +23,8 @@ export interface Dependencies {
   syncFeed: SyncFeed
   log: Logger
   metrics: Metrics
-  /** Whether migrations have run and jobs can be done, for `/readyz`. */
+  /** Whether migrations have run and jobs can run, for `/readyz`. */
   ready(): Promise<boolean>
-  /** What waits to be delivered, undefined while that is not known; absent where nothing is recorded. */
+  /** Counts of waiting deliveries, undefined while unknown; absent if nothing is recorded. */
   webhookBacklog?: () => Backlog | undefined
 }

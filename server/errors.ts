@@ -7,12 +7,12 @@ export interface Issue {
   ctx?: Record<string, unknown>
 }
 
-/** Takes the failures of a request; an array does. */
+/** Collects the failures of a request; an array will do. */
 export interface Issues {
   push(issue: Issue): unknown
 }
 
-/** What an answer shows in the place of a secret. */
+/** Replaces a secret in answers. */
 export const HIDDEN = '[hidden]'
 
 /** Our own credentials, signed tokens of anybody (contract 1.6), and the login in a URL. */
@@ -20,7 +20,7 @@ const CREDENTIAL = /\b(sk-|rt-|inv-|secret_|whsec_)[\w+/=-]{16,}|\beyJ[\w-]+\.[\
 /** Longer than any of them. */
 const MAX_CREDENTIAL = 2_000
 
-/** What an error may repeat of a text that a client sent: `max` characters of it, and no credential. */
+/** The part of a client's text that an error may repeat: `max` characters of it, and no credential. */
 export function shortened(text: string, max = 300): string {
   const start = text.slice(0, max + MAX_CREDENTIAL).replaceAll(CREDENTIAL, HIDDEN)
   return start.length <= max ? start : `${start.slice(0, max).toWellFormed()}… (${text.length} characters)`
@@ -33,15 +33,15 @@ interface AppErrorOptions {
 }
 
 /**
- * The one error a client may see: `status` and `detail` go on the wire as they are.
- * Anything else that is thrown is a defect and becomes a logged 500 without internals.
+ * The only error a client sees: `status` and `detail` go on the wire unchanged. Any other thrown error is a defect and
+ * becomes a logged 500 without internals.
  */
 export class AppError extends Error {
   readonly code: string
   readonly status: number
   readonly detail: string | Issue[]
   readonly headers: Record<string, string>
-  /** What to do instead, where the text itself is fixed by the specification. */
+  /** What to do instead, if the text itself is fixed (contract 1.6). */
   readonly hint: string | undefined
 
   constructor(code: string, status: number, detail: string | Issue[], options: AppErrorOptions = {}) {
@@ -57,7 +57,7 @@ export class AppError extends Error {
 
 const BEARER = { 'WWW-Authenticate': 'Bearer' }
 
-/** Every error a client can meet, with the exact texts of contract 1.6 to 1.8. */
+/** Every error a client can get, with the exact texts of contract 1.6 to 1.8. */
 export const errors = {
   invalid: (issues: Issue[]) => new AppError('invalid', 422, issues),
   notFound: (entity: string, id: string) => new AppError('not_found', 404, `${entity} with ID: ${id} not found.`),
@@ -80,7 +80,7 @@ export const errors = {
     }),
   overloaded: (detail: string, retryAfterSeconds: number) =>
     new AppError('overloaded', 503, detail, { headers: { 'Retry-After': String(retryAfterSeconds) } }),
-  // Nobody reads it; metrics show it, under the status that nginx has for it.
+  // Nobody reads it; metrics show it, under nginx's status for it.
   clientLeft: () => new AppError('client_left', 499, 'The client closed the connection.'),
   uploadTooSlow: () =>
     new AppError('body_too_slow', 503, 'The request body arrived too slowly; please retry.', {

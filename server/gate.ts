@@ -33,78 +33,101 @@ interface EnterOptions {
 /** Gives back what was taken; further calls do nothing. */
 export type Leave = () => void
 
-/** Lets in as many as there is capacity for, and by turns: next is whose key holds least, then who came first. */
-export interface Gate {
-  /** Waits for a place. @throws AppError overloaded, client_left */
-  enter(key: string, options?: EnterOptions): Promise<Leave>
-  /** Does `work` in a place of weight 1. @throws AppError overloaded */
-  run<T>(key: string, work: () => Promise<T>): Promise<T>
-  /** What is held now. */
-  held(): number
-  /** How many wait. */
-  waiting(): number
-}
-
 interface Place {
   key: string
   weight: number
   admit(leave: Leave): void
 }
 
-/** Builds a gate; `refused` is called for each refusal. */
-export function createGate(limits: GateLimits, refused: () => void = () => {}): Gate {
-  const { what, capacity, perKey, waitMs, retrySeconds } = limits
-  let held = 0
-  const heldBy = new Map<string, number>()
-  const line: Place[] = []
+/** Lets in as many as there is capacity for, and by turns: next is whose key holds least, then who came first. */
+export class Gate {
+  readonly #limits: GateLimits
+  readonly #refused: () => void
+  /** What is held, by all and by each key that holds anything. */
+  #held = 0
+  readonly #heldBy = new Map<string, number>()
+  /** Who waits, in the order of arrival. */
+  readonly #line: Place[] = []
 
-  const heldOf = (key: string) => heldBy.get(key) ?? 0
-  const fits = (key: string, weight: number) => held + weight <= capacity && heldOf(key) + weight <= perKey
-
-  function change(key: string, by: number): void {
-    held += by
-    const now = heldOf(key) + by
-    if (now > 0) heldBy.set(key, now)
-    else heldBy.delete(key)
+  /** `refused` is called for each refusal. */
+  constructor(limits: GateLimits, refused: () => void = () => {}) {
+    this.#limits = limits
+    this.#refused = refused
   }
 
-  function take(key: string, weight: number): Leave {
-    change(key, weight)
+  /** Waits for a place. @throws AppError overloaded, client_left */
+  async enter(key: string, { weight = 1, client }: EnterOptions = {}): Promise<Leave> {
+    if (client?.destroyed) throw errors.clientLeft()
+    return this.#line.length === 0 && this.#fits(key, weight)
+      ? this.#take(key, weight)
+      : this.#wait(key, weight, client)
+  }
+
+  /** Does `work` in a place of weight 1. @throws AppError overloaded */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const leave = await this.enter(key)
+    try {
+      return await work()
+    } finally {
+      leave()
+    }
+  }
+
+  /** What is held now. */
+  held(): number {
+    return this.#held
+  }
+
+  /** How many wait. */
+  waiting(): number {
+    return this.#line.length
+  }
+
+  #heldOf(key: string): number {
+    return this.#heldBy.get(key) ?? 0
+  }
+
+  #fits(key: string, weight: number): boolean {
+    const { capacity, perKey } = this.#limits
+    return this.#held + weight <= capacity && this.#heldOf(key) + weight <= perKey
+  }
+
+  #take(key: string, weight: number): Leave {
+    this.#change(key, weight)
     let holding = true
     return () => {
       if (!holding) return
       holding = false
-      change(key, -weight)
-      admitWaiting()
+      this.#change(key, -weight)
+      this.#admitWaiting()
+    }
+  }
+
+  #change(key: string, by: number): void {
+    this.#held += by
+    const now = this.#heldOf(key) + by
+    if (now > 0) this.#heldBy.set(key, now)
+    else this.#heldBy.delete(key)
+  }
+
+  #admitWaiting(): void {
+    for (let place = this.#next(); place; place = this.#next()) {
+      this.#line.splice(this.#line.indexOf(place), 1)
+      place.admit(this.#take(place.key, place.weight))
     }
   }
 
   /** Nobody overtakes the next one, however little would fit, but those whose key holds all it may do not count. */
-  function next(): Place | undefined {
+  #next(): Place | undefined {
     let best: Place | undefined
-    for (const place of line) {
-      if (heldOf(place.key) + place.weight > perKey) continue
-      if (!best || heldOf(place.key) < heldOf(best.key)) best = place
+    for (const place of this.#line) {
+      if (this.#heldOf(place.key) + place.weight > this.#limits.perKey) continue
+      if (!best || this.#heldOf(place.key) < this.#heldOf(best.key)) best = place
     }
-    return best && fits(best.key, best.weight) ? best : undefined
+    return best && this.#fits(best.key, best.weight) ? best : undefined
   }
 
-  function admitWaiting(): void {
-    for (let place = next(); place; place = next()) {
-      line.splice(line.indexOf(place), 1)
-      place.admit(take(place.key, place.weight))
-    }
-  }
-
-  const isFull = (key: string) =>
-    line.length > limits.waiting || line.filter((place) => place.key === key).length > Math.ceil(limits.waiting / 2)
-
-  function refusal(): Error {
-    refused()
-    return errors.overloaded(`Too many ${what} at once; please retry.`, retrySeconds)
-  }
-
-  function wait(key: string, weight: number, client: Client | undefined): Promise<Leave> {
+  #wait(key: string, weight: number, client: Client | undefined): Promise<Leave> {
     return new Promise((resolve, reject) => {
       const place: Place = {
         key,
@@ -119,36 +142,31 @@ export function createGate(limits: GateLimits, refused: () => void = () => {}): 
         client?.off('close', hangUp)
       }
       const giveUp = (error: Error) => {
-        line.splice(line.indexOf(place), 1)
+        this.#line.splice(this.#line.indexOf(place), 1)
         stopWaiting()
         reject(error)
         // It may have been the one that did not fit.
-        admitWaiting()
+        this.#admitWaiting()
       }
       const hangUp = () => giveUp(errors.clientLeft())
-      const timer = setTimeout(() => giveUp(refusal()), waitMs)
+      const timer = setTimeout(() => giveUp(this.#refusal()), this.#limits.waitMs)
       client?.once('close', hangUp)
-      line.push(place)
-      admitWaiting()
-      if (line.includes(place) && isFull(key)) giveUp(refusal())
+      this.#line.push(place)
+      this.#admitWaiting()
+      if (this.#line.includes(place) && this.#isFull(key)) giveUp(this.#refusal())
     })
   }
 
-  const gate: Gate = {
-    async enter(key, { weight = 1, client } = {}) {
-      if (client?.destroyed) throw errors.clientLeft()
-      return line.length === 0 && fits(key, weight) ? take(key, weight) : wait(key, weight, client)
-    },
-    async run(key, work) {
-      const leave = await gate.enter(key)
-      try {
-        return await work()
-      } finally {
-        leave()
-      }
-    },
-    held: () => held,
-    waiting: () => line.length,
+  /** Whether more wait than may, the last one of them with this key. */
+  #isFull(key: string): boolean {
+    const { waiting } = this.#limits
+    const line = this.#line
+    return line.length > waiting || line.filter((place) => place.key === key).length > Math.ceil(waiting / 2)
   }
-  return gate
+
+  #refusal(): Error {
+    this.#refused()
+    const { what, retrySeconds } = this.#limits
+    return errors.overloaded(`Too many ${what} at once; please retry.`, retrySeconds)
+  }
 }

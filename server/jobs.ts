@@ -1,4 +1,4 @@
-import type { TaskList } from 'graphile-worker'
+import type { Task, TaskList } from 'graphile-worker'
 import type { Config } from './config.ts'
 import { compressChunks } from './db/compress.ts'
 import { type Database, violatedConstraint } from './db/database.ts'
@@ -31,60 +31,58 @@ export interface JobsOptions {
 }
 
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
-export function tasks({ db, importer, settings, log }: JobsOptions, process: LivingProcess): TaskList {
-  const { uploadRetentionDays, scoreBackfillDays } = settings
+export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
+  const { db, settings, log } = options
+  const { scoreBackfillDays } = settings
   return {
-    import_uploads: async (payload, helpers) => {
-      const { user_id: userId } = payload as { user_id: string }
-      // The next turn goes to the back of the queue, so that one long history does not hold up everybody else.
-      const left = await importer.importUploads(userId)
-      if (uploadRetentionDays === 0) await forgetBodies(db, 0)
-      if (!left) return
-      const runAt = new Date(Date.now() + (left === 'busy' ? BUSY_DELAY_MS : 0))
-      // A job that new data has added meanwhile is not put off.
-      const options = { jobKey: `import:${userId}`, jobKeyMode: 'preserve_run_at', priority: 10, runAt } as const
-      await helpers.addJob('import_uploads', { user_id: userId }, options)
-    },
+    import_uploads: importUploads(options),
     recover_processes: async () => {
       await recoverDeadProcesses(db, process, log)
       await requeueForgotten(db)
     },
-    refresh_rollups: async (_payload, helpers) => {
-      const more = await refreshRollups(db)
-      if (more) await helpers.addJob('refresh_rollups', {}, { jobKey: 'cron:refresh_rollups', priority: 10 })
-    },
-    compress_chunks: async (_payload, helpers) => {
-      const more = await compressChunks(db)
-      if (more) await helpers.addJob('compress_chunks', {}, { jobKey: 'cron:compress_chunks', priority: 10 })
-    },
-    archive: async (_payload, helpers) => {
-      const more = await archive(db, Date.now(), (message) => log.info(message))
-      if (more) await helpers.addJob('archive', {}, { jobKey: 'cron:archive', priority: 10 })
-    },
+    refresh_rollups: untilDone(() => refreshRollups(db)),
+    compress_chunks: untilDone(() => compressChunks(db)),
+    archive: untilDone(() => archive(db, Date.now(), (message) => log.info(message))),
     close_silent_runs: () => closeSilentRuns(db),
-    close_sleep: async (_payload, helpers) => {
-      const more = await closeSleep(db, settings)
-      if (more) await helpers.addJob('close_sleep', {}, { jobKey: 'cron:close_sleep', priority: 10 })
-    },
-    score_sleep: async (_payload, helpers) => {
-      const more = await computeSleepScores(db, scoreBackfillDays)
-      if (more) await helpers.addJob('score_sleep', {}, { jobKey: 'cron:score_sleep', priority: 10 })
-    },
-    score_resilience: async (_payload, helpers) => {
-      const more = await computeResilience(db, scoreBackfillDays)
-      if (more) await helpers.addJob('score_resilience', {}, { jobKey: 'cron:score_resilience', priority: 10 })
-    },
-    prune: async () => {
-      await db.query('select forget_old_minutes()')
-      await db.query('delete from score_due where day < first_scored_day() and not scored')
-      await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")
-      await db.query('delete from invitation_code where expires_at < now()')
-      await db.query("delete from invitation where expires_at < now() - interval '30 days'")
-      await db.query("delete from sync_event where created_at < now() - interval '30 days'")
-      await forgetBodies(db, uploadRetentionDays)
-      await pruneWebhooks(db, settings)
-    },
+    close_sleep: untilDone(() => closeSleep(db, settings)),
+    score_sleep: untilDone(() => computeSleepScores(db, scoreBackfillDays)),
+    score_resilience: untilDone(() => computeResilience(db, scoreBackfillDays)),
+    prune: () => prune(db, settings),
   }
+}
+
+/** A job of the clock that is enqueued again while its work returns that there is more. */
+const untilDone =
+  (work: () => Promise<boolean>): Task =>
+  async (_payload, helpers) => {
+    const name = helpers.job.task_identifier
+    if (await work()) await helpers.addJob(name, {}, { jobKey: `cron:${name}`, priority: 10 })
+  }
+
+/** Imports uploads of a user, and takes its next turn at the back of the queue: one long history does not delay everybody. */
+const importUploads =
+  ({ db, importer, settings }: JobsOptions): Task =>
+  async (payload, helpers) => {
+    const { user_id: userId } = payload as { user_id: string }
+    const left = await importer.importUploads(userId)
+    if (settings.uploadRetentionDays === 0) await forgetBodies(db, 0)
+    if (!left) return
+    const runAt = new Date(Date.now() + (left === 'busy' ? BUSY_DELAY_MS : 0))
+    // A job that new data has added meanwhile is not put off.
+    const options = { jobKey: `import:${userId}`, jobKeyMode: 'preserve_run_at', priority: 10, runAt } as const
+    await helpers.addJob('import_uploads', { user_id: userId }, options)
+  }
+
+/** Deletes what has been kept for long enough. */
+async function prune(db: Database, settings: JobsOptions['settings']): Promise<void> {
+  await db.query('select forget_old_minutes()')
+  await db.query('delete from score_due where day < first_scored_day() and not scored')
+  await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")
+  await db.query('delete from invitation_code where expires_at < now()')
+  await db.query("delete from invitation where expires_at < now() - interval '30 days'")
+  await db.query("delete from sync_event where created_at < now() - interval '30 days'")
+  await forgetBodies(db, settings.uploadRetentionDays)
+  await pruneWebhooks(db, settings)
 }
 
 /** Removes the stored bodies of uploads that came more than so many days ago. */

@@ -1,16 +1,17 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { createGate, type Gate, type GateLimits } from './gate.ts'
+import type { Transaction } from './db/database.ts'
+import { Gate, type GateLimits } from './gate.ts'
 
 const MIB = 1024 * 1024
 
 /**
- * Which kind of request may hold how many connections of the API at once, so that none starves another. A request
- * belongs to one of these for as long as its handler runs, or takes a connection of it for each statement.
+ * How many connections of the API each kind of request may hold at once, so that none starves another. A request
+ * belongs to one of these for as long as its handler runs, or takes one of its connections for each statement.
  */
 const CONNECTIONS = {
-  // Who calls, with which credential. For a statement each; nobody gets anywhere without it, so nearly all may wait.
+  // Looking up the caller's credential. For one statement each; every request needs it, so nearly all may wait.
   guard: { what: 'requests', capacity: 2, perKey: 2, waiting: 1000, waitMs: 3_000, retrySeconds: 2 },
-  // Logins, tokens and sign-ups. For a statement each, since a login waits long for its hash.
+  // Logins, tokens and sign-ups. For one statement each, since a login waits long for its hash.
   login: { what: 'logins', capacity: 2, perKey: 2, waiting: 200, waitMs: 3_000, retrySeconds: 5 },
   // Reads of a page.
   read: { what: 'requests', capacity: 6, perKey: 5, waiting: 200, waitMs: 3_000, retrySeconds: 2 },
@@ -18,28 +19,28 @@ const CONNECTIONS = {
   report: { what: 'reports', capacity: 3, perKey: 2, waiting: 100, waitMs: 5_000, retrySeconds: 3 },
   // Pages of more than a thousand samples.
   bulk: { what: 'large pages', capacity: 3, perKey: 2, waiting: 60, waitMs: 5_000, retrySeconds: 5 },
-  // Changes, of a user where the path names one.
+  // Changes, per user if the path names one.
   write: { what: 'changes', capacity: 4, perKey: 2, waiting: 100, waitMs: 3_000, retrySeconds: 3 },
-  // What may take minutes: deleting all of a user or of a connection, or an endpoint; recovering deliveries.
+  // Requests that may take minutes: deleting all of a user or of a connection, or an endpoint; recovering deliveries.
   long: { what: 'deletions', capacity: 3, perKey: 2, waiting: 20, waitMs: 5_000, retrySeconds: 5 },
-  // Accepting an upload. For a statement each; between them threads read its body.
+  // Accepting an upload. For one statement each; between them threads read its body.
   upload: { what: 'uploads', capacity: 3, perKey: 2, waiting: 500, waitMs: 5_000, retrySeconds: 5 },
-  // Pages of events for live streams, for a statement each.
+  // Pages of events for live streams, for one statement each.
   stream: { what: 'streams', capacity: 1, perKey: 1, waiting: 1000, waitMs: 5_000, retrySeconds: 5 },
-  // What the service counts of itself for `/metrics`, for a statement each.
+  // Counts for `/metrics`, for one statement each.
   metrics: { what: 'requests', capacity: 1, perKey: 1, waiting: 20, waitMs: 5_000, retrySeconds: 2 },
 } satisfies Record<string, GateLimits>
 
-/** Connections beside these: two that listen, and one that cancels the statement of a client that hung up. */
+/** Connections besides these: two that listen, and one that cancels the statement of a client that hung up. */
 const OTHER_CONNECTIONS = 3
 
-/** What else is bounded for everybody together and for one: bodies in memory (bytes) and reading them (threads). */
+/** Other limits, for all callers together and for one: bodies in memory (bytes) and their parsing (threads). */
 const UPLOADS = {
-  // Bodies of at most 1 MiB, compressed 64 KiB: let in however many large ones there are.
+  // Bodies of at most 1 MiB, compressed 64 KiB: accepted however many large ones there are.
   smallBodies: { what: 'uploads', capacity: 64 * MIB, perKey: 2 * MIB, waiting: 500, waitMs: 5_000, retrySeconds: 5 },
-  // Larger ones: of one user one of 32 MiB. The phone is not read from while it waits.
+  // Larger bodies: 32 MiB per user. The phone is not read from while it waits.
   largeBodies: { what: 'uploads', capacity: 128 * MIB, perKey: 32 * MIB, waiting: 100, waitMs: 8_000, retrySeconds: 5 },
-  // Small bodies that threads read.
+  // Small bodies that threads parse.
   parses: { what: 'uploads', capacity: 4, perKey: 2, waiting: 500, waitMs: 5_000, retrySeconds: 5 },
 } satisfies Record<string, GateLimits>
 
@@ -52,17 +53,17 @@ export type Share = keyof typeof CONNECTIONS
 /** Every limit on what requests hold of this process and of the database, and on how long they wait. */
 export interface Limits {
   gates: Record<Share | keyof typeof UPLOADS, GateLimits>
-  /** A statement of a request is cancelled after this. */
+  /** Time after which a statement of a request is cancelled. */
   statementMs: number
-  /** A statement that waits so long for what somebody else holds fails. */
+  /** Time after which a statement that waits for somebody else's lock fails. */
   lockMs: number
-  /** The probe of the database waits so long to connect, and so long for its answer. */
+  /** Time that the probe of the database waits to connect, and for its answer. */
   probeMs: number
-  /** A body that brings less than `bytes` in `windowMs`, or is not complete after `totalMs`, is not waited for. */
+  /** A body that brings less than `bytes` in `windowMs`, or is not complete after `totalMs`, is given up. */
   bodyPace: { bytes: number; windowMs: number; totalMs: number }
-  /** Answers in memory that their clients have not taken yet: bytes of all, and of one caller. */
+  /** Answers in memory that their clients have not taken yet: bytes in total, and of one caller. */
   answers: { bytes: number; perCaller: number }
-  /** Time a client has for an answer: a time for any, and a rate beyond. */
+  /** Time a client has to take an answer: a base for any, and a rate beyond. */
   answerPace: { ms: number; bytesPerSecond: number }
 }
 
@@ -71,20 +72,28 @@ export const LIMITS: Limits = {
   statementMs: 10_000,
   lockMs: 4_000,
   probeMs: 1_000,
-  // In all less than the 300 s after which Node answers 408: released SDKs lose what a 4xx is the answer to.
+  // In total less than the 300 s after which Node answers 408: released SDKs lose data that is answered with a 4xx.
   bodyPace: { bytes: 10_240, windowMs: 20_000, totalMs: 240_000 },
   answers: { bytes: 256 * MIB, perCaller: 128 * MIB },
   answerPace: { ms: 30_000, bytesPerSecond: 64 * 1024 },
 }
 
-/** Connections the API may have open. */
+/** Time of each statement of a request of the gate `long`: years of samples take longer than a read may. */
+const LONG_STATEMENT_MS = 600_000
+
+/** Lets the statements of this transaction take minutes. */
+export async function allowMinutes(tx: Transaction): Promise<void> {
+  await tx.query(`select set_config('statement_timeout', $1, true)`, [String(LONG_STATEMENT_MS)])
+}
+
+/** Maximum of connections of the API. */
 export const API_CONNECTIONS =
   Object.values(CONNECTIONS).reduce((sum, { capacity }) => sum + capacity, 0) + OTHER_CONNECTIONS
 
 /** The gates of one process. */
 export type Gates = Record<keyof Limits['gates'], Gate>
 
-/** Opens the gates and adds what is held, what waits and what was refused to the metrics. */
+/** Opens the gates and adds their use, waiting requests and refusals to the metrics. */
 export function openGates({ gates }: Limits, registry: Registry): Gates {
   const registers = [registry]
   const labelNames = ['gate'] as const
@@ -95,10 +104,10 @@ export function openGates({ gates }: Limits, registry: Registry): Gates {
     registers,
   })
   const opened = Object.entries(gates).map(([name, limits]) => {
-    // Shown from the start: a rate over a counter that appears with its first refusal misses that one.
+    // Shown from the start: a rate over a counter that appears with its first refusal misses that refusal.
     const count = refused.labels(name)
     count.inc(0)
-    return [name, createGate(limits, () => count.inc())] as const
+    return [name, new Gate(limits, () => count.inc())] as const
   })
   const show = (name: string, help: string, read: (gate: Gate) => number) =>
     new Gauge({
@@ -110,7 +119,7 @@ export function openGates({ gates }: Limits, registry: Registry): Gates {
         for (const [gate, one] of opened) this.labels(gate).set(read(one))
       },
     })
-  show('pulsebase_gate_held', 'Connections, or bytes of bodies, that are held', (gate) => gate.held())
+  show('pulsebase_gate_held', 'Connections, or bytes of bodies, in use', (gate) => gate.held())
   show('pulsebase_gate_waiting', 'Requests that wait for a place', (gate) => gate.waiting())
   return Object.fromEntries(opened) as Gates
 }

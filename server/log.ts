@@ -4,8 +4,8 @@ import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
 export type Logger = PinoLogger
 
 /**
- * Opens the log; credentials are cut out wherever they would appear, bodies are never logged. `destination` is standard
- * output unless given.
+ * Opens the log; credentials are removed wherever they would appear, bodies are never logged. `destination` is standard
+ * output by default.
  */
 export function openLog(level: string, destination?: DestinationStream): Logger {
   const options = {
@@ -19,10 +19,10 @@ export function openLog(level: string, destination?: DestinationStream): Logger 
         '*.token',
         '*.key',
         '*.connectionString',
-        // Where the database quotes the row or the text it could not store, and so what was measured.
+        // Where the database quotes the row or the text it could not store, which may contain measurements.
         'err.detail',
         'err.where',
-        // What could not be parsed of a request: its key, and what was measured.
+        // Text of a request that could not be parsed: its key, and possibly measurements.
         'err.rawPacket',
       ],
       censor: '[cut]',
@@ -32,8 +32,8 @@ export function openLog(level: string, destination?: DestinationStream): Logger 
 }
 
 /**
- * Has Node's warnings, and errors that nobody caught, written to the log like everything else instead of as text on
- * standard error; `stop` ends the process after such an error, since nobody knows what it left behind.
+ * Logs Node's warnings and uncaught errors like everything else, instead of as text on standard error; `stop` ends the
+ * process after such an error, since its state is unknown.
  */
 export function logProcess(log: Logger, stop: () => void): void {
   // Node's own listener prints them.
@@ -41,7 +41,7 @@ export function logProcess(log: Logger, stop: () => void): void {
   process.on('warning', (err) => log.warn({ err }, 'warning'))
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (err: unknown) => {
-      log.fatal({ err }, 'an error that nobody caught: stopping')
+      log.fatal({ err }, 'uncaught error: stopping')
       stop()
     })
   }

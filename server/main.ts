@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { bootstrapAccounts } from './api/auth/bootstrap.ts'
 import { openSyncFeed } from './api/sync/feed.ts'
@@ -12,15 +12,16 @@ import { openProbe } from './db/probe.ts'
 import type { Dependencies } from './dependencies.ts'
 import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
-import { deriveKeys } from './http/tokens.ts'
-import { startThreads } from './intake/threads.ts'
+import { closeServer, listen } from './http/server.ts'
+import { deriveKeys, type Keys } from './http/tokens.ts'
+import { startThreads, type Threads } from './intake/threads.ts'
 import { acceptUploads } from './intake/uploads/accept.ts'
-import { createHandover } from './intake/uploads/handover.ts'
+import { createHandover, type Handover } from './intake/uploads/handover.ts'
 import { createImporter } from './intake/uploads/import.ts'
 import { API_CONNECTIONS, LIMITS, openGates } from './limits.ts'
 import { type Logger, logProcess, openLog } from './log.ts'
-import { createMetrics } from './metrics.ts'
-import { migrateJobs, startJobs } from './queue.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+import { type Jobs, migrateJobs, startJobs } from './queue.ts'
 import { observeRollups } from './rollups/observe.ts'
 import { applyStrategy } from './rollups/strategy.ts'
 import { dataDirSecret } from './secrets.ts'
@@ -32,67 +33,127 @@ import { welcome } from './welcome.ts'
 const JOB_CONCURRENCY = 4
 const JOB_TIMEOUT_MS = 60_000
 
-/** Time from SIGTERM to the end, whatever still runs (design: "Starting it"); the embedded database stops last. */
+/** Time from SIGTERM to the end, whatever still runs; the embedded database stops last. */
 const DRAIN_MS = 19_000
-/** Part of it that running requests get, since a phone on a slow network would otherwise take all of it. */
-const REQUESTS_DRAIN_MS = 12_000
-const POLL_MS = 100
 
 /** Steps to undo, run in reverse. */
 type Closers = (() => Promise<unknown>)[]
 
-async function start(config: Config, log: Logger, closers: Closers): Promise<Promise<string>> {
-  const embedded = config.databaseUrl ? undefined : await startEmbedded(config, log, closers)
-  const url = config.databaseUrl ?? (embedded as EmbeddedDatabase).url
-  await migrate(url, (message) => log.info(message))
-  await applyStrategy(url, config.rollupStrategy, (message) => log.info(message))
-  await migrateJobs(url)
+/** What the parts of this process share. */
+interface Shared {
+  config: Config
+  log: Logger
+  closers: Closers
+  /** Of the database. */
+  url: string
+  isEmbedded: boolean
+  keys: Keys
+  metrics: Metrics
+  threads: Threads
+  handover: Handover
+  /** Whether what happens is recorded for endpoints and the feed. */
+  recordsEvents: boolean
+  /** What this process cannot go on without, each with the reason when it ends. */
+  ends: Promise<string>[]
+}
+
+/** Starts every part that the role has. Resolves when it cannot go on, with the reason. */
+async function start(config: Config, log: Logger, closers: Closers): Promise<string> {
+  const { url, embedded } = await prepareDatabase(config, log, closers)
   const keys = deriveKeys(config.secretKey ?? (await dataDirSecret(config.dataDir)))
-  const metrics = createMetrics()
   const threads = startThreads()
   closers.push(() => threads.close())
-  // What is imported elsewhere is read from the database there.
-  const handover = config.role === 'all' ? createHandover() : createHandover(0)
-  const recordsEvents = config.outgoingWebhooksEnabled || config.eventFeedEnabled
-  const ends = [embedded?.exited ?? new Promise<string>(() => {})]
-
-  if (config.role !== 'api') {
-    const db = database(url, 'pulsebase jobs', closers, log, {
-      maxConnections: JOB_CONCURRENCY + 1,
-      statementTimeoutMs: JOB_TIMEOUT_MS,
-    })
-    const jobs = await startJobs({
-      url,
-      db,
-      importer: createImporter({ db, threads, handover, settings: config, metrics, log }),
-      settings: config,
-      concurrency: JOB_CONCURRENCY,
-      log,
-    })
-    closers.push(() => jobs.stop())
-    ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
-    const stopCron = startCron(jobs, config, log)
-    closers.push(stopCron)
-    if (recordsEvents) {
-      const db = database(url, 'pulsebase webhooks', closers, log, {
-        maxConnections: WEBHOOK_CONNECTIONS,
-        statementTimeoutMs: JOB_TIMEOUT_MS,
-      })
-      const stopWebhooks = await startWebhooks({
-        db,
-        deliver: config.outgoingWebhooksEnabled,
-        key: keys.webhookSecret,
-        guard: { allowHttp: config.webhooksAllowHttp, allowNetworks: config.webhooksAllowNetworks },
-        processId: jobs.processId,
-        metrics,
-        log,
-      })
-      closers.push(stopWebhooks)
-    }
+  const shared: Shared = {
+    ...{ config, log, closers, url, keys, threads },
+    isEmbedded: embedded !== undefined,
+    metrics: createMetrics(),
+    // What is imported elsewhere is read from the database there.
+    handover: config.role === 'all' ? createHandover() : createHandover(0),
+    recordsEvents: config.outgoingWebhooksEnabled || config.eventFeedEnabled,
+    ends: embedded ? [embedded.exited] : [],
   }
+  if (config.role !== 'api') await startWork(shared)
+  await startApi(shared)
+  return Promise.race(shared.ends)
+}
+
+/** Starts the embedded database unless another one is configured, and brings its schema up to date. */
+async function prepareDatabase(config: Config, log: Logger, closers: Closers) {
+  const say = (message: string) => log.info(message)
+  const embedded = config.databaseUrl ? undefined : await startEmbeddedDatabase({ dataDir: config.dataDir, log: say })
+  if (embedded) closers.push(() => embedded.stop())
+  const url = config.databaseUrl ?? (embedded as EmbeddedDatabase).url
+  await migrate(url, say)
+  await applyStrategy(url, config.rollupStrategy, say)
+  await migrateJobs(url)
+  return { url, embedded }
+}
+
+/** Starts taking jobs, the clock that enqueues them, and deliveries. */
+async function startWork(shared: Shared): Promise<void> {
+  const { config, log, closers, url, threads, handover, metrics } = shared
+  const db = database(shared, 'pulsebase jobs', {
+    maxConnections: JOB_CONCURRENCY + 1,
+    statementTimeoutMs: JOB_TIMEOUT_MS,
+  })
+  const jobs = await startJobs({
+    url,
+    db,
+    importer: createImporter({ db, threads, handover, settings: config, metrics, log }),
+    settings: config,
+    concurrency: JOB_CONCURRENCY,
+    log,
+  })
+  closers.push(() => jobs.stop())
+  shared.ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
+  closers.push(startCron(jobs, config, log))
+  if (shared.recordsEvents) closers.push(await startDeliveries(shared, jobs))
+}
+
+function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void>> {
+  const { config, log, keys, metrics } = shared
+  return startWebhooks({
+    db: database(shared, 'pulsebase webhooks', {
+      maxConnections: WEBHOOK_CONNECTIONS,
+      statementTimeoutMs: JOB_TIMEOUT_MS,
+    }),
+    deliver: config.outgoingWebhooksEnabled,
+    key: keys.webhookSecret,
+    guard: { allowHttp: config.webhooksAllowHttp, allowNetworks: config.webhooksAllowNetworks },
+    processId: jobs.processId,
+    metrics,
+    log,
+  })
+}
+
+/** Starts to serve: every role does, if only to say that it is ready. */
+async function startApi(shared: Shared): Promise<void> {
+  const { config, closers } = shared
+  let open = false
+  const deps = await openDependencies(shared, () => open)
+  const server = createServer(buildApp(deps).callback())
+  closers.push(() => closeServer(server))
+  // Streams never end by themselves.
+  closers.push(() => deps.syncFeed.close())
+  closers.push(async () => {
+    open = false
+  })
+  await listen(server, config.port, config.host)
+  // Only now, since the secrets are shown once: a start that fails before must not have made them.
+  const created = await bootstrapAccounts(deps.db, config)
+  open = true
+  // The probe answers with the last count: this is the first.
+  deps.webhookBacklog?.()
+  const { port } = server.address() as AddressInfo
+  welcome({ config, port, created, embedded: shared.isEmbedded })
+}
+
+/** What handlers work with; ready while `isOpen` and the database answers. */
+async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<Dependencies> {
+  const { config, log, closers, url, keys, metrics, threads, handover } = shared
   const probe = openProbe(url, LIMITS.probeMs)
   closers.push(() => probe.end())
-  const db = database(url, 'pulsebase api', closers, log, {
+  const db = database(shared, 'pulsebase api', {
     maxConnections: API_CONNECTIONS,
     statementTimeoutMs: LIMITS.statementMs,
     lockTimeoutMs: LIMITS.lockMs,
@@ -102,8 +163,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
   closers.push(() => apiKeys.close())
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
-  let open = false
-  const deps: Dependencies = {
+  return {
     config,
     db,
     limits: LIMITS,
@@ -111,80 +171,26 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Pro
     answers: countAnswers(LIMITS),
     keys,
     apiKeys,
-    uploads: acceptUploads({ db, gates, limits: LIMITS, metrics }, threads, handover),
+    uploads: acceptUploads({ db, gates, limits: LIMITS, metrics, threads, handover }),
     syncFeed,
     log,
     metrics,
-    ready: async () => open && (await probe.answers()),
-    ...(recordsEvents && { webhookBacklog: observeWebhooks(metrics.registry, gated(db, gates.metrics)) }),
+    ready: async () => isOpen() && (await probe.answers()),
+    ...(shared.recordsEvents && { webhookBacklog: observeWebhooks(metrics.registry, gated(db, gates.metrics)) }),
   }
-  const server = createServer(buildApp(deps).callback())
-  closers.push(() => closeServer(server))
-  // Streams never end by themselves.
-  closers.push(() => syncFeed.close())
-  closers.push(async () => {
-    open = false
-  })
-  await listen(server, config.port, config.host)
-  // Only now, since the secrets are shown once: a start that fails before must not have made them.
-  const created = await bootstrapAccounts(db, config)
-  open = true
-  // The probe answers with the last count: this is the first.
-  deps.webhookBacklog?.()
-  const { port } = server.address() as AddressInfo
-  welcome({ config, port, created, embedded: embedded !== undefined })
-  return Promise.race(ends)
-}
-
-async function startEmbedded(config: Config, log: Logger, closers: Closers): Promise<EmbeddedDatabase> {
-  const embedded = await startEmbeddedDatabase({ dataDir: config.dataDir, log: (message) => log.info(message) })
-  closers.push(() => embedded.stop())
-  return embedded
 }
 
 type Opening = Parameters<typeof openDatabase>[0]
 
 function database(
-  url: string,
+  { url, closers, log }: Shared,
   name: string,
-  closers: Closers,
-  log: Logger,
   limits: Pick<Opening, 'maxConnections' | 'statementTimeoutMs' | 'lockTimeoutMs'>,
 ): Database {
-  const db = openDatabase({
-    url,
-    name,
-    ...limits,
-    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
-  })
+  const onError = (error: Error) => log.warn({ err: error }, 'a database connection was lost')
+  const db = openDatabase({ url, name, ...limits, onError })
   closers.push(() => db.end())
   return db
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  // A phone on a slow network may take minutes for 32 MiB; headers have to come at once.
-  server.requestTimeout = 300_000
-  server.headersTimeout = 20_000
-  server.keepAliveTimeout = 65_000
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const taken = error.code === 'EADDRINUSE'
-      reject(
-        taken ? new ConfigError('PORT', `${port} is in use on ${host}: stop what listens there or set another`) : error,
-      )
-    })
-    server.listen(port, host, resolve)
-  })
-}
-
-/** Lets running requests finish; a connection is closed as soon as it is idle, kept alive or not. */
-async function closeServer(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  const idle = setInterval(() => server.closeIdleConnections(), POLL_MS)
-  const late = setTimeout(() => server.closeAllConnections(), REQUESTS_DRAIN_MS)
-  await closed
-  clearInterval(idle)
-  clearTimeout(late)
 }
 
 async function close(closers: Closers, log: Logger): Promise<void> {
@@ -220,7 +226,7 @@ async function main(): Promise<void> {
     })
   }
   try {
-    const reason = await await start(config, log, closers)
+    const reason = await start(config, log, closers)
     log.fatal(reason)
     await stop(1)
   } catch (error) {

@@ -18,8 +18,11 @@ export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
+  return { registry, ...httpMetrics(registers), ...uploadMetrics(registers), ...deliveryMetrics(registers) }
+}
+
+function httpMetrics(registers: Registry[]): Pick<Metrics, 'httpSeconds' | 'syncStreams'> {
   return {
-    registry,
     httpSeconds: new Histogram({
       name: 'pulsebase_http_request_seconds',
       help: 'Time from the first byte of a request to its answer',
@@ -27,6 +30,18 @@ export function createMetrics(): Metrics {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
       registers,
     }),
+    syncStreams: new Gauge({
+      name: 'pulsebase_sync_streams',
+      help: 'Clients of this process that follow uploads live',
+      registers,
+    }),
+  }
+}
+
+function uploadMetrics(
+  registers: Registry[],
+): Pick<Metrics, 'uploadsAccepted' | 'uploadsRefused' | 'samples' | 'importSeconds'> {
+  return {
     uploadsAccepted: new Counter({
       name: 'pulsebase_uploads_accepted_total',
       help: 'SDK uploads stored and answered 202',
@@ -51,11 +66,11 @@ export function createMetrics(): Metrics {
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
       registers,
     }),
-    syncStreams: new Gauge({
-      name: 'pulsebase_sync_streams',
-      help: 'Clients of this process that follow uploads live',
-      registers,
-    }),
+  }
+}
+
+function deliveryMetrics(registers: Registry[]): Pick<Metrics, 'deliveryAttempts' | 'deliverySeconds'> {
+  return {
     deliveryAttempts: new Counter({
       name: 'pulsebase_webhook_attempts_total',
       help: 'Calls of endpoints, by what became of them',

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** The networks as a list to look addresses up in; each a CIDR range. @throws Error for what is none */
+/** The networks as a list for looking up addresses; each a CIDR range. @throws Error for any other text */
 export function networkList(networks: readonly string[]): BlockList {
   const list = new BlockList()
   for (const network of networks) {
@@ -15,7 +15,10 @@ export function inNetworks(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** An address as URLs write it; undefined for what is none, and for one with a zone, which is never global. */
+/**
+ * An address in its spelling in URLs; undefined for any other text, and for an address with a zone, which is never
+ * global.
+ */
 export function canonicalAddress(address: string): string | undefined {
   if (isIP(address) === 4) return address
   if (isIP(address) !== 6 || !URL.canParse(`http://[${address}]`)) return undefined

@@ -4,7 +4,7 @@ import pg from 'pg'
 import type { Database } from './db/database.ts'
 import type { Logger } from './log.ts'
 
-// First key of the advisory locks that say "this process lives"; the second is the process row's id.
+// First key of the advisory locks that mean "this process lives"; the second is the process row's id.
 const LIVENESS = 7_234_902
 
 /** Workers' ids may reach the table a moment after their first job; older locks without a process are orphans. */
@@ -13,7 +13,7 @@ const ORPHAN_SECONDS = 60
 const RETRY_MS = 1000
 
 /**
- * Registers this process and holds an advisory lock on a connection of its own. PostgreSQL drops the lock when the
+ * Registers this process and holds an advisory lock on a separate connection. PostgreSQL drops the lock when the
  * process dies, however it dies, so others learn of it at once and without a clock. A process that only lost the
  * connection registers again.
  */
@@ -30,7 +30,7 @@ export class LivingProcess {
   readonly #workerIds: string[] = []
   #closing = false
   #entry: { id: number; client: pg.Client } | undefined
-  // What is done with the entry, one after the other.
+  // Operations on the entry, one after the other.
   #done: Promise<unknown> = Promise.resolve()
 
   constructor(url: string, log: Logger) {
@@ -41,13 +41,13 @@ export class LivingProcess {
   /** 0 before the first entry. */
   readonly id = (): number => this.#entry?.id ?? 0
 
-  /** Makes the entry, or another one instead of that whose connection was lost. Throws when the database does. */
+  /** Creates the entry, or a new one if its connection was lost. Throws the database's errors. */
   async enter(): Promise<void> {
     const options = { connectionString: this.#url, application_name: 'pulsebase process', keepAlive: true }
     const client = new pg.Client(options)
     client.on('error', (error) => {
       if (this.#closing || client !== this.#entry?.client) return
-      this.#log.warn({ err: error }, 'lost the connection that shows this process lives')
+      this.#log.warn({ err: error }, 'lost the connection that shows that this process is alive')
       this.#done = this.#done.then(() => this.#enterAgain())
     })
     try {
@@ -90,7 +90,7 @@ export class LivingProcess {
 /** Connects, and replaces the row of an entry by a new one with its lock; returns its id. */
 async function takeEntry(client: pg.Client, formerId: number, workerIds: string[]): Promise<number> {
   await client.connect()
-  // The row may only be seen once its lock is held, else another process would take it for dead.
+  // The row may only become visible once its lock is held, else another process would consider it dead.
   await client.query('begin')
   await client.query('delete from process where id = $1', [formerId])
   const { rows } = await client.query<{ id: string }>(

@@ -8,14 +8,14 @@ import { type LivingProcess, recoverDeadProcesses, registerProcess } from './pro
 /** Attempts of a job that the clock enqueues again anyway. */
 const CLOCK_ATTEMPTS = 3
 
-/** How often the queue looks for jobs whose time has come; one that may run at once is notified. */
+/** How often the queue looks for due jobs; a job that may run at once sends a notification. */
 const POLL_MS = 500
 
 const RETRY_MS = 1000
 
 /**
- * Creates or upgrades the queue's own tables. Under a lock: of several processes that create them at once, the queue
- * itself lets only one succeed.
+ * Creates or upgrades the queue's own tables. Under a lock: if several processes create them at once, the queue itself
+ * lets only one succeed.
  */
 export async function migrateJobs(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, application_name: 'pulsebase migrate' })
@@ -54,7 +54,7 @@ export class Jobs {
   #replacing: Promise<void> | undefined
   #stopping = false
 
-  /** Resolves when the queue cannot go on. */
+  /** Resolves when the queue cannot continue. */
   readonly failed = new Promise<Error>((resolve) => {
     this.#fail = resolve
   })
@@ -63,7 +63,7 @@ export class Jobs {
     const { url, concurrency, log } = options
     this.#options = options
     this.#process = process
-    // Ours, because the queue stops listening to the errors of its own before all of its connections have ended.
+    // Our listener, because the queue stops listening to its errors before all of its connections have ended.
     this.#pool = new pg.Pool({ connectionString: url, application_name: 'pulsebase queue', max: concurrency + 2 })
     this.#pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'))
     this.#pool.on('connect', (client) => client.on('error', () => {}))
@@ -76,7 +76,7 @@ export class Jobs {
     })
   }
 
-  /** Id of this process among the living; another one after the connection to the database was lost. */
+  /** Id of this process in the list of living ones; a new one after the connection to the database was lost. */
   readonly processId = (): number => this.#process.id()
 
   async start(): Promise<void> {
@@ -87,7 +87,7 @@ export class Jobs {
     await this.#runner?.addJob(kind, {}, { jobKey, jobKeyMode: 'preserve_run_at', maxAttempts: CLOCK_ATTEMPTS })
   }
 
-  /** Lets running jobs finish and takes no more. */
+  /** Lets running jobs finish and starts no more. */
   async stop(): Promise<void> {
     this.#stopping = true
     await this.#replacing
@@ -105,7 +105,7 @@ export class Jobs {
       pollInterval: POLL_MS,
       taskList: tasks(this.#options, this.#process),
       events: this.#events,
-      // The queue's own lines repeat what the events above report.
+      // The queue's own lines repeat the events above.
       logger: new QueueLogger(() => (level, message) => log.debug({ level }, message)),
     })
     started.promise.catch(this.#fail)
@@ -120,7 +120,7 @@ export class Jobs {
     })
   }
 
-  /** The queue goes on without a worker that gave up, and its job stays locked for four hours. */
+  /** The queue continues without a worker that gave up, and its job stays locked for four hours. */
   async #replaceRunner(): Promise<void> {
     const { db, log } = this.#options
     const old = this.#runner

@@ -12,15 +12,15 @@ import { replay, type Selection } from './intake/uploads/replay.ts'
 const USAGE = `npm run replay -- --user <id> [--from <date>] [--to <date>] [--write]
 npm run replay -- --batch <id> [--write]
 
-Imports stored uploads again with the rules of this version: one, or those of a user that came from one day (of UTC)
-to another, both included. Without --write nothing is changed; what would be is shown.`
+Imports stored uploads again by the rules of this version: one, or those of a user that arrived between two UTC days,
+both included. Without --write it changes nothing, and shows what would change.`
 
 const IMPORT_TIMEOUT_MS = 600_000
 
-/** A command that cannot be carried out; the message is for the operator. */
+/** A command that cannot be executed; the message is for the operator. */
 class UsageError extends Error {}
 
-/** What the command line asks for. @throws UsageError */
+/** The selection on the command line. @throws UsageError */
 function selected(args: string[]): Selection & { write: boolean } {
   const text = { type: 'string' } as const
   try {

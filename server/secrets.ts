@@ -3,9 +3,9 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Reads the generated SECRET_KEY of a data directory, or generates it (mode 0600) when there is none.
- * Two processes that start at once end with the same key, and a killed one leaves a whole key or none: the file gets
- * its name when it is complete, and only one process can give it that name.
+ * Reads the generated SECRET_KEY of a data directory, or generates it (mode 0600) if there is none. Two processes that
+ * start at once end with the same key, and a killed one leaves a complete key or none: the file gets its name when it
+ * is complete, and only one process can give it that name.
  */
 export async function dataDirSecret(dataDir: string): Promise<string> {
   const path = join(dataDir, 'secret-key')

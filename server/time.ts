@@ -1,4 +1,4 @@
-// Instants and zone offsets as they stand on the wire; pure, used by the API and by worker threads.
+// Instants and zone offsets in their wire form; pure functions for the API and for worker threads.
 
 const DATETIME = /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d{2}:?\d{2})?$/
 const ZONE = /^([+-])(\d{2}):?(\d{2})$/
@@ -12,8 +12,8 @@ export function dateExists(year: number, month: number, day: number): boolean {
 }
 
 /**
- * Parses an ISO 8601 date-time to epoch milliseconds; without a zone it is UTC (contract 1.3).
- * Undefined for anything else, also for a date alone, impossible dates, 24:00 and offsets beyond 18 hours.
+ * Parses an ISO 8601 date-time to epoch milliseconds; without a zone it is UTC (contract 1.3). Undefined for anything
+ * else, including a date alone, impossible dates, 24:00 and offsets beyond 18 hours.
  */
 export function parseInstant(text: string): number | undefined {
   const match = DATETIME.exec(text)
@@ -44,8 +44,8 @@ let cachedDay = Number.NaN
 let cachedDate = ''
 
 /**
- * Writes epoch milliseconds as contract 1.2 wants: UTC with Z, six fractional digits only when not zero.
- * Pages are full of instants of one day, so its date is kept (a fifth of the time of Date.toISOString).
+ * Writes epoch milliseconds in the form of contract 1.2: UTC with Z, six fractional digits only when not zero. Pages
+ * are full of instants of one day, so its date is cached (a fifth of the time of Date.toISOString).
  */
 export function isoInstant(ms: number): string {
   const day = Math.floor(ms / DAY_MS)

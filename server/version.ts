@@ -1,2 +1,2 @@
-/** The version of this service, as its description and its calls tell. */
+/** The version of this service, which its description shows and its calls send. */
 export const VERSION = '0.9.0'

@@ -4,7 +4,7 @@ import type { Config } from './config.ts'
 interface Welcome {
   config: Config
   port: number
-  /** What this very start created; generated secrets are shown once and never again, given ones not at all. */
+  /** What this start created; generated secrets are shown once and never again, given ones not at all. */
   created: Bootstrap
   embedded: boolean
 }
@@ -31,7 +31,7 @@ export function welcome({ config, port, created, embedded }: Welcome): void {
   process.stdout.write(`${lines.join('\n')}\n\n`)
 }
 
-/** The name under which this machine reaches what listens on `host`. */
+/** The name under which this machine reaches a server that listens on `host`. */
 function hostToType(host: string): string {
   if (['127.0.0.1', '0.0.0.0', '::', '::1'].includes(host)) return 'localhost'
   return host.includes(':') ? `[${host}]` : host

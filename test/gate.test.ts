@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { AppError } from '../server/errors.ts'
-import { createGate, type GateLimits, type Leave } from '../server/gate.ts'
+import { Gate, type GateLimits, type Leave } from '../server/gate.ts'
 
 const FOREVER_MS = 2 ** 31 - 1
 const limits = (some: Partial<GateLimits>): GateLimits => ({
@@ -28,7 +28,7 @@ const codeOf = (work: Promise<unknown>) =>
   )
 
 t.test('takes turns by key, and within a key by arrival', async (t) => {
-  const gate = createGate(limits({ capacity: 1, perKey: 1 }))
+  const gate = new Gate(limits({ capacity: 1, perKey: 1 }))
   const order: string[] = []
   const first = await gate.enter('a')
   const leaves: Leave[] = []
@@ -50,7 +50,7 @@ t.test('takes turns by key, and within a key by arrival', async (t) => {
 })
 
 t.test('lets in whose key holds less before one that came earlier', async (t) => {
-  const gate = createGate(limits({ capacity: 3, perKey: 3 }))
+  const gate = new Gate(limits({ capacity: 3, perKey: 3 }))
   const held = await Promise.all([gate.enter('busy'), gate.enter('busy'), gate.enter('busy')])
   const again = codeOf(gate.enter('busy'))
   const other = gate.enter('other')
@@ -62,7 +62,7 @@ t.test('lets in whose key holds less before one that came earlier', async (t) =>
 })
 
 t.test('does not let what is light overtake what is heavy', async (t) => {
-  const gate = createGate(limits({ capacity: 10, perKey: 10 }))
+  const gate = new Gate(limits({ capacity: 10, perKey: 10 }))
   const leave = await gate.enter('a', { weight: 5 })
   const heavy = gate.enter('b', { weight: 10 })
   const light = codeOf(gate.enter('c'))
@@ -77,7 +77,7 @@ t.test('does not let what is light overtake what is heavy', async (t) => {
 
 t.test('refuses who waits too long, who finds the line full, and nobody else', async (t) => {
   let refusals = 0
-  const counted = (some: Partial<GateLimits>) => createGate(limits(some), () => refusals++)
+  const counted = (some: Partial<GateLimits>) => new Gate(limits(some), () => refusals++)
   const slow = counted({ capacity: 1, waitMs: 1 })
   await slow.enter('a')
   const late = await slow.enter('b').catch((error) => error)
@@ -114,7 +114,7 @@ t.test('holds no more than it may and keeps nobody waiting who fits, whatever ha
     fc.record({ capacity: fc.integer({ min: 4, max: 9 }), perKey: fc.integer({ min: 4, max: 6 }) }),
     fc.array(Step, { maxLength: 40 }),
     async (some, steps) => {
-      const gate = createGate(limits({ ...some, perKey: Math.min(some.perKey, some.capacity), waiting: 1000 }))
+      const gate = new Gate(limits({ ...some, perKey: Math.min(some.perKey, some.capacity), waiting: 1000 }))
       const perKey = Math.min(some.perKey, some.capacity)
       const inside = new Map<number, { key: number; weight: number; leave: Leave }>()
       const waiting = new Map<number, { key: number; weight: number; client: TestClient }>()

@@ -150,7 +150,7 @@ t.test('the table of variables in README.md is complete', async (t) => {
 
 t.test('the parameters in docs/reading.md are those of the route', async (t) => {
   const { properties } = getTimeseries.query as unknown as { properties: object }
-  const documented = await namesIn('docs/reading.md', 'Reading')
+  const documented = await namesIn('docs/reading.md', 'Samples')
   t.strictSame(documented.sort(), Object.keys(properties).sort())
 })
 
@@ -210,17 +210,16 @@ t.test('the reasons in docs/uploads.md exist', async (t) => {
   for (const name of reasons) t.match(reader, `'${name}'`)
 })
 
-t.test('what the pages point to is there', async (t) => {
-  for (const page of PAGES) {
-    const text = await readFile(ROOT + page, 'utf8')
-    for (const [, path = '', anchor] of text.matchAll(/\]\((?!http)([^)#]*)(#[^)]*)?\)/g)) {
-      const target = path === '' ? join(ROOT, page) : join(ROOT, page, '..', path)
-      t.ok(await stat(target), `${page} → ${path}`)
-      if (anchor) t.ok((await headings(target)).includes(anchor), `${page} → ${path}${anchor}`)
-    }
-    for (const [, path = ''] of text.matchAll(/`((?:server|workers|sql|test|docs|\.ci)\/[\w./-]*)`/g)) {
-      t.ok(await stat(ROOT + path), `${page} → ${path}`)
-    }
+t.test('the programs for phones in docs/phones.md send what their examples hold', async (t) => {
+  const programs = await blocks('docs/phones.md')
+  for (const [language, fields, example] of [
+    ['swift', /(?<=struct \w+: Encodable \{[^}]*)let (\w+)/g, 'from-healthkit.json'],
+    ['kotlin', /\.put\("(\w+)"/g, 'from-health-connect.json'],
+  ] as const) {
+    const code = programs.find((block) => block.language === language)?.code ?? ''
+    const written = [...code.matchAll(fields)].map(([, name = '']) => name)
+    const body: unknown = JSON.parse(await readFile(`${ROOT}docs/examples/${example}`, 'utf8'))
+    t.strictSame([...new Set(written)].sort(), [...fieldsOf(body)].sort(), language)
   }
 })
 
@@ -270,6 +269,13 @@ async function namesIn(page: string, heading: string): Promise<string[]> {
   const section = sections.find((text) => text.startsWith(`${heading}\n`)) ?? ''
   const cells = [...section.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = '']) => cell)
   return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
+}
+
+/** The names of all fields of a JSON value, at any depth. */
+function fieldsOf(value: unknown): Set<string> {
+  if (typeof value !== 'object' || value === null) return new Set()
+  const names = Array.isArray(value) ? [] : Object.keys(value)
+  return new Set([...names, ...Object.values(value).flatMap((part) => [...fieldsOf(part)])])
 }
 
 /** Runs a block with bash; fails with the script's own words when one of its commands fails. */
@@ -335,16 +341,4 @@ async function output(program: string, args: string[], options: ExecFileOptions)
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
-}
-
-/** Anchors of a page's headings, as GitHub makes them. */
-async function headings(page: string): Promise<string[]> {
-  const lines = (await readFile(page, 'utf8')).matchAll(/^#+ (.*)$/gm)
-  return [...lines].map(
-    ([, title = '']) =>
-      `#${title
-        .toLowerCase()
-        .replaceAll(/[^\w -]/g, '')
-        .replaceAll(' ', '-')}`,
-  )
 }

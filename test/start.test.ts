@@ -1,18 +1,17 @@
-// The start contract (design: "Starting it"), with the real entry point as a child process; the first one is started as
-// operators do, the others without compiling the sources again.
+// How the service starts, with the real entry point as a child process, compiled before; test/readme.test.ts starts it
+// as operators do.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, readFile, readlink, realpath, rm, stat } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises'
 import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { SHARED_DIR } from '../server/db/embedded/place.ts'
 import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
 import { createTestDatabase, type TestAnswer, type TestRequest } from './support/app.ts'
@@ -22,14 +21,13 @@ import { COMPILED, THIS_RUN } from './support/service.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
-const isRoot = process.geteuid?.() === 0
 const START_MS = 40_000
 const SECRET_KEY = randomBytes(24).toString('base64url')
 
 t.test('a data directory from its first start to its last', async (t) => {
   const dataDir = join(await passableDirectory(t), 'pulse base', 'data dir')
   const env = { DATA_DIR: dataDir, LOG_LEVEL: 'trace' }
-  const first = await startService(t, env, ['--import', 'tsx'])
+  const first = await startService(t, env)
   t.teardown(() => stopLeftover(join(dataDir, 'postgres'), () => {}))
   const { apiKey, password, curl } = firstStart(first.output())
   const api = apiOf(first.url, apiKey)
@@ -78,19 +76,20 @@ t.test('a data directory from its first start to its last', async (t) => {
   await t.test('kill -9 of the whole process group loses nothing that was acknowledged', async (t) => {
     const api = apiOf(second.url, apiKey)
     const acknowledged: string[] = []
-    const uploads = Array.from({ length: 30 }, async (_, index) => {
+    const uploads = Array.from({ length: 15 }, async (_, index) => {
       const answer = await api.request('POST', `/api/v1/sdk/users/${userId}/sync`, {
         body: hourOfHeartRates(index + 1),
       })
       if (answer.status === 202) acknowledged.push(answer.body.batch_id)
     })
-    t.ok(await waitUntil(async () => acknowledged.length >= 10, 10_000, 1))
+    t.ok(await waitUntil(async () => acknowledged.length >= 5, 10_000, 1))
     process.kill(-(second.child.pid ?? 0), 'SIGKILL')
     await Promise.allSettled(uploads)
     t.strictSame(await second.ended, [null, 'SIGKILL'])
 
     const third = await startService(t, env)
     outputs.push(third.output)
+    t.match(third.output(), /left running/, 'what becomes of the database server is said')
     const batches = await waitForAll(apiOf(third.url, apiKey), userId)
     t.ok(batches.every(({ status }) => status === 'success'))
     const known = batches.map(({ batch_id }) => batch_id)
@@ -113,22 +112,6 @@ t.test('a data directory from its first start to its last', async (t) => {
     t.equal(log.split(password).length - 1, 1, 'the password')
     t.equal(log.split(apiKey).length - 1, 2, 'the API key, and again in the curl line')
   })
-})
-
-t.test('a directory that only root can enter', { skip: !isRoot && 'not root' }, async (t) => {
-  const parent = await mkdtemp(join(tmpdir(), 'pulsebase-private-'))
-  t.teardown(() => rm(parent, { recursive: true, force: true }))
-  const dataDir = join(parent, 'data')
-  await mkdir(dataDir, { mode: 0o700 })
-  t.teardown(async () => {
-    const cluster = await readlink(join(dataDir, 'postgres'))
-    if (cluster.startsWith(`${SHARED_DIR}/`)) await rm(dirname(cluster), { recursive: true, force: true })
-  })
-  const service = await startService(t, { DATA_DIR: dataDir })
-  t.match(service.output(), `cannot enter ${dataDir}: the database is kept in ${SHARED_DIR}/`)
-  t.equal((await apiOf(service.url, '').request('GET', '/readyz', { auth: 'none' })).status, 200)
-  service.child.kill('SIGTERM')
-  t.strictSame(await service.ended, [0, null])
 })
 
 oneEngine(t, 'processes of different roles share one database', async (t, engine) => {
@@ -180,9 +163,7 @@ oneEngine(t, 'processes of different roles share one database', async (t, engine
     t.equal((await probe.request('GET', '/api/v1/users')).status, 404)
   })
 
-  const onceIsEnough = { skip: engine.name !== engines()[0]?.name && 'once is enough' }
-
-  await t.test('another worker takes over from one that was killed', onceIsEnough, async (t) => {
+  await t.test('another worker takes over from one that was killed', async (t) => {
     worker.child.kill('SIGKILL')
     await worker.ended
     const userId = await createUser(api)
@@ -194,16 +175,6 @@ oneEngine(t, 'processes of different roles share one database', async (t, engine
     t.strictSame(await next.ended, [0, null])
   })
 
-  await t.test('a port that is taken is named', onceIsEnough, async (t) => {
-    const { port } = new URL(front.url)
-    const late = spawnService(t, { ...env, PORT: port })
-    t.strictSame(await late.ended, [1, null])
-    t.equal(
-      late.output().trim(),
-      `Cannot start: PORT ${port} is in use on 127.0.0.1: stop what listens there or set another`,
-    )
-  })
-
   front.child.kill('SIGTERM')
   t.strictSame(await front.ended, [0, null])
   const log = front.output() + worker.output()
@@ -213,7 +184,7 @@ oneEngine(t, 'processes of different roles share one database', async (t, engine
   }
 })
 
-t.test('a first start that finds its port taken keeps the secrets for the next one', async (t) => {
+t.test('a first start that finds its port taken names it, and keeps the secrets for the next one', async (t) => {
   const [engine] = engines()
   if (!engine) return
   const url = await createTestDatabase(t, engine)
@@ -224,6 +195,10 @@ t.test('a first start that finds its port taken keeps the secrets for the next o
   const env = { DATABASE_URL: url, SECRET_KEY, ADMIN_EMAIL: 'new@example.org' }
   const refused = spawnService(t, { ...env, PORT: String(port) })
   t.strictSame(await refused.ended, [1, null])
+  t.equal(
+    refused.output().trim(),
+    `Cannot start: PORT ${port} is in use on 127.0.0.1: stop what listens there or set another`,
+  )
   const started = await startService(t, env)
   t.match(started.output(), /login {4}new@example\.org\n {2}password \S{20}/)
   t.match(started.output(), /API key {2}sk-[0-9a-f]{32}/)
@@ -236,8 +211,6 @@ t.test('what cannot work stops the start in words, with exit code 1 and no stack
   const database = `postgres://pulsebase:hunter2hunter2@127.0.0.1:${await freePort()}/pulsebase`
   const refused: [env: Record<string, string>, message: RegExp][] = [
     [{ DATABASE_URL: database }, /^Cannot start: SECRET_KEY is required with DATABASE_URL: set .*\n$/],
-    [{ DATABASE_URL: database, SECRET_KEY: `changeme${'x'.repeat(32)}` }, /^Cannot start: SECRET_KEY must be .*\n$/],
-    [{ PORT: 'abc', ROLE: 'x' }, /^Cannot start: PORT must be a whole number from 0 to 65535\n$/],
     // What goes wrong outside of us is logged as well.
     [{ DATABASE_URL: database, SECRET_KEY }, /^Cannot start: connect ECONNREFUSED 127\.0\.0\.1:\d+$/m],
   ]
@@ -260,8 +233,8 @@ interface Service {
 }
 
 /** Runs the service in a process group of its own, on a free port unless told otherwise, and nothing from our environment. */
-function spawnService(t: Test, env: Record<string, string>, args = ['--import', COMPILED]): Service {
-  const child = spawn(process.execPath, [...args, 'server/main.ts'], {
+function spawnService(t: Test, env: Record<string, string>): Service {
+  const child = spawn(process.execPath, ['--import', COMPILED, 'server/main.ts'], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, TMPDIR: tmpdir(), PORT: '0', ...THIS_RUN, ...env },
     detached: true,
@@ -281,8 +254,8 @@ function spawnService(t: Test, env: Record<string, string>, args = ['--import', 
   return { child, output: () => chunks.join(''), ended }
 }
 
-async function startService(t: Test, env: Record<string, string>, args?: string[]): Promise<Service & { url: string }> {
-  const service = spawnService(t, env, args)
+async function startService(t: Test, env: Record<string, string>): Promise<Service & { url: string }> {
+  const service = spawnService(t, env)
   const url = () => /ready at (\S+) .*\n(\nFirst start[\s\S]*\n {2}curl .*\n)?\n/.exec(service.output())?.[1]
   const gone = () => service.child.exitCode !== null || service.child.signalCode !== null
   await waitUntil(async () => url() !== undefined || gone(), START_MS)

@@ -1,9 +1,9 @@
-// What a sender probably meant by a name that is not known.
+// What a sender probably meant by an unknown name.
 
-/** Longer names are not compared: comparing takes the product of the lengths. */
+/** Longer names are not compared: a comparison costs the product of the lengths. */
 const MAX_LENGTH = 60
 
-/** A name without what senders get wrong first: case, separators, the prefixes of HealthKit. */
+/** A name without the most frequent differences: case, separators, the prefixes of HealthKit. */
 const folded = (name: string) =>
   name
     .toLowerCase()
@@ -11,8 +11,8 @@ const folded = (name: string) =>
     .replace(/^hk(?:quantity|category|correlation)type(?:identifier)?/, '')
 
 /**
- * The known name that is most like `name`: the same but for case, separators and HealthKit's prefixes, or with at most two
- * letters wrong, fewer in short names; null when none is.
+ * The known name most similar to `name`: equal except for case, separators and HealthKit's prefixes, or with at most
+ * two letters wrong, fewer in short names; null when there is none.
  */
 export function likelyName(name: string, known: Iterable<string>): string | null {
   const wanted = folded(name)
@@ -29,7 +29,7 @@ export function likelyName(name: string, known: Iterable<string>): string | null
   return best
 }
 
-/** Letters to insert, remove, replace or swap with the next one, when fewer than `limit` (optimal string alignment). */
+/** Letters to insert, remove, replace or swap with the next one, if fewer than `limit` (optimal string alignment). */
 function distanceBelow(a: string, b: string, limit: number): number | undefined {
   if (Math.abs(a.length - b.length) >= limit) return undefined
   let [before, row] = [[] as number[], Array.from({ length: b.length + 1 }, (_, at) => at)]

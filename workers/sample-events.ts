@@ -2,7 +2,7 @@ import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { DAILY_TOTAL_OFFSET, type SeriesType, seriesById } from '../server/catalogue/series.ts'
 import { largestSampleBytes, type PackedSource, packSamples } from '../server/webhooks/packed.ts'
 
-/** Samples an event holds at most, and bytes its body has at most (contract 10.3: 1 MB, less what stands around them). */
+/** Maximum of samples in an event, and of bytes in its body (contract 10.3: 1 MB, less the part around the samples). */
 const SAMPLES_PER_EVENT = 2_500
 const SAMPLE_BYTES_PER_EVENT = 990_000
 
@@ -17,7 +17,7 @@ export interface ChangedColumns {
   zoneMin: Int16Array
 }
 
-/** What a batch of a provider changed. */
+/** The changes of a provider's batch. */
 export interface SampleEventsTask {
   provider: string
   changed: ChangedColumns[]
@@ -41,7 +41,7 @@ export default function sampleEventsInThread(task: SampleEventsTask): SampleEven
 }
 
 /**
- * Makes the events of what a batch changed: of each series type one, or consecutive ones of at most 2,500 samples whose
+ * Makes the events of a batch's changes: one for each series type, or consecutive ones of at most 2,500 samples whose
  * bodies stay below 1 MB (contract 10.3).
  */
 export function sampleEvents({ provider, changed }: SampleEventsTask): SampleEvent[] {
@@ -89,7 +89,7 @@ interface Ordered {
   of: Uint16Array
 }
 
-/** All samples of a series by time; of one that changed twice in a batch what it was last. */
+/** All samples of a series by time; if one changed twice in a batch, its last state. */
 function inOrder(series: SeriesType, parts: readonly ChangedColumns[]): Ordered {
   const sources = parts.map(({ device, seriesId }) => ({
     device,

@@ -4,18 +4,18 @@ import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import type { Decode } from './json-bytes.ts'
 import { isObject, type Json, type Problem } from './sdk-fields.ts'
 
-/** Kinds of items that are told apart; types that come after so many are told together. */
+/** Kinds of items counted separately; further types are counted together. */
 const KINDS_TOLD = 100
 
 const MAX_TYPE_LENGTH = 100
 
-/** What an item counts as in a day's account, and when it was, in epoch ms. */
+/** The type of an item in a day's account, and its time, in epoch ms. */
 export type Place = readonly [type: string, ms: number]
 
-/** What may have been meant by the type of a record that is not stored. */
+/** The probable meaning of a record type that is not stored. */
 type MeantBy = (type: string) => Required<Pick<Unstored, 'likely' | 'known_to'>>
 
-/** What became of the items of an upload: every one is received, and stored, ignored or rejected. */
+/** The account of an upload's items: every one is received, and stored, ignored or rejected. */
 export class Account {
   received = 0
   /** Items of a type that is not stored. */
@@ -34,12 +34,12 @@ export class Account {
     this.#meantBy = meantBy
   }
 
-  /** What was ignored or rejected, by what it was and why. */
+  /** Ignored and rejected items, by type and reason. */
   get unstored(): Unstored[] {
     return [...this.#unstored.values()]
   }
 
-  /** An item is of a type that is not stored. */
+  /** An item has a type that is not stored. */
   ignoreItem(collection: string, item: Json): void {
     this.ignored += 1
     this.#count(collection, wireType(item), 'ignored_type')
@@ -52,7 +52,7 @@ export class Account {
     this.#reject({ collection, index: null, loc, type, msg }, null)
   }
 
-  /** An item of a collection, by its index, cannot be stored; `place` is undefined when the item does not say what or when it was. */
+  /** An item of a collection, by its index, cannot be stored; `place` is undefined when its type or time is unknown. */
   rejectItem(
     [collection, index]: readonly [string, number],
     item: unknown,
@@ -88,5 +88,5 @@ export class Account {
   }
 }
 
-/** What the platform calls an item; what an interval of sleep is, is its stage. */
+/** The platform's name of an item; for an interval of sleep, its stage. */
 const wireType = (item: Json) => item.type ?? item.stage

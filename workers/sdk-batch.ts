@@ -18,10 +18,10 @@ const HOUR_MS = 3_600_000
 
 const NOT_AN_OBJECT: Problem = ['', 'dict_type', 'Input should be a valid dictionary']
 
-/** Reads one item: adds what it holds, or says which field is wrong. */
+/** Reads one item: adds its content, or returns which field is wrong. */
 type ReadItem = (reading: Reading, item: Json) => Problem | 'ignored' | undefined
 
-/** Tells as what and when an item counts, of which no more may be right than that. */
+/** Returns the type and time that an item counts under, even if nothing else of it is right. */
 type PlaceOf = (reading: Reading, item: Json) => Place | undefined
 
 const startOf =
@@ -43,8 +43,8 @@ const collections: readonly Collection[] = [
 ]
 
 /**
- * Turns the parsed body of an SDK upload into columns and events (sdk-payload 4, 5.3; sdk-types).
- * A bad item is counted with its index and reason and never costs a good one. `nowMs` is the server's clock.
+ * Turns the parsed body of an SDK upload into columns and events (sdk-payload 4, 5.3; sdk-types). A bad item is counted
+ * with its index and reason and never costs a good one. `nowMs` is the server's clock.
  */
 export function readSdkBatch(parsed: ParsedBody, provider: SdkProvider, nowMs: number): Batch {
   const ability = sdkProviders.get(provider)
@@ -66,7 +66,7 @@ export function readSdkBatch(parsed: ParsedBody, provider: SdkProvider, nowMs: n
   return finish(reading, unknownFields(body, parsed.decode))
 }
 
-/** What may have been meant by a record type that this provider does not have, or that is not stored. */
+/** The probable meaning of a record type that this provider does not have, or that is not stored. */
 function meantBy(type: string, provider: SdkProvider) {
   const likely = likelyName(type, sdkProviders.get(provider)?.records.keys() ?? [])
   const others = [...sdkProviders].filter(([name, { records }]) => name !== provider && records.has(type))

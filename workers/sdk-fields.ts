@@ -4,7 +4,7 @@ import { parseInstant } from '../server/time.ts'
 import type { Decode } from './json-bytes.ts'
 import { zoneOffsetOf } from './zone-offset.ts'
 
-// How single fields of an SDK upload are read, for every collection alike (sdk-payload 4, 5.3).
+// How to read single fields of an SDK upload, in every collection (sdk-payload 4, 5.3).
 
 const HOUR_MS = 3_600_000
 
@@ -14,13 +14,13 @@ const HOUR_MS = 3_600_000
  */
 const MIN_TIME_MS = Date.UTC(1970, 0, 2)
 
-/** Characters of an id of the platform that are stored; a longer one is hashed, never cut (sdk-payload 5.3). */
+/** Stored characters of a platform's id; a longer one is hashed, never cut (sdk-payload 5.3). */
 const MAX_ID_LENGTH = 100
 
 /** A JSON object. */
 export type Json = Record<string, unknown>
 
-/** Which field is wrong, and why: machine code and words of contract 1.8. */
+/** Which field is wrong, and why: code and message of contract 1.8. */
 export type Problem = readonly [field: string, type: string, msg: string]
 
 export const MISSING = ['missing', 'Field required'] as const
@@ -30,7 +30,7 @@ const IMPLAUSIBLE = ['implausible_timestamp', 'Time should be between 1970-01-02
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** When an item was: epoch milliseconds, and minutes east of UTC or null. */
+/** Time of an item: epoch milliseconds, and minutes east of UTC or null. */
 export interface Span {
   startMs: number
   endMs: number
@@ -54,10 +54,10 @@ export function plausibleInstant(value: unknown, latestMs: number): number | und
   return ms !== undefined && ms >= MIN_TIME_MS && ms <= latestMs ? ms : undefined
 }
 
-/** Whether a reading is a problem instead of a value. */
+/** Whether the result of reading is a problem instead of a value. */
 export const isProblem = (value: unknown): value is Problem => Array.isArray(value)
 
-/** An id of the platform as it is stored: null when absent, hashed when it is longer than 100 characters. */
+/** The stored form of a platform's id: null when absent, hashed when it is longer than 100 characters. */
 export function externalId(value: unknown, decode: Decode): string | null {
   if (typeof value !== 'string' || value === '') return null
   const id = normaliseDeviceString(decode(value), Number.MAX_SAFE_INTEGER)
@@ -65,7 +65,7 @@ export function externalId(value: unknown, decode: Decode): string | null {
   return `sha256:${createHash('sha256').update(id).digest('hex')}`
 }
 
-/** A number, or numeric text; undefined for everything else and for what is not finite (JSON 1e400). */
+/** A number, or numeric text; undefined for everything else, including numbers that are not finite (JSON 1e400). */
 export function numeric(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
   if (typeof value !== 'string' || !/^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/.test(value)) return undefined
@@ -81,7 +81,7 @@ function dateProblem(value: unknown): [type: string, msg: string] {
 let cachedDay = ''
 let cachedDayMs = 0
 
-/** Every SDK writes `2025-05-06T06:10:04Z`: read digit by digit, the day from a one-entry cache. */
+/** Every SDK writes `2025-05-06T06:10:04Z`: parsed digit by digit, with the day from a one-entry cache. */
 export function instant(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined
   if (value.length !== 20 || value[19] !== 'Z' || value[10] !== 'T' || value[13] !== ':' || value[16] !== ':') {
@@ -109,13 +109,16 @@ function twoDigits(text: string, at: number): number {
 
 /**
  * Minutes east of UTC of an item that starts at `startMs`: of its zone offset, else of the zone that the app which wrote it
- * named in the metadata (HealthKit's HKTimeZone), else null. It costs no item (house decision: zone offset unreadable).
+ * named in the metadata (HealthKit's HKTimeZone), else null. It costs no item (sdk-payload 4.5).
  */
 export function zoneOf(item: Json, startMs: number): number | null {
   return zoneOffsetOf(item.zoneOffset, startMs) ?? zoneOffsetOf(metadataOf(item, 'HKTimeZone'), startMs)
 }
 
-/** An entry of an item's metadata, which are an object, or a list of them from old SDKs, or anything (sdk-payload 4.2). */
+/**
+ * An entry of an item's metadata, which are an object, or a list of them from old SDKs, or anything else (sdk-payload
+ * 4.2).
+ */
 export function metadataOf({ metadata }: Json, key: string): unknown {
   if (metadata === null || metadata === undefined) return undefined
   const parts = Array.isArray(metadata) ? metadata : [metadata]

@@ -5,7 +5,7 @@ import type { Decode } from './json-bytes.ts'
 import type { Account } from './sdk-account.ts'
 import type { Sources } from './sdk-sources.ts'
 
-/** What the readers of an upload's collections share, and what they fill. */
+/** State that the readers of an upload's collections share and fill. */
 export interface Reading {
   ability: SdkAbility
   /** The last plausible instant, in epoch milliseconds. */

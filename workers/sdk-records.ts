@@ -22,14 +22,16 @@ import { TOO_MANY_SOURCES } from './sdk-sources.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Far above any measurement, far below where a year's sum would overflow and make good samples unreadable. */
+/**
+ * Far above any measurement, far below values whose sum over a year would overflow and make good samples unreadable.
+ */
 const MAX_VALUE = 1e15
 
-/** Far longer than any session of an activity, and than any period. */
+/** Far longer than any activity, and than any period. */
 const MAX_ACTIVITY_MS = 24 * HOUR_MS
 const MAX_PERIOD_MS = 60 * DAY_MS
 
-/** Characters kept of a meal's title (contract 19.9) and type. */
+/** Stored characters of a meal's title and type (sdk-types 6). */
 const MAX_TITLE = 255
 const MAX_MEAL_TYPE = 64
 
@@ -39,9 +41,9 @@ const TOO_LARGE = ['implausible_value', 'Input should be a number of at most 15 
 const WRONG_UNIT = ['unit', 'Input should be a unit that the value can be converted from'] as const
 const NO_LEVEL = ['enum', 'Input should be a value the platform documents'] as const
 const END_BEFORE_START = ['end_before_start', 'Input should not be before startDate'] as const
-const TOO_LONG = ['implausible_duration', 'Input should not be so long after startDate'] as const
+const TOO_LONG = ['implausible_duration', 'Input is too long after startDate'] as const
 
-/** Reads an item of `data.records`: a sample, or what meals, cycles and activities are made of (sdk-types 1). */
+/** Reads an item of `data.records`: a sample, or a part of meals, cycles and activities (sdk-types 1). */
 export function readRecord(reading: Reading, item: Json): Problem | 'ignored' | undefined {
   const kind = typeof item.type === 'string' ? reading.ability.recordKind(item.type) : 'ignored'
   if (kind === 'ignored') return kind
@@ -50,7 +52,9 @@ export function readRecord(reading: Reading, item: Json): Problem | 'ignored' | 
   return 'observation' in kind ? readObservation(reading, item, kind) : readActivity(reading, item, kind)
 }
 
-/** Where an item of `data.records` counts that cannot be stored; undefined when its start or its type cannot be read. */
+/**
+ * Where an item of `data.records` counts if it cannot be stored; undefined when its start or its type cannot be read.
+ */
 export function placeOfRecord({ ability, latestMs, decode }: Reading, item: Json): Place | undefined {
   const kind = typeof item.type === 'string' ? ability.recordKind(item.type) : 'ignored'
   const startMs = plausibleInstant(item.startDate, latestMs)
@@ -95,7 +99,7 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
   return undefined
 }
 
-/** When the local day of an instant began, in epoch ms. */
+/** Start of the local day of an instant, in epoch ms. */
 function localMidnight(ms: number, zoneMin: number | null): number {
   const shift = (zoneMin ?? 0) * 60_000
   return Math.floor((ms + shift) / DAY_MS) * DAY_MS - shift
@@ -106,7 +110,7 @@ function valueProblem(value: unknown): readonly [type: string, msg: string] {
   return typeof value === 'number' ? NOT_FINITE : NOT_A_NUMBER
 }
 
-/** A meal is keyed by its id; what was eaten names it in records of its own (sdk-types 6). */
+/** A meal is keyed by its id; its nutrients are separate records that name it (sdk-types 6). */
 function readMeal({ events, sources, decode, latestMs }: Reading, item: Json): Problem | undefined {
   const id = externalId(item.id, decode)
   if (!id) return ['id', ...MISSING]
@@ -122,7 +126,7 @@ function readMeal({ events, sources, decode, latestMs }: Reading, item: Json): P
     source,
     externalId: id,
     ...span,
-    // As with other records, the start is what counts.
+    // As for other records, the start counts.
     endMs: Math.max(span.startMs, span.endMs),
     title: normaliseDeviceString(text('title'), MAX_TITLE) || null,
     mealType: normaliseDeviceString(text('mealType').toLowerCase(), MAX_MEAL_TYPE) || null,
@@ -151,7 +155,7 @@ function readActivity(reading: Reading, item: Json, rule: ActivityRule): Problem
   return undefined
 }
 
-/** Where an interval of at most `maxMs` comes from and when it was, or which field is wrong. */
+/** Source and time of an interval of at most `maxMs`, or which field is wrong. */
 function intervalOf(
   { sources, decode, latestMs }: Reading,
   item: Json,
@@ -166,7 +170,7 @@ function intervalOf(
   return { source, externalId: externalId(item.id, decode), ...span }
 }
 
-/** What a boolean of HealthKit is on the wire, as text or not; null for anything else. */
+/** The wire form of HealthKit's booleans, as text or not; null for anything else. */
 function truth(value: unknown): boolean | null {
   if (typeof value === 'object') return null
   const text = String(value).trim().toLowerCase()

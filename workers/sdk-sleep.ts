@@ -8,7 +8,7 @@ const NO_TEXT = ['string_type', 'Input should be a valid string'] as const
 const END_BEFORE_START = ['end_before_start', 'End should be after the start'] as const
 const TOO_LONG = ['implausible_duration', 'A stage of sleep should last 24 hours at most'] as const
 
-/** Stages by their wire text in lower case and without underscores (sdk-types 7.1, with the recommended spellings). */
+/** Stages by their wire text in lower case and without underscores (sdk-types 7.1). */
 const stageNames: ReadonlyMap<string, SleepStageName> = new Map([
   ['inbed', 'in_bed'],
   ['awake', 'awake'],
@@ -20,7 +20,7 @@ const stageNames: ReadonlyMap<string, SleepStageName> = new Map([
   ['rem', 'rem'],
 ])
 
-/** Reads an item of `data.sleep`: one interval of a stage (sdk-payload 4.3). Stages that say nothing are ignored. */
+/** Reads an item of `data.sleep`: one interval of a stage (sdk-payload 4.3). Unknown stages are ignored. */
 export function readSleep(reading: Reading, item: Json): Problem | 'ignored' | undefined {
   const { decode, sources, events } = reading
   const id = externalId(item.id, decode)

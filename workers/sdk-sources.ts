@@ -6,7 +6,7 @@ import { isObject } from './sdk-fields.ts'
 
 export const TOO_MANY_SOURCES = ['too_many_sources', 'An upload may have at most 500 sources'] as const
 
-/** The parts of a source object that decide what it is, each with its spelling in older payloads. */
+/** The identifying parts of a source object, each with its spelling in older payloads. */
 const SOURCE_FIELDS = [
   ['deviceModel', 'device_model'],
   ['productType', 'product_type'],
@@ -23,7 +23,7 @@ const VERSION_FIELDS = [
   ['patchVersion', 'patch_version'],
 ] as const
 
-/** Sources of one upload: a person has a handful, and every one is a row that later reads look at. */
+/** Sources of one upload: a person has a handful, and each is a row that later reads look at. */
 const MAX_SOURCES = 500
 
 /** The distinct sources of an upload. */
@@ -33,7 +33,7 @@ export class Sources {
   readonly #provider: SdkProvider
   /** Index in `list` of each of the body's shared source objects. */
   readonly #shared: (number | undefined)[] = []
-  /** Index in `list` by everything the object says. */
+  /** Index in `list` by the whole content of the object. */
   readonly #indexes = new Map<string, number>()
   /** Index in `list` by identity. */
   readonly #places = new Map<string, number>()
@@ -43,7 +43,7 @@ export class Sources {
     this.#provider = provider
   }
 
-  /** Position of a record's source in `list`; undefined when it would be one too many. */
+  /** Position of a record's source in `list`; undefined when it would exceed the maximum. */
   indexOf(value: unknown): number | undefined {
     if (typeof value !== 'number') return this.#find(value)
     const place = value - this.#parsed.firstSource
@@ -55,7 +55,7 @@ export class Sources {
     return index
   }
 
-  /** Text of a field that an item's source has beside what identifies it; '' when there is none. */
+  /** Text of a field of an item's source that does not identify it; '' when there is none. */
   textOf(value: unknown, [name, older]: readonly [name: string, older: string]): string {
     const object = typeof value === 'number' ? this.#parsed.sources[value - this.#parsed.firstSource] : value
     return isObject(object) ? this.#text(object[name] ?? object[older]) : ''
@@ -89,8 +89,8 @@ export class Sources {
       softwareVersion: normaliseDeviceString(version, 50) || null,
       deviceType: inferDeviceType({ provider: this.#provider, model: deviceModel, sourceName: source, reported: type }),
     }
-    // Records of one device can differ in version, app or what they call it: still one source. As between uploads,
-    // a newer version and a more specific type stay.
+    // Records of one device can differ in version, app or name: still one source. As between uploads, a newer version
+    // and a more specific type win.
     const place = `${deviceModel}\0${source}`
     const same = this.#places.get(place)
     const known = same === undefined ? undefined : this.list[same]

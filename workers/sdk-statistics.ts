@@ -5,10 +5,10 @@ import { recordRule } from '../server/providers/sdk.ts'
 import type { Decode } from './json-bytes.ts'
 import { isObject } from './sdk-fields.ts'
 
-/** Far above anything a person does in one workout, and it fits the integer columns. */
+/** Far above anything a person does in one workout, and within the integer columns. */
 const MAX_VALUE = 1e9
 
-/** What the statistics of a workout say; null = nothing. */
+/** Values from the statistics of a workout; null = not reported. */
 export interface Statistics {
   measures: WorkoutMeasures
   durationSeconds: number | null
@@ -21,8 +21,8 @@ export interface Statistics {
 /** Undefined when the unit is unknown or of another dimension. */
 type Convert = (value: number, unit: string | null) => number | undefined
 
-// Column, its unit, and the statistics it may come from, the best first: of several that were sent one counts, never
-// their sum (sdk-types 8.2). Basal energy is in none: it would make the energy of a walk that of lying down as well.
+// Column, its unit, and the statistics it may come from, the best first: if several were sent, one counts, never their
+// sum (sdk-types 8.2). Basal energy is in none: it would make the energy of a walk that of lying down as well.
 const measured: readonly (readonly [measure: keyof WorkoutMeasures, unit: string, ...names: string[]])[] = [
   ['caloriesKcal', 'kcal', 'activeEnergyBurned', 'calories', 'totalCalories', 'totalEnergyBurned'],
   ['distanceMeters', 'meters', 'distance', 'totalDistance'],
@@ -40,7 +40,7 @@ const measured: readonly (readonly [measure: keyof WorkoutMeasures, unit: string
   ['elevationLowMeters', 'meters', 'minAltitude'],
 ]
 
-/** What is plausible of a measure is what is of the series. Of all others nothing is below zero. */
+/** The plausible range of a measure is that of its series. No other measure is below zero. */
 const sameRange: Partial<Record<string, SeriesName>> = {
   heartRateMin: 'heart_rate',
   heartRateAvg: 'heart_rate',
@@ -54,7 +54,7 @@ const sameRange: Partial<Record<string, SeriesName>> = {
   elevationLowMeters: 'elevation',
 } satisfies Partial<Record<keyof WorkoutMeasures, SeriesName>>
 
-// Series, wire unit, statistics as above, factor where the unit text misleads: humidity is a fraction of 1.
+// Series, wire unit, statistics as above, factor if the unit text misleads: humidity is a fraction of 1.
 type Sampled = readonly [series: SeriesName, wireUnit: string, names: readonly string[], factor?: number]
 const sampled: readonly Sampled[] = [
   ['running_stride_length', 'm', ['averageRunningStrideLength']],
@@ -74,7 +74,7 @@ const toSeconds =
   (value, unit) =>
     convertUnit(value, unit === '' ? 'ms' : (unit ?? wireUnit), 's')
 
-/** Where a statistic goes; of those with the same target the one with the lowest rank counts. */
+/** The target of a statistic; of those with the same target the lowest rank counts. */
 interface Rule {
   target: string
   rank: number
@@ -105,8 +105,8 @@ export function folded(name: string): string {
 }
 
 /**
- * Reads `values` of a workout (sdk-types 8.2). A statistic that is unknown, no number, in another unit or out of bounds is left out and
- * costs nothing else.
+ * Reads `values` of a workout (sdk-types 8.2). A statistic that is unknown, not a number, in another unit or out of
+ * bounds is left out; the others stay.
  */
 export function readStatistics(values: unknown, decode: Decode): Statistics {
   const best = new Map<string, { rank: number; value: number }>()

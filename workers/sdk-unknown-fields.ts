@@ -11,11 +11,11 @@ const ENVELOPE = ['provider', 'sdkVersion', 'syncTimestamp', 'syncSessionId', 's
 const COLLECTIONS = ['records', 'sleep', 'workouts', 'deleted', 'deletions'].map((name) => `data.${name}`)
 const KNOWN: ReadonlySet<string> = new Set([...ENVELOPE, ...COLLECTIONS])
 
-/** What a name at either level may have been meant as. */
+/** The known names at either level, for guesses. */
 const nameOf = (field: string) => field.replace('data.', '')
 const byName = new Map([...KNOWN].map((field) => [nameOf(field), field]))
 
-/** The fields of a body, and of its `data`, that mean nothing here, those with the most in them first; at most 20. */
+/** The unknown fields of a body, and of its `data`, those with the most entries first; at most 20. */
 export function unknownFields(body: Json, decode: Decode): UnknownField[] {
   const inData = isObject(body.data)
     ? Object.entries(body.data).map(([key, value]) => [`data.${key}`, value] as const)

@@ -6,26 +6,26 @@ import { resolveSdkProvider, type SdkProvider } from '../server/providers/index.
 import { parseJsonBytes } from './json-bytes.ts'
 import { readSdkBatch } from './sdk-batch.ts'
 
-/** Largest decoded SDK upload, in bytes (house decision D-37). */
+/** Largest decoded SDK upload, in bytes (D-37). */
 export const UPLOAD_LIMIT_BYTES = 32 * 1024 * 1024
 
-/** How a body is compressed: as received, or `br` as it is stored. */
+/** Compression of a body: as received, or `br` as it is stored. */
 export type ContentEncoding = 'identity' | 'gzip' | 'deflate' | 'br'
 
 // Level 1: 0.9 ms for a body of 1.3 MB and smaller than gzip's level 1, which takes 2.7 ms.
 const STORED = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 
-/** What the thread is asked: bytes as received, and the provider named in the query, if any. */
+/** The task of the thread: bytes as received, and the provider named in the query, if any. */
 export interface UploadTask {
   bytes: Uint8Array
   encoding: ContentEncoding
   queryProvider: string | null
-  /** Given when a stored upload is read again: the provider was settled then. */
+  /** Given when a stored upload is read again: its provider is known. */
   provider: SdkProvider | null
   nowMs: number
 }
 
-/** Envelope fields of an upload that are stored beside it. */
+/** Envelope fields of an upload, stored beside it. */
 export interface Envelope {
   provider: SdkProvider
   sdkVersion: string | null
@@ -42,7 +42,7 @@ export type UploadResult =
 export default function readUploadInThread(task: UploadTask): UploadResult {
   const result = readUpload(task)
   if (!result.ok) return result
-  // Columns that were collected together share one buffer.
+  // Columns collected together share one buffer.
   const { samples, derived } = result.batch
   const columns = [samples[0], derived[0]].flatMap((first) => (first ? [first.timeMs.buffer] : []))
   const buffers = [result.stored.buffer, ...columns]
@@ -50,8 +50,8 @@ export default function readUploadInThread(task: UploadTask): UploadResult {
 }
 
 /**
- * Bytes of an SDK upload in, columns and the compressed body out.
- * Nothing is thrown for bad input, since error classes do not cross threads.
+ * Bytes of an SDK upload in, columns and the compressed body out. Bad input throws nothing, since error classes do not
+ * cross threads.
  */
 export function readUpload(task: UploadTask): UploadResult {
   const decoded = decode(task)
@@ -76,7 +76,7 @@ export function readUpload(task: UploadTask): UploadResult {
       syncType: fields.syncType === 'historical' ? 'historical' : 'live',
     },
     batch: readSdkBatch(parsed, provider, task.nowMs),
-    // A copy, since a small result is a piece of a buffer that others use.
+    // A copy, since a small result is a piece of a shared buffer.
     stored: task.provider ? new Uint8Array() : new Uint8Array(brotliCompressSync(decoded, STORED)),
     decodedBytes: decoded.byteLength,
   }

@@ -4,15 +4,18 @@ import { isoInstant } from '../server/time.ts'
 import { isObject, type Json, plausibleInstant } from './sdk-fields.ts'
 import type { Reading } from './sdk-reading.ts'
 
-/** Segments and laps of one workout that are kept, the first ones. */
+/** Maximum of segments and laps kept per workout, the first ones. */
 export const MAX_PARTS = 2_000
 
-/** Points of a route that are kept: one per second of nearly six hours. Of a longer one every second, third, … point. */
+/**
+ * Maximum of points kept per route: one per second for nearly six hours. Of a longer one every second, third, … point
+ * is kept.
+ */
 export const MAX_ROUTE_POINTS = 20_000
 
 const MAX_TYPE_LENGTH = 64
 
-/** Bound of metres, seconds and repetitions; what lies beyond is not known. */
+/** Bound of metres, seconds and repetitions; values beyond it count as unknown. */
 const MAX_VALUE = 1e9
 
 /** An item of a list with its span in epoch milliseconds. */
@@ -68,8 +71,8 @@ export function readRoute({ latestMs }: Reading, value: unknown): RoutePoint[] {
 }
 
 /**
- * Seconds somebody moved: what the active segments last, else the workout without its idle ones; null when segments do
- * not say (sdk-types 8.3).
+ * Seconds of movement: the length of the active segments, else of the workout without its idle ones; null when segments
+ * do not say (sdk-types 8.3).
  */
 export function movingSeconds(
   segments: readonly WorkoutSegment[],
@@ -104,7 +107,7 @@ function within(value: unknown, bound: number): number | null {
   return typeof value === 'number' && Math.abs(value) <= bound ? value : null
 }
 
-/** A number that is not negative, else null. */
+/** A non-negative number, else null. */
 function amount(value: unknown): number | null {
   const number = within(value, MAX_VALUE)
   return number !== null && number >= 0 ? number : null

@@ -18,7 +18,7 @@ import { TOO_MANY_SOURCES } from './sdk-sources.ts'
 import { folded, readStatistics, type Statistics } from './sdk-statistics.ts'
 import { movingSeconds, readLaps, readRoute, readSegments } from './sdk-workout-documents.ts'
 
-/** Longest workout; what lasts longer was forgotten to be ended, or has a wrong date. */
+/** Longest workout; a longer one was never ended, or has a wrong date. */
 const MAX_DAYS = 7
 const MAX_SECONDS = MAX_DAYS * 86_400
 
@@ -31,7 +31,7 @@ const MAX_NOTES_LENGTH = 4_000
 /** Bound of a sample, as of those in `data.records`. */
 const MAX_VALUE = 1e15
 
-// How the source came by a workout, in the words of the SDKs (sdk-types 8.1).
+// How the source got a workout, in the words of the SDKs (sdk-types 8.1).
 const RECORDING_METHOD = ['recordingMethod', 'recording_method'] as const
 const entrySources: ReadonlyMap<string, EntrySource> = new Map([
   ['active', 'automatic'],
@@ -40,7 +40,7 @@ const entrySources: ReadonlyMap<string, EntrySource> = new Map([
   ['unknown', 'unknown'],
 ])
 
-// What `samples` of a workout hold (sdk-types 8.4).
+// The types of `samples` of a workout (sdk-types 8.4).
 const sampleRules: ReadonlyMap<string, RecordRule> = new Map([
   [folded('heartRate'), recordRule('heart_rate', 'bpm')],
   [folded('cadence'), recordRule('cadence', 'rpm')],
@@ -48,7 +48,7 @@ const sampleRules: ReadonlyMap<string, RecordRule> = new Map([
   [folded('power'), recordRule('power', 'W')],
 ])
 
-/** Reads an item of `data.workouts`: the workout, and the samples it brings along (sdk-types 8). */
+/** Reads an item of `data.workouts`: the workout, and its samples (sdk-types 8). */
 export function readWorkout(reading: Reading, item: Json): Problem | undefined {
   const span = spanOf(item, reading.latestMs)
   if (isProblem(span)) return span
@@ -87,7 +87,7 @@ function described({ ability, sources, decode }: Reading, item: Json, statistics
   }
 }
 
-/** What the marks among the statistics add to the type (sdk-types 8.2). */
+/** What the flags among the statistics add to the type (sdk-types 8.2). */
 function refined(type: WorkoutType, { indoor, water }: Statistics): WorkoutType {
   if (type === 'running' && indoor) return 'treadmill'
   if (type === 'cycling' && indoor) return 'indoor_cycling'
@@ -131,7 +131,7 @@ function readSamples(reading: Reading, workout: Workout, values: unknown): void 
   }
 }
 
-/** Adds a sample that a workout brings along: it has the workout's source and zone, and goes with its id. */
+/** Adds a sample of a workout: it has the workout's source and zone, and is deleted with its id. */
 function addSample(
   { derived }: Reading,
   workout: Workout,

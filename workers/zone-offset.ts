@@ -3,7 +3,9 @@ const MAX_OFFSET_MIN = 18 * 60
 
 const UTC = /^(?:Z|UTC?|GMT|Etc\/(?:UTC|GMT))$/i
 
-/** `+02:00`, and what can mean nothing else: `+0200`, `+02`, `UTC+2`, `GMT+02:00`, also with seconds and a true minus sign. */
+/**
+ * `+02:00`, and unambiguous variants: `+0200`, `+02`, `UTC+2`, `GMT+02:00`, also with seconds and a true minus sign.
+ */
 const OFFSET = /^(?:UTC?|GMT)?([+\-\u2212])(\d\d?)(?::([0-5]\d)(?::00)?|(?<=\d\d)([0-5]\d))?$/i
 
 /** A name of the IANA time zone database, such as Europe/Berlin. */
@@ -11,7 +13,7 @@ const PLACE = /^[A-Za-z_]+(?:\/[A-Za-z0-9_+-]+){1,2}$/
 const MAX_LENGTH = 50
 
 /**
- * Minutes east of UTC of a zone offset as some sender writes it, or of the zone of a place at an instant (epoch ms); null for
+ * Minutes east of UTC of a sender's zone offset, or of the zone of a place at an instant (epoch ms); null for
  * everything else. A bare number is ambiguous: hours, minutes or seconds.
  */
 export function zoneOffsetOf(value: unknown, ms: number): number | null {
@@ -25,7 +27,7 @@ export function zoneOffsetOf(value: unknown, ms: number): number | null {
   return match[1] === '+' ? minutes : 0 - minutes
 }
 
-/** Asking for the offset of a zone takes microseconds, and records come in runs of one zone and time. */
+/** Looking up the offset of a zone takes microseconds, and records come in runs of one zone and time. */
 const QUARTER_MS = 900_000
 let lastPlace = ''
 let lastQuarter = Number.NaN
@@ -44,11 +46,11 @@ function offsetOfPlace(place: string, ms: number): number | null {
   return lastOffset
 }
 
-/** Zones there are, in any case, and names that were asked for and are none. */
+/** Known zones, case-insensitive, and names that turned out not to be zones. */
 const CLOCKS_KEPT = 1_000
 const clocks = new Map<string, Intl.DateTimeFormat | null>()
 
-/** Writes the offset of a zone as `GMT+02:00`; null for a name that is no zone. */
+/** Formats the offset of a zone as `GMT+02:00`; null for an unknown zone. */
 function clockOf(place: string): Intl.DateTimeFormat | null {
   let clock = clocks.get(place)
   if (clock === undefined) {

@@ -1,6 +1,6 @@
 import type { WorkoutType } from '../catalogue/workouts.ts'
 
-/** What identifies a source within a user and provider (design: data model), and what is known about it. */
+/** The fields that identify a source within a user and provider (contract 12.9), and other known facts. */
 export interface SourceIdentity {
   deviceModel: string
   source: string
@@ -9,8 +9,8 @@ export interface SourceIdentity {
 }
 
 /**
- * The samples of one series from one source, ascending by time, no instant twice.
- * `timeMs`: epoch milliseconds; `value` in the unit of the series; `zoneMin`: minutes east of UTC or NO_ZONE.
+ * The samples of one series from one source, ascending by time, one per instant. `timeMs`: epoch milliseconds; `value`
+ * in the unit of the series; `zoneMin`: minutes east of UTC or NO_ZONE.
  */
 export interface SampleColumns {
   /** Index into the batch's sources. */
@@ -20,7 +20,7 @@ export interface SampleColumns {
   timeMs: Float64Array
   value: Float64Array
   zoneMin: Int16Array
-  /** Which records they were (see origins.ts); null when none of them had an id. */
+  /** Which records they came from (see origins.ts); null when none of them had an id. */
   origins: SampleOrigins | null
 }
 
@@ -31,10 +31,10 @@ export interface SampleOrigins {
   bytes: Uint8Array
 }
 
-/** Stands for an unknown zone offset in `zoneMin`. */
+/** Marks an unknown zone offset in `zoneMin`. */
 export const NO_ZONE = -32_768
 
-/** Why one item was not imported; never carries a measured value. */
+/** Why one item was not imported; never contains a measured value. */
 export interface Rejection {
   collection: string
   index: number | null
@@ -44,11 +44,11 @@ export interface Rejection {
   msg: string
 }
 
-/** An upload turned into columns, with an account of every item it had. */
+/** An upload turned into columns, with an account of all its items. */
 export interface Batch {
   sources: SourceIdentity[]
   samples: SampleColumns[]
-  /** Samples that events bring along, such as the stride length of a run; they are no items of their own. */
+  /** Samples that came with events, such as the stride length of a run; they do not count as items. */
   derived: SampleColumns[]
   /** Items in all collections. */
   received: number
@@ -59,12 +59,12 @@ export interface Batch {
   rejected: number
   /** The first REJECTIONS_KEPT of them. */
   rejections: Rejection[]
-  /** What is ignored or rejected, counted by what it was and why. */
+  /** Ignored and rejected items, counted by type and reason. */
   unstored: Unstored[]
-  /** The first UNKNOWN_FIELDS_KEPT fields of the body, and of its `data`, that mean nothing. */
+  /** The first UNKNOWN_FIELDS_KEPT unknown fields of the body, and of its `data`. */
   unknownFields: UnknownField[]
   days: DayCounts
-  /** Those of `days` that are rejected. */
+  /** The rejected ones among `days`. */
   rejectedDays: RejectedDays
   events: BatchEvents
 }
@@ -72,35 +72,35 @@ export interface Batch {
 /** Items of one kind that are not stored for one reason. */
 export interface Unstored {
   collection: string
-  /** As the platform calls it; null when the item does not say, or the upload has too many types to list. */
+  /** The platform's name; null when the item has none, or the upload has too many types to list. */
   type: string | null
   /** `ignored_type`, or the machine code of a rejection. */
   reason: string
   items: number
-  /** Of an ignored type: the name this provider has that is most like it, and the providers that have this very name. */
+  /** For an ignored type: the most similar name that this provider has, and the providers with this very name. */
   likely?: string | null
   known_to?: string[]
 }
 
-/** A field of the body, `data.x` of its `data`, that means nothing. */
+/** An unknown field of the body, or `data.x` of its `data`. */
 export interface UnknownField {
   field: string
-  /** How many entries it has; null when it is neither list nor object. */
+  /** Its number of entries; null when it is neither list nor object. */
   items: number | null
-  /** The field that was probably meant; null when none is like it. */
+  /** The field that was probably meant; null when none is similar. */
   likely: string | null
 }
 
 /** How many unknown fields of an upload are listed. */
 export const UNKNOWN_FIELDS_KEPT = 20
 
-/** Number of items by type and day of UTC: series types for samples, else the type of the event. */
+/** Number of items by type and UTC day: series types for samples, else the type of the event. */
 export type DayCounts = Record<string, Record<string, number>>
 
-/** Number of rejected items by type, day of UTC and reason. */
+/** Number of rejected items by type, UTC day and reason. */
 export type RejectedDays = Record<string, Record<string, Record<string, number>>>
 
-/** Everything of a batch that is no sample; sources are places in the batch's list, as those of samples are. */
+/** Everything in a batch except samples; sources are places in the batch's list, as for samples. */
 export interface BatchEvents {
   sleep: SleepStage[]
   workouts: Workout[]
@@ -111,7 +111,9 @@ export interface BatchEvents {
   deletions: Deletion[]
 }
 
-/** What every event has: its source, epoch milliseconds, minutes east of UTC or null, the platform's id or null. */
+/**
+ * The fields of every event: its source, epoch milliseconds, minutes east of UTC or null, the platform's id or null.
+ */
 export interface EventItem {
   source: number
   externalId: string | null
@@ -124,13 +126,13 @@ export interface EventItem {
 export const sleepStages = ['in_bed', 'awake', 'sleeping', 'light', 'deep', 'rem'] as const
 export type SleepStageName = (typeof sleepStages)[number]
 
-/** The longest stage that is taken (sdk-types 7.4 Cap). */
+/** The longest accepted stage (sdk-types 7.4 Cap). */
 export const MAX_STAGE_MS = 24 * 3_600_000
 
 /** One interval of sleep as a phone sends it; sessions are made of them. */
 export interface SleepStage extends EventItem {
   stage: SleepStageName
-  /** The platform's own session; '' where sessions follow from the gaps between stages. */
+  /** The platform's own session; '' if sessions follow from the gaps between stages. */
   session: string
   /** Whether the batch holds all of that session, as far as it says so itself. */
   whole: boolean
@@ -155,12 +157,12 @@ export interface Workout extends EventItem, WorkoutMeasures {
   route: string | null
 }
 
-/** How a workout came to be (contract 2.2). */
+/** Who or what started a workout (contract 2.2). */
 export type EntrySource = 'manual' | 'automatic' | 'unknown'
 
-/** What is measured of a workout as a whole; null = the source does not say. */
+/** Measures of a workout as a whole; null = not reported. */
 export interface WorkoutMeasures {
-  /** Active energy where the platform tells it apart. */
+  /** Active energy, if the platform separates it. */
   caloriesKcal: number | null
   distanceMeters: number | null
   steps: number | null
@@ -188,18 +190,18 @@ export interface WorkoutSegment {
   repetitions: number | null
 }
 
-/** A lap, or what the platform marks as one; instants as contract 1.2. */
+/** A lap, or a part that the platform marks as one; instants as contract 1.2. */
 export interface WorkoutLap {
   start_time: string
   end_time: string
   /** lap, segment or marker; null when the platform does not say. */
   type: string | null
-  /** Without pauses, where the platform says so. */
+  /** Without pauses, if the platform reports that. */
   duration_seconds: number | null
   distance_meters: number | null
 }
 
-/** Where somebody was: epoch seconds, degrees north and east, then metres or null. */
+/** A place on a route: epoch seconds, degrees north and east, then metres or null. */
 export type RoutePoint = readonly [
   time: number,
   latitude: number,
@@ -216,7 +218,7 @@ export interface Meal extends EventItem {
   mealType: string | null
 }
 
-/** A nutrient that names a meal; whether that exists is known in the database. */
+/** A nutrient that names a meal; only the database knows whether that exists. */
 export interface Nutrient extends EventItem {
   /** External id of the meal. */
   meal: string
@@ -225,13 +227,13 @@ export interface Nutrient extends EventItem {
   value: number
 }
 
-/** What is observed of a menstrual cycle: flow of one day, of all days of an interval, and signs between periods. */
+/** Observations of a menstrual cycle: flow of one day, of all days of an interval, and signs between periods. */
 export type CycleObservationKind = 'flow' | 'period' | 'intermenstrual_bleeding' | 'cervical_mucus' | 'ovulation_test'
 
 /** One observation of a menstrual cycle. */
 export interface CycleObservation extends EventItem {
   kind: CycleObservationKind
-  /** What was observed, in our words; null when the platform does not say. */
+  /** The observed value, in our words; null when the platform does not report it. */
   level: string | null
   /** Whether the platform calls it the first day of a cycle; null when it does not say. */
   cycleStart: boolean | null
@@ -245,7 +247,7 @@ export interface Activity extends EventItem {
 /** The platform deleted something. */
 export interface Deletion {
   externalId: string
-  /** Series of the deleted record; null when its type is none of a sample, or unknown. */
+  /** Series of the deleted record; null when its type is not that of a sample, or unknown. */
   seriesId: number | null
 }
 

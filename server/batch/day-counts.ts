@@ -3,8 +3,8 @@ import { DAY_MS } from '../time.ts'
 import type { BatchEvents, DayCounts, EventItem, RejectedDays, SampleColumns } from './columns.ts'
 
 /**
- * Counts the items of an upload by type and day of UTC, `rejected` ones included. A series and its daily totals are one
- * type; nutrients that name a meal count as nutrients of meals, stages of sleep as sleep.
+ * Counts the items of an upload by type and UTC day, including the `rejected` ones. A series and its daily totals are
+ * one type; nutrients that name a meal count as nutrients of meals, stages of sleep as sleep.
  */
 export function dayCounts(
   samples: readonly SampleColumns[],
@@ -66,7 +66,7 @@ export function addRejected(
   to[type][day][reason] = (to[type][day][reason] ?? 0) + items
 }
 
-/** The day of UTC of an instant in epoch ms, `YYYY-MM-DD`. */
+/** The UTC day of an instant in epoch ms, `YYYY-MM-DD`. */
 export const dayText = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 /** Runs of one day are counted together: samples ascend. */

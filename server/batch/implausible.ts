@@ -1,12 +1,12 @@
 import { type SeriesType, storedSeries } from '../catalogue/series.ts'
 import type { Batch } from './columns.ts'
 
-/** Values of one series type outside of its plausible range, which is in `unit`. */
+/** Values of one series type outside its plausible range, which is in `unit`. */
 interface Implausible extends Pick<SeriesType, 'type' | 'unit' | 'lowest' | 'highest'> {
   items: number
 }
 
-/** How many items of a batch hold implausible values, by series type, the most frequent first. */
+/** How many items of a batch have implausible values, by series type, the most frequent first. */
 export function implausibleOf({ samples, events }: Pick<Batch, 'samples' | 'events'>): Implausible[] {
   const counts = new Map<SeriesType, number>()
   const add = (seriesId: number, items: number) => {

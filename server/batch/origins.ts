@@ -1,6 +1,6 @@
-// Samples carry no id of the platform: that would double the disk space they take. Deletions name samples by it, though.
-// So each upload stores, per series, a list of short hashes of ids with the instants of their samples, seven to eight
-// bytes a sample. A list states for each instant it has which records say the sample that is stored there. A later list
+// Samples do not store the platform's id, which would double their disk space. Deletions name samples by it, though. So
+// each upload stores, per series, a list of short hashes of ids with the instants of their samples, seven to eight
+// bytes per sample. For each of its instants, a list states which records the stored sample comes from. A later list
 // replaces what an earlier one states of an instant. See server/store/origins/.
 
 const HASH_BYTES = 6
@@ -9,10 +9,10 @@ const PART_BYTES = 2
 /** Bytes of the longest delta: 2^49 ms are 17,000 years. */
 const MAX_DELTA_BYTES = 7
 
-/** Length of a UUID, which platforms lengthen by a suffix where one record becomes several (sdk-payload 4.7). */
+/** Length of a UUID, which platforms extend by a suffix if one record becomes several (sdk-payload 4.7). */
 const UUID_LENGTH = 36
 
-/** The hashes of an id: of the record, and of the part where one record becomes several samples. */
+/** The hashes of an id: of the record, and of the part if one record becomes several samples. */
 export interface OriginHash {
   /** 48 bits; 0 only in NO_RECORD. */
   record: number
@@ -22,8 +22,8 @@ export interface OriginHash {
 
 /**
  * Hashes a platform's id. The id of a part is that of its record and a suffix; the record is its parent, or the UUID it
- * begins with (sdk-payload 4.7, 8). At 48 bits and ten million samples of a user, one deletion in 28 million would meet
- * a wrong record, if that had the same series, too.
+ * begins with (sdk-payload 4.7, 8). At 48 bits and ten million samples per user, one deletion in 28 million would match
+ * a wrong record, if that also had the same series.
  */
 export function originHash(id: string, parent: string | null): OriginHash {
   const record = parent !== null && id.startsWith(parent) ? parent : uuidBefore(id)
@@ -34,7 +34,7 @@ export function originHash(id: string, parent: string | null): OriginHash {
 const uuidBefore = (id: string) =>
   id.length > UUID_LENGTH && id[UUID_LENGTH] === '-' ? id.slice(0, UUID_LENGTH) : null
 
-/** 48 bits of a text: two multiplicative hashes of 32 bits, mixed, of which 24 bits each are kept. */
+/** 48 bits of a text: two multiplicative hashes of 32 bits, mixed, 24 bits of each. */
 function hash48(text: string): number {
   let a = 0x9e3779b1
   let b = 0x85ebca6b
@@ -49,22 +49,24 @@ function hash48(text: string): number {
   return ((a ^ (a >>> 15)) >>> 8) * 0x1000000 + ((b ^ (b >>> 16)) >>> 8) || 1
 }
 
-/** One entry of a list: a record that says the sample of an instant. An instant has as many entries as such records. */
+/**
+ * One entry of a list: a record that states the sample of an instant. An instant has as many entries as such records.
+ */
 export interface Origin extends OriginHash {
   /** Epoch milliseconds. */
   timeMs: number
 }
 
-/** Stands for an instant whose sample no record with an id says (any more): the only entry whose record is 0. */
+/** Marks an instant whose sample no record with an id states (any longer): the only entry whose record is 0. */
 export const NO_RECORD: OriginHash = { record: 0, part: 0 }
 
-/** Records noted for one sample, the latest of them: nobody records the same heart beat more often in good faith. */
+/** Records noted for one sample, the latest ones: nobody records the same heart beat more often in good faith. */
 export const MAX_RECORDS = 16
 
-/** Whether two hashes stand for the same id. */
+/** Whether two hashes belong to the same id. */
 export const sameOrigin = (a: OriginHash, b: OriginHash): boolean => a.record === b.record && a.part === b.part
 
-/** Adds a record to those of a sample, as the latest of them; at most MAX_RECORDS are kept. */
+/** Adds a record to those of a sample, as the latest; keeps at most MAX_RECORDS. */
 export function withRecord(records: readonly OriginHash[], added: OriginHash): readonly OriginHash[] {
   if (records.length === 0) return [added]
   if (records.some((one) => sameOrigin(one, added))) return records
@@ -72,9 +74,9 @@ export function withRecord(records: readonly OriginHash[], added: OriginHash): r
 }
 
 /**
- * Writes a list of origins, ascending by time: per entry the milliseconds since the one before it (since the first
- * one's for the first) and whether it is a part, as a number of seven bits a byte; six bytes of the record's hash; two
- * of the part's.
+ * Encodes a list of origins, ascending by time: per entry the milliseconds since the one before it (since the first
+ * one's for the first) and whether it is a part, as a number with seven bits per byte; six bytes of the record's hash;
+ * two of the part's.
  */
 export function encodeOrigins(origins: readonly Origin[]): Uint8Array {
   const bytes = Buffer.allocUnsafe(origins.length * (MAX_DELTA_BYTES + HASH_BYTES + PART_BYTES))
@@ -91,11 +93,11 @@ export function encodeOrigins(origins: readonly Origin[]): Uint8Array {
     at = bytes.writeUIntBE(record, at, HASH_BYTES)
     if (part > 0) at = bytes.writeUInt16BE(part, at)
   }
-  // A copy: what goes to another thread must not take the whole buffer along.
+  // A copy: a transfer to another thread must not take the whole buffer along.
   return new Uint8Array(bytes.subarray(0, at))
 }
 
-/** Reads what `encodeOrigins` wrote; `firstMs` is the instant of the first entry. */
+/** Decodes the result of `encodeOrigins`; `firstMs` is the instant of the first entry. */
 export function decodeOrigins(bytes: Buffer, firstMs: number): Origin[] {
   const origins: Origin[] = []
   let at = 0

@@ -11,9 +11,9 @@ export class SampleStream {
   readonly timeMs: number[] = []
   readonly value: number[] = []
   readonly zoneMin: number[] = []
-  /** Of the records the samples were, as far as they have ids. */
+  /** The records the samples came from, if they have ids. */
   readonly origins: (OriginHash | null)[] = []
-  /** Of samples that were added several times, the last one's place with all records that say the same. */
+  /** For samples that were added several times, the last one's place with all records that state the same. */
   readonly repeated = new Map<number, readonly OriginHash[]>()
   /** The plausible range of the series, and whether all values are in it. */
   readonly #lowest: number
@@ -51,7 +51,7 @@ export class SampleStreams {
   readonly #streams = new Map<number, SampleStream>()
   #last: SampleStream | undefined
 
-  /** The stream of a source and series, to add samples to. */
+  /** The stream of a source and series, for adding samples. */
   of(source: number, seriesId: number): SampleStream {
     const last = this.#last
     if (last && last.source === source && last.seriesId === seriesId) return last
@@ -66,9 +66,9 @@ export class SampleStreams {
   }
 
   /**
-   * The columns, ordered by source and series; of samples at one instant the last one added stays, implausible values are
-   * a series of their own (see IMPLAUSIBLE_OFFSET). All of them lie in one buffer, so that handing a batch to another
-   * thread is one transfer.
+   * The columns, ordered by source and series. Of samples at one instant the last one added stays; implausible values
+   * are a separate series (see IMPLAUSIBLE_OFFSET). All columns share one buffer, so that a batch goes to another
+   * thread in one transfer.
    */
   finish(): { samples: SampleColumns[]; duplicates: number } {
     const kept = [...this.#streams.values()].flatMap(keptParts)
@@ -94,7 +94,7 @@ export class SampleStreams {
   }
 }
 
-/** Positions of samples of a stream, in ascending time, that are stored under one series id. */
+/** Positions of a stream's samples, in ascending time, that are stored under one series id. */
 interface Part {
   stream: SampleStream
   seriesId: number
@@ -124,7 +124,10 @@ function keptOrder(stream: SampleStream): number[] {
   return order.filter((position, index) => time[position] !== time[order[index + 1] as number])
 }
 
-/** Notes who says the samples that were added several times: the last one, and those just before it that say the same. */
+/**
+ * Notes the records of samples that were added several times: the last one, and those just before it that state the
+ * same.
+ */
 function noteRepeated({ timeMs, value, zoneMin, origins, repeated }: SampleStream, order: readonly number[]): void {
   let records: readonly OriginHash[] = []
   for (let index = 1; index < order.length; index += 1) {

@@ -4,8 +4,8 @@ interface Linear {
 }
 
 // One entry per dimension: its units in the catalogue, then every size, in one common unit, with its spellings
-// (sdk-types 1.1; as HealthKit, Health Connect, Samsung Health and the XML export write them). Spellings are found
-// exactly, then in lower case, where the later of two that fall together wins.
+// (sdk-types 1.1; as HealthKit, Health Connect, Samsung Health and the XML export write them). Spellings are looked up
+// exactly, then in lower case, where the later of two equal ones wins.
 type Dimension = readonly [targets: readonly string[], ...sizes: (readonly [size: number, ...spellings: string[]])[]]
 const dimensions: readonly Dimension[] = [
   // `cal` in exactly these letters is the small calorie; `Cal`, and so `CAL`, is the kilocalorie.
@@ -97,7 +97,7 @@ const celsius: readonly (readonly [spelling: string, Linear])[] = [
   ...['kelvin', 'K'].map((spelling) => [spelling, kelvin] as const),
 ]
 
-// Target unit → spelling → conversion, in full, so that converting is two look-ups and allocates nothing.
+// Target unit → spelling → conversion, precomputed, so that a conversion is two look-ups without allocation.
 const exact = new Map<string, ReadonlyMap<string, Linear>>([['celsius', new Map(celsius)]])
 for (const [targets, ...sizes] of dimensions) {
   for (const to of targets) {
@@ -115,8 +115,8 @@ const lowerCase: ReadonlyMap<string, ReadonlyMap<string, Linear>> = new Map(
 )
 
 /**
- * A value in a unit as some sender spells it, converted to a unit of the catalogue (contract 2.6); unchanged when no
- * unit was given, undefined when the unit is unknown or of another dimension.
+ * A value in a sender's unit, converted to a unit of the catalogue (contract 2.6); unchanged when no unit was given,
+ * undefined when the unit is unknown or of another dimension.
  */
 export function convertUnit(value: number, from: string | null | undefined, to: string): number | undefined {
   if (from === null || from === undefined || from === '' || from === to) return value
@@ -136,7 +136,7 @@ function looseMatch(from: string, to: string): Linear | undefined {
 
 /**
  * A converted value without the binary noise of the arithmetic (110.60000000000001 → 110.6): nine decimals, in any
- * unit; values beyond 1e6 are left alone, nine decimals of them would not fit a double.
+ * unit. Values beyond 1e6 stay unchanged, since nine decimals of them would not fit a double.
  */
 export function withoutNoise(value: number): number {
   return Math.abs(value) < 1e6 ? Math.round(value * 1e9) / 1e9 : value

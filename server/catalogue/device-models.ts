@@ -169,7 +169,7 @@ export const appleModels: Readonly<Record<string, string>> = {
 }
 
 /**
- * Marketing name of a Samsung model code without its regional suffix, longest prefix wins (sdk-payload appendix B with
+ * Marketing name of a Samsung model code without its regional suffix, longest prefix wins (sdk-payload appendix B, with
  * its corrections). The LTE watches SM-R825, R835, R845, R855 and R925 are added beside their Bluetooth twins:
  * unlisted, an SM-R code has no known form and its data would rank below the phone's.
  */

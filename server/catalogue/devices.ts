@@ -1,6 +1,6 @@
 import { appleModels, samsungModels } from './device-models.ts'
 
-/** Device types in the definition order of contract 2.3 and the specification. */
+/** Device types in the definition order of contract 2.3. */
 export const deviceTypes = [
   'watch',
   'band',
@@ -24,10 +24,10 @@ export const deviceTypes = [
   'unknown',
 ] as const
 
-/** Kind of device a source is (contract 2.3). */
+/** Kind of device of a source (contract 2.3). */
 export type DeviceType = (typeof deviceTypes)[number]
 
-/** Default place of a device type when several sources cover one day, lower wins (contract 2.3). */
+/** Default rank of a device type if several sources cover one day, lower wins (contract 2.3). */
 export const deviceTypeRanks: Readonly<Record<DeviceType, number>> = {
   watch: 1,
   band: 2,
@@ -58,7 +58,7 @@ const providerDevices: ReadonlyMap<string, DeviceType> = new Map([
   ['whoop', 'band'],
 ])
 
-// What the mobile SDKs and their forks report (sdk-payload 9.2); anything else counts as not reported.
+// Types that the mobile SDKs and their forks report (sdk-payload 9.2); anything else counts as not reported.
 const reportedDevices: ReadonlyMap<string, DeviceType> = new Map([
   ['phone', 'phone'],
   ['watch', 'watch'],
@@ -86,36 +86,36 @@ const samsungLetters: ReadonlyMap<string, DeviceType> = new Map([
   ...[...'XTP'].map((letter) => [letter, 'tablet'] as const),
 ])
 
-// Keyword table of sdk-payload 9.3 on folded text, first match wins. Rows marked + are its suggested extras; the
-// medical ones stand early because brand names are specific ("libre sense" is no Fitbit Sense).
+// Keyword table of sdk-payload 9.3 on folded text, first match wins. The medical ones stand early because brand names
+// are specific ("libre sense" is not a Fitbit Sense).
 const keywords: readonly (readonly [RegExp, DeviceType])[] = [
   [/\bpolar h|^h(7|9|10)\b|hrm|heart rate belt/, 'chest_strap'],
   [/verity sense|oh1/, 'hr_sensor'],
   [/headphone|earphone|suunto wing|airpods/, 'headphones'],
   [/index bpm|blood pressure/, 'bp_monitor'],
-  [/omron|bpm connect/, 'bp_monitor'], // +
-  [/dexcom|libre|contour|accu-chek/, 'glucose_meter'], // +
-  [/thermo/, 'thermometer'], // +
-  [/eight sleep|beddit|withings sleep/, 'sleep_monitor'], // +
+  [/omron|bpm connect/, 'bp_monitor'],
+  [/dexcom|libre|contour|accu-chek/, 'glucose_meter'],
+  [/thermo/, 'thermometer'],
+  [/eight sleep|beddit|withings sleep/, 'sleep_monitor'],
   [/garmin edge|^edge ?\d/, 'bike_computer'],
   [/watch|moto 360/, 'watch'],
   [/buds/, 'headphones'],
   [/band|vivosmart|vivofit|charge|inspire|luxe|alta|fitbit air|galaxy fit|polar loop|polar 360|index sleep/, 'band'],
-  [/gear fit/, 'band'], // + appendix B calls the Gear Fit2 a band
+  [/gear fit/, 'band'],
   [/\bring|oura/, 'ring'],
   [/ipad|galaxy tab|pixel tablet/, 'tablet'],
   [/phone|pixel|galaxy|motorola|moto /, 'phone'],
   [/scale|index s2/, 'scale'],
-  [/body\+|body cardio|body scan|body comp|renpho|eufy/, 'scale'], // +
+  [/body\+|body cardio|body scan|body comp|renpho|eufy/, 'scale'],
   [/forerunner|fenix|venu|epix|enduro|instinct|tactix|approach s|vivoactive|vivomove/, 'watch'],
   [/versa|sense|ionic/, 'watch'],
   [/vantage|grit x|polar pacer|pacer pro|ignite|unite/, 'watch'],
   [/suunto/, 'watch'],
   [/whoop/, 'band'],
-  [/coros|apex|vertix|pace (2|3|pro)/, 'watch'], // +
+  [/coros|apex|vertix|pace (2|3|pro)/, 'watch'],
 ]
 
-// Tried before the keyword table when the text is a source name (sdk-payload 9.3).
+// Tried before the keyword table if the text is a source name (sdk-payload 9.3).
 const sourceKeywords: readonly (readonly [RegExp, DeviceType])[] = [
   [/autosleep/, 'watch'],
   [/mi band|xiaomi|amazfit band/, 'band'],
@@ -123,7 +123,7 @@ const sourceKeywords: readonly (readonly [RegExp, DeviceType])[] = [
 ]
 
 /**
- * What is known about the source of a record; provider is its slug, model the raw model, sourceName the writer's name.
+ * Known facts about the source of a record; provider is its slug, model the raw model, sourceName the writer's name.
  */
 export interface DeviceHints {
   readonly provider: string
@@ -133,8 +133,8 @@ export interface DeviceHints {
 }
 
 /**
- * Device type of a source: single-device providers, then the type the SDK reported, corrected by what model and source
- * name say, then the provider's default (sdk-payload 9.2 and 9.3; contract 2.3 step 7 for suunto).
+ * Device type of a source: single-device providers, then the type the SDK reported, corrected by model and source name,
+ * then the provider's default (sdk-payload 9.2 and 9.3; contract 2.3 step 7 for suunto).
  */
 export function inferDeviceType({ provider, model, sourceName, reported }: DeviceHints): DeviceType {
   const only = providerDevices.get(provider)
@@ -144,7 +144,7 @@ export function inferDeviceType({ provider, model, sourceName, reported }: Devic
   if (isVague(inferred)) inferred = typeOfSourceName(sourceName ?? '', provider) ?? inferred
 
   const told = reportedDevices.get((reported ?? '').trim().toLowerCase())
-  // Old Samsung SDKs report their watches as phones, iOS its iPads: a vague report gives way to a specific model.
+  // Old Samsung SDKs report their watches as phones, iOS its iPads: a specific model overrides a vague report.
   if (told && !((told === 'phone' || told === 'other') && !isVague(inferred))) return told
   return isVague(inferred) && provider === 'suunto' ? 'watch' : inferred
 }
@@ -188,9 +188,9 @@ function samsungName(code: string): string | undefined {
 const longestSamsungCode = Math.max(...Object.keys(samsungModels).map((code) => code.length))
 
 /**
- * A string from a device as it may be stored and compared: NFC, no control characters or lone surrogates (Postgres
- * refuses NUL), white space collapsed and trimmed, at most `max` code points; '' for anything that is not a string
- * (design 4).
+ * A device's string in its stored and compared form: NFC, no control characters or lone surrogates (Postgres refuses
+ * NUL), white space collapsed and trimmed, at most `max` code points; '' for anything that is not a string
+ * (sdk-payload 9.1).
  */
 export function normaliseDeviceString(text: unknown, max: number): string {
   if (typeof text !== 'string') return ''
@@ -199,7 +199,7 @@ export function normaliseDeviceString(text: unknown, max: number): string {
     .replace(/\s+/gu, ' ')
     .replace(/[\p{Cc}\p{Cs}]+/gu, '')
     .normalize('NFC')
-    .replace(/\s+/gu, ' ') // a removed character may have parted two spaces, and NFC knows more of them
+    .replace(/\s+/gu, ' ') // a removed character may have separated two spaces, and NFC knows more of them
     .trim()
   if (clean.length <= max) return clean
   let cut = 0
@@ -211,10 +211,10 @@ export function normaliseDeviceString(text: unknown, max: number): string {
   return clean
 }
 
-// Printable ASCII words parted by single spaces: nearly every device string, and already normal.
+// Printable ASCII words separated by single spaces: nearly every device string, already normalised.
 const plain = /^[!-~]+(?: [!-~]+)*$/
 
-/** Whether a device type says nothing that any other type would not say better. */
+/** Whether any other device type would be more specific. */
 export function isVague(type: string): boolean {
   return type === 'other' || type === 'unknown'
 }

@@ -11,10 +11,10 @@ const rows = [
   ['connection.created', 'A user connected a provider, again or for the first time'],
   ['connection.revoked', 'A connection was ended or became invalid'],
   ['workout.created', 'A new workout was saved'],
-  ['sleep.created', 'A sleep session is complete, or was completed further'],
+  ['sleep.created', 'A sleep session is complete, or changed after that'],
   ['meal.created', 'A new meal was saved'],
   ['menstrual_cycle.created', 'A new menstrual cycle was saved'],
-  ['activity.created', 'A new activity that is no workout was saved'],
+  ['activity.created', 'A new activity other than a workout was saved'],
   ['heart_rate.created', 'Samples of heart rate were saved'],
   ['heart_rate_variability.created', 'Samples of heart rate variability were saved'],
   ['steps.created', 'Samples of steps were saved'],
@@ -43,6 +43,6 @@ export const eventTypes: readonly EventType[] = rows.map(([name, description]) =
 /** Names of all kinds of events. */
 export const eventNames: readonly EventName[] = rows.map(([name]) => name)
 
-/** Wire names of the series types that an event of samples tells of (contract 10.2); none for other events. */
+/** Wire names of the series types that an event of samples reports (contract 10.2); none for other events. */
 export const seriesOfEvent = (name: string): readonly string[] =>
   seriesTypes.filter(({ event }) => event === name).map(({ type }) => type)

@@ -18,34 +18,34 @@ export const providerNames = [
   'internal',
 ] as const
 
-/** Slug of a provider, the two sentinels included (contract 2.1). */
+/** Slug of a provider, including the two sentinels (contract 2.1). */
 export type ProviderName = (typeof providerNames)[number]
 
-/** How live data may arrive (contract 2.2). */
+/** The ways in which live data may arrive (contract 2.2). */
 export const liveSyncModes = ['pull', 'webhook'] as const
 export type LiveSyncMode = (typeof liveSyncModes)[number]
 
-/** What a provider can do (contract 2.1) and its default place in the source ranking (contract 2.4, lower wins). */
+/** The abilities of a provider (contract 2.1) and its default rank among sources (contract 2.4, lower wins). */
 export interface Provider {
   readonly provider: ProviderName
   /** Display name. */
   readonly name: string
-  /** Stored or filtered by, but never listed or connected: `unknown`, and `internal` for what the service computes. */
+  /** For stored rows and filters, but never listed or connected: `unknown`, and `internal` for computed data. */
   readonly sentinel: boolean
   readonly hasCloudApi: boolean
   readonly restPull: boolean
   readonly clientSdk: boolean
   readonly fileImport: boolean
-  /** Notifications carry the data. */
+  /** Notifications contain the data. */
   readonly webhookStream: boolean
   /** Notifications say what to fetch. */
   readonly webhookPing: boolean
-  /** Notifications carry a one-time address to fetch from. */
+  /** Notifications contain a one-time address to fetch from. */
   readonly webhookCallback: boolean
   /** How far back a historical sync may reach, in days; null = no limit. */
   readonly maxHistoricalDays: number | null
   readonly liveSyncConfigurable: boolean
-  /** Whether it is enabled where nobody has decided. */
+  /** Whether it is enabled by default. */
   readonly enabledByDefault: boolean
   /** Null for providers whose data only comes from an SDK or a file. */
   readonly defaultLiveSyncMode: LiveSyncMode | null
@@ -83,10 +83,10 @@ const rows: Record<ProviderName, Row> = {
   internal: ['Internal', [], 99],
 }
 
-/** Switched off unless asked for: Fitbit's API has ended (house decision). */
+/** Disabled by default: Fitbit's API has ended (contract 2.1). */
 const disabledByDefault: ReadonlySet<ProviderName> = new Set(['fitbit'])
 
-/** Every provider in definition order: capabilities from contract 2.1, live sync default from the house decisions. */
+/** Every provider in definition order: capabilities and live sync default from contract 2.1. */
 export const providers: readonly Provider[] = providerNames.map((provider) => {
   const [name, abilities, rank, maxHistoricalDays = null] = rows[provider]
   const can = (ability: Ability) => abilities.includes(ability)
@@ -105,7 +105,7 @@ export const providers: readonly Provider[] = providerNames.map((provider) => {
     maxHistoricalDays,
     liveSyncConfigurable: can('restPull') && notifies,
     enabledByDefault: !disabledByDefault.has(provider),
-    // Contract 2.1 says pull for those that have both; the house decision is webhooks plus a reconciling pull.
+    // Notices first where both are possible, with a pull beside them (contract 2.1).
     defaultLiveSyncMode: notifies ? 'webhook' : can('restPull') ? 'pull' : null,
     rank,
   }

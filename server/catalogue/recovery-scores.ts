@@ -1,4 +1,4 @@
-/** Smallest and largest recovery score of the providers that do not count from 0 to 100 (contract 14.1). */
+/** Smallest and largest recovery score of the providers whose scale is not 0 to 100 (contract 14.1). */
 const ranges: ReadonlyMap<string, readonly [min: number, max: number]> = new Map([['polar', [1, 6]]])
 
 /** A provider's recovery score as a whole number from 0 to 100 (contract 12.6). */

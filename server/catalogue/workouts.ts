@@ -122,7 +122,7 @@ export const workoutTypes = [
 /** Type of a workout (contract 2.5). */
 export type WorkoutType = (typeof workoutTypes)[number]
 
-/** Types whose pace, in seconds per kilometre, makes sense (contract 2.5). */
+/** Types with a meaningful pace, in seconds per kilometre (contract 2.5). */
 export const paceTypes: ReadonlySet<WorkoutType> = new Set([
   'running',
   'trail_running',

@@ -1,16 +1,16 @@
 import { errors } from '../errors.ts'
 import type { Database, Transaction } from './database.ts'
 
-/** Most entries of a list that developers fill: all of them fit into one answer. */
+/** Maximum length of a list that developers fill: all entries fit into one answer. */
 export const MOST_ENTRIES = 1000
 
 /** Such a list. */
 interface List {
-  /** What its entries are, as the error calls them. */
+  /** The name of its entries in the error. */
   name: string
-  /** Selects how many entries it has, as `count`; `$1` is `owner`. */
+  /** Selects the number of its entries, as `count`; `$1` is `owner`. */
   countSql: string
-  /** Id of whom it belongs to, where each has a list. */
+  /** Id of the owner, if each owner has a list. */
   owner?: string
 }
 
@@ -27,7 +27,7 @@ export function addEntry<Row>(
     await tx.query(`select pg_advisory_xact_lock(hashtextextended('list of ' || $1, 0))`, [`${name} ${owner ?? ''}`])
     const { count } = await tx.one<{ count: number }>(countSql, owner === undefined ? [] : [owner])
     if (count >= MOST_ENTRIES) {
-      throw errors.conflict(`There are ${count} ${name}, and ${MOST_ENTRIES} is the most. Delete one first.`)
+      throw errors.conflict(`There are ${count} ${name}; the limit is ${MOST_ENTRIES}. Delete one first.`)
     }
     return insert(tx)
   })

@@ -9,7 +9,7 @@ type Param = string | number | boolean | null | Buffer | Date | readonly unknown
 /** Runs one statement; rows come back as objects, instants as ISO text in UTC, int8 as number. */
 export interface Queryable {
   query<Row>(text: string, params?: readonly Param[]): Promise<Row[]>
-  /** The same with rows as arrays: for large pages, where an object per row costs a third of the time. */
+  /** The same with rows as arrays: for large pages, where objects per row cost a third of the time. */
   rows<Row extends unknown[]>(text: string, params?: readonly Param[]): Promise<Row[]>
   /** Like `query` for a statement that returns exactly one row. */
   one<Row>(text: string, params?: readonly Param[]): Promise<Row>
@@ -20,7 +20,7 @@ export interface Transaction extends Queryable {
   client: pg.PoolClient
 }
 
-/** The only door to SQL. */
+/** The only access to SQL. */
 export interface Database extends Queryable {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   pool: pg.Pool
@@ -30,9 +30,9 @@ export interface Database extends Queryable {
 interface DatabaseOptions {
   url: string
   maxConnections: number
-  /** Server side limit of one statement. */
+  /** Server-side limit of one statement. */
   statementTimeoutMs: number
-  /** Limit of one wait for a lock; none unless given. */
+  /** Limit of one wait for a lock; by default none. */
   lockTimeoutMs?: number
   name: string
   onError(error: Error): void
@@ -100,7 +100,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   })
   // An idle connection that breaks is replaced by the pool; without a listener Node would exit.
   pool.on('error', options.onError)
-  // The pool does not listen to a connection in use. Its query or the next one fails, which is where it is handled.
+  // The pool does not listen to a connection in use: its query or the next one fails, and handles the error.
   pool.on('connect', (client) => client.on('error', () => {}))
   return {
     ...queryable(pool),
@@ -126,7 +126,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 }
 
-/** The same database with a connection of a gate for each statement, and one for a transaction. */
+/** The same database with a connection of a gate for each statement, and one for a whole transaction. */
 export function gated(db: Database, gate: Gate, key = ''): Database {
   return {
     query: (text, params) => gate.run(key, () => db.query(text, params)),
@@ -139,8 +139,8 @@ export function gated(db: Database, gate: Gate, key = ''): Database {
 }
 
 /**
- * Has the rows of a large result parsed a piece of 64 KiB at a time: Node reads 2 MiB of a fast connection at once, and
- * everybody else waits until they are parsed. Returns how to end that.
+ * Parses the rows of a large result in pieces of 64 KiB: Node reads 2 MiB of a fast connection at once, and everybody
+ * else waits until they are parsed. Returns a function that ends that.
  */
 function readByTurns(connection: pg.PoolClient): () => void {
   const { stream } = (connection as unknown as { connection: { stream: Socket } }).connection
@@ -153,8 +153,8 @@ function readByTurns(connection: pg.PoolClient): () => void {
 }
 
 /**
- * The same database for large reads of a client that may hang up: PostgreSQL then stops the statement under way. A
- * transaction goes on.
+ * The same database for large reads of a client that may hang up: PostgreSQL then stops the running statement. A
+ * transaction continues.
  */
 export function cancelledBy(db: Database, client: Client): Database {
   async function read<T>(statement: (on: Queryable) => Promise<T>): Promise<T> {
@@ -174,7 +174,7 @@ export function cancelledBy(db: Database, client: Client): Database {
       atOnce()
       client.off('close', cancel)
       await cancelled
-      // The cancellation might still reach the next statement.
+      // The cancellation might otherwise reach the next statement.
       connection.release(cancelled !== undefined)
     }
   }
@@ -191,7 +191,7 @@ export function cancelledBy(db: Database, client: Client): Database {
 // Connection lost, out of resources, shutdown or recovery, deadlock, lock not available; and codes of sockets.
 const UNAVAILABLE_CODE = /^(08...|53...|57P..|40...|55P..|ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/
 
-/** Whether the database, not the statement, is the reason of a failure, so that the same may work a moment later. */
+/** Whether the database, not the statement, caused a failure, so that a retry may succeed a moment later. */
 export function databaseUnavailable(error: unknown): boolean {
   const { code = '', message = '' } = error as { code?: string; message?: string }
   return UNAVAILABLE_CODE.test(code) || /^(Connection terminated|timeout exceeded when trying to connect)/.test(message)

@@ -30,7 +30,7 @@ export interface EmbeddedDatabase {
   url: string
   /** Resolves with the reason when the server ends without `stop`; never settles otherwise. */
   exited: Promise<string>
-  /** Stops the server in order and lets go of the data directory. */
+  /** Stops the server in an orderly way and releases the data directory. */
   stop(): Promise<void>
 }
 
@@ -43,9 +43,9 @@ export interface EmbeddedOptions {
 
 /**
  * Starts the PostgreSQL server of `dataDir`, creating cluster and database at the first start, and resolves once it
- * accepts connections. Whatever an unclean end of an earlier process left behind is put in order first.
- * @throws Error with a message for the operator: data directory in use by another process or not usable, password
- * file lost, programs that do not run here, port taken, or the end of PostgreSQL's own log.
+ * accepts connections. Cleans up first after an earlier process that ended uncleanly.
+ * @throws Error with a message for the operator: data directory in use by another process or not usable, password file
+ * lost, programs that do not run here, port taken, or the end of PostgreSQL's own log.
  */
 export async function startEmbeddedDatabase({ dataDir, log, port }: EmbeddedOptions): Promise<EmbeddedDatabase> {
   await mkdir(dataDir, { recursive: true })
@@ -54,7 +54,7 @@ export async function startEmbeddedDatabase({ dataDir, log, port }: EmbeddedOpti
   const binaries = await usableBinaries(await nativePackage(), account, account ? SHARED_DIR : dir, log)
   const home = await clusterHome(dir, account, log)
   const cluster = join(home, 'postgres')
-  // Beside the cluster, not in dataDir: a copied data directory with a link to the same cluster meets it too.
+  // Beside the cluster, not in dataDir: a copied data directory with a link to the same cluster finds it too.
   const lock = await takeLock(home, 'postgres.lock')
   if ('heldBy' in lock) {
     throw new Error(`The data directory ${resolve(dataDir)} is in use by another Pulsebase, process ${lock.heldBy}`)
@@ -97,7 +97,7 @@ function running(server: PostgresServer, url: string, release: () => Promise<voi
   const exited = new Promise<string>((resolveExited) => {
     void server.ended.then((lastLines) => {
       if (stopping) return
-      const reason = `the embedded database server (pid ${server.pid}) ended by itself:\n${lastLines}`
+      const reason = `the embedded database server (pid ${server.pid}) exited by itself:\n${lastLines}`
       log(reason)
       resolveExited(reason)
     })
@@ -109,7 +109,7 @@ function running(server: PostgresServer, url: string, release: () => Promise<voi
   return { url, exited, stop }
 }
 
-/** Starts the server and waits for it; another process may take the chosen port meanwhile, so tries three. */
+/** Starts the server and waits for it; since another process may take the chosen port meanwhile, tries three. */
 async function startServer(
   options: Omit<ServerOptions, 'port'>,
   fixedPort: number | undefined,
@@ -134,12 +134,12 @@ async function startServer(
 
 /**
  * Waits until the server accepts connections, which after a crash takes as long as recovery, and creates the database
- * when it is not there; false when the server ended instead.
+ * if it does not exist; false when the server ended instead.
  */
 async function openDatabase(server: PostgresServer, url: (database: string) => string, log: Log): Promise<boolean> {
   let nextProgress = performance.now() + PROGRESS_MS
   while (!server.hasEnded()) {
-    // Whoever has taken the port may accept connections and say nothing.
+    // Another process that has taken the port may accept connections and say nothing.
     const code = await Promise.race([tryConnect(url(DATABASE)), server.ended.then(() => 'ended')])
     if (code === undefined) return true
     if (code === 'ended') return false
@@ -149,7 +149,7 @@ async function openDatabase(server: PostgresServer, url: (database: string) => s
       throw new Error(`The embedded database refuses our connection (${code})`)
     } else await delay(POLL_MS)
     if (performance.now() > nextProgress) {
-      log('the database is still starting: after an unclean stop it repeats its last changes first')
+      log('the database is still starting: after an unclean stop it first replays its last changes')
       nextProgress += PROGRESS_MS
     }
   }
@@ -195,7 +195,7 @@ async function readPassword(file: string, cluster: string): Promise<string> {
   }
 }
 
-/** PostgreSQL's parameters for one busy service on a machine it shares (design: figures of section 2). */
+/** PostgreSQL's parameters for one busy service on a machine it shares. */
 function settings(): Record<string, string> {
   // 0 or a huge number when no container limit is set.
   const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY

@@ -4,19 +4,19 @@ import type { Database } from './database.ts'
 
 const RECONNECT_MS = 1_000
 
-/** Who wants to know of the notifications of a channel. */
+/** Callbacks for the notifications of a channel. */
 export interface Subscriber {
   channel: string
   notified(payload: string): void
-  /** Listening has begun, at first or again: what was notified before is not known. */
+  /** Listening has begun, at first or again: earlier notifications are unknown. */
   opened(client: pg.PoolClient): void
-  /** Nothing is heard any more until `opened`. */
+  /** No notifications arrive until `opened`. */
   lost(): void
 }
 
 /**
- * Listens to a channel of PostgreSQL on a connection of its own, and again a second after it was lost. Returns how to
- * stop. Throws when the first attempt fails.
+ * Listens to a channel of PostgreSQL on a separate connection, and again a second after it was lost. Returns a function
+ * that stops it. Throws when the first attempt fails.
  */
 export async function listen(db: Database, log: Logger, subscriber: Subscriber): Promise<() => Promise<void>> {
   let current: pg.PoolClient | undefined

@@ -15,7 +15,7 @@ interface SqlFile {
   text: string
 }
 
-/** Files of a folder by name; those of `routines` lie in folders by subject, whose names do not count. */
+/** Files of a folder by name; those of `routines` are in folders by subject, whose names do not count. */
 async function sqlFiles(folder: string, options: { recursive?: boolean } = {}): Promise<SqlFile[]> {
   const names = (await readdir(SQL_FOLDER + folder, options)).filter((name) => name.endsWith('.sql'))
   names.sort((a, b) => (basename(a) < basename(b) ? -1 : 1))
@@ -28,10 +28,10 @@ async function sqlFiles(folder: string, options: { recursive?: boolean } = {}): 
 }
 
 /**
- * Brings the database to this version of the code: `sql/migrations` and the engine's own folder run once, in
- * order, never edited; `sql/routines` and the engine's own run again whenever one of them changed. `sql/engine.sql` names the
- * engine's folder, so no TypeScript asks which engine runs. Starters that come at the same time wait for the
- * first one. Throws when an applied file was edited or a statement fails; nothing of a failed file is kept.
+ * Brings the database to this version of the code: `sql/migrations` and the engine's own folder run once, in order,
+ * never edited; `sql/routines` and the engine's own run again whenever one of them changed. `sql/engine.sql` names the
+ * engine's folder, so no TypeScript asks which engine runs. Processes that start at the same time wait for the first
+ * one. Throws when an applied file was edited or a statement fails; nothing of a failed file is kept.
  */
 export async function migrate(url: string, log: (message: string) => void = () => {}): Promise<void> {
   const client = new pg.Client({
@@ -113,7 +113,7 @@ async function inTransaction(client: pg.Client, file: SqlFile, record: () => Pro
   }
 }
 
-/** Mirrors the catalogue into `series_type`, for people and tools that read the database itself. */
+/** Mirrors the catalogue into `series_type`, for people and tools that read the database directly. */
 async function writeSeriesTypes(client: pg.Client): Promise<void> {
   await client.query(
     `insert into series_type (id, type, unit, aggregation, category)
@@ -132,7 +132,7 @@ async function writeSeriesTypes(client: pg.Client): Promise<void> {
   )
 }
 
-/** Gives providers and device types that have no priority their default; what an operator set stays. */
+/** Gives providers and device types without a priority their default; what an operator set stays. */
 async function addPriorities(client: pg.Client): Promise<void> {
   const ranked = providers.filter(({ sentinel }) => !sentinel)
   await client.query(

@@ -1,13 +1,15 @@
 import pg from 'pg'
 
-/** Asks whether the database answers, on a connection that nothing else uses. */
+/** Checks whether the database answers, on a connection that nothing else uses. */
 export interface Probe {
-  /** Resolves within twice the limit, whatever state the database is in. Questions at the same time are one. */
+  /** Resolves within twice the limit, whatever the state of the database. Simultaneous questions share one check. */
   answers(): Promise<boolean>
   end(): Promise<void>
 }
 
-/** Opens a probe; it connects with the first question, and again after one that was not answered within `limitMs`. */
+/**
+ * Opens a probe; it connects with the first question, and again after a question without an answer within `limitMs`.
+ */
 export function openProbe(url: string, limitMs: number): Probe {
   const pool = new pg.Pool({
     connectionString: url,
@@ -16,7 +18,7 @@ export function openProbe(url: string, limitMs: number): Probe {
     connectionTimeoutMillis: limitMs,
     query_timeout: limitMs,
   })
-  // Whatever breaks while nobody asks is seen by the next question.
+  // The next question notices a connection that breaks in between.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   let asked: Promise<boolean> | undefined

@@ -3,7 +3,7 @@ import { type SeriesType, seriesByName } from '../catalogue/series.ts'
 import { Nullable } from '../http/schema.ts'
 import type { EventRow } from './row.ts'
 
-/** What of the table `meal`, as `e`, makes a meal. */
+/** The columns of `meal`, as `e`, that a meal is made from. */
 export const MEAL_COLUMNS = 'e.title, e.meal_type, e.nutrients'
 
 /** A row of MEAL_COLUMNS. */
@@ -29,7 +29,7 @@ export const Nutrients = Type.Record(
   { description: 'Everything that is known of the meal, by series type' },
 )
 
-/** A meal as reads show it (contract 5.6). */
+/** A meal in its API form (contract 5.6). */
 export function mealItem({ id, start_at, meal_type, title, nutrients }: MealRow, source: object) {
   const macros = {
     protein_g: nutrients.dietary_protein ?? null,

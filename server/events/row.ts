@@ -1,6 +1,6 @@
 import { zoneText } from '../time.ts'
 
-/** What the rows of every kind of event have. */
+/** The columns that the rows of every kind of event share. */
 export interface EventRow {
   id: string
   start_at: string

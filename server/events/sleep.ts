@@ -3,7 +3,7 @@ import { Instant, Nullable } from '../http/schema.ts'
 import { isoInstant } from '../time.ts'
 import { type EventRow, zoneOf } from './row.ts'
 
-/** What of the table `sleep`, as `e`, makes a session, beside its intervals `stages`. */
+/** The columns of `sleep`, as `e`, that a session is made from, besides its intervals `stages`. */
 export const SLEEP_COLUMNS = `
   e.asleep_s, e.in_bed_s, e.awake_s, e.light_s, e.deep_s, e.rem_s, e.efficiency_percent, e.is_nap`
 
@@ -34,7 +34,7 @@ export const SleepStageInterval = Type.Object(
   { title: 'SleepStageInterval' },
 )
 
-/** A session as reads show it (contract 5.4). */
+/** A session in its API form (contract 5.4). */
 export function sleepItem(row: SleepRow, source: object) {
   const span = Math.floor((Date.parse(row.end_at) - Date.parse(row.start_at)) / 1000)
   return {
@@ -57,7 +57,7 @@ export function sleepItem(row: SleepRow, source: object) {
 
 const instant = (seconds: number) => isoInstant(Math.round(seconds * 1000))
 
-/** Whole minutes; null where the source does not say, and of all when it says nothing (D-18). */
+/** Whole minutes; null where the source does not report it, and everywhere if it reports nothing (D-18). */
 function stagesOf({ awake_s, light_s, deep_s, rem_s }: SleepRow) {
   const minutes = (seconds: number | null) => (seconds === null ? null : Math.floor(seconds / 60))
   if (awake_s === null && light_s === null && deep_s === null && rem_s === null) return null

@@ -1,13 +1,13 @@
 import { paceTypes, type WorkoutType } from '../catalogue/workouts.ts'
 import { type EventRow, zoneOf } from './row.ts'
 
-/** What of the table `workout`, as `e`, makes a workout, beside its documents. */
+/** The columns of `workout`, as `e`, that a workout is made from, besides its documents. */
 export const WORKOUT_COLUMNS = `
     e.type, e.title, e.entry_source, e.intensity, e.duration_s, e.moving_s, e.calories_kcal, e.distance_m, e.steps,
     e.heart_rate_min, e.heart_rate_avg, e.heart_rate_max, e.average_speed, e.max_speed, e.average_cadence,
     e.average_watts, e.max_watts, e.elevation_gain_m, e.elevation_high_m, e.elevation_low_m`
 
-/** A row of WORKOUT_COLUMNS, and the documents that were asked for. */
+/** A row of WORKOUT_COLUMNS, and the requested documents. */
 export interface WorkoutRow extends EventRow {
   type: string
   title: string | null
@@ -34,7 +34,7 @@ export interface WorkoutRow extends EventRow {
   segments: object[] | null
 }
 
-/** A workout as reads show it (contract 5.3); `heartRate`: its mean in beats per minute, null where nothing measured it. */
+/** A workout in its API form (contract 5.3); `heartRate`: its mean in beats per minute, null if nothing measured it. */
 export function workoutItem(row: WorkoutRow, source: object, heartRate: number | null) {
   return {
     id: row.id,
@@ -72,7 +72,7 @@ export function workoutItem(row: WorkoutRow, source: object, heartRate: number |
 /** To a whole number; null stays. */
 export const rounded = (value: number | null) => (value === null ? null : Math.round(value))
 
-/** Seconds per kilometre to a tenth: of the average speed, else of duration and distance (contract 5.3). */
+/** Seconds per kilometre to a tenth: from the average speed, else from duration and distance (contract 5.3). */
 export function pace({
   type,
   average_speed,

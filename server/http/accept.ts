@@ -1,8 +1,8 @@
 import { errors } from '../errors.ts'
 
 /**
- * Lets a read pass whose Accept header leaves one of the media types that there are (RFC 9110, 12.5.1). JSON is always
- * taken: where something else is served, as from `/metrics`, it is served to those, too. Parameters such as charset
+ * Accepts a read whose Accept header allows one of the available media types (RFC 9110, 12.5.1). JSON is always
+ * accepted: where something else is served, as from `/metrics`, these requests get that. Parameters such as charset
  * count as met.
  * @throws AppError not_acceptable (406)
  */
@@ -18,5 +18,5 @@ export function requireAcceptable(accept: string, produced: readonly string[]): 
 }
 
 const matches = (range: string, type: string) =>
-  // A bare * is what old Java clients send.
+  // Old Java clients send a bare *.
   range === type || range === '*/*' || range === '*' || range === `${type.split('/')[0]}/*`

@@ -2,18 +2,18 @@ import type { ServerResponse } from 'node:http'
 import { errors } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 
-/** Answers of less are not counted: they fit into the buffers of the connection. */
+/** Smaller answers are not counted: they fit into the buffers of the connection. */
 const SMALL_BYTES = 64 * 1024
 
-/** Answers on their way: complete in memory, and not taken by their clients yet. */
+/** Answers in flight: complete in memory, but not yet taken by their clients. */
 export interface Answers {
-  /** Makes sure that the caller may have another large one. @throws AppError overloaded */
+  /** Makes sure that the caller may have another large answer. @throws AppError overloaded */
   admit(caller: string): void
-  /** Counts an answer of so many bytes until it is taken; a client that takes it too slowly is disconnected. */
+  /** Counts the bytes of an answer until it is taken; a client that takes it too slowly is disconnected. */
   sending(caller: string, bytes: number, res: ServerResponse): void
 }
 
-/** Builds the count of answers on their way; it neither holds them nor keeps a connection of the database for them. */
+/** Creates the count of answers in flight; it holds neither the answers nor a database connection for them. */
 export function countAnswers({ answers, answerPace }: Pick<Limits, 'answers' | 'answerPace'>): Answers {
   let bytesOfAll = 0
   const bytesOf = new Map<string, number>()
@@ -26,7 +26,7 @@ export function countAnswers({ answers, answerPace }: Pick<Limits, 'answers' | '
   return {
     admit(caller) {
       if (bytesOfAll < answers.bytes && (bytesOf.get(caller) ?? 0) < answers.perCaller) return
-      throw errors.overloaded('Too many large answers are not read yet; please retry.', 5)
+      throw errors.overloaded('Too many large answers are still unread; please retry.', 5)
     },
     sending(caller, bytes, res) {
       if (bytes < SMALL_BYTES || res.destroyed) return

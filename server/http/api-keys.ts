@@ -31,63 +31,99 @@ const REMEMBER_MS = 60_000
  * is remembered. The last use of each key is written back every 30 seconds.
  */
 export async function openApiKeys(db: Database, log: Logger): Promise<ApiKeys> {
-  const known = new Map<string, { id: string; untilMs: number }>()
-  const used = new Map<string, number>()
-  let listening = false
-  let generation = 0
-  const forget = () => {
-    generation += 1
-    known.clear()
-  }
+  const found = new FoundKeys(db)
+  const uses = new LastUses(db, log)
   const stopListening = await listen(db, log, {
     channel: 'api_key_changed',
-    notified: forget,
-    opened() {
-      listening = true
-    },
-    lost() {
-      listening = false
-      forget()
-    },
+    notified: () => found.forget(),
+    opened: () => found.remember(),
+    lost: () => found.stopRemembering(),
   })
-
-  async function flush(): Promise<void> {
-    if (used.size === 0) return
-    const entries = [...used]
-    used.clear()
-    await db.query(
-      `update api_key k
-       set last_used_at = greatest(k.last_used_at, to_timestamp(u.used_ms / 1000.0))
-       from unnest($1::uuid[], $2::float8[]) u (id, used_ms)
-       where k.id = u.id`,
-      [entries.map(([id]) => id), entries.map(([, usedMs]) => usedMs)],
-    )
-  }
-  const timer = setInterval(() => {
-    flush().catch((error) => log.warn({ err: error }, 'cannot write the last use of API keys'))
-  }, FLUSH_INTERVAL_MS).unref()
-
+  const timer = setInterval(() => uses.write(), FLUSH_INTERVAL_MS).unref()
   return {
     async find(key) {
-      const hash = hashApiKey(key)
-      const name = hash.toString('base64')
-      const remembered = known.get(name)
-      let id = remembered && remembered.untilMs > Date.now() ? remembered.id : undefined
-      if (!id) {
-        const before = generation
-        const [row] = await db.query<{ id: string }>('select id from api_key where key_hash = $1', [hash])
-        id = row?.id
-        // A change during the look-up may have been this very key.
-        if (id && listening && before === generation) known.set(name, { id, untilMs: Date.now() + REMEMBER_MS })
-      }
-      if (id) used.set(id, Date.now())
+      const id = await found.find(key)
+      if (id) uses.note(id)
       return id
     },
-    forget,
+    forget: () => found.forget(),
     async close() {
       clearInterval(timer)
-      await flush().catch((error) => log.warn({ err: error }, 'cannot write the last use of API keys'))
+      await uses.write()
       await stopListening()
     },
+  }
+}
+
+/** Keys that were found, remembered while it is heard when one changes. */
+class FoundKeys {
+  readonly #db: Database
+  readonly #known = new Map<string, { id: string; untilMs: number }>()
+  #listening = false
+  #generation = 0
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  remember(): void {
+    this.#listening = true
+  }
+
+  stopRemembering(): void {
+    this.#listening = false
+    this.forget()
+  }
+
+  forget(): void {
+    this.#generation += 1
+    this.#known.clear()
+  }
+
+  async find(key: string): Promise<string | undefined> {
+    const hash = hashApiKey(key)
+    const name = hash.toString('base64')
+    const remembered = this.#known.get(name)
+    if (remembered && remembered.untilMs > Date.now()) return remembered.id
+    const before = this.#generation
+    const [row] = await this.#db.query<{ id: string }>('select id from api_key where key_hash = $1', [hash])
+    // A change during the look-up may have been this very key.
+    if (row && this.#listening && before === this.#generation)
+      this.#known.set(name, { id: row.id, untilMs: Date.now() + REMEMBER_MS })
+    return row?.id
+  }
+}
+
+/** When each key was used last, until that is written. */
+class LastUses {
+  readonly #db: Database
+  readonly #log: Logger
+  readonly #usedMs = new Map<string, number>()
+
+  constructor(db: Database, log: Logger) {
+    this.#db = db
+    this.#log = log
+  }
+
+  note(id: string): void {
+    this.#usedMs.set(id, Date.now())
+  }
+
+  /** Writes what was noted; a failure is logged, and those uses are lost. */
+  async write(): Promise<void> {
+    if (this.#usedMs.size === 0) return
+    const entries = [...this.#usedMs]
+    this.#usedMs.clear()
+    try {
+      await this.#db.query(
+        `update api_key k
+         set last_used_at = greatest(k.last_used_at, to_timestamp(u.used_ms / 1000.0))
+         from unnest($1::uuid[], $2::float8[]) u (id, used_ms)
+         where k.id = u.id`,
+        [entries.map(([id]) => id), entries.map(([, usedMs]) => usedMs)],
+      )
+    } catch (error) {
+      this.#log.warn({ err: error }, 'cannot write the last use of API keys')
+    }
   }
 }

@@ -2,11 +2,11 @@ import { isIP } from 'node:net'
 import { canonicalAddress, embeddedIpv4, inNetworks, networkList } from '../networks.ts'
 
 /**
- * Tells the address of whoever sent a request: the peer of the connection, unless that is one of our proxies. Then
- * `X-Forwarded-For` is read from its end, to which each proxy adds the peer it was called by. The first address there that
- * is no proxy of ours is the client; what stands before it anybody may have written. Where an entry is no address, or all
- * are proxies, the last one that could be read counts.
- * Addresses come back as `plainAddress` writes them; empty when the connection is gone.
+ * Returns the address of the client of a request: the peer of the connection, unless that is one of our proxies. Then
+ * `X-Forwarded-For` is read from its end, where each proxy adds the peer it was called by. The first address there that
+ * is not one of our proxies is the client; anybody may have written what stands before it. If an entry is not an
+ * address, or all are proxies, the last readable one counts. Addresses are in the form of `plainAddress`; empty when
+ * the connection is gone.
  */
 export function clientAddresses(trustedProxies: readonly string[]) {
   const trusted = networkList(trustedProxies)
@@ -26,13 +26,16 @@ export function clientAddresses(trustedProxies: readonly string[]) {
 const withoutPort = (entry: string) =>
   entry.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1').replace(/^\[(.*)\](:\d+)?$/, '$1')
 
-/** An address without its zone in the one spelling we use, IPv4 for one that is mapped; undefined for what is none. */
+/** An address without its zone in one canonical spelling, IPv4 for a mapped one; undefined for any other text. */
 function plainAddress(text: string): string | undefined {
   const address = canonicalAddress(text.replace(/%.*$/, ''))
   return address && (embeddedIpv4(address) ?? address)
 }
 
-/** What stands for a client: its IPv4 address, or the first 64 bits of its IPv6 address, all of which it owns. */
+/**
+ * The unit that limits count by: an IPv4 address, or the first 64 bits of an IPv6 address, all of which one client
+ * owns.
+ */
 export function clientNetwork(address: string): string {
   if (isIP(address) !== 6) return address
   const [left = [], right = []] = address.split('::').map((side) => side.split(':').filter(Boolean))

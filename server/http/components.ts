@@ -20,8 +20,8 @@ export interface Components {
   /** By name; grows with each `refer`. */
   schemas: Record<string, object>
   /**
-   * What stands in place of a schema: a reference where it has a title, or is an object with fields, which is then called
-   * `name`; else the schema itself. Throws an Error when two different schemas have one name.
+   * Returns the replacement of a schema: a reference if it has a title, or is an object with fields, which is then
+   * called `name`; else the schema itself. Throws an Error when two different schemas have one name.
    */
   refer(schema: TSchema, name: string): object
 }
@@ -30,11 +30,11 @@ export interface Components {
 export const pascalCase = (name: string): string =>
   name.replaceAll(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase())
 
-/** Begins the named schemas of an API description, so that generated clients have one class for each object. */
+/** Starts the named schemas of an API description, so that generated clients have one class for each object. */
 export function openComponents(): Components {
   const schemas: Record<string, object> = {}
   const known = new Map<Schema, object>()
-  /** Those with a title are the same wherever they stand, and stand in many places. */
+  /** Titled schemas are the same everywhere, and are used in many places. */
   function refer(schema: Schema, name: string): object {
     const reference = known.get(schema) ?? newReference(schema, name)
     if (schema.title) known.set(schema, reference)
@@ -44,7 +44,7 @@ export function openComponents(): Components {
     const own = schema.title ?? (schema.properties && name)
     const { default: fallback, ...plain } = plainSchema(schema, (part, inner) => refer(part, (own ?? name) + inner))
     if (own === undefined) return { ...plain, ...(fallback !== undefined && { default: fallback }) }
-    // What an enumeration means depends on where it is used, what an object is does not.
+    // The meaning of an enumeration depends on where it is used, that of an object does not.
     const { description, ...values } = plain
     const beside = {
       ...(schema.enum && description && { description }),
@@ -58,12 +58,15 @@ export function openComponents(): Components {
   return { schemas, refer: (schema, name) => refer(schema as Schema, name) }
 }
 
-/** A schema as others read it: our own keywords are left out, and `part` says what stands for a part, called after its place. */
+/**
+ * A schema in its published form, without our own keywords; `part` returns the replacement of a part, named after its
+ * place.
+ */
 function plainSchema(schema: Schema, part: (schema: Schema, name: string) => object): Schema {
   const { title, required, patternProperties, ...rest } = { ...schema, ...schema['x-described'] }
   const { properties = {}, items, anyOf } = rest
   const values = Object.values(patternProperties ?? {})[0]
-  // What has a default may be left out.
+  // A field with a default is optional.
   const needed = required?.filter((name) => properties[name]?.default === undefined) ?? []
   const plain = {
     ...rest,
@@ -73,7 +76,7 @@ function plainSchema(schema: Schema, part: (schema: Schema, name: string) => obj
       ),
     }),
     ...(needed.length > 0 && { required: needed }),
-    // A record has any names; generators know it by this keyword.
+    // A record has arbitrary names; generators recognise it by this keyword.
     ...(values && { additionalProperties: part(values, 'Value') }),
     ...(items && { items: part(items, 'Item') }),
     ...(anyOf && { anyOf: anyOf.map((member) => part(member, '')) }),

@@ -3,9 +3,9 @@ import { errors } from '../errors.ts'
 
 /** A row that a page begins after, or ends before. */
 export interface Mark {
-  /** Its time as contract 1.2, by which rows are ordered first. */
+  /** Its time in the form of contract 1.2, by which rows are ordered first. */
   at: string
-  /** What orders rows of one time; without `|`. */
+  /** Orders rows of the same time; without `|`. */
   id: string
   backward: boolean
   /** The total found for the first page, so that no later page counts again. */
@@ -15,7 +15,7 @@ export interface Mark {
 const PREFIX = 'prev_'
 const MAC_BYTES = 9
 
-/** Signs over the mark and `scope`: the user and every filter, without which a cursor means nothing. */
+/** Signs the mark and `scope`: the user and every filter, without which a cursor means nothing. */
 function mac(key: Uint8Array, scope: string, text: string): Buffer {
   return createHmac('sha256', key).update(`${scope}\n${text}`).digest().subarray(0, MAC_BYTES)
 }

@@ -1,16 +1,16 @@
 import { errors } from '../errors.ts'
 import { DAY_MS, parseInstant } from '../time.ts'
 
-// Year 0001 to 9999: what ISO text and PostgreSQL both hold.
+// Year 0001 to 9999: the range of both ISO text and PostgreSQL.
 const MIN_MS = -62_135_596_800_000
 const MAX_MS = 253_402_300_799_999
 
-/** What a date-only end means at an endpoint (contract 1.3): the start of that day, or all of it. */
+/** The meaning of a date-only end at an endpoint (contract 1.3): the start of that day, or all of it. */
 export type DateOnlyEnd = 'start of day' | 'whole day'
 
 /**
- * Parses a date input of contract 1.3 to epoch milliseconds.
- * Unix seconds, ISO 8601 with or without zone (UTC), or a date; a space that was a `+` is repaired.
+ * Parses a date input of contract 1.3 to epoch milliseconds. Unix seconds, ISO 8601 with or without zone (UTC), or a
+ * date; repairs a space that was a `+`.
  * @throws AppError bad_datetime (400)
  */
 export function parseDateInput(text: string, dateOnly: DateOnlyEnd = 'start of day'): number {

@@ -17,7 +17,7 @@ const ASSETS = new Map([
   ['favicon-32x32.png', 'image/png'],
 ])
 
-/** What is tried out goes to where the page is from, whatever the description calls this instance. */
+/** Requests from the form go to the origin of the page, whatever address the description names. */
 const START_SCRIPT = `window.onload = async () => {
   const spec = await (await fetch('/openapi.json')).json()
   SwaggerUIBundle({
@@ -33,7 +33,7 @@ const START_SCRIPT = `window.onload = async () => {
 }
 `
 
-/** Everything from here, and in nobody's frame, where a click could be stolen. */
+/** Everything from this origin, and never in a frame, where a click could be stolen. */
 const PAGE_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
 
 const PAGE = `<!doctype html>

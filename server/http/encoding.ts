@@ -1,4 +1,4 @@
-/** How the body of a request is compressed, from its Content-Encoding; undefined for what is not accepted (design: limits). */
+/** The compression of a request's body, from its Content-Encoding; undefined for an unsupported one (contract 1.1). */
 export function contentEncoding(header: string): 'identity' | 'gzip' | 'deflate' | undefined {
   const name = header.trim().toLowerCase()
   if (name === '' || name === 'identity') return 'identity'

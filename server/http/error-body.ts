@@ -5,23 +5,23 @@ const MAX_ISSUES = 50
 /** Bytes of the list; an answer to a bad request stays below 64 KiB. */
 const MAX_LIST_BYTES = 56 * 1024
 const MAX_TEXT = 2_000
-/** Lists all values of the longest enumeration. */
+/** Enough for all values of the longest enumeration. */
 const MAX_MESSAGE = 8_000
-/** A longer message is given once in an answer. */
+/** Longer messages are written only once in an answer. */
 const LONG_MESSAGE = 500
 const MAX_NAME = 100
 
-/** What is shown of an input that is a list or an object. */
+/** What an answer shows of an input that is a list or an object. */
 const MAX_ENTRIES = 5
 const MAX_DEPTH = 2
 const MAX_NESTED_TEXT = 50
 
-/** Names of fields whose value is never repeated, also where no schema knows the field. */
+/** Names of fields whose value is never repeated, even if no schema knows the field. */
 const SECRET_NAME = /passw|passphrase|secret|token|credential|api.?key|^key$|authorization/i
 
 /**
- * The body of an error: `detail`, and `hint` where there is one. It is smaller than 64 KiB whatever the client sent, and
- * repeats no credential, nor what a field of a secret's name held.
+ * The body of an error: `detail`, and `hint` if there is one. It is smaller than 64 KiB whatever the client sent, and
+ * repeats neither a credential nor the value of a field with a secret's name.
  */
 export function errorBody({ detail, hint }: AppError): string {
   return JSON.stringify({ detail: typeof detail === 'string' ? shortened(detail, MAX_TEXT) : listed(detail), hint })
@@ -58,7 +58,7 @@ function shortIssue({ type, loc, msg, input, ctx }: Issue, messages: Set<string>
   }
 }
 
-/** What an answer repeats of an input, however large or deep that is. */
+/** What an answer repeats of an input, however large or deep the input is. */
 function echo(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return shortened(value, depth === 0 ? undefined : MAX_NESTED_TEXT)
   if (typeof value !== 'object' || value === null) return value

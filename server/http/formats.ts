@@ -7,8 +7,8 @@ const GROUP_STARTS = [0, 9, 14, 19, 24]
 const GROUP_SIZES = [8, 4, 4, 4, 12]
 
 /**
- * Says why a text is no UUID, in the words of contract 1.8, or undefined when it is one in any accepted
- * spelling (hyphenated, 32 digits, `urn:uuid:`, braces; contract 1.2). Positions count from 1.
+ * Returns why a text is not a UUID, in the words of contract 1.8, or undefined when it is one in any accepted spelling
+ * (hyphenated, 32 digits, `urn:uuid:`, braces; contract 1.2). Positions count from 1.
  */
 export function uuidProblem(text: string): string | undefined {
   if (/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text)) return undefined
@@ -82,13 +82,13 @@ export function checkEmail(value: string, loc: Loc, issues: Issues): string | un
 
 function uriProblem(value: string): string | undefined {
   if (value === '') return 'input is empty'
-  // What a URL is made of in the end; parsers quietly drop line ends and spaces.
+  // Parsers quietly drop line ends and spaces.
   if (/[\s\p{Cc}]/u.test(value)) return 'invalid character'
   if (!/^[a-z][a-z0-9+.-]*:/i.test(value)) return 'relative URL without a base'
   return URL.canParse(value) ? undefined : 'invalid host or port'
 }
 
-/** Accepts an absolute address of http or https, as it stands. */
+/** Accepts an absolute http or https address, unchanged. */
 export function checkUri(value: string, loc: Loc, issues: Issues): string | undefined {
   const error = uriProblem(value)
   if (error) {
@@ -131,7 +131,7 @@ export function checkDate(value: string, loc: Loc, issues: Issues): string | und
 /** Accepts an ISO 8601 date-time (no zone = UTC) and returns it as an instant in UTC. */
 export function checkDatetime(value: string, loc: Loc, issues: Issues): string | undefined {
   const ms = parseInstant(value)
-  // A zone offset can move an instant out of the years 1 to 9999, which PostgreSQL and ISO text share.
+  // A zone offset can move an instant outside the years 1 to 9999, which PostgreSQL and ISO text share.
   if (ms !== undefined && ms >= MIN_INSTANT_MS && ms <= MAX_INSTANT_MS) return new Date(ms).toISOString()
   const error = value.length < 10 ? 'input is too short' : 'invalid character in year'
   const type = /^\d{4}-\d{2}-\d{2}[T ]/.test(value) ? 'datetime_parsing' : 'datetime_from_date_parsing'

@@ -4,7 +4,10 @@ import type { Dependencies } from '../dependencies.ts'
 import { errors } from '../errors.ts'
 import { type AccessToken, verifyAccessToken } from './tokens.ts'
 
-/** Who may call a route (contract 1.6). `app or developer` is for the route to decide: the application is in its body. */
+/**
+ * Who may call a route; contract 1.6 lists the routes that a phone (`sdk`) may call. The route itself decides about `app or developer`: the application is in its
+ * body.
+ */
 export type Guard = 'key' | 'developer' | 'sdk' | 'sdk or key' | 'app or developer' | 'public'
 
 /** Who calls. */
@@ -20,9 +23,9 @@ type SdkToken = Extract<AccessToken, { scope: 'sdk' }>
 export const SDK_KEY_HEADER = 'x-open-wearables-api-key'
 
 /**
- * Lets a request through its guard or throws the 401 of contract 1.6, with its exact text and precedence:
- * a bearer token is tried first, and one that does not validate is ignored when an API key is present. Whose data a phone
- * may see is for `requireOwner` to say, once the path has been read.
+ * Lets a request through its guard or throws the 401 of contract 1.6, with its exact text and precedence: a bearer
+ * token is tried first, and an invalid one is ignored if there is an API key. `requireOwner` decides whose data a phone
+ * may see, once the path has been read.
  */
 export async function authenticate(guard: Guard, ctx: Context, deps: Dependencies): Promise<Auth> {
   if (guard === 'public' || guard === 'app or developer') return { kind: 'public' }
@@ -47,8 +50,8 @@ export async function authenticate(guard: Guard, ctx: Context, deps: Dependencie
 }
 
 /**
- * Lets a phone through to its own user only. `params` is the path as validation read it, which is what the handler works
- * with; an id that could not be read is nobody's. @throws AppError wrong_user
+ * Lets a phone through to its own user only. `params` is the path after validation, which is what the handler uses; an
+ * unreadable id belongs to nobody. @throws AppError wrong_user
  */
 export function requireOwner(auth: Auth, params: unknown): void {
   if (auth.kind !== 'sdk') return
@@ -59,7 +62,7 @@ export function requireOwner(auth: Auth, params: unknown): void {
 /** Headers in which other services take a key. */
 const USUAL_KEY_HEADERS = ['X-API-Key', 'api-key', 'apikey']
 
-/** Says where a credential belongs that came, but not where or not of the kind that is needed; else undefined. */
+/** Returns what to send instead of a credential in the wrong place or of the wrong kind; otherwise undefined. */
 function hintFor(guard: Guard, ctx: Context, { apiKeyHeaders }: Config): string | undefined {
   const authorization = ctx.get('authorization')
   const misplaced = /^(\w+ +)?sk-/i.test(authorization)
@@ -67,17 +70,22 @@ function hintFor(guard: Guard, ctx: Context, { apiKeyHeaders }: Config): string 
     : USUAL_KEY_HEADERS.find((name) => ctx.get(name))
   const inItsPlace = apiKeyHeaders.some((name) => ctx.get(name).trim())
   if (guard === 'developer' && (misplaced || inItsPlace)) {
-    return 'An API key does not open this route. Log in with POST /api/v1/auth/login and send Authorization: Bearer <access_token>.'
+    return 'This route requires a login; an API key is not enough. Log in with POST /api/v1/auth/login and send Authorization: Bearer <access_token>.'
   }
-  return misplaced && `Send the API key in the header ${apiKeyHeaders[0]}; ${misplaced} does not take one.`
+  return misplaced && `Send the API key in the header ${apiKeyHeaders[0]}, not in ${misplaced}.`
 }
 
+/**
+ * The token of the header, in any case of the word Bearer. That of a phone also without the word: released SDKs send a
+ * renewed token bare (iOS before 0.10, Android before 0.7), and sign their person out when it is refused.
+ */
 async function bearerToken(ctx: Context, deps: Dependencies): Promise<AccessToken | undefined> {
-  const [scheme = '', token] = ctx.get('authorization').split(' ')
-  return scheme.toLowerCase() === 'bearer' && token ? verifyAccessToken(deps.keys, token) : undefined
+  const [, scheme, text] = /^(bearer +)?(\S+)$/i.exec(ctx.get('authorization').trim()) ?? []
+  const token = text === undefined ? undefined : await verifyAccessToken(deps.keys, text)
+  return scheme !== undefined || token?.scope === 'sdk' ? token : undefined
 }
 
-/** A deleted developer's token, or one from before the last change of password, counts as invalid. */
+/** The token of a deleted developer, or one from before the last change of password, is invalid. */
 async function knownDeveloper(token: AccessToken | undefined, deps: Dependencies): Promise<Auth | undefined> {
   if (token?.scope !== 'developer') return undefined
   const [row] = await deps.gates.guard.run('', () =>
@@ -106,8 +114,8 @@ async function knownKey(key: string, deps: Dependencies): Promise<Auth> {
 }
 
 /**
- * A phone whose session has ended has to sign out, which it does on 401 (sdk-payload 5.1): it signed out itself, a developer
- * has signed it out, or its user or whoever let it in was deleted.
+ * A phone whose session has ended has to sign out, which it does on 401 (sdk-payload 5.1): it signed out itself, a
+ * developer has signed it out, or its user or whoever let it in was deleted.
  */
 async function sdkUser({ userId, appId, sessionId }: SdkToken, deps: Dependencies): Promise<Auth> {
   const application = appId?.startsWith('app_') ? appId : null

@@ -1,11 +1,11 @@
 import type { Issue } from '../errors.ts'
 
-/** Deepest nesting of arrays and objects that is accepted (design: limits). */
+/** Deepest nesting of arrays and objects that is accepted (contract 1.1). */
 export const MAX_JSON_DEPTH = 32
 
 /**
- * Most arrays and objects in one text. Each costs some 60 bytes of heap, however short: 32 MiB of `[[[{}]]],` took
- * more than a thread may have, which ended the process. A body full of records has a tenth of this.
+ * Most arrays and objects in one text. Each costs some 60 bytes of heap, however short: 32 MiB of `[[[{}]]],` exceeded
+ * the memory of a thread, which ended the process. A body full of records has a tenth of this.
  */
 export const MAX_JSON_CONTAINERS = 1_000_000
 
@@ -43,7 +43,7 @@ export function jsonDepth(bytes: Uint8Array, limit = MAX_JSON_DEPTH): number {
   return containers > MAX_JSON_CONTAINERS ? Number.POSITIVE_INFINITY : deepest
 }
 
-/** Says what is wrong with JSON text that is malformed or too deep, as an issue of contract 1.8. */
+/** The error of malformed or too deep JSON text, as an issue of contract 1.8. */
 export function jsonProblem(text: string): Issue {
   const [position, error] = jsonFailure(text)
   return { type: 'json_invalid', loc: ['body', position], msg: 'JSON decode error', input: {}, ctx: { error } }
@@ -58,9 +58,9 @@ function jsonFailure(text: string): [position: number, error: string] {
   return [message.startsWith(UNEXPECTED) ? unexpectedAt(text) : position, 'Expecting value']
 }
 
-/** V8's error for a character that cannot start a value, the only one that does not say where. */
+/** V8's error for a character that cannot start a value, the only one without a position. */
 const UNEXPECTED = 'Unexpected token'
-/** Longest text that is searched for that character. */
+/** Longest text in which that character is searched. */
 const MAX_SEARCHED_LENGTH = 65_536
 
 function parseMessage(text: string): string {
@@ -72,7 +72,7 @@ function parseMessage(text: string): string {
   }
 }
 
-/** Text up to the character fails in other ways, or not at all; with the character it fails as the whole does. */
+/** The text before the character fails differently, or not at all; with the character it fails like the whole. */
 function unexpectedAt(text: string): number {
   if (text.length > MAX_SEARCHED_LENGTH) return 0
   let [low, high] = [0, text.length]

@@ -6,7 +6,7 @@ import { type Guard, SDK_KEY_HEADER } from './guards.ts'
 import type { Route } from './route.ts'
 import { ErrorBody, ValidationBody } from './schema.ts'
 
-/** Where the service is reached, and the headers that an API key may be sent in, the documented one first. */
+/** The address of the service, and the headers that may carry an API key, the documented one first. */
 export interface Served {
   apiBaseUrl: string
   apiKeyHeaders: readonly string[]
@@ -23,7 +23,7 @@ const HEADERS = {
   'X-Request-Id': text('Id of the request: the one it was sent with, or a new one'),
   ETag: text('Changes when the answer does; send it as If-None-Match'),
   'Retry-After': { description: 'Seconds to wait before the next attempt', schema: { type: 'integer', minimum: 0 } },
-  'WWW-Authenticate': text('`Bearer` where an access token of a developer is needed'),
+  'WWW-Authenticate': text('`Bearer` where an access token of a developer is required'),
 }
 
 function text(description: string) {
@@ -33,13 +33,14 @@ function text(description: string) {
 /** Describes every route as an OpenAPI 3.1 document; the TypeBox schemas are its schemas. */
 export function openApiDocument(routes: readonly Route[], served: Served): object {
   const components = openComponents()
-  const paths: Record<string, Record<string, object>> = {}
+  const paths: Record<string, Record<string, Operation>> = {}
   for (const route of routes) {
     const methods = paths[route.path] ?? {}
     methods[route.method.toLowerCase()] = operation(route, components, served)
     paths[route.path] = methods
   }
   const webhooks = describedEvents(components)
+  const answers = shareAnswers(Object.values(paths).flatMap((methods) => Object.values(methods)))
   return {
     openapi: '3.1.0',
     info: {
@@ -53,14 +54,53 @@ export function openApiDocument(routes: readonly Route[], served: Served): objec
     paths,
     webhooks,
     components: {
-      schemas: Object.fromEntries(Object.entries(components.schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
+      schemas: byName(components.schemas),
+      responses: byName(answers),
       headers: HEADERS,
       securitySchemes: securitySchemes(served),
     },
   }
 }
 
-function operation(route: Route, components: Components, served: Served): object {
+const byName = (parts: Record<string, object>) =>
+  Object.fromEntries(Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+interface Answer {
+  description: string
+  headers?: object
+  content?: object
+}
+
+interface Operation extends Record<string, unknown> {
+  responses: Record<string, Answer | { $ref: string }>
+}
+
+/**
+ * Puts references in place of the failures, and of "not modified", that several operations describe alike, and returns
+ * these by name: what they say up to a colon or semicolon. Throws an Error when two different ones have one name.
+ */
+function shareAnswers(operations: readonly Operation[]): Record<string, Answer> {
+  const uses = new Map<string, { responses: Operation['responses']; status: string; answer: Answer }[]>()
+  for (const { responses } of operations) {
+    for (const [status, answer] of Object.entries(responses)) {
+      if (status.startsWith('2') || '$ref' in answer) continue
+      const text = JSON.stringify(answer)
+      uses.set(text, [...(uses.get(text) ?? []), { responses, status, answer }])
+    }
+  }
+  const shared: Record<string, Answer> = {}
+  for (const alike of uses.values()) {
+    const [first, second] = alike
+    if (!first || !second) continue
+    const name = pascalCase(first.answer.description.split(/[:;(]/)[0] as string)
+    if (shared[name]) throw new Error(`two answers are called ${name}`)
+    shared[name] = first.answer
+    for (const { responses, status } of alike) responses[status] = { $ref: `#/components/responses/${name}` }
+  }
+  return shared
+}
+
+function operation(route: Route, components: Components, served: Served): Operation {
   const name = pascalCase(route.operationId)
   const body = requestBody(route, components)
   return {
@@ -102,12 +142,12 @@ function requestBody(route: Route, { refer }: Components): object | undefined {
   return { required: !route.bodyOptional, content: Object.fromEntries(types.map((type) => [type, media])) }
 }
 
-function responses(route: Route, name: string, components: Components): Record<string, object> {
+function responses(route: Route, name: string, components: Components): Record<string, Answer> {
   const json = (schema: TSchema) => ({ 'application/json': { schema: components.refer(schema, `${name}Error`) } })
-  const described: Record<string, object> = { [route.status ?? 200]: success(route, name, components) }
+  const described: Record<string, Answer> = { [route.status ?? 200]: success(route, name, components) }
   if (route.revalidated)
     described[304] = {
-      description: 'Nothing changed since the answer with that ETag',
+      description: 'Not modified: the answer with that ETag still holds',
       headers: { ETag: header('ETag') },
     }
   for (const [code, one] of Object.entries(errorsOf(route))) {
@@ -120,7 +160,7 @@ function responses(route: Route, name: string, components: Components): Record<s
   return described
 }
 
-function success(route: Route, name: string, { refer }: Components): object {
+function success(route: Route, name: string, { refer }: Components): Answer {
   const media = ({ schema, example }: { schema: TSchema; example?: unknown }) => ({
     schema: refer(schema, `${name}Result`),
     ...(example !== undefined && { example }),
@@ -142,15 +182,17 @@ function success(route: Route, name: string, { refer }: Components): object {
   }
 }
 
-/** What a route can answer beside its success and 422: what its guard, path and body imply, and what it says itself. */
+/** The errors of a route besides 422: those that its guard, path and body imply, and those it declares. */
 function errorsOf(route: Route): NonNullable<Route['errors']> {
   const own = route.path.includes('{user_id}')
   return {
     ...(route.body && { 400: 'The body cannot be read' }),
-    ...(route.guard !== 'public' && { 401: 'No valid credential' }),
+    ...(route.guard !== 'public' && {
+      401: route.guard === 'developer' ? 'No valid access token of a developer' : 'No valid credential',
+    }),
     ...(route.guard.startsWith('sdk') && own && { 403: 'The token belongs to another user' }),
     ...(own && { 404: 'Unknown user' }),
-    ...(route.method === 'GET' && { 406: 'None of the accepted media types; the text names those there are' }),
+    ...(route.method === 'GET' && { 406: 'None of the accepted media types; the text lists the available ones' }),
     ...(route.body && { 413: 'The body is too large', 415: 'Another media type or encoding' }),
     ...(route.tag !== 'Health' && { 503: 'Overloaded, or the database does not answer; retry' }),
     ...route.errors,
@@ -163,7 +205,7 @@ function errorHeaders(code: number, route: Route): object | undefined {
   return undefined
 }
 
-/** Any one of them lets a request in. */
+/** Any one of them is enough. */
 function security(guard: Guard, { apiKeyHeaders }: Served): object[] {
   const further = apiKeyHeaders.slice(1)
   const keys = ['apiKey', ...further].map((scheme) => ({ [scheme]: [] }))

@@ -3,8 +3,8 @@ import { type AppError, errors } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 
 /**
- * Waits for what reads the body of a request, as long as the client sends at a usable pace.
- * @throws AppError what `tooSlow` makes, 408 unless given, once it does not
+ * Waits for the reader of a request's body while the client sends at a usable pace.
+ * @throws AppError the result of `tooSlow`, by default 408, once it does not
  */
 export async function atPace<T>(
   req: IncomingMessage,

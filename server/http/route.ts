@@ -15,13 +15,13 @@ import { jsonDepth, jsonProblem, MAX_JSON_DEPTH } from './json.ts'
 import { atPace } from './pace.ts'
 import { type Check, compile, compileQuery } from './validate.ts'
 
-/** Size limit of a JSON or form body (house decision D-37). */
+/** Size limit of a JSON or form body (D-37). */
 const BODY_LIMIT_BYTES = 1024 * 1024
 
-/** Fields of a query that are read; Node's parser drops all others without a word. */
+/** Maximum of fields in a query; Node's parser silently drops all others. */
 const MAX_QUERY_FIELDS = 1_000
 
-/** What a handler gets: everything checked, converted and typed by the route's schemas. */
+/** The input of a handler: everything checked, converted and typed by the route's schemas. */
 export interface Input<P extends TSchema, Q extends TSchema, B extends TSchema> {
   params: Static<P>
   query: Static<Q>
@@ -30,7 +30,7 @@ export interface Input<P extends TSchema, Q extends TSchema, B extends TSchema> 
   ctx: Context
 }
 
-/** An answer that is not plain JSON of the route's status. */
+/** An answer other than plain JSON with the route's status. */
 export class Reply {
   readonly status: number
   readonly type: string
@@ -60,40 +60,40 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   guard: Guard
   params?: P
   query?: Q
-  /** The query schema for some requests: another form of the answer can allow more. */
+  /** The query schema for some requests: another format of the answer can allow more. */
   queryVariant?: { applies(ctx: Context): boolean; schema: Q }
   body?: B
-  /** `json` unless the body may be a form as well, or is `bytes`: the handler reads the stream itself. */
+  /** `json` unless the body may also be a form, or is `bytes`: the handler reads the stream itself. */
   bodyKind?: 'json' | 'form or json' | 'bytes'
   /** A missing JSON body counts as `{}`. */
   bodyOptional?: boolean
-  /** Some failures mean something else here: the login answers 401 to an incomplete form. */
+  /** Some failures have a different answer here: the login answers 401 to an incomplete form. */
   onInvalid?: () => AppError
   /**
-   * Whose connections the handler uses: those of `read`, or of `write` where it is no GET, unless given. `own` takes them
+   * Whose connections the handler uses: by default those of `read`, or of `write` if it is not a GET. `own` takes them
    * from a gate by itself, or needs none.
    */
   share?: Share | 'own'
-  /** The same where it depends on the query. */
+  /** The same if it depends on the query. */
   shareOf?(query: Static<Q>): Share
-  /** Success status, 200 unless given. */
+  /** Success status, by default 200. */
   status?: number
   response?: TSchema
-  /** Content type of the success answer, JSON unless given. */
+  /** Content type of the success answer, by default JSON. */
   produces?: string
   example?: unknown
   /** Other content types of the success answer. */
   alsoProduces?: Record<string, { schema: TSchema; example?: unknown }>
-  /** Headers of the success answer, with what they say. */
+  /** Headers of the success answer, with their descriptions. */
   headers?: Record<string, string>
-  /** Whether answers have an ETag, so that one the client holds is answered 304. */
+  /** Whether answers have an ETag, so that a client that holds the answer gets 304. */
   revalidated?: boolean
   bodyExample?: unknown
-  /** Error statuses besides those that guard, body and path imply; with a schema where the body is not `{"detail"}`. */
+  /** Error statuses besides those that guard, body and path imply; with a schema if the body is not `{"detail"}`. */
   errors?: Record<number, string | { description: string; schema: TSchema }>
 }
 
-/** A route with its handler: what the router mounts and the description describes. */
+/** A route with its handler, for the router to mount and the description to describe. */
 export interface Route extends Definition<TSchema, TSchema, TSchema> {
   handle(ctx: Context, deps: Dependencies): Promise<void>
 }
@@ -101,9 +101,9 @@ export interface Route extends Definition<TSchema, TSchema, TSchema> {
 const Nothing = Type.Object({})
 
 /**
- * Declares a route once: method, path, guard, schemas, description and handler.
- * The wrapper authenticates (401), lets a phone through to its own user only (403), then reports what is wrong with path,
- * query and body together (422), then runs the handler and answers.
+ * Declares a route once: method, path, guard, schemas, description and handler. The wrapper authenticates (401), lets a
+ * phone through to its own user only (403), then reports all errors of path, query and body together (422), then runs
+ * the handler and answers.
  */
 export function route<
   P extends TSchema = typeof Nothing,
@@ -152,7 +152,7 @@ function countQueryFields(querystring: string, issues: Issue[]): void {
   issues.push({ type: 'too_long', loc: ['query'], msg, input: null, ctx })
 }
 
-/** Who shares fairly with others: a key, a developer, a phone's user, or an address. */
+/** The party that shares fairly with others: a key, a developer, a phone's user, or an address. */
 function callerOf(auth: Auth, ctx: Context): string {
   switch (auth.kind) {
     case 'key':
@@ -168,13 +168,13 @@ function callerOf(auth: Auth, ctx: Context): string {
 
 interface Asking {
   caller: string
-  /** The user its path names. */
+  /** The user in its path. */
   user: string | undefined
   ctx: Context
   deps: Dependencies
 }
 
-/** Does the work of a request once its share has a connection to spare. @throws AppError overloaded, client_left */
+/** Runs a request once its share has a free connection. @throws AppError overloaded, client_left */
 async function inShare(
   share: Share | 'own',
   { caller, user, ctx, deps }: Asking,
@@ -182,10 +182,10 @@ async function inShare(
 ): Promise<unknown> {
   if (share === 'own') return work(deps)
   const gate = deps.gates[share]
-  // A login waits for its hash, and holds nothing meanwhile.
+  // A login waits for its hash, and holds no connection meanwhile.
   if (share === 'login') return work({ ...deps, db: gated(deps.db, gate) })
   const changes = share === 'write' || share === 'long'
-  // Changes of one user wait for each other, whoever makes them.
+  // Changes of one user wait for each other, whoever the caller is.
   const leave = await gate.enter(changes && user ? user : caller, { client: ctx.res })
   try {
     if (share === 'bulk') deps.answers.admit(caller)
@@ -273,7 +273,7 @@ function missingBody(check: Check, optional: boolean, issues: Issue[]): unknown 
   return undefined
 }
 
-/** Malformed JSON becomes an issue; what the body parser refused for its size or coding becomes its status. */
+/** Malformed JSON becomes an issue; a body refused by the parser for its size or coding gets that status. */
 function parseFailure(error: unknown): Issue {
   const { status, body, type } = error as { status?: number; body?: unknown; type?: string }
   if (status === 413) throw errors.tooLarge(BODY_LIMIT_BYTES)

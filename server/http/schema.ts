@@ -2,32 +2,32 @@ import { type TSchema, Type } from 'typebox'
 import { providerNames } from '../catalogue/providers.ts'
 import { seriesByName, seriesNames } from '../catalogue/series.ts'
 
-/** A string that is one of `values`, in definition order as error messages list them (contract 1.8). */
+/** A string that is one of `values`, in the order in which error messages list them (contract 1.8). */
 export const Enum = <T extends string>(values: readonly T[], options: object = {}) =>
   Type.Unsafe<T>({ type: 'string', enum: [...values], ...options })
 
 /** `schema` or null. */
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
-/** A repeatable query parameter, which may also be a comma list (contract 1.1); at most 50 values unless given. */
+/** A repeatable query parameter, which may also be a comma list (contract 1.1); by default at most 50 values. */
 export const List = <T extends TSchema>(item: T, options: object = {}) =>
   Type.Array(item, { maxItems: 50, ...options, 'x-comma-list': true })
 
 /** UUID in any spelling of contract 1.2; handlers receive it lower case and hyphenated. */
 export const Uuid = (options: object = {}) => Type.String({ format: 'uuid', ...options })
 
-/** Instant as the API writes it: ISO 8601 in UTC with Z. */
+/** Instant in its API form: ISO 8601 in UTC with Z. */
 export const Instant = (options: object = {}) => Type.String({ format: 'date-time', ...options })
 
-// As good as a pattern can say it: whether such a date exists is for the parser.
+// As exact as a pattern can be: the parser checks whether such a date exists.
 const DAY = '\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])'
 const TIME = '([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d([.,]\\d{1,9})?)?'
 const ZONE = '([Zz]|[+-](0\\d|1[0-7]):?[0-5]\\d)'
 const DATE_INPUT = `^([+-]?\\d{1,11}(\\.\\d+)?|${DAY}([T ]${TIME}${ZONE}?)?)$`
 
 /**
- * Date input of contract 1.3: stays text here, parsed by `dates.ts` (a bad one is a 400, not a 422). What stands in
- * `x-described` is only in the API description.
+ * Date input of contract 1.3: stays text here, parsed by `dates.ts` (a bad one is a 400, not a 422). `x-described` is
+ * only for the API description.
  */
 export const DateInput = (description: string) =>
   Type.String({
@@ -36,7 +36,10 @@ export const DateInput = (description: string) =>
     'x-described': { pattern: DATE_INPUT },
   })
 
-/** Where a page begins: opaque, from an answer of the same route with the same filters; any other text is a 400 (contract 1.4). */
+/**
+ * Start of a page: opaque, from an answer of the same route with the same filters; any other text is a 400 (contract
+ * 1.4).
+ */
 export const Cursor = (description = '`next_cursor` or `previous_cursor` of another page') =>
   Type.Optional(Type.String({ description, 'x-described': { minLength: 1 } }))
 
@@ -53,7 +56,7 @@ export const Series = () =>
     'x-aliases': [...seriesByName.keys()].filter((name) => !seriesNames.includes(name as never)),
   })
 
-/** `source` of a record (specification: SourceMetadata). */
+/** `source` of a record (contract 4: SourceMetadata). */
 export const SourceMetadata = Type.Object(
   {
     provider: Type.String(),
@@ -75,7 +78,7 @@ export const Secret = (options: object = {}) => Type.String({ format: 'password'
 export const ErrorBody = Type.Object(
   {
     detail: Type.String(),
-    hint: Type.Optional(Type.String({ description: 'What to send instead, where that can be told' })),
+    hint: Type.Optional(Type.String({ description: 'What to send instead, if known' })),
   },
   { title: 'ErrorBody' },
 )
@@ -111,7 +114,7 @@ export const ValidationBody = Type.Object(
   { title: 'ValidationBody' },
 )
 
-/** How to turn a page (contract 1.4). */
+/** Cursors of the neighbouring pages (contract 1.4). */
 export const Pagination = Type.Object(
   {
     next_cursor: Nullable(Type.String()),
@@ -122,7 +125,7 @@ export const Pagination = Type.Object(
   { title: 'Pagination' },
 )
 
-/** What a page was asked for (contract 1.4). */
+/** The request of a page (contract 1.4). */
 export const PageMetadata = Type.Object(
   {
     resolution: Nullable(Type.String()),
@@ -133,7 +136,7 @@ export const PageMetadata = Type.Object(
   { title: 'PageMetadata' },
 )
 
-/** Cursor envelope of contract 1.4 around `item`, whose title names it. */
+/** Cursor envelope of contract 1.4 around `item`, whose title names the envelope. */
 export const CursorPage = <T extends TSchema>(item: T & { title?: string }) =>
   Type.Object(
     { data: Type.Array(item), pagination: Pagination, metadata: PageMetadata },

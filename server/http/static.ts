@@ -4,12 +4,14 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Context } from 'koa'
 import { heldTags } from './etag.ts'
 
-/** Something that stays the same while the process lives. */
+/** Content that stays the same while the process lives. */
 interface Fixed {
   type: string
-  /** Seconds that a client may use it without asking; with 0 it asks each time, and is told when nothing changed. */
+  /**
+   * Seconds for which a client may use it without asking; with 0 it asks each time, and gets 304 if nothing changed.
+   */
   maxAgeSeconds: number
-  /** Called once, when it is first asked for. */
+  /** Called once, at the first request. */
   read(): string | Buffer | Promise<string | Buffer>
 }
 
@@ -21,7 +23,9 @@ interface Kept {
 /** Brotli's level: 11 would take seconds for a tenth less. */
 const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }
 
-/** Answers with what never changes, compressed once and kept in memory, and 304 to who has it. */
+/**
+ * Answers with content that never changes, compressed once and kept in memory, and with 304 to clients that have it.
+ */
 export function fixedAnswer({ type, maxAgeSeconds, read }: Fixed): (ctx: Context) => Promise<void> {
   let kept: Promise<Kept> | undefined
   return async (ctx) => {
@@ -37,7 +41,7 @@ export function fixedAnswer({ type, maxAgeSeconds, read }: Fixed): (ctx: Context
       ctx.status = 304
       return
     }
-    // Clients list what they take in any order: the smallest counts.
+    // Clients list accepted encodings in any order: the smallest result wins.
     const taken = ctx.acceptsEncodings()
     const encoding = (['br', 'gzip'] as const).find((one) => taken.includes(one)) ?? 'identity'
     if (encoding !== 'identity') ctx.set('Content-Encoding', encoding)

@@ -2,10 +2,10 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import { jwtVerify, SignJWT } from 'jose'
 import { uuidProblem } from './formats.ts'
 
-/** Seconds an access token lives (contract 1.6: 60 minutes). */
+/** Lifetime of an access token in seconds (contract 1.6: 60 minutes). */
 export const ACCESS_TOKEN_SECONDS = 3600
 
-/** What a verified access token says. `issuedAt` is in epoch seconds. */
+/** The claims of a verified access token. `issuedAt` is in epoch seconds. */
 export type AccessToken =
   | { scope: 'developer'; developerId: string; issuedAt: number }
   | { scope: 'sdk'; userId: string; appId: string | null; sessionId: string | null; issuedAt: number }
@@ -16,7 +16,7 @@ export interface Keys {
   sdk: Uint8Array
   cursor: Uint8Array
   invitation: Uint8Array
-  /** Under which attempts of clients are counted, and their networks remembered. */
+  /** For counters of clients' attempts, and for the networks they are remembered by. */
   throttle: Uint8Array
   /** Encrypts the signing secrets of endpoints. */
   webhookSecret: Uint8Array
@@ -37,7 +37,7 @@ export function deriveKeys(secretKey: string): Keys {
 
 /**
  * Signs an access token (HS256) that lives for an hour; `subject` is the developer's or the user's id, `issuedAt` is in
- * epoch seconds, now unless given.
+ * epoch seconds, by default now.
  */
 export function signAccessToken(
   keys: Keys,
@@ -57,7 +57,7 @@ export function signAccessToken(
 
 const text = (claim: unknown) => (typeof claim === 'string' ? claim : null)
 
-/** Verifies a bearer token of either kind; undefined when it is expired, forged, foreign or no token at all. */
+/** Verifies a bearer token of either kind; undefined when it is expired, forged, foreign or not a token at all. */
 export async function verifyAccessToken(keys: Keys, token: string): Promise<AccessToken | undefined> {
   for (const scope of ['developer', 'sdk'] as const) {
     try {
@@ -67,7 +67,7 @@ export async function verifyAccessToken(keys: Keys, token: string): Promise<Acce
       if (scope === 'developer') return { scope, developerId: payload.sub, issuedAt }
       return { scope, userId: payload.sub, appId: text(payload.app_id), sessionId: text(payload.sid), issuedAt }
     } catch {
-      // Not of this kind: the other key may fit.
+      // Not of this kind: the other key may match.
     }
   }
   return undefined

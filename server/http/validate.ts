@@ -161,56 +161,47 @@ function charactersOf(text: string, min: number, max: number): number {
 }
 
 function compileNumber(schema: Schema, text: boolean): Check {
-  const integer = schema.type === 'integer'
-  const kind = integer ? 'int' : 'float'
-  const noun = integer ? 'integer' : 'number'
+  const kind = schema.type === 'integer' ? INTEGER : FLOAT
+  const read = text ? textNumber : jsonNumber
+  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema
   return (raw, loc, issues) => {
     const input = text && Array.isArray(raw) ? raw.at(-1) : raw
-    let value: number
-    if (text) {
-      const digits = String(input).trim()
-      value = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(digits) ? Number(digits) : Number.NaN
-      if (integer && !/^[+-]?\d+(\.0+)?$/.test(digits)) value = Number.NaN
-      if (Number.isNaN(value)) {
-        return fail(
-          { issues, loc, input },
-          `${kind}_parsing`,
-          `Input should be a valid ${noun}, unable to parse string as ${integer ? 'an integer' : 'a number'}`,
-        )
-      }
-    } else {
-      if (typeof input !== 'number')
-        return fail({ issues, loc, input }, `${kind}_type`, `Input should be a valid ${noun}`)
-      value = input
-      if (integer && !Number.isInteger(value)) {
-        return fail(
-          { issues, loc, input },
-          'int_from_float',
-          'Input should be a valid integer, got a number with a fractional part',
-        )
-      }
-    }
+    const value = read(kind, input, loc, issues)
+    if (value === undefined) return undefined
     if (!Number.isFinite(value)) return fail({ issues, loc, input }, 'finite_number', 'Input should be a finite number')
-    if (schema.minimum !== undefined && value < schema.minimum) {
-      return fail(
-        { issues, loc, input },
-        'greater_than_equal',
-        `Input should be greater than or equal to ${schema.minimum}`,
-        {
-          ge: schema.minimum,
-        },
-      )
+    if (value < minimum) {
+      const msg = `Input should be greater than or equal to ${minimum}`
+      return fail({ issues, loc, input }, 'greater_than_equal', msg, { ge: minimum })
     }
-    if (schema.maximum !== undefined && value > schema.maximum) {
-      return fail(
-        { issues, loc, input },
-        'less_than_equal',
-        `Input should be less than or equal to ${schema.maximum}`,
-        { le: schema.maximum },
-      )
+    if (value > maximum) {
+      const msg = `Input should be less than or equal to ${maximum}`
+      return fail({ issues, loc, input }, 'less_than_equal', msg, { le: maximum })
     }
     return value
   }
+}
+
+/** What an integer and a number are in texts, and in types and messages of failures. */
+const INTEGER = { isInteger: true, type: 'int', noun: 'integer', article: 'an', text: /^[+-]?\d+(\.0+)?$/ }
+const FLOAT = {
+  ...{ isInteger: false, type: 'float', noun: 'number', article: 'a' },
+  text: /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/,
+}
+
+type ReadNumber = (kind: typeof INTEGER, input: unknown, loc: Loc, issues: Issues) => number | undefined
+
+const textNumber: ReadNumber = ({ type, noun, article, text }, input, loc, issues) => {
+  const digits = String(input).trim()
+  if (text.test(digits)) return Number(digits)
+  const msg = `Input should be a valid ${noun}, unable to parse string as ${article} ${noun}`
+  return fail({ issues, loc, input }, `${type}_parsing`, msg)
+}
+
+const jsonNumber: ReadNumber = ({ isInteger, type, noun }, input, loc, issues) => {
+  if (typeof input !== 'number') return fail({ issues, loc, input }, `${type}_type`, `Input should be a valid ${noun}`)
+  if (!isInteger || Number.isInteger(input)) return input
+  const msg = 'Input should be a valid integer, got a number with a fractional part'
+  return fail({ issues, loc, input }, 'int_from_float', msg)
 }
 
 const TRUE = new Set(['true', '1', 'yes', 'on', 't', 'y'])
@@ -318,7 +309,7 @@ const isSecret = (schema: Schema): boolean => schema.writeOnly === true || (sche
 
 /**
  * Checks a query string: `name[]` counts as `name`, and an unknown name is an error,
- * since a silently ignored filter returns wrong data (house decision).
+ * since a silently ignored filter returns wrong data (contract 1.1).
  */
 export function compileQuery(schema: TSchema): Check {
   const known = new Set(Object.keys((schema as Schema).properties ?? {}))

@@ -3,33 +3,35 @@ import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
 import { type SampleEvent, type SampleEventsTask, sampleEvents } from '../../workers/sample-events.ts'
 import type { UploadResult, UploadTask } from '../../workers/sdk-upload.ts'
-import { createGate } from '../gate.ts'
+import { Gate } from '../gate.ts'
 import { smallBodyBytes } from '../limits.ts'
 
-/** Samples whose events are made at once, in a millisecond. */
+/** Samples whose events are made in one go, within a millisecond. */
 const SAMPLES_AT_ONCE = 10_000
 
-/** The worker threads that parse and normalise uploads, and make events of what these changed. */
+/** The worker threads that parse and normalise uploads, and make events of the changes. */
 export interface Threads {
-  /** Reads an upload; `task.bytes` is given away. */
+  /** Reads an upload; takes ownership of `task.bytes`. */
   readUpload(task: UploadTask): Promise<UploadResult>
   /** Makes the events of changed samples. */
   sampleEvents(task: SampleEventsTask): Promise<SampleEvent[]>
   close(): Promise<void>
 }
 
-/** Hands a buffer over instead of copying it, unless it is a piece of a larger one. The caller cannot use it again. */
+/**
+ * Hands a buffer over instead of copying it, unless it is a piece of a larger one. The caller cannot use it afterwards.
+ */
 function transferable(bytes: Uint8Array): ArrayBuffer[] {
   const { buffer } = bytes
   return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength ? [buffer] : []
 }
 
-/** Whoever asks bounds how many wait here: the API by the memory of bodies, imports by their number. */
+/** The callers bound how many wait here: the API by the memory of bodies, imports by their number. */
 const WITHOUT_END = { waiting: Number.POSITIVE_INFINITY, waitMs: 2 ** 31 - 1, retrySeconds: 5 }
 
 /**
- * Starts the thread pool; threads are created when the first upload comes. Of two threads or more, one is always left
- * to uploads that are read in no time.
+ * Starts the thread pool; threads are created when the first upload arrives. Of two threads or more, one is always free
+ * for small uploads.
  */
 export function startThreads(count = Math.max(2, availableParallelism() - 1)): Threads {
   const workers = fileURLToPath(new URL('../../workers/', import.meta.url))
@@ -42,7 +44,7 @@ export function startThreads(count = Math.max(2, availableParallelism() - 1)): T
     resourceLimits: { maxOldGenerationSizeMb: 768, maxYoungGenerationSizeMb: 32 },
   })
   const most = Math.max(1, count - 1)
-  const large = createGate({ what: 'uploads', capacity: most, perKey: most, ...WITHOUT_END })
+  const large = new Gate({ what: 'uploads', capacity: most, perKey: most, ...WITHOUT_END })
   return {
     async readUpload(task) {
       const read = () => pool.run(task, { transferList: transferable(task.bytes) })
@@ -50,7 +52,7 @@ export function startThreads(count = Math.max(2, availableParallelism() - 1)): T
     },
     async sampleEvents(task) {
       const samples = task.changed.reduce((sum, { timeMs }) => sum + timeMs.length, 0)
-      // Handing few over takes longer.
+      // A transfer of few samples takes longer.
       if (samples <= SAMPLES_AT_ONCE) return sampleEvents(task)
       return pool.run(task, { filename: `${workers}sample-events.ts` })
     },

@@ -10,7 +10,7 @@ export interface RecordRule {
   readonly dailyTotal: boolean
   /**
    * The value in the series unit; without a unit it is in the platform's documented wire unit. Undefined when the unit is
-   * unknown or of another dimension (house decision: plausibility).
+   * unknown or of another dimension (sdk-types 1.1).
    */
   convert(value: number, unit: string | null): number | undefined
 }
@@ -18,28 +18,28 @@ export interface RecordRule {
 /** How one wire type becomes observations of a menstrual cycle (sdk-types 3 and 9). */
 export interface CycleRule {
   readonly observation: CycleObservationKind
-  /** What the platform's values mean, in our words; null = it was observed, not how. */
+  /** The meaning of the platform's values, in our words; null = observed, without details. */
   readonly levels: ReadonlyMap<number, string | null>
   /** Values not in `levels` make a bad record; otherwise they mean null. */
   readonly onlyLevels: boolean
-  /** Where the metadata say whether this is the first day of a cycle. */
+  /** The metadata key that says whether this is the first day of a cycle. */
   readonly startKey: string | null
 }
 
-/** How one wire type becomes a session that is neither workout nor sleep. */
+/** How one wire type becomes a session other than workouts and sleep. */
 export interface ActivityRule {
   /** Type of the session, as stored. */
   readonly activity: string
 }
 
-/** A rule, or `meal`: a meal without what was eaten, or `ignored`: unknown, or known and not stored. */
+/** A rule, or `meal`: a meal without its nutrients, or `ignored`: unknown, or known and not stored. */
 export type RecordKind = RecordRule | CycleRule | ActivityRule | 'meal' | 'ignored'
 
-/** What a provider folder exports when a mobile SDK uploads for it. */
+/** The exports of the folder of a provider that a mobile SDK uploads for. */
 export interface SdkAbility {
-  /** Every wire type of a record that is stored, with what becomes of it (sdk-types 2 to 6). */
+  /** Every wire type of a record that is stored, with its rule (sdk-types 2 to 6). */
   readonly records: ReadonlyMap<string, RecordKind>
-  /** What becomes of a record with this case-sensitive wire type; unknown types are `ignored` (sdk-types 1 step 1). */
+  /** The rule for a record with this case-sensitive wire type; unknown types are `ignored` (sdk-types 1 step 1). */
   recordKind(type: string): RecordKind
   /** Our type of a workout by its wire type; `other` when it has none or an unknown one (sdk-types 8.5). */
   workoutType(wire: string | null): WorkoutType
@@ -47,7 +47,7 @@ export interface SdkAbility {
   readonly idleSegments?: ReadonlySet<string>
   /** Whether the platform itself says which stages of sleep make up a session (sdk-types 7.4). */
   readonly givesSleepSessions: boolean
-  /** What logs of phones call sleep and workouts, which are no records (sdk-types 3, 4; sdk-payload 11). */
+  /** Names of sleep and workouts, which are not records, in the logs of phones (sdk-types 3, 4; sdk-payload 11). */
   readonly loggedEvents: ReadonlyMap<string, 'sleep' | 'workout'>
 }
 

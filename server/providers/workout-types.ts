@@ -1,7 +1,7 @@
 import type { WorkoutType } from '../catalogue/workouts.ts'
 
-// Our type, then what the SDKs call it, in lower case: sdk-types 8.5. One table for all of them, since what two
-// platforms call the same is the same.
+// Our type, then the SDKs' names for it, in lower case: sdk-types 8.5. One table for all of them, since two platforms
+// mean the same by the same name.
 const wireNames: readonly (readonly [type: WorkoutType, ...names: string[]])[] = [
   ['walking', 'walking', 'wheelchair_walk'],
   ['running', 'running', 'wheelchair_run', 'track_and_field'],
@@ -96,12 +96,14 @@ const wireNames: readonly (readonly [type: WorkoutType, ...names: string[]])[] =
   ['generic', 'other'],
 ]
 
-/** Our type of a workout by the lower-case name that an SDK gives it (sdk-types 8.5). */
+/** Our type of a workout by an SDK's lower-case name (sdk-types 8.5). */
 export const wireWorkoutTypes: ReadonlyMap<string, WorkoutType> = new Map(
   wireNames.flatMap(([type, ...names]) => names.map((name) => [name, type] as const)),
 )
 
-/** Our type of a workout an SDK sends, in any case; `other` when it has none or an unknown one (sdk-types 8.1, 8.5). */
+/**
+ * Our type of a workout from an SDK, case-insensitive; `other` when it has none or an unknown one (sdk-types 8.1, 8.5).
+ */
 export function wireWorkoutType(wire: string | null): WorkoutType {
   return wireWorkoutTypes.get(wire?.trim().toLowerCase() ?? '') ?? 'other'
 }

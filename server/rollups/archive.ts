@@ -3,26 +3,26 @@ import type { Database, Queryable } from '../db/database.ts'
 import { DAY_MS } from '../time.ts'
 import { refreshRollups } from './refresh.ts'
 
-/** What is kept for how long; null = for ever. */
+/** What is kept for how long; null = forever. */
 export interface ArchivalSettings {
   archive_after_days: number | null
   delete_after_days: number | null
 }
 
 /**
- * Archived is by whole months of 30 days since 1970, which are the chunks of a hypertable: they are dropped in no time,
- * and both engines archive the same samples.
+ * Archiving goes by whole months of 30 days since 1970, which are the chunks of a hypertable: chunks are dropped in no
+ * time, and both engines archive the same samples.
  */
 const MONTH_MS = 30 * DAY_MS
 
-/** Time after which a run leaves the rest to the next one, and time for which it tries again what is in use. */
+/** Time after which a run leaves the rest to the next one, and time for which it retries rows in use. */
 const BUDGET_MS = 120_000
 const PATIENCE_MS = 10_000
 const WAIT_MS = 100
 
 /**
- * Samples of a series that are removed at once, and series in one transaction: fewer compressed samples than a
- * transaction may open by default (100,000).
+ * Samples of a series removed at once, and series in one transaction: fewer compressed samples than a transaction may
+ * open by default (100,000).
  */
 const ROWS_AT_ONCE = 5_000
 const SERIES_AT_ONCE = 10
@@ -30,7 +30,7 @@ const SERIES_AT_ONCE = 10
 const floorMs = (nowMs: number, days: number | null) =>
   days === null ? null : Math.floor((nowMs - days * DAY_MS) / MONTH_MS) * MONTH_MS
 
-/** The instants before which samples, and before which rollups are not kept, epoch ms; null = all are. */
+/** The instants before which samples, and before which rollups, are not kept, epoch ms; null = all are kept. */
 export function floors({ archive_after_days, delete_after_days }: ArchivalSettings, nowMs: number) {
   const deleted = floorMs(nowMs, delete_after_days)
   const archived = floorMs(nowMs, archive_after_days)
@@ -39,10 +39,10 @@ export function floors({ archive_after_days, delete_after_days }: ArchivalSettin
 }
 
 /**
- * Carries out what is to be kept for how long (contract 13): rollups are completed, then, user by user, samples become
- * archived, which reads see at once, then these are removed. Nobody waits for it but an import of the same user, for
- * milliseconds. Any step may be repeated, so a run that was killed is taken up by the next one. Returns whether there is
- * more to do than time was left for; what is in use for longer is left to the run of another day.
+ * Applies the archival settings (contract 13): completes rollups, then, user by user, marks samples as archived, which
+ * takes effect for reads at once, then removes them. Nobody waits for it except an import of the same user, for
+ * milliseconds. Any step may be repeated, so the next run continues a killed one. Returns whether there is more to do
+ * than time was left for; rows that stay in use are left to the run of another day.
  */
 export async function archive(
   db: Database,
@@ -57,7 +57,7 @@ export async function archive(
   if (rawMs !== null) {
     await raiseFloors(db, rawMs, rollupMs)
     const withRollups = rawMs !== rollupMs
-    // Where much comes late there is always a series that is behind: it is left out, and all others are archived.
+    // If much data arrives late, some series is always outdated: it is left out, and all others are archived.
     if (withRollups) more = !(await completeRollups(db, rawMs, performance.now() + budgetMs / 2))
     more = (await archiveUsers(db, rawMs, withRollups, deadline)) || more
   }
@@ -81,16 +81,21 @@ async function raiseFloors(db: Database, rawMs: number, rollupMs: number | null)
        update archival set rollup_floor = to_timestamp($1)
        where rollup_floor is null or rollup_floor < to_timestamp($1)
        returning 1
-     )
-     update app_user set revision = revision + 1 where exists (select 1 from raised)`,
+     ), ${everybodyIf('raised')}
+     update app_user u set revision = u.revision + 1 from everybody e where u.id = e.id`,
     [rollupMs / 1000],
   )
 }
 
+/** All users, when a part of the statement did something; locked in the order of lock.ts. */
+const everybodyIf = (part: string) => `everybody as materialized (
+       select id from app_user where exists (select 1 from ${part}) order by id for no key update
+     )`
+
 /** Brings up to date what is behind with anything before `untilMs`. False when there was not the time. */
 async function completeRollups(db: Database, untilMs: number, deadline: number): Promise<boolean> {
   while (await behind(db, untilMs)) {
-    // Another process may be at the rest of it.
+    // Another process may be refreshing the rest.
     if (!(await refreshRollups(db, deadline - performance.now()))) await delay(WAIT_MS)
     if (performance.now() > deadline) return false
   }
@@ -115,8 +120,8 @@ const USERS_SQL = `
   where k.archived_to is null or k.archived_to < to_timestamp($1)`
 
 /**
- * Archives what each user has from before `untilMs`. True when the deadline came before everybody was looked at; a user who
- * is importing all the time is left to another run.
+ * Archives each user's data from before `untilMs`. True when the deadline came before all users were looked at; a user
+ * who is importing all the time is left to another run.
  */
 async function archiveUsers(db: Database, untilMs: number, withRollups: boolean, deadline: number): Promise<boolean> {
   const patience = Math.min(deadline, performance.now() + PATIENCE_MS)
@@ -134,19 +139,19 @@ async function archiveUsers(db: Database, untilMs: number, withRollups: boolean,
     }
     due = left
     if (due.length === 0 || performance.now() > patience) return false
-    // They are importing, or something came late since the rollups were completed.
+    // They are importing, or late data arrived since the rollups were completed.
     await delay(WAIT_MS)
     if (withRollups) await refreshRollups(db, patience - performance.now())
   }
 }
 
-/** Removes what is archived, and what is older than what is kept. True when the deadline came before the end. */
+/** Removes archived data, and data older than anything kept. True when the deadline came before the end. */
 async function removeArchived(db: Database, deadline: number, log: (message: string) => void): Promise<boolean> {
   await orderExpired(db)
   const chunks = await db.query<{ starts: string; ends: string }>('select starts, ends from archived_chunks()')
   const [marked] = await db.query('select 1 from source_series where to_remove limit 1')
   if (chunks.length === 0 && !marked) return false
-  // A refresh of everybody's rollups that does not know of the new floor would take what is gone for deleted.
+  // A refresh of everybody's rollups that does not know the new floor would treat removed data as deleted.
   const { free } = await db.one<{ free: boolean }>(
     `select pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0)) as free`,
   )
@@ -164,7 +169,7 @@ async function removeArchived(db: Database, deadline: number, log: (message: str
   return more
 }
 
-/** When the floor of the rollups has risen, every series may have some that are kept no longer. */
+/** When the floor of the rollups has risen, every series may have some that are no longer kept. */
 async function orderExpired(db: Database): Promise<void> {
   await db.query(
     `with ordered as (
@@ -183,7 +188,7 @@ const REMOVE_SQL = `
     limit ${SERIES_AT_ONCE}
   ) k`
 
-/** Removes rows of every series that has some to remove; those in use stay marked for another run. */
+/** Removes rows of every series that has some to remove; rows in use stay marked for another run. */
 async function removeRows(db: Database, deadline: number): Promise<{ rows: number; more: boolean }> {
   let rows = 0
   let [source, series] = [-1, -1]
@@ -196,15 +201,15 @@ async function removeRows(db: Database, deadline: number): Promise<{ rows: numbe
     rows += next.reduce((sum, [, , removed]) => sum + (removed ?? 0), 0)
     const last = next.at(-1)
     if (!last) return { rows, more: false }
-    // Series of which something was removed come again.
+    // Series of which something was removed are returned again.
     if (next.every(([, , removed]) => !removed)) [source, series] = last
     if (performance.now() > deadline) return { rows, more: true }
   }
 }
 
 /**
- * When less is to be deleted than before, older samples are taken and read again; what has been removed stays away. Not
- * while any of it is left.
+ * If less is to be deleted than before, older samples are accepted and read again; removed data does not come back. Not
+ * while some of it is still to be removed.
  */
 async function lowerRollupFloor(db: Database, rollupMs: number | null): Promise<void> {
   await db.query(
@@ -214,8 +219,8 @@ async function lowerRollupFloor(db: Database, rollupMs: number | null): Promise<
          and not exists (select 1 from source_series where to_remove)
          and not exists (select 1 from archived_chunks() c where c.ends <= rollup_floor)
        returning 1
-     )
-     update app_user set revision = revision + 1 where exists (select 1 from lowered)`,
+     ), ${everybodyIf('lowered')}
+     update app_user u set revision = u.revision + 1 from everybody e where u.id = e.id`,
     [rollupMs === null ? null : rollupMs / 1000],
   )
 }

@@ -1,17 +1,17 @@
 import type pg from 'pg'
 import type { Database } from '../db/database.ts'
 
-/** Series of the late lane that are refreshed in one transaction, and dirty time of each that it covers. */
+/** Series of the late lane refreshed in one transaction, and how much dirty time of each it covers. */
 const SERIES_AT_ONCE = 20
 const SPAN = '120 days'
 
-/** Time back from now in which dirty ranges are refreshed for everybody at once. */
+/** How far back from now dirty ranges are refreshed for everybody at once. */
 const RECENT = '2 days'
 
 /** A first refresh reads the recent days of everybody. */
 const STATEMENT_TIMEOUT = '600s'
 
-/** Aggregates in the order in which one is computed from another, with their bucket. */
+/** Aggregates in the order in which each is computed from the one before, with their bucket. */
 const AGGREGATES = [
   ['rollup_1min', '1 minute'],
   ['rollup_5min', '5 minutes'],
@@ -21,8 +21,8 @@ const AGGREGATES = [
 ] as const
 
 /**
- * Where the recent lane begins: invalidations are ranges of time of all users, so only where all of them write are they
- * worth refreshing together. What is archived can never be computed again.
+ * Start of the recent lane: invalidations are ranges of time of all users, so refreshing them together pays only where
+ * all users write. Archived data can never be computed again.
  */
 const RECENT_SQL = `
   select greatest(time_bucket('1 day', now() - $1::interval), raw_floor()) as recent`
@@ -34,7 +34,7 @@ const LATE_SQL = `
   ) d`
 
 /**
- * One pass over each window. Versions that know options split a window into batches and, up to 2.28.3 at least, leave out a
+ * One pass over each window. Versions with options split a window into batches and, up to 2.28.3 at least, leave out a
  * change whose only instant is the very start of a batch.
  */
 const CALL_SQL = `
@@ -53,10 +53,9 @@ const FORGET_SQL = `
   select note_stale_days(array_agg(source_id), array_agg(series_id), array_agg(lo), array_agg(hi)) from gone`
 
 /**
- * Brings continuous aggregates up to date: what is dirty in the last days by a refresh of everybody's buckets, older
- * dirty ranges series by series, which is cheaper by far where one user's history came late. One process at a time does
- * so. One that is killed has lost nothing: dirty ranges are forgotten after the refresh that covered them. Returns whether
- * there is more to do.
+ * Refreshes continuous aggregates: dirty ranges of the last days by a refresh of everybody's buckets, older ones series
+ * by series, which is far cheaper if one user's history arrived late. One process at a time does so. If it is killed,
+ * nothing is lost: dirty ranges are deleted after the refresh that covered them. Returns whether there is more to do.
  */
 export async function refreshContinuous(db: Database, budgetMs: number, recentTime = RECENT): Promise<boolean> {
   const deadline = performance.now() + budgetMs
@@ -73,7 +72,7 @@ export async function refreshContinuous(db: Database, budgetMs: number, recentTi
     fault = error as Error
     throw error
   } finally {
-    // Ends the session's lock and settings, too; a broken connection is not given back.
+    // Also ends the session's lock and settings; a broken connection is not returned to the pool.
     if (!fault) await client.query('reset statement_timeout; select pg_advisory_unlock_all()').catch(() => {})
     client.release(fault)
   }
@@ -97,7 +96,7 @@ async function refreshRecent(client: pg.PoolClient, recent: string): Promise<voi
   await client.query(FORGET_SQL, [seqs])
 }
 
-/** As the strategy per series does, through the aggregates' views. */
+/** Like the strategy per series, through the aggregates' views. */
 async function refreshLate(client: pg.PoolClient, recent: string, deadline: number): Promise<boolean> {
   for (;;) {
     const { rows } = await client.query<{ refresh_series: boolean }>(LATE_SQL, [SPAN, recent, SERIES_AT_ONCE])

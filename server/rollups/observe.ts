@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { soon } from '../metrics.ts'
 
-/** Sizes are asked for at most this often: the answer takes some milliseconds per chunk. */
+/** Sizes are read at most this often: each read takes some milliseconds per chunk. */
 const SIZES_EVERY_MS = 60_000
 
 interface Sizes {
@@ -11,17 +11,21 @@ interface Sizes {
 }
 
 /**
- * Adds what an operator watches of samples and rollups to the metrics: how far rollups are behind (reads are exact all
- * the same) and how much room samples take. They are read when somebody asks for the metrics.
+ * Adds the metrics of samples and rollups: how outdated rollups are (reads are exact all the same) and how much disk
+ * space samples take. They are read when the metrics are requested.
  */
 export function observeRollups(registry: Registry, db: Database): void {
   const registers = [registry]
   const lag = new Gauge({
     name: 'pulsebase_rollup_lag_seconds',
-    help: 'Age of the oldest change that is not in the rollups',
+    help: 'Age of the oldest change that is missing in the rollups',
     registers,
   })
-  const bytes = new Gauge({ name: 'pulsebase_sample_bytes', help: 'Room that samples and their index take', registers })
+  const bytes = new Gauge({
+    name: 'pulsebase_sample_bytes',
+    help: 'Disk space of samples and their index in bytes',
+    registers,
+  })
   const ratio = new Gauge({
     name: 'pulsebase_sample_compression_ratio',
     help: 'Bytes of compressed samples before their compression ÷ after; 0 when none are compressed',
@@ -33,7 +37,7 @@ export function observeRollups(registry: Registry, db: Database): void {
     name: 'pulsebase_rollup_dirty_ranges',
     help: 'Ranges of series that changed since their rollups were computed',
     registers,
-    // Metrics are answered when the database is not: what it would say stays as it was.
+    // Metrics are answered even if the database is not available: its values stay as they were.
     async collect() {
       if (performance.now() - readAt > SIZES_EVERY_MS) {
         readAt = performance.now()

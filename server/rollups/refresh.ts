@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts'
 import { refreshContinuous } from './continuous.ts'
 import type { Strategy } from './strategy.ts'
 
-/** Series that are refreshed in one transaction, and days of each that it covers: bounds its length. */
+/** Series refreshed in one transaction, and days of each that it covers: bounds its length. */
 const SERIES_AT_ONCE = 20
 const SPAN_DAYS = 120
 
@@ -37,8 +37,8 @@ const LOCAL_DAYS_SQL = `
   ) d`
 
 /**
- * Brings rollups up to date in the way the database keeps them, for about `budgetMs`; then the local days that are over.
- * Any number of processes may do so at once, and one that is killed has lost nothing. Returns whether there is more to do.
+ * Refreshes rollups, in the way the database stores them, for about `budgetMs`; then the local days that are over. Any
+ * number of processes may do so at once; if one is killed, nothing is lost. Returns whether there is more to do.
  */
 export async function refreshRollups(db: Database, budgetMs = BUDGET_MS): Promise<boolean> {
   const deadline = performance.now() + budgetMs
@@ -49,18 +49,18 @@ export async function refreshRollups(db: Database, budgetMs = BUDGET_MS): Promis
 }
 
 /**
- * Runs `sql`, which refreshes $1 days of $2 series, until there is nothing to do or the deadline is over. A series is
- * refreshed, and what it was behind with is forgotten, in one transaction. Returns whether there is more to do.
+ * Runs `sql`, which refreshes $1 days of $2 series, until there is nothing to do or the deadline is over. One
+ * transaction refreshes a series and deletes its dirty ranges. Returns whether there is more to do.
  */
 async function refreshBySeries(db: Database, sql: string, deadline: number): Promise<boolean> {
   let [series, days] = [SERIES_AT_ONCE, SPAN_DAYS]
   for (;;) {
     try {
       const rows = await db.rows<[refreshed: boolean]>(sql, [days, series])
-      // There is nothing to do, or others are at all of it.
+      // There is nothing to do, or other processes do all of it.
       if (!rows.some(([refreshed]) => refreshed)) return false
     } catch (error) {
-      // Samples so dense that the statement took too long: less at once.
+      // Samples so dense that the statement took too long: do less at once.
       if ((error as { code?: string }).code !== STATEMENT_TIMEOUT || series === 1) throw error
       series = Math.ceil(series / 5)
       days = Math.ceil(days / 5)

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { ConfigError } from '../config.ts'
 
-/** How rollups are kept and refreshed. */
+/** How rollups are stored and refreshed. */
 export type Strategy = 'continuous' | 'per_series'
 
 interface State {
@@ -16,10 +16,10 @@ const STATE_SQL = `
   from rollup_strategy s, archival a`
 
 /**
- * Converts the rollups to the strategy that is wanted, and says so, or why it is not the one that this engine usually has.
- * Reads are exact before and after, from the samples until the rollups are refreshed. Starters that come at the same time
+ * Converts the rollups to the requested strategy and reports it, or why it is not the usual one of this engine. Reads
+ * are exact before and after, from the samples until the rollups are refreshed. Processes that start at the same time
  * wait for the first one.
- * @throws ConfigError when `continuous` is wanted and cannot be had.
+ * @throws ConfigError when `continuous` is requested but not available.
  */
 export async function applyStrategy(
   url: string,
@@ -51,7 +51,7 @@ function choose(
   { obstacle, current, archived }: State,
 ): { chosen: Strategy; reason?: string } {
   if (wanted === 'per_series') return { chosen: 'per_series' }
-  // Archived rollups can be kept where they are, but not moved over.
+  // Archived rollups can stay where they are, but cannot be moved.
   const reason = obstacle ?? (archived && current === 'per_series' ? ARCHIVED : undefined)
   if (!reason) return { chosen: 'continuous' }
   if (wanted === 'continuous') throw new ConfigError('ROLLUP_STRATEGY', `cannot be continuous: ${reason}`)

@@ -6,9 +6,9 @@ import { type MeasuredNight, meansAsleep, RESILIENCE_DAYS, resilience } from './
 const VARIABILITY = seriesByName.get('heart_rate_variability_rmssd')?.id as number
 
 /**
- * The main sessions that reach into the days before those that are due, of the best source of each date of waking up
+ * The main sessions that reach into the days before the due ones, of the best source of each date of waking up
  * (contract 12.4), and the sources of their user that measure variability. A session may begin on the day before it
- * counts, and the best source of its date may be one that ended a day earlier or later.
+ * counts, and the best source of its date may have a session that ended a day earlier or later.
  */
 const NIGHTS_SQL = `
   with asked as (
@@ -42,7 +42,7 @@ const NIGHTS_SQL = `
     and s.end_at > to_timestamp((s.first_day + 1) * 86400.0) and s.start_at < to_timestamp((s.last_day - 1) * 86400.0)
   order by s.user_id, s.start_at, s.end_at`
 
-/** The first day of which each user has all samples that were ever measured: none is archived. */
+/** The first day from which each user still has all samples: none is archived. */
 const KEPT_SQL = `
   select u.id, greatest(ceil(date_part('epoch', greatest(max(upper(k.archived)), rollup_floor())) / 86400), 0)::int4
   from unnest($1::uuid[]) u (id)
@@ -53,7 +53,7 @@ const KEPT_SQL = `
 interface NightRow extends Pick<MeasuredNight, 'startS' | 'endS' | 'stages'> {
   user_id: string
   source_ids: number[]
-  /** Of each source: whether it is of the provider that tells of the night. */
+  /** Of each source: whether it belongs to the night's provider. */
   own: boolean[]
 }
 
@@ -79,8 +79,9 @@ const SAVE_SQL = `
   select user_id from written union select user_id from gone`
 
 /**
- * Computes the resilience of the days for which it is behind (contract 14.3), and removes that of days that have too
- * little left. What was computed from samples that are archived by now stays. Returns whether there is more to do.
+ * Computes the resilience of the days for which it is outdated (contract 14.3), and removes that of days with too
+ * little data left. Scores computed from samples that have since been archived stay. Returns whether there is more to
+ * do.
  */
 export async function computeResilience(db: Database, backfillDays: number, nowMs = Date.now()): Promise<boolean> {
   return computeDue(db, 'resilience', { backfillDays, nowMs }, score)

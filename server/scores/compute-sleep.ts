@@ -2,13 +2,13 @@ import type { Database, Transaction } from '../db/database.ts'
 import { computeDue, type Due, userDays } from './due.ts'
 import { bedtimeS, type ScoredSleep, sleepScore } from './sleep-score.ts'
 
-/** The nights before that say what is usual (contract 14.2). */
+/** The earlier nights that define the usual bedtime (contract 14.2). */
 const NIGHTS_BEFORE = 14
 
 /**
- * The sessions that ended on the days that are due, naps among them, with those of the nights before. `night`: whether
- * it is the longest main one of the best source of its date (contract 12.4): that is the bedtime which later nights are
- * compared to, whatever the other sources say.
+ * The sessions that ended on the due days, including naps, with those of the nights before. `night`: whether it is the
+ * longest main one of the best source of its date (contract 12.4): later nights are compared to that bedtime, whatever
+ * the other sources say.
  */
 const SESSIONS_SQL = `
   with due as materialized (
@@ -76,8 +76,8 @@ const SAVE_SQL = `
   select user_id from written union select user_id from gone`
 
 /**
- * Computes the sleep scores that are behind, of every main session (contract 14.2), and removes those of sessions that
- * turned out to be naps, or copies of another. Returns whether there is more to do.
+ * Computes the outdated sleep scores of every main session (contract 14.2), and removes those of sessions that turned
+ * out to be naps, or copies of another session. Returns whether there is more to do.
  */
 export function computeSleepScores(db: Database, backfillDays: number, nowMs = Date.now()): Promise<boolean> {
   return computeDue(db, 'sleep', { backfillDays, nowMs }, score)

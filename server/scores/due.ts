@@ -1,10 +1,10 @@
 import type { Database, Transaction } from '../db/database.ts'
 import { ingestLockKey } from '../store/lock.ts'
 
-/** What the scores that are computed are of, as `score_due` and `health_score` name it. */
+/** The kinds of computed scores, as `score_due` and `health_score` name them. */
 export type ScoreCategory = 'sleep' | 'resilience'
 
-/** A user with the days whose scores are behind, ascending; what a day is says the table `score_due`. */
+/** A user with the days whose scores are outdated, ascending; the table `score_due` defines the days. */
 export interface Due {
   userId: string
   days: number[]
@@ -16,7 +16,7 @@ const USERS_AT_ONCE = 20
 /** Time after which a run leaves the rest to the next one. */
 const BUDGET_MS = 30_000
 
-/** Days that are in the past at the place of the user and not yet in UTC. */
+/** Days that are over at the user's place but not yet in UTC. */
 const AHEAD: Record<ScoreCategory, number> = { sleep: 1, resilience: 0 }
 
 /** A user whose data is being imported is left to the next run. */
@@ -38,7 +38,7 @@ const FORGET_SQL = `
   using unnest($2::uuid[], $3::int4[]) k (user_id, day)
   where d.user_id = k.user_id and d.category = $1 and d.day = k.day`
 
-// In the order in which everybody locks several users (lock.ts).
+// In the order in which everyone locks several users (lock.ts).
 const MOVE_REVISIONS_SQL = `
   with changed as (
     select id from app_user where id = any ($1) order by id for no key update
@@ -52,10 +52,10 @@ interface DueRow {
 }
 
 /**
- * Has `compute` bring the scores of the last `backfillDays` days, and of earlier ones that had a score, up to date where
- * they are behind: some users at a time under their ingest locks, so that nothing changes meanwhile. `compute` returns the
- * users of whom a score changed. Each is looked at once, enough for a score or not, until what it is computed from
- * changes. Returns whether there is more.
+ * Lets `compute` update the outdated scores of the last `backfillDays` days, and of earlier days that had a score: some
+ * users at a time under their ingest locks, so that nothing changes meanwhile. `compute` returns the users of whom a
+ * score changed. Each day is looked at once, whether or not its data is enough for a score, until that data changes.
+ * Returns whether there is more.
  */
 export async function computeDue(
   db: Database,

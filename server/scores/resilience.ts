@@ -1,6 +1,6 @@
-/** How steady the variability of heart rate in sleep was. */
+/** How steady the heart rate variability in sleep was. */
 export interface Resilience {
-  /** Standard deviation of the days by their mean, a fraction. */
+  /** Standard deviation of the daily means divided by their mean, a fraction. */
   variation: number
   /** Days with a measurement. */
   days: number
@@ -12,13 +12,13 @@ export interface Resilience {
 export const RESILIENCE_DAYS = 7
 const DAYS_NEEDED = 5
 
-/** Variation in percent that is worth 100, and 0. */
+/** Variation in percent that scores 100, and 0. */
 const STEADY = 7
 const UNSTEADY = 40
 
 /**
- * The resilience (contract 14.3) by the means of heart_rate_variability_rmssd in sleep of each day that has any, ms. Null
- * with fewer than five days. The variation is rounded to six decimals, which no order of adding up changes.
+ * The resilience (contract 14.3) from the daily means of heart_rate_variability_rmssd in sleep, ms. Null with fewer
+ * than five days. The variation is rounded to six decimals, which do not depend on the order of addition.
  */
 export function resilience(means: readonly number[]): Resilience | null {
   if (means.length < DAYS_NEEDED) return null
@@ -30,12 +30,12 @@ export function resilience(means: readonly number[]): Resilience | null {
   return { variation, days: means.length, score: Math.round((100 * (UNSTEADY - percent)) / (UNSTEADY - STEADY)) }
 }
 
-/** A night and what was measured while it lasted; epoch seconds. */
+/** A night and the measurements during it; epoch seconds. */
 export interface MeasuredNight {
   startS: number
   endS: number
   stages: readonly (readonly [stage: string, startS: number, endS: number])[] | null
-  /** `own`: by a source of the provider that tells of the night. */
+  /** `own`: by a source of the night's provider. */
   samples: readonly { sourceId: number; at: number; value: number; own: boolean }[]
 }
 
@@ -43,9 +43,9 @@ const ASLEEP = new Set(['sleeping', 'light', 'deep', 'rem'])
 const DAY_S = 86_400
 
 /**
- * The mean of what was measured asleep on each UTC day (days since 1970): in the intervals of sleep, in all of a night
- * without intervals. What the provider of the night measured counts, and that of others where it measured nothing then
- * (decision D-27). What lies in two nights counts once.
+ * The mean of the measurements asleep on each UTC day (days since 1970): in the intervals of sleep, or in the whole
+ * night if it has no intervals. Measurements of the night's provider count, and those of others if it has none then
+ * (decision D-27). A measurement in two nights counts once.
  */
 export function meansAsleep(nights: readonly MeasuredNight[]): Map<number, number> {
   const counted = new Map<string, { at: number; value: number }>()

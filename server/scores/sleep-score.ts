@@ -1,4 +1,4 @@
-/** A sleep session as its score needs it; seconds, epoch seconds for instants, null = the source does not say. */
+/** A sleep session with the facts that its score needs; seconds, epoch seconds for instants, null = not reported. */
 export interface ScoredSleep {
   startS: number
   /** Minutes east of UTC; null = UTC. */
@@ -23,7 +23,7 @@ export interface SleepScore {
 const HOUR_S = 3600
 const DAY_S = 24 * HOUR_S
 
-/** When a session began by the local clock, in seconds past noon: bedtimes before and after midnight are close. */
+/** Start of a session by the local clock, in seconds past noon: bedtimes before and after midnight are close. */
 export function bedtimeS({ startS, zoneMin }: Pick<ScoredSleep, 'startS' | 'zoneMin'>): number {
   const pastNoon = (startS + (zoneMin ?? 0) * 60 - DAY_S / 2) % DAY_S
   return pastNoon < 0 ? pastNoon + DAY_S : pastNoon
@@ -55,7 +55,7 @@ function durationScore(hours: number): number {
 const fallOff = (hours: number, slope: number, middle: number, best: number) =>
   (100 * (1 + Math.exp(slope * (best - middle)))) / (1 + Math.exp(slope * (hours - middle)))
 
-/** Ninety minutes of deep sleep, and of REM sleep, are enough; what is not told counts as none. */
+/** Ninety minutes of deep sleep, and of REM sleep, are enough; unknown counts as none. */
 const stageScore = (seconds: number | null) => Math.min(100, Math.floor(((seconds ?? 0) * 100) / (90 * 60)))
 
 const GRACE_S = 15 * 60
@@ -79,9 +79,9 @@ function median(values: readonly number[]): number {
 
 const AWAKE_FREE_S = 20 * 60
 const AWAKE_S = 70 * 60
-/** Being awake for longer is an awakening. */
+/** Being awake for longer counts as an awakening. */
 const AWAKENING_S = 5 * 60
-/** Points by the number of awakenings; more have none. */
+/** Points by the number of awakenings; more score none. */
 const AWAKENING_POINTS = [20, 20, 15, 10] as const
 
 /** 80 points for the time awake, 20 for the number of awakenings; lying awake before and after sleep is neither. */
@@ -93,7 +93,7 @@ function interruptionsScore({ stages, awakeS }: ScoredSleep): number {
   return Math.floor((80 * (AWAKE_S - excessS)) / AWAKE_S + (AWAKENING_POINTS[count] ?? 0))
 }
 
-/** Seconds of each time awake between the first and the last interval that is not. */
+/** Seconds of each time awake between the first and the last interval asleep. */
 function awakenings(stages: NonNullable<ScoredSleep['stages']>): number[] {
   const isAwake = ([stage]: (typeof stages)[number]) => stage === 'awake'
   const first = stages.findIndex((stage) => !isAwake(stage))

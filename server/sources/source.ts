@@ -1,6 +1,6 @@
 import { deviceName } from '../catalogue/devices.ts'
 
-/** A data source as reads need it; `json` is its SourceMetadata in ASCII, ready to be pasted into a row. */
+/** A data source for reads; `json` is its SourceMetadata in ASCII, ready to be pasted into a row. */
 export interface Source {
   id: number
   uid: string
@@ -14,7 +14,7 @@ export interface Source {
   json: string
 }
 
-/** SourceMetadata of the specification. */
+/** SourceMetadata of contract 4. */
 export interface SourceMetadata {
   provider: string
   source: string | null
@@ -30,7 +30,7 @@ const asciiJson = (value: unknown) =>
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-/** What of the table `data_source`, as `d`, makes a `Source`. */
+/** The columns of `data_source`, as `d`, that a `Source` is made from. */
 export const SOURCE_COLUMNS = `d.id, d.uid, d.provider, d.device_model, d.source, d.device_type,
   source_rank(d.provider, case when d.device_model <> '' then d.device_type end) as rank`
 
@@ -45,7 +45,7 @@ export interface SourceRow {
   rank: number
 }
 
-/** A data source with what reads tell of it. */
+/** A data source with the facts that reads show. */
 export function sourceOf(row: SourceRow): Source {
   const metadata: SourceMetadata = {
     provider: row.provider,

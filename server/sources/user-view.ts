@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts'
 import { errors } from '../errors.ts'
 import { SOURCE_COLUMNS, type Source, type SourceRow, sourceOf } from './source.ts'
 
-/** One series of one source: what the samples' primary key starts with. */
+/** One series of one source: the start of the samples' primary key. */
 export interface Stored {
   source: Source
   series: SeriesType
@@ -14,27 +14,28 @@ export interface Stored {
 }
 
 /**
- * What a user has, as of a revision, which counts changes of the user's data and of the priorities of sources; kept in
- * memory until it moves.
+ * The series and sources of a user, as of a revision, which counts changes of the user's data and of the priorities of
+ * sources; cached until the revision changes.
  */
 export interface UserView {
   userId: string
   revision: number
-  /** Of plausible values: what summaries are made of. */
+  /** Of plausible values: the input of summaries. */
   stored: Stored[]
-  /** Of implausible values: what only raw pages and counts of what is stored show. */
+  /** Of implausible values: only raw pages and counts of stored samples show them. */
   implausible: Stored[]
-  /** Answers that hold as long as the revision does: totals and priority ranges, by question. */
+  /** Answers that stay valid as long as the revision: totals and priority ranges, by question. */
   answers: Map<string, unknown>
 }
 
 const VIEWS_KEPT = 5_000
 const ANSWERS_KEPT = 20
-// By pool: a request may have a view of the database of its own.
+// By pool: a request may have its own view of the database.
 const views = new WeakMap<Database['pool'], Map<string, UserView>>()
 
 /**
- * Returns what a user has stored. One statement, and one primary-key probe when nothing changed since the last read.
+ * Returns the series and sources of a user. One statement, and one primary-key probe if nothing changed since the last
+ * read.
  * @throws AppError not_found for an unknown user
  */
 export async function userView(db: Database, userId: string): Promise<UserView> {
@@ -45,7 +46,7 @@ export async function userView(db: Database, userId: string): Promise<UserView> 
     userId,
     view?.revision ?? null,
   ])
-  // Behind all others: the first in the map is the one not asked for longest.
+  // Behind all others: the first in the map is the least recently used.
   known.delete(userId)
   if (!user) throw errors.notFound('User', userId)
   const [revision, series] = user
@@ -55,12 +56,12 @@ export async function userView(db: Database, userId: string): Promise<UserView> 
   return view
 }
 
-/** What was stored at the last look, perhaps no longer so; undefined when there was none. Asks the database nothing. */
+/** The view of the last look, which may be outdated; undefined when there was none. Does not ask the database. */
 export function rememberedView(db: Database, userId: string): UserView | undefined {
   return views.get(db.pool)?.get(userId)
 }
 
-/** Asks once per revision: returns the kept answer to `question`, or computes and keeps it. */
+/** Asks once per revision: returns the cached answer to `question`, or computes and caches it. */
 export async function oncePerRevision<T>(view: UserView, question: string, compute: () => Promise<T>): Promise<T> {
   const kept = view.answers.get(question)
   if (kept !== undefined) return kept as T
@@ -74,7 +75,7 @@ interface SeriesOfSource extends SourceRow {
   series: number[]
 }
 
-/** The revision; and what is stored, unless that is the revision $2. */
+/** The revision; and the series and sources, unless that is the revision $2. */
 const VIEW_SQL = `
   select v.revision,
          case when v.revision is distinct from $2::int8 then (

@@ -4,8 +4,8 @@ import type { EventCounts, EventTarget } from './event-items.ts'
 import { type ChangedItem, countItems, deleteItems, lastOfEach, planned } from './event-items.ts'
 
 /**
- * Writes sessions that are neither workout nor sleep, each known by its type and times and, where it has one, by its id:
- * a session that comes with other times under its id is the same one, moved.
+ * Writes sessions that are neither workout nor sleep. Type and times identify a session, and its id if it has one: a
+ * session that arrives with other times under its id is the same one, moved.
  */
 export async function writeActivities(
   tx: Transaction,
@@ -48,7 +48,7 @@ const INPUT = (parameter: string) => `
   from jsonb_to_recordset(${parameter}) as i (position int4, id uuid, source_id int4, external_id text, type text,
                                               start_ms float8, end_ms float8, zone_offset_min int2)`
 
-// What moved is taken out first, since its new place may be the old one of another.
+// Moved sessions are removed first, since the new place of one may be the old place of another.
 const MOVED_SQL = `
   with input as (${INPUT('$3')})
   delete from activity

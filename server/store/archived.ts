@@ -7,21 +7,21 @@ const ARCHIVED = 'archived'
 
 const QUARTER_MS = 900_000
 
-/** What can be stored of some samples, and what cannot, since only its rollups are kept, or nothing of its age is. */
+/** Which samples can be stored, and which cannot because only rollups are kept of their time, or nothing at all. */
 export interface Sifted {
   kept: SampleColumns[]
   archived: SampleColumns[]
   expired: SampleColumns[]
-  /** Where time begins of which anything is kept, epoch ms; null when nothing was older. */
+  /** Start of the time of which anything is kept, epoch ms; null when nothing was older. */
   keptFromMs: number | null
 }
 
 type Old = [place: number, starts: number, ends: number, keptFrom: number | null]
 
 /**
- * Leaves out samples of quarter hours that are archived already, whose rollups are final, and samples older than anything
- * that is kept. All other old samples are taken, whatever the settings: the next run archives them. To be called before
- * they are written, in the same transaction, which holds the user's ingest lock.
+ * Leaves out samples of archived quarter hours, whose rollups are final, and samples older than anything that is kept.
+ * All other old samples are accepted, whatever the settings: the next run archives them. Call it before the samples are
+ * written, in the same transaction, which holds the user's ingest lock.
  */
 export async function withoutArchived(
   tx: Transaction,
@@ -53,7 +53,7 @@ export async function withoutArchived(
 
 const quarterOf = (ms: number) => Math.floor(ms / QUARTER_MS)
 
-/** By place of the column set: numbers of quarter hours since 1970 that are archived; all others are taken. */
+/** By place of the column set: numbers of quarter hours since 1970 that are archived; all others are accepted. */
 async function refusedQuarters(
   tx: Transaction,
   samples: readonly SampleColumns[],
@@ -87,7 +87,7 @@ async function refusedQuarters(
   return refused
 }
 
-/** A column set by what becomes of its samples, each kind once. */
+/** A column set by the fate of its samples, each kind once. */
 function divided<Kind>(columns: SampleColumns, kindOf: (ms: number) => Kind): Map<Kind, SampleColumns> {
   const places = new Map<Kind, number[]>()
   for (const [at, ms] of columns.timeMs.entries()) {
@@ -108,8 +108,8 @@ const piece = (columns: SampleColumns, places: readonly number[]): SampleColumns
 })
 
 /**
- * The batch without samples that cannot be stored: they are rejected, and counted as such. Samples that events bring along
- * are no items, so only their days count.
+ * The batch without samples that cannot be stored, which it counts as rejected. Samples that come with events are not
+ * items, so only their days count.
  */
 export function rejectArchived(batch: Batch, samples: Sifted, derived: Sifted): Batch {
   const gone = [...samples.archived, ...samples.expired, ...derived.archived, ...derived.expired]
@@ -118,12 +118,10 @@ export function rejectArchived(batch: Batch, samples: Sifted, derived: Sifted): 
   const expired = countSamples(samples.expired)
   const messages: string[] = []
   if (archived > 0)
-    messages.push(
-      `${archived} samples are of quarter hours that are archived: their sums are final, their samples are gone`,
-    )
+    messages.push(`${archived} samples belong to archived quarter hours: these keep only their final sums`)
   if (expired > 0) {
     const day = new Date(samples.keptFromMs ?? 0).toISOString().slice(0, 10)
-    messages.push(`${expired} samples are older than what is kept: before ${day}`)
+    messages.push(`${expired} samples are too old to be kept: before ${day}`)
   }
   const rejected = archived + expired
   return {

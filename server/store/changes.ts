@@ -13,7 +13,7 @@ export interface Removed {
   timeMs: number
 }
 
-/** Takes out of what a batch has changed so far the samples that it then removed. */
+/** Removes from the changes of a batch the samples that it then deleted. */
 export function withoutRemoved(changes: readonly ChangedSamples[], removed: readonly Removed[]): ChangedSamples[] {
   const streams = new Map<string, Set<number>>()
   for (const { sourceId, seriesId, timeMs } of removed) {

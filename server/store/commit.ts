@@ -8,7 +8,7 @@ import { rejectArchived, withoutArchived } from './archived.ts'
 import type { ChangedSamples } from './changes.ts'
 import { removeCorrected } from './corrected.ts'
 import { applyDeletions } from './deletions.ts'
-import type { EventCounts } from './event-items.ts'
+import type { EventCounts, EventTarget } from './event-items.ts'
 import { writeEvents } from './events.ts'
 import { ingestLockKey, lockUser } from './lock.ts'
 import { type SeriesCounts, writeSamples } from './samples.ts'
@@ -16,7 +16,7 @@ import { resolveSources } from './sources.ts'
 
 /** What writing an upload did; `ignored` and `duplicates` include what only the database could tell. */
 export interface Outcome {
-  /** Skipped: it holds something, and nothing of a kind that is stored. */
+  /** Skipped: the batch holds something, but nothing of a kind that is stored. */
   status: 'success' | 'partial' | 'skipped' | 'failed'
   inserted: number
   updated: number
@@ -24,16 +24,16 @@ export interface Outcome {
   duplicates: number
   ignored: number
   deleted: number
-  /** Whether anything a reader can see is different. */
+  /** Whether anything that a reader can see has changed. */
   changed: boolean
   series: SeriesCounts[]
   events: EventCounts[]
-  /** The batch without samples that could not be taken, and with an account of them. */
+  /** The batch without samples that could not be stored, and with an account of them. */
   batch: Batch
 }
 
-// An upload connects its user with the provider, unless it came before the phone signed out; one that is imported again
-// says nothing new about that.
+// An upload connects its user with the provider, unless it arrived before the phone signed out; importing it again says
+// nothing new about that.
 const CONNECTION_SQL = `
   with before as (select status from connection where user_id = $1 and provider = $2)
   insert into connection as c (user_id, provider, last_synced_at)
@@ -44,8 +44,8 @@ const CONNECTION_SQL = `
       status = case when $3 is null or c.revoked_at > $3 then c.status else 'active' end
   returning id, status = 'active' and (select status from before) is distinct from 'active' as opened, updated_at as at`
 
-// Nights that changed are scored soon (contract 14.2), not with each of the uploads that extend them. The key is the
-// user's, since imports that share one would wait for each other.
+// Changed nights are scored soon (contract 14.2), but not with each of the uploads that extend them. The key is the
+// user's, since imports that share a key would wait for each other.
 const SCORE_SOON_SQL = `
   select graphile_worker.add_job(
     'score_sleep',
@@ -59,27 +59,27 @@ const SCORE_SOON_SQL = `
 export interface BatchTarget {
   userId: string
   provider: string
-  /** When it came; null when its body was imported before. */
+  /** When it arrived; null when its body was imported before. */
   receivedAt: string | null
   settings: EventSettings
   threads: Threads
 }
 
-/** Time a batch waits for others, such as the compression of a chunk; whoever brought it tries again later. */
+/** How long a batch waits for others, such as the compression of a chunk; the caller tries again later. */
 const LOCK_TIMEOUT_MS = 20_000
 
 const TRY_LOCK_SQL = `
   select pg_try_advisory_xact_lock(${ingestLockKey('$1')}) as free,
          set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true)`
 
-/** Ends a transaction that shall leave nothing. */
+/** Ends a transaction that must leave nothing behind. */
 class RolledBack extends Error {}
 
 /**
- * Writes a batch and its account in one transaction, whatever brought it: an upload, a pull, a notice or a file. `finish`
- * records the account; false from it means that the batch is not wanted any more, and then nothing is written.
- * Returns `busy`, without waiting, when another batch of the user is being written or the user is being deleted, and
- * `gone` when the batch is not wanted any more or its user does not exist.
+ * Writes a batch and its account in one transaction, whatever its origin: an upload, a pull, a notice or a file.
+ * `finish` records the account; if it returns false, the batch is no longer wanted and nothing is written. Returns
+ * `busy`, without waiting, when another batch of the user is being written or the user is being deleted, and `gone`
+ * when the batch is no longer wanted or its user does not exist.
  */
 export async function commitBatch(
   db: Database,
@@ -102,8 +102,8 @@ export async function commitBatch(
 }
 
 /**
- * Writes batches of one user, one after the other, in a transaction that is rolled back, and returns what each would have
- * done. Waits for whatever else writes what the user has.
+ * Writes batches of one user, one after the other, in a transaction that is rolled back, and returns what each would
+ * have done. Waits for all other writers of the user's data.
  */
 export async function rehearseBatches(
   db: Database,
@@ -144,40 +144,59 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
   )
   const changes: ChangedSamples[] | undefined = wanted && []
   const target = { userId, provider, sourceIds: sources.ids, changes }
-  const series = await writeMeasured(tx, batch.samples, sources.ids, changes)
+  const written = await writeRows(tx, target, batch, receivedAt === null)
+  if (wanted && changes) {
+    const connected = connection.opened ? connection : null
+    const rows = [...written.events, ...written.deletions.told]
+    await recordBatch(tx, to.threads, wanted, { userId, provider, rows, samples: changes, connected })
+  }
+  if (written.events.some(({ type, derived = [] }) => type === 'sleep' && derived.length > 0))
+    await tx.query(SCORE_SOON_SQL, [userId])
+  return outcomeOf(batch, written, sources.changed)
+}
+
+/** What was written of a batch. */
+interface Written {
+  /** Of its samples, and of samples made of its events. */
+  series: SeriesCounts[]
+  besides: SeriesCounts[]
+  events: EventCounts[]
+  deletions: Awaited<ReturnType<typeof applyDeletions>>
+}
+
+/** Writes samples, then events, then what is made of events, and deletes what the batch says is deleted. */
+async function writeRows(tx: Transaction, target: EventTarget, batch: Batch, again: boolean): Promise<Written> {
+  const { sourceIds, changes } = target
+  const series = await writeMeasured(tx, batch.samples, sourceIds, changes)
   // Samples have their instants to themselves, so which nutrients are samples is known after them.
-  const { counts: events, loose } = await writeEvents(tx, target, batch.events, receivedAt === null)
+  const { counts: events, loose } = await writeEvents(tx, target, batch.events, again)
   const { kept: looseKept } = await withoutArchived(tx, loose.samples, loose.sourceIds)
   const besides = [
     ...(await writeSamples(tx, looseKept, loose.sourceIds, changes)),
-    ...(await writeMeasured(tx, batch.derived, sources.ids, changes)),
+    ...(await writeMeasured(tx, batch.derived, sourceIds, changes)),
   ]
-  const { deleted, unknown, duplicates, told } = await applyDeletions(tx, target, batch.events.deletions)
-  if (wanted && changes) {
-    const connected = connection.opened ? connection : null
-    const rows = [...events, ...told]
-    await recordBatch(tx, to.threads, wanted, { userId, provider, rows, samples: changes, connected })
-  }
-  if (events.some(({ type, derived = [] }) => type === 'sleep' && derived.length > 0))
-    await tx.query(SCORE_SOON_SQL, [userId])
+  return { series, besides, events, deletions: await applyDeletions(tx, target, batch.events.deletions) }
+}
+
+function outcomeOf(batch: Batch, { series, besides, events, deletions }: Written, newSources: boolean): Outcome {
   const samples = countSamples(batch.samples)
   const inserted = total(series, 'inserted')
   const updated = total(series, 'updated')
-  const outcome = {
+  const counts = {
     inserted: inserted + total(events, 'inserted'),
     updated: updated + total(events, 'updated'),
     unchanged: samples - inserted - updated + total(events, 'unchanged'),
-    duplicates: batch.duplicates + total(events, 'duplicates') + duplicates,
-    ignored: batch.ignored + unknown,
-    deleted,
+    duplicates: batch.duplicates + total(events, 'duplicates') + deletions.duplicates,
+    ignored: batch.ignored + deletions.unknown,
+    deleted: deletions.deleted,
   }
-  const kept = outcome.inserted + outcome.updated + outcome.unchanged + outcome.deleted
+  const kept = counts.inserted + counts.updated + counts.unchanged + counts.deleted
   const changed =
-    sources.changed ||
-    deleted > 0 ||
+    newSources ||
+    counts.deleted > 0 ||
     [...series, ...besides, ...events].some((one) => one.inserted + one.updated > 0) ||
     events.some(({ derived = [] }) => derived.length > 0)
-  return { status: statusOf(batch, kept), ...outcome, changed, series: [...series, ...besides], events, batch }
+  return { status: statusOf(batch, kept), ...counts, changed, series: [...series, ...besides], events, batch }
 }
 
 function statusOf(batch: Batch, kept: number): Outcome['status'] {

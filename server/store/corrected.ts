@@ -3,8 +3,8 @@ import { IMPLAUSIBLE_OFFSET } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
 import { type ChangedSamples, withoutRemoved } from './changes.ts'
 
-// A value that is corrected can become implausible, or plausible: it is then another series that has the instant, and the
-// old value has to go from the other one of the two.
+// A corrected value can become implausible, or plausible. Its instant then belongs to the other series of the pair, and
+// the old value has to be removed from the first.
 
 const twinOf = (seriesId: number) =>
   seriesId < IMPLAUSIBLE_OFFSET ? seriesId + IMPLAUSIBLE_OFFSET : seriesId - IMPLAUSIBLE_OFFSET
@@ -16,9 +16,9 @@ interface Twin {
 }
 
 /**
- * Removes the samples in whose place those of a batch, which are written, have come: those of the same instant in the other
- * one of the series and its twin of implausible values. Costs one look-up where no source has both. Returns how many there
- * were, by series id of the new ones.
+ * Removes the samples that those of a batch, already written, replace: samples of the same instant in the other of the
+ * two series, plausible and implausible. Costs one look-up if no source has both. Returns how many there were, by
+ * series id of the new ones.
  */
 export async function removeCorrected(
   tx: Transaction,
@@ -42,7 +42,7 @@ export async function removeCorrected(
   return gone
 }
 
-/** The other series of each column set, as far as its source has one. */
+/** The other series of each column set, if its source has one. */
 async function storedTwins(
   tx: Transaction,
   samples: readonly SampleColumns[],
@@ -62,8 +62,8 @@ async function storedTwins(
 }
 
 /**
- * The samples of twins at instants of the batch. Implausible values are few: they are looked up in what is plausible one by
- * one, and what is plausible day by day in what is not.
+ * The samples of twins at instants of the batch. Implausible values are few: each is looked up among the plausible
+ * samples, while plausible ones are looked up day by day among the implausible.
  */
 async function corrected(tx: Transaction, twins: readonly Twin[]) {
   const spans = twins.flatMap((twin) => spansOf(twin).map(([loMs, hiMs]) => ({ twin, loMs, hiMs })))
@@ -84,7 +84,7 @@ async function corrected(tx: Transaction, twins: readonly Twin[]) {
 
 const SPAN_MS = 86_400_000
 
-/** From when to when samples of a twin are looked for, epoch ms, both included. */
+/** Range in which samples of a twin are looked for, epoch ms, both ends included. */
 function spansOf({ seriesId, columns: { timeMs } }: Twin): [loMs: number, hiMs: number][] {
   if (seriesId < IMPLAUSIBLE_OFFSET) return Array.from(timeMs, (ms) => [ms, ms])
   const spans: [loMs: number, hiMs: number][] = []

@@ -6,18 +6,18 @@ import { DAY_MS } from '../time.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Up to this long, flow is that of the one day it begins on; local days have up to 25 hours. */
+/** Up to this length, flow belongs only to the day it begins on; local days have up to 25 hours. */
 const LOGGED_DAY_MS = 25 * HOUR_MS
 
-/** Days from ovulation to the next cycle, and around the computed one that count as ovulation. */
+/** Days from ovulation to the next cycle, and around the computed ovulation that count as such. */
 const LUTEAL_DAYS = 14
 const OVULATION_MARGIN_DAYS = 1
 
-/** Days without flow that do not end a period, and that a period begins after. */
+/** Days without flow that do not end a period, and that must precede a period. */
 const GAP_DAYS = 1
 const DAYS_BEFORE_PERIOD = 2
 
-/** An observation as it is stored; times in epoch milliseconds, zone in minutes east of UTC or null. */
+/** A stored observation; times in epoch milliseconds, zone in minutes east of UTC or null. */
 export interface Observation {
   sourceId: number
   kind: CycleObservationKind
@@ -46,7 +46,7 @@ export interface Cycle {
 
 type Phase = 'menstrual' | 'follicular' | 'ovulatory' | 'luteal'
 
-/** What is known of a day on which something was observed. */
+/** What is known of a day with an observation. */
 interface Day {
   number: number
   flow: boolean
@@ -93,7 +93,7 @@ function daysOf(observations: readonly Observation[]): Day[] {
       day.positiveTest ||= kind === 'ovulation_test' && level === 'positive'
       if (!flow) continue
       if (!day.flow) Object.assign(day, { flow, sourceId, zoneMin })
-      // The mark is that of the first day. Where two contradict each other, a start it is.
+      // The mark is that of the first day. If two contradict each other, it is a start.
       if (number === first && day.cycleStart !== true) day.cycleStart = observation.cycleStart ?? day.cycleStart
     }
   }
@@ -119,7 +119,7 @@ function spansOf(days: readonly Day[]): Span[] {
         spans.push({ start: day, days: [], next: null })
       }
     }
-    // What comes before the first known start belongs to no cycle.
+    // Days before the first known start belong to no cycle.
     spans.at(-1)?.days.push(day)
   }
   return spans
@@ -160,8 +160,8 @@ function endOfPeriod(days: readonly Day[]): number {
 }
 
 /**
- * Phase on a day of a cycle (1 = its first), as far as the length of the cycle, or the day of the last positive ovulation
- * test (not after `day`), tell it.
+ * Phase on a day of a cycle (1 = its first), if the length of the cycle, or the day of the last positive ovulation test
+ * (not after `day`), determines it.
  */
 function phaseOf(
   day: number,
@@ -177,7 +177,7 @@ function phaseOf(
   return ovulation === undefined ? null : 'follicular'
 }
 
-/** The middle one; of an even number the mean of the middle two, rounded; null of none. */
+/** The middle value, or the rounded mean of the middle two; null for an empty list. */
 function median(lengths: readonly number[]): number | null {
   const sorted = lengths.toSorted((a, b) => a - b)
   const upper = sorted[sorted.length >> 1]

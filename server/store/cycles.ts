@@ -8,8 +8,8 @@ import { type ChangedItem, countItems, deleteItems, derivedChanges, lastOfEach, 
 type Owner = Pick<EventTarget, 'userId' | 'provider'>
 
 /**
- * Writes observations, each known by its kind and times and, where it has one, by its id, and derives the cycles of the
- * user and provider again when one of them changed, or they come `again` (sdk-types 9).
+ * Writes observations and derives the cycles of the user and provider again when one of them changed, or when they
+ * arrive `again`. Kind and times identify an observation, and its id if it has one (sdk-types 9).
  */
 export async function writeCycles(
   tx: Transaction,
@@ -53,15 +53,15 @@ export async function deleteCycleObservations(
 }
 
 /**
- * Removes a stored cycle with everything that was observed in it, and derives the others again. Returns the ids of those
- * that are new then; undefined when the user has no cycle with this id.
+ * Removes a stored cycle with everything observed in it, and derives the others again. Returns the ids of new cycles;
+ * undefined when the user has no cycle with this id.
  */
 export async function deleteCycle(tx: Transaction, userId: string, id: string): Promise<string[] | undefined> {
   const [cycle] = await tx.query<{ provider: string }>(DELETE_CYCLE_SQL, [id, userId])
   return cycle && (await rebuildCycles(tx, { userId, provider: cycle.provider })).told
 }
 
-// A cycle reaches to the first day of the next one, by the local dates that cycles are made of.
+// A cycle lasts until the first day of the next one, by the local dates of its observations.
 const DELETE_CYCLE_SQL = `
   with gone as (
     delete from menstrual_cycle c
@@ -84,7 +84,7 @@ const INPUT = (parameter: string) => `
   from jsonb_to_recordset(${parameter}) as i (position int4, source_id int4, external_id text, kind text, level text,
                                               cycle_start boolean, start_ms float8, end_ms float8, zone_offset_min int2)`
 
-// What moved is taken out first, since its new place may be the old one of another.
+// Moved observations are removed first, since the new place of one may be the old place of another.
 const MOVED_SQL = `
   with input as (${INPUT('$3')})
   delete from cycle_observation
@@ -134,8 +134,8 @@ interface StoredCycle {
 }
 
 /**
- * Makes the stored cycles those that follow from the observations; a row whose cycle grew or shrank stays the same row.
- * Returns the cycles that are different now, and the ids of new ones.
+ * Makes the stored cycles those that follow from the observations; a cycle that grew or shrank keeps its row. Returns
+ * the cycles that are different now, and the ids of new ones.
  */
 async function rebuildCycles(tx: Transaction, { userId, provider }: Owner): Promise<Rebuilt> {
   const observations = await planned<Observation>(tx, OBSERVATIONS_SQL, [userId, provider])
@@ -151,7 +151,7 @@ async function rebuildCycles(tx: Transaction, { userId, provider }: Owner): Prom
   }
 }
 
-/** Ids of the rows the cycles are in: that of the same first day, else the next spare one of the same time. */
+/** Ids of the rows the cycles are in: the row of the same first day, else the next spare one of the same time. */
 function rowsOf(cycles: readonly Cycle[], stored: readonly StoredCycle[]): (string | undefined)[] {
   const byDay = new Map(stored.map((row) => [row.external_id, row.id]))
   const days = new Set(cycles.map(({ external_id }) => external_id))
@@ -168,7 +168,7 @@ function rowsOf(cycles: readonly Cycle[], stored: readonly StoredCycle[]): (stri
   })
 }
 
-// In an order that does not depend on what came first.
+// In an order that does not depend on the order of arrival.
 const OBSERVATIONS_SQL = `
   select o.source_id as "sourceId", o.kind, o.level, o.cycle_start as "cycleStart",
          round(date_part('epoch', o.start_at) * 1000) as "startMs", round(date_part('epoch', o.end_at) * 1000) as "endMs",

@@ -8,21 +8,21 @@ import { deleteSamples } from './origins/delete-samples.ts'
 import { deleteSleep } from './sleep/sleep.ts'
 import { deleteWorkouts } from './workouts.ts'
 
-/** What can be deleted by the platform's id. */
+/** What the platform's ids can delete. */
 type Remove<Removed> = (tx: Transaction, target: EventTarget, ids: readonly string[]) => Promise<Removed>
 
-/** These return the ids that were known. */
+/** These return the known ids. */
 const kinds: readonly Remove<string[]>[] = [deleteWorkouts, deleteMeals, deleteActivities]
 
-/** Of what is left of these, rows follow. */
+/** Rows are derived from what is left of these. */
 const derived: readonly [ToldRows['type'], Remove<RemovedItems>][] = [
   ['sleep', deleteSleep],
   ['menstrual_cycle', deleteCycleObservations],
 ]
 
 /**
- * Removes what the platform deleted (sdk-payload 8), after everything else of the upload was written. An id that nobody
- * knows is ignored; ids that were sent twice count once. `told`: what developers are told of it.
+ * Removes what the platform deleted (sdk-payload 8), after everything else of the upload was written. Unknown ids are
+ * ignored; ids that were sent twice count once. `told`: the rows that developers get events about.
  */
 export async function applyDeletions(
   tx: Transaction,

@@ -6,11 +6,11 @@ export interface EventTarget {
   userId: string
   provider: string
   sourceIds: readonly number[]
-  /** What the batch has changed so far; absent when nobody asks. */
+  /** What the batch has changed so far; absent when nobody needs it. */
   changes?: ChangedSamples[] | undefined
 }
 
-/** What became of the items of one kind of event; the instants (epoch ms) bound those that changed something. */
+/** The result for the items of one kind of event; the instants (epoch ms) bound those that changed something. */
 export interface EventCounts {
   type: 'sleep' | 'workout' | 'meal' | 'menstrual_cycle' | 'activity'
   inserted: number
@@ -20,32 +20,32 @@ export interface EventCounts {
   duplicates: number
   firstMs: number | null
   lastMs: number | null
-  /** Rows that developers are told of (contract 10.1): new ones, and sleep that changed. */
+  /** Rows that developers get events about (contract 10.1): new ones, and changed sleep. */
   told: string[]
-  /** What follows from such items and is different now; absent where nothing does. */
+  /** Rows derived from such items that are different now; absent if nothing is derived. */
   derived?: DerivedChange[]
 }
 
-/** What of the rows that follow from items is different, and which of them developers are told of. */
+/** Which derived rows are different, and which of them developers get events about. */
 export type Rebuilt = Required<Pick<EventCounts, 'derived' | 'told'>>
 
-/** Rows of one kind that developers are told of. */
+/** Rows of one kind that developers get events about. */
 export type ToldRows = Pick<EventCounts, 'type' | 'told'>
 
-/** What became of items that are deleted by the platform's ids: those found, and the rows that developers are told of. */
+/** The result of deleting items by the platform's ids: the ids found, and the rows that developers get events about. */
 export interface RemovedItems {
   found: string[]
   told: string[]
 }
 
-/** A session of sleep or a cycle that was written, or removed, and when it is (epoch ms), or was. */
+/** A sleep session or a cycle that was written or removed, with its time (epoch ms). */
 export interface DerivedChange {
   isNew: boolean
   startMs: number
   endMs: number
 }
 
-/** The items without those whose key a later one repeats; an item without a key (null) stays. */
+/** The items without those whose key a later one repeats; items without a key (null) stay. */
 export function lastOfEach<Item>(items: readonly Item[], keyOf: (item: Item) => string | null): Item[] {
   const last = new Map<string, Item>()
   for (const item of items) {
@@ -59,29 +59,29 @@ export function lastOfEach<Item>(items: readonly Item[], keyOf: (item: Item) => 
 }
 
 /**
- * Runs a statement under a plan made for these very parameters. One that is kept from when there was little to do takes
- * minutes where there is much: 25,000 meals took 20 s, of which they need one; the same goes for sleep and workouts.
+ * Runs a statement with a plan made for these parameters. A plan kept from a time with few items takes minutes for
+ * many: 25,000 meals took 20 s instead of one; the same goes for sleep and workouts.
  */
 export async function planned<Row>(tx: Transaction, text: string, params: readonly unknown[]): Promise<Row[]> {
   const { rows } = await tx.client.query(text, [...params])
   return rows as Row[]
 }
 
-/** When an item is, epoch ms. */
+/** Time of an item, epoch ms. */
 interface Timed {
   startMs: number
   endMs: number
 }
 
-/** An item that made a difference to what is stored: its place among those written, and whether it is new. */
+/** An item that changed what is stored: its place among those written, and whether it is new. */
 export interface ChangedItem {
   position: number
   is_new: boolean
-  /** Its row; absent of what has none of its own. */
+  /** Its row; absent if it has no row of its own. */
   id?: string
 }
 
-/** The account of `received` items, of which `kept` had a key of their own and `changed` were written. */
+/** The account of `received` items, of which `kept` had a distinct key and `changed` were written. */
 export function countItems(
   type: EventCounts['type'],
   received: number,
@@ -100,7 +100,7 @@ export function countItems(
   }
 }
 
-/** From when to when items are; null when there are none. */
+/** First start and last end of items; null when there are none. */
 export function boundsOf(items: readonly Timed[]): Pick<EventCounts, 'firstMs' | 'lastMs'> {
   let firstMs: number | null = null
   let lastMs: number | null = null
@@ -133,7 +133,7 @@ export async function deleteItems(
   return externalIds.filter((id) => gone.has(id))
 }
 
-/** The account of rows that follow from items: of those written or removed, the new ones are not in `before`. */
+/** The account of derived rows: of those written or removed, the new ones are not in `before`. */
 export function derivedChanges(
   before: readonly { id: string }[],
   changed: readonly (Timed & { id: string })[],

@@ -10,8 +10,8 @@ import { writeWorkouts } from './workouts.ts'
 
 /**
  * Writes the events of a batch inside the caller's transaction, under the user's ingest lock and after its samples.
- * `again`: it was imported before, so what follows from its items is derived even where they are unchanged, by the
- * rules of today. Returns what became of them, and the samples that nutrients whose meal is not there are (sdk-types 6).
+ * `again`: it was imported before, so derived rows are built again by the current rules even if items are unchanged.
+ * Returns the results, and the samples that stand for nutrients without a meal (sdk-types 6).
  */
 export async function writeEvents(
   tx: Transaction,

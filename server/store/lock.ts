@@ -18,6 +18,7 @@ import type { Queryable, Transaction } from '../db/database.ts'
 //   deleteConnection, a phone's sign-out               w           k                            w
 //   changeEvents (deletes a workout, a night)  w                   w      w                     w
 //   computeDue (scores)                        t                   w
+//   raiseFloors, lowerRollupFloor (archive)                        w, all
 //   closeSleep                                                     k s    s                     w
 //   refresh_series, refresh_local_days                                    s
 //   sessions of phones                                             k
@@ -30,15 +31,16 @@ import type { Queryable, Transaction } from '../db/database.ts'
 /** The key of a user's ingest lock; `user` is an SQL expression of its id as text. */
 export const ingestLockKey = (user: string): string => `hashtextextended('ingest:' || ${user}, 0)`
 
-/** Takes a user's ingest lock until the end of the transaction, waiting for whoever holds it. */
+/** Takes a user's ingest lock until the end of the transaction, waiting for its holder. */
 export async function lockUser(tx: Queryable, userId: string): Promise<void> {
   await tx.query(`select pg_advisory_xact_lock(${ingestLockKey('$1')})`, [userId])
 }
 
 /**
- * Locks a user, its connections before and its sources after it, for who deletes what it has; `provider` null = of all
- * providers. Returns the keys of the sources, undefined when there is no such user. The ingest lock is held: an import has
- * been waited for. What is being accepted, and a refresh of rollups, are waited for here; later ones find nothing.
+ * Locks a user, its connections before and its sources after it, for a caller that deletes the user's data; `provider`
+ * null = of all providers. Returns the keys of the sources, undefined when there is no such user. Waits for a running
+ * import, which holds the ingest lock, for uploads being accepted, and for a refresh of rollups; later ones find
+ * nothing.
  */
 export async function lockForDeletion(
   tx: Transaction,
@@ -59,10 +61,9 @@ export async function lockForDeletion(
 }
 
 /**
- * Deletes the events that were recorded of a user for developers, with their deliveries; of `provider` only what is a
- * copy of its data, since that a connection ended is none. With provider null the endpoints for this user alone go too,
- * and first, as a fan-out takes both. To be done last: attempts to deliver anything to these endpoints wait to be
- * recorded meanwhile.
+ * Deletes the events recorded for a user, with their deliveries. With a `provider`, only the copies of its data: the
+ * end of a connection is not one. With provider null, also deletes the endpoints of this user alone, and deletes them
+ * first, as a fan-out locks both. Call it last: attempts to deliver to these endpoints wait to be recorded meanwhile.
  */
 export async function deleteEvents(tx: Transaction, userId: string, provider: string | null): Promise<void> {
   const whose = `e.user_id = $1 and ($2::text is null or e.provider = $2 and e.type not like 'connection.%')`

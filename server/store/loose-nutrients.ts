@@ -4,9 +4,9 @@ import { type Removed, withoutRemoved } from './changes.ts'
 import type { EventTarget } from './event-items.ts'
 import { planned } from './event-items.ts'
 
-// A nutrient whose meal is not there is a sample as well until the meal comes (sdk-types 6). Several of one source,
-// series and instant add up in that sample, so that none is lost and no order matters. A sample that came as such has
-// the instant to itself.
+// Until its meal arrives, a nutrient is also a sample (sdk-types 6). Several of one source, series and instant add up
+// in that sample, so none is lost and the order does not matter. A sample that was uploaded as such has the instant to
+// itself.
 
 /** A place where a sample can be: key of the source, id of the series, epoch milliseconds. */
 interface Instant {
@@ -28,8 +28,8 @@ export interface Loose {
 }
 
 /**
- * The sums of loose nutrients at those instants where one of these meals or with one of these ids is, and at `instants`;
- * to be asked before any of them changes.
+ * The sums of loose nutrients at the instants of these meals or ids, and at `instants`; call it before any of them
+ * changes.
  */
 export async function looseSums(
   tx: Transaction,
@@ -41,8 +41,8 @@ export async function looseSums(
 }
 
 /**
- * Takes back the samples of sums that are others now, and returns those to write: of the instants of `before` and
- * `after` what their loose nutrients add up to, where no other sample is.
+ * Takes back the samples of sums that have changed, and returns those to write: for the instants of `before` and
+ * `after` the sum of their loose nutrients, unless another sample is there.
  */
 export async function settleLoose(
   tx: Transaction,
@@ -77,7 +77,7 @@ function columnsOf(sums: readonly LooseSum[]): Loose {
     timeMs: Float64Array.from(group, ({ ts_ms }) => ts_ms),
     value: Float64Array.from(group, ({ value }) => value),
     zoneMin: Int16Array.from(group, ({ zone_offset_min }) => zone_offset_min ?? NO_ZONE),
-    // They are found by what they are the sum of.
+    // The sum identifies them.
     origins: null,
   }))
   return { samples, sourceIds }
@@ -138,7 +138,7 @@ const SUMS_SQL = `
   ${SUM}
   where n.value is not null`
 
-// Only what is still as it was written: any other sample came as one.
+// Only samples that are still as written: any other was uploaded as a sample.
 const TAKE_BACK_SQL = `
   with instants as (
     select i.source_id, i.series_id, to_timestamp(i.ts_ms / 1000) as ts, i.value, i.zone_offset_min

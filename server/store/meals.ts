@@ -9,10 +9,10 @@ import { writeSamples } from './samples.ts'
 type Owner = Pick<EventTarget, 'userId' | 'provider' | 'changes'>
 
 /**
- * Writes meals and the nutrients that name them. A meal consists of all nutrients that name it, whatever came first and
- * in how many uploads. An upload with a meal and nutrients of it says anew what those are that last came together with
- * it; others, which were cut off by the end of an upload, stay (sdk-types 6). Returns what became of the items, and the
- * samples that nutrients are for as long as their meal is not there.
+ * Writes meals and the nutrients that name them. A meal consists of all nutrients that name it, in whatever order and
+ * in how many uploads they arrive. An upload with a meal and its nutrients replaces those that last came together with
+ * it; others, which were cut off by the end of an upload, stay (sdk-types 6). Returns the results, and the samples that
+ * stand for nutrients until their meal arrives.
  */
 export async function writeMeals(
   tx: Transaction,
@@ -47,7 +47,7 @@ export async function writeMeals(
     written.filter((row) => row.loose).map(({ position }) => rows[position] as NutrientRow),
   )
 
-  // A meal whose nutrients are others now has changed itself.
+  // A meal whose nutrients have changed has changed itself.
   const byPlace = new Map(changedMeals.map((one) => [one.position, one]))
   const changed = [
     ...keptMeals.flatMap(({ externalId }, position) =>
@@ -62,8 +62,8 @@ export async function writeMeals(
 }
 
 /**
- * Removes the meals and the nutrients with one of these ids and returns the ids found. Nutrients go with their meal; a
- * meal without one of its nutrients stays.
+ * Removes the meals and the nutrients with one of these ids and returns the ids found. Nutrients are removed with their
+ * meal; a meal stays without one of its nutrients.
  */
 export async function deleteMeals(tx: Transaction, target: Owner, externalIds: readonly string[]): Promise<string[]> {
   const owner = [target.userId, target.provider]
@@ -76,10 +76,10 @@ export async function deleteMeals(tx: Transaction, target: Owner, externalIds: r
   return externalIds.filter((id) => names.has(id))
 }
 
-/** What names a nutrient within its meal: its id, or its series when it has none. */
+/** Identifies a nutrient within its meal: its id, or its series if it has none. */
 const itemOf = ({ externalId, seriesId }: Nutrient) => externalId ?? String(seriesId % DAILY_TOTAL_OFFSET)
 
-/** A nutrient as it is written; `ts_ms` in epoch milliseconds. */
+/** A nutrient to be written; `ts_ms` in epoch milliseconds. */
 interface NutrientRow {
   position: number
   meal: string
@@ -119,8 +119,8 @@ function mealRows(target: EventTarget, meals: readonly Meal[]) {
   }))
 }
 
-// Stored rows are looked up one by one (lateral, limit): the database takes any number of items for few, and joining
-// them otherwise would take minutes for many.
+// Stored rows are looked up one by one (lateral, limit): the planner always expects few items, and a join for few would
+// take minutes for many.
 const WRITE_MEALS_SQL = `
   with input as (
     select i.*, to_timestamp(i.start_ms / 1000) as start_at, to_timestamp(i.end_ms / 1000) as end_at
@@ -148,7 +148,7 @@ const WRITE_MEALS_SQL = `
   )
   select position, is_new, id from changed`
 
-/** What became of a nutrient; `loose`: its meal is not there. */
+/** The result for a nutrient; `loose`: its meal is not there. */
 interface WrittenNutrient extends ChangedItem {
   changed: boolean
   loose: boolean
@@ -199,7 +199,7 @@ const WRITE_NUTRIENTS_SQL = `
   )
   select position, is_new, changed, loose from compared`
 
-/** Writes the amounts of meals as their nutrients add up, and returns the ids of those meals that changed by it. */
+/** Writes the amounts of meals as the sums of their nutrients, and returns the ids of the meals that this changed. */
 async function sumNutrients(tx: Transaction, target: Owner, meals: readonly string[]): Promise<Set<string>> {
   if (meals.length === 0) return new Set()
   const rows = await planned<{ external_id: string }>(tx, SUM_SQL, [target.userId, target.provider, meals])

@@ -2,8 +2,8 @@ import type { SourceIdentity } from '../batch/columns.ts'
 import type { Transaction } from '../db/database.ts'
 
 /**
- * Returns the database keys of a batch's sources, in its order, and whether any was created or described better:
- * facts that are more specific or newer replace what is stored.
+ * Returns the database keys of a batch's sources, in its order, and whether any was created or changed: more specific
+ * or newer facts replace what is stored.
  */
 export async function resolveSources(
   tx: Transaction,

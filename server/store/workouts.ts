@@ -6,16 +6,16 @@ import type { EventCounts, EventTarget } from './event-items.ts'
 import { countItems, planned } from './event-items.ts'
 import { deleteSamples } from './origins/delete-samples.ts'
 
-/** A row of `workout`, stored or to be: its keys now, and what it shall hold. */
+/** A stored or new row of `workout`: its current keys, and its new content. */
 interface Entry {
   id: string
   externalId: string | null
   /** Key of source and times; null when another took its place. */
   times: string | null
   stored: boolean
-  /** What an item of this batch says; absent as long as none did. */
+  /** What an item of this batch says; absent until one does. */
   workout?: Workout
-  /** It took the place of another stored row. */
+  /** Whether it took the place of another stored row. */
   displaced: boolean
 }
 
@@ -57,8 +57,8 @@ const columns: readonly Column[] = [
 
 /**
  * Writes the workouts of a batch inside the caller's transaction, under the user's ingest lock (contract 12.9,
- * sdk-payload 7). A workout is known by the platform's id, else by source, start and end; whatever it was known by, the
- * later one replaces the earlier and keeps its row. Undefined when there are none.
+ * sdk-payload 7). The platform's id identifies a workout, else source, start and end; either way the later one replaces
+ * the earlier and keeps its row. Undefined when there are none.
  */
 export async function writeWorkouts(
   tx: Transaction,
@@ -81,7 +81,7 @@ export async function writeWorkouts(
   return countItems('workout', workouts.length, kept, changed)
 }
 
-/** Stored workouts that do not stay where they were: what they brought along goes, and comes again with the batch. */
+/** Stored workouts that moved: the samples they came with are removed, and arrive again with the batch. */
 function moved(stored: readonly StoredKeys[], entries: readonly Taken[]): Deletion[] {
   const times = new Map(entries.map((entry) => [entry.id, entry.times]))
   return stored.flatMap((row) =>
@@ -94,8 +94,8 @@ function moved(stored: readonly StoredKeys[], entries: readonly Taken[]): Deleti
 const timesOf = ({ source_id, start_ms, end_ms }: StoredKeys) => `${source_id} ${start_ms} ${end_ms}`
 
 /**
- * Deletes workouts of the user and provider by the platform's ids and returns those that were there. An id also stands
- * for the sessions made of it, `{id}-s0` and so on (sdk-payload 4.7, 8).
+ * Deletes workouts of the user and provider by the platform's ids and returns those found. An id also stands for the
+ * sessions made of it, `{id}-s0` and so on (sdk-payload 4.7, 8).
  */
 export async function deleteWorkouts(
   tx: Transaction,
@@ -143,7 +143,7 @@ function storedKeys(tx: Transaction, target: EventTarget, workouts: readonly Wor
   ])
 }
 
-// One look-up per item: before a user's first export is in the statistics, a join compares every item with every row of
+// One look-up per item: until a user's first export is in the statistics, a join compares every item with every row of
 // the user (4 s for 10,000 workouts against 0.1 s).
 const KEYS_SQL = `
   with key as (
@@ -171,10 +171,9 @@ const KEYS_SQL = `
   from key`
 
 /**
- * Takes the items one after another, as if each had come in an upload of its own, so that it makes no difference how
- * they are spread: an item goes to the row with its id, else to the one with its times; when the times are those of
- * a third row, that one goes, unless its id still comes. Returns the rows that items of the batch ended in, and the
- * stored rows that went.
+ * Takes the items one after another, as if each had its own upload, so it makes no difference how they are spread. An
+ * item goes to the row with its id, else to the one with its times. If the times are those of a third row, that row is
+ * removed, unless its id still follows. Returns the rows that items of the batch ended in, and the removed stored rows.
  */
 function resolve(stored: readonly StoredKeys[], workouts: readonly Workout[], { sourceIds }: EventTarget) {
   const byId = new Map<string, Entry>()
@@ -204,7 +203,7 @@ function resolve(stored: readonly StoredKeys[], workouts: readonly Workout[], { 
     if (entry.times !== null) byTimes.delete(entry.times)
     entry.times = times
     byTimes.set(times, entry)
-    // One that comes without its id is still the one whose id is known.
+    // An item without its id is still the workout whose id is known.
     if (externalId !== null) {
       if (entry.externalId !== null) byId.delete(entry.externalId)
       entry.externalId = externalId
@@ -216,7 +215,7 @@ function resolve(stored: readonly StoredKeys[], workouts: readonly Workout[], { 
   return { entries: [...entries] as Taken[], replaced }
 }
 
-/** What is stored of an entry, by column. */
+/** The stored content of an entry, by column. */
 function rowOf({ id, externalId, workout }: Taken, { sourceIds }: EventTarget) {
   const stored = { ...workout, externalId, source: sourceIds[workout.source] as number }
   return { id, ...Object.fromEntries(columns.map(([name, , value]) => [name, value(stored)])) }
@@ -226,7 +225,7 @@ const named = (prefix: string) => columns.map(([name]) => `${prefix}${name}`).jo
 const asSent = columns.map(([name, type]) => `${name} ${type === 'jsonb' ? 'text' : type}`).join(', ')
 const asStored = columns.map(([name, type]) => (type === 'jsonb' ? `r.${name}::jsonb` : `r.${name}`)).join(', ')
 
-// A row that says what is stored already is not even touched.
+// A row with unchanged content is not even touched.
 const WRITE_SQL = `
   with input (id, ${named('')}) as materialized (
     select r.id, ${asStored}

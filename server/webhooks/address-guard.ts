@@ -2,9 +2,9 @@ import { lookup as resolveName } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { canonicalAddress, embeddedIpv4, inNetworks, networkList } from '../networks.ts'
 
-// Nothing outside reaches a developer's network through us. Refused is every block of the IANA special-purpose registries
-// (https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-registry), multicast and class E
-// (RFC 5771, RFC 1112), and of IPv6 everything that is not global unicast (RFC 4291: 2000::/3).
+// Nothing outside reaches a developer's network through us. The guard refuses every block of the IANA special-purpose
+// registries (https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-registry), multicast and
+// class E (RFC 5771, RFC 1112), and all IPv6 addresses except global unicast (RFC 4291: 2000::/3).
 const REFUSED_IPV4 = [
   '0.0.0.0/8', // this network; unspecified
   '10.0.0.0/8', // private
@@ -39,7 +39,7 @@ const refusedIpv4 = networkList(REFUSED_IPV4)
 const refusedIpv6 = networkList(REFUSED_IPV6)
 const globalUnicast = networkList([GLOBAL_UNICAST])
 
-/** What decides where endpoints may be; networks are CIDR ranges that are otherwise refused. */
+/** Settings that decide where endpoints may be; networks are CIDR ranges that are otherwise refused. */
 export interface GuardSettings {
   allowHttp: boolean
   allowNetworks: string[]
@@ -47,7 +47,7 @@ export interface GuardSettings {
 
 const NOT_PUBLIC = 'must not point to an address that is private or reserved'
 
-/** A connection was refused because of where it would go. */
+/** A connection was refused because of its address. */
 export class RefusedAddress extends Error {
   readonly code = 'REFUSED_ADDRESS'
   constructor() {
@@ -60,21 +60,21 @@ export interface AddressGuard {
   /** See `checkUrl`. */
   problem(url: string): string | undefined
   /**
-   * For `net.connect` and `tls.connect`: resolves a name once and fails with `RefusedAddress` unless every address of it
-   * may be connected to, so that what is connected to is what was checked. It is not asked for literal addresses.
+   * For `net.connect` and `tls.connect`: resolves a name once and fails with `RefusedAddress` unless all its addresses
+   * are allowed, so that the connection goes to what was checked. Node does not call it for literal addresses.
    */
   lookup: LookupFunction
 }
 
 /**
- * What is wrong with the URL of an endpoint, to be read after its name; undefined when nothing is. Names are not resolved
- * here but each time they are connected to.
+ * The error in the URL of an endpoint, phrased to follow its name; undefined when there is none. Names are not resolved
+ * here but at each connection.
  */
 export function checkUrl(url: string, settings: GuardSettings): string | undefined {
   return createGuard(settings).problem(url)
 }
 
-/** Creates the guard of this process; `resolve` is the system's resolver unless given. */
+/** Creates the guard of this process; `resolve` defaults to the system's resolver. */
 export function createGuard({ allowHttp, allowNetworks }: GuardSettings, resolve = resolveName): AddressGuard {
   const allowed = networkList(allowNetworks)
   const isAllowed = (address: string): boolean => {
@@ -102,8 +102,8 @@ export function createGuard({ allowHttp, allowNetworks }: GuardSettings, resolve
 }
 
 /**
- * Names that are looked up at the same time: the system's resolver occupies threads that others need. One that took
- * longer than SLOW_MS the last time has to wait for others like it, so that names that hang do not hold up the rest.
+ * Names that are resolved at the same time: the system's resolver occupies threads that others need. A name that took
+ * longer than SLOW_MS the last time waits for others like it, so that hanging names do not hold up the rest.
  */
 const LOOKUPS_AT_ONCE = 3
 const SLOW_LOOKUPS_AT_ONCE = 1
@@ -112,7 +112,9 @@ const SLOW_NAMES_KEPT = 1_000
 
 type Addresses = { address: string; family: number }[]
 
-/** Asks for a name once, however many connections wait for it; a name that hangs occupies one of the resolver's threads. */
+/**
+ * Resolves a name once, however many connections wait for it; a hanging name occupies one of the resolver's threads.
+ */
 function guardedLookup(isAllowed: (address: string) => boolean, resolve: typeof resolveName): LookupFunction {
   const asked = new Map<string, Promise<Addresses>>()
   const queue: { name: string; ask(): void }[] = []

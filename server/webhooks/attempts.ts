@@ -1,8 +1,8 @@
 import type { Database } from '../db/database.ts'
 import type { Logger } from '../log.ts'
 import { type Coalesced, coalesce } from './coalesce.ts'
-import type { Answer } from './deliver.ts'
 import type { Due, Lane } from './lane.ts'
+import type { Answer } from './post.ts'
 import { delayAfter } from './schedule.ts'
 
 /** Attempts that are recorded by one statement. */
@@ -11,25 +11,25 @@ const AT_ONCE = 500
 /** How long an endpoint may fail without a success before it is disabled (contract 10.6). */
 const PATIENCE = '5 days'
 
-/** A call that was made. */
+/** A call that ended. */
 export interface Attempt {
   lane: Lane
   due: Due
-  /** Where it went. */
+  /** Address it went to. */
   url: string
   answer: Answer
-  /** When it was begun, on the monotonic clock of this process. */
+  /** When it began, on the monotonic clock of this process. */
   startedAt: number
 }
 
-/** Records attempts in batches: while one is being recorded, the next come together. */
+/** Records attempts in batches: while one batch is being recorded, the next is collected. */
 export interface Recorder extends Coalesced {
   add(attempt: Attempt): void
   /** Attempts that are not recorded yet. */
   size(): number
 }
 
-/** `recorded` is told of attempts once they are stored. */
+/** Calls `recorded` with attempts once they are stored. */
 export function openRecorder(db: Database, log: Logger, recorded: (attempts: Attempt[]) => void): Recorder {
   const waiting: Attempt[] = []
   async function recordAll(): Promise<void> {

@@ -10,18 +10,18 @@ import { isoInstant } from '../time.ts'
 import { type NewEvent, recordEvents, type Wanted } from './record.ts'
 import { eventOf, sessionEvents } from './session-events.ts'
 
-/** What a batch of a user and provider did, as far as developers are told. */
+/** The results of a batch of a user and provider that developers get events about. */
 export interface BatchChanges {
   userId: string
   provider: string
-  /** One that is named several times is told once. */
+  /** Rows that are named several times get one event. */
   rows: readonly ToldRows[]
   samples: readonly ChangedSamples[]
   /** The connection it opened, if it did. */
   connected: { id: string; at: string } | null
 }
 
-/** Records the events of a batch in its transaction, those that somebody asks for. */
+/** Records the events of a batch in its transaction, if somebody wants them. */
 export async function recordBatch(
   tx: Transaction,
   threads: Pick<Threads, 'sampleEvents'>,
@@ -57,7 +57,7 @@ async function samplesCreated(
   wanted: Wanted,
   { userId, provider, samples }: BatchChanges,
 ): Promise<NewEvent[]> {
-  // Implausible values are told to nobody: whoever adds up what is sent would count them.
+  // Implausible values are in no event: a receiver that adds up samples would count them.
   const asked = samples.filter(({ seriesId }) => {
     const stored = storedSeries(seriesId)
     return stored && !stored.isImplausible && wanted(stored.series.event)

@@ -1,16 +1,16 @@
 import type { Database } from '../db/database.ts'
 import { eventBody, type StoredEvent } from './body.ts'
 
-/** Memory for bodies that several endpoints are about to get. */
+/** Memory for bodies that several endpoints will soon get. */
 const CACHE_BYTES = 32 * 2 ** 20
 
-/** An event that this version cannot render, such as samples of a type that only a later one knows. */
+/** An event that this version cannot render, such as samples of a type that only a later version knows. */
 export class UnreadableEvent extends Error {}
 
-/** Bodies of events by the events' ids: rendered when they are first sent, kept while the cache has space. */
+/** Bodies of events by the events' ids: rendered when first sent, and kept while the cache has space. */
 export class Bodies {
   readonly #db: Database
-  // A Map keeps the order of insertion: the first is the one that was used longest ago.
+  // A Map keeps the order of insertion: the first is the least recently used.
   readonly #kept = new Map<number, Buffer | StoredEvent>()
   readonly #loading = new Map<number, Promise<Buffer | undefined>>()
   #bytes = 0
@@ -19,14 +19,14 @@ export class Bodies {
     this.#db = db
   }
 
-  /** Keeps an event that was read already. */
+  /** Keeps an event that was already read. */
   add(eventId: number, event: StoredEvent): void {
     if (!this.#kept.has(eventId)) this.#keep(eventId, event)
   }
 
   /**
-   * The body of an event, which is read when it is not there; undefined when the event is gone. Throws UnreadableEvent, or
-   * what the database does.
+   * The body of an event, read from the database if it is not cached; undefined when the event no longer exists. Throws
+   * UnreadableEvent, or the database's error.
    */
   async of(eventId: number): Promise<Buffer | undefined> {
     const one = this.#kept.get(eventId)

@@ -1,12 +1,12 @@
-/** Work that is done again whenever somebody asks for it, but never twice at the same time. */
+/** Work that is repeated whenever somebody asks for it, but never runs twice at the same time. */
 export interface Coalesced {
-  /** Has the work done; once more when it is going on. */
+  /** Starts the work, or repeats it once if it is running. */
   wake(): void
-  /** Lets the work that goes on finish, and does no more. */
+  /** Lets the running work finish, and starts no more. */
   stop(): Promise<void>
 }
 
-/** `failed` is told what the work throws; it is tried again at the next `wake`. */
+/** `failed` gets the error that the work throws; it is retried at the next `wake`. */
 export function coalesce(work: () => Promise<void>, failed: (error: unknown) => void): Coalesced {
   let asked = false
   let stopped = false
@@ -20,7 +20,7 @@ export function coalesce(work: () => Promise<void>, failed: (error: unknown) => 
         if (!stopped) failed(error)
       }
     }
-    // In the same step as the last look at `asked`, so that nobody asks in between.
+    // In the same step as the last look at `asked`, so that no request falls in between.
     running = undefined
   }
   return {

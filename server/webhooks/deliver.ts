@@ -1,167 +1,135 @@
-import { type Dispatcher, Pool } from 'undici'
-import { type AddressGuard, RefusedAddress } from './address-guard.ts'
-import { retryAfterSeconds } from './schedule.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { VERSION } from '../version.ts'
+import type { Recorder } from './attempts.ts'
+import { type Bodies, UnreadableEvent } from './bodies.ts'
+import { type Due, isWary, type Lane, takeDue, wantedOf } from './lane.ts'
+import type { Leases } from './leases.ts'
+import { type Answer, post } from './post.ts'
+import { signature } from './sign.ts'
 
-/** Calls in flight to one endpoint. */
-export const CALLS_PER_ENDPOINT = 5
+/** Calls in flight, of this process; those to endpoints that only fail may be half of them. */
+const CALLS = 50
+const WARY_CALLS = 25
 
-/** Time for a whole call, from the resolution of the name to the end of the answer (house decision). */
-const CALL_TIMEOUT_MS = 15_000
-const CONNECT_TIMEOUT_MS = 10_000
+/** Attempts that may wait to be recorded; with more, no further calls are made until the database accepts them. */
+const UNRECORDED = 1_000
 
-/** What is read of an answer; the rest is not (house decision: 20 kB). */
-const ANSWER_BYTES = 20_000
+/** Time that calls in flight get at shutdown. */
+const DRAIN_MS = 4_000
 
-/** What became of calls, for the metrics. */
-export type Outcome =
-  | 'delivered'
-  | 'refused_status'
-  | 'timeout'
-  | 'unreachable'
-  | 'forbidden_address'
-  | 'unreadable_event'
+const USER_AGENT = `Pulsebase/${VERSION}`
 
-/** What became of one call. */
-export interface Answer {
-  outcome: Outcome
-  /** 0 when there was none, or none that was complete; then `text` says why. */
-  status: number
-  text: string
-  durationMs: number
-  /** What the receiver asked for with `Retry-After`. */
-  retryAfterSeconds?: number
+const UNREADABLE = 'This version of Pulsebase cannot read the event.'
+
+/** Everything that calls need. */
+export interface CallOptions {
+  leases: Leases
+  bodies: Bodies
+  recorder: Recorder
+  metrics: Metrics
+  log: Logger
+  /** A lane wants to read more. */
+  wanting(): void
 }
 
-/** Connections to the address of one endpoint. */
-export type Connections = Pool
+/** The calls to endpoints: a limited number at a time, one lane after the other. */
+export class Calls {
+  readonly #options: CallOptions
+  #inFlight = 0
+  #waryInFlight = 0
+  #stopping = false
+  #abandoned = false
+  #drained: (() => void) | undefined
 
-/** Opens connections for an endpoint's URL, each guarded; close them when the endpoint is not served any more. */
-export function connectionsTo(url: URL, guard: AddressGuard): Connections {
-  return new Pool(url.origin, {
-    connections: CALLS_PER_ENDPOINT,
-    pipelining: 1,
-    connect: { lookup: guard.lookup, timeout: CONNECT_TIMEOUT_MS },
-    // Each call has a limit of its own for all of it.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
-}
-
-/** What is posted to an endpoint. */
-export interface Message {
-  /** Path and query of its URL. */
-  path: string
-  headers: Record<string, string>
-  body: Buffer
-}
-
-/**
- * Makes one call and never rejects. Success is a complete answer of 2xx; a redirect is none and is not followed. What comes
- * compressed is not decoded.
- */
-export function post(connections: Connections, { path, headers, body }: Message): Promise<Answer> {
-  return new Promise((resolve) => {
-    connections.dispatch({ method: 'POST', path, headers, body }, new Call(resolve))
-  })
-}
-
-/** One call on its way: what undici tells of it becomes one answer, which settles it. */
-class Call {
-  readonly #settled: (answer: Answer) => void
-  readonly #started = performance.now()
-  readonly #timer: NodeJS.Timeout
-  #abort: ((reason: Error) => void) | undefined
-  #done = false
-  #status = 0
-  #headers: Headers = {}
-  readonly #chunks: Buffer[] = []
-  #bytes = 0
-
-  constructor(settled: (answer: Answer) => void) {
-    this.#settled = settled
-    this.#timer = setTimeout(() => {
-      this.#settle('timeout', 0, `There was no complete answer within ${CALL_TIMEOUT_MS / 1000} seconds.`)
-      this.#abort?.(new Error('time is over'))
-    }, CALL_TIMEOUT_MS)
+  constructor(options: CallOptions) {
+    this.#options = options
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#done) controller.abort(new Error('time is over'))
-    else this.#abort = (reason) => controller.abort(reason)
+  /** Begins calls up to the limit, one for each endpoint in turn. */
+  begin(): void {
+    const { leases, recorder } = this.#options
+    for (const lane of leases.lanes) {
+      if (this.#stopping || this.#inFlight >= CALLS || recorder.size() >= UNRECORDED) return
+      const wary = isWary(lane)
+      const due = wary && this.#waryInFlight >= WARY_CALLS ? undefined : takeDue(lane)
+      if (!due) continue
+      // This loop returns to it.
+      leases.putLast(lane)
+      void this.#call(lane, due, wary)
+    }
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
-    if (status < 200) return
-    this.#status = status
-    this.#headers = headers
+  /** Begins no more calls, gives those in flight some seconds, and drops the rest, which are due again. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    if (this.#inFlight > 0) {
+      let late: NodeJS.Timeout | undefined
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve
+        late = setTimeout(resolve, DRAIN_MS)
+      })
+      clearTimeout(late)
+    }
+    this.#abandoned = true
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // A copy: the chunk is a view of the socket's buffer.
-    if (!this.#done) this.#chunks.push(Buffer.from(chunk.subarray(0, ANSWER_BYTES - this.#bytes)))
-    this.#bytes += chunk.length
-    if (this.#bytes <= ANSWER_BYTES) return
-    this.#answered()
-    controller.abort(new Error('the rest is not wanted'))
+  async #call(lane: Lane, due: Due, wary: boolean): Promise<void> {
+    this.#inFlight += 1
+    if (wary) this.#waryInFlight += 1
+    const { url } = lane
+    const startedAt = performance.now()
+    const answer = await this.#answer(lane, due)
+    this.#inFlight -= 1
+    if (wary) this.#waryInFlight -= 1
+    lane.inFlight -= 1
+    if (due.attempts > 0) lane.retriesInFlight -= 1
+    if (this.#abandoned) return
+    const { leases, recorder, metrics, wanting } = this.#options
+    if (answer) {
+      lane.failures = answer.outcome === 'delivered' ? 0 : lane.failures + 1
+      metrics.deliveryAttempts.labels(answer.outcome).inc()
+      metrics.deliverySeconds.observe(answer.durationMs / 1000)
+      recorder.add({ lane, due, url, answer, startedAt })
+    } else {
+      lane.known.delete(due.eventId)
+      leases.forget(lane)
+    }
+    if (this.#inFlight === 0) this.#drained?.()
+    this.begin()
+    const { fresh, retries } = wantedOf(lane)
+    if (fresh + retries > 0) wanting()
   }
 
-  onResponseEnd(): void {
-    this.#answered()
+  /**
+   * The result of a call; undefined when there is no longer anything to deliver, or the body cannot be read for now.
+   */
+  async #answer(lane: Lane, due: Due): Promise<Answer | undefined> {
+    try {
+      return await this.#attempt(lane, due)
+    } catch (error) {
+      this.#options.log.warn({ err: error, event: due.messageId }, 'cannot read an event that is to be delivered')
+      if (!(error instanceof UnreadableEvent)) return undefined
+      // Another process may be able to, or this one after an update: it is retried like any other.
+      return { outcome: 'unreadable_event', status: 0, text: UNREADABLE, durationMs: 0 }
+    }
   }
 
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    if (error instanceof RefusedAddress)
-      this.#settle('forbidden_address', 0, 'The address of the endpoint is not allowed.')
-    else this.#settle('unreachable', 0, reasonOf(error, this.#status))
+  async #attempt(lane: Lane, { eventId, messageId }: Due): Promise<Answer | undefined> {
+    const { problem, secrets, connections, path } = lane
+    if (problem)
+      return { outcome: 'forbidden_address', status: 0, text: `The URL of the endpoint ${problem}.`, durationMs: 0 }
+    const body = await this.#options.bodies.of(eventId)
+    if (!body) return undefined
+    const timestamp = Math.floor(Date.now() / 1000)
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': USER_AGENT,
+      'accept-encoding': 'identity',
+      'hook-id': messageId,
+      'hook-timestamp': String(timestamp),
+      'hook-signature': signature(secrets, messageId, timestamp, body),
+    }
+    return post(connections, { path, headers, body })
   }
-
-  #answered(): void {
-    const succeeded = this.#status >= 200 && this.#status < 300
-    this.#settle(succeeded ? 'delivered' : 'refused_status', this.#status, textOf(this.#chunks, this.#headers))
-  }
-
-  #settle(outcome: Outcome, status: number, text: string): void {
-    if (this.#done) return
-    this.#done = true
-    clearTimeout(this.#timer)
-    const asked = outcome === 'delivered' ? undefined : one(this.#headers['retry-after'])
-    const seconds = asked && retryAfterSeconds(asked, one(this.#headers.date), Date.now())
-    const durationMs = Math.round(performance.now() - this.#started)
-    this.#settled({
-      ...{ outcome, status, text, durationMs },
-      ...(typeof seconds === 'number' && { retryAfterSeconds: seconds }),
-    })
-  }
-}
-
-type Headers = Record<string, string | string[] | undefined>
-
-const one = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value)
-
-/** An answer as text that the database can store. */
-function textOf(chunks: Buffer[], headers: Headers): string {
-  const encoding = one(headers['content-encoding'])
-  if (encoding && encoding.toLowerCase() !== 'identity' && chunks.length > 0) return 'The answer was compressed.'
-  return Buffer.concat(chunks).toString('utf8').replaceAll('\0', '')
-}
-
-const REASONS: Record<string, string> = {
-  ENOTFOUND: 'The name of the endpoint could not be resolved.',
-  EAI_AGAIN: 'The name of the endpoint could not be resolved.',
-  ECONNREFUSED: 'The connection was refused.',
-  EHOSTUNREACH: 'The endpoint cannot be reached.',
-  ENETUNREACH: 'The endpoint cannot be reached.',
-  ETIMEDOUT: 'The connection could not be opened in time.',
-  UND_ERR_CONNECT_TIMEOUT: 'The connection could not be opened in time.',
-  UND_ERR_HEADERS_OVERFLOW: 'The headers of the answer were too large.',
-}
-const TLS_CODE = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|EPROTO$|HOSTNAME_MISMATCH$)/
-
-/** Why there was no answer, in words that name no address of ours or of the receiver's network. */
-function reasonOf(error: Error, status: number): string {
-  // Of several addresses that were tried, the first.
-  const { code = '' } = (error instanceof AggregateError ? error.errors[0] : error) as { code?: string }
-  if (TLS_CODE.test(code)) return `The TLS connection failed (${code}).`
-  if (error.name === 'HTTPParserError') return 'The answer was not HTTP.'
-  return REASONS[code] ?? `The connection ended ${status ? 'in the middle of the answer' : 'before the answer'}.`
 }

@@ -11,7 +11,7 @@ const EventSource = Type.Object(
   { title: 'EventSource' },
 )
 
-/** What every session says (contract 10.3). */
+/** The fields of every session (contract 10.3). */
 const session = {
   id: Uuid({ description: 'The same as in the lists' }),
   user_id: Uuid(),
@@ -71,7 +71,7 @@ const WorkoutEvent = Type.Object({
 
 const connection = { user_id: Uuid(), provider: Type.String(), connection_id: Uuid() }
 
-/** The `data` of events that are not of samples (contract 10.3). */
+/** The `data` of all events except those of samples (contract 10.3). */
 const sessions: Partial<Record<EventName, TSchema>> = {
   'connection.created': Type.Object({ ...connection, connected_at: Instant() }),
   'connection.revoked': Type.Object({
@@ -127,7 +127,7 @@ const SampleBatch = Type.Object(
 const bodyOf = (name: EventName) =>
   Type.Object({ type: Enum([name]), data: sessions[name] ?? SampleBatch }, { title: `${pascalCase(name)}Event` })
 
-/** Not that of the routes: generators make one class of each. */
+/** Not those of the routes: generators make one class of each. */
 export const EVENTS_TAG = 'Events sent'
 
 const signed = (name: string, description: string, format: object = {}) => ({
@@ -163,7 +163,7 @@ export function describedEvents({ refer }: Components): Record<string, object> {
         requestBody: { required: true, content: { 'application/json': { schema, example } } },
         responses: {
           '2XX': { description: 'Received. Anything else, a redirect included, is tried again later' },
-          410: { description: 'Not wanted any more: disables the endpoint' },
+          410: { description: 'No longer wanted: disables the endpoint' },
         },
       }
       return [name, { post: operation }]

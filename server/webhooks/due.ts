@@ -3,7 +3,7 @@ import type { Bodies } from './bodies.ts'
 import { type Due, enqueue, type Lane, wantedOf } from './lane.ts'
 import { messageId } from './message-id.ts'
 
-/** Events up to this size are read with their deliveries, larger ones when they are sent. */
+/** Events up to this size are read with their deliveries, larger ones only when they are sent. */
 const INLINE_BYTES = 16_384
 
 interface DueRow {
@@ -19,7 +19,7 @@ interface DueRow {
   packed: boolean
 }
 
-/** Queues in the lanes what is due at their endpoints, as much as each wants; reads nothing when none does. */
+/** Queues due deliveries in the lanes of their endpoints, as many as each wants; reads nothing if none does. */
 export async function readDue(
   db: Database,
   processId: number,
@@ -60,7 +60,7 @@ const due = (condition: string, limit: string) => `
    order by d.due_at, d.event_id
    limit ${limit})`
 
-/** What is due at endpoints that are leased; those of `known` are in hand already. */
+/** Due deliveries of leased endpoints; those of `known` are already in hand. */
 export const DUE = `
   select n.id as endpoint_id, d.event_id, d.attempts, d.manual, e.uid, e.type, e.user_id, e.packed,
          case

@@ -10,7 +10,7 @@ const START_MS = Date.UTC(2024, 0, 1, 8)
 const watch = { provider: 'garmin', device: 'Fenix 7' }
 const session = { id: RECORD, user_id: USER, start_time: '2024-01-01T08:00:00Z', end_time: '2024-01-01T09:00:00Z' }
 
-/** The `data` of events that are not of samples, with every field of contract 10.3. */
+/** The `data` of all events except those of samples, with every field of contract 10.3. */
 const sessions: Partial<Record<EventName, object>> = {
   'connection.created': {
     user_id: USER,
@@ -89,7 +89,7 @@ const sessions: Partial<Record<EventName, object>> = {
   'activity.created': { ...session, type: 'meditation', zone_offset: '+01:00', duration_seconds: 3600, source: watch },
 }
 
-/** One sample of a series that stands for its kind of event. */
+/** One sample of a series that represents its kind of event. */
 const samples: Partial<Record<EventName, [type: string, value: number]>> = {
   'heart_rate.created': ['heart_rate', 72],
   'heart_rate_variability.created': ['heart_rate_variability_rmssd', 48],

@@ -4,8 +4,8 @@ import type { Database } from '../db/database.ts'
 export const EVENTS_AT_ONCE = 500
 
 /**
- * Gives all pending events their places in the feed and, with `toEndpoints`, makes their deliveries; returns how many
- * events it took. None when another process is at it (sql/routines/webhooks/fan_out.sql).
+ * Gives all pending events their places in the feed and, with `toEndpoints`, creates their deliveries; returns how many
+ * events it took. None while another process does so (sql/routines/webhooks/fan_out.sql).
  */
 export async function fanOut(db: Database, toEndpoints: boolean): Promise<number> {
   let total = 0

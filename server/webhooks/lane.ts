@@ -1,18 +1,18 @@
 import type { AddressGuard } from './address-guard.ts'
-import { CALLS_PER_ENDPOINT, type Connections, connectionsTo } from './deliver.ts'
+import { CALLS_PER_ENDPOINT, type Connections, connectionsTo } from './post.ts'
 import { canOpen, openSecret } from './secrets.ts'
 
 /** Failures in a row after which an endpoint gets one call at a time, until one succeeds. */
 const WARY_AFTER = 5
 
-/** Of so many calls one is a retry, while new deliveries wait as well. */
+/** One of this many calls is a retry, while new deliveries wait as well. */
 const RETRY_EVERY = 5
 
-/** New deliveries that are read ahead: few where they stay waiting, more where they do not last; and retries. */
+/** New deliveries that are read ahead, fewer if they stay waiting and more if they are sent quickly; and retries. */
 const WINDOW = { min: 10, max: 200 }
 const RETRIES_AHEAD = 20
 
-/** Deliveries read longer ago are read again: they may have been taken back since, or their event deleted. */
+/** Deliveries read longer ago are read again: they may have been withdrawn since, or their event deleted. */
 const STALE_MS = 1_000
 
 /** A delivery that is due. */
@@ -23,7 +23,7 @@ export interface Due {
   manual: boolean
 }
 
-/** An endpoint as it is stored, leased by this process. */
+/** A stored endpoint, leased by this process. */
 export interface LeasedEndpoint {
   id: number
   uid: string
@@ -31,7 +31,7 @@ export interface LeasedEndpoint {
   filter_types: string[] | null
   user_id: string | null
   secret: Buffer
-  /** Only while it signs as well. */
+  /** Only while the former secret signs as well. */
   former_secret: Buffer | null
 }
 
@@ -41,7 +41,7 @@ export interface Lane {
   uid: string
   url: string
   path: string
-  /** What the guard says of the URL itself. */
+  /** The guard's error in the URL itself. */
   problem: string | undefined
   connections: Connections
   /** The current one first. */
@@ -54,22 +54,22 @@ export interface Lane {
   known: Set<number>
   inFlight: number
   retriesInFlight: number
-  /** Calls that have been begun. */
+  /** Calls begun so far. */
   calls: number
   /** Failures since the last success. */
   failures: number
-  /** New deliveries that are read ahead. */
+  /** New deliveries read ahead. */
   window: number
   /** Whether there may be more to read. */
   moreFresh: boolean
   moreRetries: boolean
   readAt: number
   usedAt: number
-  /** What the above was made of. */
+  /** The stored values that the above was made from. */
   made: { target: string; secrets: string }
 }
 
-/** Starts to serve an endpoint. Throws when its secret cannot be read. */
+/** Starts to serve an endpoint. Throws if its secret cannot be read. */
 export function openLane(endpoint: LeasedEndpoint, key: Uint8Array, guard: AddressGuard): Lane {
   const secrets = secretsOf(endpoint, key)
   const url = new URL(endpoint.url)
@@ -109,7 +109,7 @@ function secretsOf({ uid, secret, former_secret }: LeasedEndpoint, key: Uint8Arr
   return [current, ...former]
 }
 
-/** Follows changes of an endpoint that is served already. What is in flight goes where it was sent. */
+/** Follows changes of an endpoint that is already served. Calls in flight go to the old address. */
 export function updateLane(lane: Lane, endpoint: LeasedEndpoint, key: Uint8Array, guard: AddressGuard): void {
   lane.served = true
   lane.moreFresh = true
@@ -135,14 +135,14 @@ export function updateLane(lane: Lane, endpoint: LeasedEndpoint, key: Uint8Array
   lane.made = { target, secrets }
 }
 
-/** Forgets what was read and not begun. */
+/** Drops deliveries that were read but not begun. */
 export function dropQueues(lane: Lane): void {
   for (const { eventId } of [...lane.fresh, ...lane.retries]) lane.known.delete(eventId)
   lane.fresh = []
   lane.retries = []
 }
 
-/** How many deliveries of each kind should be read now; none while enough are there. */
+/** How many deliveries of each kind to read now; none while there are enough. */
 export function wantedOf(lane: Lane): { fresh: number; retries: number } {
   const wanted = (more: boolean, queue: Due[], ahead: number) =>
     lane.served && more && queue.length <= ahead / 2 ? ahead - queue.length : 0
@@ -152,7 +152,7 @@ export function wantedOf(lane: Lane): { fresh: number; retries: number } {
   }
 }
 
-/** Queues what was read, of what was wanted. */
+/** Queues deliveries that were read on request. */
 export function enqueue(lane: Lane, read: Due[], wanted: { fresh: number; retries: number }, readAt: number): void {
   const fresh = read.filter(({ attempts }) => attempts === 0)
   lane.moreFresh = wanted.fresh > 0 ? fresh.length === wanted.fresh : lane.moreFresh
@@ -166,12 +166,13 @@ export function enqueue(lane: Lane, read: Due[], wanted: { fresh: number; retrie
   lane.readAt = readAt
 }
 
-/** Whether so many failures were seen in a row that it gets one call at a time. */
+/** Whether it failed so often in a row that it gets one call at a time. */
 export const isWary = (lane: Lane): boolean => lane.failures >= WARY_AFTER
 
 /**
- * Takes the delivery to begin next; undefined when there is none or enough are in flight. New ones go before retries, so
- * that a backlog of those does not hold them up: retries get one call in five, and all but one slot when nothing is new.
+ * Takes the delivery to begin next; undefined when there is none or enough are in flight. New ones go before retries,
+ * so a backlog of retries does not hold them up: retries get one call in five, and all but one slot when nothing is
+ * new.
  */
 export function takeDue(lane: Lane): Due | undefined {
   const limit = isWary(lane) ? 1 : CALLS_PER_ENDPOINT

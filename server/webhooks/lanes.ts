@@ -1,28 +1,28 @@
 import type { Metrics } from '../metrics.ts'
 import { openRecorder } from './attempts.ts'
 import { Bodies } from './bodies.ts'
-import { Calls } from './calls.ts'
 import { coalesce } from './coalesce.ts'
+import { Calls } from './deliver.ts'
 import { readDue } from './due.ts'
 import { type LeaseOptions, Leases } from './leases.ts'
 
-/** What deliveries need beside leases. */
+/** Everything that deliveries need besides leases. */
 interface LanesOptions extends LeaseOptions {
   metrics: Metrics
 }
 
-/** Delivers what is due. */
+/** Delivers due events. */
 export interface Lanes {
-  /** Something may have become due, or an endpoint may have changed. */
+  /** Call it when something may be due, or an endpoint may have changed. */
   wake(): void
-  /** Begins no more calls and gives those in flight some seconds; what they leave is due again. */
+  /** Begins no more calls and gives those in flight some seconds; unfinished deliveries are due again. */
   stop(): Promise<void>
 }
 
 /**
- * Starts to deliver. Endpoints are leased from the database, so that each is served by one process at a time; a call is
- * made without anything being written before, and recorded after it. Whether something is due is decided by the clock of
- * the database; only `hook-timestamp` is of this process.
+ * Starts to deliver. Endpoints are leased from the database, so that one process at a time serves each. Nothing is
+ * written before a call; the attempt is recorded after it. The clock of the database decides what is due; only
+ * `hook-timestamp` is of this process.
  */
 export function startLanes(options: LanesOptions): Lanes {
   const { db, processId, metrics, log } = options

@@ -3,26 +3,28 @@ import type { Logger } from '../log.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { dropQueues, type Lane, type LeasedEndpoint, openLane, updateLane } from './lane.ts'
 
-/** How long an endpoint stays with a process that does not renew, by the clock of the database. */
+/** How long an endpoint stays with a process that does not renew its lease, by the clock of the database. */
 const LEASE_SECONDS = 30
 const RENEW_MS = 10_000
 
-/** What leases are taken with. */
+/** Everything that leases need. */
 export interface LeaseOptions {
   db: Database
   /** Decrypts the secrets of endpoints. */
   key: Uint8Array
   guard: AddressGuard
-  /** Id of this process among the living. */
+  /** Id of this process in the list of living ones. */
   processId(): number
   log: Logger
 }
 
-/** The endpoints that this process serves, each with its lane; the database gives an endpoint to one process at a time. */
+/**
+ * The endpoints that this process serves, each with its lane; the database gives an endpoint to one process at a time.
+ */
 export class Leases {
   readonly #options: LeaseOptions
   readonly #lanes = new Map<number, Lane>()
-  /** Endpoints whose secrets cannot be read, which is logged once. */
+  /** Endpoints whose secrets cannot be read; logged once. */
   readonly #unusable = new Set<number>()
   #renewedAt = performance.now()
   #closed = false
@@ -31,7 +33,7 @@ export class Leases {
     this.#options = options
   }
 
-  /** The lanes, the one used longest ago first; whoever puts one last meanwhile comes by it again. */
+  /** The lanes, the least recently used first; a lane that is moved to the end meanwhile comes up again. */
   get lanes(): IterableIterator<Lane> {
     return this.#lanes.values()
   }
@@ -42,7 +44,7 @@ export class Leases {
     this.#lanes.set(lane.id, lane)
   }
 
-  /** Keeps the endpoints that were used of late and lets go of the others; whether it was time to. */
+  /** Renews endpoints used recently and releases the others; returns whether it was time to. */
   async renew(): Promise<boolean> {
     if (performance.now() - this.#renewedAt <= RENEW_MS) return false
     this.#renewedAt = performance.now()
@@ -53,7 +55,7 @@ export class Leases {
     return true
   }
 
-  /** Leases the endpoints with something due that no other process serves, and follows changes of those held. */
+  /** Leases the endpoints with due deliveries that no other process serves, and follows changes of those held. */
   async take(): Promise<void> {
     const { db, processId } = this.#options
     const endpoints = await db.query<LeasedEndpoint>(LEASE, [processId(), LEASE_SECONDS])
@@ -83,9 +85,9 @@ export class Leases {
     }
   }
 
-  /** Drops a lane that is not served any more and has nothing in hand. */
+  /** Drops a lane that is no longer served and has nothing in hand. */
   forget(lane: Lane): void {
-    // At the end all connections are destroyed together.
+    // At shutdown all connections are destroyed together.
     if (this.#closed || lane.served || lane.known.size > 0) return
     this.#lanes.delete(lane.id)
     void lane.connections.close()
@@ -97,14 +99,14 @@ export class Leases {
     await Promise.all(Array.from(this.lanes, ({ connections }) => connections.destroy()))
   }
 
-  /** Gives all endpoints back. */
+  /** Releases all endpoints. */
   async release(): Promise<void> {
     const { db, processId } = this.#options
     await db.query('update endpoint set process_id = null, leased_until = null where process_id = $1', [processId()])
   }
 }
 
-// In the order of ids, as everybody locks several endpoints.
+// In the order of ids, like everyone who locks several endpoints.
 const RENEW = `
   update endpoint n
   set process_id = case when n.id = any ($2) then $1::int8 end,

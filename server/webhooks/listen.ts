@@ -11,26 +11,26 @@ import { signature } from './sign.ts'
 const USAGE = `npm run webhooks:listen -- [--port <port>] [--types <name,…>] [--user <id>] [--bodies]
 npm run webhooks:listen -- --feed [--after <cursor>] [--types <name,…>] [--user <id>] [--bodies]
 
-Prints each event that a running Pulsebase delivers, one line each, until Ctrl-C. A temporary endpoint at
-http://127.0.0.1:<port> is made for it, and every signature is verified. With --feed no endpoint is needed: the event
-feed is read, from 30 days ago or from a cursor on.
+Prints each event that a running Pulsebase delivers, one line each, until Ctrl-C. It creates a temporary
+endpoint at http://127.0.0.1:<port> and verifies every signature. With --feed it needs no endpoint, and reads the event
+feed from 30 days ago or from a cursor on.
 
   --url <address>                      of Pulsebase; API_BASE_URL, else http://localhost:8000
   --email <email> --password <text>    login of a developer; ADMIN_EMAIL, ADMIN_PASSWORD
   --token <token>                      of a developer, instead of a login
   --key <key>                          API key, enough for --feed; BOOTSTRAP_API_KEY
-  --bodies                             prints the events whole
+  --bodies                             prints whole events
   --help                               prints this`
 
-const NOT_HERE = `Pulsebase does not deliver to this machine unless it is told to. Start it with
+const NOT_HERE = `Pulsebase does not deliver to this machine by default. Start it with
   WEBHOOKS_ALLOW_HTTP=true WEBHOOKS_ALLOW_NETWORKS=127.0.0.0/8
 or read the events without an endpoint: --feed.`
 
-/** What receivers tolerate between the signature and now (specification: "signature age"). */
+/** What receivers tolerate between the signature and now (contract 10.6). */
 const TOLERANCE_SECONDS = 300
 const POLL_MS = 1000
 
-/** A command that cannot be carried out; the message is for the developer. */
+/** A command that cannot be executed; the message is for the developer. */
 class UsageError extends Error {}
 
 /** A request that was refused. */
@@ -72,7 +72,7 @@ function print(event: Event, bytes: number, whole: boolean): void {
   if (whole) process.stdout.write(`${JSON.stringify(event, undefined, 2)}\n`)
 }
 
-/** Sends requests with the credentials that were given; a login that has expired is renewed. */
+/** Sends requests with the given credentials, and renews an expired login. */
 function openSession({ url, email, password, token, key }: Asked) {
   let credential: Record<string, string> | undefined
   async function login(): Promise<Record<string, string>> {
@@ -113,7 +113,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Whether a delivery was signed with this secret, lately. */
+/** Whether a delivery was signed with this secret, and recently. */
 function isSigned({ headers }: IncomingMessage, body: Buffer, secret: string): boolean {
   const seconds = Number(headers['hook-timestamp'])
   if (!(Math.abs(Date.now() / 1000 - seconds) <= TOLERANCE_SECONDS)) return false
@@ -130,7 +130,7 @@ async function receive(call: Call, { port, types, user, bodies }: Asked, stop: A
     const body = await bodyOf(request)
     const signed = isSigned(request, body, secret)
     response.writeHead(signed ? 204 : 401).end()
-    if (!signed) return process.stdout.write('refused a delivery: its signature does not fit\n')
+    if (!signed) return process.stdout.write('refused a delivery: its signature does not match\n')
     print({ id: String(request.headers['hook-id']), ...JSON.parse(body.toString()) }, body.length, bodies === true)
   })
   server.listen(Number(port ?? 0), '127.0.0.1')
@@ -155,10 +155,10 @@ async function receive(call: Call, { port, types, user, bodies }: Asked, stop: A
   }
 }
 
-/** Reads the event feed until `stop`, and says where to go on. */
+/** Reads the event feed until `stop`, and prints where to continue. */
 async function follow(call: Call, { after, types, user, bodies }: Asked, stop: AbortSignal): Promise<void> {
   const unknown = types?.split(',').find((name) => !eventNames.some((known) => known === name))
-  if (unknown !== undefined) throw new UsageError(`There are no events called ${unknown}.`)
+  if (unknown !== undefined) throw new UsageError(`Unknown event: ${unknown}.`)
   const wanted = types && new Set(types.split(','))
   let next = after
   process.stdout.write('following the event feed\n')
@@ -174,7 +174,7 @@ async function follow(call: Call, { after, types, user, bodies }: Asked, stop: A
     next = page.next
     if (page.done) await delay(POLL_MS, undefined, { signal: stop }).catch(() => {})
   }
-  process.stdout.write(`go on with --after ${next}\n`)
+  process.stdout.write(`continue with --after ${next}\n`)
 }
 
 async function main(): Promise<void> {

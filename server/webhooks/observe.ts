@@ -2,10 +2,10 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { soon } from '../metrics.ts'
 
-/** Asked for at most this often: every waiting delivery is counted. */
+/** Counted at most this often, since every waiting delivery is counted. */
 const EVERY_MS = 5_000
 
-/** How far deliveries are behind; endpoints that are disabled do not count. */
+/** How late deliveries are; disabled endpoints do not count. */
 export interface Backlog {
   pending_events: number
   due_deliveries: number
@@ -14,8 +14,8 @@ export interface Backlog {
 }
 
 /**
- * Adds what waits to be delivered to the metrics, counted when somebody asks. Returns the last count for the probe, which
- * must not wait for the next one and has it begun: undefined before the first, and after one that failed.
+ * Adds waiting deliveries to the metrics, counted on request. Returns the last count for the probe, which starts the
+ * next count but must not wait for it: undefined before the first, and after a failed one.
  */
 export function observeWebhooks(registry: Registry, db: Database): () => Backlog | undefined {
   const counter = new Counter(db)
@@ -24,7 +24,7 @@ export function observeWebhooks(registry: Registry, db: Database): () => Backlog
       ...{ name, help, labelNames, registers: [registry] },
       async collect() {
         const known = await soon(counter.count())
-        // While the database does not answer, it stays as it was.
+        // While the database does not answer, the last value stays.
         if (known) set(this, known)
       },
     })
@@ -43,12 +43,12 @@ const gauges: readonly {
 }[] = [
   {
     name: 'pulsebase_webhook_events_pending',
-    help: 'Events that are recorded and not fanned out yet',
+    help: 'Events recorded but not fanned out yet',
     set: (gauge, known) => gauge.set(known.pending_events),
   },
   {
     name: 'pulsebase_webhook_deliveries_waiting',
-    help: 'Deliveries that are not made yet: due now, or later as a retry',
+    help: 'Waiting deliveries: due now, or later as a retry',
     labelNames: ['when'],
     set(gauge, known) {
       gauge.labels('due').set(known.due_deliveries)
@@ -57,12 +57,12 @@ const gauges: readonly {
   },
   {
     name: 'pulsebase_webhook_lag_seconds',
-    help: 'Time since the oldest of the due deliveries was due',
+    help: 'How long the oldest due delivery has been due',
     set: (gauge, known) => gauge.set(known.oldest_due_seconds),
   },
 ]
 
-/** Counts what waits, at most every few seconds and never twice at once. */
+/** Counts waiting deliveries, at most every few seconds and never twice at once. */
 class Counter {
   readonly #db: Database
   #reading: Promise<Backlog | undefined> | undefined
@@ -89,7 +89,7 @@ class Counter {
   }
 }
 
-// Each half has an index of its own.
+// Each half has its index.
 const readBacklog = (db: Database) =>
   db.one<Backlog>(
     `select (select count(*) from event where pending) as pending_events,

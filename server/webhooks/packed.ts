@@ -3,13 +3,13 @@ import { NO_ZONE } from '../batch/columns.ts'
 import { type SeriesType, seriesByName } from '../catalogue/series.ts'
 import { isoInstant, zoneText } from '../time.ts'
 
-/** Where samples of an event come from: the model of the device, and for additive series whether they are daily totals. */
+/** Source of an event's samples: the model of the device, and for additive series whether they are daily totals. */
 export interface PackedSource {
   device: string | null
   isDailyTotal: boolean | null
 }
 
-/** The samples of one event, ascending by time; `of` says for each which of `sources` it is from. */
+/** The samples of one event, ascending by time; `of` gives for each its place in `sources`. */
 export interface PackedSamples {
   provider: string
   type: string
@@ -26,7 +26,7 @@ export interface PackedSamples {
 const bytesOf = ({ buffer, byteOffset, byteLength }: Float64Array | Int16Array | Uint16Array) =>
   Buffer.from(buffer, byteOffset, byteLength)
 
-/** Packs samples for storage: 18 bytes a sample and, of several sources, two more. */
+/** Packs samples for storage: 18 bytes per sample and, with several sources, two more. */
 export function packSamples({ timeMs, value, zoneMin, of, ...fixed }: PackedSamples): Buffer {
   return pack({
     ...fixed,
@@ -40,7 +40,7 @@ export function packSamples({ timeMs, value, zoneMin, of, ...fixed }: PackedSamp
 /** A piece of `bytes` as numbers; a copy, since views need addresses that are multiples of their size. */
 const numbers = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
 
-/** Reads what `packSamples` returned. */
+/** Reads the result of `packSamples`. */
 export function unpackSamples(bytes: Uint8Array): PackedSamples {
   const { timeMs, value, zoneMin, of, ...fixed } = unpack(bytes)
   const times = new Float64Array(numbers(timeMs))
@@ -53,7 +53,7 @@ export function unpackSamples(bytes: Uint8Array): PackedSamples {
   }
 }
 
-/** What of a sample does not depend on when and how much. */
+/** The part of a sample's text that depends neither on its time nor on its value. */
 function tailOf(provider: string, { unit }: SeriesType, { device, isDailyTotal }: PackedSource): string {
   return `,"unit":${JSON.stringify(unit)},"source":${JSON.stringify({ provider, device })},"is_daily_total":${isDailyTotal}}`
 }

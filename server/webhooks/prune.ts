@@ -1,15 +1,15 @@
 import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 
-/** Rows that are removed in one transaction; an event takes its deliveries along. */
+/** Rows removed in one transaction; an event takes its deliveries along. */
 const AT_ONCE = 1_000
 
 /** How long events and attempts are kept. */
 export type WebhookRetention = Pick<Config, 'webhookMessageRetentionDays' | 'webhookAttemptRetentionDays'>
 
 /**
- * Removes events that are older, with their deliveries, and attempts. An event stays while a delivery of it waits for an
- * endpoint that is enabled. Deletions of endpoints that were broken off are finished.
+ * Removes older events with their deliveries, and older attempts. An event stays while one of its deliveries waits for
+ * an enabled endpoint. Also finishes interrupted deletions of endpoints.
  */
 export async function pruneWebhooks(db: Database, kept: WebhookRetention): Promise<void> {
   const deleted = await db.query<{ id: number }>('select id from endpoint where uid is null')
@@ -18,11 +18,11 @@ export async function pruneWebhooks(db: Database, kept: WebhookRetention): Promi
   await inBatches(db, OLD_ATTEMPTS, kept.webhookAttemptRetentionDays)
 }
 
-/** Removes an endpoint that is deleted, by its key, with its deliveries and attempts. */
+/** Removes a deleted endpoint, by its key, with its deliveries and attempts. */
 export async function removeEndpoint(db: Database, id: number): Promise<void> {
   await inBatches(db, rowsOf('delivery'), id)
   await inBatches(db, rowsOf('attempt'), id)
-  // With what was being recorded or removed by somebody else.
+  // With rows that others were recording or removing.
   await db.query('delete from endpoint where id = $1', [id])
 }
 
@@ -51,7 +51,7 @@ const OLD_EVENTS = `
   )
   select count(*) as gone from gone`
 
-// Attempts are stored in the order of time: those with the lowest ids are the oldest.
+// Attempts are stored in order of time: those with the lowest ids are the oldest.
 const OLD_ATTEMPTS = `
   with gone as (
     delete from attempt

@@ -2,15 +2,15 @@ import type { EventName } from '../catalogue/events.ts'
 import type { Config } from '../config.ts'
 import type { Queryable } from '../db/database.ts'
 
-/** What of the settings decides whether events are recorded. */
+/** The settings that decide whether events are recorded. */
 export type EventSettings = Pick<Config, 'outgoingWebhooksEnabled' | 'eventFeedEnabled'>
 
-/** Whether somebody asks for a kind of event. */
+/** Whether a kind of event is wanted. */
 export type Wanted = (name: string) => boolean
 
 /**
- * Which events of a user are to be recorded: all of them for the feed, else those that an endpoint asks for; undefined
- * when none is (house decisions, "event feed"). To be asked in the transaction that records them.
+ * Which events of a user to record: all of them for the feed, else those that an endpoint wants; undefined for none
+ * (contract 10.4). Call it in the transaction that records them.
  */
 export async function wantedEvents(
   db: Queryable,
@@ -30,14 +30,14 @@ export interface NewEvent {
   userId: string
   provider: string
   name: EventName
-  /** What it tells of (contract 10.4, "Idempotency key"). */
+  /** The fact that it reports (contract 10.4, "Idempotency key"). */
   key: string
   /** JSON, or `packed` samples. */
   data: Uint8Array
   packed: boolean
 }
 
-// All data in one parameter, which the driver sends as it is; an array of bytes would go as text of twice the size.
+// All data in one parameter, which the driver sends unchanged; an array of bytes would go as text of twice the size.
 const RECORD_SQL = `
   with recorded as (
     insert into event (type, key, user_id, provider, data, packed)
@@ -48,7 +48,7 @@ const RECORD_SQL = `
   )
   select pg_notify('event', '')`
 
-/** Records events in the caller's transaction, in their order; they leave when it is committed. */
+/** Records events in the caller's transaction, in their order; they are sent once it is committed. */
 export async function recordEvents(db: Queryable, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return
   const starts: number[] = []

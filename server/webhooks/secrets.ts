@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
-// AES-256-GCM (NIST SP 800-38D) with a fresh nonce of 96 bits; what is stored is nonce, tag, ciphertext.
+// AES-256-GCM (NIST SP 800-38D) with a fresh nonce of 96 bits; the stored form is nonce, tag, ciphertext.
 const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -12,7 +12,7 @@ const PREFIX = 'whsec_'
 /** A new signing secret: `whsec_` and the base64 of its bytes (Standard Webhooks). */
 export const newSecret = (): string => `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`
 
-/** The bytes that sign, of a secret as it is shown. */
+/** The signing bytes of a secret in its shown form. */
 export const signingKey = (secret: string): Buffer => Buffer.from(secret.slice(PREFIX.length), 'base64')
 
 /** Encrypts a signing secret for storage; `endpoint` is the public id of its endpoint, to which the result is bound. */
@@ -23,7 +23,7 @@ export function sealSecret(key: Uint8Array, endpoint: string, secret: string): B
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
 }
 
-/** Whether this key opens what `sealSecret` returned: not when SECRET_KEY was changed. */
+/** Whether this key opens a result of `sealSecret`: not if SECRET_KEY was changed. */
 export function canOpen(key: Uint8Array, endpoint: string, sealed: Uint8Array): boolean {
   try {
     return openSecret(key, endpoint, sealed) !== ''
@@ -33,7 +33,7 @@ export function canOpen(key: Uint8Array, endpoint: string, sealed: Uint8Array): 
 }
 
 /**
- * Decrypts what `sealSecret` returned.
+ * Decrypts a result of `sealSecret`.
  * @throws Error when it was sealed with another SECRET_KEY, for another endpoint, or was changed
  */
 export function openSecret(key: Uint8Array, endpoint: string, sealed: Uint8Array): string {

@@ -8,9 +8,9 @@ import type { EventCounts, ToldRows } from '../store/event-items.ts'
 import { planned } from '../store/event-items.ts'
 import { type EventSettings, type NewEvent, recordEvents, wantedEvents } from './record.ts'
 
-// Events that tell of one row each: what they say is read from the row, after everything of its batch was written.
+// Events that report one row each: their content is read from the row, after everything of its batch was written.
 
-/** A row with where it is from. */
+/** A row with its source. */
 type Told<Row> = Row & { user_id: string; provider: string; device: string | null; source: string | null }
 
 interface Session<Row> {
@@ -18,9 +18,9 @@ interface Session<Row> {
   /** Expressions of the table, as `e`. */
   columns: string
   data(row: Told<Row>): object
-  /** Which rows of `e` are told of; absent where all are. */
+  /** Which rows of `e` have events; absent if all have. */
   condition?: string
-  /** What sets apart two events of one row; absent where a row has one at most. */
+  /** Distinguishes two events of one row; absent if a row has at most one. */
   version?(row: Told<Row>): string
 }
 
@@ -29,7 +29,7 @@ export type SessionKind = EventCounts['type']
 
 const spanSeconds = ({ start_at, end_at }: EventRow) => Math.floor((Date.parse(end_at) - Date.parse(start_at)) / 1000)
 
-/** What every session says (contract 10.3). */
+/** The fields of every session (contract 10.3). */
 const common = (row: Told<EventRow>) => ({
   id: row.id,
   user_id: row.user_id,
@@ -56,7 +56,7 @@ const workout: Session<WorkoutRow> = {
   }),
 }
 
-/** Intervals of a session that a body has room for; a night has some hundreds. */
+/** Maximum of intervals in the body of a session; a night has some hundreds. */
 const MOST_INTERVALS = 8_000
 
 const sleep: Session<SleepRow & { changed_at: string }> = {
@@ -67,7 +67,7 @@ const sleep: Session<SleepRow & { changed_at: string }> = {
     const { time_in_bed_seconds, ...session } = sleepItem(row, source)
     return { ...session, user_id: row.user_id }
   },
-  // The others are told when they are closed.
+  // The others get their event when they are closed.
   condition: 'e.closed_at is not null',
   version: ({ changed_at }) => `.${Date.parse(changed_at)}`,
 }
@@ -114,10 +114,10 @@ const sessions = { workout, sleep, meal, menstrual_cycle: cycle, activity } sati
   Session<any>
 >
 
-/** Name of the event that tells of a kind of row. */
+/** Name of the event that reports a kind of row. */
 export const eventOf = (kind: SessionKind): EventName => sessions[kind].event
 
-/** The events of rows of one kind, in order of time; one that is no longer there, or waits to be closed, has none. */
+/** The events of rows of one kind, in order of time; a row that no longer exists, or waits to be closed, has none. */
 export async function sessionEvents(tx: Transaction, kind: SessionKind, ids: readonly string[]): Promise<NewEvent[]> {
   if (ids.length === 0) return []
   const { event, columns, data, condition = 'true', version }: Session<EventRow> = sessions[kind]
@@ -141,7 +141,7 @@ export async function sessionEvents(tx: Transaction, kind: SessionKind, ids: rea
   }))
 }
 
-/** Records the events of rows of a user in the caller's transaction, if somebody asks for them. */
+/** Records the events of rows of a user in the caller's transaction, if somebody wants them. */
 export async function recordRows(
   tx: Transaction,
   settings: EventSettings,

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { signingKey } from './secrets.ts'
 
 /**
- * The value of `hook-signature` (specification "Delivery, signing and retries"; Standard Webhooks 1.0): an entry
+ * The value of `hook-signature` (contract 10.6; Standard Webhooks 1.0): an entry
  * `v1,<base64>` per secret, the current one first, HMAC-SHA256 over `{id}.{timestamp}.{body}`; `timestamp` in epoch
  * seconds.
  */

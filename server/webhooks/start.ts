@@ -10,23 +10,23 @@ import { startLanes } from './lanes.ts'
 /** Connections to the database: two listen, and each part of the work needs one. */
 export const WEBHOOK_CONNECTIONS = 6
 
-/** What is due is looked for this often; what is new is notified. */
+/** How often to look for due deliveries; new events send a notification. */
 const POLL_MS = 1_000
 
 interface WebhooksOptions {
   db: Database
-  /** Whether events go to endpoints; else they only get their places in the feed. */
+  /** Whether events go to endpoints; otherwise they only get their places in the feed. */
   deliver: boolean
   /** Decrypts the secrets of endpoints. */
   key: Uint8Array
   guard: GuardSettings
-  /** Id of this process among the living. */
+  /** Id of this process in the list of living ones. */
   processId(): number
   metrics: Metrics
   log: Logger
 }
 
-/** Starts to fan out events, and to deliver them; returns how to stop. */
+/** Starts to fan out events, and to deliver them; returns a function that stops it. */
 export async function startWebhooks(options: WebhooksOptions): Promise<() => Promise<void>> {
   const { db, deliver, log } = options
   const lanes = deliver ? startLanes({ ...options, guard: createGuard(options.guard) }) : undefined

@@ -5,6 +5,7 @@ import { engines } from '../support/servers.ts'
 
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
+const app = await startTestApp(t, engine)
 
 const PATH = '/api/v1/developer/api-keys'
 const asDeveloper = (app: TestApp, method: string, path = '', body?: unknown) =>
@@ -20,8 +21,6 @@ async function becomes(status: number, ask: () => Promise<number>): Promise<bool
 }
 
 t.test('an API key is created, listed, renamed, rotated and deleted', async (t) => {
-  const app = await startTestApp(t, engine)
-
   const created = await asDeveloper(app, 'POST', '', { name: 'Production' })
   t.equal(created.status, 201)
   t.equal(created.headers.get('cache-control'), 'private, no-store')
@@ -73,7 +72,6 @@ t.test('an API key is created, listed, renamed, rotated and deleted', async (t) 
 })
 
 t.test('a name is optional and limited', async (t) => {
-  const app = await startTestApp(t, engine)
   t.equal((await asDeveloper(app, 'POST')).body.name, 'Default', 'no body')
   t.equal((await asDeveloper(app, 'POST', '', {})).body.name, 'Default')
   t.equal((await asDeveloper(app, 'POST', '', { name: 'x'.repeat(100) })).status, 201)
@@ -90,7 +88,6 @@ t.test('a name is optional and limited', async (t) => {
 })
 
 t.test('an unknown key is a 404, and a key may not manage keys', async (t) => {
-  const app = await startTestApp(t, engine)
   const id = randomUUID()
   for (const [method, path, body] of [
     ['PATCH', `/${id}`, { name: 'x' }],
@@ -110,7 +107,6 @@ t.test('an unknown key is a 404, and a key may not manage keys', async (t) => {
 })
 
 t.test('a rotated or deleted key stops working in every process', async (t) => {
-  const app = await startTestApp(t, engine)
   const other = await app.another()
   const { key, id } = (await asDeveloper(app, 'POST')).body
   t.equal(await worksOn(other, key), 200, 'and is remembered there')
@@ -122,7 +118,6 @@ t.test('a rotated or deleted key stops working in every process', async (t) => {
 })
 
 t.test('the last use is written down', async (t) => {
-  const app = await startTestApp(t, engine)
   const other = await app.another()
   const { key, id } = (await asDeveloper(app, 'POST')).body
   t.equal(await worksOn(other, key), 200)
@@ -134,7 +129,6 @@ t.test('the last use is written down', async (t) => {
 })
 
 t.test('a key outlives the developer who made it', async (t) => {
-  const app = await startTestApp(t, engine)
   const { key, id } = (await asDeveloper(app, 'POST')).body
   const [other] = await app.db.query<{ id: string }>(
     `insert into developer (email, password_hash) values ('grace@example.org', 'x') returning id`,

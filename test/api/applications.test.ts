@@ -3,9 +3,11 @@ import t from 'tap'
 import { signAccessToken } from '../../server/http/tokens.ts'
 import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
+import { runs } from '../support/thorough.ts'
 
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
+const app = await startTestApp(t, engine)
 
 const NOT_FOUND = { detail: 'Application not found' }
 
@@ -35,8 +37,6 @@ async function grace(app: TestApp): Promise<string> {
 }
 
 t.test('applications of a developer', async (t) => {
-  const app = await startTestApp(t, engine)
-
   t.test('show their secret once', async (t) => {
     const answer = await create(app)
     t.equal(answer.status, 201)
@@ -113,7 +113,6 @@ t.test('applications of a developer', async (t) => {
 })
 
 t.test('a new secret replaces the old one at once, and phones stay signed in', async (t) => {
-  const app = await startTestApp(t, engine)
   const user = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
   const before = (await create(app)).body
   const phone = (await issue(app, user, before)).body
@@ -130,8 +129,25 @@ t.test('a new secret replaces the old one at once, and phones stay signed in', a
   t.equal((await sync(app, user, phone.access_token)).status, 202)
 })
 
+t.test('a phone that renews while its application is deleted ends up signed out', async (t) => {
+  const user = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
+  for (let run = 0; run < runs(3, 5); run += 1) {
+    const application = (await create(app)).body
+    const phone = (await issue(app, user, application)).body
+    const [deleted, renewed, issued] = await Promise.all([
+      remove(app, application.app_id),
+      refresh(app, phone.refresh_token),
+      issue(app, user, application),
+    ])
+    t.equal(deleted.status, 204)
+    for (const { status, body } of [renewed, issued]) {
+      if (status !== 200) t.equal(status, 401)
+      else t.equal((await refresh(app, body.refresh_token)).status, 401)
+    }
+  }
+})
+
 t.test('with an application go the sessions of its phones, and no others', async (t) => {
-  const app = await startTestApp(t, engine)
   const user = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
   const doomed = (await create(app)).body
   const kept = (await create(app)).body
@@ -155,25 +171,6 @@ t.test('with an application go the sessions of its phones, and no others', async
 
   await app.db.query('delete from developer where id = $1', [app.developer.id])
   t.equal((await refresh(app, other.refresh_token)).status, 401, 'applications go with their developer')
-})
-
-t.test('a phone that renews while its application is deleted ends up signed out', async (t) => {
-  const app = await startTestApp(t, engine)
-  const user = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
-  for (let run = 0; run < 5; run += 1) {
-    const application = (await create(app)).body
-    const phone = (await issue(app, user, application)).body
-    const [deleted, renewed, issued] = await Promise.all([
-      remove(app, application.app_id),
-      refresh(app, phone.refresh_token),
-      issue(app, user, application),
-    ])
-    t.equal(deleted.status, 204)
-    for (const { status, body } of [renewed, issued]) {
-      if (status !== 200) t.equal(status, 401)
-      else t.equal((await refresh(app, body.refresh_token)).status, 401)
-    }
-  }
 })
 
 const refresh = (app: TestApp, refresh_token: string) =>

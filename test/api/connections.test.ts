@@ -9,6 +9,7 @@ import {
   eachEngine,
   heartRate,
   importBody,
+  oneEngine,
   PHONE,
   startImports,
   steps,
@@ -18,6 +19,7 @@ import {
   waitForAll,
   waitForBatch,
 } from '../support/sdk.ts'
+import { runs } from '../support/thorough.ts'
 
 const NOON = Date.parse('2026-02-24T12:00:00Z')
 const MINUTE_MS = 60_000
@@ -76,39 +78,148 @@ const orphans = (app: TestApp) =>
   )
 const NONE = { sample: 0, rollup_15min: 0, rollup_1hour: 0, rollup_1day: 0, rollup_dirty: 0, source_series: 0 }
 
-eachEngine(t, 'a connection that is ended keeps its data, and the next upload opens it again', async (t, engine) => {
+oneEngine(t, 'a connection', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
-  const user = await createUser(app)
-  await importBody(app, user, rates(1))
-  t.strictSame(await statusOf(app, user), { apple: 'active' })
-  const before = await userOf(app, user)
-  t.match(before, { has_active_connection: true, last_synced_provider: 'apple' })
 
-  const answer = await disconnect(app, user)
-  t.equal(answer.status, 204)
-  t.equal(answer.body, '')
-  t.equal((await disconnect(app, user)).status, 204, 'again')
-  t.strictSame(await statusOf(app, user), { apple: 'revoked' })
-  t.match(await userOf(app, user), {
-    has_active_connection: false,
-    last_synced_at: before.last_synced_at,
-    last_synced_provider: 'apple',
+  await t.test('a connection that is ended keeps its data, and the next upload opens it again', async (t) => {
+    const user = await createUser(app)
+    await importBody(app, user, rates(1))
+    t.strictSame(await statusOf(app, user), { apple: 'active' })
+    const before = await userOf(app, user)
+    t.match(before, { has_active_connection: true, last_synced_provider: 'apple' })
+
+    const answer = await disconnect(app, user)
+    t.equal(answer.status, 204)
+    t.equal(answer.body, '')
+    t.equal((await disconnect(app, user)).status, 204, 'again')
+    t.strictSame(await statusOf(app, user), { apple: 'revoked' })
+    t.match(await userOf(app, user), {
+      has_active_connection: false,
+      last_synced_at: before.last_synced_at,
+      last_synced_provider: 'apple',
+    })
+    t.equal((await storedSamples(app.db, user)).length, 2)
+
+    await importBody(app, user, rates(2, 'health_connect'))
+    t.match(await userOf(app, user), { has_active_connection: true, last_synced_provider: 'health_connect' })
+    t.strictSame(await statusOf(app, user), { apple: 'revoked', health_connect: 'active' }, 'of its own provider only')
+    await importBody(app, user, rates(3))
+    t.strictSame(await statusOf(app, user), { apple: 'active', health_connect: 'active' })
+    const after = await userOf(app, user)
+    t.match(after, { last_synced_provider: 'apple' })
+    t.ok(after.last_synced_at > before.last_synced_at)
+    await importBody(app, user, rates(3))
+    t.equal((await disconnect(app, user)).status, 204)
+    await importBody(app, user, rates(3))
+    t.strictSame(await statusOf(app, user), { apple: 'active', health_connect: 'active' }, 'also with nothing new')
   })
-  t.equal((await storedSamples(app.db, user)).length, 2)
 
-  await importBody(app, user, rates(2, 'health_connect'))
-  t.match(await userOf(app, user), { has_active_connection: true, last_synced_provider: 'health_connect' })
-  t.strictSame(await statusOf(app, user), { apple: 'revoked', health_connect: 'active' }, 'of its own provider only')
-  await importBody(app, user, rates(3))
-  t.strictSame(await statusOf(app, user), { apple: 'active', health_connect: 'active' })
-  const after = await userOf(app, user)
-  t.match(after, { last_synced_provider: 'apple' })
-  t.ok(after.last_synced_at > before.last_synced_at)
-  await importBody(app, user, rates(3))
-  t.equal((await disconnect(app, user)).status, 204)
-  await importBody(app, user, rates(3))
-  t.strictSame(await statusOf(app, user), { apple: 'active', health_connect: 'active' }, 'also with nothing new')
+  await t.test('a purge that fails has removed nothing', async (t) => {
+    const user = await createUser(app)
+    await importBody(app, user, rates(1))
+    const before = await storedSamples(app.db, user)
+    t.capture(app.deps.log, 'error')
+    await app.db.query('alter table sync_run rename to sync_run_away')
+    t.equal((await purge(app, user)).status, 500)
+    await app.db.query('alter table sync_run_away rename to sync_run')
+    t.strictSame(await storedSamples(app.db, user), before)
+    t.strictSame(await statusOf(app, user), { apple: 'active' })
+    t.equal((await purge(app, user)).status, 204)
+    t.strictSame(await storedSamples(app.db, user), [])
+  })
+  await t.test('a purge among uploads and imports of the same user', async (t) => {
+    const other = await app.another()
+    const user = await createUser(app)
+    await importBody(app, user, rates(0))
+    // The same bytes as well: their stored body goes in this moment.
+    const send = (n: number) => upload(n % 2 ? app : other, user, rates(n % 5))
+    for (let run = 0; run < runs(2, 3); run += 1) {
+      const answers = await Promise.all([
+        ...Array.from({ length: runs(5, 10) }, (_, n) => send(n)),
+        purge(app, user),
+        ...Array.from({ length: runs(5, 10) }, (_, n) => send(n)),
+        disconnect(other, user),
+      ])
+      t.strictSame([...new Set(answers.map(({ status }) => status))].sort(), [202, 204])
+      t.ok((await waitForAll(app, user)).every(({ status }) => status === 'success'))
+      t.strictSame(await orphans(app), NONE)
+    }
+    t.equal((await purge(app, user)).status, 204)
+    t.strictSame(await storedSamples(app.db, user), [])
+    t.strictSame(await leftOf(app, user, 'apple'), { sources: 0, uploads: 0, bodies: 0, runs: 0, events: 0, types: 0 })
+  })
+
+  await t.test('an upload that was being accepted when a purge began goes with it', async (t) => {
+    const user = await createUser(app)
+    await importBody(app, user, rates(1))
+    const waiting = async (query: string) =>
+      (
+        await app.db.query(
+          `select 1 from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
+          [query],
+        )
+      ).length > 0
+    const client = await app.db.pool.connect()
+    t.teardown(() => client.release())
+    // It has stored everything, and has yet to commit.
+    await client.query('begin')
+    await client.query(
+      `select accept_upload(gen_random_uuid(), $1, 'apple', '\\x00', '\\x00', 1, 1, null, null, 'live', null, 'late')`,
+      [user],
+    )
+    const purging = purge(app, user)
+    t.ok(await waitUntil(() => waiting('select 1 from app_user%for update'), 10_000, 5))
+    await client.query('commit')
+    t.equal((await purging).status, 204)
+    t.strictSame(await leftOf(app, user, 'apple'), { sources: 0, uploads: 0, bodies: 0, runs: 0, events: 0, types: 0 })
+  })
+
+  await t.test('who may end a connection, and which', async (t) => {
+    const user = await createUser(app)
+    const other = await createUser(app)
+    const token = async (id: string): Promise<Auth> => ({
+      bearer: (await app.request('POST', `/api/v1/users/${id}/token`, { auth: 'developer' })).body.access_token,
+    })
+    const own = await token(user)
+    await importBody(app, user, rates(1))
+    await importBody(app, user, rates(1, 'google'))
+    t.strictSame(await statusOf(app, user), { apple: 'active', health_connect: 'active' })
+
+    refused(t, await disconnect(app, user, 'apple', await token(other)), 403, 'Token does not match user_id')
+    const none = 'Authentication required: provide JWT token or API key'
+    refused(t, await disconnect(app, user, 'apple', 'none'), 401, none)
+    refused(t, await purge(app, user, 'apple', 'none'), 401, none)
+    refused(t, await purge(app, user, 'apple', own), 401, none)
+    t.strictSame(await statusOf(app, user), { apple: 'active', health_connect: 'active' })
+
+    t.equal((await disconnect(app, user, 'google', own)).status, 204, 'as released SDKs call it')
+    t.strictSame(await statusOf(app, user), { apple: 'active', health_connect: 'revoked' })
+    t.equal((await disconnect(app, user, 'apple', own)).status, 204)
+    t.equal((await disconnect(app, user, 'apple', 'developer')).status, 204)
+    const header = { 'X-Open-Wearables-API-Key': app.apiKey }
+    const path = `/api/v1/users/${user}/connections`
+    t.equal((await app.request('DELETE', `${path}/apple`, { auth: 'none', headers: header })).status, 204)
+    t.equal((await app.request('DELETE', `${path}/apple/data`, { auth: 'none', headers: header })).status, 401)
+    t.equal((await purge(app, user, 'google', 'developer')).status, 204)
+    t.notMatch(await storedSamples(app.db, user), [{ provider: 'health_connect' }])
+
+    for (const end of [disconnect, purge]) {
+      for (const provider of ['samsung', 'oura', 'unknown', 'internal']) {
+        refused(t, await end(app, user, provider), 404, `Connection with ID: ${user} not found.`)
+      }
+      refused(t, await end(app, NOBODY), 404, `User with ID: ${NOBODY} not found.`)
+      for (const provider of ['Apple', 'GOOGLE', 'x', '%20', 'apple%00']) {
+        const answer = await end(app, user, provider)
+        t.equal(answer.status, 422, provider)
+        t.match(answer.body.detail, [{ type: 'enum', loc: ['path', 'provider'] }])
+      }
+      t.equal((await end(app, 'x')).status, 422)
+    }
+    await app.request('DELETE', `/api/v1/users/${user}`, { auth: 'developer' })
+    refused(t, await disconnect(app, user, 'apple', own), 401, 'Authentication required: provide SDK token or API key')
+  })
 })
 
 eachEngine(t, 'a purge removes what came from one provider', async (t, engine) => {
@@ -167,7 +278,7 @@ eachEngine(t, 'a purge removes what came from one provider', async (t, engine) =
   t.strictSame(await statusOf(app, user), { apple: 'active', health_connect: 'active' })
 })
 
-eachEngine(t, 'uploads that wait for their import', async (t, engine) => {
+oneEngine(t, 'uploads that wait for their import', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const signedOut = await createUser(app)
   const again = await createUser(app)
@@ -198,119 +309,4 @@ eachEngine(t, 'uploads that wait for their import', async (t, engine) => {
   t.strictSame((await waitForAll(app, purged)).length, 1)
   t.match(await storedSamples(app.db, purged), [{ provider: 'health_connect' }], 'what was purged does not come back')
   t.strictSame(await statusOf(app, purged), { apple: 'revoked', health_connect: 'active' })
-})
-
-eachEngine(t, 'a purge among uploads and imports of the same user', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  const other = await app.another()
-  await startImports(t, app)
-  const user = await createUser(app)
-  await importBody(app, user, rates(0))
-  // The same bytes as well: their stored body goes in this moment.
-  const send = (n: number) => upload(n % 2 ? app : other, user, rates(n % 5))
-  for (let run = 0; run < 3; run += 1) {
-    const answers = await Promise.all([
-      ...Array.from({ length: 10 }, (_, n) => send(n)),
-      purge(app, user),
-      ...Array.from({ length: 10 }, (_, n) => send(n)),
-      disconnect(other, user),
-    ])
-    t.strictSame([...new Set(answers.map(({ status }) => status))].sort(), [202, 204])
-    t.ok((await waitForAll(app, user)).every(({ status }) => status === 'success'))
-    t.strictSame(await orphans(app), NONE)
-  }
-  t.equal((await purge(app, user)).status, 204)
-  t.strictSame(await storedSamples(app.db, user), [])
-  t.strictSame(await leftOf(app, user, 'apple'), { sources: 0, uploads: 0, bodies: 0, runs: 0, events: 0, types: 0 })
-})
-
-eachEngine(t, 'an upload that was being accepted when a purge began goes with it', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  const user = await createUser(app)
-  await startImports(t, app)
-  await importBody(app, user, rates(1))
-  const waiting = async (query: string) =>
-    (
-      await app.db.query(
-        `select 1 from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
-        [query],
-      )
-    ).length > 0
-  const client = await app.db.pool.connect()
-  t.teardown(() => client.release())
-  // It has stored everything, and has yet to commit.
-  await client.query('begin')
-  await client.query(
-    `select accept_upload(gen_random_uuid(), $1, 'apple', '\\x00', '\\x00', 1, 1, null, null, 'live', null, 'late')`,
-    [user],
-  )
-  const purging = purge(app, user)
-  t.ok(await waitUntil(() => waiting('select 1 from app_user%for update'), 10_000, 5))
-  await client.query('commit')
-  t.equal((await purging).status, 204)
-  t.strictSame(await leftOf(app, user, 'apple'), { sources: 0, uploads: 0, bodies: 0, runs: 0, events: 0, types: 0 })
-})
-
-eachEngine(t, 'who may end a connection, and which', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
-  const user = await createUser(app)
-  const other = await createUser(app)
-  const token = async (id: string): Promise<Auth> => ({
-    bearer: (await app.request('POST', `/api/v1/users/${id}/token`, { auth: 'developer' })).body.access_token,
-  })
-  const own = await token(user)
-  await importBody(app, user, rates(1))
-  await importBody(app, user, rates(1, 'google'))
-  t.strictSame(await statusOf(app, user), { apple: 'active', health_connect: 'active' })
-
-  refused(t, await disconnect(app, user, 'apple', await token(other)), 403, 'Token does not match user_id')
-  const none = 'Authentication required: provide JWT token or API key'
-  refused(t, await disconnect(app, user, 'apple', 'none'), 401, none)
-  refused(t, await purge(app, user, 'apple', 'none'), 401, none)
-  refused(t, await purge(app, user, 'apple', own), 401, none)
-  t.strictSame(await statusOf(app, user), { apple: 'active', health_connect: 'active' })
-
-  t.equal((await disconnect(app, user, 'google', own)).status, 204, 'as released SDKs call it')
-  t.strictSame(await statusOf(app, user), { apple: 'active', health_connect: 'revoked' })
-  t.equal((await disconnect(app, user, 'apple', own)).status, 204)
-  t.equal((await disconnect(app, user, 'apple', 'developer')).status, 204)
-  const header = { 'X-Open-Wearables-API-Key': app.apiKey }
-  const path = `/api/v1/users/${user}/connections`
-  t.equal((await app.request('DELETE', `${path}/apple`, { auth: 'none', headers: header })).status, 204)
-  t.equal((await app.request('DELETE', `${path}/apple/data`, { auth: 'none', headers: header })).status, 401)
-  t.equal((await purge(app, user, 'google', 'developer')).status, 204)
-  t.notMatch(await storedSamples(app.db, user), [{ provider: 'health_connect' }])
-
-  for (const end of [disconnect, purge]) {
-    for (const provider of ['samsung', 'oura', 'unknown', 'internal']) {
-      refused(t, await end(app, user, provider), 404, `Connection with ID: ${user} not found.`)
-    }
-    refused(t, await end(app, NOBODY), 404, `User with ID: ${NOBODY} not found.`)
-    for (const provider of ['Apple', 'GOOGLE', 'x', '%20', 'apple%00']) {
-      const answer = await end(app, user, provider)
-      t.equal(answer.status, 422, provider)
-      t.match(answer.body.detail, [{ type: 'enum', loc: ['path', 'provider'] }])
-    }
-    t.equal((await end(app, 'x')).status, 422)
-  }
-  await app.request('DELETE', `/api/v1/users/${user}`, { auth: 'developer' })
-  refused(t, await disconnect(app, user, 'apple', own), 401, 'Authentication required: provide SDK token or API key')
-})
-
-eachEngine(t, 'a purge that fails has removed nothing', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
-  const user = await createUser(app)
-  await importBody(app, user, rates(1))
-  const before = await storedSamples(app.db, user)
-  t.capture(app.deps.log, 'error')
-  await app.db.query('alter table sync_run rename to sync_run_away')
-  t.equal((await purge(app, user)).status, 500)
-  await app.db.query('alter table sync_run_away rename to sync_run')
-  t.strictSame(await storedSamples(app.db, user), before)
-  t.strictSame(await statusOf(app, user), { apple: 'active' })
-  t.equal((await purge(app, user)).status, 204)
-  t.strictSame(await storedSamples(app.db, user), [])
 })

@@ -3,9 +3,12 @@ import t from 'tap'
 import { signAccessToken } from '../../server/http/tokens.ts'
 import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
+import { runs } from '../support/thorough.ts'
 
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
+const app = await startTestApp(t, engine)
+t.beforeEach(() => app.db.query('delete from developer where id <> $1', [app.developer.id]))
 
 const PASSWORD_HASH = '$scrypt$ln=4,r=8,p=1$cHVsc2ViYXNlIHRlc3RzIQ$LU//oOIQp68a9HTm+CaLCp6gqpaNG4PhUKkLTbUrWZ0'
 
@@ -41,7 +44,6 @@ const login = (app: TestApp, email: string) =>
   })
 
 t.test('developers see each other', async (t) => {
-  const app = await startTestApp(t, engine)
   const grace = await join(app, 'grace@example.org')
   const listed = await call(app, 'GET', '')
   t.equal(listed.status, 200)
@@ -61,7 +63,6 @@ t.test('developers see each other', async (t) => {
 })
 
 t.test('a developer changes its own account only', async (t) => {
-  const app = await startTestApp(t, engine)
   const grace = await join(app, 'grace@example.org')
   const changed = await call(app, 'PATCH', `/${grace.id}`, grace.token, { first_name: 'Grace', last_name: null })
   t.equal(changed.status, 200)
@@ -82,7 +83,6 @@ t.test('a developer changes its own account only', async (t) => {
 })
 
 t.test('a deleted developer is signed out, and every phone that it let in', async (t) => {
-  const app = await startTestApp(t, engine)
   const grace = await join(app, 'grace@example.org')
   const session = (await login(app, grace.email)).body
   const user = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
@@ -130,9 +130,8 @@ t.test('a deleted developer is signed out, and every phone that it let in', asyn
 })
 
 t.test('no phone gets in while its developer is being deleted', async (t) => {
-  const app = await startTestApp(t, engine)
   const user = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
-  for (let run = 0; run < 5; run += 1) {
+  for (let run = 0; run < runs(3, 5); run += 1) {
     const other = await join(app, `other${run}@example.org`)
     const auth = { bearer: other.token }
     const { code } = (await app.request('POST', `/api/v1/users/${user}/invitation-code`, { auth })).body
@@ -168,7 +167,7 @@ t.test('the last developer stays', async (t) => {
 t.test('of two who delete each other at once one stays', async (t) => {
   const app = await startTestApp(t, engine)
   let left: Person = { ...app.developer, token: await app.developer.token() }
-  for (let run = 0; run < 5; run += 1) {
+  for (let run = 0; run < runs(3, 5); run += 1) {
     const other = await join(app, `other${run}@example.org`)
     const answers = await Promise.all([
       call(app, 'DELETE', `/${other.id}`, left.token),
@@ -188,7 +187,6 @@ t.test('of two who delete each other at once one stays', async (t) => {
 })
 
 t.test('developers and invitations are for developers', async (t) => {
-  const app = await startTestApp(t, engine)
   const user = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
   const phone = await app.sdkToken(user)
   const id = app.developer.id

@@ -69,7 +69,7 @@ t.test('lists that are full', async (t) => {
     const answers = await Promise.all([0, 1, 2, 3].map((n) => call(n % 2 ? app : other, 'POST', path, body(n))))
     t.strictSame(answers.map(({ status }) => status).sort(), [201, 409, 409, 409], `${name}: one finds the last place`)
     t.strictSame(answers.find(({ status }) => status === 409)?.body, {
-      detail: `There are 1000 ${name}, and 1000 is the most. Delete one first.`,
+      detail: `There are 1000 ${name}; the limit is 1000. Delete one first.`,
     })
     const entries = await list()
     t.equal(entries.length, MOST, `all ${name} are listed`)

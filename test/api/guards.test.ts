@@ -99,6 +99,7 @@ t.test('who may call what', async (t) => {
       t.equal(answer.headers.get('www-authenticate'), 'Bearer')
     }
     await bad(await developer({}))
+    await bad(await developer({ Authorization: developerToken }))
     await bad(await developer(good))
     for (const [name, token] of Object.entries(invalid)) {
       t.comment(name)
@@ -116,12 +117,17 @@ t.test('who may call what', async (t) => {
   t.test('SDK: the token of that user or an API key', async (t) => {
     t.equal((await sdk(bearer(sdkToken))).status, 202)
     t.equal((await sdk(bearer(sdkToken), user.toUpperCase())).status, 202)
+    t.equal((await sdk({ Authorization: sdkToken })).status, 202, 'as older SDKs send it')
+    refused(t, await sdk({ Authorization: sdkToken }, other), 'Token does not match user_id', 403)
     t.equal((await sdk(good)).status, 202)
     t.equal((await sdk({ 'X-Open-Wearables-API-Key': app.apiKey })).status, 202, 'the header of released SDKs')
     const none = 'Authentication required: provide SDK token or API key'
     refused(t, await sdk({}), none)
     refused(t, await sdk(apiKey('')), none)
     refused(t, await sdk(bearer(developerToken)), none)
+    for (const scheme of ['Basic', 'Token', 'Bearer,']) {
+      refused(t, await sdk({ Authorization: `${scheme} ${sdkToken}` }), none)
+    }
     t.equal((await sdk({ ...bearer(developerToken), ...good })).status, 202)
     const expired = await signAccessToken(keys, 'sdk', user, { lifetimeSeconds: -1 })
     for (const token of [...Object.values(invalid), expired, await signAccessToken(foreign, 'sdk', user)]) {
@@ -176,12 +182,12 @@ t.test('who may call what', async (t) => {
           unknownKey,
         ].map(async (headers) => (await ask(headers)).body.hint),
       )
-    const place = (name: string) => `Send the API key in the header X-Service-API-Key; ${name} does not take one.`
+    const place = (name: string) => `Send the API key in the header X-Service-API-Key, not in ${name}.`
     const misplaced = [place('Authorization'), place('Authorization'), place('X-API-Key'), place('apikey')]
     t.strictSame(await hints(key), [undefined, undefined, ...misplaced, undefined, undefined])
     t.strictSame(await hints((headers) => sdk(headers)), [undefined, undefined, ...misplaced, undefined, undefined])
     const login =
-      'An API key does not open this route. Log in with POST /api/v1/auth/login and send Authorization: Bearer <access_token>.'
+      'This route requires a login; an API key is not enough. Log in with POST /api/v1/auth/login and send Authorization: Bearer <access_token>.'
     t.strictSame(await hints(developer), [undefined, undefined, ...Array(6).fill(login)])
     t.match((await key(bearer(app.apiKey))).body, { detail: 'Authentication required: provide JWT token or API key' })
     t.notMatch(JSON.stringify((await key(bearer(app.apiKey))).body), app.apiKey)

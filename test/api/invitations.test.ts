@@ -6,6 +6,12 @@ import { engines } from '../support/servers.ts'
 
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
+const app = await startTestApp(t, engine)
+t.beforeEach(async () => {
+  await app.db.query('delete from invitation')
+  await app.db.query('delete from developer where id <> $1', [app.developer.id])
+  await app.db.query('update developer set email = $1', [app.developer.email])
+})
 
 const PASSWORD = 'correct horse battery'
 const PERSON = { first_name: 'Grace', last_name: 'Hopper', password: PASSWORD }
@@ -31,7 +37,6 @@ const expire = (app: TestApp, id: string) =>
 const said = ({ status, body }: TestAnswer) => [status, body.detail]
 
 t.test('an invited developer gets an account', async (t) => {
-  const app = await startTestApp(t, engine)
   const answer = await invite(app, 'Grace@Example.ORG')
   t.equal(answer.status, 201)
   t.equal(answer.headers.get('cache-control'), 'private, no-store')
@@ -61,7 +66,6 @@ t.test('an invited developer gets an account', async (t) => {
 })
 
 t.test('nobody is invited twice, nor who is here', async (t) => {
-  const app = await startTestApp(t, engine)
   t.strictSame(said(await invite(app, app.developer.email.toUpperCase())), [
     400,
     'A developer with this email already exists',
@@ -76,7 +80,6 @@ t.test('nobody is invited twice, nor who is here', async (t) => {
 })
 
 t.test('a new token replaces the old one', async (t) => {
-  const app = await startTestApp(t, engine)
   const { token: old, ...before } = (await invite(app)).body
   const answer = await resend(app, before.id)
   t.equal(answer.status, 200)
@@ -91,7 +94,6 @@ t.test('a new token replaces the old one', async (t) => {
 })
 
 t.test('an invitation ends when it is revoked', async (t) => {
-  const app = await startTestApp(t, engine)
   const { token, ...invitation } = (await invite(app)).body
   const revoked = await revoke(app, invitation.id)
   t.equal(revoked.status, 200)
@@ -108,7 +110,6 @@ t.test('an invitation ends when it is revoked', async (t) => {
 })
 
 t.test('an invitation ends after a week, until it is sent again', async (t) => {
-  const app = await startTestApp(t, engine)
   const { token, id } = (await invite(app)).body
   await expire(app, id)
   t.strictSame(said(await accept(app, token)), [400, 'Invitation has expired'])
@@ -128,7 +129,6 @@ t.test('an invitation ends after a week, until it is sent again', async (t) => {
 })
 
 t.test('of two who accept one invitation at once one gets the account', async (t) => {
-  const app = await startTestApp(t, engine)
   const { token } = (await invite(app)).body
   const answers = await Promise.all([1, 2, 3].map((n) => accept(app, token, { first_name: `Grace ${n}` })))
   t.strictSame(answers.map(({ status }) => status).sort(), [201, 400, 400])
@@ -139,7 +139,6 @@ t.test('of two who accept one invitation at once one gets the account', async (t
 })
 
 t.test('an invitation is not spent by what is refused', async (t) => {
-  const app = await startTestApp(t, engine)
   const { token } = (await invite(app)).body
   for (const fields of [
     { password: 'x'.repeat(11) },
@@ -162,7 +161,6 @@ t.test('an invitation is not spent by what is refused', async (t) => {
 })
 
 t.test('who leaves cannot come back with an invitation of its own', async (t) => {
-  const app = await startTestApp(t, engine)
   const { id } = await app.db.one<{ id: string }>(
     `insert into developer (email, password_hash) values ('eve@example.org', 'x') returning id`,
   )
@@ -176,15 +174,16 @@ t.test('who leaves cannot come back with an invitation of its own', async (t) =>
 })
 
 t.test('attempts to accept are limited', async (t) => {
-  const app = await startTestApp(t, engine, { loginAttemptsPerMinute: 3 })
-  for (let attempt = 0; attempt < 3; attempt += 1) t.equal((await accept(app, 'x')).status, 404)
+  const hasty = await app.another({ loginAttemptsPerMinute: 3 })
+  await app.db.query('delete from throttle')
+  for (let attempt = 0; attempt < 3; attempt += 1) t.equal((await accept(hasty, 'x')).status, 404)
   const { token } = (await invite(app)).body
-  const refused = await accept(app, token)
+  const refused = await accept(hasty, token)
   t.equal(refused.status, 429)
   t.ok(Number(refused.headers.get('retry-after')) > 0)
-  const patient = await startTestApp(t, engine, { loginAttemptsPerAccount: 2 })
-  const one = (await invite(patient)).body
-  await patient.db.query(`update developer set email = 'grace@example.org'`)
+  const patient = await app.another({ loginAttemptsPerAccount: 2 })
+  const one = (await invite(patient, 'joan@example.org')).body
+  await patient.db.query(`update developer set email = 'joan@example.org'`)
   t.equal((await accept(patient, one.token)).status, 400)
   t.equal((await accept(patient, one.token)).status, 400)
   t.equal((await accept(patient, one.token)).status, 429, 'also those of one invitation')

@@ -13,16 +13,16 @@ eachEngine(t, 'samples from 1970-01-02 on are read everywhere', async (t, engine
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
-  const weights = Array.from({ length: 30 }, (_, n) =>
-    record('HKQuantityTypeIdentifierBodyMass', WEIGHED + n * 200 * DAY_MS, 70 + n / 2, { unit: 'kg', id: `w${n}` }),
+  const weights = Array.from({ length: 6 }, (_, n) =>
+    record('HKQuantityTypeIdentifierBodyMass', WEIGHED + n * 1200 * DAY_MS, 70 + n / 2, { unit: 'kg', id: `w${n}` }),
   )
   const walked = [
     steps(FIRST, 100, { zoneOffset: '-12:00' }),
     steps(FIRST + 3_600_000, 50, { zoneOffset: '+14:00' }),
     steps(WEIGHED, 700, { zoneOffset: '+02:00' }),
   ]
-  t.match(await importBody(app, user, body([...weights, ...walked])), { status: 'success', inserted: 33 })
-  t.match(await importBody(app, user, body([...weights, ...walked])), { status: 'success', unchanged: 33 })
+  t.match(await importBody(app, user, body([...weights, ...walked])), { status: 'success', inserted: 9 })
+  t.match(await importBody(app, user, body([...weights, ...walked])), { status: 'success', unchanged: 9 })
 
   const answers = async () => {
     const range = { start_time: '1970-01-01', end_time: '2010-01-01' }
@@ -58,7 +58,7 @@ eachEngine(t, 'samples from 1970-01-02 on are read everywhere', async (t, engine
       ['1985-07-13', 700],
     ],
     timeline: [
-      ['weight', 30],
+      ['weight', 6],
       ['steps', 2],
     ],
   }
@@ -69,5 +69,5 @@ eachEngine(t, 'samples from 1970-01-02 on are read everywhere', async (t, engine
 
   const deleted = weights.slice(0, 2).map(({ id, type }) => ({ id, type }))
   t.match(await importBody(app, user, body([], { data: { deleted } })), { status: 'success', deleted: 2 })
-  t.strictSame((await answers()).raw.length, 31)
+  t.strictSame((await answers()).raw.length, 7)
 })

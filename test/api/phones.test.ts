@@ -6,9 +6,11 @@ import { signAccessToken } from '../../server/http/tokens.ts'
 import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
 import { body, createUser, heartRate, oneEngine, startImports, upload } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
+import { runs } from '../support/thorough.ts'
 
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
+const app = await startTestApp(t, engine)
 
 interface Tokens {
   access_token: string
@@ -83,7 +85,6 @@ oneEngine(t, 'a phone from its first token to its last', async (t, engine) => {
 })
 
 t.test('tokens for a phone', async (t) => {
-  const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const application = await newApplication(app)
 
@@ -182,22 +183,22 @@ t.test('tokens for a phone', async (t) => {
 })
 
 t.test('wrong app credentials are limited, right ones never', async (t) => {
-  const app = await startTestApp(t, engine, { loginAttemptsPerMinute: 3 })
+  const strict = await app.another({ loginAttemptsPerMinute: 3 })
+  await app.db.query('delete from throttle')
   const user = await createUser(app)
   const application = await newApplication(app)
   const wrong = { ...application, app_secret: 'x' }
-  for (let n = 0; n < 5; n += 1) t.equal((await issue(app, user, application)).status, 200)
-  for (let n = 0; n < 3; n += 1) refused(t, await issue(app, user, wrong), 401, BAD_APP)
-  const limited = await issue(app, user, wrong)
+  for (let n = 0; n < 5; n += 1) t.equal((await issue(strict, user, application)).status, 200)
+  for (let n = 0; n < 3; n += 1) refused(t, await issue(strict, user, wrong), 401, BAD_APP)
+  const limited = await issue(strict, user, wrong)
   t.equal(limited.status, 429)
   t.match(limited.body.detail, /^Too many attempts\. Try again in \d+ seconds\.$/)
   t.ok(Number(limited.headers.get('retry-after')) > 0)
-  t.equal((await issue(app, user, application)).status, 200, 'another phone of the same network')
-  t.equal((await issue(app, user, undefined, 'developer')).status, 200)
+  t.equal((await issue(strict, user, application)).status, 200, 'another phone of the same network')
+  t.equal((await issue(strict, user, undefined, 'developer')).status, 200)
 })
 
 t.test('refresh tokens of a phone', async (t) => {
-  const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const application = await newApplication(app)
   const session = async (): Promise<Tokens> => (await issue(app, user, application)).body
@@ -256,7 +257,7 @@ t.test('refresh tokens of a phone', async (t) => {
   })
 
   t.test('are not issued while their family is being revoked', async (t) => {
-    for (let run = 0; run < 5; run += 1) {
+    for (let run = 0; run < runs(3, 5); run += 1) {
       const first = await session()
       const second = (await refresh(app, first.refresh_token)).body
       await endGrace(app)
@@ -303,7 +304,7 @@ t.test('refresh tokens of a phone', async (t) => {
   })
 
   t.test('are not issued to a user that is being deleted, and nobody waits for anybody in a circle', async (t) => {
-    for (let run = 0; run < 5; run += 1) {
+    for (let run = 0; run < runs(3, 5); run += 1) {
       const doomed = await createUser(app)
       const phone = (await issue(app, doomed, application)).body
       const { code } = (await invite(app, doomed)).body
@@ -361,7 +362,7 @@ oneEngine(t, 'an invitation code', async (t, engine) => {
 })
 
 t.test('invitation codes', async (t) => {
-  const app = await startTestApp(t, engine)
+  await app.db.query('delete from invitation_code')
   const user = await createUser(app)
 
   t.test('that are unknown, used, replaced or expired look alike', async (t) => {
@@ -388,7 +389,7 @@ t.test('invitation codes', async (t) => {
 
   t.test('let one of ten phones in that come at once', async (t) => {
     const other = await app.another()
-    for (let run = 0; run < 3; run += 1) {
+    for (let run = 0; run < runs(2, 3); run += 1) {
       const { code } = (await invite(app, user)).body
       const before = await sessions(app)
       const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => redeem(n % 2 ? app : other, code)))
@@ -430,7 +431,6 @@ t.test('invitation codes', async (t) => {
 })
 
 t.test('phones are listed and signed out by developers', async (t) => {
-  const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const other = await createUser(app)
   const application = await newApplication(app)
@@ -528,7 +528,6 @@ t.test('phones of an earlier version are signed out with their developer, too', 
 })
 
 t.test('more phones than are signed out at once, while they renew their tokens', async (t) => {
-  const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const phone = (await issue(app, user, undefined, 'developer')).body
   await app.db.query(
@@ -547,7 +546,6 @@ t.test('more phones than are signed out at once, while they renew their tokens',
 })
 
 t.test('a phone that signs out is out at once', async (t) => {
-  const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const phone = (await issue(app, user, undefined, 'developer')).body
   t.equal((await revoke(app, phone.refresh_token)).status, 204)
@@ -555,18 +553,19 @@ t.test('a phone that signs out is out at once', async (t) => {
 })
 
 t.test('redemptions are limited per address, wrong and right ones', async (t) => {
-  const app = await startTestApp(t, engine, { loginAttemptsPerMinute: 3 })
+  const strict = await app.another({ loginAttemptsPerMinute: 3 })
+  await app.db.query('delete from throttle')
   const user = await createUser(app)
   const { code } = (await invite(app, user)).body
   const statuses = (
-    await Promise.all(['AAAAAAAA', 'BBBBBBBB', 'CCCCCCCC', 'DDDDDDDD'].map((bad) => redeem(app, bad)))
+    await Promise.all(['AAAAAAAA', 'BBBBBBBB', 'CCCCCCCC', 'DDDDDDDD'].map((bad) => redeem(strict, bad)))
   ).map(({ status }) => status)
   t.strictSame(statuses.sort(), [404, 404, 404, 429])
-  const limited = await redeem(app, code)
+  const limited = await redeem(strict, code)
   t.equal(limited.status, 429)
   t.ok(Number(limited.headers.get('retry-after')) > 0)
   await app.db.query('update throttle set expires_at = now()')
-  t.equal((await redeem(app, code)).status, 200, 'the code was not used up')
+  t.equal((await redeem(strict, code)).status, 200, 'the code was not used up')
 })
 
 const sessions = async (app: TestApp) =>

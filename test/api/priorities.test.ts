@@ -1,4 +1,4 @@
-// Which source counts: contract 2.3, 2.4, 11, 12.1, 19.8.
+// Which source counts: contract 2.3, 2.4, 11, 12.1.
 import t from 'tap'
 import { deviceTypes } from '../../server/catalogue/devices.ts'
 import { migrate } from '../../server/db/migrate.ts'

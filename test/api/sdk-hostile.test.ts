@@ -9,11 +9,12 @@ import { createTestDatabase } from '../support/app.ts'
 import { body, createUser, heartRate, waitForBatch } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
 import { API_KEY, onDatabase, type Service, startService } from '../support/service.ts'
+import { runs } from '../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 const MIB = 2 ** 20
 const LIMIT_MS = 100
-/** Other processes may take the processor away from the service; its own doing would show every time. */
+/** What runs for the first time is slower, and now and then garbage is collected; its own doing would show every time. */
 const TRIES = 3
 
 interface Answer {
@@ -126,7 +127,7 @@ const refused: Record<string, [status: number, detail: string, pieces: () => Ite
     '33 MiB in chunks': [413, TOO_LARGE, () => repeated(Buffer.alloc(MIB, ' '), 33)],
     '33 MiB of content in gzip': [413, TOO_LARGE, () => [gzipSync(Buffer.alloc(33 * MIB, ' '))], gzip],
     'a gzip bomb of 1 GiB': [413, TOO_LARGE, () => repeated(gzipSync(Buffer.alloc(MIB)), 1024), gzip],
-    'a deflate bomb': [413, TOO_LARGE, () => [deflateSync(Buffer.alloc(100 * MIB))], { 'Content-Encoding': 'deflate' }],
+    'a deflate bomb': [413, TOO_LARGE, () => [deflateSync(Buffer.alloc(40 * MIB))], { 'Content-Encoding': 'deflate' }],
     '30 MiB without a credential': [
       401,
       'Authentication required: provide SDK token or API key',
@@ -147,7 +148,7 @@ const refused: Record<string, [status: number, detail: string, pieces: () => Ite
 
 t.test('a hostile upload', async (t) => {
   // What is refused never reaches the database, so one engine stands for all.
-  const engine = engines().at(-1)
+  const engine = engines()[0]
   if (!engine) throw new Error('no engine')
   const databaseUrl = await createTestDatabase(t, engine)
   const service = await startService(t, onDatabase(databaseUrl), 'test/support/measured-main.ts')
@@ -210,17 +211,18 @@ t.test('a hostile upload', async (t) => {
     )
   })
 
-  await t.test('of 50,000 records does not hold up others', async (t) => {
+  await t.test('of many records does not hold up others', async (t) => {
     const user = await createUser(service)
+    const count = runs(10_000, 50_000)
     let base = NOON - 2 * 86_400_000
     const { result, longestMs } = await unblocked(async () => {
       base -= 2 * 86_400_000
-      const parts = json(body(Array.from({ length: 50_000 }, (_, n) => heartRate(base + n * 1000, 60 + (n % 40)))))
+      const parts = json(body(Array.from({ length: count }, (_, n) => heartRate(base + n * 1000, 60 + (n % 40)))))
       const { batchId, status } = await send(service, user, parts)
       return { status, batch: await waitForBatch(service, user, batchId) }
     })
     t.equal(result.status, 202)
-    t.match(result.batch, { status: 'success', received: 50_000, inserted: 50_000 })
+    t.match(result.batch, { status: 'success', received: count, inserted: count })
     t.ok(longestMs < LIMIT_MS, `the event loop was blocked for ${longestMs.toFixed(0)} ms at most`)
   })
 
@@ -228,7 +230,7 @@ t.test('a hostile upload', async (t) => {
     const user = await createUser(service)
     // Small in text, large as objects: 31 MiB of these took up to a gigabyte.
     for (const piece of ['[[[{}]]]', '{}', '[[],[]]', '{"a":{"a":0}}']) {
-      const { status, detail } = await send(service, user, filled(piece, 31))
+      const { status, detail } = await send(service, user, filled(piece, runs(8, 31)))
       t.match({ status, detail }, { status: 400, detail: TOO_DEEP }, piece)
     }
     const { status } = await send(service, user, filled('0', 2))

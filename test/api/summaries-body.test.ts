@@ -5,7 +5,7 @@ import { seriesByName } from '../../server/catalogue/series.ts'
 import { archive } from '../../server/rollups/archive.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { body, createUser, eachEngine, importBody, record, startImports, storedSamples } from '../support/sdk.ts'
+import { body, createUser, importBody, oneEngine, record, startImports, storedSamples } from '../support/sdk.ts'
 import { addSources, DAY_MS, MINUTE_MS, seeded, summary, write } from '../support/summaries.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
@@ -37,7 +37,7 @@ const instant = (ms: number) =>
     .replace(/\.000Z$/, 'Z')
     .replace(/(\.\d{3})Z$/, '$1000Z')
 
-eachEngine(t, 'body as of now', async (t, engine) => {
+oneEngine(t, 'body as of now', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const someone = async () => {

@@ -3,8 +3,9 @@
 import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { body, createUser, eachEngine, importBody, iso, PHONE, startImports, steps } from '../support/sdk.ts'
+import { body, createUser, eachEngine, importBody, iso, oneEngine, PHONE, startImports, steps } from '../support/sdk.ts'
 import { addSources, DAY_MS, dateText, MINUTE_MS, summary, type Written, write } from '../support/summaries.ts'
+import { runs } from '../support/thorough.ts'
 
 const DEVICES = [
   { provider: 'apple', device: 'Watch7,5', source: 'Watch', type: 'watch' },
@@ -14,13 +15,13 @@ const START = Date.UTC(2025, 10, 1)
 const [HEART_RATE, STEPS] = [1, 80]
 const firstDay = START / DAY_MS
 
-/** A watch that is off for two hours a day, and a phone that never is: a heart rate and steps every five minutes. */
-async function filled(app: TestApp, days: number): Promise<{ user: string; watch: number; phone: number }> {
+/** A watch that is off for two hours a day, and a phone that never is: a heart rate and steps every so many minutes. */
+async function filled(app: TestApp, days: number, minutes: number) {
   const user = await createUser(app)
   const [watch = 0, phone = 0] = await addSources(app.db, user, DEVICES)
-  const samples = Array.from({ length: days * 288 }, (_, n): Written[] => {
-    const ms = START + n * 5 * MINUTE_MS
-    const off = n % 288 >= 240 && n % 288 < 264
+  const samples = Array.from({ length: (days * DAY_MS) / (minutes * MINUTE_MS) }, (_, n): Written[] => {
+    const ms = START + n * minutes * MINUTE_MS
+    const off = [20, 21].includes(new Date(ms).getUTCHours())
     const of = (sourceId: number, value: number) => [
       { sourceId, seriesId: HEART_RATE, ms, value: value + 60, zone: 0 },
       { sourceId, seriesId: STEPS, ms, value, zone: 0 },
@@ -35,7 +36,7 @@ const catchUp = async (app: TestApp) => {
   while (await refreshRollups(app.db));
 }
 
-eachEngine(t, 'merge=segments', async (t, engine) => {
+oneEngine(t, 'merge=segments', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const day = Date.parse('2026-05-04T00:00:00Z')
@@ -77,7 +78,7 @@ eachEngine(t, 'merge=segments', async (t, engine) => {
   })
 
   await t.test('reads no samples but those of the gaps that it fills', async (t) => {
-    const { user, watch, phone } = await filled(app, 5)
+    const { user, watch, phone } = await filled(app, 5, 5)
     await catchUp(app)
     const ask = async () => {
       await app.db.query('update app_user set revision = revision + 1 where id = $1', [user])
@@ -128,8 +129,8 @@ async function cost(app: TestApp, user: string, [from, end]: [number, number], b
 
 eachEngine(t, 'a page of days', async (t, engine) => {
   const app = await startTestApp(t, engine)
-  const DAYS = 200
-  const { user } = await filled(app, DAYS)
+  const DAYS = runs(100, 200)
+  const { user } = await filled(app, DAYS, runs(15, 5))
   const [low, high] = [firstDay, firstDay + DAYS]
   for (const state of ['behind', 'up to date']) {
     if (state === 'up to date') await catchUp(app)

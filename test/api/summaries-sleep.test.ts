@@ -8,9 +8,9 @@ import { type Nights, recoveryRow, type Session, sameRow, sleepRow } from '../su
 import {
   body,
   createUser,
-  eachEngine,
   heartRate,
   importBody,
+  oneEngine,
   PHONE,
   record,
   startImports,
@@ -152,7 +152,7 @@ async function modelOf(app: TestApp, user: string): Promise<Nights> {
   }
 }
 
-eachEngine(t, 'sleep and recovery of days are what is stored', async (t, engine) => {
+oneEngine(t, 'sleep and recovery of days are what is stored', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const random = seeded(SEED)
@@ -189,7 +189,7 @@ eachEngine(t, 'sleep and recovery of days are what is stored', async (t, engine)
         recovery: (day: number) => recoveryRow(model, day),
       }
       for (const name of ['sleep', 'recovery'] as const) {
-        for (let n = 0; n < runs(4, 10); n += 1) {
+        for (let n = 0; n < runs(3, 10); n += 1) {
           const [from, length] = [Math.floor(random() * DAYS) - 3, 1 + Math.floor(random() * (DAYS + 6))]
           const query = {
             start_date: dateText(base + from),
@@ -229,7 +229,7 @@ eachEngine(t, 'sleep and recovery of days are what is stored', async (t, engine)
   })
 })
 
-eachEngine(t, 'sleep of uploads', async (t, engine) => {
+oneEngine(t, 'sleep of uploads', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const at = (text: string) => Date.parse(text)

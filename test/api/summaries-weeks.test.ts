@@ -6,12 +6,13 @@ import { activityRows } from '../support/activity-model.ts'
 import { startTestApp } from '../support/app.ts'
 import { bodyRow } from '../support/body-model.ts'
 import { recoveryRow, sameRow, sleepRow } from '../support/night-model.ts'
-import { createUser, eachEngine, importBody, MANY, startImports } from '../support/sdk.ts'
+import { createUser, eachEngine, importBody, startImports } from '../support/sdk.ts'
 import { alike, dateText, seeded, summary, walk } from '../support/summaries.ts'
+import { runs } from '../support/thorough.ts'
 import { bodyOf, DEVICES, readWeek, weekOf } from '../support/weeks.ts'
 
 const SEED = 20_261_130
-const WEEKS = MANY > 2_000 ? 200 : 5
+const WEEKS = runs(2, 200)
 
 eachEngine(t, 'summaries of uploaded weeks', async (t, engine) => {
   const app = await startTestApp(t, engine)

@@ -5,9 +5,9 @@ import { startTestApp, type TestApp } from '../support/app.ts'
 import {
   body,
   createUser,
-  eachEngine,
   heartRate,
   importBody,
+  oneEngine,
   PHONE,
   record,
   type StoredSample,
@@ -57,7 +57,7 @@ async function filled(app: TestApp): Promise<string> {
   return user
 }
 
-eachEngine(t, 'summaries of data', async (t, engine) => {
+oneEngine(t, 'summaries of data', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await filled(app)

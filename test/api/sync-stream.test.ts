@@ -8,6 +8,7 @@ import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { body, createUser, heartRate, importBody, oneEngine, startImports, upload, waitForAll } from '../support/sdk.ts'
 import { onDatabase, startService } from '../support/service.ts'
+import { runs } from '../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 const UNKNOWN = '00000000-0000-4000-8000-000000000000'
@@ -180,7 +181,7 @@ oneEngine(t, 'following a user', async (t, engine) => {
   await t.test('a client that comes back misses nothing and hears nothing twice', async (t) => {
     const user = await createUser(app)
     const seen: string[] = []
-    const uploads = Array.from({ length: 24 }, (_, n) => n)
+    const uploads = Array.from({ length: runs(8, 24) }, (_, n) => n)
     let sending = true
     const sent = (async () => {
       for (const n of uploads) {

@@ -7,9 +7,9 @@ import { startTestApp } from '../support/app.ts'
 import {
   body,
   createUser,
-  eachEngine,
   heartRate,
   importBody,
+  oneEngine,
   PHONE,
   record,
   type SdkRecord,
@@ -47,7 +47,7 @@ interface Item {
   is_daily_total: boolean | null
 }
 
-eachEngine(t, 'timeseries', async (t, engine) => {
+oneEngine(t, 'timeseries', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)

@@ -1,4 +1,4 @@
-// Endpoints of webhooks as developers manage them: contract 10, house decisions.
+// Endpoints of webhooks as developers manage them: contract 10.
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
@@ -344,6 +344,7 @@ oneEngine(t, 'endpoints', async (t, engine) => {
 })
 
 oneEngine(t, 'webhooks', async (t, engine) => {
+  const app = await startTestApp(t, engine, ON)
   const everyRoute = (): [method: string, path: string, body?: object][] => [
     ['POST', '/endpoints', { url: URL }],
     ['GET', '/endpoints'],
@@ -353,9 +354,9 @@ oneEngine(t, 'webhooks', async (t, engine) => {
   ]
 
   await t.test('answer 503 unless they are enabled', async (t) => {
-    const app = await startTestApp(t, engine)
+    const off = await app.another({ outgoingWebhooksEnabled: false })
     for (const [method, path, body] of everyRoute()) {
-      const answer = await hooks(app, method, path, body)
+      const answer = await hooks(off, method, path, body)
       t.equal(answer.status, 503, `${method} ${path}`)
       t.strictSame(answer.body, {
         detail:
@@ -364,14 +365,13 @@ oneEngine(t, 'webhooks', async (t, engine) => {
             : 'Outgoing webhooks are not enabled (set OUTGOING_WEBHOOKS_ENABLED=true in the backend environment).',
       })
     }
-    t.equal((await hooks(app, 'GET', '/event-types')).status, 200)
-    const feed = await app.another({ eventFeedEnabled: true })
+    t.equal((await hooks(off, 'GET', '/event-types')).status, 200)
+    const feed = await off.another({ eventFeedEnabled: true })
     t.equal((await hooks(feed, 'GET', '/events')).status, 200, 'the feed can be enabled alone')
     t.equal((await hooks(feed, 'GET', '/messages')).status, 503)
   })
 
   await t.test('are for developers; their kinds for everybody, the feed for programs as well', async (t) => {
-    const app = await startTestApp(t, engine, ON)
     const sdk = await app.sdkToken(await createUser(app))
     for (const [method, path, body] of everyRoute().filter(([, path]) => path !== '/events')) {
       const ask = (auth: 'key' | 'none' | { bearer: string }) =>
@@ -399,7 +399,6 @@ oneEngine(t, 'webhooks', async (t, engine) => {
   })
 
   await t.test('answer as they are described', async (t) => {
-    const app = await startTestApp(t, engine, ON)
     const endpoint = await createEndpoint(app)
     const message = (await hooks(app, 'POST', `/endpoints/${endpoint.id}/test`)).body.message_id
     await recordEvent(app.db, { samples: 3, type: 'heart_rate.created', user: await createUser(app) })

@@ -1,9 +1,10 @@
-// The feed of events: every one, once, in one order, however they commit (house decision).
+// The feed of events: every one, once, in one order, however they commit (contract 10).
 import t, { type Test } from 'tap'
 import { messageUid } from '../../server/webhooks/message-id.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { fanOut, recordEvent, until } from '../support/endpoints.ts'
 import { createUser, oneEngine } from '../support/sdk.ts'
+import { runs } from '../support/thorough.ts'
 
 const FEED = '/api/v1/webhooks/events'
 
@@ -91,7 +92,7 @@ oneEngine(t, 'the feed', async (t, engine) => {
   await t.test('makes pages of large events shorter, with nothing left out', async (t) => {
     const start = (await readOn(app)).next
     const ids: string[] = []
-    for (let index = 0; index < 40; index += 1)
+    for (let index = 0; index < 24; index += 1)
       ids.push(await recordEvent(app.db, { user, type: 'heart_rate.created', samples: 2500 }))
     await fanOut(app.db)
     const first = await page(app, start, 1000)
@@ -158,7 +159,7 @@ oneEngine(t, 'the feed', async (t, engine) => {
 async function stress(t: Test, app: TestApp): Promise<void> {
   const start = (await readOn(app)).next
   const WRITERS = 4
-  const EACH = 30
+  const EACH = runs(10, 30)
   let writing = WRITERS
   const write = async (writer: number) => {
     const ids: string[] = []

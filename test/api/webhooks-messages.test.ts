@@ -29,10 +29,11 @@ const refused = (t: Test, answer: TestAnswer, ...issues: object[]) => {
 async function walk(t: Test, app: TestApp, path: string): Promise<string[]> {
   const ask = async (iterator: string | null) => {
     const answer = await hooks(app, 'GET', `${path}${iterator ? `&iterator=${encodeURIComponent(iterator)}` : ''}`)
-    t.equal(answer.status, 200)
-    t.strictSame(Object.keys(answer.body), ['data', 'done', 'iterator', 'prevIterator'])
-    t.equal(answer.body.done, answer.body.iterator === null)
-    return answer.body as Page
+    const { status, body } = answer
+    const right =
+      Object.keys(body).join() === 'data,done,iterator,prevIterator' && body.done === (body.iterator === null)
+    if (status !== 200 || !right) throw new Error(`${status} ${JSON.stringify(body).slice(0, 500)}`)
+    return body as Page
   }
   const forward = [await ask(null)]
   while (forward.at(-1)?.iterator) forward.push(await ask((forward.at(-1) as Page).iterator))
@@ -192,7 +193,7 @@ oneEngine(t, 'messages', async (t, engine) => {
   await t.test('of many samples make shorter pages, with nothing left out', async (t) => {
     await app.db.query('delete from event')
     const ids: string[] = []
-    for (let index = 0; index < 40; index += 1)
+    for (let index = 0; index < 24; index += 1)
       ids.unshift(await recordEvent(app.db, { user, type: 'heart_rate.created', samples: 2500 }))
     const answer = await app.request('GET', '/api/v1/webhooks/messages?limit=250', { auth: 'developer' })
     const bytes = JSON.stringify(answer.body).length
@@ -267,7 +268,7 @@ oneEngine(t, 'attempts', async (t, engine) => {
       ['&before=2026-02-24T10:00:11Z', expected(({ timestamp }) => timestamp < '2026-02-24T10:00:11Z')],
     ]
     for (const [query, ids] of cases)
-      for (const limit of [2, 5, 250]) t.strictSame(await walk(t, app, `${path}?limit=${limit}${query}`), ids, query)
+      for (const limit of [3, 250]) t.strictSame(await walk(t, app, `${path}?limit=${limit}${query}`), ids, query)
   })
 
   await t.test('outlive their event', async (t) => {
@@ -280,9 +281,9 @@ oneEngine(t, 'attempts', async (t, engine) => {
   await t.test('of large events make shorter pages', async (t) => {
     const large = await recordEvent(app.db, { type: 'heart_rate.created', samples: 2500 })
     const ids: string[] = []
-    for (let seconds = 100; seconds < 140; seconds += 1) ids.unshift(await attempt(app, endpoint, large, { seconds }))
+    for (let seconds = 100; seconds < 124; seconds += 1) ids.unshift(await attempt(app, endpoint, large, { seconds }))
     const page = (await hooks(app, 'GET', `${path}?limit=250`)).body as Page
-    t.ok(page.data.length < 40 && !page.done)
+    t.ok(page.data.length < 24 && !page.done)
     t.strictSame(await walk(t, app, `${path}?limit=250&after=2026-02-24T10:01:40Z`), ids)
   })
 

@@ -7,10 +7,10 @@ import {
   seriesByName,
   seriesNames,
   seriesTypes,
+  storedId,
 } from '../../server/catalogue/series.ts'
 
-// type, unit, aggregation, event as sdk-types 11 lists them, with the two running events of contract 2.6, then the
-// series that only cloud providers send (contract 2.6).
+// type, unit, aggregation, event of contract 2.6: what phones and files hold, then what only cloud providers send.
 const catalogue = `
   heart_rate bpm avg heart_rate.created
   resting_heart_rate bpm avg heart_rate.created
@@ -163,7 +163,7 @@ t.test('every series has the unit, aggregation and event of the interface', asyn
   )
 })
 
-t.test('the webhook groups hold exactly the series the specification names', async (t) => {
+t.test('the webhook groups hold exactly the series of contract 10.2', async (t) => {
   const inGroup = (event: string) => seriesTypes.filter((s) => s.event === event).map((s) => s.type)
   t.strictSame(inGroup('steps.created'), ['steps'])
   t.strictSame(inGroup('calories.created'), ['energy', 'basal_energy'])
@@ -268,8 +268,193 @@ t.test('active_energy is understood and energy is said', async (t) => {
   t.equal(seriesByName.get('constructor'), undefined)
 })
 
+const isPlausible = (type: string, value: number) => {
+  const series = seriesByName.get(type)
+  if (!series) throw new Error(type)
+  return storedId(series.id, value) === series.id
+}
+
+// What somebody had, and who: the records are from the sources in the catalogue, the rest is what textbooks describe.
+const extremes: readonly [SeriesName, value: number, of: string][] = [
+  ['heart_rate', 11, 'a diver in the deep'],
+  ['heart_rate', 290, 'a racing heart'],
+  ['resting_heart_rate', 22, 'a runner of 24 years, at night'],
+  ['walking_heart_rate_average', 25, 'a heart without conduction'],
+  ['heart_rate_recovery_one_minute', -10, 'a heart that rises after effort'],
+  ['heart_rate_variability_rmssd', 1.5, 'a transplanted heart'],
+  ['heart_rate_variability_sdnn', 400, 'a fibrillating heart'],
+  ['oxygen_saturation', 3, 'a patient without lungs'],
+  ['oxygen_saturation', 34, 'a climber on Everest'],
+  ['oxygen_saturation', 100, 'whoever breathes oxygen'],
+  ['blood_glucose', 5600, 'a diabetic, before he knew'],
+  ['blood_glucose', 9, 'a patient after an overdose of insulin'],
+  ['blood_alcohol_content', 1480, 'a driver'],
+  ['blood_pressure_systolic', 20, 'a baby of 23 weeks'],
+  ['blood_pressure_systolic', 480, 'a body builder at the leg press'],
+  ['blood_pressure_diastolic', 0, 'a child whose sounds go on'],
+  ['blood_pressure_diastolic', 350, 'a body builder at the leg press'],
+  ['respiratory_rate', 2, 'a yogi'],
+  ['respiratory_rate', 120, 'a newborn with wet lungs'],
+  ['sleeping_breathing_disturbances', 1100, 'a night of the worst apnoea'],
+  ['breathing_disturbance_index', 150, 'the worst apnoea'],
+  ['forced_vital_capacity', 11.68, 'an Olympic rower'],
+  ['peak_expiratory_flow_rate', 30, 'a child with asthma'],
+  ['peak_expiratory_flow_rate', 900, 'a tall man'],
+  ['height', 24, 'the smallest newborn'],
+  ['height', 272, 'the tallest man'],
+  ['weight', 0.212, 'the smallest newborn'],
+  ['weight', 635, 'the heaviest man'],
+  ['body_water_mass', 450, 'the heaviest man'],
+  ['lean_body_mass', 480, 'the heaviest man'],
+  ['body_mass_index', 6.7, 'a patient with anorexia'],
+  ['body_mass_index', 186, 'the heaviest man'],
+  ['body_fat_percentage', 2, 'a body builder'],
+  ['body_fat_percentage', 80, 'the heaviest man'],
+  ['waist_circumference', 302, 'the widest man'],
+  ['body_temperature', 11.8, 'a child found in the snow'],
+  ['body_temperature', 46.5, 'a patient with heat stroke'],
+  ['skin_temperature', -2, 'a frostbitten finger'],
+  ['skin_temperature_deviation', -25, 'a hand in the snow'],
+  ['vo2_max', 101.1, 'a triathlete'],
+  ['steps', 204_371, 'a walker in 24 hours'],
+  ['energy', 20_000, 'a cyclist in 24 hours'],
+  ['basal_energy', 10_000, 'the most of Health Connect'],
+  ['flights_climbed', 7953, 'a ski mountaineer in 24 hours: 24,242 m'],
+  ['stand_time', 1500, 'a day of 25 hours'],
+  ['average_met', 29, 'a triathlete at the limit'],
+  ['distance_walking_running', 1_957_000, 'a cyclist behind a lorry, in Health Connect'],
+  ['distance_cycling', 1_957_000, 'a cyclist behind a lorry'],
+  ['distance_swimming', 250_000, 'a swimmer in the Gulf Stream'],
+  ['distance_downhill_snow_sports', 359_000, 'the 83 runs of 24 hours'],
+  ['walking_step_length', 8, 'a patient with Parkinson'],
+  ['walking_speed', 4.87, 'a race walker'],
+  ['running_speed', 12.42, 'the fastest sprinter'],
+  ['running_vertical_oscillation', 4.9, 'the fastest sprinter'],
+  ['running_ground_contact_time', 80, 'the fastest sprinter'],
+  ['running_stride_length', 270, 'the fastest sprinter, a step'],
+  ['running_stride_length', 540, 'the fastest sprinter, two steps'],
+  ['running_stance_time_balance', 20, 'a runner who limps'],
+  ['underwater_depth', 534, 'a diver at work'],
+  ['cadence', 311, 'a sprinter on rollers'],
+  ['power', 2700, 'a sprinter on the track'],
+  ['speed', 377, 'a parachutist from the stratosphere'],
+  ['elevation', 38_969, 'a parachutist in the stratosphere'],
+  ['elevation', -430, 'a bather in the Dead Sea'],
+  ['weather_temperature', -89.2, 'the pole of cold'],
+  ['weather_temperature', 56.7, 'Death Valley'],
+  ['weather_humidity', 0.33, 'the desert'],
+  ['air_temperature', -195, 'a chamber for cryotherapy'],
+  ['uv_exposure', 43.3, 'the Andes'],
+  ['dietary_energy_consumed', 25_000, 'a contest of eaters'],
+  ['dietary_sugar', 1500, 'twelve litres of cola'],
+  ['dietary_sodium', 68_000, 'a quart of soy sauce'],
+  ['dietary_chloride', 105_000, 'a quart of soy sauce'],
+  ['dietary_vitamin_c', 200_000, 'what a doctor gave'],
+  ['dietary_vitamin_d', 50_000, 'a bottle at once: 2,000,000 IU'],
+  ['dietary_iodine', 4_600_000, 'six grams of potassium iodide'],
+  ['hydration', 25_000, 'diabetes insipidus'],
+  ['insulin_delivery', 35_000, 'a defect of the receptor, a day'],
+  ['number_of_alcoholic_beverages', 156, 'a giant'],
+]
+
+t.test('what was ever measured of a person is plausible', async (t) => {
+  t.strictSame(
+    extremes.filter(([type, value]) => !isPlausible(type, value)),
+    [],
+  )
+})
+
+// What somebody usual has, sent in another unit under the name of ours.
+const mistakes: readonly [SeriesName, value: number, sent: string][] = [
+  ['heart_rate', 1.2, 'beats per second'],
+  ['heart_rate', 3.4, 'beats per second'],
+  ['heart_rate', 850, 'milliseconds from beat to beat'],
+  ['resting_heart_rate', 0, 'nothing'],
+  ['heart_rate_variability_rmssd', 0.045, 'seconds'],
+  ['heart_rate_variability_sdnn', 45_000, 'microseconds'],
+  ['oxygen_saturation', 0.97, 'a fraction'],
+  ['oxygen_saturation', 9700, 'a percentage as a fraction, times 100'],
+  ['blood_glucose', 9009, 'mg/dL as mmol/L: 500 times 18'],
+  ['blood_alcohol_content', 8000, 'a percentage as a fraction'],
+  ['blood_pressure_systolic', 12, 'kilopascals'],
+  ['respiratory_rate', 0.25, 'breaths per second'],
+  ['forced_vital_capacity', 4500, 'millilitres'],
+  ['peak_expiratory_flow_rate', 8.5, 'litres per second'],
+  ['height', 1.75, 'metres'],
+  ['height', 5.9, 'feet'],
+  ['height', 1750, 'millimetres'],
+  ['weight', 70_000, 'grams'],
+  ['body_fat_percentage', 0.22, 'a fraction'],
+  ['body_fat_percentage', 2200, 'a percentage as a fraction, times 100'],
+  ['bone_mass', 3200, 'grams'],
+  ['waist_circumference', 0.9, 'metres'],
+  ['waist_circumference', 900, 'millimetres'],
+  ['body_temperature', 98.6, 'Fahrenheit'],
+  ['body_temperature', 310, 'Kelvin'],
+  ['body_temperature', 0.4, 'a deviation'],
+  ['skin_temperature', 92, 'Fahrenheit'],
+  ['skin_temperature_deviation', 34, 'the temperature itself'],
+  ['vo2_max', 3500, 'mL/min'],
+  ['steps', -5, 'a difference of a counter'],
+  ['energy', 2_500_000, 'small calories'],
+  ['energy', 8_400_000, 'joules'],
+  ['basal_energy', 1_600_000, 'small calories'],
+  ['stand_time', 36_000, 'seconds'],
+  ['average_met', 600, 'kcal per hour'],
+  ['distance_walking_running', 10_000_000, 'millimetres'],
+  ['distance_swimming', 1_500_000, 'millimetres'],
+  ['walking_step_length', 0.72, 'metres'],
+  ['walking_step_length', 720, 'millimetres'],
+  ['running_speed', 15, 'km/h'],
+  ['running_vertical_oscillation', 85, 'millimetres'],
+  ['running_vertical_oscillation', 0.085, 'metres'],
+  ['running_ground_contact_time', 0.24, 'seconds'],
+  ['running_stride_length', 1.2, 'metres'],
+  ['running_stride_length', 1200, 'millimetres'],
+  ['running_vertical_ratio', 0.085, 'a fraction'],
+  ['running_stance_time_balance', 0.495, 'a fraction'],
+  ['underwater_depth', 18_000, 'millimetres'],
+  ['power', 250_000, 'milliwatts'],
+  ['weather_temperature', 68, 'Fahrenheit'],
+  ['weather_temperature', 293, 'Kelvin'],
+  ['weather_humidity', 7400, 'a percentage as a fraction, times 100'],
+  ['water_temperature', 78, 'Fahrenheit'],
+  ['latitude', 525_200_000, 'degrees times 1e7'],
+  ['garmin_stress_level', -1, 'not measured'],
+  ['withings_pulse_wave_velocity', 750, 'cm/s'],
+  ['dietary_energy_consumed', 2_100_000, 'small calories'],
+  ['dietary_protein', 80_000, 'milligrams'],
+  ['dietary_sodium', 2_300_000, 'micrograms'],
+  ['dietary_calcium', 1_000_000, 'micrograms'],
+  ['dietary_vitamin_d', 400_000, 'nanograms'],
+  ['hydration', 2_000_000, 'microlitres'],
+  ['insulin_delivery', 50_000, 'thousandths of a unit'],
+  ['number_of_alcoholic_beverages', 330, 'millilitres'],
+]
+
+t.test('a usual value in a wrong unit is implausible where a range can tell', async (t) => {
+  t.strictSame(
+    mistakes.filter(([type, value]) => isPlausible(type, value)),
+    [],
+  )
+})
+
+t.test('every range is one, and no sum, score or share is below nothing', async (t) => {
+  const wrong = seriesTypes.filter(({ lowest, highest, aggregation, unit }) => {
+    const fromNothing = aggregation === 'sum' || unit === 'score' || unit === 'percent'
+    return !(lowest < highest) || (fromNothing && lowest < 0)
+  })
+  t.strictSame(wrong, [])
+  const minutes = seriesTypes.filter(({ unit }) => unit === 'minutes')
+  t.strictSame(
+    minutes.filter(({ highest }) => highest !== 25 * 60),
+    [],
+    'minutes of the longest day',
+  )
+})
+
 // cloud api, rest pull, client sdk, file import, stream, ping, callback, history days, configurable, live mode, rank:
-// contract 2.1 and 2.4; the live mode of providers with both ways is the house decision.
+// contract 2.1 and 2.4.
 const y = true
 const n = false
 const capabilities: Record<string, readonly unknown[]> = {

@@ -92,6 +92,44 @@ eachEngine(t, 'compressed chunks', async (t, engine) => {
     t.strictSame(await db.one('select count(*) as n from rollup_15min'), { n: 0 })
   })
 
+  await t.test('may be dropped while others are waited for', async (t) => {
+    const { db, source } = await open(t, engine)
+    await write(db, source, columns(2, 40 * 86_400_000, 0))
+    const chunks = await db.query<{ chunk: string; starts: string; ends: string }>(
+      engine.name === 'timescale'
+        ? `select format('%I.%I', chunk_schema, chunk_name) as chunk, range_start as starts, range_end as ends
+           from timescaledb_information.chunks where hypertable_name = 'sample'`
+        : `select 'sample' as chunk, now() as starts, now() as ends where false`,
+    )
+    if (engine.name === 'timescale') t.equal(chunks.length, 2)
+    const [one, other] = await Promise.all(chunks.map(() => db.pool.connect()))
+    if (!one || !other) return
+    try {
+      for (const [place, holder] of [one, other].entries()) {
+        await holder.query('begin')
+        await holder.query(`lock table ${chunks[place]?.chunk} in access exclusive mode`)
+      }
+      const compressed = compressChunks(db, '0')
+      const waits = `select l.relation::regclass::text as chunk from pg_locks l
+                     join pg_stat_activity a on a.pid = l.pid and a.query like '%compress_next%'
+                     where not l.granted and l.relation is not null`
+      let waited: { chunk: string }[] = []
+      while (waited.length === 0) waited = await db.query<{ chunk: string }>(waits)
+      const free = chunks.findIndex(({ chunk }) => chunk !== waited[0]?.chunk)
+      const dropper = free === 0 ? one : other
+      await dropper.query(
+        `select drop_chunks('sample', older_than => $1::timestamptz, newer_than => $2::timestamptz)`,
+        [chunks[free]?.ends, chunks[free]?.starts],
+      )
+      await dropper.query('commit')
+      t.equal(await compressed, false, 'one is in use, and the other is gone')
+      await (free === 0 ? other : one).query('rollback')
+    } finally {
+      one.release()
+      other.release()
+    }
+  })
+
   await t.test('are compressed beside uploads: neither loses anything or waits long', async (t) => {
     const { db, source } = await open(t, engine)
     await write(db, source, columns(5_000, 60_000, 0))

@@ -1,4 +1,4 @@
-// No write opens more of the columnstore than the batches it changes (design: O1). Every way in which samples and rollups
+// No write opens more of the columnstore than the batches it changes. Every way in which samples and rollups
 // are written has its line here. Plans are made for any parameters, as they are after some repetitions, since such
 // plans find no batches: whoever relies on others must see to it.
 import type { Test } from 'tap'

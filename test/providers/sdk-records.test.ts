@@ -7,7 +7,7 @@ import { isNutrient, type RecordKind, type RecordRule } from '../../server/provi
 
 type Case = readonly [type: string, value: number, unit: string, series: string, stored: number, seriesUnit: string]
 
-// sdk-types 2 with the recommended changes, and 5, without the prefix HKQuantityTypeIdentifier.
+// sdk-types 2 and 5, without the prefix HKQuantityTypeIdentifier.
 const apple: readonly Case[] = [
   ['HeartRate', 61, 'bpm', 'heart_rate', 61, 'bpm'],
   ['RestingHeartRate', 61, 'bpm', 'resting_heart_rate', 61, 'bpm'],
@@ -130,7 +130,7 @@ const apple: readonly Case[] = [
   ['DietaryWater', 0.35, 'L', 'hydration', 350, 'mL'],
 ]
 
-// sdk-types 4 and 5 with the legacy aliases, and the one quantity of section 9.
+// sdk-types 4 and 5 with the older names, and the one quantity of section 9.
 const android: readonly Case[] = [
   ['HEART_RATE', 61, 'bpm', 'heart_rate', 61, 'bpm'],
   ['RESTING_HEART_RATE', 61, 'bpm', 'resting_heart_rate', 61, 'bpm'],

@@ -7,6 +7,7 @@ import { refreshContinuous } from '../../server/rollups/continuous.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { applyStrategy, type Strategy } from '../../server/rollups/strategy.ts'
 import { eachEngine } from '../support/sdk.ts'
+import { runs } from '../support/thorough.ts'
 import {
   apply,
   type Bench,
@@ -27,7 +28,7 @@ async function write(bench: Bench, count: number, seed = SEED): Promise<void> {
 }
 
 async function checkAll(bench: Bench): Promise<void> {
-  for (const asked of fc.sample(fc.noBias(read), { numRuns: 8, seed: SEED })) await checkReads(bench, asked)
+  for (const asked of fc.sample(fc.noBias(read), { numRuns: runs(4, 8), seed: SEED })) await checkReads(bench, asked)
   await checkLocalDays(bench)
 }
 
@@ -57,13 +58,13 @@ eachEngine(t, 'strategies', async (t, { name, ...engine }) => {
 
   await t.test('reads stay exact from one to the other and back', async (t) => {
     const bench = await open(t, { name, ...engine }, 'per_series')
-    await write(bench, 8)
+    await write(bench, 6)
     await settle(bench)
     await convert(bench, 'continuous')
     await checkAll(bench)
     await settle(bench)
-    t.ok((await checkStored(bench)) > 500)
-    await write(bench, 4, 2)
+    t.ok((await checkStored(bench)) > 300)
+    await write(bench, 3, 2)
     await convert(bench, 'per_series')
     await checkAll(bench)
     await settle(bench)
@@ -113,7 +114,7 @@ eachEngine(t, 'strategies', async (t, { name, ...engine }) => {
       }
     }
     const others = [refresher(), killer('call refresh_continuous%'), killer('%delete from rollup_dirty where seq%')]
-    for (let round = 0; round < 6; round += 1) {
+    for (let round = 0; round < runs(3, 6); round += 1) {
       await write(bench, 4, round)
       await checkAll(bench)
     }

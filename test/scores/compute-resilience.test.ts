@@ -18,7 +18,7 @@ import {
   variability,
   watched,
 } from '../support/scores.ts'
-import { body, createUser, eachEngine, iso, type SdkRecord, startImports } from '../support/sdk.ts'
+import { body, createUser, iso, oneEngine, type SdkRecord, startImports } from '../support/sdk.ts'
 import { sleepBody, sleepIds } from '../support/sleep.ts'
 import { addSources, seeded, write } from '../support/summaries.ts'
 
@@ -30,7 +30,7 @@ const WEIGHT = seriesByName.get('weight')?.id as number
 /** 01:00 UTC, asleep, of the day that was so many days ago. */
 const asleepAt = (daysAgo: number) => TODAY - daysAgo * DAY_MS + HOUR_MS
 
-eachEngine(t, 'resilience', async (t, engine) => {
+oneEngine(t, 'resilience', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const jobs = await startImports(t, app)
   const upload = (user: string, sleep: unknown[], records: unknown[] = [], more: SdkRecord = {}) =>

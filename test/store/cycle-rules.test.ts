@@ -46,7 +46,7 @@ t.test('a period begins on a day that is marked, or after two days without flow'
   t.strictSame(starts(cycles(on(1, { kind: 'intermenstrual_bleeding', level: null }))), [])
 })
 
-t.test('the example of the specification is two cycles', async (t) => {
+t.test('the example of sdk-types 9 is two cycles', async (t) => {
   const zone = { zoneMin: 120 }
   const found = cycles(
     on(1, { cycleStart: true, ...zone }),

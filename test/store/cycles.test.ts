@@ -98,7 +98,7 @@ oneEngine(t, 'cycles follow from what the phone sends', async (t, engine) => {
     }
     t.strictSame(await storedCycles(app.db, other), expected)
   })
-  await fc.assert(property, { seed: 5, numRuns: runs(4, 8) })
+  await fc.assert(property, { seed: 5, numRuns: runs(2, 8) })
 })
 
 oneEngine(t, 'cycles of Android follow from flow, periods and tests', async (t, engine) => {

@@ -1,6 +1,8 @@
 // One order of locks (server/store/lock.ts): whoever holds a lock may take every later one, whatever else is going on.
 import t from 'tap'
+import { archive } from '../../server/rollups/archive.ts'
 import { startTestApp } from '../support/app.ts'
+import { until } from '../support/endpoints.ts'
 import { type LockPath, meetings } from '../support/lock-paths.ts'
 import { engines } from '../support/servers.ts'
 
@@ -23,4 +25,41 @@ t.test('whoever holds a lock of a user gets the later ones, whatever else waits 
   if (!engine) throw new Error('no engine')
   const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true, eventFeedEnabled: true })
   t.strictSame(await meetings(app, WAITING), [])
+})
+
+t.test('the archive, for which every revision moves, locks users in the order of their ids', async (t) => {
+  const [engine] = engines()
+  if (!engine) throw new Error('no engine')
+  const app = await startTestApp(t, engine)
+  const [first, last] = ['00000000-0000-4000-8000-000000000000', 'ffffffff-ffff-4fff-bfff-ffffffffffff']
+  // A statement that takes them as they are stored takes the last one first.
+  await app.db.query('insert into app_user (id) values ($1), ($2)', [last, first])
+  const failures: string[] = []
+  const fail = (who: string) => (error: Error) => void failures.push(`${who}: ${error.message}`)
+  const lock = 'select from app_user where id = $1 for no key update'
+  for (const [move, days] of [
+    ['raised', 30],
+    ['lowered', null],
+  ] as const) {
+    await app.db.query('update archival set delete_after_days = $1', [days])
+    let archiving: Promise<unknown> = Promise.resolve()
+    const holding = app.db.transaction(async (tx) => {
+      await tx.query("set local deadlock_timeout = '20ms'")
+      await tx.query(lock, [first])
+      const { pid } = await tx.one<{ pid: number }>('select pg_backend_pid() as pid')
+      archiving = archive(app.db, Date.now()).catch(fail(`floor ${move}, the archive`))
+      const waits = 'select 1 from pg_stat_activity where $1 = any (pg_blocking_pids(pid))'
+      const waiting = await until(async () => (await app.db.query(waits, [pid])).length > 0)
+      if (!waiting) failures.push(`floor ${move}: nobody waits`)
+      await tx.query(lock, [last])
+    })
+    await holding.catch(fail(`floor ${move}, who holds the first user`))
+    await archiving
+  }
+  t.strictSame(failures, [])
+  const moved = await app.db.rows<[id: string, revision: number]>('select id, revision from app_user order by id')
+  t.strictSame(moved, [
+    [first, 2],
+    [last, 2],
+  ])
 })

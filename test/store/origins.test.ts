@@ -12,6 +12,7 @@ import {
   heartRate,
   importBody,
   MANY,
+  onceIsEnough,
   rowVersions,
   type SdkRecord,
   startImports,
@@ -20,6 +21,7 @@ import {
   upload,
   waitForAll,
 } from '../support/sdk.ts'
+import { runs } from '../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 const HEART_RATE = 'HKQuantityTypeIdentifierHeartRate'
@@ -40,12 +42,13 @@ t.test('a list of origins is read as it was written', async (t) => {
       JSON.stringify(read) === JSON.stringify(origins.map(({ timeMs, record, part }) => ({ timeMs, record, part })))
     )
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 4, numRuns: 500 }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 4, numRuns: runs(100, 500) }))
 })
 
 t.test('ids are told apart, and parts belong to their record', async (t) => {
-  const hashes = new Set(Array.from({ length: 200_000 }, (_, number) => originHash(id(number), null).record))
-  t.equal(hashes.size, 200_000)
+  const count = runs(20_000, 200_000)
+  const hashes = new Set(Array.from({ length: count }, (_, number) => originHash(id(number), null).record))
+  t.equal(hashes.size, count)
   const record = id(1)
   const part = originHash(`${record}-s3`, record)
   t.equal(part.record, originHash(record, null).record)
@@ -130,7 +133,7 @@ eachEngine(t, 'deleted records are gone', async (t, engine) => {
     t.strictSame(await values(user), ['heart_rate 70'])
   })
 
-  await t.test('as a map of instants says, whatever was sent in whatever order', async (t) => {
+  await t.test('as a map of instants says, whatever was sent in whatever order', onceIsEnough(engine), async (t) => {
     const wrong: unknown[] = []
     const property = fc.asyncProperty(modelUploads, async (uploads) => {
       const user = await createUser(app)
@@ -156,7 +159,7 @@ eachEngine(t, 'deleted records are gone', async (t, engine) => {
       }
       return true
     })
-    await fc.check(property, { seed: 20_261_122, numRuns: MANY > 2_000 ? 100 : 10 })
+    await fc.check(property, { seed: 20_261_122, numRuns: runs(6, 100) })
     t.strictSame(wrong.slice(-1), [])
   })
 
@@ -212,34 +215,35 @@ eachEngine(t, 'deleted records are gone', async (t, engine) => {
     )
   })
 
-  await t.test('as many as an upload holds, of as many sources as it may have', async (t) => {
+  await t.test('as many as an upload holds, of as many sources as it may have', onceIsEnough(engine), async (t) => {
     const user = await createUser(app)
     const sources = Array.from({ length: 500 }, (_, n) => heartRate(NOON + n, 60, { source: { name: `source ${n}` } }))
     await importBody(app, user, body([...sources.slice(1), heartRate(NOON, 61, { id: id(7) })]))
-    const many = Array.from({ length: 50_000 }, (_, n) => ({ id: id(n + 7) }))
-    t.match(await importBody(app, user, deletions(many)), { status: 'success', deleted: 1, ignored_type: 49_999 })
+    const many = Array.from({ length: MANY }, (_, n) => ({ id: id(n + 7) }))
+    t.match(await importBody(app, user, deletions(many)), { status: 'success', deleted: 1, ignored_type: MANY - 1 })
   })
 
-  await t.test('ten thousand of them, among a million samples', async (t) => {
+  await t.test('thousands of them, among very many samples', onceIsEnough(engine), async (t) => {
     const user = await createUser(app)
     await importBody(app, user, body(rates(3, (n) => ({ id: id(n) }))))
-    // As 500 uploads of 2,000 samples would have left them: 22 seconds apart, with hashes of other ids.
+    // As hundreds of uploads of 2,000 samples would have left them: 22 seconds apart, with hashes of other ids.
     await app.db.query(
       `insert into sample_origin (source_id, series_id, lo, hi, ids)
        select d.id, 1, lo.at, lo.at + interval '12 hours', entries.ids
        from data_source d
-       cross join generate_series(1, 500) n
+       cross join generate_series(1, $2) n
        cross join lateral (select timestamptz '2020-01-01' + n * interval '12 hours') lo (at)
        cross join lateral (
          select string_agg('\\xe0d702'::bytea || substr(decode(md5(n || '-' || k), 'hex'), 1, 6), '') as ids
          from generate_series(1, 2000) k
        ) entries
        where d.user_id = $1`,
-      [user],
+      [user, runs(50, 500)],
     )
-    const others = Array.from({ length: 10_000 }, (_, n) => ({ id: id(1000 + n), type: HEART_RATE }))
+    const count = runs(2_000, 10_000)
+    const others = Array.from({ length: count }, (_, n) => ({ id: id(1000 + n), type: HEART_RATE }))
     const batch = await importBody(app, user, deletions([...others, { id: id(1), type: HEART_RATE }]))
-    t.match(batch, { status: 'success', deleted: 1, ignored_type: 10_000 })
+    t.match(batch, { status: 'success', deleted: 1, ignored_type: count })
     t.strictSame(await values(user), ['heart_rate 60', 'heart_rate 62'])
   })
 

@@ -1,2 +1,3 @@
 import '../api/clients.test.ts'
+import '../docs.test.ts'
 import '../layout.test.ts'

@@ -1,4 +1,5 @@
 import '../api/connections.test.ts'
+import '../api/phone-sdks.test.ts'
 import '../api/phones.test.ts'
 import '../api/priorities.test.ts'
 import '../api/sdk.test.ts'

@@ -14,7 +14,7 @@ export interface Device {
   name: string | null
 }
 
-/** SourceMetadata of the specification. */
+/** SourceMetadata of contract 4. */
 export const metadataOf = ({ provider, source, device, type, name }: Device) => ({
   ...{ provider, source, device: device || null, device_type: type, device_name: name },
 })

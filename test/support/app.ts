@@ -222,7 +222,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   const handover = createHandover()
   let uploads: Uploads | undefined
   const startedUploads = () => {
-    uploads ??= acceptUploads({ db, gates, limits, metrics }, sharedThreads(), handover)
+    uploads ??= acceptUploads({ db, gates, limits, metrics, threads: sharedThreads(), handover })
     return uploads
   }
   const deps: Dependencies = {
@@ -248,7 +248,11 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const { id } = await db.one<{ id: string }>('select id from developer order by created_at limit 1')
-  const token = () => signAccessToken(keys, 'developer', id)
+  let signed: Promise<string> | undefined
+  const token = () => {
+    signed ??= signAccessToken(keys, 'developer', id)
+    return signed
+  }
   let closing: Promise<void> | undefined
   const app: TestApp = {
     url,

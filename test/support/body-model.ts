@@ -29,15 +29,8 @@ const mean = (values: number[]) =>
   values.length > 0 ? values.reduce((sum, one) => sum + one, 0) / values.length : null
 const rounded = (value: number | null) => (value === null ? null : Math.round(value))
 
-/** The body summary of samples; null without a measurement. Blood pressure: values of a pair are 2 s apart. */
-export function bodyRow(
-  devices: readonly Device[],
-  samples: readonly Sample[],
-  { nowMs, days, hours, birthDate }: Asked,
-) {
-  const past = samples.filter(({ ms }) => ms <= nowMs)
-  const latest = (type: string) =>
-    past.filter((one) => one.type === type).sort((a, b) => b.ms - a.ms || a.place - b.place)[0]
+/** The last values of what changes slowly, and the newest of the samples they are of. */
+function slowValues(latest: (type: string) => Sample | undefined) {
   const slow = Object.entries(SLOW).map(
     ([field, types]) => [field, types.map(latest).find((one) => one !== undefined)] as const,
   )
@@ -47,12 +40,49 @@ export function bodyRow(
   const { weight_kg, height_cm } = values as Record<string, number | null>
   if (values.bmi === null && weight_kg && height_cm) values.bmi = tenths(weight_kg / (height_cm / 100) ** 2)
   const [newest] = slow.flatMap(([, one]) => one ?? []).sort((a, b) => b.ms - a.ms || a.place - b.place)
-  const average = (type: string) =>
-    mean(
-      past
-        .filter((one) => one.type === type && one.ms >= nowMs - days * DAY_MS && one.ms < nowMs)
-        .map((one) => one.value),
-    )
+  return { values, newest }
+}
+
+function ageOf(birthDate: string, now: Date): number {
+  const [year, month, day] = birthDate.split('-').map(Number) as [number, number, number]
+  const today = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate())
+  return now.getUTCFullYear() - year - (today < Date.UTC(now.getUTCFullYear(), month - 1, day) ? 1 : 0)
+}
+
+interface Pair {
+  high: Sample
+  low: Sample
+}
+
+function pressureOf(pairs: Pair[]) {
+  if (pairs.length === 0) return { blood_pressure: null, blood_pressure_measured_at: null }
+  const [highs, lows] = [pairs.map(({ high }) => high.value), pairs.map(({ low }) => low.value)]
+  return {
+    blood_pressure: {
+      avg_systolic_mmhg: rounded(mean(highs)),
+      avg_diastolic_mmhg: rounded(mean(lows)),
+      max_systolic_mmhg: Math.round(Math.max(...highs)),
+      max_diastolic_mmhg: Math.round(Math.max(...lows)),
+      min_systolic_mmhg: Math.round(Math.min(...highs)),
+      min_diastolic_mmhg: Math.round(Math.min(...lows)),
+      reading_count: pairs.length,
+    },
+    blood_pressure_measured_at: instant(Math.max(...pairs.map(({ low }) => low.ms))),
+  }
+}
+
+/** The body summary of samples; null without a measurement. Blood pressure: values of a pair are 2 s apart. */
+export function bodyRow(
+  devices: readonly Device[],
+  samples: readonly Sample[],
+  { nowMs, days, hours, birthDate }: Asked,
+) {
+  const past = samples.filter(({ ms }) => ms <= nowMs)
+  const latest = (type: string) =>
+    past.filter((one) => one.type === type).sort((a, b) => b.ms - a.ms || a.place - b.place)[0]
+  const { values, newest } = slowValues(latest)
+  const inPeriod = past.filter(({ ms }) => ms >= nowMs - days * DAY_MS && ms < nowMs)
+  const average = (type: string) => mean(inPeriod.filter((one) => one.type === type).map((one) => one.value))
   const [sdnn, rmssd] = [average('heart_rate_variability_sdnn'), average('heart_rate_variability_rmssd')]
   const averaged = {
     resting_heart_rate_bpm: rounded(average('resting_heart_rate')),
@@ -68,19 +98,11 @@ export function bodyRow(
     const low = recent('blood_pressure_diastolic').find((one) => one.place === high.place && one.ms === high.ms + 2000)
     return low ? [{ high, low }] : []
   })
-  const [highs, lows] = [pairs.map(({ high }) => high.value), pairs.map(({ low }) => low.value)]
   const known = [...Object.values(values), ...Object.values(averaged), body ?? null, skin ?? null]
   if (known.every((value) => value === null) && pairs.length === 0) return null
-  const birth = birthDate?.split('-').map(Number) as [number, number, number] | undefined
-  const now = new Date(nowMs)
-  const before = (year: number, month: number, day: number) =>
-    Date.UTC(year, now.getUTCMonth(), now.getUTCDate()) < Date.UTC(year, month - 1, day)
   return {
     source: newest ? metadataOf(devices[newest.place] as Device) : NONE,
-    slow_changing: {
-      ...values,
-      age: birth ? now.getUTCFullYear() - birth[0] - (before(now.getUTCFullYear(), birth[1], birth[2]) ? 1 : 0) : null,
-    },
+    slow_changing: { ...values, age: birthDate ? ageOf(birthDate, new Date(nowMs)) : null },
     averaged: {
       period_days: days,
       ...averaged,
@@ -92,19 +114,7 @@ export function bodyRow(
       body_temperature_measured_at: body ? instant(body.ms) : null,
       skin_temperature_celsius: skin?.value ?? null,
       skin_temperature_measured_at: skin ? instant(skin.ms) : null,
-      blood_pressure:
-        pairs.length > 0
-          ? {
-              avg_systolic_mmhg: rounded(mean(highs)),
-              avg_diastolic_mmhg: rounded(mean(lows)),
-              max_systolic_mmhg: Math.round(Math.max(...highs)),
-              max_diastolic_mmhg: Math.round(Math.max(...lows)),
-              min_systolic_mmhg: Math.round(Math.min(...highs)),
-              min_diastolic_mmhg: Math.round(Math.min(...lows)),
-              reading_count: pairs.length,
-            }
-          : null,
-      blood_pressure_measured_at: pairs.length > 0 ? instant(Math.max(...pairs.map(({ low }) => low.ms))) : null,
+      ...pressureOf(pairs),
     },
   }
 }

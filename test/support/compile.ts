@@ -16,6 +16,7 @@ const ENTRIES = [
   'test/**/*.long.ts',
   'test/suites/*.ts',
   'test/support/clocked-main.ts',
+  'test/support/embedded-main.ts',
   'test/support/measured-main.ts',
   'server/main.ts',
   'server/replay.ts',

@@ -15,6 +15,11 @@ export interface RecordedEvent {
   body: { type: string; data: any }
 }
 
+/** The id of the latest event, 0 before there is one. */
+export async function latestEvent({ db }: Pick<TestApp, 'db'>): Promise<number> {
+  return (await db.one<{ id: number }>('select coalesce(max(id), 0) as id from event')).id
+}
+
 /** The events recorded after one, in their order. */
 export async function recordedEvents({ db }: Pick<TestApp, 'db'>, after = 0): Promise<RecordedEvent[]> {
   const rows = await db.query<Omit<RecordedEvent, 'bytes' | 'body'> & { data: Buffer; packed: boolean }>(

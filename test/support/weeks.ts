@@ -52,28 +52,28 @@ const APPLE = 'HKQuantityTypeIdentifier'
 
 /** What can be true; outside of it a value is kept and no summary counts it. */
 const PLAUSIBLE: Record<string, readonly [lowest: number, highest: number]> = {
-  heart_rate: [20, 300],
-  resting_heart_rate: [20, 300],
+  heart_rate: [6, 300],
+  resting_heart_rate: [10, 300],
   steps: [0, 500_000],
   energy: [0, 50_000],
-  basal_energy: [0, 20_000],
+  basal_energy: [0, 12_000],
   distance_walking_running: [0, 2_000_000],
   flights_climbed: [0, 20_000],
   active_time: [0, 1_500],
-  heart_rate_variability_sdnn: [0, 1_000],
-  heart_rate_variability_rmssd: [0, 1_000],
+  heart_rate_variability_sdnn: [0.5, 1_000],
+  heart_rate_variability_rmssd: [0.5, 1_000],
   respiratory_rate: [1, 150],
-  oxygen_saturation: [30, 100],
+  oxygen_saturation: [2, 100],
   weight: [0.2, 700],
   height: [20, 300],
-  body_fat_percentage: [0, 100],
-  lean_body_mass: [0, 400],
-  skeletal_muscle_mass: [0, 200],
+  body_fat_percentage: [1, 90],
+  lean_body_mass: [0.1, 500],
+  skeletal_muscle_mass: [0.01, 200],
   body_mass_index: [2, 300],
-  body_temperature: [20, 47],
-  skin_temperature: [0, 60],
-  blood_pressure_systolic: [30, 500],
-  blood_pressure_diastolic: [10, 400],
+  body_temperature: [9, 47],
+  skin_temperature: [-10, 60],
+  blood_pressure_systolic: [15, 500],
+  blood_pressure_diastolic: [0, 400],
 }
 
 /** Clocks are put forward or back within these weeks, each in one of the zones. */
@@ -129,27 +129,28 @@ type Random = () => number
 const whole = (random: Random, from: number, to: number) => from + Math.floor(random() * (to - from + 1))
 const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
 
-/** What a week is written with. */
-interface Pen {
+/** Whose week it is, and when. */
+interface Person {
   random: Random
   startMs: number
   endMs: number
   /** Places of the devices that this person has. */
   places: number[]
+  /** The phone in the drawer, which never learns where it is. */
+  lost: number
   zoneAt(ms: number): number
+}
+
+/** What a week is written with. */
+interface Pen extends Omit<Person, 'lost'> {
   /** What lasts is known by its start. */
   add(place: number, type: string, ms: number, value: number, lastsMs?: number): void
   night(place: number, startMs: number, endMs: number): void
   climb(place: number, startMs: number, meters: number): void
 }
 
-/** The week of a seed; `nowMs` ends some of them. */
-export function weekOf(seed: number, nowMs: number): Week {
-  const random = seeded(seed)
-  const recent = random() < 0.4
-  const startMs = recent
-    ? nowMs - 7 * DAY_MS + 11 * MINUTE_MS
-    : Date.parse(pick(random, STARTS)) + whole(random, 0, 23) * HOUR_MS
+/** Somebody between here and there, with some of the devices. */
+function personOf(random: Random, startMs: number): Person {
   const endMs = startMs + 7 * DAY_MS - 20 * MINUTE_MS
   const places = DEVICES.map((_, place) => place).filter(() => random() < 0.6)
   if (places.length === 0) places.push(whole(random, 0, DEVICES.length - 1))
@@ -158,8 +159,12 @@ export function weekOf(seed: number, nowMs: number): Week {
     trips.push({ fromMs: whole(random, startMs, endMs), zone: pick(random, ZONES) })
   const zoneAt = (ms: number) =>
     offsetOf(trips.filter(({ fromMs }) => fromMs <= ms).sort((a, b) => b.fromMs - a.fromMs)[0]?.zone ?? '', ms)
-  // The phone in the drawer never learns where it is.
-  const lost = random() < 0.2 ? pick(random, places) : -1
+  return { random, startMs, endMs, places, lost: random() < 0.2 ? pick(random, places) : -1, zoneAt }
+}
+
+/** A pen that writes into uploads, one for each provider. */
+function penOf({ lost, ...person }: Person): { pen: Pen; uploads: Upload[] } {
+  const { random, endMs, zoneAt } = person
   const uploads = new Map(
     DEVICES.map(({ provider }) => [provider, { provider, records: [], sleep: [], workouts: [] } as Upload]),
   )
@@ -173,7 +178,7 @@ export function weekOf(seed: number, nowMs: number): Week {
   const uploadOf = (place: number) => uploads.get(DEVICES[place]?.provider ?? '') as Upload
   const taken = new Set<string>()
   const pen: Pen = {
-    ...{ random, startMs, endMs, places, zoneAt },
+    ...person,
     add(place, type, ms, value, lastsMs = 0) {
       const wire = DEVICES[place]?.provider === 'apple' ? WIRE[type]?.apple : WIRE[type]?.android
       const atMs = Math.floor(ms / 1000) * 1000
@@ -215,12 +220,22 @@ export function weekOf(seed: number, nowMs: number): Week {
       })
     },
   }
+  return { pen, uploads: [...uploads.values()] }
+}
+
+/** The week of a seed; `nowMs` ends some of them. */
+export function weekOf(seed: number, nowMs: number): Week {
+  const random = seeded(seed)
+  const recent = random() < 0.4
+  const startMs = recent
+    ? nowMs - 7 * DAY_MS + 11 * MINUTE_MS
+    : Date.parse(pick(random, STARTS)) + whole(random, 0, 23) * HOUR_MS
+  const { pen, uploads } = penOf(personOf(random, startMs))
+  const { endMs } = pen
   for (let dayMs = startMs; dayMs < endMs; dayMs += DAY_MS) writeDay(pen, dayMs)
   writeNights(pen)
   writeBody(pen, recent)
-  const used = [...uploads.values()].filter(
-    ({ records, sleep, workouts }) => records.length + sleep.length + workouts.length > 0,
-  )
+  const used = uploads.filter(({ records, sleep, workouts }) => records.length + sleep.length + workouts.length > 0)
   return {
     uploads: random() < 0.5 ? used : [...used, ...sentAgain(random, used)],
     birthDate: random() < 0.5 ? `${whole(random, 1930, 2010)}-0${whole(random, 1, 9)}-15` : null,

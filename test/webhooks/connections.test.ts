@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createServer as createTlsServer } from 'node:tls'
 import t, { type Test } from 'tap'
 import { createGuard, type GuardSettings } from '../../server/webhooks/address-guard.ts'
-import { connectionsTo, post } from '../../server/webhooks/deliver.ts'
+import { connectionsTo, post } from '../../server/webhooks/post.ts'
 import { CERTIFICATE, CERTIFICATE_KEY } from '../support/certificate.ts'
 import { LOCAL, startReceiver } from '../support/webhooks.ts'
 

@@ -1,5 +1,5 @@
 // Receivers that misbehave in every way we could think of. Each is one attempt that is told in words and tried again.
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
@@ -43,18 +43,18 @@ async function rawServer(t: Test, serve: (socket: Socket) => void): Promise<{ or
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server }
 }
 
-/** Delivers one event there and returns what was recorded of the first attempt. */
+/** Delivers one event there and returns what was recorded of the first attempt, for which it looks after `ended`. */
 async function firstAttempt(
   t: Test,
   url: string,
-  timeoutMs?: number,
+  ended?: Promise<unknown>,
 ): Promise<StoredAttempt & { endpoint: TestEndpoint }> {
   const endpoint = await createEndpoint(db, url, { filterTypes: [`test.${url}`] })
   await recordEvents(db, [{ type: `test.${url}` }])
+  await ended
   const [attempt] = await eventually(
     () => attemptsOf(db, endpoint),
     ({ length }) => length > 0,
-    timeoutMs,
   )
   const [delivery] = await deliveriesOf(db, endpoint)
   t.equal(delivery?.state, attempt?.succeeded ? 'delivered' : 'waiting')
@@ -65,6 +65,22 @@ async function firstAttempt(
 
 t.test('with one process that delivers', async (t) => {
   await startDelivering(t, databaseUrl)
+  // They take 15 seconds, in which all the others are delivered.
+  const given = new EventEmitter()
+  const hanging = await startReceiver(t, (_, response) => response.on('close', () => given.emit('up on the first')))
+  const dripping = await startReceiver(t, (_, response) => {
+    const drip = setInterval(() => response.write('.'), 200)
+    response
+      .on('error', () => {})
+      .on('close', () => {
+        clearInterval(drip)
+        given.emit('up on the second')
+      })
+  })
+  const slow = Promise.all([
+    firstAttempt(t, hanging.origin, once(given, 'up on the first')),
+    firstAttempt(t, dripping.origin, once(given, 'up on the second')),
+  ])
 
   t.test('statuses: 2xx are successes, all others are not', async (t) => {
     const receiver = await startReceiver(t, ({ path }, response) => {
@@ -219,18 +235,9 @@ t.test('with one process that delivers', async (t) => {
   })
 
   t.test('one that hangs, and one that drips, are given 15 seconds, and what they ask for is heard', async (t) => {
-    const hanging = await startReceiver(t, () => {})
-    const dripping = await startReceiver(t, (_, response) => {
-      const drip = setInterval(() => response.write('.'), 200)
-      response.on('close', () => clearInterval(drip)).on('error', () => {})
-    })
     const busy = await startReceiver(t, (_, response) => response.writeHead(429, { 'retry-after': '3600' }).end())
-    const [hung, dripped, asked] = await Promise.all([
-      firstAttempt(t, hanging.origin),
-      firstAttempt(t, dripping.origin),
-      firstAttempt(t, busy.origin),
-    ])
-    for (const attempt of [hung, dripped]) {
+    const asked = await firstAttempt(t, busy.origin)
+    for (const attempt of await slow) {
       t.match(attempt, {
         succeeded: false,
         response_status: 0,

@@ -1,4 +1,4 @@
-// What is recorded for developers: what changed, all of it, nothing else (contract 10.1 to 10.4; house "event data").
+// What is recorded for developers: what changed, all of it, nothing else (contract 10.1 to 10.4).
 import { readdir, readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -11,7 +11,7 @@ import { closeSleep } from '../../server/store/sleep/close.ts'
 import { zoneText } from '../../server/time.ts'
 import { exampleData } from '../../server/webhooks/examples.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { type RecordedEvent, recordedEvents } from '../support/recorded.ts'
+import { latestEvent, type RecordedEvent, recordedEvents } from '../support/recorded.ts'
 import {
   body,
   createUser,
@@ -73,6 +73,12 @@ async function rowLines(db: Database, user: string): Promise<Set<string>> {
   )
 }
 
+/** Where two lists begin to differ, place by place: comparing thousands of lines in one assertion takes seconds. */
+const firstDifferences = (found: string[], wanted: string[]): (string | undefined)[][] =>
+  Array.from({ length: Math.max(found.length, wanted.length) }, (_, place) => [found[place], wanted[place]])
+    .filter(([one, other]) => one !== other)
+    .slice(0, 5)
+
 oneEngine(t, 'samples are told in events of at most 2,500 and less than 1 MB', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   await startImports(t, app)
@@ -80,21 +86,20 @@ oneEngine(t, 'samples are told in events of at most 2,500 and less than 1 MB', a
   const long = { name: '腕'.repeat(100), deviceModel: '手'.repeat(100), deviceType: 'watch' }
   const cases: [records: number, device: object | undefined, chunks: number | undefined][] = [
     [1, undefined, 1],
-    [2_499, undefined, 1],
     [2_500, undefined, 1],
     [2_501, undefined, 2],
-    [runs(10_000, 100_000), undefined, runs(4, 40)],
+    [runs(5_001, 100_000), undefined, runs(3, 40)],
     [2_501, long, 2],
-    [runs(8_000, 20_000), long, undefined],
+    [runs(4_000, 20_000), long, undefined],
   ]
   for (const [count, device, chunks] of cases) {
     const user = await createUser(app)
-    const before = (await recordedEvents(app)).at(-1)?.id ?? 0
+    const before = await latestEvent(app)
     await importBody(app, user, body(minutes(count, device)))
     const events = (await recordedEvents(app, before)).filter(({ type }) => type === 'heart_rate.created')
     const name = `${count} samples${device ? ' of a device with a long name' : ''}`
     if (chunks) t.equal(events.length, chunks, name)
-    else t.ok(events.length >= runs(4, 8), name)
+    else t.ok(events.length >= runs(3, 8), name)
     t.ok(
       events.every(({ bytes }) => bytes < 1_000_000),
       `${name}: at most ${Math.max(...events.map(({ bytes }) => bytes))} bytes`,
@@ -102,7 +107,7 @@ oneEngine(t, 'samples are told in events of at most 2,500 and less than 1 MB', a
     const told = sampleLines(events)
     const stored = [...(await rowLines(app.db, user))].map((one) => one.slice(one.indexOf('|') + 1))
     t.equal(stored.length, count)
-    t.strictSame(told, stored, `${name}: all of them, ascending`)
+    t.strictSame(firstDifferences(told, stored), [], `${name}: all of them, ascending`)
     for (const [index, { body }] of events.entries()) {
       const { samples, sample_count, start_time, end_time, chunk_index, total_chunks, ...rest } = body.data
       t.match(rest, { user_id: user, provider: 'apple', series_type: 'heart_rate' })
@@ -151,11 +156,8 @@ async function endNights({ db, deps }: TestApp): Promise<void> {
 /** What differs between two states must be what the events of the time between tell. */
 function compare(t: Test, before: Held, after: Held, events: readonly RecordedEvent[], name: string): void {
   const changedSamples = [...after.samples].filter((one) => !before.samples.has(one))
-  t.strictSame(
-    sampleLines(events).sort(),
-    changedSamples.map((one) => one.slice(one.indexOf('|') + 1)).sort(),
-    `${name}: samples`,
-  )
+  const wanted = changedSamples.map((one) => one.slice(one.indexOf('|') + 1)).sort()
+  t.strictSame(firstDifferences(sampleLines(events).sort(), wanted), [], `${name}: samples`)
   const changedRows = [...after.rows].filter(([key, content]) => before.rows.get(key) !== content).map(([key]) => key)
   const told = events.flatMap(({ type, body }) => (body.data.id ? [`${type} ${body.data.id}`] : []))
   t.strictSame(told.sort(), changedRows.sort(), `${name}: rows`)
@@ -208,7 +210,7 @@ oneEngine(t, 'rows change if and only if an event tells of it', async (t, engine
 
   for (const sample of bodies) {
     const user = await createUser(app)
-    let last = (await recordedEvents(app)).at(-1)?.id ?? 0
+    let last = await latestEvent(app)
     const nothing = await held(app, user)
     await importBody(app, user, sample)
     await endNights(app)
@@ -272,7 +274,7 @@ oneEngine(t, 'rows change if and only if an event tells of it', async (t, engine
         const kept = (data.sleep ?? []).filter((item) => !coming.has(item))
         const ids = [...(data.records ?? []), ...kept, ...(data.workouts ?? [])].map((item) => item?.id)
         const before = await held(app, id)
-        const last = (await recordedEvents(app)).at(-1)?.id ?? 0
+        const last = await latestEvent(app)
         await importBody(app, id, {
           ...envelope,
           data: {
@@ -289,7 +291,7 @@ oneEngine(t, 'rows change if and only if an event tells of it', async (t, engine
         compare(t, before, await held(app, id), events, `a part of ${envelope.name}`)
       }
     }),
-    { numRuns: runs(3, 60), seed: 20_261_122 },
+    { numRuns: runs(2, 60), seed: 20_261_122 },
   )
 })
 
@@ -299,7 +301,7 @@ oneEngine(t, 'what follows from a deletion is told, and a night that becomes a n
   await createEndpoint(app.db, HOOK)
   /** What the work has told of rows: the event, and from which hour to which. */
   const told = async (work: () => Promise<unknown>) => {
-    const last = (await recordedEvents(app)).at(-1)?.id ?? 0
+    const last = await latestEvent(app)
     await work()
     const hours = (iso: string) => (Date.parse(iso) - START) / HOUR_MS
     return (await recordedEvents(app, last))
@@ -411,7 +413,7 @@ oneEngine(t, 'only what somebody asks for is recorded', async (t, engine) => {
   await startImports(t, app)
   const records = minutes(3)
   const names = async (user: string, content: unknown) => {
-    const last = (await recordedEvents(app)).at(-1)?.id ?? 0
+    const last = await latestEvent(app)
     await importBody(app, user, content)
     return (await recordedEvents(app, last)).map(({ type }) => type)
   }

@@ -8,11 +8,12 @@ import { signalProcess } from '../../server/db/embedded/processes.ts'
 import { freePort } from '../../server/db/embedded/server.ts'
 import { startEmbeddedDatabase } from '../../server/db/embedded.ts'
 import { onDatabase, startService } from '../support/service.ts'
+import { runs } from '../support/thorough.ts'
 import { createEndpoint, eventually, openTestDatabase, recordEvents, startReceiver } from '../support/webhooks.ts'
 import { SETTINGS } from './kills.ts'
 
 const ENDPOINTS = ['/one', '/two', '/three']
-const RESTARTS = 3
+const RESTARTS = runs(1, 5)
 const FINISH_MS = 60_000
 
 t.test('the database is stopped and started again while events are recorded and delivered', async (t) => {

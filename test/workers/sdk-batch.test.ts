@@ -405,7 +405,7 @@ t.test('samples come in ascending order, of one instant the last, implausible on
     source: fc.nat(2),
     series: fc.nat(2),
     ms: fc.nat(40),
-    value: fc.constantFrom(-1, 0, 19.9, 20, 60, 61, 300, 300.1, 1e9),
+    value: fc.constantFrom(-1, 0, 5.9, 6, 10, 60, 61, 300, 300.1, 600, 600.1, 1e9),
     zone: fc.constantFrom(null, 0, -330),
   })
   const orders = [
@@ -419,8 +419,9 @@ t.test('samples come in ascending order, of one instant the last, implausible on
     const expected = new Map<string, [id: number, value: number, zone: number]>()
     for (const { source, series, ms, value, zone } of list) {
       streams.of(source, series).add(ms, value, zone, null)
-      // Heart rates are from 20 to 300 bpm; 0 is no series.
-      const implausible = series > 0 && (value < 20 || value > 300)
+      // Heart rates are from 6 to 300 bpm, at rest from 10 to 300; 0 is no series.
+      const [lowest, highest] = series === 1 ? [6, 300] : [10, 300]
+      const implausible = series > 0 && (value < lowest || value > highest)
       expected.set(`${source} ${series} ${ms}`, [series + (implausible ? 20_000 : 0), value, zone ?? NO_ZONE])
     }
     const { samples, duplicates } = streams.finish()

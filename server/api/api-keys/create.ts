@@ -7,13 +7,13 @@ import { API_KEY_COLUMNS, ApiKeyName, ApiKeyWithSecret, apiKeySecretExample } fr
 
 const API_KEYS = { name: 'API keys', countSql: 'select count(*) as count from api_key' }
 
-/** Creates an API key and shows it, once (contract 11, 19.8). */
+/** Creates an API key and shows it, once (contract 11). */
 export const createApiKey = route(
   {
     method: 'POST',
     path: '/api/v1/developer/api-keys',
     operationId: 'createApiKey',
-    summary: 'Create an API key; the answer is the only one that shows it',
+    summary: 'Create an API key; only this answer shows it',
     tag: 'API keys',
     guard: 'developer',
     body: Type.Object({ name: ApiKeyName({ default: 'Default' }) }),

@@ -5,5 +5,5 @@ import { listApiKeys } from './list.ts'
 import { rotateApiKey } from './rotate.ts'
 import { updateApiKey } from './update.ts'
 
-/** API keys, which are the instance's, not a developer's. */
+/** API keys, which belong to the instance, not to a developer. */
 export const apiKeyRoutes: readonly Route[] = [listApiKeys, createApiKey, updateApiKey, deleteApiKey, rotateApiKey]

@@ -9,7 +9,7 @@ export const rotateApiKey = route(
     method: 'POST',
     path: '/api/v1/developer/api-keys/{key_id}/rotate',
     operationId: 'rotateApiKey',
-    summary: 'Replace the secret of an API key; the answer is the only one that shows it',
+    summary: 'Replace the secret of an API key; only this answer shows it',
     tag: 'API keys',
     guard: 'developer',
     params: ApiKeyPath,

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { Type } from 'typebox'
 import { Instant, Uuid } from '../../http/schema.ts'
 
-/** ApplicationRead of contract 11: what the backend of an app signs its phones in with. */
+/** ApplicationRead of contract 11: the credentials with which an app's backend signs its phones in. */
 export const Application = Type.Object(
   {
     id: Uuid(),
@@ -31,7 +31,7 @@ export const newAppId = () => `app_${randomBytes(16).toString('hex')}`
 /** A new secret in the format of contract 1.6: `secret_` and 64 hexadecimal digits. */
 export const newAppSecret = () => `secret_${randomBytes(32).toString('hex')}`
 
-/** SHA-256 of a secret: what is stored and compared. Secrets are 256 random bits, so no salt is needed. */
+/** SHA-256 of a secret, which is stored and compared. Secrets are 256 random bits, so no salt is needed. */
 export const hashAppSecret = (secret: string) => createHash('sha256').update(secret).digest()
 
 /** An `Application` for the API description. */

@@ -22,7 +22,7 @@ export const createApplication = route(
     method: 'POST',
     path: '/api/v1/applications',
     operationId: 'createApplication',
-    summary: 'Create an application; the answer is the only one that shows its secret',
+    summary: 'Create an application; only this answer shows its secret',
     tag: 'Applications',
     guard: 'developer',
     body: Type.Object({ name: Type.String({ minLength: 1, maxLength: 100 }) }),
@@ -30,7 +30,7 @@ export const createApplication = route(
     status: 201,
     response: ApplicationWithSecret,
     example: applicationSecretExample,
-    errors: { 409: 'There are 1000 of yours already' },
+    errors: { 409: 'You have 1000 already' },
   },
   async ({ auth, body }, { db }) => {
     const secret = newAppSecret()

@@ -19,7 +19,7 @@ export const rotateAppSecret = route(
     method: 'POST',
     path: '/api/v1/applications/{app_id}/rotate-secret',
     operationId: 'rotateAppSecret',
-    summary: 'Replace the secret of an application; the answer is the only one that shows it',
+    summary: 'Replace the secret of an application; only this answer shows it',
     description: 'Phones stay signed in. To sign them out as well, delete the application.',
     tag: 'Applications',
     guard: 'developer',

@@ -4,9 +4,9 @@ import type { Database, Transaction } from '../../db/database.ts'
 import { apiKeyPrefix, hashApiKey, newApiKey } from '../../http/api-keys.ts'
 import { hashPassword } from './passwords.ts'
 
-/** What the start created, with the secrets nobody can read again; absent what was there already. */
+/** What the start created, with the secrets nobody can read again; absent for what already existed. */
 export interface Bootstrap {
-  /** The password only when it was generated: who set ADMIN_PASSWORD knows it, and it need not be printed. */
+  /** The password only if it was generated: whoever set ADMIN_PASSWORD knows it. */
   admin?: { email: string; password?: string }
   apiKey?: string
   /** Present with `apiKey`; false when it is BOOTSTRAP_API_KEY. */
@@ -14,8 +14,8 @@ export interface Bootstrap {
 }
 
 /**
- * Creates the first developer when there is none, and the first API key when there is none (contract 11, design 2).
- * Of several processes that start at once only one creates them; the others wait for it and create nothing.
+ * Creates the first developer if there is none, and the first API key if there is none (contract 11). Of several
+ * processes that start at once only one creates them; the others wait for it and create nothing.
  */
 export async function bootstrapAccounts(db: Database, config: Config): Promise<Bootstrap> {
   return db.transaction(async (tx) => {

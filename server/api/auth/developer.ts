@@ -20,7 +20,7 @@ export const Developer = Type.Object(
 /** The columns of `Developer`. */
 export const DEVELOPER_COLUMNS = 'id, first_name, last_name, email, created_at, updated_at'
 
-/** What is said when an email address belongs to a developer already (contract 11). */
+/** The error for an email address that already belongs to a developer (contract 11). */
 export const EMAIL_TAKEN = 'A developer with this email already exists'
 
 /** A `Developer` for the API description. */

@@ -2,13 +2,13 @@ import type { Context } from 'koa'
 import { type AppError, errors } from '../../errors.ts'
 import { clientNetwork } from '../../http/client-address.ts'
 
-/** On whose behalf something is done that few may do at once. */
+/** A caller for whom something is done that only a few may do at once. */
 export interface Caller {
-  /** The network it calls from; those of one network share its turns. */
+  /** The network it calls from; callers of one network share its turns. */
   network: string
-  /** Whether we have reason to think that it belongs here, so that strangers cannot keep it waiting. */
+  /** Whether we know it, so that strangers cannot keep it waiting. */
   known: boolean
-  /** Whether nobody waits for the answer any more. */
+  /** Whether nobody waits for the answer any longer. */
   gone(): boolean
 }
 
@@ -47,7 +47,7 @@ function dropGone(queue: Queue): void {
   for (const place of placesOf(queue)) if (place.gone()) leave(queue, place, errors.clientLeft())
 }
 
-/** Whose turn is next; its network goes to the end. */
+/** Takes the next turn; its network goes to the end. */
 function next(queue: Queue): Place | undefined {
   dropGone(queue)
   for (const lines of [queue.known, queue.strangers]) {
@@ -60,7 +60,7 @@ function next(queue: Queue): Place | undefined {
   return undefined
 }
 
-/** The place that a newcomer may take from somebody else, if any. */
+/** The place that a newcomer may take from another caller, if any. */
 function takenFor(queue: Queue, caller: Caller): Place | undefined {
   const overStrangers = caller.known && queue.strangers.size > 0
   const lines = overStrangers ? queue.strangers : linesOf(queue, caller)
@@ -71,10 +71,10 @@ function takenFor(queue: Queue, caller: Caller): Place | undefined {
 const overloaded = () => errors.overloaded('Too many logins at once; please retry.', 5)
 
 /**
- * Lets `atOnce` callers work at the same time and `places` wait, those who are known before all others, and otherwise
- * the networks in turn, so that none waits behind another's flood. Whoever left has no place. When all are taken, a
- * newcomer takes the last one of the network that has most of them, if that has more than its own would have; somebody who
- * is known takes it of the strangers. Whoever loses its place is answered 503.
+ * Lets `atOnce` callers work at the same time and `places` wait: known callers first, then the other networks in turn,
+ * so that none waits behind another's flood. A caller that hangs up loses its place. When all places are taken, a
+ * newcomer takes the last one of the network that holds most, if that has more than the newcomer's would; a known
+ * caller takes one of the strangers'. Whoever loses its place is answered 503.
  */
 export function createTurns(atOnce: number, places: number) {
   let running = 0
@@ -101,7 +101,7 @@ export function createTurns(atOnce: number, places: number) {
       if (caller.gone()) throw errors.clientLeft()
       return await work()
     } finally {
-      // The turn is handed over as it is, so that nobody who comes now overtakes.
+      // The turn is handed over directly, so that no newcomer overtakes.
       const place = next(queue)
       if (place) place.go()
       else running -= 1

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Transaction } from '../../db/database.ts'
 import type { Keys } from '../../http/tokens.ts'
 
-/** What is stored of a network: its HMAC-SHA256, so that who reads the database learns no address. */
+/** The stored form of a network: its HMAC-SHA256, so that a reader of the database learns no address. */
 export const hashNetwork = (keys: Keys, network: string) => createHmac('sha256', keys.throttle).update(network).digest()
 
 /** Whether `developer` d has logged in from the network `$2` in the last 90 days. */

@@ -26,18 +26,18 @@ const perAddress = (config: Config): Limit => ({
   attempts: config.loginAttemptsPerMinute,
   windowSeconds: 60,
 })
-/** Of all who call from networks that the account has not been logged in to from. */
+/** For all callers from networks that the account has never been logged in to from. */
 const perAccount = (config: Config): Limit => ({
   name: 'login account',
   attempts: config.loginAttemptsPerAccount,
   windowSeconds: 15 * 60,
 })
-/** Of who calls from one that it has: whatever strangers do, its owner gets in. */
+/** For callers from a network it has been logged in to from: whatever strangers do, the owner gets in. */
 const perKnownNetwork = (config: Config): Limit => ({ ...perAccount(config), name: 'login known network' })
 
 /**
- * Exchanges email and password for tokens (contract 9.5). Attempts are limited per address, and per account and whether it
- * knows the caller's network; whether the account exists shows neither in the answer nor in its time.
+ * Exchanges email and password for tokens (contract 9.5). Attempts are limited per address, and per account, separately
+ * for known networks. Neither the answer nor its time shows whether the account exists.
  */
 export const login = route(
   {
@@ -46,8 +46,8 @@ export const login = route(
     operationId: 'login',
     summary: 'Log in with email and password',
     description:
-      'OAuth 2.0 password flow: a form, or the same fields as JSON. An incomplete one is answered like wrong credentials, ' +
-      'with a hint.',
+      'OAuth 2.0 password flow: a form, or the same fields as JSON. An incomplete one gets the answer to wrong ' +
+      'credentials, with a hint.',
     tag: 'Auth',
     guard: 'public',
     share: 'login',

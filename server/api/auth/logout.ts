@@ -5,8 +5,8 @@ import { developerOf } from './developer.ts'
 import { endSession } from './sessions.ts'
 
 /**
- * Says goodbye (contract 11): the client drops its access token. With the refresh token in the body that one is revoked
- * as well; one that is unknown or somebody else's changes nothing.
+ * Logs out (contract 11): the client drops its access token. A refresh token in the body is revoked as well; an unknown
+ * one, or another developer's, changes nothing.
  */
 export const logout = route(
   {

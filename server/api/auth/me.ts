@@ -1,13 +1,13 @@
 import { route } from '../../http/route.ts'
 import { DEVELOPER_COLUMNS, Developer, developerExample, developerOf } from './developer.ts'
 
-/** The developer whose token it is (contract 11). */
+/** The developer who owns the token (contract 11). */
 export const me = route(
   {
     method: 'GET',
     path: '/api/v1/auth/me',
     operationId: 'getMe',
-    summary: 'The developer that is logged in',
+    summary: 'The logged-in developer',
     tag: 'Auth',
     guard: 'developer',
     response: Developer,

@@ -11,8 +11,8 @@ export const refreshToken = route(
     summary: 'Exchange a refresh token for new tokens',
     description:
       'For developers and phones alike: the new tokens are of the same kind. The old refresh token is spent. For 60 seconds ' +
-      'it answers with its successor again, in case the answer was lost; later its reuse revokes every token that descends ' +
-      'from the same login.',
+      'it returns the same successor again, in case the answer was lost; reusing it later revokes every token from the ' +
+      'same login.',
     tag: 'Auth',
     guard: 'public',
     share: 'login',

@@ -6,7 +6,7 @@ import { Secret } from '../../http/schema.ts'
 import { ACCESS_TOKEN_SECONDS, type Keys, signAccessToken } from '../../http/tokens.ts'
 import { rememberNetwork } from './known-networks.ts'
 
-/** Answer of whatever opens or renews a session (contract 9.5 to 9.8). */
+/** The answer of every route that opens or renews a session (contract 9.5 to 9.8). */
 export const TokenResponse = Type.Object(
   {
     access_token: Type.String({ description: 'JWT for the Authorization header, valid for an hour' }),
@@ -17,7 +17,7 @@ export const TokenResponse = Type.Object(
   { title: 'TokenResponse' },
 )
 
-/** The body of whatever takes a refresh token. */
+/** The body of every route that takes a refresh token. */
 export const RefreshTokenBody = Type.Object({ refresh_token: Secret() }, { title: 'RefreshTokenBody' })
 
 /** A `TokenResponse` for the API description. */
@@ -55,7 +55,7 @@ const newToken = () => `rt-${randomBytes(16).toString('hex')}`
 
 /**
  * The token that follows a rotated one. Only a holder of our key can compute it, and it is the same each time: a client
- * that lost our answer and asks again is told the same token, so a family never has two heads that live on side by side.
+ * that lost our answer and asks again gets the same token, so a family never has two heads that live on side by side.
  */
 function successorOf(keys: Keys, token: string): string {
   const key = Buffer.from(hkdfSync('sha256', keys.developer, '', 'pulsebase refresh token successor', 32))
@@ -81,8 +81,9 @@ async function lockDeveloper(
 }
 
 /**
- * Keeps the holder of a session from being deleted and returns its `validFrom`, undefined when it is gone. Before any
- * of its tokens is touched: a deletion, too, locks the user, the application or the developer before their tokens.
+ * Keeps the holder of a session from being deleted and returns its `validFrom`, undefined when it no longer exists.
+ * Call it before touching any of its tokens: a deletion, too, locks the user, the application or the developer before
+ * their tokens.
  */
 async function lockHolder(tx: Transaction, holder: Holder): Promise<number | undefined> {
   if (holder.developer_id !== null) return (await lockDeveloper(tx, holder.developer_id))?.valid_from
@@ -94,7 +95,7 @@ async function lockHolder(tx: Transaction, holder: Holder): Promise<number | und
   return issuer ? 0 : undefined
 }
 
-/** Rotated tokens stay until they expire, because their reuse has to be noticed; the job `prune` clears them. */
+/** Rotated tokens stay until they expire, so that their reuse is noticed; the job `prune` deletes them. */
 async function storeToken(tx: Transaction, holder: Holder, familyId: string, token: string): Promise<void> {
   const { developer_id, user_id, app_id, application_id, let_in_by } = holder
   await tx.query(
@@ -106,7 +107,7 @@ async function storeToken(tx: Transaction, holder: Holder, familyId: string, tok
 }
 
 async function answer(keys: Keys, { holder, familyId, validFrom, refreshToken }: Session) {
-  // A change of password moves `validFrom` up to a second ahead: what follows it must not count as older.
+  // A change of password moves `validFrom` up to a second ahead: tokens issued after it must not count as older.
   const issuedAt = Math.max(Math.floor(Date.now() / 1000), Math.ceil(validFrom))
   const accessToken =
     holder.developer_id !== null
@@ -146,8 +147,8 @@ export async function openSession({ db, keys }: Dependencies, { id, password_has
 }
 
 /**
- * Opens the session of a phone in the caller's transaction, to be answered with when that is committed; undefined when
- * its user, or who let it in, was deleted.
+ * Opens the session of a phone in the caller's transaction; answer with it once that is committed. Undefined when its
+ * user, or whoever let it in, was deleted.
  */
 export async function openPhoneSession(tx: Transaction, keys: Keys, phone: Phone) {
   const holder: Holder = { developer_id: null, ...phone }
@@ -170,7 +171,7 @@ const STATE_SQL = `
   from refresh_token
   where token_hash = $1`
 
-/** Whoever renews or ends the session f holds this lock, so that none of its tokens is missed. */
+/** Every caller that renews or ends the session f holds this lock, so that none of its tokens is missed. */
 const LOCK_FAMILY = `pg_advisory_xact_lock(hashtextextended('session:' || f.family_id, 0))`
 
 /** Finds a refresh token and locks its holder and its family; the state is the one after the locks. */
@@ -203,9 +204,9 @@ async function headOf(tx: Transaction, keys: Keys, rotated: string): Promise<str
 }
 
 /**
- * Exchanges a refresh token for a new pair (contract 9.8, D-33); undefined when it is unknown, expired or revoked.
- * A token that was rotated less than 60 seconds ago answers with its successor again, since the first answer may have
- * been lost; later its reuse means that it was stolen, and its whole family is revoked.
+ * Exchanges a refresh token for a new pair (contract 9.8, D-33); undefined when it is unknown, expired or revoked. For
+ * 60 seconds a rotated token returns its successor again, since the first answer may have been lost; later its reuse
+ * means that it was stolen, and its whole family is revoked.
  */
 export async function renewSession({ db, keys }: Dependencies, token: string) {
   const session = await db.transaction(async (tx): Promise<Session | undefined> => {
@@ -229,8 +230,8 @@ export async function renewSession({ db, keys }: Dependencies, token: string) {
 }
 
 /**
- * Ends the session of a refresh token, with every token of its family; with `developerId` only one of that developer.
- * False when the token would not have been accepted anyway.
+ * Ends the session of a refresh token, with every token of its family; with `developerId` only a session of that
+ * developer. False when the token would not have been accepted anyway.
  */
 export async function endSession(db: Database, token: string, developerId?: string): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -241,7 +242,7 @@ export async function endSession(db: Database, token: string, developerId?: stri
   })
 }
 
-/** Sessions that are ended in one transaction, each under a lock of its own. */
+/** Sessions that are ended in one transaction, each with its own lock. */
 const ENDED_AT_ONCE = 100
 
 const LOCK_PHONES_SQL = `
@@ -255,8 +256,8 @@ const LOCK_PHONES_SQL = `
   ) f`
 
 /**
- * Ends the sessions of a user's phones, or the one of this id, and returns how many. Their access tokens stop at once, as
- * the guard asks for the session.
+ * Ends the sessions of a user's phones, or the one with this id, and returns how many. Their access tokens stop at
+ * once, since the guard looks up the session.
  */
 export async function endPhoneSessions(db: Database, userId: string, id?: string): Promise<number> {
   let ended = 0
@@ -274,7 +275,7 @@ export async function endPhoneSessions(db: Database, userId: string, id?: string
 
 /**
  * Stores a new password and ends every session of the developer: refresh tokens are revoked, and access tokens issued
- * so far stop working. With `verifiedHash` only when that still is the stored one; false when it is not.
+ * so far stop working. With `verifiedHash`, only if that is still the stored one; otherwise returns false.
  */
 export async function changePassword(
   tx: Transaction,
@@ -284,7 +285,7 @@ export async function changePassword(
 ): Promise<boolean> {
   const developer = await lockDeveloper(tx, developerId)
   if (!developer || (verifiedHash && developer.password_hash !== verifiedHash)) return false
-  // Tokens carry whole seconds: the next one, also after our own clock, is later than every token so far.
+  // Tokens carry whole seconds: the next one, even by our own clock, is later than every token so far.
   await tx.query(
     `update developer
      set password_hash = $2, updated_at = now(),

@@ -11,15 +11,15 @@ export interface Limit {
 }
 
 /**
- * What an attempt is counted under. Subjects share 65,536 counters for each limit, so that no flood of names and addresses
- * makes the table larger than that; which two share one, nobody without our key can tell.
+ * The subject that an attempt is counted under. Subjects share 65,536 counters for each limit, so no flood of names and
+ * addresses makes the table larger than that. Without our key nobody can tell which two share one.
  */
 export function counterOf(keys: Keys, limit: Limit, subject: string): Buffer {
   const hash = createHmac('sha256', keys.throttle).update(`${limit.name}\n${subject}`).digest()
   return Buffer.from(`${limit.name} ${hash.readUInt16BE()}`)
 }
 
-// Each new attempt clears a few windows that are over.
+// Each new attempt clears a few past windows.
 const COUNT_SQL = `
   with cleared as (
     delete from throttle
@@ -41,7 +41,7 @@ const COUNT_SQL = `
 type Counted = Pick<Dependencies, 'db' | 'keys'>
 
 /**
- * Counts an attempt before it is made, so that parallel ones cannot slip past the limit together.
+ * Counts an attempt before it is made, so that parallel ones cannot exceed the limit together.
  * @throws AppError throttled
  */
 export async function countAttempt({ db, keys }: Counted, limit: Limit, subject: string): Promise<void> {
@@ -50,7 +50,7 @@ export async function countAttempt({ db, keys }: Counted, limit: Limit, subject:
   if (attempts > limit.attempts) throw errors.throttled(Math.max(1, seconds_left))
 }
 
-/** Takes back an attempt that was counted: it turned out to be no guess. */
+/** Takes back a counted attempt that turned out not to be a guess. */
 export async function forgiveAttempt({ db, keys }: Counted, limit: Limit, subject: string): Promise<void> {
   const key = counterOf(keys, limit, subject)
   await db.query('update throttle set attempts = attempts - 1 where key = $1 and attempts > 0', [key])

@@ -16,7 +16,7 @@ export const DeveloperUpdate = Type.Object(
     last_name: Type.Optional(Nullable(Type.String({ maxLength: 100 }))),
     email: Type.Optional(Type.String({ format: 'email' })),
     password: Type.Optional(
-      Secret({ minLength: MIN_PASSWORD_LENGTH, description: 'Ends every session, this one too' }),
+      Secret({ minLength: MIN_PASSWORD_LENGTH, description: 'Ends every session, including this one' }),
     ),
   },
   { title: 'DeveloperFields' },
@@ -37,7 +37,7 @@ export async function updateDeveloper(db: Database, id: string, body: Static<typ
         `update developer set ${changes}updated_at = now() where id = $1 returning ${DEVELOPER_COLUMNS}`,
         [id, ...given.map((column) => body[column] ?? null)],
       )
-      // Deleted in this moment.
+      // Deleted at this moment.
       if (!row) throw errors.notDeveloper()
       return row
     })

@@ -3,13 +3,13 @@ import { Developer, developerExample, developerOf } from './developer.ts'
 import { callerOf } from './hash-turns.ts'
 import { DeveloperUpdate, updateDeveloper } from './update-developer.ts'
 
-/** Changes the developer whose token it is (contract 11): absent fields stay, null clears a name. */
+/** Changes the developer who owns the token (contract 11): absent fields stay, null clears a name. */
 export const updateMe = route(
   {
     method: 'PATCH',
     path: '/api/v1/auth/me',
     operationId: 'updateMe',
-    summary: 'Change the developer that is logged in',
+    summary: 'Change the logged-in developer',
     tag: 'Auth',
     guard: 'developer',
     share: 'login',

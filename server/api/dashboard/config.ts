@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 
-/** How this instance is configured, as far as a client has to know (contract 11); nothing secret. */
+/** The configuration of this instance that a client has to know (contract 11); nothing secret. */
 export const getConfig = route(
   {
     method: 'GET',
@@ -13,7 +13,7 @@ export const getConfig = route(
     response: Type.Object({
       outgoing_webhooks_enabled: Type.Boolean(),
       event_feed_enabled: Type.Boolean(),
-      upload_retention_days: Type.Integer({ description: 'Days the bodies of uploads are kept' }),
+      upload_retention_days: Type.Integer({ description: 'Days for which upload bodies are kept' }),
     }),
     example: { outgoing_webhooks_enabled: false, event_feed_enabled: false, upload_retention_days: 30 },
   },

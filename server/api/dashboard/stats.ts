@@ -66,7 +66,7 @@ interface Connections {
   top: { provider: string; count: number }[]
 }
 
-/** What is stored, for all users together, counted exactly (contract 11, 19.8). */
+/** What is stored, for all users together, counted exactly (contract 11). */
 export const getStats = route(
   {
     method: 'GET',

@@ -3,7 +3,7 @@ import { route } from '../../http/route.ts'
 import { DEVELOPER_COLUMNS, Developer, developerExample } from '../auth/developer.ts'
 import { DeveloperPath } from './get.ts'
 
-/** Deletes a developer, the caller too, but never the last one (contract 11). Its sessions end at once. */
+/** Deletes a developer, even the caller, but never the last one (contract 11). Their sessions end at once. */
 export const deleteDeveloper = route(
   {
     method: 'DELETE',
@@ -11,8 +11,8 @@ export const deleteDeveloper = route(
     operationId: 'deleteDeveloper',
     summary: 'Delete a developer',
     description:
-      'Its sessions end, its invitations and invitation codes stop working, and its applications go. Phones that it let in, ' +
-      'by an application, a code or by hand, are signed out. API keys stay: they belong to the instance.',
+      'Ends their sessions, invalidates their invitations and invitation codes, and deletes their applications. Signs out ' +
+      'the phones they let in, by an application, a code or by hand. API keys stay: they belong to the instance.',
     tag: 'Developers',
     guard: 'developer',
     params: DeveloperPath,

@@ -4,5 +4,5 @@ import { getDeveloper } from './get.ts'
 import { listDevelopers } from './list.ts'
 import { updateDeveloperById } from './update.ts'
 
-/** Developers, all of whom may do the same. */
+/** Developers, who all have the same rights. */
 export const developerRoutes: readonly Route[] = [listDevelopers, getDeveloper, updateDeveloperById, deleteDeveloper]

@@ -5,7 +5,7 @@ import { callerOf } from '../auth/hash-turns.ts'
 import { DeveloperUpdate, updateDeveloper } from '../auth/update-developer.ts'
 import { DeveloperPath } from './get.ts'
 
-/** Changes a developer, which only that one may do itself (contract 11, W-06). */
+/** Changes a developer, which only that developer may do (contract 11). */
 export const updateDeveloperById = route(
   {
     method: 'PATCH',

@@ -1,13 +1,14 @@
 import type { Config } from '../../config.ts'
 import type { Database, Transaction } from '../../db/database.ts'
+import { allowMinutes } from '../../limits.ts'
 import type { ToldRows } from '../../store/event-items.ts'
 import { lockUser } from '../../store/lock.ts'
 import { recordRows } from '../../webhooks/session-events.ts'
 import { requireUser } from '../users/exists.ts'
 
 /**
- * Does `change` to a user's events in a transaction, under the lock that an import holds, and moves the user's revision.
- * Developers are told of the rows it returns.
+ * Applies `change` to a user's events in a transaction, under the lock that an import holds, and increments the user's
+ * revision. Developers get events about the rows it returns.
  * @throws AppError not_found for an unknown user
  */
 export function changeEvents(
@@ -16,8 +17,8 @@ export function changeEvents(
   change: (tx: Transaction) => Promise<ToldRows | undefined>,
 ): Promise<void> {
   return db.transaction(async (tx) => {
-    // An import to wait for takes longer than a read may.
-    await tx.query(`select set_config('statement_timeout', '600s', true)`)
+    // Waiting for an import takes longer than a read may.
+    await allowMinutes(tx)
     await lockUser(tx, userId)
     await requireUser(tx, userId)
     const told = await change(tx)

@@ -5,7 +5,7 @@ import { Uuid } from '../../http/schema.ts'
 import { deleteCycle } from '../../store/cycles.ts'
 import { changeEvents } from './change-events.ts'
 
-/** Deletes a menstrual cycle, and the observations it is made of (contract 5.7). */
+/** Deletes a menstrual cycle and its observations (contract 5.7). */
 export const deleteMenstrualCycle = route(
   {
     method: 'DELETE',
@@ -13,7 +13,7 @@ export const deleteMenstrualCycle = route(
     operationId: 'deleteMenstrualCycle',
     summary: 'Delete a menstrual cycle',
     description:
-      'With everything that was observed in it; the others follow from what is left. It comes back when that is uploaded again.',
+      'Also deletes everything observed in it; the other cycles are rebuilt from what is left. It comes back if the observations are uploaded again.',
     tag: 'Events',
     guard: 'key',
     params: Type.Object({ user_id: Uuid(), cycle_id: Uuid() }),

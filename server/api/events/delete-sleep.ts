@@ -13,7 +13,7 @@ export const deleteSleepSession = route(
     operationId: 'deleteSleepSession',
     summary: 'Delete a sleep session',
     description:
-      'With its stages and its score, and the time in bed that another source told of it alone. It comes back when it is uploaded again.',
+      'Also deletes its stages, its score, and the time in bed that only another source reported. It comes back if it is uploaded again.',
     tag: 'Events',
     guard: 'key',
     params: Type.Object({ user_id: Uuid(), sleep_id: Uuid() }),

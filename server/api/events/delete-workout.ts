@@ -13,7 +13,7 @@ export const deleteWorkout = route(
     operationId: 'deleteWorkout',
     summary: 'Delete a workout',
     description:
-      'With the samples it brought along, if the platform gave it an id; what was measured beside it stays. It comes back when it is uploaded again.',
+      'Also deletes the samples that came with it, if the platform gave it an id; what was measured at the same time stays. It comes back if it is uploaded again.',
     tag: 'Events',
     guard: 'key',
     params: Type.Object({ user_id: Uuid(), workout_id: Uuid() }),
@@ -30,7 +30,7 @@ export const deleteWorkout = route(
       )
       if (!workout) throw errors.missing('Workout not found')
       const { provider, external_id } = workout
-      // Without an id nothing tells its samples from others of that time.
+      // Without an id nothing distinguishes its samples from others of that time.
       if (external_id === null) return undefined
       await deleteSamples(tx, { userId: user_id, provider, sourceIds: [] }, [
         { externalId: external_id, seriesId: null },

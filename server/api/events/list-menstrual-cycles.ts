@@ -4,7 +4,7 @@ import { route } from '../../http/route.ts'
 import { CursorPage, Instant, Nullable, SourceMetadata, UserPath, Uuid } from '../../http/schema.ts'
 import { listEvents, listParameters } from './page.ts'
 
-/** Columns that are shown as they are. */
+/** Columns that are returned unchanged. */
 const details = {
   current_phase: Nullable(Type.Integer()),
   current_phase_type: Nullable(Type.String()),

@@ -14,7 +14,7 @@ const SleepSession = Type.Object(
     source: SourceMetadata,
     duration_seconds: Type.Integer({ description: 'From start to end' }),
     sleep_duration_seconds: Nullable(Type.Integer()),
-    time_in_bed_seconds: Nullable(Type.Integer({ description: 'From start to end where the source does not say' })),
+    time_in_bed_seconds: Nullable(Type.Integer({ description: 'From start to end if the source does not report it' })),
     efficiency_percent: Nullable(Type.Number()),
     stages: Nullable(SleepStages),
     sleep_stage_intervals: Nullable(Type.Array(SleepStageInterval)),
@@ -59,7 +59,7 @@ const listing = {
   columns: `${SLEEP_COLUMNS}, case when $10 then e.stages end as stages`,
 }
 
-/** Sleep sessions of a user, naps among them, the latest first (contract 5.4). */
+/** Sleep sessions of a user, including naps, the latest first (contract 5.4). */
 export const listSleep = route(
   {
     method: 'GET',
@@ -73,7 +73,7 @@ export const listSleep = route(
     query: Type.Object({
       ...listParameters,
       ...sleepFilters,
-      include: Type.Optional(List(Enum(['stages']), { description: 'What is null otherwise' })),
+      include: Type.Optional(List(Enum(['stages']), { description: 'Parts that are null otherwise' })),
     }),
     revalidated: true,
     response: CursorPage(SleepSession),

@@ -26,11 +26,11 @@ const Workout = Type.Object(
     avg_heart_rate_bpm: Nullable(
       Type.Integer({
         description:
-          'As the source says, else the mean of its samples meanwhile; of archived ones that of the quarter hours within',
+          'As the source reports it, else the mean of its samples during the workout; of archived ones, of the quarter hours within',
       }),
     ),
     max_heart_rate_bpm: Nullable(Type.Integer()),
-    avg_pace_sec_per_km: Nullable(Type.Number({ description: 'Only of types whose pace makes sense' })),
+    avg_pace_sec_per_km: Nullable(Type.Number({ description: 'Only for types with a meaningful pace' })),
     elevation_gain_meters: Nullable(Type.Number()),
     heart_rate_min: Nullable(Type.Integer()),
     steps_count: Nullable(Type.Integer()),
@@ -121,7 +121,7 @@ export const listWorkouts = route(
     query: Type.Object({
       ...listParameters,
       ...workoutFilters,
-      include: Type.Optional(List(Enum(['zones', 'segments']), { description: 'What is null otherwise' })),
+      include: Type.Optional(List(Enum(['zones', 'segments']), { description: 'Parts that are null otherwise' })),
     }),
     revalidated: true,
     response: CursorPage(Workout),
@@ -142,9 +142,9 @@ export const listWorkouts = route(
 )
 
 /**
- * The mean of a series that the source of each span measured meanwhile, the end included. It outlives the samples: it is
- * kept when these are archived. Of a span that came later than that it is the mean of the whole quarter hours within it.
- * A span without any has no row. `place` counts from 1.
+ * The mean of a series that the source of each span measured during it, the end included. It outlives the samples:
+ * archiving keeps it. For a span that was stored after its samples were archived, it is the mean of the whole quarter
+ * hours within it. A span without any has no row. `place` counts from 1.
  */
 const MEANS_SQL = `
   select s.places[v.place], v.total / v.n
@@ -172,7 +172,7 @@ const MEANS_SQL = `
   cross join lateral sums_in_spans(s.source_id, $2::int2, s.los, s.his) v
   where v.n > 0`
 
-/** The mean heart rate that the source of each workout measured meanwhile; one statement for all of them. */
+/** The mean heart rate that the source of each workout measured during it; one statement for all of them. */
 async function meanHeartRates(db: Database, rows: readonly WorkoutRow[]): Promise<Map<WorkoutRow, number>> {
   if (rows.length === 0) return new Map()
   const means = await db.rows<[place: number, mean: number]>(MEANS_SQL, [

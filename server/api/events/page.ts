@@ -57,7 +57,7 @@ export async function listEvents<Row extends EventRow>(
   const headers = { ETag: etag, 'Cache-Control': 'private, no-cache' }
   if (heldTags(ctx).includes(etag)) return new Reply(304, 'application/json', null, headers)
 
-  const page = await readPage<Row>(db, listing, selection, mark, limit)
+  const page = await readPage<Row>(db, listing, selection, { mark, limit })
   const data = await itemsOf(page.rows, (row) => (sources.get(row.source_id) as { metadata: SourceMetadata }).metadata)
   const cursorAt = (row: Row | undefined, backward: boolean) =>
     row ? writeCursor(keys.cursor, scope, { at: row.start_at, id: row.id, backward, total: page.total }) : null
@@ -90,8 +90,7 @@ async function readPage<Row extends EventRow>(
   db: Database,
   listing: Listing,
   selection: Selection,
-  mark: Mark | undefined,
-  limit: number,
+  { mark, limit }: { mark: Mark | undefined; limit: number },
 ): Promise<Page<Row>> {
   const rows = await db.query<Row & { total: number | null }>(pageSql(listing, mark?.backward === true), [
     ...selectedParams(selection),
@@ -102,7 +101,7 @@ async function readPage<Row extends EventRow>(
     ...(listing.params ?? []),
   ])
   // What lay before was deleted meanwhile: the page that has nothing before it is the first.
-  if (mark?.backward && rows.length === 0) return readPage(db, listing, selection, undefined, limit)
+  if (mark?.backward && rows.length === 0) return readPage(db, listing, selection, { mark: undefined, limit })
   const further = rows.length > limit
   const total = mark?.total ?? rows[0]?.total ?? 0
   if (further) rows.pop()

@@ -6,7 +6,7 @@ import { DateInput, Provider, Uuid } from '../../http/schema.ts'
 import { SOURCE_COLUMNS, type Source, type SourceRow, sourceOf } from '../../sources/source.ts'
 import { isoInstant } from '../../time.ts'
 
-/** The parameters that say which events are meant, on every list and total of events (contract 5.2). */
+/** The parameters that select events, on every list and total of events (contract 5.2). */
 export const eventFilters = {
   start_date: DateInput('The event starts at or after this. ISO 8601, date (00:00 UTC) or Unix seconds.'),
   end_date: DateInput('The event starts before this; a date alone includes that day.'),
@@ -26,10 +26,10 @@ export interface EventFilters {
   data_source_id?: string
 }
 
-/** Whose events are meant, and which: those of the sources that start within the window. */
+/** The selected events: those of a user's sources that start within the window. */
 export interface Selection {
   userId: string
-  /** Of the user's data; what is read after it is at least as new. */
+  /** Revision of the user's data; what is read after it is at least as new. */
   revision: number
   /** Half-open, as contract 1.2. */
   start: string
@@ -53,7 +53,7 @@ const SOURCES_SQL = `
 type UserSourceRow = { revision: number } & (SourceRow | { id: null })
 
 /**
- * Finds what the filters mean, in one statement.
+ * Resolves the filters, in one statement.
  * @throws AppError bad_datetime, not_found for an unknown user
  */
 export async function selectEvents(db: Database, userId: string, filters: EventFilters): Promise<Selection> {
@@ -73,8 +73,8 @@ export async function selectEvents(db: Database, userId: string, filters: EventF
 }
 
 /**
- * The events a selection means, as `e`, with its four parameters: the place of a source in $4 is its rank. Not "= any",
- * for which the planner would read all events of the sources beside those of the time.
+ * The selected events, as `e`, with its four parameters: the place of a source in $4 is its rank. Not "= any", for
+ * which the planner would read all events of the sources in addition to those of the time.
  */
 export const selected = (table: string): string => `
   from ${table} e

@@ -1,14 +1,13 @@
 import { Type } from 'typebox'
 import { eventFilters } from './selection.ts'
 
-/** The parameters that say which sleep sessions are meant (contract 5.4). */
+/** The parameters that select sleep sessions (contract 5.4). */
 export const sleepFilters = {
   ...eventFilters,
-  is_nap: Type.Optional(Type.Boolean({ description: 'Naps only, or all but naps; none = both' })),
+  is_nap: Type.Optional(Type.Boolean({ description: 'Only naps, or everything except naps; both by default' })),
   filter_by_priority: Type.Boolean({
     default: false,
-    description:
-      'Only the sessions that count in the sleep summary: per local date of waking up those of the best source',
+    description: 'Only the sessions that count in the sleep summary: for each local date of waking up, those of the best source',
   }),
 }
 
@@ -19,8 +18,8 @@ interface SleepFilters {
 
 /**
  * The condition of `sleepFilters` on `e`; its parameter is the one at `place`. By priority, only those stay that count on
- * the local date on which they ended, among all sources that are asked for (contract 12.4). Others of that date may lie out
- * of the range; no session lasts a month.
+ * the local date on which they ended, among the sources the query selects (contract 12.4). Other sessions of that date
+ * may lie outside the range; no session lasts a month.
  */
 export const whereSleep = (place: number, { filter_by_priority }: SleepFilters): string => `
   and ($${place}::bool is null or coalesce(e.is_nap, false) = $${place})

@@ -10,7 +10,10 @@ const TOTALS = `
          round(avg(e.efficiency_percent)::numeric, 2)::float8 as avg_efficiency_percent
   ${selected('sleep')}`
 
-/** Sums over sleep sessions, and the mean of their efficiencies; what none of them says is null (contract 5.3). */
+/**
+ * Sums over sleep sessions, and the mean of their efficiencies; values that none of them reports are null (contract
+ * 5.3).
+ */
 export const totalSleep = route(
   {
     method: 'GET',

@@ -9,7 +9,7 @@ const TOTALS_SQL = `
          sum(e.distance_m) as distance_meters
   ${selected('workout')} ${whereWorkout(5)}`
 
-/** Sums over workouts; what none of them says is null (contract 5.3). */
+/** Sums over workouts; values that none of them reports are null (contract 5.3). */
 export const totalWorkouts = route(
   {
     method: 'GET',

@@ -3,10 +3,12 @@ import { workoutTypes } from '../../catalogue/workouts.ts'
 import { Enum } from '../../http/schema.ts'
 import { eventFilters } from './selection.ts'
 
-/** The parameters that say which workouts are meant (contract 5.2). */
+/** The parameters that select workouts (contract 5.2). */
 export const workoutFilters = {
   ...eventFilters,
-  record_type: Type.Optional(Type.String({ description: 'Part of the type, in any case: `run` finds trail_running' })),
+  record_type: Type.Optional(
+    Type.String({ description: 'Part of the type, case-insensitive: `run` finds trail_running' }),
+  ),
   type: Type.Optional(Enum(workoutTypes, { title: 'WorkoutType', description: 'Exact type' })),
 }
 

@@ -1,5 +1,5 @@
 import type { Route } from '../../http/route.ts'
 import { listHealthScores } from './list.ts'
 
-/** Scores of providers, and those computed here. */
+/** Scores from providers, and those that Pulsebase computes. */
 export const healthScoreRoutes: readonly Route[] = [listHealthScores]

@@ -24,7 +24,9 @@ const HealthScore = Type.Object(
     id: Uuid(),
     category: Enum(categories, { title: 'HealthScoreCategory' }),
     value: Nullable(
-      Type.Number({ description: 'On the scale of its provider; of a resilience the variation, a fraction' }),
+      Type.Number({
+        description: 'On the scale of its provider; for resilience the coefficient of variation, a fraction',
+      }),
     ),
     qualifier: Nullable(Type.String({ description: "The provider's word for it" })),
     recorded_at: Instant(),
@@ -37,13 +39,13 @@ const HealthScore = Type.Object(
           { title: 'HealthScoreComponent' },
         ),
         {
-          description: 'What it is made of',
+          description: 'Its parts',
         },
       ),
     ),
     data_source_id: Nullable(Uuid()),
     provider: Provider(),
-    event_record_id: Nullable(Uuid({ description: 'The sleep session it is of' })),
+    event_record_id: Nullable(Uuid({ description: 'The sleep session it belongs to' })),
   },
   { title: 'HealthScore' },
 )
@@ -75,7 +77,7 @@ const CHOSEN = `
     and ($2::timestamptz is null or h.recorded_at >= $2) and ($3::timestamptz is null or h.recorded_at < $3)
     and ($4::text is null or h.category = $4) and ($5::text is null or h.provider = $5)`
 
-/** One row without a score where the page is empty, since it has the total. */
+/** An empty page has one row without a score, for the total. */
 const PAGE_SQL = `
   select t.total, p.*
   from (select count(*) as total ${CHOSEN}) t
@@ -108,7 +110,7 @@ export const listHealthScores = route(
     operationId: 'listHealthScores',
     summary: 'Health scores of a user',
     description:
-      "Those of providers, and with provider `internal` those computed here, the latest first. The ETag changes when the user's data does.",
+      "Scores from providers, and with provider `internal` those that Pulsebase computes, the latest first. The ETag changes when the user's data does.",
     tag: 'Health scores',
     guard: 'key',
     params: UserPath,

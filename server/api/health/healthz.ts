@@ -1,13 +1,13 @@
 import { route } from '../../http/route.ts'
 import { Status } from '../../http/schema.ts'
 
-/** Answers while the process lives; asks nothing else. */
+/** Answers while the process is alive, without asking anything else. */
 export const healthz = route(
   {
     method: 'GET',
     path: '/healthz',
     operationId: 'getHealth',
-    summary: 'Whether the process lives',
+    summary: 'Whether the process is alive',
     tag: 'Health',
     guard: 'public',
     share: 'own',

@@ -3,17 +3,16 @@ import { Reply, route } from '../../http/route.ts'
 import { Status } from '../../http/schema.ts'
 
 /**
- * Answers 200 once the database is migrated and reachable, 503 otherwise. What waits to be delivered is told, but does not
- * decide: a receiver that is down is no reason to take no more requests.
+ * Answers 200 once the database is migrated and reachable, 503 otherwise. Reports waiting deliveries, but does not
+ * depend on them: a receiver that is down is no reason to refuse requests.
  */
 export const readyz = route(
   {
     method: 'GET',
     path: '/readyz',
     operationId: 'getReadiness',
-    summary: 'Whether requests and jobs can be done',
-    description:
-      'With webhooks or the event feed switched on, also what waits to be delivered, as counted when it was last asked for.',
+    summary: 'Whether the service can handle requests and jobs',
+    description: 'If webhooks or the event feed are enabled, also counts waiting deliveries, as of the previous probe.',
     tag: 'Health',
     guard: 'public',
     share: 'own',
@@ -21,10 +20,10 @@ export const readyz = route(
       ...Status.properties,
       webhooks: Type.Optional(
         Type.Object({
-          pending_events: Type.Integer({ description: 'Recorded and not fanned out yet' }),
+          pending_events: Type.Integer({ description: 'Recorded but not fanned out yet' }),
           due_deliveries: Type.Integer(),
-          later_deliveries: Type.Integer({ description: 'Retries whose time has not come' }),
-          oldest_due_seconds: Type.Number({ description: 'Time since the oldest of them was due' }),
+          later_deliveries: Type.Integer({ description: 'Retries that are not due yet' }),
+          oldest_due_seconds: Type.Number({ description: 'How long the oldest of them has been due' }),
         }),
       ),
     }),

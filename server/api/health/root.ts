@@ -1,7 +1,7 @@
 import { route } from '../../http/route.ts'
 import { Confirmation } from '../../http/schema.ts'
 
-/** Says that something answers here (contract 1.1). */
+/** Shows that the service answers (contract 1.1). */
 export const root = route(
   {
     method: 'GET',

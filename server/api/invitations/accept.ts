@@ -46,7 +46,7 @@ export const acceptInvitation = route(
     response: Developer,
     example: developerExample,
     errors: {
-      400: 'Accepted, revoked or expired, or the email address belongs to a developer by now',
+      400: 'Accepted, revoked or expired, or a developer has this email address by now',
       404: 'Unknown token',
       409: 'There are 1000 developers already',
       429: 'Too many attempts; Retry-After says when to try again',
@@ -58,13 +58,13 @@ export const acceptInvitation = route(
     const perInvitation = { name: 'accept invitation', attempts: config.loginAttemptsPerAccount, windowSeconds: 900 }
     await countAttempt(deps, perAddress, clientNetwork(ctx.ip))
     const tokenHash = hashInvitationToken(body.token)
-    // Nobody makes us hash passwords without an invitation that is good.
+    // Nobody can make us hash passwords without a valid invitation.
     await countAttempt(deps, perInvitation, await requirePending(db, tokenHash))
     const passwordHash = await hashPassword(body.password, callerOf(ctx, true))
     try {
       return await addEntry(db, DEVELOPERS, async (tx) => {
         const [spent] = await tx.query<{ email: string }>(SPEND_SQL, [tokenHash])
-        // Of two that accept at once, the later one waits here and then sees what the first has done.
+        // If two accept at once, the later one waits here and then sees what the first has done.
         if (!spent) {
           await requirePending(tx, tokenHash)
           throw errors.missing('Invitation not found')
@@ -84,8 +84,8 @@ export const acceptInvitation = route(
 )
 
 /**
- * Lets only the token of a pending invitation pass, and returns the invitation's id.
- * @throws AppError not_found, or bad_request that says what it is
+ * Accepts only the token of a pending invitation, and returns the invitation's id.
+ * @throws AppError not_found, or bad_request with the invitation's status
  */
 async function requirePending(db: Queryable, tokenHash: Buffer): Promise<string> {
   const [row] = await db.query<{ id: string; status: string }>(

@@ -17,7 +17,7 @@ const OPEN_INVITATIONS = {
   countSql: `select count(*) as count from invitation where status = 'pending'`,
 }
 
-// One that has expired gives way to the new one.
+// An expired one is replaced by the new one.
 const CREATE_SQL = `
   insert into invitation as i (email, token_hash, invited_by_id)
   values ($1, $2, $3)
@@ -27,13 +27,13 @@ const CREATE_SQL = `
   where i.expires_at <= now()
   returning ${INVITATION_COLUMNS}`
 
-/** Invites a developer and shows the token, once: whoever invites hands it on, since no mail is sent (contract 11). */
+/** Invites a developer and shows the token, once: the inviter passes it on, since no mail is sent (contract 11). */
 export const createInvitation = route(
   {
     method: 'POST',
     path: '/api/v1/invitations',
     operationId: 'createInvitation',
-    summary: 'Invite a developer; the answer shows the token to hand on',
+    summary: 'Invite a developer; the answer shows the token to pass on',
     description: 'Valid for 7 days. No mail is sent.',
     tag: 'Invitations',
     guard: 'developer',
@@ -44,7 +44,7 @@ export const createInvitation = route(
     example: invitationTokenExample,
     errors: {
       400: 'A developer has this email address, or a pending invitation',
-      409: 'There are 1000 open ones already',
+      409: 'There are 1000 open invitations already',
     },
   },
   async ({ auth, body }, { db }) => {

@@ -5,7 +5,7 @@ import { listInvitations } from './list.ts'
 import { resendInvitation } from './resend.ts'
 import { revokeInvitation } from './revoke.ts'
 
-/** Invitations of further developers. */
+/** Invitations of other developers. */
 export const invitationRoutes: readonly Route[] = [
   listInvitations,
   createInvitation,

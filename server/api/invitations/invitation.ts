@@ -4,7 +4,7 @@ import type { Queryable } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { Enum, Instant, Uuid } from '../../http/schema.ts'
 
-/** InvitationRead of contract 11, without its token (W-07). No mail is sent, so none is `sent` or `failed`. */
+/** InvitationRead of contract 11, without its token. No mail is sent, so none is `sent` or `failed`. */
 export const Invitation = Type.Object(
   {
     id: Uuid(),
@@ -12,7 +12,7 @@ export const Invitation = Type.Object(
     status: Enum(['pending', 'accepted', 'expired', 'revoked']),
     expires_at: Instant(),
     created_at: Instant(),
-    invited_by_id: Uuid({ description: 'Who was shown the token last' }),
+    invited_by_id: Uuid({ description: 'The developer who last saw the token' }),
   },
   { title: 'Invitation' },
 )
@@ -34,14 +34,14 @@ export const InvitationPath = Type.Object({ invitation_id: Uuid() })
 /** A new token: 256 random bits. */
 export const newInvitationToken = () => `inv-${randomBytes(32).toString('base64url')}`
 
-/** SHA-256 of a token: what is stored and compared. */
+/** SHA-256 of a token, which is stored and compared. */
 export const hashInvitationToken = (token: string) => createHash('sha256').update(token).digest()
 
-/** What is said of an email address that was invited already (contract 11). */
+/** The error for an email address that was already invited (contract 11). */
 export const INVITED_ALREADY = 'A pending invitation already exists for this email'
 
 /**
- * Says why an invitation cannot be revoked or resent.
+ * The reason why an invitation cannot be revoked or resent.
  * @throws AppError not_found, or bad_request that names its status
  */
 export async function refuseInvitation(db: Queryable, id: string, action: 'revoke' | 'resend'): Promise<never> {

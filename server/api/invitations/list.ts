@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 import { INVITATION_COLUMNS, Invitation, invitationExample } from './invitation.ts'
 
-/** The invitations nobody has accepted or revoked, newest first, without their tokens (contract 11, W-07). */
+/** The invitations nobody has accepted or revoked, newest first, without their tokens (contract 11). */
 export const listInvitations = route(
   {
     method: 'GET',

@@ -10,14 +10,14 @@ import {
   refuseInvitation,
 } from './invitation.ts'
 
-/** Gives an invitation a new token and another 7 days; the token before stops working (contract 11). */
+/** Gives an invitation a new token and another 7 days; the previous token stops working (contract 11). */
 export const resendInvitation = route(
   {
     method: 'POST',
     path: '/api/v1/invitations/{invitation_id}/resend',
     operationId: 'resendInvitation',
-    summary: 'Renew an invitation; the answer shows the new token to hand on',
-    description: 'Valid for 7 days again. The token before stops working. No mail is sent.',
+    summary: 'Renew an invitation; the answer shows the new token to pass on',
+    description: 'Valid for 7 days again. The previous token stops working. No mail is sent.',
     tag: 'Invitations',
     guard: 'developer',
     params: InvitationPath,

@@ -1,7 +1,7 @@
 import { route } from '../../http/route.ts'
 import { INVITATION_COLUMNS, Invitation, InvitationPath, invitationExample, refuseInvitation } from './invitation.ts'
 
-/** Takes an invitation back (contract 11). */
+/** Withdraws an invitation (contract 11). */
 export const revokeInvitation = route(
   {
     method: 'DELETE',

@@ -40,7 +40,7 @@ const Coverage = Type.Object(
   { title: 'Coverage' },
 )
 
-// Fields of contract 5.3 by what the SDKs' statistics are read into, so that a new measure cannot be forgotten here.
+// Fields of contract 5.3 by the statistics of the SDKs that fill them, so that a new measure cannot be forgotten here.
 const workoutMeasures: Record<keyof WorkoutMeasures, string> = {
   caloriesKcal: 'calories_kcal',
   distanceMeters: 'distance_meters',
@@ -58,7 +58,7 @@ const workoutMeasures: Record<keyof WorkoutMeasures, string> = {
   elevationLowMeters: 'elev_low',
 }
 
-// Fields of contract 5.4 and its `stages` by what sessions add up to.
+// Fields of contract 5.4 and its `stages` by the totals of sessions that fill them.
 const sleepTotals: Record<keyof Totals, string> = {
   asleepS: 'sleep_duration_seconds',
   inBedS: 'time_in_bed_seconds',
@@ -75,7 +75,7 @@ const known: readonly (readonly [name: string, ability: SdkAbility])[] = provide
   return ability ? [[provider, ability] as const] : []
 })
 
-/** The providers of which `holds` is true for some record, or for the ability itself. */
+/** The providers for which `holds` is true of some record, or of the ability itself. */
 const having = (holds: (kind: RecordKind, ability: SdkAbility) => boolean) =>
   known
     .filter(([, ability]) => [...ability.records.values()].some((kind) => holds(kind, ability)))
@@ -133,11 +133,11 @@ const coverage = {
     ),
     ...seriesTypes.filter(isNutrient).flatMap(({ type }) => fields([type], sending(type))),
   ],
-  // A score comes with the sessions of platforms that tell them apart; others are computed here (contract 14).
+  // A score comes with the sessions of platforms that report sessions; others are computed here (contract 14).
   health_scores: [
     {
       code: 'sleep',
-      description: 'Sleep score of the platform, and one that is computed',
+      description: 'Sleep score of the platform, and the computed one',
       providers: [...having((_, ability) => ability.givesSleepSessions), 'internal'],
     },
     {
@@ -167,7 +167,7 @@ export const getCoverage = route(
             {
               code: 'heart_rate',
               unit: 'bpm',
-              lowest: 20,
+              lowest: 6,
               highest: 300,
               description: 'Heart rate',
               providers: everyProvider,

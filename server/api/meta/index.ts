@@ -1,5 +1,5 @@
 import type { Route } from '../../http/route.ts'
 import { getCoverage } from './coverage.ts'
 
-/** What the service knows. */
+/** Facts about the service. */
 export const metaRoutes: readonly Route[] = [getCoverage]

@@ -3,5 +3,5 @@ import { listProviders } from './list-providers.ts'
 import { updateProvider } from './update-provider.ts'
 import { updateProviders } from './update-providers.ts'
 
-/** Providers and what operators set for them. */
+/** Providers and their settings. */
 export const oauthRoutes: readonly Route[] = [listProviders, updateProvider, updateProviders]

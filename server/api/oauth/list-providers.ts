@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 import { describeProviders, ProviderDescriptor, providerExample } from './provider.ts'
 
-/** The providers, what they can do and how they are set (contract 6.1). */
+/** The providers with their abilities and settings (contract 6.1). */
 export const listProviders = route(
   {
     method: 'GET',

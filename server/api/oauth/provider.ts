@@ -21,7 +21,7 @@ export const ProviderDescriptor = Type.Object(
   { title: 'ProviderDescriptor' },
 )
 
-/** The providers there are, by slug, in definition order: without the sentinels, which nobody connects to. */
+/** The providers by slug, in definition order, without the sentinels, to which nobody connects. */
 export const settableProviders: ReadonlyMap<string, Provider> = new Map(
   providers.filter(({ sentinel }) => !sentinel).map((one) => [one.provider, one]),
 )
@@ -33,7 +33,7 @@ interface Setting {
   data_granularity: (typeof dataGranularities)[number] | null
 }
 
-/** Every provider with its settings, in definition order; the catalogue decides what nobody has set. */
+/** Every provider with its settings, in definition order; the catalogue supplies the defaults. */
 export async function describeProviders(db: Queryable) {
   const settings = await db.query<Setting>(
     'select provider, is_enabled, live_sync_mode, data_granularity from provider_setting',

@@ -20,14 +20,14 @@ const SET_SQL = `
       data_granularity = coalesce(excluded.data_granularity, s.data_granularity),
       updated_at = now()`
 
-/** Sets one provider; what is absent or null stays (contract 6.2). */
+/** Changes the settings of one provider; absent and null fields stay unchanged (contract 6.2). */
 export const updateProvider = route(
   {
     method: 'PUT',
     path: '/api/v1/oauth/providers/{provider}',
     operationId: 'updateProvider',
-    summary: 'Set a provider',
-    description: 'What is absent or null stays as it is.',
+    summary: 'Change the settings of a provider',
+    description: 'Absent and null fields stay unchanged.',
     tag: 'Providers',
     guard: 'developer',
     params: Type.Object({ provider: Type.String() }),

@@ -21,7 +21,7 @@ export const updateProviders = route(
   async ({ body }, { db }) => {
     const unknown = Object.keys(body.providers).find((name) => !settableProviders.has(name))
     if (unknown !== undefined) throw errors.badRequest(`Unknown provider: ${shortened(unknown)}`)
-    // In one order, so that two of these never wait for each other.
+    // In a fixed order, so that two of these never wait for each other.
     const names = [...settableProviders.keys()].filter((name) => Object.hasOwn(body.providers, name))
     await db.query(
       `insert into provider_setting (provider, is_enabled)

@@ -6,7 +6,7 @@ import { Instant, UserPath, Uuid } from '../../http/schema.ts'
 import { developerOf } from '../auth/developer.ts'
 import { hashInvitationCode, newInvitationCode } from './invitation-code.ts'
 
-// A user has one open code at most: the new one takes the place of the one before.
+// A user has at most one open code: a new one replaces it.
 const STORE_SQL = `
   insert into invitation_code (user_id, code_hash, created_by)
   values ($1, $2, $3)
@@ -22,7 +22,7 @@ export const createInvitationCode = route(
     path: '/api/v1/users/{user_id}/invitation-code',
     operationId: 'createInvitationCode',
     summary: 'Create an invitation code for the phone of a user',
-    description: 'Valid for 7 days, for one phone. An earlier code of the user that was not used stops working.',
+    description: 'Valid for 7 days, for one phone. An earlier unused code of the user stops working.',
     tag: 'Phones',
     guard: 'developer',
     params: UserPath,

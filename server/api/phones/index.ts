@@ -6,7 +6,7 @@ import { redeemInvitationCode } from './redeem-invitation-code.ts'
 import { signOutPhone } from './sign-out.ts'
 import { signOutPhones } from './sign-out-all.ts'
 
-/** How phones get the tokens of their user, and lose them; they renew and revoke them like developers do. */
+/** How phones get and lose the tokens of their user; they renew and revoke them like developers do. */
 export const phoneRoutes: readonly Route[] = [
   issueUserToken,
   createInvitationCode,

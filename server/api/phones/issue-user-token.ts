@@ -25,8 +25,8 @@ export const issueUserToken = route(
     operationId: 'issueUserToken',
     summary: 'Issue tokens for the phone of a user',
     description:
-      'With the credentials of an application in the body, or without them and with the token of a developer. ' +
-      'The tokens are good for this user only, and only for uploading and signing out.',
+      'Requires the credentials of an application in the body, or the token of a developer. ' +
+      'The tokens work only for this user, and only for uploading and signing out.',
     tag: 'Phones',
     guard: 'app or developer',
     share: 'login',
@@ -54,7 +54,7 @@ export const issueUserToken = route(
     )
     if (!tokens) {
       await requireUser(deps.db, params.user_id)
-      // Deleted in this moment.
+      // Deleted at this moment.
       throw errors.badApp()
     }
     return tokens

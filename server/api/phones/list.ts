@@ -5,7 +5,7 @@ import { Cursor, Limit, UserPath } from '../../http/schema.ts'
 import { requireUser } from '../users/exists.ts'
 import { Phone, phoneExample } from './phone.ts'
 
-// The newest token of each session: the ones before it are rotated.
+// The newest token of each session: the earlier ones are rotated.
 const LIST_SQL = `
   select t.family_id as id, t.app_id, a.name as application, t.created_at as renewed_at, t.expires_at
   from refresh_token t
@@ -17,21 +17,20 @@ const LIST_SQL = `
 
 const FIRST = { at: 'infinity', id: '00000000-0000-0000-0000-000000000000' }
 
-/** The phones that are signed in to a user, those that renewed their tokens last first. */
+/** The signed-in phones of a user, the most recently renewed first. */
 export const listPhones = route(
   {
     method: 'GET',
     path: '/api/v1/users/{user_id}/phones',
     operationId: 'listPhones',
-    summary: 'List the phones that are signed in to a user',
-    description:
-      'Those that renewed their tokens last first. The header `X-Next-Cursor` tells the cursor of the next page.',
+    summary: 'List the signed-in phones of a user',
+    description: 'The most recently renewed first. The header `X-Next-Cursor` holds the cursor of the next page.',
     tag: 'Phones',
     guard: 'developer',
     params: UserPath,
     query: Type.Object({
       limit: Limit(250),
-      cursor: Cursor('`X-Next-Cursor` of the page before'),
+      cursor: Cursor('`X-Next-Cursor` of the previous page'),
     }),
     response: Type.Array(Phone),
     example: [phoneExample],

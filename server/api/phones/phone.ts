@@ -1,17 +1,17 @@
 import { Type } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../http/schema.ts'
 
-/** A phone that is signed in: one session, however often it was renewed. */
+/** A signed-in phone: one session, however often it was renewed. */
 export const Phone = Type.Object({
   id: Uuid(),
   app_id: Type.String({
     description:
-      'Who let it in: `app_…`, an application; `invite:…`, an invitation code of the developer of this id; `admin:…`, that ' +
-      'developer by hand',
+      'Who let it in: `app_…`, an application; `invite:…`, an invitation code of the developer with this id; `admin:…`, ' +
+      'the developer with this id by hand',
   }),
   application: Nullable(Type.String({ description: 'Name of the application' })),
   renewed_at: Instant({ description: 'When it signed in, or last renewed its tokens' }),
-  expires_at: Instant({ description: 'When it is signed out unless it renews them before' }),
+  expires_at: Instant({ description: 'When it is signed out unless it renews them first' }),
 })
 
 /** A `Phone` for the API description. */

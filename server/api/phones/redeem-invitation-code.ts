@@ -38,7 +38,7 @@ export const redeemInvitationCode = route(
       if (!code) throw unknownCode()
       const issuer = { app_id: `invite:${code.created_by}`, application_id: null, let_in_by: code.created_by }
       const tokens = await openPhoneSession(tx, keys, { user_id: code.user_id, ...issuer })
-      // After the user is locked, as its deletion does it. Of two redemptions one finds the code.
+      // After locking the user, like its deletion. Of two redemptions only one finds the code.
       const [spent] = await tx.query('delete from invitation_code where id = $1 returning id', [code.id])
       if (!tokens || !spent) throw unknownCode()
       return { ...tokens, user_id: code.user_id }

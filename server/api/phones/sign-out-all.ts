@@ -11,7 +11,7 @@ export const signOutPhones = route(
     path: '/api/v1/users/{user_id}/phones',
     operationId: 'signOutPhones',
     summary: 'Sign out all phones of a user',
-    description: 'Their tokens stop working at once; an invitation code that was not used stays good.',
+    description: 'Their tokens stop working at once; an unused invitation code stays valid.',
     tag: 'Phones',
     guard: 'developer',
     params: UserPath,

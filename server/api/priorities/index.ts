@@ -6,7 +6,7 @@ import { putDeviceTypePriorities } from './put-device-types.ts'
 import { putProviderPriority } from './put-provider.ts'
 import { putProviderPriorities } from './put-providers.ts'
 
-/** Which source counts where several cover one day. */
+/** Which source counts if several cover one day. */
 export const priorityRoutes: readonly Route[] = [
   listProviderPriorities,
   putProviderPriorities,

@@ -8,7 +8,7 @@ export const listDeviceTypePriorities = route(
     path: '/api/v1/priorities/device-types',
     operationId: 'listDeviceTypePriorities',
     summary: 'Order of the device types',
-    description: 'Of several devices of one provider that cover one day, the type with the lowest number counts.',
+    description: 'If several devices of one provider cover one day, the type with the lowest number counts.',
     tag: 'Priorities',
     guard: 'developer',
     response: DeviceTypePriorityList,

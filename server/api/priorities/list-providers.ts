@@ -8,7 +8,7 @@ export const listProviderPriorities = route(
     path: '/api/v1/priorities/providers',
     operationId: 'listProviderPriorities',
     summary: 'Order of the providers',
-    description: 'Where several sources cover one day, that of the provider with the lowest number counts.',
+    description: 'If several sources cover one day, the source of the provider with the lowest number counts.',
     tag: 'Priorities',
     guard: 'developer',
     response: ProviderPriorityList,

@@ -5,7 +5,7 @@ import type { Database } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { Enum, Instant, Nullable, Uuid } from '../../http/schema.ts'
 
-/** Place of a provider or device type, lower wins (contract 11). */
+/** Number of a provider or device type, lower wins (contract 11). */
 export const Priority = () => Type.Integer({ minimum: 1, maximum: 100 })
 
 /** A provider that can be ranked: any but the sentinels. */
@@ -44,19 +44,19 @@ export const DeviceTypePriority = Type.Object(
   { title: 'DeviceTypePriority' },
 )
 
-/** All providers with their places. */
+/** All providers with their numbers. */
 export const ProviderPriorityList = Type.Object(
   { items: Type.Array(ProviderPriority) },
   { title: 'ProviderPriorityList' },
 )
 
-/** All device types with their places. */
+/** All device types with their numbers. */
 export const DeviceTypePriorityList = Type.Object(
   { items: Type.Array(DeviceTypePriority) },
   { title: 'DeviceTypePriorityList' },
 )
 
-/** The place that one of them gets. */
+/** The new number of one of them. */
 export const PriorityFields = Type.Object({ priority: Priority() }, { title: 'PriorityFields' })
 
 const times = { created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z' }
@@ -117,7 +117,7 @@ const PUT_SQL = (table: string, key: string) => `
 const PUT_PROVIDERS_SQL = PUT_SQL('provider_priority', 'provider')
 const PUT_DEVICE_TYPES_SQL = PUT_SQL('device_type_priority', 'device_type')
 
-/** Sets priorities; answers that depend on them are no longer valid. @throws AppError bad_request for one given twice */
+/** Sets priorities and invalidates the answers that depend on them. @throws AppError bad_request for one given twice */
 export const writeProviders = (db: Database, items: readonly { provider: string; priority: number }[]) =>
   write(
     db,
@@ -125,7 +125,7 @@ export const writeProviders = (db: Database, items: readonly { provider: string;
     items.map(({ provider, priority }) => [provider, priority]),
   )
 
-/** Sets priorities; answers that depend on them are no longer valid. @throws AppError bad_request for one given twice */
+/** Sets priorities and invalidates the answers that depend on them. @throws AppError bad_request for one given twice */
 export const writeDeviceTypes = (db: Database, items: readonly { device_type: string; priority: number }[]) =>
   write(
     db,
@@ -138,7 +138,7 @@ async function write(db: Database, sql: string, items: readonly [key: string, pr
   const twice = keys.find((key, index) => keys.indexOf(key) !== index)
   if (twice !== undefined) throw errors.badRequest(`'${twice}' is listed twice`)
   await db.transaction(async (tx) => {
-    // First what all writers need, so that none holds what another waits for, whatever the order of its items.
+    // The row that all writers need first, so that none holds what another waits for, whatever the order of its items.
     await tx.query('select from ranking for update')
     await tx.query(sql, [keys, items.map(([, priority]) => priority)])
   })

@@ -15,7 +15,7 @@ export const putDeviceTypePriority = route(
     method: 'PUT',
     path: '/api/v1/priorities/device-types/{device_type}',
     operationId: 'putDeviceTypePriority',
-    summary: 'Set the place of one device type',
+    summary: 'Set the number of one device type',
     tag: 'Priorities',
     guard: 'developer',
     params: Type.Object({ device_type: DeviceTypeName() }),

@@ -16,7 +16,7 @@ export const putDeviceTypePriorities = route(
     path: '/api/v1/priorities/device-types',
     operationId: 'putDeviceTypePriorities',
     summary: 'Set the order of the device types',
-    description: 'Device types that are not listed keep their number; several may have the same.',
+    description: 'Device types that are not listed keep their numbers; several may share one.',
     tag: 'Priorities',
     guard: 'developer',
     body: Type.Object({

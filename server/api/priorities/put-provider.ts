@@ -15,7 +15,7 @@ export const putProviderPriority = route(
     method: 'PUT',
     path: '/api/v1/priorities/providers/{provider}',
     operationId: 'putProviderPriority',
-    summary: 'Set the place of one provider',
+    summary: 'Set the number of one provider',
     tag: 'Priorities',
     guard: 'developer',
     params: Type.Object({ provider: RankedProvider() }),

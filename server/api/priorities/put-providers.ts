@@ -16,7 +16,7 @@ export const putProviderPriorities = route(
     path: '/api/v1/priorities/providers',
     operationId: 'putProviderPriorities',
     summary: 'Set the order of the providers',
-    description: 'Providers that are not listed keep their number; several may have the same.',
+    description: 'Providers that are not listed keep their numbers; several may share one.',
     tag: 'Priorities',
     guard: 'developer',
     body: Type.Object({

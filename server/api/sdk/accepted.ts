@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Uuid } from '../../http/schema.ts'
 
-/** UploadDataResponse of contract 9.1; its counters are those of a batch that is yet to be imported. */
+/** UploadDataResponse of contract 9.1; its counters are those of a batch that is not imported yet. */
 export const Accepted = Type.Object({
   status_code: Type.Integer(),
   response: Type.String(),

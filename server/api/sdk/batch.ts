@@ -27,24 +27,24 @@ const IMPLAUSIBLE = Type.Object(
 const IGNORED_TYPE = Type.Object(
   {
     collection: Type.String(),
-    type: Nullable(Type.String({ description: 'As it was sent; null for all others of an upload with very many' })),
+    type: Nullable(Type.String({ description: 'As sent; null for the remaining types of an upload with very many' })),
     items: Type.Integer(),
-    likely: Nullable(Type.String({ description: 'The name that this provider has for what was probably meant' })),
-    known_to: Type.Array(Type.String(), { description: 'Other providers that have this very name' }),
+    likely: Nullable(Type.String({ description: "This provider's name of what was probably meant" })),
+    known_to: Type.Array(Type.String(), { description: 'Other providers with this very name' }),
   },
   { title: 'IgnoredType' },
 )
 
 const UNKNOWN_FIELD = Type.Object(
   {
-    field: Type.String({ description: 'Of the body; `data.x` of its `data`' }),
+    field: Type.String({ description: 'Field of the body, or `data.x` for one in `data`' }),
     items: Nullable(Type.Integer({ description: 'Entries in it; null when it is neither list nor object' })),
     likely: Nullable(Type.String({ description: 'The field that was probably meant' })),
   },
   { title: 'UnknownField' },
 )
 
-/** The account of one upload: what came, and what became of every item (sdk-payload 5.2). */
+/** The account of one upload: what arrived, and the result for every item (sdk-payload 5.2). */
 export const Batch = Type.Object(
   {
     batch_id: Uuid(),
@@ -72,15 +72,14 @@ export const Batch = Type.Object(
       ),
       {
         description:
-          'Of them what is no sample: sleep (stages), workout, meal (with nutrients), menstrual_cycle, activity',
+          'Saved items that are not samples: sleep (stages), workout, meal (with nutrients), menstrual_cycle, activity',
       },
     ),
     dropped: Type.Array(REJECTION, { description: 'The first 100 dropped items, without measured values' }),
     implausible: Type.Array(IMPLAUSIBLE, {
-      description:
-        'Items whose value cannot be true, by series type: stored, and left out of everything that is computed',
+      description: 'Items with implausible values, by series type: stored, but excluded from everything computed',
     }),
-    ignored_types: Type.Array(IGNORED_TYPE, { description: 'What of it is not stored, the 20 most frequent types' }),
+    ignored_types: Type.Array(IGNORED_TYPE, { description: 'Types that are not stored, the 20 most frequent' }),
     unknown_fields: Type.Array(UNKNOWN_FIELD, { description: 'Fields that were not read, at most 20' }),
     error: Nullable(Type.String()),
     replay_of: Nullable(Uuid({ description: 'The upload whose stored body this one imported again' })),
@@ -119,7 +118,7 @@ export const batchExample = {
       msg: 'Field required',
     },
   ],
-  implausible: [{ type: 'heart_rate', unit: 'bpm', lowest: 20, highest: 300, items: 1 }],
+  implausible: [{ type: 'heart_rate', unit: 'bpm', lowest: 6, highest: 300, items: 1 }],
   ignored_types: [],
   unknown_fields: [],
   error: null,

@@ -5,13 +5,13 @@ import { Uuid } from '../../http/schema.ts'
 import { requireUser } from '../users/exists.ts'
 import { BATCH_COLUMNS, Batch, batchExample } from './batch.ts'
 
-/** One upload and what became of each of its items (sdk-payload 5.2). */
+/** One upload and the result for each of its items (sdk-payload 5.2). */
 export const getBatch = route(
   {
     method: 'GET',
     path: '/api/v1/sdk/users/{user_id}/sync/batches/{batch_id}',
     operationId: 'getSdkBatch',
-    summary: 'One upload and what became of it',
+    summary: 'One upload and the result of its import',
     tag: 'SDK',
     guard: 'sdk or key',
     params: Type.Object({ user_id: Uuid(), batch_id: Uuid() }),

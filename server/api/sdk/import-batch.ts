@@ -6,9 +6,8 @@ import { Uuid } from '../../http/schema.ts'
 import { requireUser } from '../users/exists.ts'
 
 /**
- * Imports a stored upload again with the rules of today: a new batch over the same stored body. What did not change is
- * not touched, and what follows from it only where that changed; where a later upload said otherwise, this one now has
- * the last word.
+ * Imports a stored upload again by the current rules: a new batch with the same stored body. Unchanged rows are not
+ * touched, and derived ones only where something changed; where a later upload differs, this one now wins.
  */
 export const importBatch = route(
   {
@@ -17,14 +16,14 @@ export const importBatch = route(
     operationId: 'importSdkBatch',
     summary: 'Import a stored upload again',
     description:
-      'Creates a new batch over the stored body. Values that a later upload changed are set back to this one. Sessions ' +
-      'of sleep and menstrual cycles are built again by the rules of today, also where their items are unchanged.',
+      'Creates a new batch from the stored body. Values that a later upload changed are set back to those of this one. ' +
+      'Sleep sessions and menstrual cycles are rebuilt by the current rules, even if their items are unchanged.',
     tag: 'SDK',
     guard: 'key',
     params: Type.Object({ user_id: Uuid(), batch_id: Uuid() }),
     status: 202,
     response: Type.Object({ batch_id: Uuid(), run_id: Type.String() }),
-    errors: { 409: 'The body is not kept any more' },
+    errors: { 409: 'The body is no longer kept' },
     example: { batch_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77', run_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77' },
   },
   async ({ params }, { db }) => {
@@ -41,11 +40,11 @@ export const importBatch = route(
         params.batch_id,
       ])
       .catch((error) => {
-        // Removed in this moment.
+        // Removed at this moment.
         if (violatedConstraint(error) === 'upload_body_fkey') return []
         throw error
       })
-    if (!batch) throw errors.conflict('The body of this upload is not kept any more.')
+    if (!batch) throw errors.conflict('The body of this upload is no longer kept.')
     return batch
   },
 )

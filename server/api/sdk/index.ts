@@ -5,5 +5,5 @@ import { listBatches } from './list-batches.ts'
 import { logEvents } from './log-events.ts'
 import { syncUpload } from './sync-upload.ts'
 
-/** What phones use, and the fate of what they sent. */
+/** The routes that phones use, and the results of their uploads. */
 export const sdkRoutes: readonly Route[] = [syncUpload, logEvents, listBatches, getBatch, importBatch]

@@ -10,7 +10,7 @@ export const listBatches = route(
     method: 'GET',
     path: '/api/v1/sdk/users/{user_id}/sync/batches',
     operationId: 'listSdkBatches',
-    summary: 'Uploads of a user and what became of them',
+    summary: 'Uploads of a user and the results of their imports',
     tag: 'SDK',
     guard: 'sdk or key',
     params: UserPath,

@@ -11,11 +11,11 @@ import { isoInstant } from '../../time.ts'
 import { Accepted, accepted } from './accepted.ts'
 import { type LoggedEvent, MAX_TYPES, readLoggedEvent } from './logged-event.ts'
 
-/** Described for readers; without a `type` it lets everything pass, since one bad event never fails the request. */
+/** For the description only; without a `type` it accepts everything, since one bad event never fails the request. */
 const Event = Type.Unsafe<unknown>({
   title: 'SdkLogEvent',
   'x-described': { type: 'object' },
-  description: 'An object; the fields depend on eventType. One that cannot be used is counted in dropped_count',
+  description: 'An object; the fields depend on eventType. Unusable ones are counted in dropped_count',
   properties: {
     eventType: Type.String({
       description: 'historical_data_sync_start, historical_data_type_sync_end or device_state',
@@ -23,7 +23,7 @@ const Event = Type.Unsafe<unknown>({
     timestamp: Type.String({ format: 'date-time' }),
     dataTypeCounts: Type.Array(Type.Object({ type: Type.String(), count: Type.Optional(Type.Integer()) }), {
       maxItems: MAX_TYPES,
-      description: 'Further ones are not read',
+      description: 'Any others are ignored',
     }),
     dataType: Type.String(),
     success: Type.Boolean({ description: 'false without an errorCode: not finished yet' }),
@@ -47,16 +47,16 @@ const Event = Type.Unsafe<unknown>({
   },
 })
 
-/** Takes what a phone says of its export: progress events and facts per data type of its run (contract 9.2). */
+/** Takes a phone's report about its export: progress events and facts per data type of its run (contract 9.2). */
 export const logEvents = route(
   {
     method: 'POST',
     path: '/api/v1/sdk/users/{user_id}/logs',
     operationId: 'logSdkEvents',
-    summary: 'Log how an export of a phone goes on',
+    summary: "Report the progress of a phone's export",
     description:
-      'Shown in the sync history of the run of syncSessionId, which a start opens and the ends of all announced types ' +
-      'close. The same log may be sent again.',
+      'Appears in the sync history as the run of syncSessionId. A start opens the run, and the ends of all announced types ' +
+      'close it. The same log may be sent again.',
     tag: 'SDK',
     guard: 'sdk',
     params: UserPath,
@@ -119,9 +119,9 @@ interface Log {
   events: LoggedEvent[]
 }
 
-/** Writes a log and returns the key of its run, null when no event can be used. @throws AppError not_found */
+/** Writes a log and returns the key of its run, null when it has no usable event. @throws AppError not_found */
 async function store(tx: Transaction, log: Log): Promise<string | null> {
-  // Keeps the user from being deleted before the end, in the order in which a deletion takes its locks.
+  // Keeps the user from being deleted until the end, in the order in which a deletion takes its locks.
   const [user] = await tx.query<{ now: string }>(
     `select date_part('epoch', now()) * 1000 as now from app_user where id = $1 for key share`,
     [log.userId],
@@ -134,7 +134,7 @@ async function store(tx: Transaction, log: Log): Promise<string | null> {
   const fresh = await notKnown(tx, log, runKey)
   if (fresh.size === 0) return runKey
   for (const event of fresh.values()) {
-    // A clock that is ahead must not keep later reports from counting.
+    // A clock that is ahead must not make later reports count as older.
     const atMs = Math.min(event.loggedAtMs ?? nowMs, nowMs)
     await report(tx, { userId: log.userId, runKey, provider }, event, atMs)
   }
@@ -144,7 +144,7 @@ async function store(tx: Transaction, log: Log): Promise<string | null> {
   return runKey
 }
 
-/** The events of a log by their ids, without those that came before: a log may be sent again. */
+/** The events of a log by their ids, without those already stored: a log may be sent again. */
 async function notKnown(tx: Transaction, { userId, events }: Log, runKey: string): Promise<Map<string, LoggedEvent>> {
   const fresh = new Map(events.map((event) => [eventId(userId, runKey, event), event]))
   const known = await tx.query<{ event_id: string }>(
@@ -156,7 +156,7 @@ async function notKnown(tx: Transaction, { userId, events }: Log, runKey: string
 }
 
 /**
- * A log without a session cannot be told from others of the same phone and day, by the phone's clock, so that those
+ * A log without a session cannot be distinguished from others of the same phone and day, by the phone's clock, so those
  * share a run: a start finds its ends, and a log that is sent again finds its run.
  */
 function runKeyOf({ userId, syncSessionId, provider, events }: Log, nowMs: number): string {
@@ -165,7 +165,7 @@ function runKeyOf({ userId, syncSessionId, provider, events }: Log, nowMs: numbe
   return `sdk_log_${provider ?? 'unknown'}_${isoInstant(loggedAtMs).slice(0, 10)}_${userId}`
 }
 
-/** Makes sure there is a run, and returns its provider: `unknown` until a log or an upload names one. */
+/** Makes sure the run exists, and returns its provider: `unknown` until a log or an upload names one. */
 async function openRun(tx: Transaction, { userId, provider, syncSessionId, events }: Log, runKey: string) {
   const window = events.findLast((event) => event.window)?.window
   const starts = events.some(({ kind }) => kind === 'historical_data_sync_start')
@@ -194,7 +194,7 @@ async function openRun(tx: Transaction, { userId, provider, syncSessionId, event
 }
 
 /**
- * Notes what an event says of data types. One that is older than what is known changes nothing, so neither order nor
+ * Notes what an event reports about data types. An event older than the known one changes nothing, so neither order nor
  * repetition of logs matters. A start after something else is a new attempt.
  */
 async function report(
@@ -224,7 +224,7 @@ async function report(
   )
 }
 
-/** What a platform type becomes, as runs count it; the name itself for what is not stored. */
+/** Our name of a platform type, as runs count it; its own name if it is not stored. */
 function dataType(provider: string, nativeType: string): { dataType: string; kind: string } {
   const ability = sdkProviders.get(provider as SdkProvider)
   const event = ability?.loggedEvents.get(nativeType)
@@ -236,7 +236,7 @@ function dataType(provider: string, nativeType: string): { dataType: string; kin
   return { dataType: 'activity' in rule ? 'activity' : 'menstrual_cycle', kind: 'event' }
 }
 
-/** Adds events. The last one tells how the run stands after all of them. */
+/** Adds events. The last one shows the state of the run after all of them. */
 async function writeEvents(
   tx: Transaction,
   userId: string,

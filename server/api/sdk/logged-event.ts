@@ -4,34 +4,34 @@ import { isoInstant, parseInstant } from '../../time.ts'
 /** Data types of one announcement that are kept. */
 export const MAX_TYPES = 300
 
-/** What a phone says of one data type, under the platform's own name. */
+/** What a phone reports about one data type, under the platform's own name. */
 export interface TypeReport {
   nativeType: string
-  /** Records announced, or sent by the end; null = not told. */
+  /** Records announced, or sent by the end; null = not reported. */
   records: number | null
   status: 'in_progress' | 'success' | 'failed' | 'unfinished'
   errorCode: string | null
   error: string | null
 }
 
-/** A log event as it is stored: only these fields, none of which holds a measured value. */
+/** A log event in its stored form: only these fields, none of which is a measured value. */
 export interface LoggedEvent {
   kind: 'historical_data_sync_start' | 'historical_data_type_sync_end' | 'device_state'
-  /** By the phone's clock, epoch ms; undefined = not told or not readable. */
+  /** By the phone's clock, epoch ms; undefined = not reported or not readable. */
   loggedAtMs: number | undefined
   message: string
   error: string | null
   metadata: Record<string, unknown>
   reports: TypeReport[]
-  /** Range of an announced export, when both ends are told; epoch ms. */
+  /** Range of an announced export, if both ends are reported; epoch ms. */
   window: { startMs: number; endMs: number } | undefined
 }
 
 type Fields = Record<string, unknown>
 
 /**
- * Reads a log event of a phone (contract 9.2, sdk-payload 11) leniently: what is missing or out of range is null.
- * Undefined when it says nothing that can be used: no object, an unknown eventType, an end without type or success.
+ * Reads a log event of a phone (contract 9.2, sdk-payload 11) leniently: values that are missing or out of range are
+ * null. Undefined when it is unusable: not an object, an unknown eventType, an end without type or success.
  */
 export function readLoggedEvent(raw: unknown): LoggedEvent | undefined {
   if (typeof raw !== 'object' || raw === null) return undefined
@@ -80,7 +80,7 @@ function readTypeEnd(fields: Fields): Reading | undefined {
   const nativeType = text(fields.dataType, 200)
   if (!nativeType || typeof fields.success !== 'boolean') return undefined
   const errorCode = text(fields.errorCode, 100)
-  // sdk-payload 11: a failure without a code is a pause, and the phone goes on later.
+  // sdk-payload 11: a failure without a code is a pause, and the phone continues later.
   const status = fields.success ? 'success' : errorCode ? 'failed' : 'unfinished'
   const records = integer(fields.recordCount)
   const error = fields.success ? null : text(fields.errorMessage, 500)
@@ -107,7 +107,7 @@ function readDeviceState(fields: Fields): Reading {
   return {
     message: 'State of the device',
     metadata: {
-      // -1 is what simulators say.
+      // Simulators report -1.
       battery_level: typeof level === 'number' && level >= 0 && level <= 1 ? level : null,
       battery_state: text(fields.batteryState, 50),
       is_low_power_mode: typeof fields.isLowPowerMode === 'boolean' ? fields.isLowPowerMode : null,

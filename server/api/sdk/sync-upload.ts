@@ -17,14 +17,14 @@ const Source = Type.Object(
   { title: 'UploadSource' },
 )
 
-/** A list of an upload. What bounds it is the body: so many arrays and objects, and so many bytes, may be in one. */
+/** A list of an upload. The body bounds it: one body has a maximum number of arrays and objects, and of bytes. */
 const Items = <T extends TSchema>(item: T, options: object = {}) =>
   Type.Array(item, { maxItems: MAX_JSON_CONTAINERS, ...options })
 
 const Text = () => Type.Optional(Nullable(Type.String()))
 const Time = () => Type.String({ format: 'date-time' })
 
-/** What every item has. */
+/** The fields of every item. */
 const item = {
   id: Text(),
   startDate: Time(),
@@ -40,7 +40,7 @@ const RecordItem = Type.Object(
   {
     ...item,
     type: Type.String(),
-    value: Type.Optional(Type.Union([Type.Number(), Type.String()], { description: 'A number, also as text' })),
+    value: Type.Optional(Type.Union([Type.Number(), Type.String()], { description: 'A number, or a number as text' })),
     unit: Text(),
     parentId: Type.Optional(Nullable(Type.String({ description: 'The meal a nutrient belongs to' }))),
     metadata: Type.Optional(Type.Unknown({ description: 'Of a meal: title, mealType' })),
@@ -75,7 +75,7 @@ const WorkoutItem = Type.Object(
 
 const DeletedItem = Type.Object({ id: Type.String(), type: Text() }, { title: 'UploadDeletion' })
 
-/** Described for readers; the handler reads the bytes itself and bad items never fail the request. */
+/** For the description only; the handler reads the bytes itself and bad items never fail the request. */
 const Upload = Type.Object(
   {
     provider: Type.Optional(Type.String({ description: 'apple, samsung or health_connect (alias google)' })),
@@ -89,7 +89,7 @@ const Upload = Type.Object(
         sleep: Type.Optional(Items(SleepItem)),
         workouts: Type.Optional(Items(WorkoutItem)),
         deleted: Type.Optional(Items(DeletedItem, { description: 'What the platform deleted' })),
-        deletions: Type.Optional(Items(DeletedItem, { description: 'The same under another name' })),
+        deletions: Type.Optional(Items(DeletedItem, { description: 'Alias of `deleted`' })),
       }),
     ),
   },
@@ -105,7 +105,7 @@ export const syncUpload = route(
     summary: 'Upload health data of a phone',
     description:
       'Answers 202 once the upload is stored. Content problems never fail the request: read the batch status. ' +
-      'The body may be compressed (gzip, deflate), at most 32 MiB decoded. The same X-Request-Id with the same bytes is, within 24 hours, the same upload.',
+      'The body may be compressed (gzip, deflate), at most 32 MiB decoded. Within 24 hours, the same X-Request-Id with the same bytes counts as the same upload.',
     tag: 'SDK',
     guard: 'sdk',
     share: 'own',

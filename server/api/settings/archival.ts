@@ -5,7 +5,7 @@ import type { ArchivalSettings } from '../../rollups/archive.ts'
 
 const days = (max: number) => Nullable(Type.Integer({ minimum: 1, maximum: max }))
 
-/** What is kept for how long; an absent field means for ever (contract 13). */
+/** What is kept for how long; an absent field means forever (contract 13). */
 export const ArchivalBody = Type.Object(
   {
     archive_after_days: Type.Optional(days(3650)),
@@ -96,7 +96,7 @@ interface Report {
   total: number
 }
 
-/** Reads settings and sizes, as contract 13 shows them. */
+/** Reads settings and sizes, in the form of contract 13. */
 export async function readArchival(db: Database) {
   const settings = await db.one<ArchivalSettings>('select archive_after_days, delete_after_days from archival')
   const report = await db.one<Report>(

@@ -1,7 +1,7 @@
 import { route } from '../../http/route.ts'
 import { Archival, ArchivalBody, archivalExample, readArchival } from './archival.ts'
 
-/** Sets what is kept for how long; both values are replaced, an absent one is for ever (contract 13). */
+/** Sets what is kept for how long; both values are replaced, an absent one means forever (contract 13). */
 export const putArchival = route(
   {
     method: 'PUT',
@@ -9,7 +9,7 @@ export const putArchival = route(
     operationId: 'putArchival',
     summary: 'Set what is kept for how long',
     description:
-      'Samples older than archive_after_days are removed by the next run, by whole months of 30 days; what they add up to per quarter hour, hour and day stays. No sample or rollup older than delete_after_days stays; events, scores and stored uploads do. What has been removed does not come back. Old samples that come late are stored and archived by the next run, unless their quarter hour is archived already: then they are rejected, also after the setting was cleared. Samples older than delete_after_days are rejected.',
+      'The next run removes samples older than archive_after_days, by whole months of 30 days; what they add up to per quarter hour, hour and day stays. It removes samples and rollups older than delete_after_days; events, scores and stored uploads stay. Removed data does not come back. Old samples that arrive late are stored, and archived by the next run, unless their quarter hour is already archived: then they are rejected, even after the setting was cleared. Samples older than delete_after_days are rejected.',
     tag: 'Settings',
     guard: 'developer',
     body: ArchivalBody,

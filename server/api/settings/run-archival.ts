@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 
-/** Carries out the archival settings now instead of at night (contract 13). */
+/** Applies the archival settings now instead of at night (contract 13). */
 export const runArchival = route(
   {
     method: 'POST',

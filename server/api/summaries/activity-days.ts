@@ -115,7 +115,7 @@ export async function readActivity(db: Database, view: UserView, asked: Asked): 
     return { day, source, found, parts: choose(found).sort((a, b) => bySourceRank(a.stored.source, b.stored.source)) }
   })
   if (days.length === 0) return []
-  const minutes = await readMinutes(db, view, sources, days, asked)
+  const minutes = await readMinutes(db, view, { sources, days }, asked)
   return days.map((day) => {
     const row = rowOf(day, minutes, asked.merged)
     return asked.explain ? { ...row, sources: explained(day) } : row
@@ -166,8 +166,7 @@ type Minutes = Map<string, number[] | null>
 async function readMinutes(
   db: Database,
   view: UserView,
-  sources: Source[],
-  days: Day[],
+  { sources, days }: { sources: Source[]; days: Day[] },
   { startDay, merged }: Asked,
 ): Promise<Minutes> {
   const counting = (series: number) => {

@@ -45,7 +45,7 @@ const ActivitySummary = Type.Object(
         }),
         {
           description:
-            'With explain=true: every source of the day, best first; what of it the row counts, what it drops',
+            'With explain=true: every source of the day, best first, with what of it the row counts and drops',
         },
       ),
     ),

@@ -8,7 +8,7 @@ export interface PressureReading {
   value: number
 }
 
-/** What the measurements of some hours come to, whole mmHg; `measuredMs` is the newest of them, epoch ms. */
+/** Aggregates of the measurements of some hours, whole mmHg; `measuredMs` is the newest of them, epoch ms. */
 export interface Pressure {
   avg_systolic_mmhg: number
   avg_diastolic_mmhg: number
@@ -21,8 +21,8 @@ export interface Pressure {
 }
 
 /**
- * Pairs the values of a source that are at most 5 s apart, those that are closest first, each with one other, and sums
- * the pairs up (contract 12.5, decision D-28); null when there is none.
+ * Pairs the values of a source that are at most 5 s apart, the closest first, each with one other, and aggregates the
+ * pairs (contract 12.5, decision D-28); null when there is none.
  */
 export function pressureOf(
   systolic: readonly PressureReading[],

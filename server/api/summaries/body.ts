@@ -1,12 +1,11 @@
 import { Type } from 'typebox'
-import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
-import type { Database } from '../../db/database.ts'
+import type { SeriesName } from '../../catalogue/series.ts'
 import { route } from '../../http/route.ts'
 import { Instant, Nullable, SourceMetadata, UserPath } from '../../http/schema.ts'
-import { bySourceRank } from '../../sources/source.ts'
-import { type Stored, type UserView, userView } from '../../sources/user-view.ts'
+import { userView } from '../../sources/user-view.ts'
 import { DAY_MS, isoInstant } from '../../time.ts'
-import { type Pressure, type PressureReading, pressureOf } from './blood-pressure.ts'
+import { type Pressure, pressureOf } from './blood-pressure.ts'
+import { readMeasured, slowChanging } from './body-values.ts'
 import { tenths } from './sleep-days.ts'
 
 const Value = () => Nullable(Type.Number())
@@ -122,7 +121,7 @@ export const getBodySummary = route(
   async ({ params, query }, { db }) => {
     const view = await userView(db, params.user_id)
     const nowMs = Date.now()
-    const measured = await readBody(db, view, nowMs, query)
+    const measured = await readMeasured(db, view, nowMs, query)
     const sinceMs = nowMs - query.latest_window_hours * 3_600_000
     const slow = slowChanging(measured)
     const averaged = {
@@ -157,131 +156,6 @@ export const getBodySummary = route(
     }
   },
 )
-
-const SLOW = {
-  weight_kg: ['weight'],
-  height_cm: ['height'],
-  body_fat_percent: ['body_fat_percentage'],
-  // The muscles of the skeleton only where the whole lean mass is not known.
-  muscle_mass_kg: ['lean_body_mass', 'skeletal_muscle_mass'],
-  bmi: ['body_mass_index'],
-} as const satisfies Record<string, readonly SeriesName[]>
-
-const RECENT: readonly SeriesName[] = ['body_temperature', 'skin_temperature']
-const AVERAGED: readonly SeriesName[] = [
-  'resting_heart_rate',
-  'heart_rate_variability_sdnn',
-  'heart_rate_variability_rmssd',
-]
-const PRESSURE: readonly SeriesName[] = ['blood_pressure_systolic', 'blood_pressure_diastolic']
-
-/** Times in epoch seconds; places count from 1. */
-const BODY_SQL = `
-  select 'latest' as kind, k.place, date_part('epoch', l.ts) as at, l.value
-  from unnest($1::int4[], $2::int2[]) with ordinality k (source_id, series_id, place)
-  cross join lateral latest_sample(k.source_id, k.series_id, to_timestamp($3) + interval '1 microsecond') l
-  union all
-  select 'mean', k.place, v.n, v.total
-  from unnest($4::int4[], $5::int2[]) with ordinality k (source_id, series_id, place)
-  cross join lateral span_sums(k.source_id, k.series_id, to_timestamp($3) - make_interval(days => $6), to_timestamp($3)) v
-  union all
-  select 'pressure', k.place, date_part('epoch', s.ts), s.value
-  from unnest($7::int4[], $8::int2[]) with ordinality k (source_id, series_id, place)
-  join sample s on s.source_id = k.source_id and s.series_id = k.series_id
-    and s.ts >= greatest(to_timestamp($3) - make_interval(hours => $9), rollup_floor()) and s.ts <= to_timestamp($3)
-    and (s.ts >= raw_floor() or not archived_time(s.source_id, s.series_id) @> s.ts)
-  union all
-  select 'age', 0, extract(year from age(to_timestamp($3)::date, p.birth_date)), 0
-  from personal_record p
-  where p.user_id = $10 and p.birth_date is not null`
-
-interface Latest {
-  ms: number
-  value: number
-  stored: Stored
-}
-
-interface Measured {
-  /** The last sample of a series up to now; of several at one time that of the best source. */
-  latest(name: SeriesName): Latest | undefined
-  mean(name: SeriesName): number | null
-  systolic: PressureReading[]
-  diastolic: PressureReading[]
-  age: number | null
-}
-
-async function readBody(
-  db: Database,
-  view: UserView,
-  nowMs: number,
-  { average_period, latest_window_hours }: { average_period: number; latest_window_hours: number },
-): Promise<Measured> {
-  const of = (names: readonly SeriesName[]) => {
-    const ids = new Set(names.map((name) => seriesByName.get(name)?.id))
-    return view.stored.filter(({ seriesId }) => ids.has(seriesId))
-  }
-  const single = of([...Object.values(SLOW).flat(), ...RECENT])
-  const averaged = of(AVERAGED)
-  const pressure = of(PRESSURE)
-  const keys = (stored: readonly Stored[]) => [
-    stored.map(({ source }) => source.id),
-    stored.map(({ seriesId }) => seriesId),
-  ]
-  const rows = await db.rows<[kind: string, place: number, at: number, value: number]>(BODY_SQL, [
-    ...keys(single),
-    nowMs / 1000,
-    ...keys(averaged),
-    average_period,
-    ...keys(pressure),
-    latest_window_hours,
-    view.userId,
-  ])
-  const told = (kind: string, stored: readonly Stored[]) =>
-    rows
-      .filter(([one]) => one === kind)
-      .map(([, place, at, value]) => ({ stored: stored[place - 1] as Stored, at: Number(at), value }))
-  const named = <T extends { stored: Stored }>(all: T[], name: SeriesName) =>
-    all.filter(({ stored }) => stored.series.type === name)
-  const latest = told('latest', single)
-  const means = told('mean', averaged)
-  const readings = told('pressure', pressure).map(({ stored, at, value }) => ({
-    ...{ sourceId: stored.source.id, ms: Math.round(at * 1000), value, stored },
-  }))
-  return {
-    latest: (name) => {
-      const [best] = named(latest, name).sort((a, b) => b.at - a.at || bySourceRank(a.stored.source, b.stored.source))
-      return best && { ms: Math.round(best.at * 1000), value: best.value, stored: best.stored }
-    },
-    mean: (name) => {
-      const own = named(means, name)
-      const n = own.reduce((sum, { at }) => sum + at, 0)
-      return n > 0 ? own.reduce((sum, { value }) => sum + value, 0) / n : null
-    },
-    systolic: named(readings, 'blood_pressure_systolic'),
-    diastolic: named(readings, 'blood_pressure_diastolic'),
-    age: rows.filter(([kind]) => kind === 'age').map(([, , at]) => Number(at))[0] ?? null,
-  }
-}
-
-/** The last values of what changes slowly, and the source of the newest of them. */
-function slowChanging(measured: Measured) {
-  const found = Object.entries(SLOW).map(([field, names]) => {
-    const one = names.map((name) => measured.latest(name)).find((latest) => latest !== undefined)
-    return [field, one] as const
-  })
-  const values = Object.fromEntries(found.map(([field, one]) => [field, one?.value ?? null])) as Record<
-    keyof typeof SLOW,
-    number | null
-  >
-  if (values.bmi === null && values.weight_kg !== null && values.height_cm)
-    values.bmi = tenths(values.weight_kg / (values.height_cm / 100) ** 2)
-  const [newest] = found
-    .flatMap(([, one]) => one ?? [])
-    .sort((a, b) => b.ms - a.ms || bySourceRank(a.stored.source, b.stored.source))
-  return { values, source: newest?.stored.source.metadata ?? NO_SOURCE }
-}
-
-const NO_SOURCE = { provider: 'unknown', source: null, device: null, device_type: null, device_name: null }
 
 const rounded = (value: number | null) => (value === null ? null : Math.round(value))
 const toTenths = (value: number | null) => (value === null ? null : tenths(value))

@@ -34,7 +34,7 @@ const COUNTS_SQL = `
   group by 1
   order by 2 desc, 1`
 
-// One row per provider and type of workout, and per provider for sleep (type null), beside whether there is any cycle.
+// One row per provider and type of workout, and per provider for sleep (type null), and whether there is any cycle.
 const EVENTS_SQL = `
   select d.provider, e.kind, e.type, count(*)::int8 as n
   from (
@@ -60,7 +60,7 @@ interface EventCount {
   n: number
 }
 
-/** What a user has, by type and provider: samples, archived ones included, workouts and sleep (contract 4.5). */
+/** What data a user has, by type and provider: samples, archived ones included, workouts and sleep (contract 4.5). */
 export const getDataSummary = route(
   {
     method: 'GET',
@@ -72,7 +72,7 @@ export const getDataSummary = route(
     share: 'report',
     params: UserPath,
     query: Type.Object({
-      start_date: Type.Optional(DateInput('First instant; a date is its midnight UTC. None = all of history.')),
+      start_date: Type.Optional(DateInput('First instant; a date is its midnight UTC. The whole history by default.')),
       end_date: Type.Optional(DateInput('End, exclusive; a date alone includes that day.')),
     }),
     response: DataSummary,

@@ -6,7 +6,7 @@ import { getRecoverySummary } from './recovery.ts'
 import { getSleepSummary } from './sleep.ts'
 import { getTimeline } from './timeline.ts'
 
-/** What a user has, summed up. */
+/** Summaries of a user's data. */
 export const summaryRoutes: readonly Route[] = [
   getActivitySummary,
   getSleepSummary,

@@ -29,7 +29,7 @@ export interface RecoveryRow {
 const seriesId = (name: SeriesName) => seriesByName.get(name)?.id as number
 
 const RESTING_HEART_RATE = seriesId('resting_heart_rate')
-/** What a night tells better than a day. */
+/** Series for which the night counts before the day. */
 const MEANS = {
   avg_hrv_sdnn_ms: seriesId('heart_rate_variability_sdnn'),
   avg_hrv_rmssd_ms: seriesId('heart_rate_variability_rmssd'),
@@ -37,7 +37,7 @@ const MEANS = {
 } as const
 const USED = new Set<number>([RESTING_HEART_RATE, ...Object.values(MEANS)])
 
-/** A score without a source is of its provider alone. */
+/** A score without a source belongs only to its provider. */
 const DAYS_SQL = `
   with score as materialized (
     select local_day(h.recorded_at, h.zone_offset_min) as day, h.recorded_at, h.value, h.source_id, h.provider

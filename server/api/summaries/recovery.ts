@@ -46,7 +46,7 @@ export const getRecoverySummary = route(
     operationId: 'getRecoverySummary',
     summary: 'Recovery by local day',
     description:
-      'A row per local day with a recovery score, a resting heart rate, heart rate variability or oxygen saturation, from the best source of that day. Variability and saturation are means of the night where there are any, else of the day.',
+      'A row per local day with a recovery score, a resting heart rate, heart rate variability or oxygen saturation, from the best source of that day. Variability and saturation are means of the night if it has any, else of the day.',
     tag: 'Summaries',
     guard: 'key',
     share: 'report',

@@ -4,10 +4,10 @@ import { SOURCE_COLUMNS, type SourceMetadata, type SourceRow, sourceOf } from '.
 import { isoInstant, zoneText } from '../../time.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
 
-/** Seconds awake that are an interruption (decision D-13). */
+/** Seconds awake that count as an interruption (decision D-13). */
 const INTERRUPTION_S = 300
 
-/** Means over the time asleep, by the series they are of. */
+/** Means over the time asleep, by their series. */
 const MEANS = {
   avg_heart_rate_bpm: 'heart_rate',
   avg_hrv_sdnn_ms: 'heart_rate_variability_sdnn',
@@ -46,7 +46,7 @@ export interface SleepRow extends Means {
 
 /**
  * Days with sleep: the sessions of the best source of each (contract 12.4), and for each series of MEANS the number and
- * sum of samples during its main sleep, or its naps where there is nothing else; of its provider's sources, then of all.
+ * sum of samples during its main sleep, or its naps if there is nothing else; of its provider's sources, then of all.
  */
 const SLEEP_SQL = (order: 'asc' | 'desc') => `
   with source as materialized (
@@ -118,7 +118,7 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
 
 const SQL = { asc: SLEEP_SQL('asc'), desc: SLEEP_SQL('desc') }
 
-/** Times in epoch ms, durations in seconds, null = not told. */
+/** Times in epoch ms, durations in seconds, null = not reported. */
 type Listed = [
   startMs: number,
   endMs: number,
@@ -140,15 +140,15 @@ interface DayColumns extends SourceRow {
   means: [series: number, ownN: number | null, ownTotal: number | null, n: number, total: number][] | null
 }
 
-/** A row with what it does not show: whole seconds asleep without naps. */
+/** A row with a value it does not show: whole seconds asleep without naps. */
 export interface SleepDay {
   row: SleepRow
   asleepS: number | null
 }
 
 /**
- * Reads a page of local days with sleep, nearest first, in one statement; with `days` only of these. A session is of the
- * day on which it ended.
+ * Reads a page of local days with sleep, nearest first, in one statement; with `days` only these. A session belongs to
+ * the day on which it ended.
  */
 export async function readSleep(
   db: Database,
@@ -174,7 +174,7 @@ interface Session {
   startMs: number
   endMs: number
   zone: string | null
-  /** Asleep, or from start to end where that is not told. */
+  /** Asleep, or from start to end if that is not reported. */
   durationS: number
   inBedS: number | null
   stages: readonly (number | null)[]
@@ -212,7 +212,7 @@ function sessionOf([
 
 const minutes = (seconds: number | null) => (seconds === null ? null : Math.floor(seconds / 60))
 
-/** Sum of what is known; null when nothing is. */
+/** Sum of the known values; null when there are none. */
 function sumKnown(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null)
   return known.length > 0 ? known.reduce((sum, value) => sum + value, 0) : null
@@ -264,7 +264,7 @@ function efficiencyOf(main: readonly Session[]): number | null {
   return Math.round((total / weight) * 100) / 100
 }
 
-/** From the samples of the source's provider, from those of all where it has none (decision D-27). */
+/** From the samples of the source's provider, from those of all if it has none (decision D-27). */
 function meansOf({ means }: DayColumns): Means {
   const told = Object.entries(MEANS).map(([field, name]) => {
     const [, ownN, ownTotal, n, total] = means?.find(([series]) => series === seriesId(name)) ?? []
@@ -275,5 +275,5 @@ function meansOf({ means }: DayColumns): Means {
   return Object.fromEntries(told)
 }
 
-/** A mean as summaries write it, with one decimal. */
+/** A mean with one decimal, as in all summaries. */
 export const tenths = (value: number): number => Math.round(value * 10) / 10

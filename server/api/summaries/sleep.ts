@@ -94,7 +94,7 @@ export const getSleepSummary = route(
     operationId: 'getSleepSummary',
     summary: 'Sleep by local day',
     description:
-      'A row per local day on which sleep ended, from the best source of that day. Naps are told apart: without other sleep the durations are null.',
+      'A row per local day on which sleep ended, from the best source of that day. Durations leave naps out: without other sleep they are null.',
     tag: 'Summaries',
     guard: 'key',
     share: 'report',

@@ -47,7 +47,7 @@ export const getTimeline = route(
     share: 'report',
     params: UserPath,
     query: Type.Object({
-      start_date: Type.Optional(DateInput('First instant; a date is its midnight UTC. None = all of history.')),
+      start_date: Type.Optional(DateInput('First instant; a date is its midnight UTC. The whole history by default.')),
       end_date: Type.Optional(DateInput('End, exclusive; a date is its midnight UTC, so that day is not included.')),
       bucket: Enum(['day', 'week'], { default: 'day' }),
       group_by: Enum(['provider', 'series_type', 'workout_type'], { default: 'provider' }),
@@ -74,7 +74,7 @@ export const getTimeline = route(
     const { start, end } = optionalWindow(query, 'start of day')
     const keys: Keys = new Map()
     const count = (key: string, day: number, n: number) => {
-      // A week starts on its Monday, as ISO has it; day 0 was a Thursday.
+      // A week starts on its Monday, as in ISO 8601; day 0 was a Thursday.
       add(keys, key, query.bucket === 'week' ? day - ((day + 3) % 7) : day, n)
     }
     if (query.group_by === 'workout_type') {
@@ -120,7 +120,7 @@ function daysOf(db: Database, series: readonly Stored[], start: number, end: num
   ])
 }
 
-/** What the buckets of a key, by day since 1970-01-01, add up to, and their pairs in order of time, as JSON. */
+/** The total of a key's buckets, by day since 1970-01-01, and their pairs in order of time, as JSON. */
 function told(buckets: Map<number, number>): { total: number; pairs: string } {
   let total = 0
   let pairs = ''
@@ -132,7 +132,7 @@ function told(buckets: Map<number, number>): { total: number; pairs: string } {
   return { total, pairs: pairs.slice(1) }
 }
 
-/** Kept, since a date takes longer to write than all else of its bucket; there are as many as days since 1970. */
+/** Cached, since writing a date takes longer than the rest of its bucket; there are as many as days since 1970. */
 const dateTexts = new Map<number, string>()
 
 function dateText(day: number): string {

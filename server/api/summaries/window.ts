@@ -1,11 +1,11 @@
 import { type DateOnlyEnd, parseDateInput } from '../../http/dates.ts'
 
-/** All of history: no sample is older than 1970-01-02 or lies more than a day ahead (design: limits). */
+/** All of history: no sample is older than 1970-01-02 or lies more than a day ahead (sdk-payload 4.5). */
 const ALWAYS_START_MS = Date.UTC(1970, 0, 1)
 const ALWAYS_END_MS = Date.UTC(2200, 0, 1)
 
 /**
- * The half-open window of two optional date inputs, in Unix seconds; neither = all of history (contract 1.3).
+ * The half-open window of two optional date inputs, in Unix seconds; neither = the whole history (contract 1.3).
  * @throws AppError bad_datetime
  */
 export function optionalWindow(

@@ -21,9 +21,9 @@ interface Request {
   userId: string
   /** Id of the last event the client has; an unknown one counts as none. */
   lastEventId: string | null
-  /** Events told at first to a client that has none. */
+  /** Events sent at first to a client that has none. */
   replay: number
-  /** Rejects with an AppError once the caller may not read this any more. */
+  /** Rejects with an AppError once the caller may no longer read this. */
   allowed(): Promise<unknown>
 }
 
@@ -33,8 +33,8 @@ interface Options {
 }
 
 /**
- * Opens the feed: one connection listens for all streams of this process. At each heartbeat every stream looks for
- * itself, too, so that a notification that got lost costs that much time and no event.
+ * Opens the feed: one connection listens for all streams of this process. At each heartbeat every stream also checks
+ * for itself, so a lost notification costs that much time and no event.
  */
 export async function openSyncFeed(
   db: Database,
@@ -48,7 +48,7 @@ export async function openSyncFeed(
   return feed
 }
 
-/** Progress events of users as they happen, in whichever process. */
+/** Progress events of users as they happen, in any process. */
 export class SyncFeed {
   readonly #options: { db: Database; log: Logger; metrics: Metrics; maxStreams: number }
   readonly #followers = new Map<string, Map<Follower, Request>>()
@@ -67,7 +67,7 @@ export class SyncFeed {
     })
   }
 
-  /** Hears what other processes, and this one, have written. Throws when the first attempt to connect fails. */
+  /** Receives what other processes, and this one, have written. Throws when the first attempt to connect fails. */
   async listen(): Promise<void> {
     const { db, log } = this.#options
     this.#stopListening = await listen(db, log, {
@@ -81,7 +81,7 @@ export class SyncFeed {
     })
   }
 
-  /** Has every stream show that it lives, and ends those whose client may not read any more. */
+  /** Makes every stream send a heartbeat, and ends those whose client may no longer read. */
   beat(everyMs: number): void {
     this.#timer = setInterval(() => {
       void this.#watches.adjust()
@@ -112,7 +112,7 @@ export class SyncFeed {
     }
   }
 
-  /** Ends all streams at once and takes no more. */
+  /** Ends all streams at once and accepts no more. */
   async close(): Promise<void> {
     this.#closed = true
     clearInterval(this.#timer)
@@ -169,8 +169,8 @@ async function placeOf(db: Database, { userId, lastEventId, replay }: Request): 
 }
 
 /**
- * The next page, undefined when the user is gone. The page is cut before its runs are joined: else all that follows is
- * read each time (90 ms against 2 with 30,000 events to go).
+ * The next page, undefined when the user no longer exists. The page is cut before its runs are joined: otherwise
+ * everything that follows is read each time (90 ms against 2 with 30,000 events to go).
  */
 async function readEvents(db: Database, userId: string, after: number) {
   const rows = await db.query<{ id: number; event_id: string }>(

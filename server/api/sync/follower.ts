@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 
-/** Heartbeats that pass before a client that takes nothing is dropped. */
+/** Heartbeats after which a client that reads nothing is dropped. */
 const STALLED_HEARTBEATS = 2
 
 /** Wait after a failed read; the database may be starting. */
@@ -15,14 +15,14 @@ export interface Told {
 interface Source {
   /** Id after which to begin. */
   after: number
-  /** The next events in order, as many as make a page; undefined: there is no such user any more. */
+  /** The next events in order, at most a page; undefined: the user no longer exists. */
   read(after: number): Promise<{ events: Told[]; more: boolean } | undefined>
   onClose(): void
 }
 
 /**
- * One client that follows a user, and the body of its stream (contract 7.5, "SSE wire"). It reads the next page only when
- * the client has taken the last one, so a slow client costs a page of memory, and misses nothing.
+ * One client that follows a user, and the body of its stream (contract 7.5, "SSE wire"). It reads the next page only
+ * when the client has taken the last one, so a slow client costs a page of memory, and misses nothing.
  */
 export class Follower {
   readonly stream: Readable
@@ -38,7 +38,7 @@ export class Follower {
     this.#source = source
     this.#last = source.after
     this.stream = new Readable({
-      // Nothing is asked for ahead of the client.
+      // Never reads ahead of the client.
       highWaterMark: 0,
       read: () => {
         this.#wanted = true
@@ -54,13 +54,13 @@ export class Follower {
     this.#send(': connected\n\n')
   }
 
-  /** There may be something new. */
+  /** There may be new events. */
   wake(): void {
     this.#behind = true
     void this.#fill()
   }
 
-  /** Shows the client that the stream lives; drops one that takes nothing. */
+  /** Shows the client that the stream is alive; drops a client that reads nothing. */
   heartbeat(): void {
     if (this.#ended) return
     this.#behind = true
@@ -71,7 +71,7 @@ export class Follower {
   end(): void {
     if (this.#ended) return
     this.#ended = true
-    // What the client has not taken would keep it open.
+    // Unread data would keep it open.
     if (this.#wanted) this.stream.push(null)
     else this.stream.destroy()
   }
@@ -93,7 +93,7 @@ export class Follower {
         this.#last = page.events.at(-1)?.id ?? this.#last
         if (page.events.length > 0) this.#send(page.events.map(({ text }) => text).join(''))
       } catch {
-        // The database has to say no more: whoever asks it for anything else logs why.
+        // Not logged here: every other user of the database logs the reason.
         this.#behind = true
         setTimeout(() => void this.#fill(), RETRY_MS).unref()
         return

@@ -23,7 +23,7 @@ const RunType = Type.Object(
   { title: 'SyncRunType' },
 )
 
-// Several platform types may become one series: it stands as badly as the worst of them.
+// Several platform types may become one series, which gets the worst of their states.
 const REPORTS_SQL = `
   select data_type, min(kind) as kind, string_agg(native_type, ', ' order by native_type) as native_type,
          sum(reported_records)::int8 as reported_records,

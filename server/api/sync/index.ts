@@ -6,5 +6,5 @@ import { listHistory } from './list-history.ts'
 import { listRuns } from './list-runs.ts'
 import { streamEvents } from './stream.ts'
 
-/** What imports and syncs did (contract 7.5). */
+/** Results of imports and syncs (contract 7.5). */
 export const syncRoutes: readonly Route[] = [streamEvents, listEvents, listRuns, listAllRuns, listHistory, getRun]

@@ -14,7 +14,7 @@ export const SyncSource = () =>
 /** SyncScope of contract 2.2. */
 export const SyncScope = () => Enum(['historical', 'live'], { title: 'SyncScope' })
 
-/** What a run and each of its events say alike (contract 7.5). */
+/** The fields that a run and its events share (contract 7.5). */
 export const runProgress = {
   run_id: Type.String(),
   user_id: Uuid(),
@@ -67,7 +67,7 @@ export const progressExample = {
 /** Example of the description. */
 export const summaryExample = { ...progressExample, last_update: '2026-02-24T10:00:13Z' }
 
-/** SyncRunRecord of contract 7.5, with what the peer leaves out: unchanged, rejected, ignored and deleted items. */
+/** SyncRunRecord of contract 7.5. */
 export const RunRecord = Type.Object(
   {
     run_key: Type.String(),

@@ -5,7 +5,7 @@ import { Reply, route } from '../../http/route.ts'
 import { UserPath } from '../../http/schema.ts'
 import { eventExample } from './event.ts'
 
-// A proxy must neither keep nor collect what it is sent (contract 7.5).
+// A proxy must neither store nor buffer the stream (contract 7.5).
 const HEADERS = { 'Cache-Control': 'private, no-cache, no-store, no-transform', 'X-Accel-Buffering': 'no' }
 
 /** Progress events of a user's runs as they happen (contract 7.5). */
@@ -17,9 +17,9 @@ export const streamEvents = route(
     summary: 'Progress of a user, live',
     description:
       'Server-sent events: the last `replay` ones, oldest first, then each as it happens. With the header ' +
-      'Last-Event-ID the stream begins after that event instead; an id that is not kept any more counts as none. ' +
-      'A comment every 15 seconds tells that the stream lives. It ends when the user is deleted or the credential no ' +
-      'longer counts.',
+      'Last-Event-ID the stream begins after that event instead; an id that is no longer kept counts as none. ' +
+      'A comment every 15 seconds shows that the stream is alive. It ends when the user is deleted or the credential is ' +
+      'no longer valid.',
     tag: 'Sync',
     guard: 'key',
     share: 'own',

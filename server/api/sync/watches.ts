@@ -2,21 +2,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from '../../log.ts'
 
-/** How soon another attempt is made to have a user's writers notify, while one of them is under way. */
+/** How soon to try again to make a user's writers notify, while one of them is running. */
 const RETRY_MS = 50
 
-/** Whom to watch, and what to do once their writers notify. */
+/** Whom to watch, and a callback for when their writers notify. */
 interface Watching {
   /** Whether anybody follows a user. */
   wanted(): ReadonlyMap<string, unknown>
-  /** What was written before may not have been notified. */
+  /** Events written before may not have been notified. */
   begun(userId: string): void
   log: Logger
 }
 
 /**
- * Has the writers of followed users notify this process, and no others: a shared advisory lock per user tells them
- * (sync_event_notify.sql). The locks are held by the connection that listens.
+ * Makes the writers of followed users, and no others, notify this process: they recognise them by a shared advisory
+ * lock per user (sync_event_notify.sql). The listening connection holds the locks.
  */
 export class Watches {
   readonly #watching: Watching
@@ -28,7 +28,7 @@ export class Watches {
     this.#watching = watching
   }
 
-  /** Begins anew on a connection, or stops on none: it held the locks, and they are gone with it. */
+  /** Starts again on a new connection, or stops without one: the locks were lost with the old connection. */
   use(client: pg.PoolClient | undefined): void {
     this.#client = client
     this.#held.clear()
@@ -44,12 +44,13 @@ export class Watches {
         const wanted = this.#watching.wanted()
         const unneeded = [...this.#held].filter((userId) => !wanted.has(userId))
         const missing = [...wanted.keys()].filter((userId) => !this.#held.has(userId))
-        // In the same step as the end, so that nobody asks in between.
+        // In the same step as the end, so that no request falls in between.
         if (unneeded.length + missing.length === 0) return
         await this.#exchange(this.#client, unneeded, missing)
       }
     } catch (error) {
-      if (this.#client) this.#watching.log.warn({ err: error }, 'cannot say which users are followed, trying again')
+      if (this.#client)
+        this.#watching.log.warn({ err: error }, 'cannot announce which users are followed, trying again')
     } finally {
       this.#adjusting = false
     }
@@ -57,7 +58,7 @@ export class Watches {
 
   async #exchange(client: pg.PoolClient, unneeded: string[], missing: string[]): Promise<void> {
     const gained = await exchange(client, unneeded, missing)
-    // It was lost meanwhile, and what it held.
+    // The connection was lost meanwhile, and its locks.
     if (client !== this.#client) return
     for (const userId of unneeded) this.#held.delete(userId)
     for (const userId of gained) this.#held.add(userId)
@@ -66,7 +67,7 @@ export class Watches {
   }
 }
 
-/** Gives up and tries to take the locks of users; returns whose it got. It never waits: writers come first. */
+/** Releases and tries to take the locks of users; returns whose it got. It never waits: writers come first. */
 async function exchange(client: pg.PoolClient, unneeded: string[], missing: string[]): Promise<string[]> {
   await client.query('select pg_advisory_unlock_shared(sync_watch_key(id)) from unnest($1::uuid[]) id', [unneeded])
   const { rows } = await client.query<{ id: string; held: boolean }>(

@@ -12,7 +12,7 @@ const SampleColumns = Type.Object(
     zone_offset_min: Type.Array(Nullable(Type.Integer({ description: 'Minutes east of UTC' }))),
     series: Type.Array(Type.Integer({ description: 'Index into `series`' })),
   },
-  { title: 'SampleColumns', description: 'All of one length, that of the page: one entry for each sample' },
+  { title: 'SampleColumns', description: 'All as long as the page: one entry for each sample' },
 )
 
 const SampleSeries = Type.Object(
@@ -22,7 +22,7 @@ const SampleSeries = Type.Object(
     is_daily_total: Nullable(Type.Boolean()),
     implausible: Type.Optional(
       Type.Literal(true, {
-        description: 'The values cannot be true. Only there on such series, which no aggregate counts.',
+        description: 'The values are implausible. Present only on such series, which no aggregate counts.',
       }),
     ),
     data_source_id: Uuid(),
@@ -57,7 +57,7 @@ const example = {
   metadata: { resolution: null, sample_count: 1, start_time: '2026-02-24T00:00:00Z', end_time: '2026-02-25T00:00:00Z' },
 }
 
-/** The forms of a page that are made for charts and notebooks, for the description. */
+/** The page formats for charts and notebooks, for the API description. */
 export const columnarForms = {
   [COLUMNS_JSON]: { schema: ColumnarSamplePage, example },
   'application/msgpack': {
@@ -66,8 +66,8 @@ export const columnarForms = {
   'text/csv': {
     schema: Type.String({
       description:
-        'RFC 4180 with a header line, a line for each sample; what is null is empty, and a text that a spreadsheet ' +
-        "would run begins with '. The cursors are in headers.",
+        'RFC 4180 with a header line, a line for each sample; null is empty, and a text that a spreadsheet would ' +
+        "execute begins with '. The cursors are in headers.",
     }),
     example: `${CSV_HEADER}\r\n2026-02-24T08:30:00Z,+01:00,heart_rate,62,bpm,,garmin,garmin_connect_api,Forerunner 255,watch,Forerunner 255,6f1e4a0c-93f4-4d0a-8a35-7b1de4f7c2d9,\r\n`,
   },

@@ -39,7 +39,7 @@ import { columnsJson, columnsMsgpack, csv, type Envelope, envelopeJson } from '.
 
 const FORMATS = ['application/json', COLUMNS_JSON, 'application/msgpack', 'text/csv'] as const
 
-/** Points of one answer in the forms made for charts and notebooks. */
+/** Maximum of points in an answer in the formats for charts and notebooks. */
 const COLUMNS_LIMIT = 200_000
 
 const Sample = Type.Object(
@@ -53,7 +53,7 @@ const Sample = Type.Object(
     is_daily_total: Nullable(Type.Boolean()),
     implausible: Type.Optional(
       Type.Literal(true, {
-        description: 'The value cannot be true. Only there on such samples, which no aggregate counts.',
+        description: 'The value is implausible. Present only on such samples, which no aggregate counts.',
       }),
     ),
   },
@@ -65,7 +65,7 @@ const query = (maxLimit: number) =>
     start_time: DateInput('First instant of the range. ISO 8601, date (00:00 UTC) or Unix seconds.'),
     end_time: DateInput('End of the range, exclusive; a date alone includes that day.'),
     types: Type.Optional(
-      List(Series(), { maxItems: 200, description: 'Series types; none = all. Repeat it, or separate by commas.' }),
+      List(Series(), { maxItems: 200, description: 'Series types, all by default. Repeat it, or separate by commas.' }),
     ),
     resolution: Enum(Object.keys(BUCKET_MS), {
       title: 'Resolution',
@@ -80,11 +80,11 @@ const query = (maxLimit: number) =>
     data_source_id: Type.Optional(Uuid()),
     filter_by_priority: Type.Boolean({
       default: false,
-      description: 'Per local day and series type the best source only',
+      description: 'For each local day and series type, only the best source',
     }),
   })
 
-/** Points of a page of JSON. */
+/** Maximum of points in a page of JSON. */
 const PAGE_LIMIT = 1000
 
 const Query = query(PAGE_LIMIT)
@@ -123,7 +123,7 @@ export const getTimeseries = route(
     path: '/api/v1/users/{user_id}/timeseries',
     operationId: 'getTimeseries',
     summary: 'Samples of a user',
-    description: `Cursor-paged. With Accept ${FORMATS.slice(1).join(', ')} the page comes as columns, msgpack or CSV, up to ${COLUMNS_LIMIT} points. The ETag changes when the user's data does.`,
+    description: `Cursor-paged. With Accept ${FORMATS.slice(1).join(', ')} the page is returned as columns, msgpack or CSV, up to ${COLUMNS_LIMIT} points. The ETag changes when the user's data does.`,
     tag: 'Timeseries',
     guard: 'key',
     shareOf: ({ limit }) => (limit > PAGE_LIMIT ? 'bulk' : 'read'),
@@ -137,13 +137,14 @@ export const getTimeseries = route(
     headers: {
       'X-Total-Count': 'Of CSV: the number of samples on all pages',
       'X-Next-Cursor': 'Of CSV: `cursor` of the next page; absent on the last one',
-      'X-Previous-Cursor': 'Of CSV: `cursor` of the page before; absent on the first one',
+      'X-Previous-Cursor': 'Of CSV: `cursor` of the previous page; absent on the first one',
     },
     errors: { 400: 'Bad date or cursor' },
   },
   async ({ params, query, ctx }, deps) => {
     const asked: Asked = { ...params, query, format: formatOf(ctx), held: heldTags(ctx) }
-    // The page itself says whether what is remembered of the user still holds: one statement instead of two.
+    // The page statement itself checks whether the remembered view of the user is still valid: one statement instead of
+    // two.
     const known = query.resolution === 'raw' && !query.filter_by_priority && !asked.held[0]
     const remembered = known ? rememberedView(deps.db, params.user_id) : undefined
     const reply = remembered && (await replyFrom(remembered, asked, deps, true))
@@ -160,7 +161,7 @@ interface Asked {
   held: string[]
 }
 
-/** Answers from what is known of the user; undefined when that is only remembered and may not hold any more. */
+/** Answers from the view of the user; undefined if that is a remembered one and may be outdated. */
 async function replyFrom(
   view: UserView,
   { user_id, query, format, held }: Asked,
@@ -214,8 +215,8 @@ interface Filters {
 }
 
 /**
- * The stored series the filters leave. Daily totals are samples of their own, never part of a bucket; implausible values
- * are no part of anything that is computed or chosen.
+ * The stored series that pass the filters. Daily totals are separate samples, never part of a bucket; implausible
+ * values take no part in anything computed or chosen.
  */
 function matching({ stored: plausible, implausible }: UserView, filters: Filters): Stored[] {
   const everything = filters.resolution === 'raw' && !filters.filter_by_priority
@@ -261,16 +262,16 @@ async function readPage(
   const known = position?.total ?? view.answers.get(question)
   const { rows, total: counted } =
     known === undefined
-      ? await readCounted(db, selection, limit + 1, asOf)
-      : { rows: await readRows(db, selection, position, limit + 1, asOf), total: known as number }
+      ? await readCounted(db, selection, { limit: limit + 1, asOf })
+      : { rows: await readRows(db, selection, { position, limit: limit + 1, asOf }), total: known as number }
   // What lay before was deleted meanwhile: the page that has nothing before it is the first.
   if (position?.backward && rows.length === 0 && !remembered)
     return readPage(db, view, { selection, filters, position: undefined, limit, remembered })
   const further = rows.length > limit
   if (further) rows.pop()
-  // A first page that holds everything needs no count.
+  // A first page that contains everything needs no count.
   const total = position?.total ?? (further ? await oncePerRevision(view, question, async () => counted) : rows.length)
-  // The row a cursor points at lies on the other side of the page.
+  // The row that a cursor points to lies on the other side of the page.
   if (position?.backward) return { rows: rows.reverse(), more: true, before: further, total }
   return { rows, more: further, before: position !== undefined, total }
 }

@@ -125,24 +125,25 @@ export interface AsOf {
   revision: number
 }
 
-/**
- * Reads at most `limit` rows in the direction of the cursor, nearest first. Raw samples can be asked for as of a revision:
- * no rows when it is not the user's any more.
- */
-export async function readRows(
-  db: Database,
-  selection: Selection,
-  position: Position | undefined,
-  limit: number,
-  asOf?: AsOf,
-): Promise<Row[]> {
-  const direction = position?.backward ? 'backward' : 'forward'
+/** Which page of a selection. */
+export interface PageAsked {
+  /** The cursor; undefined = the first page. */
+  position: Position | undefined
+  /** Rows at most. */
+  limit: number
+  /** Of raw samples: no rows when this is not the user's revision any more. */
+  asOf: AsOf | undefined
+}
+
+/** Reads a page of rows in the direction of the cursor, nearest first. */
+export async function readRows(db: Database, selection: Selection, page: PageAsked): Promise<Row[]> {
   const { stored, bucketMs } = selection
   if (bucketMs !== undefined) {
-    const params = [keysOf(selection, position), limit, bucketMs / 1000]
+    const direction = page.position?.backward ? 'backward' : 'forward'
+    const params = [keysOf(selection, page.position), page.limit, bucketMs / 1000]
     return bucketRows(stored, await db.rows<Bucket>(BUCKETS_SQL[direction], params))
   }
-  return rawRows(stored, await db.rows<Raw>(RAW_SQL, rawParams(selection, position, limit, asOf)))
+  return rawRows(stored, await db.rows<Raw>(RAW_SQL, rawParams(selection, page)))
 }
 
 /** What the statements of buckets know of each series; instants in seconds, as `to_timestamp` takes them. */
@@ -180,7 +181,7 @@ async function bucketRows(stored: readonly Stored[], rows: readonly Bucket[]): P
 type Raw = [at: number, value: number, source: number, series: number, zone: number | null]
 
 /** A series comes once for each range it is limited to. */
-function rawParams(selection: Selection, position: Position | undefined, limit: number, asOf: AsOf | undefined) {
+function rawParams(selection: Selection, { position, limit, asOf }: PageAsked) {
   const limits = bounds(selection, position)
   const keys = selection.stored.flatMap(({ source, seriesId }, index) => {
     const [startMs, endMs] = limits[index] as Range
@@ -219,14 +220,12 @@ async function rawRows(stored: readonly Stored[], rows: readonly Raw[]): Promise
 export async function readCounted(
   db: Database,
   selection: Selection,
-  limit: number,
-  asOf?: AsOf,
+  { limit, asOf }: Omit<PageAsked, 'position'>,
 ): Promise<{ rows: Row[]; total: number }> {
   const { stored, bucketMs } = selection
   if (bucketMs === undefined) {
-    const { page, total } = withoutTotal(
-      await db.rows<Raw>(RAW_COUNTED_SQL, rawParams(selection, undefined, limit, asOf)),
-    )
+    const params = rawParams(selection, { position: undefined, limit, asOf })
+    const { page, total } = withoutTotal(await db.rows<Raw>(RAW_COUNTED_SQL, params))
     return { rows: await rawRows(stored, page), total }
   }
   const params = [keysOf(selection, undefined), limit, bucketMs / 1000]

@@ -33,7 +33,7 @@ export async function priorityRanges(
     startMs / 1000,
     endMs / 1000,
   ])
-  // One without a range counts nowhere.
+  // A series without a range counts nowhere.
   for (const place of places) ranges[place] = []
   for (const [index, from, until] of rows) ranges[places[index] as number]?.push([from, until])
   return ranges

@@ -5,7 +5,7 @@ import { isoInstant, zoneText } from '../../time.ts'
 import type { Row } from './page.ts'
 import { inSlices } from './slices.ts'
 
-/** What stands around the rows (contract 1.4). */
+/** The page without its rows (contract 1.4). */
 export interface Envelope {
   nextCursor: string | null
   previousCursor: string | null
@@ -33,8 +33,8 @@ function zoneFragment(zoneMin: number | null): string {
 }
 
 /**
- * Writes a page as one text: the parts of a row that repeat are pasted, not serialised (a third faster than
- * JSON.stringify over row objects). It is ASCII, so that it is built and sent with one byte a character.
+ * Writes a page as one text: the repeating parts of a row are pasted, not serialised (a third faster than
+ * JSON.stringify over row objects). It is ASCII, so it is built and sent with one byte per character.
  */
 export function envelopeJson(rows: readonly Row[], envelope: Envelope): Buffer {
   const bucketed = envelope.resolution !== null
@@ -91,8 +91,8 @@ interface SeriesColumn {
 const COLUMNS = ['timestamp_ms', 'value', 'zone_offset_min', 'series'] as const
 
 /**
- * The page as columns, each in the pieces that `encode` makes of some thousand values, and what stands beside them:
- * `series` says type, unit and source once.
+ * The page as columns, each in the pieces that `encode` makes of some thousand values, and the rest: `series` lists
+ * type, unit and source once.
  */
 async function columnsOf(
   rows: readonly Row[],
@@ -166,7 +166,7 @@ function array32(length: number): Buffer {
 export const CSV_HEADER =
   'timestamp,zone_offset,type,value,unit,is_daily_total,provider,source,device,device_type,device_name,data_source_id,implausible'
 
-// A field that a spreadsheet would run as a formula gets a quote in front (OWASP: CSV injection).
+// A field that a spreadsheet would execute as a formula gets a quote in front (OWASP: CSV injection).
 function csvField(text: string | null): string {
   if (text === null) return ''
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
@@ -194,7 +194,7 @@ export async function csv(rows: readonly Row[], envelope: Envelope): Promise<Buf
   return Buffer.concat(parts)
 }
 
-/** What all rows of a series have in common, behind the value. */
+/** What all rows of a series share, after the value. */
 function csvTail(stored: Stored, bucketed: boolean): string {
   const { series, source } = stored
   const { provider, source: writer, device, device_type, device_name } = source.metadata

@@ -43,7 +43,7 @@ function capabilities(name: ProviderName) {
   }
 }
 
-/** The provider connections of a user, newest first (contract 3.7, 19.1). */
+/** The provider connections of a user, newest first (contract 3.1, 3.7). */
 export const listConnections = route(
   {
     method: 'GET',

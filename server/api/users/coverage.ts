@@ -16,30 +16,28 @@ const Coverage = Type.Object(
     days: Type.Array(
       Type.Object(
         {
-          day: Type.String({ format: 'date', description: 'Day of UTC of the data' }),
+          day: Type.String({ format: 'date', description: 'UTC day of the data' }),
           provider: Type.String(),
           type: Type.String({
             description: 'Series type; or sleep, workout, meal, meal_nutrient, menstrual_cycle, activity',
           }),
           received: Type.Integer({
-            description:
-              'Of all uploads, samples of workouts and what was rejected included; what was sent again counts again',
+            description: 'In all uploads, including samples of workouts and rejected items; repeated items count again',
           }),
           stored: Type.Integer({ description: 'Samples, sessions or records there are now, archived ones included' }),
           implausible: Type.Integer({
-            description:
-              'Of those stored, values that cannot be true: they are left out of everything that is computed',
+            description: 'Of those stored, implausible values, which are excluded from everything computed',
           }),
           rejected: Type.Integer({
-            description: 'Of those received; without what gives no time or no type, which is in `arrivals` only',
+            description: 'Of those received; items without a time or a type are only in `arrivals`',
           }),
           reasons: Type.Array(
             Type.Object({ reason: Type.String(), items: Type.Integer() }, { title: 'CoverageReason' }),
             {
-              description: 'Why so many were rejected, the most frequent first',
+              description: 'Rejected items by reason, the most frequent first',
             },
           ),
-          last_upload_at: Nullable(Instant({ description: 'When the last upload came that held any of it' })),
+          last_upload_at: Nullable(Instant({ description: 'When the last upload with any of it arrived' })),
         },
         { title: 'CoverageDay' },
       ),
@@ -47,7 +45,7 @@ const Coverage = Type.Object(
     arrivals: Type.Array(
       Type.Object(
         {
-          day: Type.String({ format: 'date', description: 'Day of UTC the uploads came' }),
+          day: Type.String({ format: 'date', description: 'UTC day on which the uploads arrived' }),
           provider: Type.String(),
           uploads: Type.Integer(),
           queued: Type.Integer({ description: 'Uploads that are not imported yet' }),
@@ -55,13 +53,13 @@ const Coverage = Type.Object(
           received: Type.Integer(),
           ignored: Type.Integer(),
           rejected: Type.Integer(),
-          deleted: Type.Integer({ description: 'Records the platform took back' }),
+          deleted: Type.Integer({ description: 'Records that the platform deleted' }),
           last_upload_at: Instant(),
           unstored: Type.Array(
             Type.Object(
               {
                 collection: Type.String(),
-                type: Nullable(Type.String({ description: 'As the platform calls it' })),
+                type: Nullable(Type.String({ description: "The platform's name" })),
                 reason: Type.String({ description: 'ignored_type, or why the items were rejected' }),
                 items: Type.Integer(),
               },
@@ -76,7 +74,7 @@ const Coverage = Type.Object(
   { title: 'UserCoverage' },
 )
 
-/** Where a count of `days` or `rejected_days` comes from: of an upload that was imported again, the last time. */
+/** The source of a count of `days` or `rejected_days`: of an upload that was imported again, the last import. */
 const COUNTED = `u.user_id = $1 and u.days is not null and u.last_day >= $2 and u.first_day <= $3
     and d.day >= $2::text and d.day <= $3::text
     and not exists (
@@ -84,7 +82,10 @@ const COUNTED = `u.user_id = $1 and u.days is not null and u.last_day >= $2 and 
       where r.replay_of = coalesce(u.replay_of, u.id) and r.seq > u.seq and r.days is not null
     )`
 
-/** Four kinds of rows: what was received, and rejected of it; sessions and records that are stored, samples that are (see daily_counts). */
+/**
+ * Four kinds of rows: what was received, and rejected of it; stored sessions and records; stored samples (see
+ * daily_counts).
+ */
 const DAYS_SQL = `
   -- An upload that was imported again came when it first came.
   select 'received' as kind, d.day, u.provider, t.type, null as reason, sum(d.items::int8)::int8 as n,
@@ -169,21 +170,21 @@ const ARRIVALS_SQL = `
   ) u using (day, provider)
   order by 1, 2`
 
-/** What became of the data of each day: why one has data, and another has none. */
+/** What happened to the data of each day: why one has data, and another has none. */
 export const getUserCoverage = route(
   {
     method: 'GET',
     path: '/api/v1/users/{user_id}/coverage',
     operationId: 'getUserCoverage',
-    summary: 'What came and what is stored, by day',
-    description: `\`days\` go by when something was measured, \`arrivals\` by when it came: what is rejected may have no usable time. At most ${MAX_DAYS} days.`,
+    summary: 'What was received and what is stored, by day',
+    description: `\`days\` go by the time of measurement, \`arrivals\` by the time of upload: rejected items may have no usable time. At most ${MAX_DAYS} days.`,
     tag: 'Users',
     guard: 'key',
     share: 'report',
     params: UserPath,
     query: Type.Object({
-      start_date: DateInput('First day of UTC.'),
-      end_date: DateInput('Last day of UTC, included; of an instant, its day, unless that has just begun.'),
+      start_date: DateInput('First UTC day.'),
+      end_date: DateInput('Last UTC day, included; of an instant, its day, unless that has just begun.'),
     }),
     response: Coverage,
     example: {

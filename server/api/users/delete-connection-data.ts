@@ -1,5 +1,6 @@
 import type { Transaction } from '../../db/database.ts'
 import { route } from '../../http/route.ts'
+import { allowMinutes } from '../../limits.ts'
 import { deleteEvents, lockForDeletion, lockUser } from '../../store/lock.ts'
 import { withoutSleepOf } from '../../store/sleep/sleep.ts'
 import { ConnectionPath, revokeConnection } from './delete-connection.ts'
@@ -12,7 +13,7 @@ export const deleteConnectionData = route(
     operationId: 'deleteConnectionData',
     summary: 'Disconnect a provider and delete all its data',
     description:
-      'Samples, events, devices, stored uploads, the history of their imports, and what waits to be pushed of them.',
+      'Samples, events, devices, stored uploads, the history of their imports, and their waiting webhook deliveries.',
     tag: 'Users',
     guard: 'key',
     share: 'long',
@@ -22,12 +23,12 @@ export const deleteConnectionData = route(
   },
   async ({ params }, { db, config }) => {
     await db.transaction(async (tx) => {
-      // Years of samples, or an import to wait for, take longer than a read may.
-      await tx.query(`select set_config('statement_timeout', '600s', true)`)
-      // An import holds this lock: it is waited for, and the next one finds no upload.
+      // Years of samples, and waiting for an import, take longer than a read may.
+      await allowMinutes(tx)
+      // An import holds this lock: this waits for it, and the next one finds no upload.
       await lockUser(tx, params.user_id)
       const provider = await revokeConnection(tx, config, params)
-      // An upload that comes later is new, and opens the connection again.
+      // A later upload is new, and opens the connection again.
       const sources = (await lockForDeletion(tx, params.user_id, provider)) ?? []
       await withoutSleepOf(tx, params.user_id, sources, () => deleteSources(tx, sources))
       await deleteUploads(tx, params.user_id, provider)
@@ -37,7 +38,7 @@ export const deleteConnectionData = route(
   },
 )
 
-/** What hangs on a source (events, what is dirty) goes with its row; samples and rollups have no foreign key. */
+/** Rows that refer to a source (events, dirty ranges) are deleted with it; samples and rollups have no foreign key. */
 async function deleteSources(tx: Transaction, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   await tx.query('select forget_resilience($1)', [ids])
@@ -45,7 +46,7 @@ async function deleteSources(tx: Transaction, ids: readonly number[]): Promise<v
   await tx.query('delete from data_source where id = any ($1)', [ids])
 }
 
-/** A stored body could be imported again, and the history of imports says what was measured when. */
+/** A stored body could be imported again, and the history of imports shows what was measured when. */
 async function deleteUploads(tx: Transaction, userId: string, provider: string): Promise<void> {
   await tx.query('delete from upload where user_id = $1 and provider = $2', [userId, provider])
   await tx.query(

@@ -14,7 +14,7 @@ export const ConnectionPath = Type.Object({
   provider: Enum(providerNames, { title: 'ProviderName', 'x-aliases': [...sdkProviderAliases.keys()] }),
 })
 
-// Locks nothing but the connection; the event that tells of it refers to the user, in the order of locks (lock.ts).
+// Locks nothing but the connection; its event refers to the user, in the order of locks (lock.ts).
 const REVOKE_SQL = `
   update connection c
   set status = 'revoked', revoked_at = clock_timestamp(), updated_at = clock_timestamp()
@@ -22,8 +22,8 @@ const REVOKE_SQL = `
   where c.id = before.id
   returning c.id, c.revoked_at, before.status = 'active' as ended`
 
-// An upload that waits for its import is a connection that is about to be created: it then is created revoked. The user
-// is not locked before: whoever deletes it has locked its connections first.
+// An upload that waits for its import stands for a connection that is about to be created: it is then created revoked.
+// The user is not locked before: whoever deletes it has locked its connections first.
 const CREATE_REVOKED_SQL = `
   insert into connection as c (user_id, provider, status, revoked_at)
   select $1, $2, 'revoked', clock_timestamp()
@@ -33,7 +33,7 @@ const CREATE_REVOKED_SQL = `
 
 /**
  * Ends the connection of a user to a provider, again if it has ended before, and returns the provider's own name. The
- * next upload opens it again. Developers are told in the same transaction.
+ * next upload opens it again. Developers get their event in the same transaction.
  * @throws AppError not_found when there never was one
  */
 export async function revokeConnection(
@@ -45,9 +45,9 @@ export async function revokeConnection(
   const revoke = () => tx.query<Revoked>(REVOKE_SQL, [path.user_id, provider])
   let [row] = await revoke()
   if (!row) {
-    // Not created when the import has done so meanwhile.
+    // Not created if the import has done so meanwhile.
     const created = await tx.query(CREATE_REVOKED_SQL, [path.user_id, provider]).catch((error) => {
-      // Deleted in this moment.
+      // Deleted at this moment.
       if (violatedConstraint(error) === 'connection_user_id_fkey') throw errors.notFound('User', path.user_id)
       throw error
     })
@@ -89,7 +89,7 @@ async function tell(
   ])
 }
 
-/** Disconnects a provider; what it brought stays. A phone does so when its user signs out (contract 3.8). */
+/** Disconnects a provider; its data stays. A phone does so when its user signs out (contract 3.8). */
 export const deleteConnection = route(
   {
     method: 'DELETE',

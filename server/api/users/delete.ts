@@ -1,10 +1,11 @@
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { UserPath } from '../../http/schema.ts'
+import { allowMinutes } from '../../limits.ts'
 import { deleteEvents, lockForDeletion, lockUser } from '../../store/lock.ts'
 import { foldUsers, USER_COLUMNS, User, type UserConnectionRow, userExample, usersWithConnections } from './user.ts'
 
-/** Deletes a user with everything stored about it, and returns what it was (contract 3.6). */
+/** Deletes a user with everything stored about them, and returns the deleted row (contract 3.6). */
 export const deleteUser = route(
   {
     method: 'DELETE',
@@ -20,14 +21,14 @@ export const deleteUser = route(
   },
   async ({ params }, { db }) =>
     db.transaction(async (tx) => {
-      // Years of samples, or an import to wait for, take longer than a read may.
-      await tx.query(`select set_config('statement_timeout', '600s', true)`)
-      // An import holds this lock: it is waited for, and the next one finds no user.
+      // Years of samples, and waiting for an import, take longer than a read may.
+      await allowMinutes(tx)
+      // An import holds this lock: this waits for it, and the next one finds no user.
       await lockUser(tx, params.user_id)
       const sources = await lockForDeletion(tx, params.user_id, null)
       if (!sources) throw errors.notFound('User', params.user_id)
       if (sources.length > 0) await tx.query('select delete_sources($1)', [sources])
-      // In the order of locks (store/lock.ts), and what takes long before what others wait for.
+      // In the order of locks (store/lock.ts), and slow deletions before rows that others wait for.
       for (const table of ['data_source', 'upload', 'upload_body', 'sync_run'])
         await tx.query(`delete from ${table} where user_id = $1`, [params.user_id])
       await tx.query(

@@ -12,7 +12,7 @@ import { listUsers } from './list.ts'
 import { putPersonalRecord } from './put-personal-record.ts'
 import { updateUser } from './update.ts'
 
-/** Users, and what hangs directly on one. */
+/** Users, and everything that belongs directly to one. */
 export const userRoutes: readonly Route[] = [
   listUsers,
   createUser,

@@ -14,7 +14,7 @@ import {
   usersWithConnections,
 } from './user.ts'
 
-/** What the list is sorted by; people without a value come last, except that nobody is idler than the never synced. */
+/** Sort orders; people without a value come last, except that those who never synced count as the most idle. */
 const sorts = {
   created_at: { key: 'u.created_at', asc: 'asc', desc: 'desc' },
   email: { key: 'lower(u.email)', asc: 'asc nulls last', desc: 'desc nulls last' },
@@ -136,7 +136,7 @@ export const listUsers = route(
       [...params, limit, offset],
     )
     const items = foldUsers(rows, query.include?.includes('connections'))
-    // A page that is not full, and not past the end, is the last one: its place says how many there are.
+    // A page that is neither full nor past the end is the last one, so its place gives the total.
     const isLast = items.length < limit && (items.length > 0 || page === 1)
     const total = isLast
       ? offset + items.length

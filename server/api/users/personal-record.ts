@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Enum, Nullable, Uuid } from '../../http/schema.ts'
 
-/** What a client writes: the whole record, so that what is absent becomes null (contract 3.12). */
+/** The whole record, as a client writes it: an absent field becomes null (contract 3.12). */
 export const PersonalRecordFields = Type.Object(
   {
     birth_date: Type.Optional(Nullable(Type.String({ format: 'date' }))),

@@ -3,7 +3,10 @@ import { route } from '../../http/route.ts'
 import { UserPath } from '../../http/schema.ts'
 import { PersonalRecord, PersonalRecordFields, personalRecordExample } from './personal-record.ts'
 
-/** Replaces the personal record of a user (contract 3.12); summaries depend on it, so the user's revision moves. */
+/**
+ * Replaces the personal record of a user (contract 3.12) and increments the user's revision, since summaries depend on
+ * it.
+ */
 export const putPersonalRecord = route(
   {
     method: 'PUT',

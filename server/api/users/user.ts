@@ -23,7 +23,7 @@ export const User = Type.Object(
     first_name: Nullable(Type.String()),
     last_name: Nullable(Type.String()),
     email: Nullable(Type.String({ format: 'email' })),
-    external_user_id: Nullable(Type.String({ description: 'Deprecated: only the user list knows it' })),
+    external_user_id: Nullable(Type.String({ description: 'Deprecated: only the user list fills it' })),
     last_synced_at: Nullable(Instant({ description: 'Newest sync of any connection, whatever its status' })),
     last_synced_provider: Nullable(Type.String()),
     has_active_connection: Type.Boolean(),
@@ -62,7 +62,7 @@ export const UserInclude = () => Type.Optional(List(Enum(['connections'])))
 
 const Name = () => Type.Optional(Nullable(Type.String({ maxLength: 100 })))
 
-/** What a client may write of a user: absent fields stay, null clears. */
+/** The fields of a user that a client may write: absent fields stay, null clears. */
 export const UserFields = Type.Object(
   {
     first_name: Name(),
@@ -76,7 +76,7 @@ export const UserFields = Type.Object(
 /** The fields of `UserFields`, which are columns of `app_user`. */
 export const USER_FIELDS = ['first_name', 'last_name', 'email', 'external_user_id'] as const
 
-/** The columns of `app_user` that are shown. */
+/** The columns of `app_user` in answers. */
 export const USER_COLUMNS = 'id, created_at, first_name, last_name, email, external_user_id'
 
 /** A row of `usersWithConnections`. */
@@ -128,7 +128,7 @@ export function foldUsers(rows: readonly UserConnectionRow[], includeConnections
   })
 }
 
-/** Turns a violated uniqueness into its 409 of contract 3.3; anything else stays what it is. */
+/** Turns a violated uniqueness into its 409 of contract 3.3; any other error stays unchanged. */
 export function duplicateUser(error: unknown): unknown {
   switch (violatedConstraint(error)) {
     case 'app_user_email_key':

@@ -17,7 +17,7 @@ import {
 
 const ENDPOINTS = { name: 'endpoints', countSql: 'select count(*) as count from endpoint where uid is not null' }
 
-/** Creates an endpoint with a signing secret of its own (contract 10). */
+/** Creates an endpoint with a new signing secret (contract 10). */
 export const createEndpoint = route(
   {
     method: 'POST',

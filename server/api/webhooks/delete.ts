@@ -8,7 +8,7 @@ export const deleteEndpoint = route(
     method: 'DELETE',
     path: '/api/v1/webhooks/endpoints/{endpoint_id}',
     operationId: 'deleteEndpoint',
-    summary: 'Delete an endpoint, what waits for it and the record of its deliveries',
+    summary: 'Delete an endpoint, its waiting deliveries and their history',
     tag: 'Webhooks',
     guard: 'developer',
     share: 'long',
@@ -24,7 +24,8 @@ export const deleteEndpoint = route(
   },
 )
 
-// Committed by itself: from now on nobody finds it, makes deliveries to it or leases it, however long its rows take.
+// Committed by itself: from now on nobody finds it, creates deliveries for it or leases it, however long deleting its
+// rows takes.
 const DELETED = `
   update endpoint
   set uid = null, disabled_at = now(), disabled_reason = 'by_hand', process_id = null, leased_until = null

@@ -7,14 +7,14 @@ import { errors, type Issue } from '../../errors.ts'
 import { Enum, Nullable, Uuid } from '../../http/schema.ts'
 import { checkUrl } from '../../webhooks/address-guard.ts'
 
-/** An endpoint of contract 10, and whether it is disabled (house decision). */
+/** An endpoint of contract 10. */
 export const Endpoint = Type.Object(
   {
     id: Type.String(),
     url: Type.String(),
     description: Nullable(Type.String()),
     filter_types: Nullable(Type.Array(Type.String(), { description: 'Names of events; null = all of them' })),
-    user_id: Nullable(Uuid({ description: 'Only events of this user; null = of everybody' })),
+    user_id: Nullable(Uuid({ description: 'Only events of this user; null = of all users' })),
     disabled: Type.Boolean(),
     disabled_reason: Nullable(
       Enum(['by_hand', 'gone', 'failing'], {
@@ -32,7 +32,7 @@ export const ENDPOINT_COLUMNS = `uid as id, url, description, filter_types, user
 /** Path parameter of the routes of one endpoint. */
 export const EndpointPath = Type.Object({ endpoint_id: Type.String() })
 
-/** What a developer says about an endpoint. */
+/** The fields of an endpoint that a developer writes. */
 export const endpointFields = {
   url: Type.String({ format: 'uri', maxLength: 2083, description: 'Where to POST events: absolute, https' }),
   description: Nullable(Type.String({ maxLength: 1000 })),
@@ -66,12 +66,12 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 export const newEndpointId = (): string =>
   `ep_${Array.from({ length: 24 }, () => BASE62[randomInt(BASE62.length)]).join('')}`
 
-/** Lets a request pass only where webhooks are enabled. @throws AppError webhooks_off (503) */
+/** Accepts a request only if webhooks are enabled. @throws AppError webhooks_off (503) */
 export function requireWebhooks({ outgoingWebhooksEnabled }: Config): void {
   if (!outgoingWebhooksEnabled) throw errors.webhooksOff()
 }
 
-/** What is wrong with a field of a body beyond its shape (contract 1.8). */
+/** The error in a field of a body beyond its shape (contract 1.8). */
 export const valueError = (field: string, error: string, input: unknown): Issue => ({
   type: 'value_error',
   loc: ['body', field],
@@ -80,26 +80,26 @@ export const valueError = (field: string, error: string, input: unknown): Issue 
   ctx: { error },
 })
 
-/** Lets only a URL pass that may be called. @throws AppError invalid (422) */
+/** Accepts only a URL that Pulsebase may call. @throws AppError invalid (422) */
 export function requireUrl(url: string, { webhooksAllowHttp, webhooksAllowNetworks }: Config): void {
   const problem =
     checkUrl(url, { allowHttp: webhooksAllowHttp, allowNetworks: webhooksAllowNetworks }) ??
-    // It would never be sent (RFC 9110, 4.2.5).
+    // A fragment would never be sent (RFC 9110, 4.2.5).
     (url.includes('#') ? 'must not contain a fragment' : undefined)
   if (!problem) return
   throw errors.invalid([valueError('url', `url ${problem}`, url)])
 }
 
-/** The filter as it is stored: no type twice, and none at all means every one. */
+/** The filter in its stored form: no type twice; an empty filter means every type. */
 export const storedFilter = (types: readonly string[] | null | undefined): string[] | null =>
   types?.length ? [...new Set(types)] : null
 
-/** What to throw when an endpoint could not be stored: its user may be unknown. */
+/** The error for an endpoint that could not be stored: its user may be unknown. */
 export function notStored(error: unknown, userId: string | null | undefined): unknown {
   return violatedConstraint(error) === 'endpoint_user_id_fkey' ? errors.notFound('User', String(userId)) : error
 }
 
-/** What to throw for an id that no endpoint has. */
+/** The error for an unknown id of an endpoint. */
 export const unknownEndpoint = () => errors.missing('Endpoint not found')
 
 /** The key and the state of an endpoint by its public id. @throws AppError not_found */
@@ -119,7 +119,7 @@ export async function enabledEndpoint(db: Queryable, uid: string): Promise<numbe
   return id
 }
 
-/** Tells the processes that deliver to look for work; once committed. */
+/** Makes the delivering processes look for work, once committed. */
 export async function notifyDelivery(db: Queryable): Promise<void> {
   await db.query(`select pg_notify('delivery', '')`)
 }

@@ -14,7 +14,7 @@ import { rotateSecret } from './rotate-secret.ts'
 import { sendTest } from './send-test.ts'
 import { updateEndpoint } from './update.ts'
 
-/** Outgoing webhooks: endpoints, what became of their deliveries, and the feed of events. */
+/** Outgoing webhooks: endpoints, the results of their deliveries, and the feed of events. */
 export const webhookRoutes: readonly Route[] = [
   listEventTypes,
   createEndpoint,

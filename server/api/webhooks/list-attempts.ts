@@ -14,12 +14,12 @@ const Attempt = Type.Object(
     endpointId: Type.String(),
     msgId: Type.String(),
     url: Type.String(),
-    response: Type.String({ description: 'The beginning of what was answered, or why there was no answer' }),
+    response: Type.String({ description: 'The beginning of the answer, or why there was none' }),
     responseStatusCode: Type.Integer({ description: '0 when there was no answer' }),
     responseDurationMs: Type.Integer(),
     status: Type.Integer({ description: '0: delivered, 2: failed' }),
     statusText: Nullable(Enum(['success', 'fail'])),
-    triggerType: Type.Integer({ description: '0: on the schedule, 1: asked for by a developer' }),
+    triggerType: Type.Integer({ description: '0: by the schedule, 1: requested by a developer' }),
     timestamp: Instant(),
     msg: Nullable(Message),
   },
@@ -41,7 +41,7 @@ const example = {
   msg: messageExample,
 }
 
-/** `data` is null of an event that is gone. */
+/** `data` is null if the event no longer exists. */
 interface AttemptRow extends Omit<MessageRow, 'data'> {
   id: number
   event_uid: string
@@ -56,7 +56,7 @@ interface AttemptRow extends Omit<MessageRow, 'data'> {
   data: Buffer | null
 }
 
-/** What was tried to deliver to an endpoint, newest first (contract 10). */
+/** Attempts to deliver to an endpoint, newest first (contract 10). */
 export const listAttempts = route(
   {
     method: 'GET',
@@ -64,7 +64,7 @@ export const listAttempts = route(
     operationId: 'listAttempts',
     summary: 'Delivery attempts of an endpoint, newest first',
     description:
-      'Written down once they are over, so none has the status 1 (pending) or 3 (sending). `msg` is null when the ' +
+      'Recorded once they are over, so none has the status 1 (pending) or 3 (sending). `msg` is null when the ' +
       'event is no longer stored. A page of large events is shorter than `limit`; `done` says whether it is the last.',
     tag: 'Webhooks',
     guard: 'developer',
@@ -124,7 +124,7 @@ function attemptJson(endpointId: string, { data, ...row }: AttemptRow): string {
   return `${JSON.stringify(attempt).slice(0, -1)},"msg":${data ? messageJson({ ...row, data }) : null}}`
 }
 
-/** Of each status a condition, so that those that failed are found by their index. */
+/** One condition for each status, so that failed attempts are found by their index. */
 const OF_STATUS = ['and a.succeeded', 'and false', 'and not a.succeeded', 'and false']
 
 /** Attempts between two rows, from the newer one or the older one on; only bodies that fit on the page are read. */

@@ -25,12 +25,12 @@ interface FeedRow extends StoredEvent {
   fits: boolean
 }
 
-/** Cursors of the feed differ in a position only; those of lists name a row by its time as well. */
+/** Cursors of the feed differ only in a position; those of lists name a row by its time as well. */
 const SCOPE = 'events'
 const markAt = (position: number) => ({ at: 'position', id: String(position), backward: false, total: 0 })
 
 /**
- * The feed: events in the order in which they became visible (house decision). Positions are given to events one
+ * The feed: events in the order in which they became visible (contract 10). Positions are given to events one
  * transaction after the other, so none appears behind a reader.
  */
 export const listEvents = route(
@@ -40,13 +40,13 @@ export const listEvents = route(
     operationId: 'listEvents',
     summary: 'Follow events: those of the last 30 days in a fixed order',
     description:
-      'Begin without `after`, then ask with `next` of the answer before, for ever: nothing is missed and nothing comes ' +
-      'twice. `done` says that there was no more at that moment. A page of large events is shorter than `limit`. Events ' +
+      'Begin without `after`, then keep asking with `next` of the previous answer: nothing is missed and nothing is ' +
+      'repeated. `done` says that there was no more at that moment. A page of large events is shorter than `limit`. Events ' +
       'are recorded when an endpoint matches them, or always with EVENT_FEED_ENABLED.',
     tag: 'Webhooks',
     guard: 'key',
     query: Type.Object({
-      after: Cursor('`next` of the answer before'),
+      after: Cursor('`next` of the previous answer'),
       limit: Limit(1000, 100),
     }),
     response: Type.Object(
@@ -65,7 +65,7 @@ export const listEvents = route(
     const after = query.after === undefined ? 0 : Number(readCursor(keys.cursor, SCOPE, query.after).id)
     const read = await db.query<FeedRow>(FEED, [after, query.limit + 1, PAGE_BYTES])
     const { shown, further } = cut(read, query.limit)
-    // `{"type": …, "data": …}` as it is delivered, with id and time before it.
+    // `{"type": …, "data": …}` as in its delivery, with id and time before it.
     const data = await jsonArray(shown, (event) => {
       const head = JSON.stringify({ id: messageId(event.uid), timestamp: event.created_at })
       return `${head.slice(0, -1)},${eventBody(event).toString().slice(1)}`
@@ -75,13 +75,13 @@ export const listEvents = route(
   },
 )
 
-/** How far back the feed reaches (house decision), whatever is kept longer. */
+/** How far back the feed reaches (contract 10), whatever is kept longer. */
 const REACH = `interval '30 days'`
 
 /**
- * A page of the feed behind a place; only bodies that fit on it are read. Where the next event is too old, it begins at the
- * first place of the first hour within reach, and not with a walk through all that is older: places follow times but for
- * transactions that were open longer than others, which last minutes.
+ * A page of the feed after a position; only bodies that fit on it are read. If the next event is too old, the page
+ * begins at the first position of the first hour within reach, without reading through everything older: positions
+ * follow times, except for transactions that were open longer than others, which last minutes.
  */
 export const FEED = `
   with first as materialized (

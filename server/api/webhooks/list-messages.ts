@@ -6,7 +6,7 @@ import { endpointErrors, requireWebhooks } from './endpoint.ts'
 import { MESSAGE_COLUMNS, Message, type MessageRow, messageExample, messageJson } from './message.ts'
 import { BODY_BYTES, boundsOf, jsonArray, PAGE_BYTES, pageParameters, turnsOf } from './page.ts'
 
-/** Every recorded event, newest first, tests as well (contract 10). */
+/** Every recorded event, newest first, including tests (contract 10). */
 export const listMessages = route(
   {
     method: 'GET',

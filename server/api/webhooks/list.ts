@@ -22,12 +22,12 @@ export const listEndpoints = route(
     operationId: 'listEndpoints',
     summary: 'List the endpoints',
     description:
-      'All of them, newest first; with `limit`, a page of them, where the header `X-Next-Cursor` tells the cursor of the next.',
+      'All of them, newest first; with `limit`, one page, whose header `X-Next-Cursor` holds the cursor of the next.',
     tag: 'Webhooks',
     guard: 'developer',
     query: Type.Object({
       limit: Limit(MOST_ENTRIES, MOST_ENTRIES),
-      cursor: Cursor('`X-Next-Cursor` of the page before'),
+      cursor: Cursor('`X-Next-Cursor` of the previous page'),
     }),
     response: Type.Array(Endpoint),
     example: [endpointExample],

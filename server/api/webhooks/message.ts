@@ -3,12 +3,12 @@ import { Instant, Nullable } from '../../http/schema.ts'
 import { eventBody, type StoredEvent } from '../../webhooks/body.ts'
 import { messageId } from '../../webhooks/message-id.ts'
 
-/** A message of contract 10: an event as it is delivered. */
+/** A message of contract 10: an event in the form of its delivery. */
 export const Message = Type.Object(
   {
     id: Type.String(),
     eventType: Type.String(),
-    eventId: Nullable(Type.String({ description: 'The same for two events that tell the same' })),
+    eventId: Nullable(Type.String({ description: 'The same for two events that report the same fact' })),
     timestamp: Instant(),
     channels: Nullable(Type.Array(Type.String())),
     tags: Nullable(Type.Array(Type.String())),
@@ -17,14 +17,14 @@ export const Message = Type.Object(
   { title: 'WebhookMessage' },
 )
 
-/** What `messageJson` needs of an event. */
+/** The columns of an event that `messageJson` needs. */
 export interface MessageRow extends StoredEvent {
   uid: string
   key: string
   created_at: string
 }
 
-/** The columns of `MessageRow` but `data`, of event `e`. */
+/** The columns of `MessageRow` except `data`, of event `e`. */
 export const MESSAGE_COLUMNS = 'e.uid, e.type, e.key, e.user_id, e.packed, e.created_at'
 
 /** A `Message` as JSON. */

@@ -7,24 +7,22 @@ import { Cursor, Instant, Limit } from '../../http/schema.ts'
 export const pageParameters = {
   limit: Limit(250),
   iterator: Cursor('`iterator` or `prevIterator` of another page'),
-  before: Type.Optional(Instant({ description: 'Only what is older' })),
-  after: Type.Optional(Instant({ description: 'Only what is of this time or newer' })),
+  before: Type.Optional(Instant({ description: 'Only older items' })),
+  after: Type.Optional(Instant({ description: 'Only items of this time or newer' })),
 }
 
-/**
- * Bytes of bodies that a page holds at most, roughly: an event can be a megabyte. Such a page is shorter than `limit`.
- */
+/** Approximate maximum of body bytes on a page: an event can be a megabyte. Such a page is shorter than `limit`. */
 export const PAGE_BYTES = 8_000_000
 
-/** About how many bytes the body of event `e` has: samples take up to twelve times what they take packed. */
+/** Approximate bytes of the body of event `e`: samples take up to twelve times their packed size. */
 export const BODY_BYTES = 'octet_length(e.data) * case when e.packed then 12 else 1 end'
 
-/** Ends of what a page is read from, both open: a time and an id of a row, and ids begin at 1. */
+/** The bounds of the rows that a page reads, both open: a time and an id of a row, and ids begin at 1. */
 export type Bounds = [belowAt: string, belowId: number, aboveAt: string, aboveId: number]
 
 /**
- * Between which rows the page lies that is asked for with `mark` and these times. They are one pair of conditions, so that
- * the database begins in its index where the page begins, and ends where `before` or `after` says.
+ * The rows between which the page requested with `mark` and these times lies. They are one pair of conditions, so the
+ * database begins in its index where the page begins, and ends where `before` or `after` says.
  */
 export function boundsOf(mark: Mark | undefined, before = 'infinity', after = '-infinity'): Bounds {
   if (!mark) return [before, 0, after, 0]
@@ -32,19 +30,19 @@ export function boundsOf(mark: Mark | undefined, before = 'infinity', after = '-
   return mark.backward ? [before, 0, ...row] : [...row, after, 0]
 }
 
-/** A row of a page in the order of reading; `fits` says whether the page has room for it. */
+/** A row of a page in the order of reading; `fits` says whether it still fits on the page. */
 interface PageRow {
   fits: boolean
 }
 
-/** The rows that stand on a page, of those read: as many as fit, `limit` at most; and whether more were read. */
+/** The rows of a page among those read: as many as fit, `limit` at most; and whether more were read. */
 export function cut<Row extends PageRow>(rows: readonly Row[], limit: number): { shown: Row[]; further: boolean } {
   const full = rows.findIndex(({ fits }) => !fits)
   const shown = rows.slice(0, full < 0 ? limit : Math.min(limit, full))
   return { shown, further: rows.length > shown.length }
 }
 
-/** What of a page of contract 10 is not its data. */
+/** A page of contract 10 without its data. */
 export interface Turns<Row> {
   /** Newest first. */
   rows: Row[]
@@ -53,7 +51,7 @@ export interface Turns<Row> {
   prevIterator: string | null
 }
 
-/** Cuts rows to a page, where `mark` is what it was asked with, and says how to turn it. */
+/** Cuts rows to a page, where `mark` is the requested one, and adds the iterators. */
 export function turnsOf<Row extends PageRow>(
   read: readonly Row[],
   limit: number,
@@ -63,7 +61,7 @@ export function turnsOf<Row extends PageRow>(
   const { shown, further } = cut(read, limit)
   const rows = mark?.backward ? shown.reverse() : shown
   const [first, last] = [rows[0], rows.at(-1)]
-  // What an iterator points at lies on the other side of the page.
+  // An iterator points to the other side of the page.
   const older = mark?.backward ? last !== undefined : further
   const newer = mark?.backward ? further : mark !== undefined
   return {

@@ -3,6 +3,7 @@ import type { Database } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Instant } from '../../http/schema.ts'
+import { allowMinutes } from '../../limits.ts'
 import {
   EndpointPath,
   enabledEndpoint,
@@ -14,13 +15,13 @@ import {
 } from './endpoint.ts'
 import { Queued } from './resend.ts'
 
-/** How far back deliveries are repeated (house decision). */
+/** How far back deliveries are repeated (contract 10). */
 const RECOVER_DAYS = 14
 
 /** Events that are queued in one transaction. */
 const AT_ONCE = 2_000
 
-/** Delivers again all that an endpoint missed since a time (house decision). */
+/** Delivers again all that an endpoint missed since a time (contract 10). */
 export const recoverEndpoint = route(
   {
     method: 'POST',
@@ -28,7 +29,7 @@ export const recoverEndpoint = route(
     operationId: 'recoverEndpoint',
     summary: 'Deliver again what failed',
     description:
-      'All events since then whose delivery failed, for good or so far, and those that match the filters and were never ' +
+      'All events since then whose delivery failed, finally or so far, and matching ones that were never ' +
       'queued because the endpoint was disabled for failing.',
     tag: 'Webhooks',
     guard: 'developer',
@@ -58,13 +59,13 @@ export const recoverEndpoint = route(
 const eventsToRecover = (db: Database, endpoint: number, since: string) =>
   db.transaction(async (tx) => {
     // Two weeks of events take longer than a read may.
-    await tx.query(`select set_config('statement_timeout', '600s', true)`)
+    await allowMinutes(tx)
     return tx.query<{ events: string }>(TO_RECOVER, [endpoint, since, AT_ONCE])
   })
 
 /**
- * Queues a batch of events; returns how many. Holds the endpoint, as whoever records attempts does, so that none waits for
- * the other's deliveries. None when the endpoint was disabled or deleted meanwhile.
+ * Queues a batch of events; returns how many. Locks the endpoint, like the recording of attempts, so that neither waits
+ * for the other's deliveries. Queues none when the endpoint was disabled or deleted meanwhile.
  */
 const queueAgain = (db: Database, endpoint: number, events: string) =>
   db.transaction(async (tx) => {
@@ -99,7 +100,7 @@ const TO_RECOVER = `
   group by batch
   order by batch`
 
-// What somebody else holds is being deleted, or sent again already.
+// Deliveries locked by others are being deleted, or already sent again.
 const QUEUE_AGAIN = `
   with failed as (
     update delivery d

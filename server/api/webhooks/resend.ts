@@ -4,12 +4,12 @@ import { route } from '../../http/route.ts'
 import { messageUid } from '../../webhooks/message-id.ts'
 import { EndpointPath, enabledEndpoint, endpointErrors, MATCHES, notifyDelivery, requireWebhooks } from './endpoint.ts'
 
-/** What was put in the queue of an endpoint. */
+/** A delivery added to the queue of an endpoint. */
 export const Queued = Type.Object({ queued: Type.Integer() }, { title: 'Queued' })
 
 /**
  * Delivers a message to an endpoint again, or for the first time when it was recorded before the endpoint's filters let
- * it through (house decision).
+ * it through (contract 10).
  */
 export const resendMessage = route(
   {
@@ -32,7 +32,7 @@ export const resendMessage = route(
     requireWebhooks(config)
     const endpoint = await enabledEndpoint(db, params.endpoint_id)
     const uid = messageUid(params.msg_id)
-    // Tests, which have no place in the feed, are of one endpoint.
+    // Tests, which have no place in the feed, belong to one endpoint.
     const rows = await db.query(
       `insert into delivery (event_id, endpoint_id, manual)
        select e.id, p.id, true

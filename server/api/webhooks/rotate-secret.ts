@@ -3,14 +3,14 @@ import { newSecret, sealSecret } from '../../webhooks/secrets.ts'
 import { EndpointPath, endpointErrors, requireWebhooks, unknownEndpoint } from './endpoint.ts'
 import { Secret, secretExample } from './get-secret.ts'
 
-/** Gives an endpoint a new secret; the former one signs as well for a day, so that receivers can change theirs. */
+/** Gives an endpoint a new secret; for a day the former one signs as well, so that receivers can change theirs. */
 export const rotateSecret = route(
   {
     method: 'POST',
     path: '/api/v1/webhooks/endpoints/{endpoint_id}/secret/rotate',
     operationId: 'rotateEndpointSecret',
     summary: 'Replace the signing secret of an endpoint',
-    description: 'For 24 hours deliveries carry two signatures, of the new secret and of the one before it.',
+    description: 'For 24 hours deliveries carry two signatures, of the new and of the previous secret.',
     tag: 'Webhooks',
     guard: 'developer',
     params: EndpointPath,

@@ -7,14 +7,14 @@ import { exampleData } from '../../webhooks/examples.ts'
 import { messageId } from '../../webhooks/message-id.ts'
 import { EndpointPath, enabledEndpoint, endpointErrors, notifyDelivery, requireWebhooks } from './endpoint.ts'
 
-/** Sends an example to one endpoint, whatever its filters, under an id of its own (contract 10). */
+/** Sends an example to one endpoint, whatever its filters, under a new id (contract 10). */
 export const sendTest = route(
   {
     method: 'POST',
     path: '/api/v1/webhooks/endpoints/{endpoint_id}/test',
     operationId: 'testEndpoint',
     summary: 'Send an example event to an endpoint',
-    description: 'It is delivered and retried as any other; its attempts tell what came of it.',
+    description: 'It is delivered and retried like any other event; its attempts show the result.',
     tag: 'Webhooks',
     guard: 'developer',
     params: EndpointPath,
@@ -29,7 +29,7 @@ export const sendTest = route(
     requireWebhooks(config)
     const endpoint = await enabledEndpoint(db, params.endpoint_id)
     const key = `test.${params.endpoint_id}.${body.event_type}.${randomBytes(8).toString('hex')}`
-    // Neither pending nor in the feed: nobody else gets it.
+    // Neither pending nor in the feed: no other endpoint gets it.
     const { uid } = await db.one<{ uid: string }>(
       `with test as (
          insert into event (type, key, data, pending) values ($2, $3, $4, false) returning id, uid

@@ -14,7 +14,7 @@ import {
   unknownEndpoint,
 } from './endpoint.ts'
 
-/** Changes an endpoint; what null means differs by field (specification: "PATCH semantics"). */
+/** Changes an endpoint; what null means differs by field (contract 10). */
 export const updateEndpoint = route(
   {
     method: 'PATCH',
@@ -22,7 +22,7 @@ export const updateEndpoint = route(
     operationId: 'updateEndpoint',
     summary: 'Change, disable or enable an endpoint',
     description:
-      'What is left out stays, and so does what is null, except that null for `user_id` means events of everybody. ' +
+      'Absent and null fields stay unchanged, except that null for `user_id` means events of all users. ' +
       'No `filter_types` (`[]`) means all kinds. `disabled: false` enables an endpoint again, whatever disabled it.',
     tag: 'Webhooks',
     guard: 'developer',

@@ -82,7 +82,7 @@ async function createUser(log: (message: string) => void): Promise<Account> {
   return account
 }
 
-/** Tries shadow's useradd, then BusyBox's adduser; answers why neither did it, if so. */
+/** Tries shadow's useradd, then BusyBox's adduser; returns why neither worked, if so. */
 async function addUser(): Promise<string> {
   const commands: [string, string[]][] = [
     ['useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', OWN_USER]],

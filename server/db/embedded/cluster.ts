@@ -7,7 +7,7 @@ import type { Account } from './account.ts'
 
 const run = promisify(execFile)
 
-/** Name of the superuser of every cluster made here. */
+/** Name of the superuser of every cluster created here. */
 export const SUPERUSER = 'postgres'
 
 /**
@@ -36,28 +36,28 @@ export async function clusterExists(cluster: string): Promise<boolean> {
   throw new Error(`${cluster} holds something that is not a database: move it away, or choose another data directory`)
 }
 
-/** @throws Error when the cluster was made by another major version of PostgreSQL than `major`. */
+/** @throws Error when the cluster was created by another major version of PostgreSQL than `major`. */
 export async function checkVersion(cluster: string, major: string): Promise<void> {
   const made = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim()
   if (made === major) return
   throw new Error(
-    `The database in ${cluster} was made by PostgreSQL ${made}, this version of Pulsebase brings ${major}: ` +
-      'dump it with the version that made it, and load the dump into an empty data directory',
+    `The database in ${cluster} was created by PostgreSQL ${made}, this version of Pulsebase ships ${major}: ` +
+      'dump it with the version that created it, and load the dump into an empty data directory',
   )
 }
 
 /**
- * Makes a UTF-8 cluster with checksums that only lets its superuser in, by password. It is made beside its place
- * and renamed, so a cluster is complete or not there; what a killed attempt left is removed first.
+ * Creates a UTF-8 cluster with checksums that only lets its superuser in, by password. It is created beside its place
+ * and renamed, so a cluster is complete or does not exist; leftovers of a killed attempt are removed first.
  * @throws Error with the output of initdb.
  */
 export async function initCluster({ initdb, cluster, password, account, args }: NewCluster): Promise<void> {
   await removeDrafts(cluster)
-  // A name of its own: the initdb of a killed attempt may still be running.
+  // A unique name: the initdb of a killed attempt may still be running.
   const draft = `${cluster}.init-${randomBytes(4).toString('hex')}`
   const passwordFile = `${draft}.password`
   try {
-    // Root makes the directory for the server's user, who may not write in the directory above.
+    // Root creates the directory for the server's user, who may not write in the directory above.
     await mkdir(draft, { mode: 0o700 })
     await writeFile(passwordFile, `${password}\n`, { mode: 0o600, flag: 'wx' })
     if (account) await lchown(draft, account.uid, account.gid)
@@ -82,7 +82,7 @@ export async function initCluster({ initdb, cluster, password, account, args }: 
 async function removeDrafts(cluster: string): Promise<void> {
   for (const name of await readdir(dirname(cluster))) {
     if (!name.startsWith(`${basename(cluster)}.init-`)) continue
-    // An initdb that is still at work may be faster once or twice; it soon fails, and what it leaves does no harm.
+    // An initdb that is still running may be faster once or twice; it soon fails, and its leftovers do no harm.
     await rm(join(dirname(cluster), name), { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
   }
 }
@@ -92,7 +92,7 @@ export function serverEnv(): Record<string, string> {
   return { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 }
 
-/** Writes a file that only its owner reads, whole or not at all, and not before it is on disk. */
+/** Writes a file that only its owner reads, completely or not at all, and only once it is on disk. */
 export async function writePrivate(file: string, content: string): Promise<void> {
   await rm(`${file}.new`, { force: true })
   await writeFile(`${file}.new`, content, { mode: 0o600, flag: 'wx', flush: true })

@@ -11,12 +11,12 @@ export interface Lock {
 const RELEASED = 'released\n'
 
 /**
- * Takes the lock `name` in `dir` for this process, or tells the pid of the process that holds it; never waits.
+ * Takes the lock `name` in `dir` for this process, or returns the pid of the process that holds it; never waits.
  *
- * The lock is the file `<name>.<n>` with the highest n; it holds the pid and start time of its owner, so it dies with
- * that process, even by `kill -9`. A dead owner's lock is taken over by creating n + 1, which only one contender can
- * do; nobody ever deletes the highest file, so there is no moment in which a slow contender could remove a fresh lock.
- * It holds among processes that see each other: containers that share a volume do not.
+ * The lock is the file `<name>.<n>` with the highest n; it contains the pid and start time of its owner, so it dies
+ * with that process, even by `kill -9`. A dead owner's lock is taken over by creating n + 1, which only one contender
+ * can do; nobody ever deletes the highest file, so there is no moment in which a slow contender could remove a fresh
+ * lock. It holds among processes that see each other: containers that share a volume do not.
  */
 export async function takeLock(dir: string, name: string): Promise<Lock | { heldBy: number }> {
   const start = await startTime(process.pid)
@@ -26,7 +26,7 @@ export async function takeLock(dir: string, name: string): Promise<Lock | { held
     if (owner && (await startTime(owner.pid)) === owner.start) return { heldBy: owner.pid }
     const file = join(dir, `${name}.${newest + 1}`)
     if (!(await createWhole(file, `${process.pid} ${start}\n`))) continue
-    // Somebody may have gone two numbers ahead and removed ours since we looked: the highest number decides.
+    // Another process may have gone two numbers ahead and removed ours since we looked: the highest number decides.
     if ((await newestNumber(dir, name)) !== newest + 1) {
       await rm(file, { force: true })
       continue
@@ -42,7 +42,7 @@ async function newestNumber(dir: string, name: string): Promise<number> {
   return Math.max(0, ...numbers)
 }
 
-/** Removes locks with lower numbers, and drafts for them that their process did not live to use. */
+/** Removes locks with lower numbers, and drafts for them whose process died before using them. */
 async function removeOlder(dir: string, name: string, newest: number): Promise<void> {
   for (const file of await readdir(dir)) {
     const number = Number.parseInt(suffix(file, name), 10)
@@ -58,7 +58,7 @@ async function readOwner(file: string): Promise<{ pid: number; start: string } |
   return pid && start ? { pid: Number(pid), start } : undefined
 }
 
-/** Creates `file` with its content in one step, so that nobody reads half of it; false when it exists already. */
+/** Creates `file` with its content in one step, so that nobody reads half of it; false when it already exists. */
 async function createWhole(file: string, content: string): Promise<boolean> {
   const draft = await writeDraft(file, content)
   try {

@@ -3,7 +3,9 @@ import { chmod, lstat, mkdir, readdir, readlink, realpath, rmdir, symlink } from
 import { dirname, join, resolve } from 'node:path'
 import { type Account, canEnter } from './account.ts'
 
-/** Where root puts what the server's user could not reach otherwise; the usual place for a service's state. */
+/**
+ * Where root puts directories that the server's user could not reach otherwise; the usual place for a service's state.
+ */
 export const SHARED_DIR = '/var/lib/pulsebase'
 
 /**
@@ -38,8 +40,8 @@ async function recordedHome(cluster: string): Promise<string | undefined> {
 }
 
 /**
- * Creates the first free directory for `dataDir` below /var/lib/pulsebase and records it. A directory that holds
- * something belongs to an earlier data directory of the same name, and is left alone.
+ * Creates the first free directory for `dataDir` below /var/lib/pulsebase and records it. A non-empty directory belongs
+ * to an earlier data directory of the same name, and is left alone.
  */
 async function claimHome(dataDir: string, cluster: string, account: Account): Promise<string> {
   const hash = createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16)
@@ -61,7 +63,7 @@ async function claimHome(dataDir: string, cluster: string, account: Account): Pr
   }
 }
 
-/** Creates `dir` below /var/lib/pulsebase, open to pass through whatever the umask; an existing one stays as it is. */
+/** Creates `dir` below /var/lib/pulsebase, open to pass through whatever the umask; an existing one is not changed. */
 export async function makePassable(dir: string): Promise<void> {
   for (const path of [SHARED_DIR, dir]) {
     if (await mkdir(path, { recursive: true })) await chmod(path, 0o755)

@@ -14,9 +14,9 @@ export interface SystemProcess {
 }
 
 /**
- * When process `pid` was started, as an opaque text: the same number used again by another process gives another text.
- * Undefined when it does not run; a zombie does not run.
- * Linux: fields 3 and 22 of /proc/pid/stat (https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html); elsewhere `ps`.
+ * When process `pid` was started, as an opaque text: another process that reuses the number has another text. Undefined
+ * when it does not run; a zombie does not run. Linux: fields 3 and 22 of /proc/pid/stat
+ * (https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html); elsewhere `ps`.
  */
 export async function startTime(pid: number): Promise<string | undefined> {
   if (!linux) {
@@ -28,10 +28,10 @@ export async function startTime(pid: number): Promise<string | undefined> {
   }
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   if (!stat) return undefined
-  // The name, in parentheses, may itself hold spaces and parentheses: count fields after the last one.
+  // The name, in parentheses, may itself contain spaces and parentheses: count fields after the last one.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   if (fields[0] === 'Z' || fields[0] === 'X') return undefined
-  // Start times count from boot, so a lock that survived a reboot needs the boot id to be told apart.
+  // Start times count from boot, so the boot id is needed to recognise a lock that survived a reboot.
   const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')
   return `${fields[19]} ${boot.trim()}`.trim()
 }
@@ -56,7 +56,7 @@ async function linuxProcess(pid: string, wanted: (command: string) => boolean): 
   try {
     const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ').trim()
     if (!command || !wanted(command)) return undefined
-    // The owner of the /proc entry is root for processes that may not be dumped: the status file tells the real one.
+    // The owner of the /proc entry is root for processes that may not be dumped: the status file names the real one.
     const uid = /^Uid:\s+\d+\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))
     return { pid: Number(pid), uid: Number(uid?.[1]), command }
   } catch {
@@ -64,7 +64,7 @@ async function linuxProcess(pid: string, wanted: (command: string) => boolean): 
   }
 }
 
-/** Sends `signal` to a process that may be gone already; throws what `process.kill` throws, except that it is gone. */
+/** Sends `signal` to a process that may have ended; throws the errors of `process.kill`, except that it is gone. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
@@ -73,7 +73,7 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Waits until `condition` holds, asking every `everyMs`; false when it did not within `timeoutMs`. */
+/** Waits until `condition` is true, asking every `everyMs`; false when it is not within `timeoutMs`. */
 export async function waitUntil(condition: () => Promise<boolean>, timeoutMs: number, everyMs = 25): Promise<boolean> {
   const deadline = performance.now() + timeoutMs
   while (!(await condition())) {

@@ -68,7 +68,7 @@ export async function spawnPostgres(options: ServerOptions): Promise<PostgresSer
   if (child.pid === undefined) throw new Error(`${postgres} could not be started: ${await ended}`)
   if (options.outlive) child.unref()
   else stopAtExit(child, child.pid)
-  return serverOf(child, child.pid, port, ended, cluster)
+  return serverOf(child, { pid: child.pid, port, ended, cluster })
 }
 
 /** An orderly end of this process that forgot stop(), or did not come to it, must not leave a server behind. */
@@ -78,13 +78,11 @@ function stopAtExit(child: ChildProcess, pid: number): void {
   child.once('exit', () => process.off('exit', onExit))
 }
 
-function serverOf(
-  child: ChildProcess,
-  pid: number,
-  port: number,
-  ended: Promise<string>,
-  cluster: string,
-): PostgresServer {
+interface Started extends Pick<PostgresServer, 'pid' | 'port' | 'ended'> {
+  cluster: string
+}
+
+function serverOf(child: ChildProcess, { pid, port, ended, cluster }: Started): PostgresServer {
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null
   const stop = async () => {
     for (const [signal, ms] of [['SIGINT', FAST_MS] as const, ['SIGQUIT', IMMEDIATE_MS] as const]) {

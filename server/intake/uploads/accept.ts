@@ -66,66 +66,65 @@ interface Means {
   gates: Gates
   limits: Limits
   metrics: Metrics
+  threads: Threads
+  handover: Handover
 }
 
 /** Builds the acceptance of uploads; see `Uploads`. */
-export function acceptUploads({ db, gates, limits, metrics }: Means, threads: Threads, handover: Handover): Uploads {
-  async function accept(upload: IncomingUpload): Promise<AcceptedUpload> {
-    const body = await readBody(upload, gates, limits)
-    try {
-      return await acceptBody(upload, body)
-    } finally {
-      body.forget()
-    }
-  }
-
-  async function acceptBody(upload: IncomingUpload, { bytes, sha256, isSmall }: ReadBody): Promise<AcceptedUpload> {
-    const { userId } = upload
-    const on = gated(db, gates.upload, userId)
-    const known = await on.one<Known>(KNOWN_SQL, [userId, sha256, upload.requestId])
-    if (!known.user_exists) throw errors.notFound('User', userId)
-    if (known.replayed_id && known.replayed_run && known.replayed_provider)
-      return { batchId: known.replayed_id, runKey: known.replayed_run, provider: known.replayed_provider }
-    const again = known.provider && (await storeAgain(on, upload, sha256, known))
-    if (again) return again
-    const parse = () =>
-      threads.readUpload({
-        bytes,
-        encoding: upload.encoding,
-        queryProvider: upload.queryProvider,
-        provider: null,
-        nowMs: Date.now(),
-      })
-    // Of large ones there are few, and they have threads of their own.
-    const result = await (isSmall ? gates.parses.run(userId, parse) : parse())
-    if (!result.ok) throw refusal(result)
-    const { envelope, batch, stored, decodedBytes } = result
-    // Before it is stored: a worker may take it in that very moment.
-    handover.put(userId, sha256, batch)
-    return store(on, upload, sha256, {
-      envelope,
-      received: batch.received,
-      body: Buffer.from(stored.buffer),
-      decodedBytes,
-    })
-  }
-
+export function acceptUploads(means: Means): Uploads {
+  const { uploadsAccepted, uploadsRefused } = means.metrics
   return {
     async accept(upload) {
       try {
-        const accepted = await accept(upload)
-        metrics.uploadsAccepted.labels(accepted.provider).inc()
+        const accepted = await acceptUpload(means, upload)
+        uploadsAccepted.labels(accepted.provider).inc()
         return accepted
       } catch (thrown) {
         const error = thrown instanceof AppError ? thrown : errors.notStored(thrown)
-        metrics.uploadsRefused.labels(error.code).inc()
+        uploadsRefused.labels(error.code).inc()
         throw error
       }
     },
   }
 }
 
-/** The 400 and 413 of an upload; everything else about its content is answered 202 (house decision). */
+async function acceptUpload(means: Means, upload: IncomingUpload): Promise<AcceptedUpload> {
+  const body = await readBody(upload, means.gates, means.limits)
+  try {
+    return await acceptBody(means, upload, body)
+  } finally {
+    body.forget()
+  }
+}
+
+async function acceptBody(means: Means, upload: IncomingUpload, body: ReadBody): Promise<AcceptedUpload> {
+  const { userId } = upload
+  const { sha256 } = body
+  const on = gated(means.db, means.gates.upload, userId)
+  const known = await on.one<Known>(KNOWN_SQL, [userId, sha256, upload.requestId])
+  if (!known.user_exists) throw errors.notFound('User', userId)
+  if (known.replayed_id && known.replayed_run && known.replayed_provider)
+    return { batchId: known.replayed_id, runKey: known.replayed_run, provider: known.replayed_provider }
+  const again = known.provider && (await storeAgain(on, upload, sha256, known))
+  if (again) return again
+  const { envelope, batch, stored, decodedBytes } = await parsed(means, upload, body)
+  // Before it is stored: a worker may take it in that very moment.
+  means.handover.put(userId, sha256, batch)
+  const content = { envelope, received: batch.received, body: Buffer.from(stored.buffer), decodedBytes }
+  return store(on, upload, sha256, content)
+}
+
+/** Has a thread read the body. @throws AppError too_large, bad_request, invalid, overloaded */
+async function parsed({ gates, threads }: Means, upload: IncomingUpload, { bytes, isSmall }: ReadBody) {
+  const { userId, encoding, queryProvider } = upload
+  const parse = () => threads.readUpload({ bytes, encoding, queryProvider, provider: null, nowMs: Date.now() })
+  // Of large ones there are few, and they have threads of their own.
+  const result = await (isSmall ? gates.parses.run(userId, parse) : parse())
+  if (!result.ok) throw refusal(result)
+  return result
+}
+
+/** The 400 and 413 of an upload; everything else about its content is answered 202 (contract 9.1). */
 function refusal(result: Extract<UploadResult, { ok: false }>): AppError {
   switch (result.code) {
     case 'too_large':

@@ -6,7 +6,7 @@ import type { Leave } from '../../gate.ts'
 import { atPace } from '../../http/pace.ts'
 import { type Gates, type Limits, smallBodyBytes } from '../../limits.ts'
 
-/** The body of an upload as it arrives, and whose it is. */
+/** The body of an upload as it arrives, and its user. */
 export interface IncomingBody {
   userId: string
   body: IncomingMessage
@@ -18,19 +18,19 @@ export interface IncomingBody {
 /** A body in memory. */
 export interface ReadBody {
   bytes: Buffer
-  /** Of the bytes, how they are compressed, and the provider named in the query. */
+  /** Hash input besides the bytes: their compression, and the provider named in the query. */
   sha256: Buffer
   isSmall: boolean
-  /** Counts its bytes no longer. */
+  /** Releases the memory it counts for. */
   forget: Leave
 }
 
-/** What a body counts at least: headers and buffers of its request. */
+/** Minimum that a body counts for: headers and buffers of its request. */
 const LEAST_BYTES = 8_192
 
 /**
- * Reads the body of an upload into memory as soon as there is space for it. A small one does not wait for large ones;
- * one that does not announce its length counts as small until it is not.
+ * Reads the body of an upload into memory as soon as there is space for it. A small one does not wait for large ones; a
+ * body without an announced length counts as small until it is not.
  * @throws AppError too_large, overloaded, body_too_slow, bad_request, client_left
  */
 export async function readBody(upload: IncomingBody, gates: Gates, limits: Limits): Promise<ReadBody> {
@@ -44,14 +44,14 @@ export async function readBody(upload: IncomingBody, gates: Gates, limits: Limit
     })
   let isSmall = (announced ?? 0) <= smallBytes
   let forget = await enter(isSmall, announced ?? smallBytes)
-  // The provider named in the query is part of what makes two uploads the same.
+  // The provider named in the query is part of an upload's identity.
   const hash = createHash('sha256').update(`${upload.queryProvider ?? ''}\n${encoding}\n`)
   const chunks: Buffer[] = []
   let size = 0
-  // Left open when reading stops early: the answer goes out on the same connection.
+  // The stream stays open when reading stops early: the answer goes out on the same connection.
   const incoming = body.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
 
-  /** Reads on until the end, or until there is more than `most`. True at the end. */
+  /** Reads until the end, or until there is more than `most`. True at the end. */
   async function readUpTo(most: number): Promise<boolean> {
     while (size <= most) {
       const { done, value } = await incoming.next()

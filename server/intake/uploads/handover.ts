@@ -1,23 +1,23 @@
 import type { Batch } from '../../batch/columns.ts'
 
-/** Bytes of samples that are kept; some three million. */
+/** Bytes of cached samples; some three million samples. */
 const LIMIT_BYTES = 64 * 1024 * 1024
 
 /** Milliseconds and value as float64, zone offset as int16. */
 const SAMPLE_BYTES = 18
 
-/** Rough room of what is around the samples: keys and objects, generously. */
+/** Generous estimate of the memory around the samples: keys and objects. */
 const BATCH_BYTES = 2_048
 const COLUMNS_BYTES = 1_024
 const ITEM_BYTES = 512
 
 /**
  * Parsed bodies on their way from acceptance to import within this process, and for a while after it, since a phone
- * that lost an answer sends the same again. It only saves reading a stored body: what is not here (another process
- * accepted it, this one restarted, others came since) is read from the database.
+ * that lost an answer sends the same again. It only saves reading a stored body: anything missing here (another process
+ * accepted it, this one restarted, others displaced it) is read from the database.
  */
 export interface Handover {
-  /** Keeps the batch of a user's body, at the cost of those not asked for longest. */
+  /** Keeps the batch of a user's body, and drops the least recently used ones. */
   put(userId: string, sha256: Buffer, batch: Batch): void
   /** The batch of a user's body, undefined when it is not here. It is shared: nobody may change it. */
   get(userId: string, sha256: Buffer): Batch | undefined
@@ -39,7 +39,7 @@ const textBytes = (...texts: (string | null)[]) => texts.reduce((sum, text) => s
 
 const keyOf = (userId: string, sha256: Buffer) => `${userId} ${sha256.toString('base64')}`
 
-/** Creates an empty handover of at most `limitBytes` of samples; 0 = nothing is ever kept. */
+/** Creates an empty handover of at most `limitBytes` of samples; 0 = it keeps nothing. */
 export function createHandover(limitBytes = LIMIT_BYTES): Handover {
   const kept = new Map<string, Batch>()
   let bytes = 0
@@ -50,7 +50,7 @@ export function createHandover(limitBytes = LIMIT_BYTES): Handover {
     return batch
   }
   function keep(key: string, batch: Batch): void {
-    // The first in the map is the one not asked for longest.
+    // The first in the map is the least recently used.
     kept.set(key, batch)
     bytes += bytesOf(batch)
     for (const oldest of kept.keys()) {
@@ -67,7 +67,7 @@ export function createHandover(limitBytes = LIMIT_BYTES): Handover {
     get(userId, sha256) {
       const key = keyOf(userId, sha256)
       const batch = forget(key)
-      // What was rejected may be acceptable by now: a time in the future is.
+      // Rejected items may be acceptable by now, such as a time in the future.
       if (batch && batch.rejected === 0) keep(key, batch)
       return batch
     },

@@ -13,24 +13,24 @@ import type { Threads } from '../threads.ts'
 import type { Handover } from './handover.ts'
 import { readStored, type StoredUpload } from './stored.ts'
 
-/** Uploads one job imports before it lets other users' jobs have a turn. */
+/** Uploads that one job imports before other users' jobs get a turn. */
 const UPLOADS_PER_JOB = 25
 
-/** Times an upload may fail on its own before it is set aside as failed; its body stays stored. */
+/** Own failures of an upload before it is set aside as failed; its body stays stored. */
 const MAX_ATTEMPTS = 5
 
-/** What becomes of samples, as the metrics count it. */
+/** Outcomes of samples for the metrics. */
 const OUTCOMES = ['inserted', 'updated', 'unchanged', 'rejected'] as const
 
 interface QueuedUpload extends StoredUpload {
   run_key: string
   /** Whether its body was imported before. */
   again: boolean
-  /** Whether nobody else is writing for the user. */
+  /** Whether no other process is writing for the user. */
   free: boolean
 }
 
-/** What imports need. */
+/** Everything that imports need. */
 export interface ImportMeans {
   db: Database
   threads: Threads
@@ -43,14 +43,14 @@ export interface ImportMeans {
 export interface Importer {
   /**
    * Imports the queued uploads of a user in order of arrival. False when none is left, `more` when another job should
-   * go on, `busy` when another job is at it.
+   * continue, `busy` while another job is importing.
    */
   importUploads(userId: string): Promise<false | 'more' | 'busy'>
 }
 
 /** Builds the importer; each upload is one transaction under the user's ingest lock. */
 export function createImporter(means: ImportMeans): Importer {
-  /** Users this process imports for now; true: it was asked for more meanwhile. */
+  /** Users this process is importing for; true: more was requested meanwhile. */
   const importing = new Map<string, boolean>()
 
   async function importAll(userId: string): Promise<false | 'more' | 'busy'> {
@@ -65,8 +65,8 @@ export function createImporter(means: ImportMeans): Importer {
 
   return {
     async importUploads(userId) {
-      // An upload that came while its user's job runs has a job of its own: the running one takes the upload over at
-      // once, and the other job stays behind it, since the queue does not try a job again that has a successor.
+      // An upload that arrives while its user's job runs has a separate job: the running one takes the upload over at
+      // once, and the other job stays behind it, since the queue does not retry a job that has a successor.
       if (importing.has(userId)) {
         importing.set(userId, true)
         return 'busy'
@@ -81,8 +81,8 @@ export function createImporter(means: ImportMeans): Importer {
 }
 
 /**
- * Imports the oldest queued upload of a user. Another worker that imports for this user is not waited for: one user must
- * not hold all workers.
+ * Imports the oldest queued upload of a user. Does not wait for another worker that imports for this user: one user
+ * must not occupy all workers.
  */
 async function importNext(means: ImportMeans, userId: string): Promise<'imported' | 'none' | 'busy'> {
   const { db, threads, handover, metrics } = means
@@ -94,9 +94,9 @@ async function importNext(means: ImportMeans, userId: string): Promise<'imported
     const batch = handover.get(userId, upload.sha256) ?? (await readStored(db, threads, userId, upload))
     const outcome = batch ? await commitUpload(means, userId, upload, batch) : 'gone'
     if (outcome === 'busy') return 'busy'
-    // Taken or deleted by somebody else meanwhile: there may be another one.
+    // Taken or deleted by another process meanwhile: there may be another upload.
     if (outcome === 'gone') return 'imported'
-    // Only what is committed counts.
+    // Only committed uploads count.
     const counts = { ...outcome, rejected: outcome.batch.rejected }
     for (const kind of OUTCOMES) metrics.samples.labels(kind).inc(counts[kind])
   } catch (error) {
@@ -112,7 +112,7 @@ function commitUpload({ db, threads, settings }: ImportMeans, userId: string, up
   return commitBatch(db, target, batch, (tx, outcome) => recordOutcome(tx, userId, upload, outcome))
 }
 
-// The lock is tried before a body is read for nothing, and is free again at once.
+// Tries the lock before reading a body for nothing, and frees it at once.
 async function oldestQueued(db: Database, userId: string): Promise<QueuedUpload | undefined> {
   const [upload] = await db.query<QueuedUpload>(
     `select u.*, pg_try_advisory_xact_lock(${ingestLockKey('$1')}) as free
@@ -129,8 +129,8 @@ async function oldestQueued(db: Database, userId: string): Promise<QueuedUpload 
 }
 
 /**
- * Writes what became of an upload to its row, its run and the progress events, in the transaction of the data. False when
- * it is not queued any more.
+ * Writes the result of an upload to its row, its run and the progress events, in the transaction of the data. False
+ * when it is no longer queued.
  */
 async function recordOutcome(
   tx: Transaction,
@@ -173,7 +173,7 @@ const FINISH_SQL = `
   from upload
   where id = $1 and user_id = $2 and status = 'queued'`
 
-/** The first and the last day an upload holds anything of; null when it holds nothing. */
+/** The first and the last day with anything in the upload; null when it is empty. */
 function ends(days: DayCounts): { first_day: string | null; last_day: string | null } {
   let first: string | null = null
   let last: string | null = null
@@ -202,7 +202,10 @@ const eventRow = ({ type, inserted, updated, firstMs, lastMs }: EventCounts) => 
   last_ts: lastMs === null ? null : isoInstant(lastMs),
 })
 
-/** Whether the upload is not the reason. A statement that takes too long counts as the upload's own fault. */
+/**
+ * Whether something other than the upload is the cause. A statement that takes too long counts as the upload's own
+ * failure.
+ */
 const isTransient = (error: unknown) => databaseUnavailable(error) || (error as { code?: string }).code === 'overloaded'
 
 /** Counts a failure of an upload; true when it was the last one allowed and the upload was set aside. */
@@ -214,7 +217,7 @@ async function recordFailure(
 ): Promise<boolean> {
   log.error({ err: error, uploadId: upload.id }, 'an upload could not be imported')
   return db.transaction(async (tx) => {
-    // Before the upload and its run, as whoever deletes the user locks it.
+    // Before the upload and its run, in the order in which a deletion of the user locks them.
     await tx.query('select 1 from app_user where id = $1 for key share', [userId])
     const [row] = await tx.query<{ attempts: number }>(
       `update upload set attempts = attempts + 1 where id = $1 and status = 'queued' returning attempts`,

@@ -12,7 +12,7 @@ const BUSY_MS = 250
 
 type Say = (line: string) => void
 
-/** Which uploads: one by its id, or those of a user that came between two days of UTC, both included. */
+/** The selected uploads: one by its id, or those of a user that arrived between two UTC days, both included. */
 export interface Selection {
   batch: string | null
   user: string | null
@@ -20,7 +20,7 @@ export interface Selection {
   to: string | null
 }
 
-/** What replaying needs. */
+/** Everything that replaying needs. */
 export type ReplayMeans = Pick<ImportMeans, 'db' | 'threads' | 'settings'>
 
 interface SelectedUpload extends StoredUpload {
@@ -35,11 +35,11 @@ const UPLOADS_SQL = `
     and received_at >= coalesce($3::date, '-infinity') and received_at < coalesce($4::date + 1, 'infinity')
   order by seq`
 
-/** What would become of a type. */
+/** What a replay would change in a type. */
 interface Change {
   inserted: number
   updated: number
-  /** Days (of UTC) between which the changes are. */
+  /** First and last UTC days of the changes. */
   days: string[]
 }
 
@@ -50,10 +50,10 @@ interface Report {
   changes: Map<string, Change>
 }
 
-/** Nobody is told of what is not committed. */
+/** Uncommitted changes have no events. */
 const SILENT: EventSettings = { outgoingWebhooksEnabled: false, eventFeedEnabled: false }
 
-/** Imports uploads in a transaction that is not committed, and reports what they did. */
+/** Imports uploads in a transaction that is not committed, and reports the changes. */
 async function rehearse({ db, threads }: ReplayMeans, uploads: readonly SelectedUpload[]): Promise<Report> {
   const report: Report = { unchanged: 0, deleted: 0, rejected: 0, changes: new Map() }
   async function* batches() {
@@ -67,7 +67,7 @@ async function rehearse({ db, threads }: ReplayMeans, uploads: readonly Selected
   return report
 }
 
-/** What is made of events, which is told beside them. */
+/** Rows derived from events, which the report lists separately. */
 const DERIVED: Partial<Record<EventCounts['type'], string>> = {
   sleep: 'sleep sessions',
   menstrual_cycle: 'menstrual cycles',
@@ -136,8 +136,8 @@ async function write(means: ReplayMeans, uploads: readonly SelectedUpload[], say
 }
 
 /**
- * Imports stored uploads again with the mapping of today. Tells first, line by line, what that changes; without `write`
- * nothing is changed.
+ * Imports stored uploads again by the current rules. First reports, line by line, what that changes; without `write` it
+ * changes nothing.
  */
 export async function replay(
   means: ReplayMeans,
@@ -147,10 +147,10 @@ export async function replay(
 ): Promise<void> {
   const all = await means.db.query<SelectedUpload & { sha256: Buffer | null }>(UPLOADS_SQL, [batch, user, from, to])
   const kept = all.filter(({ sha256 }) => sha256 !== null)
-  say(`${kept.length} uploads; of ${all.length - kept.length} more the body is not kept any more.`)
-  if (all.length === 0) say('There is no such upload: check the id, and the days.')
+  say(`${kept.length} uploads. The bodies of ${all.length - kept.length} more are no longer kept.`)
+  if (all.length === 0) say('No such upload: check the id and the days.')
   if (kept.length === 0) return
   print(await rehearse(means, kept), say)
   if (toWrite) await write(means, kept, say)
-  else say('Nothing was written. To do so, add --write.')
+  else say('Nothing was written. To write, add --write.')
 }

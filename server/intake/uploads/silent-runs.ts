@@ -1,9 +1,8 @@
 import type { Database } from '../../db/database.ts'
 
 /**
- * Closes runs that a phone opened by its log and that nothing was heard of for 24 hours, as `stale`; runs with uploads
- * that wait for their import stay open. Whatever comes later opens such a run again. Users that are being deleted are
- * left alone.
+ * Closes as `stale` the runs that a phone's log opened and that have been silent for 24 hours; runs with uploads that
+ * wait for their import stay open. Later data opens such a run again. Skips users that are being deleted.
  */
 export async function closeSilentRuns(db: Database): Promise<void> {
   await db.query(

@@ -12,8 +12,8 @@ export interface StoredUpload {
 }
 
 /**
- * Reads the stored body of an upload with the mapping of today; undefined when it was removed with the upload.
- * @throws Error when it cannot be read any more
+ * Reads the stored body of an upload by the current rules; undefined when it was removed with the upload.
+ * @throws Error when it is no longer readable
  */
 export async function readStored(
   db: Queryable,

@@ -3,8 +3,8 @@ import type { SeriesName } from '../../catalogue/series.ts'
 import { type CycleRule, type RecordKind, type RecordRule, recordRule } from '../sdk.ts'
 
 // HealthKit identifier without HKQuantityTypeIdentifier, series, wire unit, factor where the unit text misleads:
-// sdk-types 2 and 5 with their recommended changes. HealthKit's `%` is a fraction of 1. CyclingFunctionalThresholdPower
-// is left out on purpose: a threshold is no power sample and would spoil every average.
+// sdk-types 2 and 5. HealthKit's `%` is a fraction of 1. CyclingFunctionalThresholdPower is left out on purpose: a
+// threshold is not a power sample and would spoil every average.
 const quantities: readonly (readonly [tail: string, series: SeriesName, wireUnit: string, factor?: number])[] = [
   ['HeartRate', 'heart_rate', 'bpm'],
   ['RestingHeartRate', 'resting_heart_rate', 'bpm'],
@@ -135,7 +135,7 @@ const quantities: readonly (readonly [tail: string, series: SeriesName, wireUnit
   ['DietaryWater', 'hydration', 'L'],
 ]
 
-// Category identifier without HKCategoryTypeIdentifier, what it observes, what its values mean: sdk-types 3 and 9.
+// Category identifier without HKCategoryTypeIdentifier, its observation, the meaning of its values: sdk-types 3 and 9.
 // Sexual activity is sensitive and not stored.
 const cycles: readonly (readonly [
   tail: string,

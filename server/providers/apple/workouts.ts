@@ -3,7 +3,7 @@ import { wireWorkoutType, wireWorkoutTypes } from '../workout-types.ts'
 
 const PREFIX = 'hkworkoutactivitytype'
 
-// HealthKit names in lower case without that prefix, where they are not what the SDK sends without underscores.
+// HealthKit names in lower case without that prefix, if they differ from the SDK's names without underscores.
 const renamed: readonly (readonly [healthKit: string, sdk: string])[] = [
   ['wheelchairwalkpace', 'wheelchair_walk'],
   ['wheelchairrunpace', 'wheelchair_run'],
@@ -20,8 +20,8 @@ const healthKitTypes: ReadonlyMap<string, WorkoutType> = new Map([
 ])
 
 /**
- * Our type of a workout by what the iOS SDK calls it, or by HealthKit's identifier, HKWorkoutActivityType and so on
- * (sdk-types 8.5).
+ * Our type of a workout by the iOS SDK's name, or by HealthKit's identifier, HKWorkoutActivityType and so on (sdk-types
+ * 8.5).
  */
 export function appleWorkoutType(wire: string | null): WorkoutType {
   const name = wire?.trim().toLowerCase() ?? ''

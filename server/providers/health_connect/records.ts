@@ -75,7 +75,7 @@ const quantities: readonly (readonly [type: string, series: SeriesName, wireUnit
   ['DIETARY_PANTOTHENIC_ACID', 'dietary_pantothenic_acid', 'mg', 'PANTOTHENIC_ACID_TOTAL'],
 ]
 
-// Wire type, what it observes, the names of the values from 0 on: the cycle types expected of later SDKs (sdk-types 9,
+// Wire type, its observation, the names of the values from 0 on: the cycle types expected of later SDKs (sdk-types 9,
 // with the values of Health Connect's own records; 0 is its "unknown"). Sexual activity is sensitive and not stored.
 const cycles: readonly (readonly [
   type: string,
@@ -104,7 +104,7 @@ export const androidRecords: ReadonlyMap<string, RecordKind> = new Map<string, R
   ),
 ])
 
-/** What the Android SDK calls sleep and workouts in its logs (sdk-types 4: native type to host type id). */
+/** The Android SDK's names of sleep and workouts in its logs (sdk-types 4: native type to host type id). */
 export const androidEvents: ReadonlyMap<string, 'sleep' | 'workout'> = new Map([
   ['sleep', 'sleep'],
   ['SLEEP', 'sleep'],

@@ -1,7 +1,7 @@
 import type { WorkoutType } from '../../catalogue/workouts.ts'
 import { wireWorkoutType } from '../workout-types.ts'
 
-// What the SDK calls a workout, then the names and codes of Samsung Health it stands for (sdk-types 8.5). The SDK
+// The SDK's name of a workout, then the names and codes of Samsung Health it represents (sdk-types 8.5). The SDK
 // translates them itself since 0.13; older ones send codes.
 const names: readonly (readonly [wire: string, ...samsung: string[]])[] = [
   ['other', 'undefined', 'unknown', 'custom'],
@@ -61,7 +61,7 @@ const wireNames: ReadonlyMap<string, string> = new Map(
   names.flatMap(([wire, ...samsung]) => samsung.map((name) => [name, wire] as const)),
 )
 
-/** Our type of a workout by what the Android SDK calls it, or by Samsung Health's name or code (sdk-types 8.5). */
+/** Our type of a workout by the Android SDK's name, or by Samsung Health's name or code (sdk-types 8.5). */
 export function samsungWorkoutType(wire: string | null): WorkoutType {
   const name = wire?.trim().toLowerCase() ?? ''
   const known = wireNames.get(name) ?? (/^\d+$/.test(name) ? 'other' : name)

@@ -3,26 +3,26 @@ import type { Transaction } from '../../db/database.ts'
 import { groupBy } from '../group-by.ts'
 import { FILTERED_BYTES, newList, readLists, type Stream, storeLists, streamKey } from './lists.ts'
 
-// A phone that uploads twenty times a day leaves twenty small lists a day and series. They are merged as those of a
-// log-structured merge tree: many small ones to one of middle size, many of these to final ones. So an entry is written
+// A phone that uploads twenty times a day leaves twenty small lists per day and series. They are merged as in a
+// log-structured merge tree: many small ones to one of medium size, many of these to final ones. So an entry is written
 // three times in its life, and a deletion finds few lists.
 
-/** So many lists of one size may follow each other before they are merged. */
+/** How many lists of one size may follow each other before they are merged. */
 export const LISTS_PER_SIZE = 16
 
-/** Lists of fewer bytes than the first are small, than the second of middle size; others are final. */
+/** Lists with fewer bytes than the first are small, than the second of medium size; others are final. */
 const SIZES = [FILTERED_BYTES, 32 * 1024]
 
-/** Bytes of the lists that merging ends in, roughly. */
+/** Approximate bytes of final lists. */
 const FINAL_BYTES = 64 * 1024
 
-/** Bytes that are merged at once, and lists that are looked at: of a version that did not merge there are thousands. */
+/** Bytes merged at once, and lists looked at: a version that did not merge left thousands. */
 const MERGED_BYTES = 1024 * 1024
 const LOOKED_AT = 2000
 
-/** A stored list, as merging sees it. */
+/** A stored list for merging. */
 export interface ListSize {
-  /** Where it is in the order of all lists. */
+  /** Its place in the order of all lists. */
   seq: number
   bytes: number
   filtered: boolean
@@ -31,8 +31,8 @@ export interface ListSize {
 type StoredList = Stream & ListSize
 
 /**
- * Merges lists of these streams where there are many, in the caller's transaction; what a later list states of an instant
- * stays.
+ * Merges lists of these streams where there are many, in the caller's transaction; what a later list states of an
+ * instant wins.
  */
 export async function compactLists(tx: Transaction, streams: readonly Stream[]): Promise<void> {
   const crowded = await tx.query<StoredList>(SIZES_SQL, [
@@ -70,8 +70,8 @@ const SIZES_SQL = `
   order by k.source_id, k.series_id, o.seq`
 
 /**
- * Which of a stream's lists, earliest first, to merge now: the first run of many small ones, else of many of middle size.
- * Lists of a run follow each other, so that one takes their place in the order. Else a large one of a version that had no
+ * Which lists of a stream, earliest first, to merge now: the first run of many small ones, else of many of medium size.
+ * Lists of a run follow each other, so that one takes their place in the order. Else a large one from a version without
  * filters.
  */
 export function toMerge<List extends ListSize>(lists: readonly List[]): readonly List[] {
@@ -111,7 +111,7 @@ async function merge(tx: Transaction, stream: Stream, lists: readonly ListSize[]
   const instants = [...stated.keys()].sort((a, b) => a - b)
   const origins = instants
     .flatMap((timeMs) => stated.get(timeMs) as Origin[])
-    // Nothing earlier is left that "no record" would have to replace.
+    // There is nothing earlier that "no record" would have to replace.
     .filter(({ record }) => !isOldest || record !== NO_RECORD.record)
   const parts = pieces(origins, Math.min(Math.ceil(bytesOf(lists) / FINAL_BYTES), lists.length))
   const seqs = lists.map(({ seq }) => seq)
@@ -124,7 +124,7 @@ async function merge(tx: Transaction, stream: Stream, lists: readonly ListSize[]
   )
 }
 
-/** Cuts entries into so many pieces of about one length, or fewer; those of one instant stay together. */
+/** Cuts entries into at most this many pieces of about equal length; entries of one instant stay together. */
 function pieces(origins: readonly Origin[], count: number): Origin[][] {
   const length = Math.ceil(origins.length / count)
   const cut: Origin[][] = []

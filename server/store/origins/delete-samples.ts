@@ -8,18 +8,18 @@ import { groupBy } from '../group-by.ts'
 import { compactLists } from './compact.ts'
 import { type ListPlace, newList, readLists, recordsAt, type Stream, storeLists, streamKey } from './lists.ts'
 
-/** A record to delete: its hashes, and the ids that were sent for it. */
+/** A record to delete: its hashes, and the ids sent for it. */
 type Wanted = ReadonlyMap<number, readonly (Deletion & { part: number })[]>
 
-/** A sample that records to delete say: their ids, and the records that say it as well. */
+/** A sample of records to delete: their ids, and the other records that state it. */
 interface Said extends Removed {
   externalIds: string[]
   others: readonly OriginHash[]
 }
 
 /**
- * Deletes records by the platform's ids: their samples go, unless another record says the same, or has taken their place
- * since. What is archived stays. The rollups follow. Returns the ids that were found.
+ * Deletes records by the platform's ids. Their samples are deleted unless another record states the same or has
+ * replaced them since. Archived data stays. The rollups follow. Returns the ids found.
  */
 export async function deleteSamples(
   tx: Transaction,
@@ -41,7 +41,7 @@ export async function deleteSamples(
   return [...new Set(deleted.flatMap(({ externalIds }) => externalIds))]
 }
 
-/** The samples that records to delete say. */
+/** The samples that records to delete state. */
 async function samplesOf(tx: Transaction, target: EventTarget, deletions: readonly Deletion[]): Promise<Said[]> {
   const hashed = deletions.map((deletion) => ({ ...deletion, ...originHash(deletion.externalId, null) }))
   const wanted = groupBy(hashed, ({ record }) => record)
@@ -66,7 +66,7 @@ async function samplesOf(tx: Transaction, target: EventTarget, deletions: readon
   )
 }
 
-/** The ids to delete that stand for an origin. A whole record stands for its parts; a type has to fit. */
+/** The ids to delete that stand for an origin. A whole record stands for its parts; a type has to match. */
 function asked(wanted: Wanted, seriesId: number, { record, part }: OriginHash): readonly string[] {
   const same = wanted.get(record)
   if (!same) return NONE
@@ -78,7 +78,7 @@ function asked(wanted: Wanted, seriesId: number, { record, part }: OriginHash): 
 
 const NONE: readonly string[] = []
 
-/** Deletions beyond this look through all lists: asking each list for each of them would take longer. */
+/** More deletions than this scan all lists: asking each list for each of them would take longer. */
 const ASKED_ONE_BY_ONE = 64
 
 /** The lists of the user and provider that may have one of these records. */
@@ -112,7 +112,7 @@ const ASKED_LISTS_SQL = `
         and may_have_record(o.ids, o.filter, a.record)
     )`
 
-/** Notes that deleted records say nothing any more. */
+/** Notes that deleted records no longer state anything. */
 async function noteDeleted(tx: Transaction, deleted: readonly Said[]): Promise<void> {
   const lists = [...groupBy(deleted, streamKey).values()].map((samples) => {
     const origins = samples

@@ -1,15 +1,15 @@
 import type { OriginHash } from '../../batch/origins.ts'
 
 // A Bloom filter in blocks (Putze, Sanders, Singler: "Cache-, Hash- and Space-Efficient Bloom Filters", 2007): all bits
-// of a record lie in one block, so that asking for a record reads 32 bytes. The 48 bits of a hash are six places in a
-// block. With 20 records a block, 0.6 % of the lists that do not have a record are read in vain.
+// of a record lie in one block, so a look-up reads 32 bytes. The 48 bits of a hash are six places in a block. With 20
+// records per block, 0.6 % of the lists without a record are read in vain.
 
 const BLOCK_BYTES = 32
 const RECORDS_PER_BLOCK = 20
 
 /** Builds the filter of a list; the function `may_have_record` asks it. */
 export function originFilter(records: readonly OriginHash[]): Buffer {
-  // An odd number, so that all bits of a hash have a say in which block it is.
+  // An odd number, so all bits of a hash influence the block.
   const blocks = Math.ceil(records.length / RECORDS_PER_BLOCK) | 1
   const filter = Buffer.alloc(blocks * BLOCK_BYTES)
   for (const { record } of records) {

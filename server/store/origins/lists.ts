@@ -14,35 +14,35 @@ export interface Instants extends Stream {
   timeMs: ArrayLike<number>
 }
 
-/** One stored list, read. */
+/** A stored list after reading. */
 export interface OriginList extends Stream {
   origins: Origin[]
 }
 
-/** Entries of a stream to store as a list: read, or as they are encoded with the first and last instant (epoch ms). */
+/** Entries of a stream to store as a list: read ones, or encoded ones with the first and last instant (epoch ms). */
 export interface NewList extends Stream {
   firstMs: number
   lastMs: number
   bytes: Uint8Array
 }
 
-/** Lists of fewer bytes have no filter: they are searched as fast. */
+/** Shorter lists, in bytes, have no filter: searching them is as fast. */
 export const FILTERED_BYTES = 2048
 
-/** Bytes of lists that are read at once: of some hundred thousand samples, which are looked through in 20 ms. */
+/** Bytes of lists read at once: those of some hundred thousand samples, which take 20 ms to scan. */
 const PORTION_BYTES = 1024 * 1024
 
-/** A stream as text, to group by. */
+/** A stream as text, for grouping. */
 export const streamKey = ({ sourceId, seriesId }: Stream): string => `${sourceId} ${seriesId}`
 
-/** A list of entries, ascending by time; there is at least one. */
+/** A list of entries, ascending by time, at least one. */
 export function newList({ sourceId, seriesId }: Stream, origins: readonly Origin[]): NewList {
   const [first, last] = [origins[0], origins.at(-1)]
   if (!first || !last) throw new Error('an empty list of origins')
   return { sourceId, seriesId, firstMs: first.timeMs, lastMs: last.timeMs, bytes: encodeOrigins(origins) }
 }
 
-/** Stores lists, each later than all before; `seqs` are places in that order to take again, one each. */
+/** Stores lists, each later than all before; `seqs` are places in that order to reuse, one each. */
 export async function storeLists(tx: Transaction, lists: readonly NewList[], seqs?: readonly number[]): Promise<void> {
   await tx.query(seqs ? STORE_AGAIN_SQL : STORE_SQL, [
     lists.map(({ sourceId }) => sourceId),
@@ -72,10 +72,10 @@ const STORE_AGAIN_SQL = `
   from unnest($1::int4[], $2::int2[], $3::float8[], $4::float8[], $5::bytea[], $6::bytea[], $7::int8[])
     o (source_id, series_id, lo, hi, ids, filter, seq)`
 
-/** Where a list is in the order of all, and its size. */
+/** Place of a list in the order of all, and its size. */
 export type ListPlace = readonly [seq: number, bytes: number]
 
-/** Reads lists, earliest first, some at a time. */
+/** Reads lists, earliest first, in portions. */
 export async function* readLists(tx: Transaction, places: readonly ListPlace[]): AsyncGenerator<OriginList> {
   const ordered = [...places].sort(([a], [b]) => a - b)
   for (let next = 0; next < ordered.length; ) {
@@ -100,8 +100,8 @@ const READ_SQL = `
   order by seq`
 
 /**
- * Which records say the samples at some instants, in the order of `streams` and of their instants; none where it is not
- * known. Reads the lists that have something of the time of these instants.
+ * Which records state the samples at some instants, in the order of `streams` and of their instants; none if unknown.
+ * Reads the lists that cover the time of these instants.
  */
 export async function recordsAt(tx: Transaction, streams: readonly Instants[]): Promise<(readonly OriginHash[])[][]> {
   const answers = streams.map((stream) => ({ ...stream, records: Array.from(stream.timeMs, () => NONE) }))
@@ -121,7 +121,7 @@ export async function recordsAt(tx: Transaction, streams: readonly Instants[]): 
 
 const NONE: readonly OriginHash[] = []
 
-/** Takes what a later list states of the instants it has. */
+/** Applies what a later list states of its instants. */
 function replaceRecords(
   records: (readonly OriginHash[])[],
   timeMs: ArrayLike<number>,
@@ -139,10 +139,10 @@ function replaceRecords(
   }
 }
 
-/** Instants further apart than this are looked for one by one: what lies between need not be read. */
+/** Instants further apart than this are looked up one by one: what lies between need not be read. */
 const RANGE_GAP_MS = 86_400_000
 
-/** Beyond this, looking for ranges would cost more than reading what lies between. */
+/** With more than this, looking up ranges would cost more than reading what lies between. */
 const MAX_RANGES = 64
 
 function rangesOf({ timeMs }: Instants): { loMs: number; hiMs: number }[] {

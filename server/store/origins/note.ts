@@ -4,7 +4,7 @@ import type { Transaction } from '../../db/database.ts'
 import { compactLists } from './compact.ts'
 import { type NewList, newList, recordsAt, storeLists } from './lists.ts'
 
-/** Samples of a batch that were written; `changed`: the places of those that were inserted or changed, or all of them. */
+/** Written samples of a batch; `changed`: the places of the inserted and changed ones, or all of them. */
 export interface WrittenSamples {
   columns: SampleColumns
   /** Key of the source in the database. */
@@ -12,16 +12,17 @@ export interface WrittenSamples {
   changed: 'all' | ReadonlySet<number>
 }
 
-/** A sample, by its place in the columns, with the records of the batch that say it. */
+/** A sample, by its place in the columns, with the records of the batch that state it. */
 interface Asked {
   place: number
   records: readonly OriginHash[]
 }
 
 /**
- * Notes which records say the samples that were written. Those that changed a sample take the place of all before; those
- * that repeat one are added to the records that say it already. Where these are known, nothing is written. A record
- * without an id that repeats a sample counts as one of those known; one that changes it leaves nothing to be deleted by.
+ * Notes which records state the written samples. Records that changed a sample replace all earlier ones; records that
+ * repeat a sample are added to those that already state it. If these are known, nothing is written. A record without an
+ * id that repeats a sample counts as a known one; a record without an id that changes a sample leaves no id to delete
+ * it by.
  */
 export async function noteOrigins(tx: Transaction, written: readonly WrittenSamples[]): Promise<void> {
   const lists: NewList[] = []
@@ -49,7 +50,7 @@ export async function noteOrigins(tx: Transaction, written: readonly WrittenSamp
   await compactLists(tx, lists)
 }
 
-/** What to state of changed samples, and those of which it depends on what is known. */
+/** What to state of changed samples, and the samples whose statement depends on what is known. */
 function sortOut(columns: SampleColumns, changed: ReadonlySet<number>): { origins: Origin[]; asked: Asked[] } {
   const { timeMs, origins: sent } = columns
   const entries = sent
@@ -79,7 +80,9 @@ const instantsOf = ({
   timeMs: asked.map(({ place }) => columns.timeMs[place] as number),
 })
 
-/** What to state of a sample that records without ids changed (`sent` is empty), or that `sent` repeat; none: nothing. */
+/**
+ * What to state of a sample that records without ids changed (`sent` is empty), or that `sent` repeat; none = nothing.
+ */
 function statement(known: readonly OriginHash[], sent: readonly OriginHash[]): readonly OriginHash[] {
   if (sent.length === 0) return known.length > 0 ? [NO_RECORD] : []
   if (sent.every((one) => known.some((other) => sameOrigin(one, other)))) return []

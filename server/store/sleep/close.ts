@@ -6,10 +6,11 @@ import { sessionEvents } from '../../webhooks/session-events.ts'
 const SESSIONS_AT_ONCE = 5_000
 
 /**
- * Closes the sessions of which nothing more is expected: they ended more than 120 minutes ago or a later one of their
- * source is there, and they have not changed for 10 minutes, since an export extends a night many times (sdk-types 7.4).
- * Any number of processes may do so at once; what an import is changing is left to the next run. Returns whether there
- * is more to do. Developers are told of a session when it is closed, and again when it was opened and is closed again.
+ * Closes the sessions for which no more data is expected: they ended more than 120 minutes ago, or a later one of their
+ * source is there, and they have not changed for 10 minutes, since an export extends a night many times (sdk-types
+ * 7.4). Any number of processes may do so at once; sessions that an import is changing are left to the next run.
+ * Returns whether there is more to do. Developers get an event when a session is closed, and again when it was reopened
+ * and closed again.
  */
 export async function closeSleep(db: Database, settings: EventSettings): Promise<boolean> {
   return db.transaction(async (tx) => {

@@ -13,20 +13,20 @@ import {
   withTimeInBed,
 } from './totals.ts'
 
-// Which stages of sleep make up which session: pure, and the same whatever the order in which the stages came.
+// Which stages of sleep make up which session: pure functions, with the same result whatever the order of the stages.
 
 const HOUR_MS = 3_600_000
 
-/** The longest gap within a session (sdk-types 7.2); it belongs to the session itself. */
+/** The longest gap within a session (sdk-types 7.2), inclusive. */
 export const SESSION_GAP_MS = 2 * HOUR_MS
 
-/** The longest gap between a nap and other sleep that makes them one session (sdk-types 7.4). */
+/** The longest gap between a nap and other sleep that joins them into one session (sdk-types 7.4). */
 const NAP_GAP_MS = 15 * 60_000
 
 /** One interval of sleep; epoch ms, minutes east of UTC or null. */
 export interface Stage {
   sourceId: number
-  /** The platform's own session; '' where sessions follow from the gaps between stages. */
+  /** The platform's own session; '' if sessions follow from the gaps between stages. */
   session: string
   stage: SleepStageName
   startMs: number
@@ -54,11 +54,11 @@ export function byTime(a: Stage, b: Stage): number {
   return a.startMs - b.startMs || a.endMs - b.endMs || sleepStages.indexOf(a.stage) - sleepStages.indexOf(b.stage)
 }
 
-/** Tells apart sessions the platform gave, and sources where sessions follow from gaps. */
+/** Distinguishes sessions given by the platform, and sources whose sessions follow from gaps. */
 export const sessionKey = ({ sourceId, session }: Pick<Stage, 'sourceId' | 'session'>): string =>
   `${sourceId} ${session}`
 
-/** Stages between which there is no gap of more than SESSION_GAP_MS, whatever their source, ascending. */
+/** Stages without a gap of more than SESSION_GAP_MS between them, whatever their source, ascending. */
 export interface Chain {
   startMs: number
   endMs: number
@@ -66,8 +66,8 @@ export interface Chain {
 }
 
 /**
- * The chains of stages. What happens in one concerns no other: sessions lie within a chain, and so do the sessions of
- * several sources that overlap.
+ * The chains of stages. Chains are independent: each session lies within one, and so do the overlapping sessions of
+ * several sources.
  */
 export function chainsOf(stages: readonly Stage[]): Chain[] {
   return grouped([...stages].sort(byTime), SESSION_GAP_MS).map((group) => ({
@@ -77,7 +77,10 @@ export function chainsOf(stages: readonly Stage[]): Chain[] {
   }))
 }
 
-/** Groups stages that ascend by start wherever the gap to all before is larger than `gapMs`; a group begins with one that `opens` it. */
+/**
+ * Groups stages that ascend by start, with a new group after each gap larger than `gapMs`; only a stage that `opens` a
+ * group begins one.
+ */
 function grouped(stages: readonly Stage[], gapMs: number, opens = (_stage: Stage) => true): Stage[][] {
   const groups: Stage[][] = []
   let endMs = Number.NEGATIVE_INFINITY
@@ -92,8 +95,8 @@ function grouped(stages: readonly Stage[], gapMs: number, opens = (_stage: Stage
 
 /**
  * The sessions that the stages of one user and provider make up: the platform's own, and per source those that follow
- * from gaps (sdk-types 7.2 to 7.4). A source that tells of time in bed only, such as a phone beside a watch, adds it to
- * the sessions of other sources that it overlaps, and has a session of its own only where there is none.
+ * from gaps (sdk-types 7.2 to 7.4). A source that knows only time in bed, such as a phone beside a watch, adds it to
+ * the sessions of other sources that it overlaps, and has a separate session only if there is none.
  */
 export function sessionsOf(stages: readonly Stage[]): Session[] {
   const sessions: Session[] = []
@@ -106,7 +109,7 @@ export function sessionsOf(stages: readonly Stage[]): Session[] {
   return [...sessions, ...withOthersInBed(slept, inBed)]
 }
 
-/** The sessions of a source by its gaps, none of which begins with lying awake. */
+/** The sessions of a source by its gaps; none begins with lying awake. */
 function splitByGaps(stages: readonly Stage[]): Stage[][] {
   return groupsByGaps(stages)
     .map((group) => group.slice(firstOpening(group)))
@@ -114,8 +117,8 @@ function splitByGaps(stages: readonly Stage[]): Stage[][] {
 }
 
 /**
- * What is one session by the gaps of a source: a nap stays apart from other sleep unless the gap is short. Whether
- * something is the longest, and so no nap, is asked of what could be joined with it: asked of its whole day, as for
+ * One session by the gaps of a source: a nap stays apart from other sleep unless the gap is short. Whether something is
+ * the longest, and so not a nap, is decided among what could be joined with it. Decided among its whole day, as for
  * `is_nap`, an evening's nap would become part of the night until something older is uploaded.
  */
 function groupsByGaps(stages: readonly Stage[]): Stage[][] {
@@ -169,7 +172,7 @@ function gapSession(stages: readonly Stage[], othersInBed: readonly Range[]): Se
 const isInBed = ({ stage }: Stage) => stage === 'in_bed'
 const rangeOf = ({ startMs, endMs }: Stage): Range => [startMs, endMs]
 
-/** The first zone and the last score that the stages, which ascend, have. */
+/** The first zone and the last score among ascending stages. */
 function whatStagesSay(stages: readonly Stage[]) {
   const { sourceId, session } = stages[0] as Stage
   const zoneMin = stages.find((stage) => stage.zoneMin !== null)?.zoneMin ?? null
@@ -177,7 +180,10 @@ function whatStagesSay(stages: readonly Stage[]) {
   return { sourceId, session, zoneMin, score }
 }
 
-/** The sessions with sleep, time in bed that others tell of added, and the time in bed that overlaps none of them. */
+/**
+ * The sessions with sleep, including time in bed that other sources report, and the time in bed that overlaps none of
+ * them.
+ */
 function withOthersInBed(slept: readonly Stage[][], inBed: readonly Stage[][]): Session[] {
   const sleeps = slept.map((stages) => ({ stages, plain: gapSession(stages, []), others: [] as Range[] }))
   const sources = [...groupBy(sleeps, ({ plain }) => plain.sourceId)].map(([id, list]) => ({
@@ -195,7 +201,7 @@ function withOthersInBed(slept: readonly Stage[][], inBed: readonly Stage[][]): 
       let next = 0
       for (let place = first; place < list.length && (windows[place] as Range)[0] < endMs; place += 1) {
         overlaps = true
-        // What reaches over several sessions is divided where each begins, so that it counts once.
+        // Time in bed that spans several sessions is divided where each begins, so it counts once.
         const fromMs = place === first ? startMs : (windows[place] as Range)[0]
         const untilMs = Math.min(windows[place + 1]?.[0] ?? endMs, endMs)
         for (; next < ranges.length; next += 1) {
@@ -215,8 +221,8 @@ function withOthersInBed(slept: readonly Stage[][], inBed: readonly Stage[][]): 
 }
 
 /**
- * The stages that make up a stored session, without which it is not built again, among all around it: its own with the
- * lying awake before it, which belongs to none, and the time in bed of another source that was added to this one only.
+ * The stages that make up a stored session, without which it is not built again: its own with the lying awake before
+ * it, which belongs to none, and the time in bed of another source that was added only to this one.
  */
 export function stagesOfSession(
   { sourceId, session, startMs, endMs }: Pick<Session, 'sourceId' | 'session' | 'startMs' | 'endMs'>,

@@ -25,7 +25,7 @@ import { firstEndingAfter, type Range, union } from './totals.ts'
 
 /**
  * Stores the stages of an upload and rebuilds the sessions they touch (sdk-types 7), in a fixed number of statements.
- * Stages that are stored already change nothing and write nothing; `again`: their sessions are rebuilt nevertheless.
+ * Stages that are already stored change and write nothing; with `again` their sessions are rebuilt nevertheless.
  */
 export async function writeSleep(
   tx: Transaction,
@@ -46,8 +46,8 @@ export async function writeSleep(
 }
 
 /**
- * Removes what the platform deleted: stages by their own id, by that of their session or of their parent. Sessions are
- * rebuilt from what is left.
+ * Removes what the platform deleted: stages by their own id, their session's or their parent's. Sessions are rebuilt
+ * from what is left.
  */
 export async function deleteSleep(
   tx: Transaction,
@@ -62,8 +62,8 @@ export async function deleteSleep(
 }
 
 /**
- * Removes a stored session with the stages it is made of, so that no later upload builds it again without bringing them;
- * others around it are rebuilt from what is left. Returns the ids of the sessions that developers are told of.
+ * Removes a stored session with its stages, so no later upload builds it again without them; others around it are
+ * rebuilt from what is left. Returns the ids of the sessions that developers get events about.
  */
 export async function deleteSession(
   tx: Transaction,
@@ -79,8 +79,8 @@ export async function deleteSession(
 }
 
 /**
- * Removes sources, with `remove`, and judges anew what is left of the person's sleep around theirs: what was a nap beside
- * the night of a ring may be all the sleep of its day without it.
+ * Removes sources, by calling `remove`, and judges the rest of the person's sleep around theirs again: a nap beside the
+ * night of a ring may be all the sleep of its day without the ring.
  */
 export async function withoutSleepOf(
   tx: Transaction,
@@ -103,15 +103,15 @@ const SESSIONS_OF_SOURCES_SQL = `
   from sleep
   where source_id = any ($1)`
 
-/** What else than stages an upload says. */
+/** What an upload says beside its stages. */
 interface Said {
-  /** Stored stages whose sessions are rebuilt nevertheless. */
+  /** Stored stages whose sessions are rebuilt even if nothing of them changes. */
   others?: readonly Stage[]
-  /** Of given sessions, by key, whether all that is stored now came in this upload; absent = as it was. */
+  /** For given sessions, by key: whether everything stored of them came in this upload. Absent: as before. */
   whole?: ReadonlyMap<string, boolean>
 }
 
-/** Stores what changes of the stages and rebuilds the sessions of these, and of `others` of the stored ones. */
+/** Stores the changes of the stages and rebuilds their sessions, and those of `others` of the stored ones. */
 async function change(
   tx: Transaction,
   target: EventTarget,
@@ -128,8 +128,7 @@ async function change(
 
 /**
  * Makes the stored sessions those of the stages `after`. `before` and `after` hold the chains and given sessions of
- * `touched` completely. Returns the sessions that are different now, and the ids of those whose events say
- * something else.
+ * `touched` completely. Returns the sessions that are different now, and the ids of those whose events have changed.
  */
 async function rebuildSessions(
   tx: Transaction,
@@ -141,7 +140,7 @@ async function rebuildSessions(
     whole,
   }: Record<'before' | 'after' | 'touched', readonly Stage[]> & Required<Pick<Said, 'whole'>>,
 ): Promise<Rebuilt> {
-  // Chains of before and after together, so that what was one and is divided now is rebuilt as a whole.
+  // Chains of before and after together, so that a session that is now divided is rebuilt as a whole.
   const chains = touchedChains([...before, ...after], touched)
   const inChains = new Set(chains.flatMap(({ stages }) => stages.map(stageKey)))
   const given = new Set(touched.filter(isGiven).map(sessionKey))

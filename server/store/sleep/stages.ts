@@ -7,12 +7,12 @@ import { firstEndingAfter, type Range, union } from './totals.ts'
 
 /** What an upload or a deletion does to the stored stages. */
 export interface StageChanges {
-  /** New stages, and stored ones of which something else than the time changed. */
+  /** New stages, and stored ones of which more than the time changed. */
   written: Stage[]
   removed: Stage[]
 }
 
-/** What became of the stages of an upload. */
+/** The result for the stages of an upload. */
 export interface ComparedStages extends StageChanges {
   inserted: number
   updated: number
@@ -24,17 +24,17 @@ export interface ComparedStages extends StageChanges {
 export const stageKey = ({ sourceId, session, startMs, endMs, stage }: Stage): string =>
   `${sourceId} ${startMs} ${endMs} ${stage} ${session}`
 
-/** A stage of a session the platform gave is known by its id; undefined where only the interval tells. */
+/** Identifies a stage of a session given by the platform by its id; undefined if only the interval identifies it. */
 const idKey = (stage: Stage) =>
   stage.session === '' || stage.externalId === null ? undefined : `${sessionKey(stage)}\0${stage.externalId}`
 
 /**
- * Tells what the stages of an upload change in the stored ones, which must hold every stage of the same interval and
- * every given session that is touched; `stored.whole` are the keys of those that came whole. Intervals are what counts:
- * one that comes under several ids keeps the smallest, so that their order does not matter. In a session the platform
- * gave, an id that comes with another interval or stage was rewritten: its old interval goes, and so do those it
- * overlaps, unless they are in the upload as well. What a whole session has no more when it comes whole again goes, too.
- * Everything else is added, since a session may be divided among uploads in any order.
+ * Computes what the stages of an upload change in the stored ones, which must include every stage of the same interval
+ * and every given session that is touched; `stored.whole` holds the keys of those that came whole. Intervals count: an
+ * interval that arrives under several ids keeps the smallest id, so their order does not matter. In a session given by
+ * the platform, an id that arrives with another interval or stage was rewritten: its old interval is removed, and so are
+ * those it overlaps, unless they are in the upload as well. A whole session that arrives whole again loses the stages it
+ * no longer has. Everything else is added, since a session may be divided among uploads in any order.
  */
 export function compareStages(
   incoming: readonly Stage[],
@@ -55,7 +55,7 @@ export function compareStages(
   const counts = { inserted: 0, updated: 0, unchanged: 0, duplicates: incoming.length - latest.size }
   for (const [key, item] of latest) {
     const before = storedByKey.get(key)
-    // An id that the upload gives to another interval is not kept.
+    // An id that the upload assigns to another interval is not kept.
     const kept = before && !(wasSent(before) && before.externalId !== item.externalId) ? before.externalId : null
     const stage = { ...item, externalId: smaller(kept, item.externalId) }
     if (before && sameDetails(before, stage)) counts.unchanged += 1
@@ -123,7 +123,7 @@ function withoutRepeatedIds(items: readonly Stage[]): Stage[] {
   return items.filter((item) => idKey(item) === undefined || last.get(idKey(item)) === item)
 }
 
-/** The items, by key, whose id had another interval or stage before, and what is stored of that. */
+/** The items, by key, whose id had another interval or stage before, with what is stored of it. */
 function rewrittenOf(items: readonly Stage[], stored: readonly Stage[]) {
   const storedById = new Map(stored.map((stage) => [idKey(stage), stage]))
   const rewritten = new Map<string, Stage>()
@@ -158,7 +158,7 @@ function overlapping(stored: readonly Stage[], changed: readonly Stage[]): Stage
   })
 }
 
-/** The stages that are stored once `changes` are made. */
+/** The stored stages after `changes`. */
 export function changedStages(stored: readonly Stage[], { written, removed }: StageChanges): Stage[] {
   const stages = new Map(stored.map((stage) => [stageKey(stage), stage]))
   for (const stage of removed) stages.delete(stageKey(stage))
@@ -166,18 +166,18 @@ export function changedStages(stored: readonly Stage[], { written, removed }: St
   return [...stages.values()]
 }
 
-/** Stored stages around others, and the ranges of time of which all without a given session were read. */
+/** Stored stages around others, and the ranges of time in which all stages without a given session were read. */
 export interface Surroundings {
   stored: Stage[]
   ranges: Range[]
 }
 
-/** How far around a stage others are looked for at first; sessions are hardly ever longer. */
+/** How far around a stage to look for others at first; sessions are hardly ever longer. */
 const REACH_MS = 24 * 3_600_000
 
 /**
- * Reads the given sessions that `stages` belong to, and all that any source of the user and provider has without a given
- * session from `reachMs` before to `reachMs` after the others. One statement, whatever `stages` hold.
+ * Reads the given sessions that `stages` belong to, and everything that any source of the user and provider has without
+ * a given session, from `reachMs` before to `reachMs` after the others. One statement for any number of `stages`.
  */
 export async function readAround(
   tx: Transaction,
@@ -206,8 +206,8 @@ export async function readAround(
 }
 
 /**
- * Reads on until the chains that `touched` belong to are known from end to end, which nearly always they are at once;
- * a source that has no gap for weeks takes some statements, each of which looks twice as far.
+ * Reads on until the chains that `touched` belong to are known from end to end. Nearly always they are at once; a
+ * source without a gap for weeks takes some statements, each of which looks twice as far.
  */
 export async function readChains(
   tx: Transaction,
@@ -221,7 +221,7 @@ export async function readChains(
   return around
 }
 
-/** Whether nothing that was not read can belong to a chain of a touched stage. */
+/** Whether nothing unread can belong to a chain of a touched stage. */
 function isComplete({ stored, ranges }: Surroundings, touched: readonly Stage[]): boolean {
   return touchedChains([...stored, ...touched], touched).every(({ startMs, endMs }) => {
     const range = ranges[firstEndingAfter(ranges, startMs)]
@@ -266,9 +266,9 @@ const COLUMNS = `
   s.source_id, s.session, s.stage, date_part('epoch', s.start_at) as start_s, date_part('epoch', s.end_at) as end_s,
   s.zone_offset_min, s.external_id, s.score`
 
-// "offset 0" keeps the planner from joining whole sources, or the whole table, and filtering afterwards. Sessions and ids
-// are looked for in one go: each by itself, the planner may go through the table for every one, as long as its
-// statistics know of few (15 s for 10,000 ids among 20,000 stages). An id that two sources have is no harm.
+// "offset 0" keeps the planner from joining whole sources, or the whole table, and filtering afterwards. Sessions and
+// ids are looked up in one go: for each by itself, the planner may scan the table every time while its statistics
+// expect few (15 s for 10,000 ids among 20,000 stages). An id that two sources have does no harm.
 const READ_STAGES_SQL = `
   select ${COLUMNS}
   from data_source d
@@ -285,8 +285,8 @@ const READ_STAGES_SQL = `
   where s.source_id = any ($5) and s.session = any ($6)`
 
 /**
- * Reads the stages that platform ids mean: a stage's own, a session's, or the parent of stages. All stages of the user
- * are looked through once, since there may be as many ids as an upload holds, and as many sources.
+ * Reads the stages that platform ids refer to: a stage's own id, a session's, or the parent of stages. Scans all stages
+ * of the user once, since there may be as many ids as an upload holds, and as many sources.
  */
 export async function readStagesById(
   tx: Transaction,
@@ -304,7 +304,7 @@ export async function readStagesById(
   return rows.map(stageOf)
 }
 
-/** Stores what changes of the stages. */
+/** Stores the changes of the stages. */
 export async function writeStages(tx: Transaction, { written, removed }: StageChanges): Promise<void> {
   if (removed.length > 0) {
     await planned(

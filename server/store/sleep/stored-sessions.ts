@@ -6,9 +6,9 @@ import { coveredOf, type Judged, napsOf, SAME_SLEEP_MS, sleepDay } from './day.t
 import { type Session, sessionKey } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
-// The stored sessions: read around what changes, and written where they differ.
+// The stored sessions: read around the changes, and written where they differ.
 
-/** A stored session as far as rebuilding must know it; `createdS` in epoch seconds. */
+/** A stored session, with what rebuilding has to know of it; `createdS` in epoch seconds. */
 export interface StoredSession extends Judged, Judgement {
   id: string
   createdS: number
@@ -34,7 +34,7 @@ export type SavedSession = Session & Pick<StoredSession, 'id' | 'whole'>
  */
 const JUDGED_MS = SAME_SLEEP_MS + (24 + 36) * 3_600_000
 
-/** Reads the sessions of a user that end within `ranges`, or may be judged by one that does, of all providers. */
+/** Reads the sessions of a user, of all providers, that end within `ranges` or are judged together with one that does. */
 export async function readSessions(
   tx: Transaction,
   { userId, provider }: Pick<EventTarget, 'userId' | 'provider'>,
@@ -61,7 +61,7 @@ export async function readSessions(
 
 /**
  * The keys that rebuilt sessions keep: a given one its own; others that of the oldest row they overlap (contract D-30).
- * A row whose session is divided goes to the part it overlaps most.
+ * The row of a divided session goes to the part it overlaps most.
  */
 export function idsFor(sessions: readonly Session[], old: readonly StoredSession[]): Map<Session, string> {
   const ids = new Map<Session, string>()
@@ -94,8 +94,8 @@ export async function deleteSessions(tx: Transaction, ids: readonly string[]): P
 }
 
 /**
- * Inserts the sessions whose row is new and updates those that changed, which opens them again; what a platform gave as
- * a session is closed from the start. Returns the ids of these rows.
+ * Inserts the sessions whose row is new and updates those that changed, which opens them again; sessions given by a
+ * platform are closed from the start. Returns the ids of these rows.
  */
 export async function saveSessions(
   tx: Transaction,
@@ -142,9 +142,9 @@ const SAVE_SESSIONS_SQL = `
   returning s.id`
 
 /**
- * Judges the sessions around `changed` anew: which of their source are covered by a better one, and which of their sleep
- * days are naps, which depends on all sources of the person. `sessions` are those that are stored now, `before` those that
- * were. Returns the ids of those that became another thing, and of those among them that developers are told of.
+ * Judges the sessions around `changed` again: which of them a better one of their source covers, and which of their
+ * sleep days are naps, which depends on all sources of the person. `sessions` are the stored ones now, `before` those of
+ * before. Returns the ids of those that changed, and of those among them that events report.
  */
 export async function judgeSessions(
   tx: Transaction,
@@ -207,8 +207,8 @@ function sessionsNear<One extends Judged>(sessions: readonly One[], changed: rea
 }
 
 /**
- * Stores the platform's score of each session beside it, and removes what it has none of any more (contract 14.1). Returns
- * the ids of the sessions that have another score now.
+ * Stores the platform's score of each session beside it, and removes scores that are no longer sent (contract 14.1).
+ * Returns the ids of the sessions whose score changed.
  */
 export async function saveScores(
   tx: Transaction,

@@ -7,10 +7,10 @@ export interface TimedStage {
   endMs: number
 }
 
-/** A stage of a session: none of them overlap. Epoch ms. */
+/** A stage of a session without overlaps. Epoch ms. */
 export type CleanStage = readonly [stage: SleepStageName, startMs: number, endMs: number]
 
-/** From when to when, epoch ms. */
+/** Start and end, epoch ms. */
 export type Range = readonly [startMs: number, endMs: number]
 
 /** Whole seconds; null = the source does not say. */
@@ -30,9 +30,9 @@ const detailed = (stage: SleepStageName) => stage === 'light' || stage === 'deep
 export const isSleep = (stage: SleepStageName): boolean => stage === 'sleeping' || detailed(stage)
 
 /**
- * The stages of a session as they count, ascending, none overlapping (sdk-types 7.3): light, deep and REM sleep and lying
- * awake, of which the one that starts first wins where they overlap; sleep without detail where none of these covers it;
- * time in bed counts as sleep only where the source knows of no sleep. `stages` ascend by start.
+ * The stages of a session as they count, ascending, without overlaps (sdk-types 7.3): light, deep and REM sleep and
+ * lying awake, of which the one that starts first wins where they overlap. Sleep without detail counts where none of
+ * these covers it. Time in bed counts as sleep only if the source knows of no sleep. `stages` ascend by start.
  */
 export function cleanStages(stages: readonly TimedStage[]): CleanStage[] {
   const vague: SleepStageName = stages.some(({ stage }) => isSleep(stage)) ? 'sleeping' : 'in_bed'
@@ -58,8 +58,8 @@ function firstCome(stages: readonly TimedStage[]): CleanStage[] {
 }
 
 /**
- * The stages together with the time in bed that none of them covers; `clean` as from cleanStages. For platforms whose
- * in_bed means awake in bed (sdk-types 7.4).
+ * The stages together with the time in bed that none of them covers; `clean` comes from cleanStages. For platforms
+ * whose in_bed means awake in bed (sdk-types 7.4).
  */
 export const withTimeInBed = (clean: readonly CleanStage[], inBed: readonly Range[]): CleanStage[] =>
   filled(clean, 'in_bed', union(inBed))
@@ -102,7 +102,7 @@ export function totalsOf(clean: readonly CleanStage[], inBed: readonly Range[]):
 
 const seconds = (ms: number) => Math.floor(ms / 1000)
 
-/** The ranges ascending, with those that overlap or touch joined. */
+/** The ranges ascending, with overlapping and touching ones joined. */
 export function union(ranges: readonly Range[]): Range[] {
   const joined: [startMs: number, endMs: number][] = []
   for (const [startMs, endMs] of [...ranges].sort((a, b) => a[0] - b[0])) {

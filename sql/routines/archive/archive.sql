@@ -81,7 +81,8 @@ end
 $$;
 
 -- Removes what is archived of a series, at most about `most` samples of it, and rollups that are kept no longer; 0 once
--- nothing is left, null while somebody else is at the series. Samples of which whole chunks will be dropped stay until then.
+-- nothing is left, null while somebody else is at the series. Samples of which whole chunks will be dropped stay until then:
+-- drop_archived_chunk, in storage.sql of the engine. server/rollups/archive.ts calls both.
 -- In portions by time, with constants, so that of what is compressed only what goes is opened.
 create or replace function remove_archived(the_source int4, the_series int2, most int4) returns int8
 language plpgsql

@@ -1,4 +1,5 @@
--- Local days of several sources together: in each quarter hour a series counts for the source with the smallest rank that
+-- Local days of several sources together (merge=segments; what comes of them is decided in
+-- server/api/summaries/activity-days.ts): in each quarter hour a series counts for the source with the smallest rank that
 -- has samples in it. By quarter hour and not by minute, since a sum that a phone sends is stored at the start of the
 -- minutes it is of, and the rollups of archived samples know no less. The best source of a series counts with all it has:
 -- quarter hours are looked at only of others, on days on which or beside which a better one has anything.

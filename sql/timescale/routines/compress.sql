@@ -43,6 +43,7 @@ set timescaledb.compress_truncate_behaviour = truncate_or_delete
 as $$
 declare
   chunk regclass;
+  named text;
 begin
   if current_setting('timescaledb.license') <> 'timescale' then
     return false;
@@ -66,9 +67,16 @@ begin
     order by c.status & 1, random()
   loop
     begin
+      -- The archive may have dropped it since it was listed: what is locked stays.
+      select format('%I.%I', n.nspname, c.relname) into named
+      from pg_class c
+      join pg_namespace n on n.oid = c.relnamespace
+      where c.oid = chunk;
+      continue when named is null;
+      execute format('lock table %s in share update exclusive mode', named);
       perform compress_chunk(chunk);
       return true;
-    exception when lock_not_available or deadlock_detected or serialization_failure then
+    exception when lock_not_available or deadlock_detected or serialization_failure or undefined_table then
       continue;
     end;
   end loop;

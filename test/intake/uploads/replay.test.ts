@@ -9,9 +9,9 @@ import { eventVersions, storedEvents } from '../../support/events.ts'
 import {
   body,
   createUser,
-  eachEngine,
   heartRate,
   importBody,
+  oneEngine,
   record,
   rowVersions,
   startImports,
@@ -55,7 +55,7 @@ async function command(databaseUrl: string, args: string[], [file = '', ...first
   }
 }
 
-eachEngine(t, 'stored uploads are imported again after it was shown what that changes', async (t, engine) => {
+oneEngine(t, 'stored uploads are imported again after it was shown what that changes', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
@@ -75,7 +75,7 @@ eachEngine(t, 'stored uploads are imported again after it was shown what that ch
 
   await t.test('what it would change is shown, and nothing is changed', async (t) => {
     const { out } = await command(app.databaseUrl, ['--user', user])
-    t.match(out, /^2 uploads; of 0 more the body is not kept any more\.$/m)
+    t.match(out, /^2 uploads\. The bodies of 0 more are no longer kept\.$/m)
     // The second upload has the last word on its instant again.
     t.match(out, /^heart_rate +0 +3 +2026-02-24 +2026-02-24$/m)
     t.match(out, /^steps +1 +0 +2026-02-24 +2026-02-24$/m)
@@ -86,11 +86,11 @@ eachEngine(t, 'stored uploads are imported again after it was shown what that ch
   })
 
   await t.test('days are those of arrival', async (t) => {
-    t.match(await replayed(app, { user, to: '2020-01-01' }), /^0 uploads;/)
+    t.match(await replayed(app, { user, to: '2020-01-01' }), /^0 uploads\./)
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
-    t.match(await replayed(app, { user, from: tomorrow }), /^0 uploads;/)
+    t.match(await replayed(app, { user, from: tomorrow }), /^0 uploads\./)
     const today = new Date(first.received_at as string).toISOString().slice(0, 10)
-    t.match(await replayed(app, { user, from: today, to: tomorrow }), /^2 uploads;/)
+    t.match(await replayed(app, { user, from: today, to: tomorrow }), /^2 uploads\./)
   })
 
   await t.test('it is written when asked for, beside the running service', async (t) => {
@@ -102,7 +102,7 @@ eachEngine(t, 'stored uploads are imported again after it was shown what that ch
       batches.map(({ replay_of }) => replay_of),
       [null, null, batches[0]?.batch_id, batches[1]?.batch_id],
     )
-    t.match(await replayed(app, { user }), /^2 uploads;/, 'those of the replay are no new ones')
+    t.match(await replayed(app, { user }), /^2 uploads\./, 'those of the replay are no new ones')
   })
 
   await t.test('a single upload too, which then has the last word', async (t) => {
@@ -122,7 +122,7 @@ eachEngine(t, 'stored uploads are imported again after it was shown what that ch
   })
 })
 
-eachEngine(t, 'nights and cycles of an older rule become those of today', async (t, engine) => {
+oneEngine(t, 'nights and cycles of an older rule become those of today', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const light = (fromHour: number, untilHour: number, fields = {}) =>
@@ -193,7 +193,7 @@ t.test('what cannot be done is said', async (t) => {
   t.match((await command(url, ['--user', user])).error, /Could not replay: .*ECONNREFUSED/)
 })
 
-eachEngine(t, 'bodies are kept for a while', async (t, engine) => {
+oneEngine(t, 'bodies are kept for a while', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const jobs = await startImports(t, app)
   const user = await createUser(app)
@@ -220,14 +220,14 @@ eachEngine(t, 'bodies are kept for a while', async (t, engine) => {
 
   t.match(await app.request('POST', `${path}/import`), {
     status: 409,
-    body: { detail: 'The body of this upload is not kept any more.' },
+    body: { detail: 'The body of this upload is no longer kept.' },
   })
-  t.match(await replayed(app, { user }), /^0 uploads; of 1 more the body is not kept/)
+  t.match(await replayed(app, { user }), /^0 uploads\. The bodies of 1 more are no longer kept/)
   const again = await importBody(app, user, content)
   t.match(again, { unchanged: 1, inserted: 0, body_kept: true }, 'the same body may come again')
 })
 
-eachEngine(t, 'without retention no body outlives its import', async (t, engine) => {
+oneEngine(t, 'without retention no body outlives its import', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const first = await upload(app, user, body([heartRate(NOON, 60)]))

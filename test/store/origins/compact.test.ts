@@ -8,7 +8,8 @@ import { deleteSamples } from '../../../server/store/origins/delete-samples.ts'
 import { originFilter } from '../../../server/store/origins/filter.ts'
 import { newList, recordsAt, storeLists } from '../../../server/store/origins/lists.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
-import { createUser, eachEngine } from '../../support/sdk.ts'
+import { createUser, oneEngine } from '../../support/sdk.ts'
+import { runs } from '../../support/thorough.ts'
 
 const START = Date.UTC(2026, 0, 1)
 const SERIES = 1
@@ -60,7 +61,7 @@ async function store(tx: Transaction, sourceId: number, origins: readonly Origin
   await compactLists(tx, lists)
 }
 
-eachEngine(t, 'lists of records', async (t, engine) => {
+oneEngine(t, 'lists of records', async (t, engine) => {
   const app = await startTestApp(t, engine)
 
   await t.test('a filter lets through what a list has and hardly anything else', async (t) => {
@@ -106,7 +107,7 @@ eachEngine(t, 'lists of records', async (t, engine) => {
           if (lists.length > LISTS_PER_SIZE + 1) wrong.push({ lists: lists.length })
         })
       }),
-      { seed: 5, numRuns: 6 },
+      { seed: 5, numRuns: runs(2, 6) },
     )
     t.strictSame(wrong, [])
   })
@@ -115,8 +116,8 @@ eachEngine(t, 'lists of records', async (t, engine) => {
     const { user, sourceId } = await createSource(app)
     const read: number[] = []
     const lists = await app.db.transaction(async (tx) => {
-      // Half a year of a phone that sends 300 heart rates a day.
-      for (let day = 0; day < 180; day += 1)
+      // Months of a phone that sends 300 heart rates a day.
+      for (let day = 0; day < runs(90, 180); day += 1)
         await store(
           tx,
           sourceId,

@@ -5,6 +5,7 @@ import { closeSleep } from '../../../server/store/sleep/close.ts'
 import { startTestApp } from '../../support/app.ts'
 import { createUser, importBody, oneEngine, startImports } from '../../support/sdk.ts'
 import { sleepBody, stage } from '../../support/sleep.ts'
+import { runs } from '../../support/thorough.ts'
 
 const MIN = 60_000
 
@@ -77,7 +78,8 @@ oneEngine(t, 'sleep is closed', async (t, engine) => {
 
   await t.test('once, by any number of processes, and not while an import changes it', async (t) => {
     const user = await createUser(app)
-    const days = Array.from({ length: 300 }, (_, day) => minutesAgo(1440 * (day + 1), 1440 * (day + 1) - 400))
+    const count = runs(60, 300)
+    const days = Array.from({ length: count }, (_, day) => minutesAgo(1440 * (day + 1), 1440 * (day + 1) - 400))
     await send(user, days)
     await later(user, 11)
     const [held] = await app.db.query<{ id: string }>('select id from sleep where user_id = $1 limit 1', [user])
@@ -89,7 +91,7 @@ oneEngine(t, 'sleep is closed', async (t, engine) => {
         false,
         false,
       ])
-      t.equal((await closed(user)).filter(Boolean).length, 299)
+      t.equal((await closed(user)).filter(Boolean).length, count - 1)
     })
     const versions = () =>
       app.db.query('select id, xmin::text from sleep where user_id = $1 and id <> $2 order by id', [
@@ -98,7 +100,7 @@ oneEngine(t, 'sleep is closed', async (t, engine) => {
       ])
     const before = await versions()
     await job()
-    t.equal((await closed(user)).filter(Boolean).length, 300, 'by the next run')
+    t.equal((await closed(user)).filter(Boolean).length, count, 'by the next run')
     t.strictSame(await versions(), before, 'which leaves the others alone')
   })
 })
@@ -159,7 +161,7 @@ oneEngine(t, 'sleep is closed while users are deleted', async (t, engine) => {
   })
 
   await t.test('by several at once, many times', async (t) => {
-    const users = await sleepers(24)
+    const users = await sleepers(runs(12, 24))
     const before = await told()
     const kept = users.filter((_, index) => index % 2 === 1)
     let deleting = true
@@ -168,7 +170,8 @@ oneEngine(t, 'sleep is closed while users are deleted', async (t, engine) => {
       while (deleting)
     }
     const removed = users.filter((_, index) => index % 2 === 0)
-    const halves = [removed.slice(0, 6), removed.slice(6)]
+    const half = removed.length / 2
+    const halves = [removed.slice(0, half), removed.slice(half)]
     const removals = Promise.all(
       halves.map(async (half) => {
         for (const user of half) t.equal(await remove(user), 200)

@@ -326,7 +326,7 @@ t.test('totals are those that counting minute by minute gives', async (t) => {
     t.strictSame(sessionsOf(given).map(counted), stages.length > 0 ? [countMinutes(stages, true)] : [])
     return t.passing()
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 7, numRuns: runs(100, 400) }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 7, numRuns: runs(50, 400) }))
 })
 
 t.test('stages of a session never overlap, and add up to its totals', async (t) => {
@@ -345,7 +345,7 @@ t.test('stages of a session never overlap, and add up to its totals', async (t) 
       )
     })
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 8, numRuns: runs(300, 2_000) }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 8, numRuns: runs(150, 2_000) }))
 })
 
 t.test('sessions do not depend on the order of stages, and a very long one is no trouble', async (t) => {
@@ -364,12 +364,13 @@ t.test('sessions do not depend on the order of stages, and a very long one is no
     t.strictSame(sessionsOf(shuffled).map(key).sort(), sessionsOf(once).map(key).sort())
     return t.passing()
   })
-  t.doesNotThrow(() => fc.assert(property, { seed: 9, numRuns: runs(100, 300) }))
+  t.doesNotThrow(() => fc.assert(property, { seed: 9, numRuns: runs(40, 300) }))
 
-  const weeks = Array.from({ length: 60_000 }, (_, place) =>
+  const count = runs(6_000, 60_000)
+  const weeks = Array.from({ length: count }, (_, place) =>
     stage(place % 2 ? 'deep' : 'light', place * 2, place * 2 + 1),
   )
-  t.strictSame(sessionsOf(weeks).map(told), [[0, 119_999, 60_000, 60_000]])
+  t.strictSame(sessionsOf(weeks).map(told), [[0, 2 * count - 1, count, count]])
   const phone = weeks.map((one) => ({
     ...one,
     sourceId: 2,
@@ -377,8 +378,8 @@ t.test('sessions do not depend on the order of stages, and a very long one is no
     startMs: one.startMs + MIN,
     endMs: one.endMs + MIN,
   }))
-  t.strictSame(sessionsOf([...weeks, ...phone]).map(told), [[0, 119_999, 60_000, 60_000]])
-  const apart = Array.from({ length: 30_000 }, (_, place) => stage('light', place * 140, place * 140 + 10))
+  t.strictSame(sessionsOf([...weeks, ...phone]).map(told), [[0, 2 * count - 1, count, count]])
+  const apart = Array.from({ length: count / 2 }, (_, place) => stage('light', place * 140, place * 140 + 10))
   const bed = apart.map((one) => ({ ...one, sourceId: 2, stage: 'in_bed' as const, endMs: one.endMs + HOUR }))
-  t.equal(sessionsOf([...apart, ...bed]).length, 30_000)
+  t.equal(sessionsOf([...apart, ...bed]).length, count / 2)
 })

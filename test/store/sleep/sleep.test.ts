@@ -23,10 +23,13 @@ import {
   storedSleep,
   storedStages,
 } from '../../support/sleep.ts'
+import { runs } from '../../support/thorough.ts'
 
 const MIN = 60_000
 /** Ten in the evening, UTC. */
 const TEN = Date.UTC(2026, 1, 23, 22)
+/** Uploads that a night is cut into. */
+const PARTS = runs(5, 10)
 
 interface SampleBody extends Record<string, unknown> {
   provider: string
@@ -174,10 +177,10 @@ oneEngine(t, 'sleep', async (t, engine) => {
       const [sessions, stages] = await Promise.all([storedSleep(app.db, once), storedStages(app.db, once)])
 
       const backwards = await createUser(app)
-      for (const item of shuffled(items, 1).slice(0, 9)) await send(app, backwards, [item], provider)
-      const rest = shuffled(items, 1).slice(9)
-      for (let part = 0; part < 10; part += 1) {
-        await send(app, backwards, rest.filter((_, place) => place % 10 === part).reverse(), provider)
+      for (const item of shuffled(items, 1).slice(0, 5)) await send(app, backwards, [item], provider)
+      const rest = shuffled(items, 1).slice(5)
+      for (let part = 0; part < PARTS; part += 1) {
+        await send(app, backwards, rest.filter((_, place) => place % PARTS === part).reverse(), provider)
       }
       t.strictSame(await storedSleep(app.db, backwards), sessions, 'stage by stage')
       t.strictSame(await storedStages(app.db, backwards), stages)

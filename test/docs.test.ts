@@ -1,0 +1,184 @@
+// The pages of the documentation: what they point to is there, and so is every section that the code cites.
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { providers } from '../server/catalogue/providers.ts'
+import { seriesTypes } from '../server/catalogue/series.ts'
+import { paceTypes, workoutTypes } from '../server/catalogue/workouts.ts'
+import { wireWorkoutTypes } from '../server/providers/workout-types.ts'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const pages = ['README.md', ...(await readdir(`${ROOT}docs`)).filter(isPage).map((name) => `docs/${name}`)]
+
+/** The pages whose sections are cited by number. */
+const CITED = ['contract', 'sdk-types', 'sdk-payload'] as const
+
+const NUMBER = String.raw`\d+(?:\.\d+)*`
+const CITATION = new RegExp(
+  String.raw`\b(contract|sdk-types|sdk-payload) (${NUMBER}(?:(?:, | and | to )${NUMBER}(?!\w))*)(?:, appendi(?:x|ces) ([AB])(?: and ([AB]))?)?`,
+  'gi',
+)
+const APPENDIX = /\bsdk-payload appendi(?:x|ces) ([AB])(?: and ([AB]))?/gi
+
+/** Files are read once. */
+const contents = new Map<string, Promise<string>>()
+
+t.test('what the pages point to is there', async (t) => {
+  const missing: string[] = []
+  for (const page of pages) {
+    const content = await text(page)
+    for (const [, path = '', anchor] of content.matchAll(/\]\((?!http)([^)#]*)(#[^)]*)?\)/g)) {
+      const target = path === '' ? page : join(page, '..', path)
+      if (!(await exists(target)) || (anchor && !anchors(await text(target)).has(anchor)))
+        missing.push(`${page} → ${path}${anchor ?? ''}`)
+    }
+    for (const [, path = ''] of content.matchAll(/`((?:server|workers|sql|test|docs|\.ci)\/[\w./-]*)`/g)) {
+      if (!(await exists(path))) missing.push(`${page} → ${path}`)
+    }
+  }
+  t.strictSame(missing, [])
+})
+
+t.test('every section and decision that is cited exists', async (t) => {
+  const known = new Set<string>()
+  for (const page of CITED) {
+    const content = await text(`docs/${page}.md`)
+    for (const [, section] of content.matchAll(/^#{2,4} (?:Appendix )?([\dA-Z.]*[\dA-Z])\.? /gm))
+      known.add(`${page} ${section}`)
+  }
+  for (const [, decision] of (await text('docs/contract.md')).matchAll(/^\| (D-\d\d) +\|/gm)) known.add(`${decision}`)
+
+  const cited = new Map<string, string>()
+  for (const file of await sources()) for (const name of citations(await text(file))) cited.set(name, file)
+  t.ok(cited.size > 100, 'citations are found')
+  t.strictSame(
+    [...cited].filter(([name]) => !known.has(name)).map(([name, file]) => `${file}: ${name}`),
+    [],
+  )
+})
+
+t.test('nothing is cited that a reader does not have', async (t) => {
+  const elsewhere =
+    /house decisions?\b|\bW-\d\d\b|\(design\b|design\.md|\bspecification \(?"|\bspec\/|\(specification\b/i
+  const found: string[] = []
+  for (const file of (await sources()).filter((name) => name !== 'test/docs.test.ts'))
+    if (elsewhere.test(await text(file))) found.push(file)
+  t.strictSame(found, [])
+})
+
+t.test('a citation of a section that does not exist is noticed', async (t) => {
+  const comment = `
+    // Which source counts (contract 12.1, 12.3 and 99; D-99): see sdk-types 2 to 6,
+    // 7.1; sdk-payload 9.1, appendices A and B. Contract 10.6's vector, 40 of them.`
+  t.strictSame([...citations(comment)].sort(), [
+    ...['D-99', 'contract 10.6', 'contract 12.1', 'contract 12.3', 'contract 99'],
+    ...['sdk-payload 9.1', 'sdk-payload A', 'sdk-payload B', 'sdk-types 2', 'sdk-types 6', 'sdk-types 7.1'],
+  ])
+})
+
+t.test('the tables of the contract are those of the catalogue', async (t) => {
+  t.strictSame(
+    await rows('contract', '2.6'),
+    seriesTypes.map(({ id, type, unit, aggregation, lowest, highest, event }) =>
+      [id, type, unit, aggregation, lowest, highest, event].map(String),
+    ),
+  )
+  const yes = (can: boolean) => (can ? 'yes' : '–')
+  t.strictSame(
+    await rows('contract', '2.1'),
+    providers
+      .filter(({ sentinel }) => !sentinel)
+      .map((one) => [
+        ...[one.provider, one.name, yes(one.hasCloudApi), yes(one.restPull), yes(one.clientSdk), yes(one.fileImport)],
+        [one.webhookStream && 'stream', one.webhookPing && 'ping', one.webhookCallback && 'callback']
+          .filter(Boolean)
+          .join(', ') || '–',
+        ...[String(one.maxHistoricalDays), yes(one.liveSyncConfigurable), String(one.defaultLiveSyncMode)],
+        String(one.rank),
+      ]),
+  )
+  const names = [...(await section('contract', '2.5')).matchAll(/`([^`]+)`/g)].map(([, name]) => name)
+  t.strictSame(names, [...workoutTypes, ...paceTypes])
+})
+
+t.test('what platforms call a workout is what docs/sdk-types.md says', async (t) => {
+  const documented = (await rows('sdk-types', '8.5')).flatMap(([type, names = '']) =>
+    names.split(', ').map((name) => [name, type]),
+  )
+  t.strictSame(documented, [...wireWorkoutTypes])
+})
+
+function isPage(name: string): boolean {
+  return name.endsWith('.md')
+}
+
+function text(file: string): Promise<string> {
+  const content = contents.get(file) ?? readFile(join(ROOT, file), 'utf8')
+  contents.set(file, content)
+  return content
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(join(ROOT, path)).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Every file whose comments or sentences may cite a section. */
+async function sources(): Promise<string[]> {
+  const folders = ['server', 'workers', 'sql', 'test', 'benchmarks']
+  const below = async (folder: string) => {
+    const entries = await readdir(ROOT + folder, { recursive: true, withFileTypes: true })
+    return entries
+      .filter((entry) => entry.isFile() && /\.(ts|sql)$/.test(entry.name))
+      .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length))
+  }
+  const files = (await Promise.all(folders.map(below))).flat()
+  return [...files.filter((name) => name !== 'test/docs.test.ts'), ...pages]
+}
+
+/** The sections and decisions that a text cites, such as `contract 12.4`; a citation may go on in the next line. */
+function citations(content: string): Set<string> {
+  const lines = content.replaceAll(/\n[ \t]*(?:\/\/|\*|--)?[ \t]*/g, ' ')
+  const found = new Set<string>()
+  for (const [, page = '', numbers = '', ...appendices] of lines.matchAll(CITATION)) {
+    for (const one of numbers.split(/, | and | to /)) found.add(`${page.toLowerCase()} ${one}`)
+    for (const one of appendices.slice(0, 2)) if (one) found.add(`sdk-payload ${one}`)
+  }
+  for (const [, ...appendices] of lines.matchAll(APPENDIX))
+    for (const one of appendices.slice(0, 2)) if (one) found.add(`sdk-payload ${one}`)
+  for (const [decision] of lines.matchAll(/\bD-\d\d\b/g)) found.add(decision)
+  return found
+}
+
+/** What stands below the heading with a number, up to the next heading. */
+async function section(page: string, number: string): Promise<string> {
+  const found = (await text(`docs/${page}.md`)).split(/^#+ /m).find((one) => one.startsWith(`${number} `))
+  if (!found) throw new Error(`docs/${page}.md has no section ${number}`)
+  return found
+}
+
+/** The cells of the table of a section without its head, and without backticks. */
+async function rows(page: string, number: string): Promise<string[][]> {
+  const lines = (await section(page, number)).split('\n').filter((line) => line.startsWith('|'))
+  return lines.slice(2).map((line) =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim().replaceAll('`', '')),
+  )
+}
+
+/** Anchors of a page's headings, as GitHub makes them. */
+function anchors(content: string): Set<string> {
+  const titles = [...content.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title)
+  const slugs = titles.map((title) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  )
+  return new Set(slugs.map((slug) => `#${slug}`))
+}
