@@ -17,6 +17,6 @@ export interface Reading {
   /** See `Batch`. */
   derived: SampleStreams
   events: BatchEvents
-  /** By session of the platform, the ids of everything the upload holds of it, whether that can be stored or not. */
+  /** For each session of the platform, the ids of all its items, including ignored and rejected ones. */
   sleepIds: Map<string, Set<string | null>>
 }

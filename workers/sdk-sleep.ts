@@ -40,7 +40,7 @@ export function readSleep(reading: Reading, item: Json): Problem | 'ignored' | u
   // Where the platform delivers sessions, an item without a parent is a session without stages (sdk-payload 4.7).
   const session = given ?? (reading.ability.givesSleepSessions ? (id ?? isoInstant(startMs)) : '')
   const score = scoreOf(item.values)
-  // Without a parent, the item is all there is of its session.
+  // Without a parent, the item is its whole session.
   const whole = given === null && session !== ''
   events.sleep.push({ source, externalId: id, startMs, endMs, zoneMin, stage, session, whole, score })
   return undefined
@@ -53,9 +53,9 @@ function noteId(ids: Reading['sleepIds'], session: string, id: string | null): v
 }
 
 /**
- * Says of each stage whether the upload holds all of its session: its items are of one source and numbered from 0 on
- * without a gap, `{session}-s0`, `{session}-s1`, or `{session}-s0-0` where a night has several parts. So do the Android
- * SDKs, which never divide a session among uploads (sdk-payload 4.7). Whatever else is numbered may be a part.
+ * Marks the stages whose upload contains their whole session: all its items are of one source, and their ids are numbered
+ * from 0 without a gap, `{session}-s0`, `{session}-s1`, or `{session}-s0-0` in a night of several parts. The Android SDKs
+ * number them so and never divide a session among uploads (sdk-payload 4.7). Any other upload may contain a part.
  */
 export function markWhole(stages: SleepStage[], ids: Reading['sleepIds']): void {
   const sources = new Map<string, number | null>()
@@ -68,7 +68,7 @@ export function markWhole(stages: SleepStage[], ids: Reading['sleepIds']): void 
 
 const NUMBERS = /^-s(0|[1-9]\d{0,5})(?:-(0|[1-9]\d{0,5}))?$/
 
-/** Whether each id is the first one of a session or follows another that is there, too. */
+/** Whether each id is the first one of the session or its predecessor is present. */
 function isNumbered(session: string, ids: ReadonlySet<string | null>): boolean {
   const part = (number: number) => `${session}-s${number}`
   return [...ids].every((id) => {

@@ -1,25 +1,24 @@
--- Which sessions of sleep count, and what was measured during sessions whose samples are archived.
+-- Which sessions of sleep count, and what was measured in sessions whose samples are archived.
 
 alter table sleep
-  -- A better session of the same source overlaps it: it counts nowhere (server/store/sleep/day.ts).
+  -- A better session of the same source overlaps it, so it does not count (server/store/sleep/day.ts).
   add column covered boolean not null default false,
-  -- Everything stored of it came in one upload, which held all of the platform's session.
+  -- One upload brought everything that is stored of it, and contained all of the platform's session.
   add column whole boolean not null default false;
 
--- What the archived samples of a series added up to within the span of a night or a workout. Quarter hours that the ends
--- of the span cut could not tell.
+-- What the archived samples of a series added up to within the span of a night or a workout, whose ends cut quarter hours.
 create table kept_sum (
   source_id int4 not null references data_source (id) on delete cascade,
   series_id int2 not null,
   starts timestamptz not null,
-  -- Not included.
+  -- Exclusive.
   ends timestamptz not null,
   n int8 not null,
   total float8 not null,
   constraint kept_sum_pkey primary key (source_id, series_id, starts, ends)
 );
 
--- Stored sessions are judged as new ones are: of two that overlap the better one counts.
+-- Stored sessions are judged like new ones: of two that overlap the better one counts,
 update sleep s
 set covered = true
 where exists (
@@ -36,7 +35,7 @@ where exists (
         )
 );
 
--- And a nap is what the person's longest sleep of the day says, whichever source that is of.
+-- and a nap is no part of the longest sleep of the user on that day, whichever source recorded that.
 with session as materialized (
   select s.id, s.user_id, s.start_at, s.end_at, s.covered,
          coalesce(s.asleep_s, date_part('epoch', s.end_at - s.start_at)) as asleep_s,

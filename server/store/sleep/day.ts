@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../time.ts'
 import { groupBy } from '../group-by.ts'
 
-// What of the sessions of a person counts, and as what: pure, and judged anew for all sessions around one that changes.
+// Which sessions of a person count, and which are naps. Pure; when a session changes, those around it are judged again.
 
 const HOUR_MS = 3_600_000
 
@@ -10,10 +10,10 @@ const NAP_ASLEEP_S = 3 * 3600
 const NAP_FROM_MS = 9 * HOUR_MS
 const NAP_UNTIL_MS = 20 * HOUR_MS
 
-/** Sessions that end further apart are never taken for one. */
+/** Sessions that end further apart never cover each other. */
 export const SAME_SLEEP_MS = DAY_MS
 
-/** A session as far as it is judged; epoch ms, minutes east of UTC or null, seconds asleep. */
+/** The facts that decide how a session counts; epoch ms, minutes east of UTC or null, seconds asleep. */
 export interface Judged {
   sourceId: number
   /** The platform's own session, or ''. */
@@ -22,18 +22,18 @@ export interface Judged {
   endMs: number
   zoneMin: number | null
   asleepS: number
-  /** Seconds of light sleep; null when the source knows of no stages. */
+  /** Seconds of light sleep; null if the source reported no stages. */
   lightS: number | null
 }
 
-/** The day a session belongs to, as days since 1970: the local one of its end, UTC where the zone is unknown (7.4). */
+/** The day a session belongs to, as days since 1970: the local day of its end, UTC if the zone is unknown (7.4). */
 export function sleepDay({ endMs, zoneMin }: Pick<Judged, 'endMs' | 'zoneMin'>): number {
   return Math.floor(localMs(endMs, zoneMin) / DAY_MS)
 }
 
 const localMs = (ms: number, zoneMin: number | null) => ms + (zoneMin ?? 0) * 60_000
 
-/** Whether sleep is as short as a nap and began when naps do. */
+/** Whether a session is as short as a nap and began when naps do. */
 export function isShortByDay({ startMs, zoneMin, asleepS }: Pick<Judged, 'startMs' | 'zoneMin' | 'asleepS'>): boolean {
   const local = localMs(startMs, zoneMin)
   const inDayMs = local - Math.floor(local / DAY_MS) * DAY_MS
@@ -41,9 +41,9 @@ export function isShortByDay({ startMs, zoneMin, asleepS }: Pick<Judged, 'startM
 }
 
 /**
- * The naps among the sessions of one person and sleep day, whatever sources they are of: short, by day, and no part of the
- * longest, which of equally long ones is the earliest; those that are `covered` are not asked. Another device that saw a
- * piece of the longest saw no nap.
+ * The naps among the sessions of one person and sleep day, from all sources (sdk-types 7.4): short, by day, and no part of
+ * the longest session that is not `covered`. Of equally long ones the earliest is the longest. A session that overlaps the
+ * longest is the same sleep, seen by another device.
  */
 export function napsOf<One extends Judged>(sessions: readonly One[], covered: ReadonlySet<One>): Set<One> {
   const [longest] = sessions
@@ -55,9 +55,9 @@ export function napsOf<One extends Judged>(sessions: readonly One[], covered: Re
 const overlap = (one: Judged, other: Judged) => one.startMs < other.endMs && one.endMs > other.startMs
 
 /**
- * The sessions that a better one of the same source overlaps, which therefore count nowhere: some apps store a night again
+ * The sessions that a better one of the same source overlaps, which therefore do not count: some apps store a night again
  * under a new id whenever it grows. Better is one with stages, then the longer sleep, then the earlier one. Both end less
- * than a day apart, so that what is far away need not be known.
+ * than a day apart, so that sessions far away need not be read.
  */
 export function coveredOf<One extends Judged>(sessions: readonly One[]): Set<One> {
   return new Set([...groupBy(sessions, ({ sourceId }) => sourceId).values()].flatMap(coveredOfSource))
@@ -84,7 +84,7 @@ const byWorth = (a: Judged, b: Judged) =>
   a.endMs - b.endMs ||
   (a.session < b.session ? -1 : 1)
 
-/** Place of the first session that ends after an instant; they ascend by their ends. */
+/** Index of the first session that ends after an instant; `byEnd` ascends by end. */
 function firstEndAfter(byEnd: readonly Judged[], ms: number): number {
   let low = 0
   let high = byEnd.length
@@ -96,7 +96,7 @@ function firstEndAfter(byEnd: readonly Judged[], ms: number): number {
   return low
 }
 
-/** Numbers by place, and the smallest of a range of places in few steps: an upload may hold 50,000 sessions of one night. */
+/** A segment tree of minima: an upload may contain 50,000 sessions of one night, each to be compared with all others. */
 class Minima {
   readonly #tree: Float64Array
   readonly #size: number
@@ -110,7 +110,7 @@ class Minima {
     for (let at = place + this.#size; at > 0; at >>= 1) this.#tree[at] = Math.min(this.#tree[at] as number, value)
   }
 
-  /** The smallest number from one place to another, which is not included. */
+  /** The smallest number in [from, until). */
   below(from: number, until: number): number {
     let smallest = Number.POSITIVE_INFINITY
     for (let [low, high] = [from + this.#size, until + this.#size]; low < high; low >>= 1, high >>= 1) {

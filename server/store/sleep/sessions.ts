@@ -34,7 +34,7 @@ export interface Stage {
   zoneMin: number | null
   externalId: string | null
   score: number | null
-  /** Of a stage that was sent: whether its upload holds all of its session. */
+  /** Of a received stage: whether its upload contains its whole session. */
   whole?: boolean
 }
 

@@ -38,7 +38,7 @@ export async function writeSleep(
   const around = await readAround(tx, target, incoming)
   const stored = { stages: around.stored, whole: await readWhole(tx, incoming) }
   const { inserted, updated, unchanged, duplicates, ...changes } = compareStages(incoming, stored)
-  // A session that came whole says so from now on, even if nothing else of it is new.
+  // A session that came whole is marked so, even if nothing else of it is new.
   const others = again ? incoming : incoming.filter((one) => one.whole && !stored.whole.has(sessionKey(one)))
   const whole = wholeAfter(incoming, around.stored, changes)
   const rebuilt = await change(tx, target, { ...changes, others, whole }, around)

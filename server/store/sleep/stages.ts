@@ -71,8 +71,8 @@ export function compareStages(
 }
 
 /**
- * The stored stages of sessions that came whole before and do so now, and what stands for a session without stages when it
- * comes with some.
+ * The stored stages that may go: those of sessions that came whole before and come whole now, and items that are a session
+ * without stages when its stages arrive. The received ones among them stay.
  */
 function noMoreIn(items: readonly Stage[], stored: readonly Stage[], whole: ReadonlySet<string>): Stage[] {
   const sentWhole = new Set(items.filter((item) => item.whole).map(sessionKey))
@@ -87,8 +87,8 @@ function noMoreIn(items: readonly Stage[], stored: readonly Stage[], whole: Read
 const isSessionItself = ({ session, externalId }: Stage) => session !== '' && externalId === session
 
 /**
- * Of the given sessions that an upload changes or holds whole, by key: whether all that is stored of it from now on came
- * in this upload, which held it whole.
+ * For each given session that an upload changes or contains whole, by key: whether the upload contained it whole and
+ * brought everything that is stored of it from now on.
  */
 export function wholeAfter(
   incoming: readonly Stage[],
@@ -103,7 +103,7 @@ export function wholeAfter(
   return new Map([...changed, ...sentWhole].map((key) => [key, sentWhole.has(key) && !partly.has(key)]))
 }
 
-/** The keys of the sessions that the stages say to hold whole and of which all that is stored came whole, too. */
+/** The keys of the sessions that come whole in `stages` and whose stored stages came whole, too. */
 export async function readWhole(tx: Transaction, stages: readonly Stage[]): Promise<Set<string>> {
   const sent = stages.filter(({ whole }) => whole)
   if (sent.length === 0) return new Set()

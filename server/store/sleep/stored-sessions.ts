@@ -12,13 +12,13 @@ import { firstEndingAfter, type Range, union } from './totals.ts'
 export interface StoredSession extends Judged, Judgement {
   id: string
   createdS: number
-  /** Whether it is of the provider whose stages change. */
+  /** Whether it belongs to the provider whose stages change. */
   own: boolean
-  /** Whether all that is stored of it came in one upload, which held it whole. */
+  /** Whether one upload brought everything stored of it, and contained the whole session. */
   whole: boolean
 }
 
-/** What is said of a session by those around it. */
+/** What the sessions around it make of a session. */
 interface Judgement {
   nap: boolean
   covered: boolean
@@ -28,9 +28,9 @@ interface Judgement {
 export type SavedSession = Session & Pick<StoredSession, 'id' | 'whole'>
 
 /**
- * How far from a session that changes others end that are judged with it. One that it covers, or did, ends less than a day
- * away; and two of one sleep day less than 24 h apart on the wall clock, whose zones differ by 36 h at most (both have 18 h
- * at most).
+ * How far away the sessions end that are judged together with one that changes. A session that it covers or uncovers ends
+ * less than a day away. Two sessions of one sleep day end less than 24 h apart on the wall clock, whose zones differ by at
+ * most 36 h (each is at most 18 h).
  */
 const JUDGED_MS = SAME_SLEEP_MS + (24 + 36) * 3_600_000
 
@@ -170,7 +170,7 @@ export async function judgeSessions(
   }
   const otherNaps = sessions.filter((one) => naps.has(one) !== was(one).nap)
   const others = [...otherNaps, ...sessions.filter((one) => covered.has(one) !== was(one).covered)]
-  // A row that is new has been written with the last of these.
+  // A new row already has its `whole`.
   const rows = [...new Set([...others, ...sessions.filter((one) => one.whole !== (was(one).whole ?? one.whole))])]
   if (rows.length > 0) {
     await planned(tx, JUDGE_SQL, [
@@ -184,7 +184,7 @@ export async function judgeSessions(
   return { changed: idsOf(others), told: idsOf(otherNaps) }
 }
 
-// Only of naps do events tell.
+// Events contain is_nap, but not the others.
 const JUDGE_SQL = `
   update sleep s
   set is_nap = n.nap, covered = n.covered, whole = n.whole,
@@ -192,7 +192,7 @@ const JUDGE_SQL = `
   from unnest($1::uuid[], $2::bool[], $3::bool[], $4::bool[]) n (id, nap, covered, whole)
   where s.id = n.id`
 
-/** Those of the sessions that end less than a day from one of `changed` of the same source. */
+/** The sessions that end less than a day from one of `changed` of the same source. */
 function sessionsNear<One extends Judged>(sessions: readonly One[], changed: readonly Judged[]): One[] {
   const ranges = new Map(
     [...groupBy(changed, ({ sourceId }) => sourceId)].map(([id, list]) => [

@@ -1,13 +1,12 @@
--- The series whose mean during sleep is told (server/api/summaries/sleep-days.ts): heart rate, its variability (SDNN and
--- RMSSD), oxygen saturation and breath. Ids of series never change.
+-- The series whose means a night shows (server/api/summaries/sleep-days.ts): heart rate, its variability (SDNN and RMSSD),
+-- oxygen saturation and respiratory rate. Ids of series never change.
 create or replace function measured_asleep(the_series int2) returns boolean
 language sql immutable parallel safe
 return the_series in (1, 3, 7, 20, 24);
 
--- The spans of which means are told of a series of a user, as far as they lie in `ranges`: every session of sleep for
--- what is measured asleep, and for heart rate the workouts of the source itself, whose last instant belongs to them.
--- No session lasts a month.
-create or replace function told_spans(the_user uuid, the_source int4, the_series int2, ranges tstzmultirange)
+-- The spans that reach into `ranges` and show a mean of a series of a user: every session of sleep, and for heart rate the
+-- workouts of the source itself, including their last instant. No session lasts a month.
+create or replace function shown_spans(the_user uuid, the_source int4, the_series int2, ranges tstzmultirange)
 returns table (starts timestamptz, ends timestamptz)
 language plpgsql stable
 set plan_cache_mode = force_custom_plan
@@ -27,10 +26,10 @@ begin
 end
 $$;
 
--- Keeps what the samples of a series in `ranges`, which are about to be archived, add up to within each night and workout:
--- the mean of a night then stays what it is, while its quarter hours reach beyond its start and end. Of a span that was
--- archived in part already, and has no sum of its own, the part has been told by its quarter hours. Spans of which
--- quarter hours tell nothing either need no row. To be called before the series is marked as archived.
+-- Stores what the samples of a series in `ranges`, which are about to be archived, add up to within each night and workout:
+-- their quarter hours reach beyond its start and end, so they could not tell. If a part of a span is archived already and
+-- has no sum, its quarter hours count, as they did so far. A span without anything in its quarter hours needs no row. To be
+-- called before the series is marked as archived.
 create or replace function keep_sums(the_user uuid, the_source int4, the_series int2, ranges tstzmultirange) returns void
 language plpgsql
 set plan_cache_mode = force_custom_plan
@@ -43,31 +42,31 @@ begin
   end if;
   archived := archived_time(the_source, the_series);
   insert into kept_sum as k (source_id, series_id, starts, ends, n, total)
-  with told as materialized (
+  with span as materialized (
     select row_number() over () as place, t.*,
            time_bucket('15 minutes', t.starts) as first,
            time_bucket('15 minutes', t.ends - interval '1 microsecond') + interval '15 minutes' as last
-    from told_spans(the_user, the_source, the_series, ranges) t
+    from shown_spans(the_user, the_source, the_series, ranges) t
   ), part as materialized (
-    select row_number() over () as place, t.place as span, lower(r) as lo, upper(r) as hi
-    from told t
+    select row_number() over () as place, t.place as span_place, lower(r) as lo, upper(r) as hi
+    from span t
     cross join lateral unnest(ranges * tstzmultirange(tstzrange(t.starts, t.ends))) r
   ), measured as materialized (
-    select p.span, sum(v.n)::int8 as n, sum(v.total) as total
+    select p.span_place, sum(v.n)::int8 as n, sum(v.total) as total
     from (select array_agg(lo order by place) as los, array_agg(hi order by place) as his from part) a
     cross join lateral sums_in_spans(the_source, the_series, a.los, a.his) v
     join part p on p.place = v.place
     group by 1
   ), around as materialized (
     select v.place
-    from (select array_agg(first order by place) as los, array_agg(last order by place) as his from told) a
+    from (select array_agg(first order by place) as los, array_agg(last order by place) as his from span) a
     cross join lateral sums_in_spans(the_source, the_series, a.los, a.his) v
     where v.n > 0
   )
   select the_source, the_series, t.starts, t.ends, m.n + coalesce(b.n, 0), m.total + coalesce(b.total, 0)
-  from told t
+  from span t
   join around q on q.place = t.place
-  join measured m on m.span = t.place
+  join measured m on m.span_place = t.place
   cross join lateral (
     select sum(s.n)::int8 as n, sum(s.total) as total
     from unnest(archived * tstzmultirange(tstzrange(t.starts, t.ends))) r

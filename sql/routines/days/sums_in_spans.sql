@@ -1,8 +1,8 @@
 -- Number and sum of the samples of a series within each of the given spans [lo, hi), which are short beside what lies
 -- between the first and the last; `place` counts from 1. The same as span_sums of each, in one statement where rollups are
 -- clean: three probes a span, where span_sums takes its parts one by one (0.1 ms). The outer bounds keep TimescaleDB from
--- opening other chunks (see read_samples.sql). Of a span that reaches into archived time, what was measured in that time
--- comes from kept_sum (see keep_sums), and from whole quarter hours where nothing was kept for this very span.
+-- opening other chunks (see read_samples.sql). In a span that reaches into archived time, the archived samples
+-- count by kept_sum (see keep_sums), or by whole quarter hours if nothing was kept for this very span.
 drop function if exists sample_means(int4[], int2, float8[], float8[]);
 create or replace function sums_in_spans(the_source int4, the_series int2, los timestamptz[], his timestamptz[])
 returns table (place int8, n int8, total float8)

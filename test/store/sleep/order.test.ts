@@ -1,4 +1,5 @@
 // Whatever uploads and deletions come in whatever order: the stored sessions are those of the stored stages.
+import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { type SleepStage, sleepStages } from '../../../server/batch/columns.ts'
@@ -201,5 +202,28 @@ oneEngine(t, 'sleep', async (t, engine) => {
       },
     )
     await t.resolves(fc.assert(property, { seed: 22, numRuns: runs(5, 80) }))
+  })
+
+  await t.test('that was stored before it was judged so is judged by the migration', async (t) => {
+    const text = await readFile(new URL('../../../sql/migrations/0050-nights.sql', import.meta.url), 'utf8')
+    const judge = text.split(/;\n/).filter((statement) => /^(update|with) /m.test(statement))
+    t.equal(judge.length, 2)
+    const targets = []
+    for (const stages of fc.sample(fc.array(anyStage, { minLength: 10, maxLength: 40 }), { seed: 23, numRuns: runs(10, 80) })) {
+      const target = await createSources(app)
+      const given = stages.map((stage, n) => ({ ...stage, session: n % 3 === 0 ? `${n}` : stage.session }))
+      await app.db.transaction((tx) => writeSleep(tx, target, given, false))
+      targets.push(target)
+    }
+    await app.db.query('update sleep set is_nap = false, covered = false')
+    for (const statement of judge) await app.db.query(statement)
+    const failures = []
+    for (const { userId, sourceIds } of targets) {
+      const [is, should] = [await stored(app, userId, sourceIds), await expected(app, userId, sourceIds)]
+      if (is.join() !== should.join()) failures.push({ is, should })
+    }
+    t.strictSame(failures, [])
+    const [found] = await app.db.query('select count(*) filter (where is_nap) as naps, count(*) filter (where covered) as covered from sleep')
+    t.match(found, { naps: /[1-9]/, covered: /[1-9]/ })
   })
 })
