@@ -3,21 +3,16 @@ import type { SleepStage } from '../../batch/columns.ts'
 import type { Transaction } from '../../db/database.ts'
 import type { EventCounts, EventTarget, Rebuilt, RemovedItems } from '../event-items.ts'
 import { boundsOf, derivedChanges, planned } from '../event-items.ts'
+import { changedStages, compareStages, isGiven, type StageChanges, stageKey, wholeAfter } from './compare.ts'
 import type { Judged } from './day.ts'
 import { type Session, type Stage, sessionKey, sessionsOf, stagesOfSession } from './sessions.ts'
 import {
-  changedStages,
-  compareStages,
-  isGiven,
   readAround,
   readChains,
   readStagesById,
   readWhole,
-  type StageChanges,
   type Surroundings,
-  stageKey,
   touchedChains,
-  wholeAfter,
   writeStages,
 } from './stages.ts'
 import { deleteSessions, idsFor, judgeSessions, readSessions, saveScores, saveSessions } from './stored-sessions.ts'
