@@ -53,8 +53,8 @@ set is_nap = n.nap
 from (
   select x.id,
          x.asleep_s < 10800 and x.local_start::time >= '9:00' and x.local_start::time < '20:00'
-           and not (x.start_at < l.end_at and x.end_at > l.start_at) as nap
+           and (x.start_at < l.end_at and x.end_at > l.start_at) is not true as nap
   from session x
-  join longest l on l.user_id = x.user_id and l.day = x.day
+  left join longest l on l.user_id = x.user_id and l.day = x.day
 ) n
 where n.id = s.id and s.is_nap is distinct from n.nap;

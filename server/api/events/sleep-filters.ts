@@ -7,7 +7,8 @@ export const sleepFilters = {
   is_nap: Type.Optional(Type.Boolean({ description: 'Only naps, or everything except naps; both by default' })),
   filter_by_priority: Type.Boolean({
     default: false,
-    description: 'Only the sessions that count in the sleep summary: for each local date of waking up, those of the best source',
+    description:
+      'Only the sessions that count in the sleep summary: for each local date of waking up, those of the best source',
   }),
 }
 
