@@ -9,7 +9,7 @@ import { readDeletion } from './sdk-deletions.ts'
 import { isObject, type Json, type Problem, plausibleInstant } from './sdk-fields.ts'
 import type { Reading } from './sdk-reading.ts'
 import { addTotal, placeOfRecord, readRecord } from './sdk-records.ts'
-import { readSleep } from './sdk-sleep.ts'
+import { markWhole, readSleep } from './sdk-sleep.ts'
 import { Sources } from './sdk-sources.ts'
 import { unknownFields } from './sdk-unknown-fields.ts'
 import { readWorkout } from './sdk-workouts.ts'
@@ -60,9 +60,11 @@ export function readSdkBatch(parsed: ParsedBody, provider: SdkProvider, nowMs: n
     derived: new SampleStreams(),
     events: { sleep: [], workouts: [], meals: [], nutrients: [], cycles: [], activities: [], deletions: [] },
     totals: [],
+    sleepIds: new Map(),
   }
   const body = isObject(parsed.body) ? parsed.body : {}
   readData(reading, body.data)
+  markWhole(reading.events.sleep, reading.sleepIds)
   return finish(reading, unknownFields(body, parsed.decode))
 }
 

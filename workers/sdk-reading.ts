@@ -20,6 +20,8 @@ export interface Reading {
   events: BatchEvents
   /** Totals of days, which have an instant only when all zones are settled. */
   totals: DayTotal[]
+  /** For each session of the platform, the ids of all its items, including ignored and rejected ones. */
+  sleepIds: Map<string, Set<string | null>>
 }
 
 /** The total of the local day of an instant, to be added to a stream. */

@@ -142,6 +142,8 @@ export interface SleepStage extends EventItem {
   stage: SleepStageName
   /** The platform's own session; '' if sessions follow from the gaps between stages. */
   session: string
+  /** Whether the batch itself says that it contains all of that session. */
+  whole: boolean
   /** The platform's score of the session, 0 to 100. */
   score: number | null
 }

@@ -26,6 +26,8 @@ export interface Session {
   rem_s: number | null
   efficiency_percent: number | null
   is_nap: boolean | null
+  /** A better session of its source says the same: it counts nowhere. */
+  covered: boolean
   stages: [string, number, number][] | null
 }
 
@@ -67,14 +69,61 @@ function interruptions({ stages }: Session): number | null {
     .length
 }
 
-/** The row of the sleep summary of a day, its place, and the seconds asleep without naps; undefined without sleep. */
+const asleepOf = (one: Session) => one.asleep_s ?? (one.endMs - one.startMs) / 1000
+
+/** Sessions of a person with what they say of each other: which are copies, and which are naps (sdk-types 7.4). */
+export function judged(sessions: readonly Session[]): Session[] {
+  const overlap = (one: Session, other: Session) => one.startMs < other.endMs && other.startMs < one.endMs
+  const better = (one: Session, other: Session) => {
+    if ((one.light_s === null) !== (other.light_s === null)) return one.light_s !== null
+    if (asleepOf(one) !== asleepOf(other)) return asleepOf(one) > asleepOf(other)
+    return one.startMs !== other.startMs ? one.startMs < other.startMs : one.endMs < other.endMs
+  }
+  const known = sessions.map((one) => ({
+    ...one,
+    covered: sessions.some(
+      (other) =>
+        other.place === one.place &&
+        overlap(one, other) &&
+        Math.abs(one.endMs - other.endMs) < 86_400_000 &&
+        better(other, one),
+    ),
+  }))
+  return known.map((one) => {
+    let longest: Session | undefined
+    for (const other of known.filter(({ day, covered }) => day === one.day && !covered)) {
+      const [most, least] = [longest ? asleepOf(longest) : -1, asleepOf(other)]
+      if (least > most || (least === most && other.startMs < (longest as Session).startMs)) longest = other
+    }
+    const hour = new Date(one.startMs + (one.zone ?? 0) * 60_000).getUTCHours()
+    const isShort = asleepOf(one) < 3 * 3600 && hour >= 9 && hour < 20
+    return { ...one, is_nap: isShort && !(longest && overlap(one, longest)) }
+  })
+}
+
+/** The sessions that count on a day: of the source that has most to say for being believed (contract 12.4). */
+function nightOf({ devices, sessions }: Nights, day: number): Session[] {
+  const ofDay = sessions.filter((one) => one.day === day && !one.covered)
+  const mains = ofDay.filter((one) => !one.is_nap)
+  let best: { place: number; key: number[] } | undefined
+  for (const place of new Set((mains.length > 0 ? mains : ofDay).map((one) => one.place))) {
+    const own = mains.filter((one) => one.place === place).map(asleepOf)
+    const like = devices[place] as Device
+    const rank = devices.findIndex(({ provider, type }) => provider === like.provider && type === like.type)
+    const key = [own.some((seconds) => seconds >= 3 * 3600) ? 0 : 1, rank, -sum(own), place]
+    const at = key.findIndex((part, n) => part !== (best?.key[n] ?? Number.POSITIVE_INFINITY))
+    if (!best || (key[at] as number) < (best.key[at] as number)) best = { place, key }
+  }
+  return ofDay.filter((one) => one.place === best?.place)
+}
+
+/** The row of the sleep summary of a day, the place of its source, and the seconds asleep without naps; undefined without sleep. */
 export function sleepRow(model: Nights, day: number) {
-  const ofDay = model.sessions.filter((one) => one.day === day)
-  if (ofDay.length === 0) return undefined
-  const place = Math.min(...ofDay.map((one) => one.place))
-  const own = ofDay.filter((one) => one.place === place)
+  const own = nightOf(model, day)
+  if (own.length === 0) return undefined
+  const { place } = own[0] as Session
   const [main, naps] = [own.filter((one) => !one.is_nap), own.filter((one) => one.is_nap)]
-  const asleep = (one: Session) => one.asleep_s ?? (one.endMs - one.startMs) / 1000
+  const asleep = asleepOf
   const longest = [...main].sort((a, b) => b.endMs - b.startMs - (a.endMs - a.startMs))[0]
   const duration = main.length > 0 ? sum(main.map(asleep)) : null
   const nap = Math.floor(sum(naps.map(({ startMs, endMs }) => endMs - startMs)) / 60_000)

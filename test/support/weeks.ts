@@ -1,7 +1,7 @@
 // Weeks of people as phones upload them, from a seed: they travel, change their clocks, wear several devices at once, take
 // them off, nap, and weigh themselves. And what these uploads say, read without the service.
 import { type Device, type Model, type Sample, withDays } from './activity-model.ts'
-import type { Nights, Session } from './night-model.ts'
+import { judged, type Nights, type Session } from './night-model.ts'
 import { body, iso, type SdkRecord } from './sdk.ts'
 import { stage } from './sleep.ts'
 import { DAY_MS, localDay, MINUTE_MS, seeded } from './summaries.ts'
@@ -193,10 +193,16 @@ function penOf({ lost, ...person }: Person): { pen: Pen; uploads: Upload[] } {
       })
     },
     night(place, fromMs, untilMs) {
-      const given = DEVICES[place]?.provider === 'apple' ? null : `night ${fromMs}`
+      const given = DEVICES[place]?.provider === 'apple' ? null : `night ${fromMs} ${untilMs}`
       const detailed = random() < 0.8
+      // Some apps say of a night that it was slept, and others write stages of it.
+      if (detailed && random() < 0.15)
+        uploadOf(place).sleep.push(stage('sleeping', fromMs, untilMs, { parentId: given, ...fields(place, fromMs) }))
       let first = true
       for (let atMs = fromMs; atMs < untilMs; first = false) {
+        // The device was taken off for a while.
+        if (!first && given && random() < 0.06)
+          atMs = Math.min(untilMs - 10 * MINUTE_MS, atMs + whole(random, 20, 100) * MINUTE_MS)
         const endAtMs = Math.min(untilMs, atMs + whole(random, 2, 50) * MINUTE_MS)
         const name = first
           ? detailed
@@ -284,6 +290,9 @@ function writeNights({ random, places, startMs, endMs, zoneAt, night }: Pen): vo
       const atMs = Math.floor(fromMs / 1000) * 1000
       if (atMs < freeMs || atMs + minutes * MINUTE_MS > endMs || random() < 0.2) return
       night(place, atMs, atMs + minutes * MINUTE_MS)
+      // An app that stores what it knows so far under an id of its own.
+      const early = whole(random, 10, minutes - 5)
+      if (random() < 0.1 && DEVICES[place]?.provider !== 'apple') night(place, atMs, atMs + early * MINUTE_MS)
       freeMs = atMs + (minutes + 125) * MINUTE_MS
     }
     for (let day = localDay(startMs, 0) - 1; day * DAY_MS < endMs; day += 1) {
@@ -460,27 +469,40 @@ function sessionsOf(uploads: readonly Upload[]): Session[] {
     }
   }
   const groups: Stage[][] = []
+  const given = new Map<string, Stage[]>()
   for (const one of [...stages.values()].sort((a, b) => a.place - b.place || a.startMs - b.startMs)) {
-    const last = groups.at(-1)?.at(-1)
-    const same =
-      last?.place === one.place &&
-      (one.given === null ? one.startMs - last.endMs <= 2 * HOUR_MS : last.given === one.given)
-    if (same) groups.at(-1)?.push(one)
+    if (one.given !== null) {
+      const key = `${one.place} ${one.given}`
+      given.set(key, [...(given.get(key) ?? []), one])
+      continue
+    }
+    const last = groups.at(-1)
+    const lastMs = Math.max(...(last ?? []).map(({ endMs }) => endMs))
+    if (last?.[0]?.place === one.place && one.startMs - lastMs <= 2 * HOUR_MS) last.push(one)
     else groups.push([one])
   }
-  const sessions = groups.map(sessionOf)
-  return sessions
-    .map((one) => {
-      const rivals = sessions.filter(({ place, day }) => place === one.place && day === one.day)
-      const longest = rivals.sort((a, b) => (b.asleep_s ?? 0) - (a.asleep_s ?? 0) || a.startMs - b.startMs)[0]
-      const local = one.startMs + (one.zone ?? 0) * MINUTE_MS
-      const hour = Math.floor(local / HOUR_MS) - Math.floor(local / DAY_MS) * 24
-      return { ...one, is_nap: one !== longest && (one.asleep_s ?? 0) < 3 * 3600 && hour >= 9 && hour < 20 }
-    })
-    .sort((a, b) => a.startMs - b.startMs || a.endMs - b.endMs)
+  return judged([...groups, ...given.values()].map(sessionOf)).sort(
+    (a, b) => a.startMs - b.startMs || a.endMs - b.endMs,
+  )
 }
 
-function sessionOf(stages: Stage[]): Session {
+/** What is true from instant to instant: the stages, and sleep without detail where there is none. */
+function painted(stages: readonly Stage[]): Stage[] {
+  const at = [...new Set(stages.flatMap(({ startMs, endMs }) => [startMs, endMs]))].sort((a, b) => a - b)
+  const shown: Stage[] = []
+  for (const [n, startMs] of at.slice(0, -1).entries()) {
+    const endMs = at[n + 1] as number
+    const there = stages.filter((one) => one.startMs <= startMs && one.endMs >= endMs)
+    const one = there.find(({ name }) => name !== 'sleeping') ?? there[0]
+    const last = shown.at(-1)
+    if (one && last && last.endMs === startMs && last.given === one) last.endMs = endMs
+    else if (one) shown.push({ ...one, startMs, endMs, given: one })
+  }
+  return shown
+}
+
+function sessionOf(all: Stage[]): Session {
+  const stages = painted(all)
   const [first, last] = [stages[0] as Stage, stages.at(-1) as Stage]
   const seconds = (...names: string[]) =>
     stages.reduce((sum, { name, startMs, endMs }) => sum + (names.includes(name) ? (endMs - startMs) / 1000 : 0), 0)
@@ -501,7 +523,7 @@ function sessionOf(stages: Stage[]): Session {
     deep_s: detailed ? seconds('deep') : null,
     rem_s: detailed ? seconds('rem') : null,
     efficiency_percent: Math.round((asleep / (asleep + awake)) * 10_000) / 100,
-    is_nap: false,
+    ...{ is_nap: false, covered: false },
     stages: stages.map(({ name, startMs, endMs }) => [name, startMs / 1000, endMs / 1000]),
   }
 }

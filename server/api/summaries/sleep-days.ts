@@ -45,7 +45,7 @@ export interface SleepRow extends Means {
 }
 
 /**
- * Days with sleep: the sessions of the best source of each (contract 12.1), and for each series of MEANS the number and
+ * Days with sleep: the sessions of the best source of each (contract 12.4), and for each series of MEANS the number and
  * sum of samples during its main sleep, or its naps if there is nothing else; of its provider's sources, then of all.
  */
 const SLEEP_SQL = (order: 'asc' | 'desc') => `
@@ -53,22 +53,12 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
     select ${SOURCE_COLUMNS} from data_source d where d.user_id = $1
   ),
   session as materialized (
-    select local_day(s.end_at, s.zone_offset_min) as day, s.id, s.source_id
-    from source d
-    join sleep s on s.source_id = d.id and s.end_at >= day_starts($2) and s.end_at < day_ends($3 - 1)
-    where $6::int4[] is null or local_day(s.end_at, s.zone_offset_min) = any ($6)
+    select * from night_sessions(array(select id from source), $2, $3) n where $6::int4[] is null or n.day = any ($6)
   ),
   page as materialized (
-    select b.*
-    from (
-      select distinct on (x.day) x.day, d.*
-      from session x
-      join source d on d.id = x.source_id
-      where x.day >= $2 and x.day < $3
-      order by x.day, d.rank, d.device_model collate "C", d.source collate "C", d.id
-    ) b
-    order by b.day ${order}
-    limit $4
+    select b.day, d.*
+    from (select x.day, min(x.source_id) as source_id from session x group by x.day order by x.day ${order} limit $4) b
+    join source d on d.id = b.source_id
   ),
   span as materialized (
     select row_number() over () as place, t.*

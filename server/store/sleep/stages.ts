@@ -2,116 +2,22 @@ import { MAX_STAGE_MS, type SleepStageName } from '../../batch/columns.ts'
 import type { Transaction } from '../../db/database.ts'
 import { type EventTarget, planned } from '../event-items.ts'
 import { groupBy } from '../group-by.ts'
+import { isGiven, type StageChanges, stageKey } from './compare.ts'
 import { type Chain, chainsOf, SESSION_GAP_MS, type Stage, sessionKey } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
-/** What an upload or a deletion does to the stored stages. */
-export interface StageChanges {
-  /** New stages, and stored ones of which more than the time changed. */
-  written: Stage[]
-  removed: Stage[]
-}
-
-/** The result for the stages of an upload. */
-export interface ComparedStages extends StageChanges {
-  inserted: number
-  updated: number
-  unchanged: number
-  duplicates: number
-}
-
-/** The key of a stored stage. */
-export const stageKey = ({ sourceId, session, startMs, endMs, stage }: Stage): string =>
-  `${sourceId} ${startMs} ${endMs} ${stage} ${session}`
-
-/** Identifies a stage of a session given by the platform by its id; undefined if only the interval identifies it. */
-const idKey = (stage: Stage) =>
-  stage.session === '' || stage.externalId === null ? undefined : `${sessionKey(stage)}\0${stage.externalId}`
-
-/**
- * Computes what the stages of an upload change in the stored ones, which must include every stage of the same interval
- * and every given session that is touched. Intervals count: an interval that arrives under several ids keeps the
- * smallest id, so their order does not matter. In a session given by the platform, an id that arrives with another
- * interval or stage was rewritten: its old interval is removed, and so are those it overlaps, unless they are in the
- * upload as well. Everything else is added, since a session may be divided among uploads in any order.
- */
-export function compareStages(incoming: readonly Stage[], stored: readonly Stage[]): ComparedStages {
-  const items = withoutRepeatedIds(incoming)
-  const latest = new Map<string, Stage>()
-  for (const item of items) {
-    const same = latest.get(stageKey(item))
-    latest.set(stageKey(item), same ? { ...item, externalId: smaller(same.externalId, item.externalId) } : item)
-  }
-  const { rewritten, replaced } = rewrittenOf(items, stored)
-  const sent = new Set(items.map(idKey))
-  const wasSent = (stage: Stage) => idKey(stage) !== undefined && sent.has(idKey(stage))
-  const storedByKey = new Map(stored.map((stage) => [stageKey(stage), stage]))
-
-  const written: Stage[] = []
-  const counts = { inserted: 0, updated: 0, unchanged: 0, duplicates: incoming.length - latest.size }
-  for (const [key, item] of latest) {
-    const before = storedByKey.get(key)
-    // An id that the upload assigns to another interval is not kept.
-    const kept = before && !(wasSent(before) && before.externalId !== item.externalId) ? before.externalId : null
-    const stage = { ...item, externalId: smaller(kept, item.externalId) }
-    if (before && sameDetails(before, stage)) counts.unchanged += 1
-    else {
-      written.push(stage)
-      counts[before || rewritten.has(key) ? 'updated' : 'inserted'] += 1
-    }
-  }
-  const gone = new Set(replaced)
-  for (const stage of overlapping(stored, [...rewritten.values()])) if (!wasSent(stage)) gone.add(stage)
-  return { written, removed: [...gone].filter((stage) => !latest.has(stageKey(stage))), ...counts }
-}
-
-/** The items without those of a given session whose id a later one repeats. */
-function withoutRepeatedIds(items: readonly Stage[]): Stage[] {
-  const last = new Map(items.map((item) => [idKey(item), item]))
-  return items.filter((item) => idKey(item) === undefined || last.get(idKey(item)) === item)
-}
-
-/** The items, by key, whose id had another interval or stage before, with what is stored of it. */
-function rewrittenOf(items: readonly Stage[], stored: readonly Stage[]) {
-  const storedById = new Map(stored.map((stage) => [idKey(stage), stage]))
-  const rewritten = new Map<string, Stage>()
-  const replaced: Stage[] = []
-  for (const item of items) {
-    const before = idKey(item) === undefined ? undefined : storedById.get(idKey(item))
-    if (!before || stageKey(before) === stageKey(item)) continue
-    rewritten.set(stageKey(item), item)
-    replaced.push(before)
-  }
-  return { rewritten, replaced }
-}
-
-const smaller = (one: string | null, other: string | null) =>
-  one === null || (other !== null && other < one) ? other : one
-
-const sameDetails = (one: Stage, other: Stage) =>
-  one.externalId === other.externalId && one.zoneMin === other.zoneMin && one.score === other.score
-
-/** The stored stages that overlap one of `changed` of the same session. */
-function overlapping(stored: readonly Stage[], changed: readonly Stage[]): Stage[] {
-  const ranges = new Map(
-    [...groupBy(changed, sessionKey)].map(([key, stages]) => [
-      key,
-      union(stages.map(({ startMs, endMs }): Range => [startMs, endMs])),
-    ]),
+/** The keys of the sessions that come whole in `stages` and whose stored stages came whole, too. */
+export async function readWhole(tx: Transaction, stages: readonly Stage[]): Promise<Set<string>> {
+  const sent = stages.filter(({ whole }) => whole)
+  if (sent.length === 0) return new Set()
+  const rows = await planned<Pick<Stage, 'sourceId' | 'session'>>(
+    tx,
+    `select source_id as "sourceId", session
+     from sleep
+     where session <> '' and whole and source_id = any ($1) and session = any ($2)`,
+    [[...new Set(sent.map(({ sourceId }) => sourceId))], [...new Set(sent.map(({ session }) => session))]],
   )
-  return stored.filter((stage) => {
-    const changes = ranges.get(sessionKey(stage)) ?? []
-    const [startMs] = changes[firstEndingAfter(changes, stage.startMs)] ?? [Number.POSITIVE_INFINITY]
-    return startMs < stage.endMs
-  })
-}
-
-/** The stored stages after `changes`. */
-export function changedStages(stored: readonly Stage[], { written, removed }: StageChanges): Stage[] {
-  const stages = new Map(stored.map((stage) => [stageKey(stage), stage]))
-  for (const stage of removed) stages.delete(stageKey(stage))
-  for (const stage of written) stages.set(stageKey(stage), stage)
-  return [...stages.values()]
+  return new Set(rows.map(sessionKey))
 }
 
 /** Stored stages around others, and the ranges of time in which all stages without a given session were read. */
@@ -184,9 +90,6 @@ export function touchedChains(stages: readonly Stage[], touched: readonly Stage[
     chain.stages.some((stage) => keys.has(stageKey(stage))),
   )
 }
-
-/** Whether the platform said which session a stage belongs to. */
-export const isGiven = ({ session }: Stage): boolean => session !== ''
 
 interface StageRow {
   source_id: number

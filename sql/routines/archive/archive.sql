@@ -51,6 +51,7 @@ begin
         now_archived := now_archived + tstzmultirange(tstzrange(first, until));
       end if;
     end if;
+    perform keep_sums(the_user, series.source_id, series.series_id, now_archived - series.archived);
     changed := changed or now_archived <> series.archived;
     update source_series k
     set archived = now_archived, archived_to = until, to_remove = true
@@ -172,6 +173,7 @@ begin
     delete from rollup_1min r where r.source_id = the_source and r.series_id = the_series and r.bucket < cut;
     delete from rollup_5min r where r.source_id = the_source and r.series_id = the_series and r.bucket < cut;
   end if;
+  delete from kept_sum m where m.source_id = the_source and m.series_id = the_series and m.ends <= cut;
   delete from rollup_local_day r where r.source_id = the_source and r.series_id = the_series and day_ends(r.day) <= cut;
   get diagnostics found_rows = row_count;
   update rollup_local_day r set stale = true
