@@ -51,8 +51,8 @@ eachStrategy(t, 'rollups', async (t, engine, strategy) => {
       }),
       { seed: SEED, numRuns: runs(1, 5), endOnFailure: true },
     )
-    t.ok(compared > runs(500, 5_000), `${compared} rows compared`)
-    t.ok(days > runs(100, 1_000), `${days} days compared`)
+    t.ok(compared > runs(100, 1_000), `${compared} rows compared`)
+    t.ok(days > runs(50, 500), `${days} days compared`)
   })
 
   await t.test('lose no change that is committed while they are refreshed, and killed', async (t) => {
@@ -90,7 +90,7 @@ eachStrategy(t, 'rollups', async (t, engine, strategy) => {
     await Promise.all(refreshers)
     await refreshRollups(db)
     t.equal((await db.query('select 1 from rollup_dirty')).length, 0)
-    t.ok((await checkStored(bench)) > runs(200, 1_000))
+    t.ok((await checkStored(bench)) > runs(50, 500))
     t.ok((await checkLocalDays(bench)) > runs(10, 50))
     t.ok(killed > 0, `${killed} refreshes were killed`)
   })
