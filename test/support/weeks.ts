@@ -5,6 +5,7 @@ import { judged, type Nights, type Session } from './night-model.ts'
 import { body, iso, type SdkRecord } from './sdk.ts'
 import { stage } from './sleep.ts'
 import { DAY_MS, localDay, MINUTE_MS, seeded } from './summaries.ts'
+import { nearestZone, type Zoned } from './zones.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
 
@@ -347,36 +348,24 @@ const zoneOf = (text: unknown) => {
 const placeOf = (provider: string, { source }: SdkRecord) =>
   DEVICES.findIndex((one) => one.provider === provider && one.source === (source as { name: string }).name)
 
-interface Mark {
-  ms: number
-  zoneOffset: unknown
-}
-
-const nearest = (marks: readonly Mark[], ms: number) =>
-  marks.reduce<Mark | undefined>((best, one) => {
-    if (!best) return one
-    const [apart, bestApart] = [Math.abs(one.ms - ms), Math.abs(best.ms - ms)]
-    return apart < bestApart || (apart === bestApart && one.ms < best.ms) ? one : best
-  }, undefined)
-
 /**
  * The uploads, in the order they are sent, with a zone where a record knows none: that of the nearest record of its upload
  * within a day, else of the nearest of its upload and of all before it. A sample that is sent again keeps the one it has.
  */
 function zoned(uploads: readonly Upload[]): Upload[] {
-  const known: Mark[] = []
+  const known: Zoned[] = []
   const stored = new Map<string, unknown>()
   return uploads.map(({ provider, records, sleep, workouts }) => {
-    const marks = [...records, ...sleep, ...workouts]
-      .filter(({ zoneOffset }) => zoneOffset !== null)
-      .map((one): Mark => ({ ms: Date.parse(one.startDate as string), zoneOffset: one.zoneOffset }))
+    const marks = [...records, ...sleep, ...workouts].flatMap(({ startDate, zoneOffset }): Zoned[] =>
+      zoneOffset === null ? [] : [{ ms: Date.parse(startDate as string), zone: zoneOf(zoneOffset) as number }],
+    )
     const settled = (one: SdkRecord): SdkRecord => {
       if (one.zoneOffset !== null) return one
       const ms = Date.parse(one.startDate as string)
-      const [own, other] = [nearest(marks, ms), nearest(known, ms)]
-      const apart = (mark: Mark | undefined) => (mark ? Math.abs(mark.ms - ms) : Number.POSITIVE_INFINITY)
+      const [own, other] = [nearestZone(marks, ms), nearestZone(known, ms)]
+      const apart = (mark: Zoned | undefined) => (mark ? Math.abs(mark.ms - ms) : Number.POSITIVE_INFINITY)
       const best = apart(own) <= DAY_MS || apart(own) <= apart(other) ? own : other
-      return { ...one, zoneOffset: best?.zoneOffset ?? null }
+      return { ...one, zoneOffset: best ? offsetText(best.zone) : null }
     }
     const sample = (one: SdkRecord): SdkRecord => {
       const { type, times, daily } = types.get(one.type as string) as { type: string; times: number; daily: boolean }
@@ -508,14 +497,9 @@ function sessionOf(all: Stage[]): Session {
     stages.reduce((sum, { name, startMs, endMs }) => sum + (names.includes(name) ? (endMs - startMs) / 1000 : 0), 0)
   const detailed = seconds('light', 'deep', 'rem') > 0
   const [asleep, awake] = [seconds('sleeping', 'light', 'deep', 'rem'), seconds('awake')]
+  const zone = all.find((one) => one.zone !== null)?.zone ?? null
   return {
-    ...{
-      place: first.place,
-      startMs: first.startMs,
-      endMs: last.endMs,
-      zone: first.zone,
-      day: localDay(last.endMs, first.zone),
-    },
+    ...{ place: first.place, startMs: first.startMs, endMs: last.endMs, zone, day: localDay(last.endMs, zone) },
     asleep_s: asleep,
     in_bed_s: asleep + awake,
     awake_s: detailed || awake > 0 ? awake : null,
