@@ -138,7 +138,7 @@ async function writeBatch(tx: Transaction, to: BatchTarget, sent: Batch): Promis
   // In the order of locks (lock.ts): what follows refers to the user, and its revision moves in the end.
   await tx.query('select 1 from app_user where id = $1 for key share', [userId])
   const received = await withZones(tx, userId, sent)
-  await noteZones(tx, userId, sent.zones)
+  await noteZones(tx, to, sent.zones)
   const sources = await resolveSources(tx, { userId, provider, connectionId: connection.id }, sent.sources)
   const batch = rejectArchived(
     received,

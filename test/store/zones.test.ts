@@ -104,6 +104,17 @@ oneEngine(t, 'zones', async (t, engine) => {
     t.strictSame(near, [[at(15), 540]])
   })
 
+  await t.test('of no data that was deleted', async (t) => {
+    const user = await createUser(app)
+    const android = { provider: 'health_connect' }
+    await send(user, [beat(100, '+09:00')])
+    await send(user, [{ ...beat(0, '-05:00'), type: 'HEART_RATE' }], android)
+    const path = `/api/v1/users/${user}/connections/apple/data`
+    t.equal((await app.request('DELETE', path)).status, 204)
+    await send(user, [{ ...without(100), type: 'STEP_COUNT' }], android)
+    t.strictSame(await zones(app, user), [-300])
+  })
+
   await t.test('sleep and workouts know it, too', async (t) => {
     const user = await createUser(app)
     const stage = (fromHour: number, zoneOffset: string | null) => ({
