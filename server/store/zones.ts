@@ -13,7 +13,7 @@ import { storedSeries } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
 
 // Where a person was: runs of records that have one zone offset, from whatever device and of whatever kind. What has no offset
-// takes that of the nearest record (house decision: zone offset missing).
+// takes that of the nearest record (contract 12.2).
 
 /**
  * Of each of some providers the stored runs that begin in [lo, hi] (seconds), the last one before and the first one after.
