@@ -76,10 +76,13 @@ function totalsOf(
 }
 
 /** Whether a record came with the batch, and states a total of another day there. */
-const isMoved = (totals: Totals | undefined, record: OriginHash, timeMs: number): boolean =>
-  totals !== undefined &&
-  totals.sent.some((one) => sameOrigin(one, record)) &&
-  !totals.stamped.some((one) => sameOrigin(one, record) && one.timeMs === timeMs)
+function isMoved(totals: Totals | undefined, record: OriginHash, timeMs: number): boolean {
+  const { sent, stamped } = totals ?? { sent: [], stamped: [] }
+  return (
+    sent.some((one) => sameOrigin(one, record)) &&
+    !stamped.some((one) => sameOrigin(one, record) && one.timeMs === timeMs)
+  )
+}
 
 /** The stored lists of these streams that have something near the totals. */
 const LISTS_SQL = `
