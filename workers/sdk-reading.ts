@@ -22,6 +22,8 @@ export interface Reading {
   totals: DayTotal[]
   /** For each session of the platform, the ids of all its items, including ignored and rejected ones. */
   sleepIds: Map<string, Set<string | null>>
+  /** See `Batch`. */
+  implausibleParts: Record<number, number>
 }
 
 /** The total of the local day of an instant, to be added to a stream. */

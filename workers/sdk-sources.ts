@@ -1,10 +1,10 @@
-import type { SourceIdentity } from '../server/batch/columns.ts'
+import { MAX_SOURCES, type SourceIdentity } from '../server/batch/columns.ts'
 import { inferDeviceType, isVague, normaliseDeviceString } from '../server/catalogue/devices.ts'
 import type { SdkProvider } from '../server/providers/index.ts'
 import type { ParsedBody } from './json-bytes.ts'
 import { isObject, type Json } from './sdk-fields.ts'
 
-export const TOO_MANY_SOURCES = ['too_many_sources', 'An upload may have at most 500 sources'] as const
+export const TOO_MANY_SOURCES = ['too_many_sources', `An upload may have at most ${MAX_SOURCES} sources`] as const
 
 /** The identifying parts of a source object, each with its spelling in older payloads. */
 const SOURCE_FIELDS = [
@@ -24,9 +24,6 @@ const VERSION_FIELDS = [
 ] as const
 
 const RECORDING_METHOD = ['recordingMethod', 'recording_method'] as const
-
-/** Sources of one upload: a person has a handful, and each is a row that later reads look at. */
-const MAX_SOURCES = 500
 
 /** How the source of an item came by it, in the words of the SDKs, lower case; '' when it does not say (sdk-types 8.1). */
 export const recordingMethodOf = (sources: Sources, item: Json): string =>

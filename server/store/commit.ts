@@ -1,11 +1,11 @@
+import type { ChangedSamples } from '../batch/changes.ts'
 import { type Batch, countSamples, type SampleColumns } from '../batch/columns.ts'
 import { storedSeries } from '../catalogue/series.ts'
 import { type Database, type Transaction, violatedConstraint } from '../db/database.ts'
-import type { Threads } from '../intake/threads.ts'
+import type { Threads } from '../threads.ts'
 import { recordBatch } from '../webhooks/batch-events.ts'
 import { type EventSettings, wantedEvents } from '../webhooks/record.ts'
 import { rejectArchived, withoutArchived } from './archived.ts'
-import type { ChangedSamples } from './changes.ts'
 import { removeCorrected } from './corrected.ts'
 import { applyDeletions } from './deletions.ts'
 import type { EventCounts, EventTarget } from './event-items.ts'
@@ -14,6 +14,7 @@ import { ingestLockKey, lockUser } from './lock.ts'
 import { removeMovedTotals } from './origins/moved-totals.ts'
 import { type SeriesCounts, writeSamples } from './samples.ts'
 import { resolveSources } from './sources.ts'
+import { rejectFurtherSources } from './too-many-sources.ts'
 import { noteZones, withZones } from './zones.ts'
 
 /** What writing an upload did; `ignored` and `duplicates` include what only the database could tell. */
@@ -128,7 +129,7 @@ export async function rehearseBatches(
  * Writes everything a batch holds and the events that tell of it, inside the caller's transaction, which holds the user's
  * ingest lock.
  */
-async function writeBatch(tx: Transaction, to: BatchTarget, sent: Batch): Promise<Outcome> {
+async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Promise<Outcome> {
   const { userId, provider, receivedAt } = to
   const wanted = await wantedEvents(tx, to.settings, userId)
   const connection = await tx.one<{ id: string; opened: boolean; at: string }>(CONNECTION_SQL, [
@@ -138,17 +139,20 @@ async function writeBatch(tx: Transaction, to: BatchTarget, sent: Batch): Promis
   ])
   // In the order of locks (lock.ts): what follows refers to the user, and its revision moves in the end.
   await tx.query('select 1 from app_user where id = $1 for key share', [userId])
-  const received = await withZones(tx, userId, sent)
-  await noteZones(tx, to, sent.zones)
-  const sources = await resolveSources(tx, { userId, provider, connectionId: connection.id }, sent.sources)
+  const sources = await resolveSources(tx, { userId, provider, connectionId: connection.id }, received.sources)
+  const sifted = rejectFurtherSources(received, sources.ids)
+  // Nothing that is left is of a source without a key.
+  const sourceIds = sources.ids as number[]
+  const zoned = await withZones(tx, userId, sifted)
+  await noteZones(tx, to, received.zones)
   const batch = rejectArchived(
-    received,
-    await withoutArchived(tx, received.samples, sources.ids),
-    await withoutArchived(tx, received.derived, sources.ids),
+    zoned,
+    await withoutArchived(tx, zoned.samples, sourceIds),
+    await withoutArchived(tx, zoned.derived, sourceIds),
   )
   const changes: ChangedSamples[] | undefined = wanted && []
-  const target = { userId, provider, sourceIds: sources.ids, changes }
-  const written = await writeRows(tx, target, batch, { sent: sent.samples, again: receivedAt === null })
+  const target = { userId, provider, sourceIds, changes }
+  const written = await writeRows(tx, target, batch, { sent: sifted.samples, again: receivedAt === null })
   if (wanted && changes) {
     const connected = connection.opened ? connection : null
     const rows = [...written.events, ...written.deletions.told]

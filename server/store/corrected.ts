@@ -1,7 +1,8 @@
+import { type ChangedSamples, withoutRemoved } from '../batch/changes.ts'
 import type { SampleColumns } from '../batch/columns.ts'
 import { hasManualTwin, IMPLAUSIBLE_OFFSET, MANUAL_OFFSET, typeIdOf } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
-import { type ChangedSamples, withoutRemoved } from './changes.ts'
+import { DAY_MS } from '../time.ts'
 
 // A value that is corrected can become implausible, or plausible, and a record can turn out to be entered by hand: it is then
 // another series that has the instant, and the old value has to go from the others of the three.
@@ -92,7 +93,7 @@ async function corrected(tx: Transaction, twins: readonly Twin[]) {
   })
 }
 
-const SPAN_MS = 86_400_000
+const SPAN_MS = DAY_MS
 
 /** Range in which samples of a twin are looked for, epoch ms, both ends included. */
 function spansOf({ seriesId, columns: { timeMs } }: Twin): [loMs: number, hiMs: number][] {

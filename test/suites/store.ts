@@ -1,5 +1,6 @@
 import '../store/zones.test.ts'
 import '../store/activities.test.ts'
+import '../store/platform-ids.test.ts'
 import '../store/cycle-rules.test.ts'
 import '../store/cycles.test.ts'
 import '../store/meals.test.ts'

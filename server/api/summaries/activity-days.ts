@@ -230,6 +230,9 @@ function amounts(parts: readonly Part[]): Amounts {
 const tidy = (sums: Amounts): Amounts =>
   Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, tidied(sum)])) as Amounts
 
+/** Sources of a day that are explained: a phone decides how many there are. */
+export const SOURCES_EXPLAINED = 20
+
 /** The sources of a day, best first, with what of each counts and what does not, and what of that was entered by hand. */
 function explained({ sources, parts }: Day, merged: boolean) {
   const shown = (chosen: Part[]) => ({
@@ -240,7 +243,7 @@ function explained({ sources, parts }: Day, merged: boolean) {
     counted: shown(own.filter(({ counted }) => counted)),
     dropped: shown(own.filter(({ counted }) => !counted)),
   })
-  return sources.map((source) => {
+  return sources.slice(0, SOURCES_EXPLAINED).map((source) => {
     const own = parts.filter(({ stored }) => stored.source === source)
     const manual = own.filter(({ stored }) => stored.isManual)
     return {

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../db/database.ts'
 import { route } from '../../http/route.ts'
-import { allowMinutes } from '../../limits.ts'
+import { allowMinutes, allowWaiting } from '../../limits.ts'
 import { deleteEvents, lockForDeletion, lockUser } from '../../store/lock.ts'
 import { withoutSleepOf } from '../../store/sleep/sleep.ts'
 import { ConnectionPath, revokeConnection } from './delete-connection.ts'
@@ -30,6 +30,7 @@ export const deleteConnectionData = route(
       const provider = await revokeConnection(tx, config, params)
       // A later upload is new, and opens the connection again.
       const sources = (await lockForDeletion(tx, params.user_id, provider)) ?? []
+      await allowWaiting(tx)
       await withoutSleepOf(tx, params.user_id, sources, () => deleteSources(tx, sources))
       await deleteUploads(tx, params.user_id, provider)
       await tx.query('delete from zone_run where user_id = $1 and provider = $2', [params.user_id, provider])

@@ -1,9 +1,9 @@
+import { type ChangedSamples, withoutRemoved } from '../../batch/changes.ts'
 import type { SampleColumns } from '../../batch/columns.ts'
+import { groupBy } from '../../batch/group-by.ts'
 import { decodeOrigins, type Origin, type OriginHash, sameOrigin } from '../../batch/origins.ts'
 import { storedSeries } from '../../catalogue/series.ts'
 import type { Transaction } from '../../db/database.ts'
-import { type ChangedSamples, withoutRemoved } from '../changes.ts'
-import { groupBy } from '../group-by.ts'
 import { noteDeleted } from './delete-samples.ts'
 import { type ListPlace, readLists, recordsAt, type Stream, streamKey } from './lists.ts'
 

@@ -1,4 +1,5 @@
-import { groupBy } from '../group-by.ts'
+import { groupBy } from '../../batch/group-by.ts'
+import { columnsOf, idsIn, sameIds, withIds } from '../platform-ids.ts'
 import { type Stage, sessionKey } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
@@ -9,6 +10,8 @@ export interface StageChanges {
   /** New stages, and stored ones of which more than the time changed. */
   written: Stage[]
   removed: Stage[]
+  /** Stored ones that only have other ids, which no session shows. */
+  relabelled?: Stage[]
 }
 
 /** The result for the stages of an upload. */
@@ -23,17 +26,27 @@ export interface ComparedStages extends StageChanges {
 export const stageKey = ({ sourceId, session, startMs, endMs, stage }: Stage): string =>
   `${sourceId} ${startMs} ${endMs} ${stage} ${session}`
 
-/** Identifies a stage of a session given by the platform by its id; undefined if only the interval identifies it. */
-const idKey = (stage: Stage) =>
-  stage.session === '' || stage.externalId === null ? undefined : `${sessionKey(stage)}\0${stage.externalId}`
+/** The platform's ids of a stage. */
+export const stageIds = ({ externalId, otherIds }: Stage): string[] =>
+  idsIn({ external_id: externalId, other_ids: otherIds ?? null })
+
+/** A stage with these ids instead of its own. */
+export function stageWithIds(stage: Stage, ids: readonly string[]): Stage {
+  const { external_id: externalId, other_ids: otherIds } = columnsOf(ids)
+  return { ...stage, externalId, otherIds }
+}
+
+/** The ids that identify a stage of a session given by the platform; none if only the interval identifies it. */
+const idKeys = (stage: Stage) =>
+  stage.session === '' ? [] : stageIds(stage).map((id) => `${sessionKey(stage)}\0${id}`)
 
 /**
  * Computes what the stages of an upload change in the stored ones, which must include every stage of the same interval
  * and every given session that is touched; `stored.whole` holds the keys of those that came whole. Intervals count: an
- * interval that arrives under several ids keeps the smallest id, so their order does not matter. In a session given by
- * the platform, an id that arrives with another interval or stage was rewritten: its old interval is removed, and so are
- * those it overlaps, unless they are in the upload as well. A whole session that arrives whole again loses the stages it
- * no longer has. Everything else is added, since a session may be divided among uploads in any order.
+ * interval that arrives under several ids keeps them. In a session given by the platform, an id that arrives with another
+ * interval or stage was rewritten: its old interval is removed unless another id has it, and so are those it overlaps,
+ * unless they are in the upload as well. A whole session that arrives whole again loses the stages it no longer has.
+ * Everything else is added, since a session may be divided among uploads in any order.
  */
 export function compareStages(
   incoming: readonly Stage[],
@@ -43,30 +56,42 @@ export function compareStages(
   const latest = new Map<string, Stage>()
   for (const item of items) {
     const same = latest.get(stageKey(item))
-    latest.set(stageKey(item), same ? { ...item, externalId: smaller(same.externalId, item.externalId) } : item)
+    latest.set(stageKey(item), same ? stageWithIds(item, withIds(stageIds(same), stageIds(item))) : item)
   }
-  const { rewritten, replaced } = rewrittenOf(items, stored)
-  const sent = new Set(items.map(idKey))
-  const wasSent = (stage: Stage) => idKey(stage) !== undefined && sent.has(idKey(stage))
+  const sent = new Set(items.flatMap(idKeys))
+  // An id that the upload assigns to another interval is not kept.
+  const keptIds = (stage: Stage) => {
+    const keys = idKeys(stage)
+    const now = latest.get(stageKey(stage))
+    const here = now ? stageIds(now) : []
+    return stageIds(stage).filter((id, place) => here.includes(id) || !sent.has(keys[place] ?? ''))
+  }
+  const rewritten = rewrittenOf(items, stored)
   const storedByKey = new Map(stored.map((stage) => [stageKey(stage), stage]))
 
   const written: Stage[] = []
+  const relabelled: Stage[] = []
   const counts = { inserted: 0, updated: 0, unchanged: 0, duplicates: incoming.length - latest.size }
   for (const [key, item] of latest) {
     const before = storedByKey.get(key)
-    // An id that the upload assigns to another interval is not kept.
-    const kept = before && !(wasSent(before) && before.externalId !== item.externalId) ? before.externalId : null
-    const stage = { ...item, externalId: smaller(kept, item.externalId) }
-    if (before && sameDetails(before, stage)) counts.unchanged += 1
-    else {
+    const stage = stageWithIds(item, withIds(before ? keptIds(before) : [], stageIds(item)))
+    if (before && sameDetails(before, stage)) {
+      counts.unchanged += 1
+      if (!sameIds(stageIds(before), stageIds(stage))) relabelled.push(stage)
+    } else {
       written.push(stage)
       counts[before || rewritten.has(key) ? 'updated' : 'inserted'] += 1
     }
   }
-  const gone = new Set(replaced)
-  for (const stage of overlapping(stored, [...rewritten.values()])) if (!wasSent(stage)) gone.add(stage)
-  for (const stage of noMoreIn(items, stored, whole)) gone.add(stage)
-  return { written, removed: [...gone].filter((stage) => !latest.has(stageKey(stage))), ...counts }
+  const gone = new Set([...overlapping(stored, [...rewritten.values()]), ...noMoreIn(items, stored, whole)])
+  const removed: Stage[] = []
+  for (const stage of stored) {
+    if (latest.has(stageKey(stage))) continue
+    const [ids, kept] = [stageIds(stage), keptIds(stage)]
+    if (gone.has(stage) || (ids.length > 0 && kept.length === 0)) removed.push(stage)
+    else if (kept.length < ids.length) relabelled.push(stageWithIds(stage, kept))
+  }
+  return { written, removed, relabelled, ...counts }
 }
 
 /**
@@ -104,29 +129,22 @@ export function wholeAfter(
 
 /** The items without those of a given session whose id a later one repeats. */
 function withoutRepeatedIds(items: readonly Stage[]): Stage[] {
-  const last = new Map(items.map((item) => [idKey(item), item]))
-  return items.filter((item) => idKey(item) === undefined || last.get(idKey(item)) === item)
+  const last = new Map(items.flatMap((item) => idKeys(item).map((key) => [key, item])))
+  return items.filter((item) => idKeys(item).every((key) => last.get(key) === item))
 }
 
-/** The items, by key, whose id had another interval or stage before, with what is stored of it. */
-function rewrittenOf(items: readonly Stage[], stored: readonly Stage[]) {
-  const storedById = new Map(stored.map((stage) => [idKey(stage), stage]))
-  const rewritten = new Map<string, Stage>()
-  const replaced: Stage[] = []
-  for (const item of items) {
-    const before = idKey(item) === undefined ? undefined : storedById.get(idKey(item))
-    if (!before || stageKey(before) === stageKey(item)) continue
-    rewritten.set(stageKey(item), item)
-    replaced.push(before)
-  }
-  return { rewritten, replaced }
+/** The items, by key, whose id had another interval or stage before. */
+function rewrittenOf(items: readonly Stage[], stored: readonly Stage[]): Map<string, Stage> {
+  const storedById = new Map(stored.flatMap((stage) => idKeys(stage).map((key) => [key, stageKey(stage)])))
+  return new Map(
+    items.flatMap((item) => {
+      const [before] = idKeys(item).map((key) => storedById.get(key))
+      return before === undefined || before === stageKey(item) ? [] : [[stageKey(item), item]]
+    }),
+  )
 }
 
-const smaller = (one: string | null, other: string | null) =>
-  one === null || (other !== null && other < one) ? other : one
-
-const sameDetails = (one: Stage, other: Stage) =>
-  one.externalId === other.externalId && one.zoneMin === other.zoneMin && one.score === other.score
+const sameDetails = (one: Stage, other: Stage) => one.zoneMin === other.zoneMin && one.score === other.score
 
 /** The stored stages that overlap one of `changed` of the same session. */
 function overlapping(stored: readonly Stage[], changed: readonly Stage[]): Stage[] {

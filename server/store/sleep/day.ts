@@ -1,5 +1,5 @@
+import { groupBy } from '../../batch/group-by.ts'
 import { DAY_MS } from '../../time.ts'
-import { groupBy } from '../group-by.ts'
 
 // Which sessions of a person count, and which are naps. Pure; when a session changes, those around it are judged again.
 

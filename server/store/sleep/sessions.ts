@@ -1,5 +1,5 @@
 import { type SleepStageName, sleepStages } from '../../batch/columns.ts'
-import { groupBy } from '../group-by.ts'
+import { groupBy } from '../../batch/group-by.ts'
 import { isShortByDay } from './day.ts'
 import {
   type CleanStage,
@@ -33,6 +33,8 @@ export interface Stage {
   endMs: number
   zoneMin: number | null
   externalId: string | null
+  /** Further ids under which it was received, in that order. */
+  otherIds?: readonly string[] | null
   score: number | null
   /** Of a received stage: whether its upload contains its whole session. */
   whole?: boolean

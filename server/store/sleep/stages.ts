@@ -1,7 +1,8 @@
 import { MAX_STAGE_MS, type SleepStageName } from '../../batch/columns.ts'
+import { groupBy } from '../../batch/group-by.ts'
 import type { Transaction } from '../../db/database.ts'
-import { type EventTarget, planned } from '../event-items.ts'
-import { groupBy } from '../group-by.ts'
+import { planned } from '../../db/planned.ts'
+import type { EventTarget } from '../event-items.ts'
 import { isGiven, type StageChanges, stageKey } from './compare.ts'
 import { type Chain, chainsOf, SESSION_GAP_MS, type Stage, sessionKey } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
@@ -99,6 +100,7 @@ interface StageRow {
   end_s: number
   zone_offset_min: number | null
   external_id: string | null
+  other_ids: string[] | null
   score: number | null
 }
 
@@ -110,12 +112,13 @@ const stageOf = (row: StageRow): Stage => ({
   endMs: Math.round(row.end_s * 1000),
   zoneMin: row.zone_offset_min,
   externalId: row.external_id,
+  otherIds: row.other_ids,
   score: row.score,
 })
 
 const COLUMNS = `
   s.source_id, s.session, s.stage, date_part('epoch', s.start_at) as start_s, date_part('epoch', s.end_at) as end_s,
-  s.zone_offset_min, s.external_id, s.score`
+  s.zone_offset_min, s.external_id, s.other_ids, s.score`
 
 // "offset 0" keeps the planner from joining whole sources, or the whole table, and filtering afterwards. Sessions and
 // ids are looked up in one go: for each by itself, the planner may scan the table every time while its statistics
@@ -135,28 +138,52 @@ const READ_STAGES_SQL = `
   from sleep_stage s
   where s.source_id = any ($5) and s.session = any ($6)`
 
-/**
- * Reads the stages that platform ids refer to: a stage's own id, a session's, or the parent of stages. Scans all stages
- * of the user once, since there may be as many ids as an upload holds, and as many sources.
- */
+/** Ids of one statement: the time to search an index of lists of ids grows with their square. */
+const IDS_AT_ONCE = 1_000
+
+/** Reads the stages that platform ids refer to: a stage's own, or a session's, which is the parent of stages. */
 export async function readStagesById(
   tx: Transaction,
   { userId, provider }: EventTarget,
   ids: readonly string[],
 ): Promise<Stage[]> {
-  const rows = await planned<StageRow>(
-    tx,
-    `select ${COLUMNS}
-     from sleep_stage s
-     where s.source_id = any (array (select d.id from data_source d where d.user_id = $1 and d.provider = $2))
-       and (s.external_id = any ($3) or s.session = any ($3))`,
-    [userId, provider, ids],
-  )
-  return rows.map(stageOf)
+  const found = new Map<string, Stage>()
+  for (let from = 0; from < ids.length; from += IDS_AT_ONCE) {
+    const some = ids.slice(from, from + IDS_AT_ONCE)
+    const rows = await planned<StageRow>(tx, STAGES_BY_ID_SQL, [userId, provider, some])
+    for (const stage of rows.map(stageOf)) found.set(stageKey(stage), stage)
+  }
+  return [...found.values()]
 }
 
+// The few sessions of a user lead to their stages, of which there are many, and of many sources. "offset 0" as above.
+const STAGES_BY_ID_SQL = `
+  with mine as materialized (
+    select d.id from data_source d where d.user_id = $1 and d.provider = $2
+  )
+  select ${COLUMNS}
+  from (select * from sleep_stage where external_id = any ($3) offset 0) s
+  where s.source_id in (select id from mine)
+  union all
+  select ${COLUMNS}
+  from (select * from sleep_stage where other_ids && $3::text[] offset 0) s
+  where s.source_id in (select id from mine)
+  union all
+  select ${COLUMNS}
+  from (
+    select source_id, session from sleep where user_id = $1 and session = any ($3) and session <> '' offset 0
+  ) n
+  cross join lateral (
+    select * from sleep_stage where source_id = n.source_id and session = n.session offset 0
+  ) s
+  where n.source_id in (select id from mine)`
+
 /** Stores the changes of the stages. */
-export async function writeStages(tx: Transaction, { written, removed }: StageChanges): Promise<void> {
+export async function writeStages(
+  tx: Transaction,
+  { written: changed, removed, relabelled = [] }: StageChanges,
+): Promise<void> {
+  const written = [...changed, ...relabelled]
   if (removed.length > 0) {
     await planned(
       tx,
@@ -169,19 +196,25 @@ export async function writeStages(tx: Transaction, { written, removed }: StageCh
     )
   }
   if (written.length > 0) {
+    const labels = written.map((stage) => ({ other_ids: stage.otherIds ?? null }))
     await planned(
       tx,
-      `insert into sleep_stage (source_id, session, stage, start_at, end_at, zone_offset_min, external_id, score)
-       select source_id, session, stage, to_timestamp(start_s), to_timestamp(end_s), zone_min, external_id, score
-       from unnest($1::int4[], $2::text[], $3::text[], $4::float8[], $5::float8[], $6::int2[], $7::text[], $8::float8[])
-         new (source_id, session, stage, start_s, end_s, zone_min, external_id, score)
+      `insert into sleep_stage (
+         source_id, session, stage, start_at, end_at, zone_offset_min, external_id, score, other_ids)
+       select source_id, session, stage, to_timestamp(start_s), to_timestamp(end_s), zone_min, external_id, score, other_ids
+       from rows from (
+         unnest($1::int4[], $2::text[], $3::text[], $4::float8[], $5::float8[], $6::int2[], $7::text[], $8::float8[]),
+         json_to_recordset($9) as (other_ids text[])
+       ) new (source_id, session, stage, start_s, end_s, zone_min, external_id, score, other_ids)
        on conflict on constraint sleep_stage_pkey do update
-       set zone_offset_min = excluded.zone_offset_min, external_id = excluded.external_id, score = excluded.score`,
+       set zone_offset_min = excluded.zone_offset_min, external_id = excluded.external_id,
+           other_ids = excluded.other_ids, score = excluded.score`,
       [
         ...keyColumns(written),
         written.map(({ zoneMin }) => zoneMin),
         written.map(({ externalId }) => externalId),
         written.map(({ score }) => score),
+        JSON.stringify(labels),
       ],
     )
   }
