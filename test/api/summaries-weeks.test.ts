@@ -32,6 +32,7 @@ interface Week {
 type Row = Record<string, unknown>
 
 eachEngine(t, 'summaries of uploaded weeks', async (t, engine) => {
+  if (process.env.ONLY && process.env.ONLY !== engine.name) return
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const weeks: Week[] = []
@@ -40,7 +41,8 @@ eachEngine(t, 'summaries of uploaded weeks', async (t, engine) => {
   await t.test('are what the uploads say', async (t) => {
     const wrong: string[] = []
     for (const week of weeks) wrong.push(...(await compare(app, week)), ...(await compareBody(app, week)))
-    if (process.env.WEEKS_OUT) appendFileSync(process.env.WEEKS_OUT, `${wrong.map((one) => `${engine.name} ${one}`).join('\n')}\n`)
+    if (process.env.WEEKS_OUT)
+      appendFileSync(process.env.WEEKS_OUT, `${wrong.map((one) => `${engine.name} ${one}`).join('\n')}\n`)
     t.strictSame(wrong, [])
     const rows = Object.fromEntries(
       ['merged', 'strict', 'sleep', 'recovery'].map((name) => [
@@ -56,11 +58,14 @@ eachEngine(t, 'summaries of uploaded weeks', async (t, engine) => {
     await t.test(`stay when what is before ${dateText(untilMs / DAY)} is archived`, async (t) => {
       await app.request('PUT', '/api/v1/settings/archival', { auth: 'developer', body: { archive_after_days: 30 } })
       while (await archive(app.db, untilMs + 30 * DAY));
-      const left = await app.db.one<{ n: number }>('select count(*) as n from sample where ts < $1', [new Date(untilMs)])
+      const left = await app.db.one<{ n: number }>('select count(*) as n from sample where ts < $1', [
+        new Date(untilMs),
+      ])
       t.equal(left.n, 0)
       const wrong: string[] = []
       for (const week of weeks) if (week.life.firstDay * DAY < untilMs) wrong.push(...(await compare(app, week)))
-      if (process.env.WEEKS_OUT) appendFileSync(process.env.WEEKS_OUT, `${wrong.map((one) => `${engine.name} ${untilMs} ${one}`).join('\n')}\n`)
+      if (process.env.WEEKS_OUT)
+        appendFileSync(process.env.WEEKS_OUT, `${wrong.map((one) => `${engine.name} ${untilMs} ${one}`).join('\n')}\n`)
       t.strictSame(wrong, [])
     })
 })
@@ -99,7 +104,10 @@ function ageOf(birthDate: string | null, ms: number): number | null {
 async function setPriorities(app: TestApp, { providers, types }: Priorities): Promise<void> {
   const put = async (kind: string, name: string, numbers: Record<string, number>) => {
     const priorities = Object.entries(numbers).map(([key, priority]) => ({ [name]: key, priority }))
-    const { status } = await app.request('PUT', `/api/v1/priorities/${kind}`, { auth: 'developer', body: { priorities } })
+    const { status } = await app.request('PUT', `/api/v1/priorities/${kind}`, {
+      auth: 'developer',
+      body: { priorities },
+    })
     if (status !== 200) throw new Error(`priorities: ${status}`)
   }
   await put('providers', 'provider', providers)

@@ -82,11 +82,12 @@ export const DEVICES = {
     { appId: 'com.fitbit.FitbitMobile', deviceModel: 'Charge 6', deviceType: 'fitness_band' },
     ['com.fitbit.FitbitMobile', 'Charge 6', 'band', 'Charge 6'],
   ),
-  writer: device(
-    'health_connect',
-    { appId: 'com.sec.android.app.shealth', deviceModel: null, deviceType: 'unknown' },
-    ['com.sec.android.app.shealth', null, 'unknown', null],
-  ),
+  writer: device('health_connect', { appId: 'com.sec.android.app.shealth', deviceModel: null, deviceType: 'unknown' }, [
+    'com.sec.android.app.shealth',
+    null,
+    'unknown',
+    null,
+  ]),
 } satisfies Record<string, Device>
 
 type Name = keyof typeof DEVICES
@@ -97,6 +98,7 @@ const PEOPLE: readonly (readonly Name[])[] = [
   ['iphone', 'watch'],
   ['iphone', 'watch', 'health'],
   ['iphone', 'oura'],
+  ['iphone', 'strava'],
   ['iphone', 'watch', 'oura', 'strava'],
   ['iphone', 'watch', 'strava', 'health'],
   ['galaxy'],
@@ -120,7 +122,15 @@ const HOMES: readonly { winter: number; summer: number; from: string; until: str
 ]
 
 /** Mondays of weeks in which clocks change or a month of the archive ends (13 March, 8 November 2025), and of two others. */
-export const MONDAYS = ['2025-03-07', '2025-03-10', '2025-03-24', '2025-06-16', '2025-10-20', '2025-10-27', '2025-11-03']
+export const MONDAYS = [
+  '2025-03-07',
+  '2025-03-10',
+  '2025-03-24',
+  '2025-06-16',
+  '2025-10-20',
+  '2025-10-27',
+  '2025-11-03',
+]
 
 interface Person {
   random: () => number
@@ -209,7 +219,7 @@ interface Day {
 function boutsOf(random: () => number, midnight: number): Bout[] {
   const bouts = Array.from({ length: 3 + Math.floor(random() * 5) }, () => {
     const start = midnight + Math.floor((7 + random() * 16.8) * 3600) * SECOND
-    const run = random() < 0.1
+    const run = random() < 0.15
     const minutes = run ? 20 + random() * 40 : 2 + random() * random() * 50
     return { start, end: start + Math.floor(minutes * 60) * SECOND, pace: run ? 160 : 20 + random() * 90, run }
   })
@@ -329,7 +339,7 @@ const STYLES: Record<Name, (person: Person, day: Day) => Sent[]> = {
       : []),
     ...readings(person, name, [midnight, midnight + 23 * HOUR], heart(`${HK}HeartRate`, 25, 45, 190)),
     ...nightly(person, name, night, [`${HK}HeartRateVariabilitySDNN`, `${HK}OxygenSaturation`, `${HK}RespiratoryRate`]),
-    record(person, name, [`${HK}RestingHeartRate`, midnight, midnight + DAY - 1000, 50 + midnight % 9, 'bpm']),
+    record(person, name, [`${HK}RestingHeartRate`, midnight, midnight + DAY - 1000, 50 + (midnight % 9), 'bpm']),
     ...staged(person, name, night),
   ],
   oura: (person, { midnight, bouts, night, name }) => [
@@ -344,11 +354,7 @@ const STYLES: Record<Name, (person: Person, day: Day) => Sent[]> = {
       .filter(({ run }) => run || person.random() < 0.1)
       .flatMap((bout) => [
         workout(person, name, bout, 'elevationAscended'),
-        ...walked(person, name, [bout], {
-          types: [[`${HK}DistanceWalkingRunning`, 0.8, 'km'], ...APPLE_ENERGY],
-          seconds: [60, 7200],
-        }).map(({ kind, item }): Sent => ({ kind, item: item.unit === 'km' ? { ...item, unit: 'm' } : item })),
-        ...readings(person, name, [bout.start, bout.end], heart(`${HK}HeartRate`, 0.3, 120, 185)),
+        ...(person.random() < 0.3 ? [] : tracked(person, name, bout)),
       ]),
   ],
   health: (person, { midnight, name }) => byHand(person, name, midnight, APPLE),
@@ -366,7 +372,14 @@ const STYLES: Record<Name, (person: Person, day: Day) => Sent[]> = {
   pixel: (person, { midnight, bouts, name }) => [
     ...walked(person, name, bouts, { types: ANDROID, seconds: [60, 1800], zoned: 0.8 }),
     ...(person.random() < 0.7
-      ? [record(person, name, ['BASAL_METABOLIC_RATE', midnight + 9 * HOUR, midnight + 9 * HOUR, 1540.5, 'kcal/day'], 0.9)]
+      ? [
+          record(
+            person,
+            name,
+            ['BASAL_METABOLIC_RATE', midnight + 9 * HOUR, midnight + 9 * HOUR, 1540.5, 'kcal/day'],
+            0.9,
+          ),
+        ]
       : []),
     ...(person.random() < 0.3 ? byHand(person, name, midnight, ANDROID) : []),
     ...weighed(person, name, midnight),
@@ -404,6 +417,15 @@ const UNITS: Record<string, [low: number, high: number, unit: string]> = {
   HEART_RATE_VARIABILITY: [20, 90, 'ms'],
   OXYGEN_SATURATION: [91, 99, '%'],
   RESPIRATORY_RATE: [11, 18, 'count/min'],
+}
+
+/** What an app records of a run besides the workout. */
+function tracked(person: Person, name: Name, bout: Bout): Sent[] {
+  const distance: Types = [[`${HK}DistanceWalkingRunning`, 0.8, 'm']]
+  return [
+    ...walked(person, name, [bout], { types: [...distance, ...APPLE_ENERGY], seconds: [60, 7200] }),
+    ...readings(person, name, [bout.start, bout.end], heart(`${HK}HeartRate`, 0.3, 120, 185)),
+  ]
 }
 
 /** What is measured in a night, and now and then by day. */
@@ -480,7 +502,7 @@ function edges(person: Person, name: Name, midnight: number): Sent[] {
 function workout({ zoneAt, random }: Person, name: Name, { start, end }: Bout, ascent: string): Sent {
   const values = [
     { type: 'duration', value: (end - start) / SECOND, unit: 's' },
-    ...(random() < 0.7 ? [{ type: ascent, value: Math.floor(random() * 900) / 10, unit: 'm' }] : []),
+    ...(random() < 0.7 ? [{ type: ascent, value: pick(random, [0, Math.floor(random() * 900) / 10]), unit: 'm' }] : []),
   ]
   const times = { startDate: iso(start), endDate: iso(end), zoneOffset: offsetText(zoneAt(start)) }
   return {
@@ -512,7 +534,8 @@ function staged(person: Person, name: Name, { start, end, nap }: Day['night']): 
   const shift = () => Math.floor((random() - 0.5) * 40 * 60) * SECOND
   const from = random() < 0.1 ? end - Math.floor(random() * 3 * 60) * MINUTE : start + shift()
   const night = stagesOf(random, from, end + shift())
-  const naps = nap !== null && random() < 0.7 ? stagesOf(random, nap, nap + 20 * MINUTE + Math.floor(random() * 90) * MINUTE) : []
+  const naps =
+    nap !== null && random() < 0.7 ? stagesOf(random, nap, nap + 20 * MINUTE + Math.floor(random() * 90) * MINUTE) : []
   return [...sessionItems(person, name, night), ...sessionItems(person, name, naps)]
 }
 

@@ -137,7 +137,7 @@ export function strictActivity(facts: Facts, asked: Asked): Row[] {
       amounts[series] = counting.length === 0 ? null : sum(counting.map(({ value }) => value))
     }
     const { energy, basal } = amounts
-    return rowOf(day, best, amounts, {
+    const row = rowOf(day, best, amounts, {
       ascent: ascentOf(facts, day, [best]),
       walked: minutesOfSteps(
         own.filter(({ stream }) => stream.series === 'steps'),
@@ -147,6 +147,8 @@ export function strictActivity(facts: Facts, asked: Asked): Row[] {
       largest: asked.largestHeartRate,
       total: energy === null && basal === null ? null : (energy ?? 0) + (basal ?? 0),
     })
+    // Here a level run says nothing of floors.
+    return amounts.floors === null && row.elevation_meters === 0 ? { ...row, floors_climbed: null } : row
   })
 }
 
@@ -254,7 +256,7 @@ function rowOf(day: number, source: Source | undefined, amounts: Record<Sum, num
     source: source?.shown ?? null,
     steps: whole(amounts.steps),
     distance_meters: amounts.distance,
-    floors_climbed: whole(amounts.floors) ?? (ascent === null ? null : Math.floor(ascent / 3)),
+    floors_climbed: whole(amounts.floors) ?? (ascent === null ? null : Math.floor(Number(ascent.toFixed(9)) / 3)),
     elevation_meters: ascent,
     active_calories_kcal: amounts.energy,
     total_calories_kcal: total,

@@ -89,7 +89,7 @@ function pressureOf(points: readonly Point[]) {
   const [highs, lows] = [pairs.map(({ high }) => high.value), pairs.map(({ low }) => low.value)]
   const mean = (values: number[]) => Math.round(sum(values) / values.length)
   return {
-    measured: iso(Math.max(...pairs.map(({ high }) => high.ms))),
+    measured: iso(Math.max(...pairs.flatMap(({ high, low }) => [high.ms, low.ms]))),
     reading: {
       avg_systolic_mmhg: mean(highs),
       avg_diastolic_mmhg: mean(lows),

@@ -219,7 +219,7 @@ function pointOf(item: Item, source: Source, zone: Read['zone']): { key: string;
   const lasts = activity === 'sum' && !isTotal ? lengthOf(start, Date.parse(item.endDate as string)) : 0
   return {
     key: `${source.seen} ${series} ${ms} ${isTotal}`,
-    point: { source, series, ms, value: valueOf(item, series), zone, lasts, kind },
+    point: { source, series, ms, value: amountOf(item, series), zone, lasts, kind },
   }
 }
 
@@ -230,7 +230,7 @@ function lengthOf(start: number, end: number): number {
   return lasts <= 0 || (lasts <= MINUTE && stays) ? 0 : lasts
 }
 
-function valueOf(item: Item, series: string): number {
+function amountOf(item: Item, series: string): number {
   const value = Number(item.value) * (UNITS[series]?.[item.unit as string] ?? 1)
   const apple = (item.type as string).startsWith(HK)
   const fraction = apple && (series === 'fat' || (series === 'spo2' && value <= 1))

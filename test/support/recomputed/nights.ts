@@ -46,8 +46,7 @@ function meanWithin(points: readonly Point[], series: string, source: Source, sp
   return values.length === 0 ? null : rounded(sum(values) / values.length, series === 'heart_rate' ? 0 : 1)
 }
 
-const rounded = (value: number, places: number) =>
-  Math.round(Number((value * 10 ** places).toFixed(7))) / 10 ** places
+const rounded = (value: number, places: number) => Math.round(Number((value * 10 ** places).toFixed(7))) / 10 ** places
 
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
@@ -82,7 +81,7 @@ export function sleepRows(nights: Map<number, Night>, firstDay: number, endDay: 
   return days.map((day) => {
     const night = nights.get(day) as Night
     const { source, mains, naps, means } = night
-    const longest = [...mains].sort((a, b) => b.asleep - a.asleep || a.start - b.start)[0]
+    const longest = [...mains].sort((a, b) => span(b) - span(a) || a.start - b.start)[0]
     const { asleep, efficiency } = lengthOf(night)
     const stages = {
       awake_minutes: minutes(known(mains.map(({ awake }) => awake))),
@@ -137,6 +136,7 @@ export function recoveryRows(facts: Facts, nights: Map<number, Night>, asked: As
   const rows: Row[] = []
   for (let day = firstDay; day < endDay; day += 1) {
     const today = dated.filter((one) => one.day === day).map(({ point }) => point)
+    if (today.length === 0) continue
     const night = nights.get(day)
     const used = new Set<Source>()
     const value = (series: string) => {
@@ -149,7 +149,6 @@ export function recoveryRows(facts: Facts, nights: Map<number, Night>, asked: As
       return slept ?? rounded(sum(values) / values.length, series === 'resting' ? 0 : 1)
     }
     const [resting, sdnn, rmssd, spo2] = metrics.map(value)
-    if (used.size === 0) continue
     const amount = (source: Source) => today.filter((point) => point.source === source).length
     const length = night && lengthOf(night)
     rows.push({

@@ -110,7 +110,7 @@ const clipped = (spans: readonly Span[], from: number, until: number): Span[] =>
 /** Parts of one source with at most two hours between them, from which naps stay apart. */
 function divided(stages: readonly Stage[]): Stage[][] {
   return after(stages, 120 * MINUTE).flatMap((chain) => {
-    const pieces = after(chain, 15 * MINUTE)
+    const pieces = apart(chain)
     const lengths = pieces.map((piece) => sessionOf(piece, inBedOf(piece)))
     const longest = [...lengths].sort(longer)[0]
     const napping = (place: number) => {
@@ -141,6 +141,18 @@ function after(stages: readonly Stage[], gap: number): Stage[][] {
     until = Math.max(until, stage.end)
   }
   return chains
+}
+
+/** Divides a chain where more than 15 minutes lie in between; lying awake stays with what was before. */
+function apart(chain: readonly Stage[]): Stage[][] {
+  const pieces: Stage[][] = [[]]
+  let until = Infinity
+  for (const stage of chain) {
+    if (stage.start - until > 15 * MINUTE && stage.stage !== 'awake') pieces.push([])
+    pieces.at(-1)?.push(stage)
+    until = Math.max(until === Infinity ? 0 : until, stage.end)
+  }
+  return pieces
 }
 
 /** What one session adds up to; `stages` ascending by start, `inBed` all time in bed. */
@@ -206,10 +218,9 @@ function outside(span: Span, others: readonly Span[]): Span[] {
   let left: Span[] = [span]
   for (const [start, end] of others)
     left = left.flatMap(([from, until]): Span[] =>
-      [
-        [from, Math.min(until, start)] as Span,
-        [Math.max(from, end), until] as Span,
-      ].filter(([a, b]) => a < b && (b <= start || a >= end)),
+      [[from, Math.min(until, start)] as Span, [Math.max(from, end), until] as Span].filter(
+        ([a, b]) => a < b && (b <= start || a >= end),
+      ),
     )
   return left
 }

@@ -18,11 +18,7 @@ const STAGES: Record<string, string> = { asleep: 'sleeping', core: 'light' }
 const KNOWN = ['in_bed', 'sleeping', 'awake', 'light', 'deep', 'rem']
 
 /** An item of `data.sleep`; a stage that says nothing is kept here, since it counts for whether a session is complete. */
-export function readSleepItem(
-  item: Item,
-  source: Source,
-  zone: { minutes: number | null; taken: boolean },
-): SleepItem {
+export function readSleepItem(item: Item, source: Source, zone: { minutes: number | null; taken: boolean }): SleepItem {
   const name = String(item.stage).toLowerCase()
   return {
     source,
