@@ -39,7 +39,7 @@ const DRAIN_MS = 19_000
 /** Steps to undo, run in reverse. */
 type Closers = (() => Promise<unknown>)[]
 
-/** What the parts of this process share. */
+/** Shared by the parts of this process. */
 interface Shared {
   config: Config
   log: Logger
@@ -51,13 +51,13 @@ interface Shared {
   metrics: Metrics
   threads: Threads
   handover: Handover
-  /** Whether what happens is recorded for endpoints and the feed. */
+  /** Whether events are recorded for endpoints and the feed. */
   recordsEvents: boolean
-  /** What this process cannot go on without, each with the reason when it ends. */
+  /** Parts this process cannot run without; each resolves with the reason when it ends. */
   ends: Promise<string>[]
 }
 
-/** Starts every part that the role has. Resolves when it cannot go on, with the reason. */
+/** Starts every part of the role. Resolves, with the reason, when it cannot continue. */
 async function start(config: Config, log: Logger, closers: Closers): Promise<string> {
   const { url, embedded } = await prepareDatabase(config, log, closers)
   const keys = deriveKeys(config.secretKey ?? (await dataDirSecret(config.dataDir)))
@@ -67,7 +67,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<str
     ...{ config, log, closers, url, keys, threads },
     isEmbedded: embedded !== undefined,
     metrics: createMetrics(),
-    // What is imported elsewhere is read from the database there.
+    // Another process imports the uploads and reads them from the database.
     handover: config.role === 'all' ? createHandover() : createHandover(0),
     recordsEvents: config.outgoingWebhooksEnabled || config.eventFeedEnabled,
     ends: embedded ? [embedded.exited] : [],
@@ -126,14 +126,14 @@ function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void
   })
 }
 
-/** Starts to serve: every role does, if only to say that it is ready. */
+/** Starts to serve: every role does, at least its probes. */
 async function startApi(shared: Shared): Promise<void> {
   const { config, closers } = shared
   let open = false
   const deps = await openDependencies(shared, () => open)
   const server = createServer(buildApp(deps).callback())
   closers.push(() => closeServer(server))
-  // Streams never end by themselves.
+  // Streams never end on their own.
   closers.push(() => deps.syncFeed.close())
   closers.push(async () => {
     open = false
@@ -142,13 +142,13 @@ async function startApi(shared: Shared): Promise<void> {
   // Only now, since the secrets are shown once: a start that fails before must not have made them.
   const created = await bootstrapAccounts(deps.db, config)
   open = true
-  // The probe answers with the last count: this is the first.
+  // The probe answers with the last count; this is the first.
   deps.webhookBacklog?.()
   const { port } = server.address() as AddressInfo
   welcome({ config, port, created, embedded: shared.isEmbedded })
 }
 
-/** What handlers work with; ready while `isOpen` and the database answers. */
+/** Everything that handlers use; ready while `isOpen` and the database answers. */
 async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<Dependencies> {
   const { config, log, closers, url, keys, metrics, threads, handover } = shared
   const probe = openProbe(url, LIMITS.probeMs)
@@ -242,7 +242,7 @@ function sayCannotStart(error: unknown): void {
   process.stderr.write(`Cannot start: ${reasonOf(error)}\n`)
 }
 
-/** What went wrong in words; a refused connection has none of its own, only one error per address tried. */
+/** The text of an error; a refused connection has none of its own, only one error per address tried. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ')
   return error instanceof Error ? error.message : String(error)

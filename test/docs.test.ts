@@ -1,4 +1,4 @@
-// The pages of the documentation: what they point to is there, and so is every section that the code cites.
+// The pages of the documentation: everything they link to exists, and so does every section that the code cites.
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,7 +21,7 @@ const CITATION = new RegExp(
 )
 const APPENDIX = /\bsdk-payload appendi(?:x|ces) ([AB])(?: and ([AB]))?/gi
 
-/** Files are read once. */
+/** Each file is read once. */
 const contents = new Map<string, Promise<string>>()
 
 t.test('what the pages point to is there', async (t) => {
@@ -139,7 +139,7 @@ async function sources(): Promise<string[]> {
   return [...files.filter((name) => name !== 'test/docs.test.ts'), ...pages]
 }
 
-/** The sections and decisions that a text cites, such as `contract 12.4`; a citation may go on in the next line. */
+/** The sections and decisions that a text cites, such as `contract 12.4`; a citation may continue on the next line. */
 function citations(content: string): Set<string> {
   const lines = content.replaceAll(/\n[ \t]*(?:\/\/|\*|--)?[ \t]*/g, ' ')
   const found = new Set<string>()
@@ -153,14 +153,14 @@ function citations(content: string): Set<string> {
   return found
 }
 
-/** What stands below the heading with a number, up to the next heading. */
+/** The text below the heading with a number, up to the next heading. */
 async function section(page: string, number: string): Promise<string> {
   const found = (await text(`docs/${page}.md`)).split(/^#+ /m).find((one) => one.startsWith(`${number} `))
   if (!found) throw new Error(`docs/${page}.md has no section ${number}`)
   return found
 }
 
-/** The cells of the table of a section without its head, and without backticks. */
+/** The cells of the table of a section, without its head and backticks. */
 async function rows(page: string, number: string): Promise<string[][]> {
   const lines = (await section(page, number)).split('\n').filter((line) => line.startsWith('|'))
   return lines.slice(2).map((line) =>
@@ -171,7 +171,7 @@ async function rows(page: string, number: string): Promise<string[][]> {
   )
 }
 
-/** Anchors of a page's headings, as GitHub makes them. */
+/** Anchors of a page's headings, as GitHub generates them. */
 function anchors(content: string): Set<string> {
   const titles = [...content.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title)
   const slugs = titles.map((title) =>

@@ -5,11 +5,11 @@ import type { Decode } from './json-bytes.ts'
 import { isObject, type Json, type Problem } from './sdk-fields.ts'
 
 /** Kinds of items counted separately; further types are counted together. */
-const KINDS_TOLD = 100
+const KINDS_COUNTED = 100
 
 const MAX_TYPE_LENGTH = 100
 
-/** The type of an item in a day's account, and its time, in epoch ms. */
+/** The type of an item in a day's counts, and its time, in epoch ms. */
 export type Place = readonly [type: string, ms: number]
 
 /** The probable meaning of a record type that is not stored. */
@@ -69,15 +69,15 @@ export class Account {
   #count(collection: string, type: unknown, reason: string): void {
     const group = `${collection}\n${reason}\n`
     let key = typeof type === 'string' ? group + type : group
-    if (!this.#unstored.has(key) && this.#unstored.size >= KINDS_TOLD) key = group
+    if (!this.#unstored.has(key) && this.#unstored.size >= KINDS_COUNTED) key = group
     const known = this.#unstored.get(key)
     if (known) {
       known.items += 1
       return
     }
-    const told = normaliseDeviceString(this.#decode(key.slice(group.length)), MAX_TYPE_LENGTH) || null
-    const meant = told && collection === 'records' && reason === 'ignored_type' ? this.#meantBy(told) : {}
-    this.#unstored.set(key, { collection, type: told, reason, items: 1, ...meant })
+    const shownType = normaliseDeviceString(this.#decode(key.slice(group.length)), MAX_TYPE_LENGTH) || null
+    const meant = shownType && collection === 'records' && reason === 'ignored_type' ? this.#meantBy(shownType) : {}
+    this.#unstored.set(key, { collection, type: shownType, reason, items: 1, ...meant })
   }
 
   #reject(rejection: Omit<Rejection, 'id'>, id: unknown): void {

@@ -28,7 +28,7 @@ const RECORDING_METHOD = ['recordingMethod', 'recording_method'] as const
 /** Sources of one upload: a person has a handful, and each is a row that later reads look at. */
 const MAX_SOURCES = 500
 
-/** How the source of an item came by it, in the words of the SDKs, lower case; '' when it does not say (sdk-payload 4.6). */
+/** How the source of an item came by it, in the words of the SDKs, lower case; '' when it does not say (sdk-types 8.1). */
 export const recordingMethodOf = (sources: Sources, item: Json): string =>
   sources.textOf(item.source, RECORDING_METHOD).trim().toLowerCase()
 

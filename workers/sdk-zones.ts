@@ -3,8 +3,8 @@ import { NO_ZONE } from '../server/batch/columns.ts'
 import { NEAR_MS, nearestRun, ZoneMarks, type ZoneRun } from '../server/batch/zones.ts'
 import type { Reading } from './sdk-reading.ts'
 
-// A record without a zone offset takes that of the nearest record of the upload that has one, when it lies within a day (house
-// decision: zone offset missing). What is left without one is for the database to say (server/store/zones.ts).
+// A record without a zone offset takes that of the nearest record of the upload that has one, when it lies within a day (contract
+// 12.2). What is left without one is for the database to say (server/store/zones.ts).
 
 /** Everything of an upload that has a time and may have a zone offset, but for deletions. */
 const itemsOf = ({ sleep, workouts, meals, nutrients, cycles, activities }: BatchEvents): EventItem[] => [

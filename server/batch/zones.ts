@@ -25,17 +25,14 @@ export class ZoneMarks {
     this.#zoneMin.push(zoneMin)
   }
 
-  /** The runs of what was added, in order of time; they do not overlap. */
+  /** The runs of what was added, in order of time; they do not overlap. Of one instant the smallest offset is believed. */
   runs(): ZoneRun[] {
     const [timeMs, zoneMin] = [this.#timeMs, this.#zoneMin]
     // Nearly all uploads.
     if (!this.#several) return runsOf(Float64Array.from(timeMs).sort(), zoneMin[0] as number)
-    const order = [...timeMs.keys()].sort((a, b) => (timeMs[a] as number) - (timeMs[b] as number))
-    return joined(
-      order.map((at) => {
-        return { loMs: timeMs[at] as number, hiMs: timeMs[at] as number, zoneMin: zoneMin[at] as number }
-      }),
-    )
+    const instants = Array.from(timeMs, (ms, at): ZoneRun => ({ loMs: ms, hiMs: ms, zoneMin: zoneMin[at] as number }))
+    instants.sort((a, b) => a.loMs - b.loMs || a.zoneMin - b.zoneMin)
+    return joined(instants.filter(({ loMs }, at) => loMs !== instants[at - 1]?.loMs))
   }
 }
 
@@ -59,32 +56,31 @@ function joined(runs: readonly ZoneRun[]): ZoneRun[] {
   for (const run of runs) {
     const last = all.at(-1)
     if (last?.zoneMin === run.zoneMin && run.loMs - last.hiMs <= GAP_MS) last.hiMs = Math.max(last.hiMs, run.hiMs)
-    else if (run.loMs <= run.hiMs) all.push({ ...run })
+    else all.push({ ...run })
   }
   return all
 }
 
 /**
- * Two lists of runs, each in order of time without overlaps, as one such list. Of two that overlap the shorter one knows best:
- * the other one is cut.
+ * Two lists of runs, each in order of time without overlaps, as one such list. Where two overlap, the shorter one knows best,
+ * and of equal ones that of the second list.
  */
 export function mergedRuns(some: readonly ZoneRun[], others: readonly ZoneRun[]): ZoneRun[] {
-  const all: ZoneRun[] = []
-  for (const run of [...some, ...others].sort((a, b) => a.loMs - b.loMs || a.hiMs - b.hiMs)) {
-    const last = all.at(-1)
-    const overlaps = last && run.loMs <= last.hiMs
-    if (!overlaps) all.push({ ...run })
-    else if (last.zoneMin === run.zoneMin) last.hiMs = Math.max(last.hiMs, run.hiMs)
-    else if (last.hiMs - last.loMs <= run.hiMs - run.loMs) all.push({ ...run, loMs: last.hiMs + 1 })
-    else {
-      const rest = { ...last, loMs: run.hiMs + 1 }
-      last.hiMs = run.loMs - 1
-      all.push({ ...run })
-      if (rest.loMs <= rest.hiMs) all.push(rest)
-    }
+  const ends = new Set([...some, ...others].flatMap(({ loMs, hiMs }) => [loMs, hiMs + 1]))
+  const cuts = Float64Array.from(ends).sort()
+  const parts: ZoneRun[] = []
+  let [one, other] = [0, 0]
+  for (const [at, loMs] of cuts.subarray(0, -1).entries()) {
+    while ((some[one]?.hiMs ?? Number.POSITIVE_INFINITY) < loMs) one += 1
+    while ((others[other]?.hiMs ?? Number.POSITIVE_INFINITY) < loMs) other += 1
+    const [a, b] = [some[one], others[other]].map((run) => (run && run.loMs <= loMs ? run : undefined))
+    const best = a && b ? (lengthOf(a) < lengthOf(b) ? a : b) : (a ?? b)
+    if (best) parts.push({ ...best, loMs, hiMs: (cuts[at + 1] as number) - 1 })
   }
-  return joined(all)
+  return joined(parts)
 }
+
+const lengthOf = ({ loMs, hiMs }: ZoneRun) => hiMs - loMs
 
 /**
  * The run nearest to an instant (epoch ms) and how far away it is, in ms; the earlier one of two that are equally near. Runs

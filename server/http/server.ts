@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import { ConfigError } from '../config.ts'
 
 /**
- * Time that running requests get to finish, of the 19 s in which the process ends: a phone on a slow network would take
+ * Time that running requests get to finish, out of the 19 s until the process ends: a phone on a slow network would use
  * all of it.
  */
 const DRAIN_MS = 12_000

@@ -47,7 +47,7 @@ function compileSchema(schema: Schema, text: boolean): Check {
   return schema.writeOnly ? (input, loc, issues) => check(input, loc, hiding(issues)) : check
 }
 
-/** Takes failures of a secret: what it was is not repeated. */
+/** Collects failures of a secret, without its value. */
 const hiding = (issues: Issues): Issues => ({ push: (issue) => issues.push({ ...issue, input: HIDDEN }) })
 
 function compileKind(schema: Schema, text: boolean): Check {
@@ -145,7 +145,7 @@ function compileString(schema: Schema, text: boolean): Check {
       })
     }
     const value = format ? format(input, loc, issues) : input
-    // Cut out, it would make another value of this one: the id of somebody else, say, once a guard had looked.
+    // Removing it would change the value after a guard has checked it, for example into somebody else's id.
     if (value?.includes('\0')) return fail({ issues, loc, input }, 'value_error', NUL, { error: NUL_ERROR })
     return value
   }
@@ -295,7 +295,7 @@ function compileObject(schema: Schema, text: boolean): Check {
       const value = named === undefined && field.alias ? own(input, field.alias) : named
       if (value !== undefined) output[field.name] = field.check(value, [...loc, field.name], issues)
       else if (field.required) {
-        // Not the object it is missing in: that can be a megabyte, or hold a secret under a name that is misspelt.
+        // Not the object that lacks it: that can be a megabyte, or hold a secret under a misspelt name.
         issues.push({ type: 'missing', loc: [...loc, field.name], msg: 'Field required', input: null })
       } else if (field.fallback !== undefined) output[field.name] = field.fallback
     }

@@ -6,7 +6,7 @@ import type { UploadResult, UploadTask } from '../../workers/sdk-upload.ts'
 import { Gate } from '../gate.ts'
 import { smallBodyBytes } from '../limits.ts'
 
-/** Samples whose events are made in one go, within a millisecond. */
+/** Samples whose events are made in one task, within a millisecond. */
 const SAMPLES_AT_ONCE = 10_000
 
 /** The worker threads that parse and normalise uploads, and make events of the changes. */

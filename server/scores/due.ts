@@ -10,7 +10,7 @@ export interface Due {
   days: number[]
 }
 
-/** Users whose scores are computed in one transaction, which an import of theirs waits for. */
+/** Users whose scores are computed in one transaction; their imports wait for it. */
 const USERS_AT_ONCE = 20
 
 /** Time after which a run leaves the rest to the next one. */

@@ -11,6 +11,7 @@ import { applyDeletions } from './deletions.ts'
 import type { EventCounts, EventTarget } from './event-items.ts'
 import { writeEvents } from './events.ts'
 import { ingestLockKey, lockUser } from './lock.ts'
+import { removeMovedTotals } from './origins/moved-totals.ts'
 import { type SeriesCounts, writeSamples } from './samples.ts'
 import { resolveSources } from './sources.ts'
 import { noteZones, withZones } from './zones.ts'
@@ -138,7 +139,7 @@ async function writeBatch(tx: Transaction, to: BatchTarget, sent: Batch): Promis
   // In the order of locks (lock.ts): what follows refers to the user, and its revision moves in the end.
   await tx.query('select 1 from app_user where id = $1 for key share', [userId])
   const received = await withZones(tx, userId, sent)
-  await noteZones(tx, userId, sent.zones)
+  await noteZones(tx, to, sent.zones)
   const sources = await resolveSources(tx, { userId, provider, connectionId: connection.id }, sent.sources)
   const batch = rejectArchived(
     received,
@@ -147,7 +148,7 @@ async function writeBatch(tx: Transaction, to: BatchTarget, sent: Batch): Promis
   )
   const changes: ChangedSamples[] | undefined = wanted && []
   const target = { userId, provider, sourceIds: sources.ids, changes }
-  const written = await writeRows(tx, target, batch, receivedAt === null)
+  const written = await writeRows(tx, target, batch, { sent: sent.samples, again: receivedAt === null })
   if (wanted && changes) {
     const connected = connection.opened ? connection : null
     const rows = [...written.events, ...written.deletions.told]
@@ -168,9 +169,15 @@ interface Written {
 }
 
 /** Writes samples, then events, then what is made of events, and deletes what the batch says is deleted. */
-async function writeRows(tx: Transaction, target: EventTarget, batch: Batch, again: boolean): Promise<Written> {
+async function writeRows(
+  tx: Transaction,
+  target: EventTarget,
+  batch: Batch,
+  { sent, again }: { sent: readonly SampleColumns[]; again: boolean },
+): Promise<Written> {
   const { sourceIds, changes } = target
   const series = await writeMeasured(tx, batch.samples, sourceIds, changes)
+  moveCounts(series, await removeMovedTotals(tx, { sent, stamped: batch.samples }, sourceIds, changes))
   // Samples have their instants to themselves, so which nutrients are samples is known after them.
   const { counts: events, loose } = await writeEvents(tx, target, batch.events, again)
   const { kept: looseKept } = await withoutArchived(tx, loose.samples, loose.sourceIds)
@@ -216,13 +223,19 @@ async function writeMeasured(
   changes: ChangedSamples[] | undefined,
 ): Promise<SeriesCounts[]> {
   const counts = await writeSamples(tx, samples, sourceIds, changes)
-  for (const [seriesId, removed] of await removeCorrected(tx, samples, sourceIds, changes)) {
+  moveCounts(counts, await removeCorrected(tx, samples, sourceIds, changes))
+  return counts
+}
+
+/** What took the place of samples that were removed, by stored series id, was updated and not inserted. */
+function moveCounts(counts: SeriesCounts[], removed: ReadonlyMap<number, number>): void {
+  for (const [seriesId, gone] of removed) {
     const count = counts.find(({ type }) => type === storedSeries(seriesId)?.series.type)
     if (!count) continue
-    count.inserted -= removed
-    count.updated += removed
+    const moved = Math.min(gone, count.inserted)
+    count.inserted -= moved
+    count.updated += moved
   }
-  return counts
 }
 
 function total<Key extends string>(counts: readonly Record<Key, number>[], key: Key): number {

@@ -73,11 +73,11 @@ interface Timed {
   endMs: number
 }
 
-/** An item that changed what is stored: its place among those written, and whether it is new. */
+/** An item that changed a stored row: its position among the written ones, and whether it is new. */
 export interface ChangedItem {
   position: number
   is_new: boolean
-  /** Its row; absent if it has no row of its own. */
+  /** The id of its row; absent if it has none. */
   id?: string
 }
 

@@ -1,10 +1,9 @@
 import type { Queryable, Transaction } from '../db/database.ts'
 
-// Everything that writes what a user has holds this user's ingest lock until its transaction ends, so that the batches of
-// a user come one after the other. Every transaction takes its locks in the order of these columns, so that none waits
-// for one that waits for it. `w`: waits for the lock; `t`: tries, and leaves the user to the next run; `s`: skips rows
-// that are locked. A key share of the user (`k`) is what every insert that refers to it takes as well; it keeps the user
-// from being deleted and nothing else.
+// Everything that writes a user's data holds this user's ingest lock until its transaction ends, so the batches of a
+// user run one after the other. Every transaction takes its locks in the order of these columns, which rules out
+// deadlocks. `w`: waits for the lock; `t`: tries, and leaves the user to the next run; `s`: skips locked rows. Every
+// insert that refers to a user takes a key share of it as well (`k`); it only keeps the user from being deleted.
 //
 //   who                                        ingest  connection  user   source  upload, run   endpoint, event
 //   commitBatch (uploads, pulls, notices …)    t       w           k, w   w       w             w

@@ -13,54 +13,86 @@ import { storedSeries } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
 
 // Where a person was: runs of records that have one zone offset, from whatever device and of whatever kind. What has no offset
-// takes that of the nearest record (house decision: zone offset missing).
+// takes that of the nearest record (contract 12.2).
 
-/** The stored runs that begin or end around [lo, hi], and the nearest one on either side. */
+/**
+ * Of each of some providers the stored runs that begin in [lo, hi] (seconds), the last one before and the first one after.
+ * Runs of a provider do not overlap, so of those that begin earlier only the last one can reach lo.
+ */
 const RUNS_SQL = `
-  select date_part('epoch', lo) * 1000, date_part('epoch', hi) * 1000, zone_offset_min
-  from zone_run
-  where user_id = $1 and lo <= to_timestamp($3) and hi >= to_timestamp($2)
-  union
-  (
-    select date_part('epoch', lo) * 1000, date_part('epoch', hi) * 1000, zone_offset_min
-    from zone_run
-    where user_id = $1 and hi < to_timestamp($2)
-    order by hi desc
-    limit 1
-  )
-  union
-  (
-    select date_part('epoch', lo) * 1000, date_part('epoch', hi) * 1000, zone_offset_min
-    from zone_run
-    where user_id = $1 and lo > to_timestamp($3)
-    order by lo
-    limit 1
-  )`
+  select r.provider, date_part('epoch', r.lo) * 1000, date_part('epoch', r.hi) * 1000, r.zone_offset_min
+  from unnest($2::text[]) p (provider)
+  cross join lateral (
+    (
+      select z.* from zone_run z
+      where z.user_id = $1 and z.provider = p.provider and z.lo < to_timestamp($3)
+      order by z.lo desc
+      limit 1
+    )
+    union all
+    select z.* from zone_run z
+    where z.user_id = $1 and z.provider = p.provider and z.lo >= to_timestamp($3) and z.lo <= to_timestamp($4)
+    union all
+    (
+      select z.* from zone_run z
+      where z.user_id = $1 and z.provider = p.provider and z.lo > to_timestamp($4)
+      order by z.lo
+      limit 1
+    )
+  ) r
+  order by r.provider, r.lo`
 
-async function storedRuns(tx: Transaction, userId: string, loMs: number, hiMs: number): Promise<ZoneRun[]> {
-  const rows = await tx.rows<[lo: number, hi: number, zone: number]>(RUNS_SQL, [userId, loMs / 1000, hiMs / 1000])
-  const runs = rows.map(([lo, hi, zoneMin]) => ({ loMs: Math.round(lo), hiMs: Math.round(hi), zoneMin }))
-  return runs.sort((a, b) => a.loMs - b.loMs)
+/** A time and a user's providers, of which runs are read; epoch ms. */
+interface Where {
+  userId: string
+  providers: readonly string[]
+  loMs: number
+  hiMs: number
 }
 
-/** Notes the zones that a batch itself knows. The caller holds the user's ingest lock. */
-export async function noteZones(tx: Transaction, userId: string, runs: readonly ZoneRun[]): Promise<void> {
+/** The stored runs of each provider in and next to a range. */
+async function storedRuns(tx: Transaction, { userId, providers, loMs, hiMs }: Where): Promise<ZoneRun[][]> {
+  const rows = await tx.rows<[provider: string, lo: number, hi: number, zone: number]>(RUNS_SQL, [
+    userId,
+    providers,
+    loMs / 1000,
+    hiMs / 1000,
+  ])
+  return providers.map((provider) =>
+    rows
+      .filter(([of]) => of === provider)
+      .map(([, lo, hi, zoneMin]) => ({ loMs: Math.round(lo), hiMs: Math.round(hi), zoneMin })),
+  )
+}
+
+/** Notes the zones that a batch of a provider itself knows. The caller holds the user's ingest lock. */
+export async function noteZones(
+  tx: Transaction,
+  { userId, provider }: { userId: string; provider: string },
+  runs: readonly ZoneRun[],
+): Promise<void> {
   const [first, last] = [runs[0], runs.at(-1)]
   if (!first || !last) return
   const [loMs, hiMs] = [first.loMs - GAP_MS, last.hiMs + GAP_MS]
-  const known = (await storedRuns(tx, userId, loMs, hiMs)).filter((run) => run.hiMs >= loMs && run.loMs <= hiMs)
+  const [stored = []] = await storedRuns(tx, { userId, providers: [provider], loMs, hiMs })
+  const known = stored.filter((run) => run.hiMs >= loMs && run.loMs <= hiMs)
   const merged = mergedRuns(known, runs)
   const gone = without(known, merged)
   const added = without(merged, known)
   if (gone.length + added.length === 0) return
   await tx.query(
-    'delete from zone_run z using unnest($2::float8[]) k (at) where z.user_id = $1 and z.lo = to_timestamp(k.at)',
-    [userId, gone.map((run) => run.loMs / 1000)],
+    `delete from zone_run z using unnest($3::float8[]) k (at)
+     where z.user_id = $1 and z.provider = $2 and z.lo = to_timestamp(k.at)`,
+    [userId, provider, gone.map((run) => run.loMs / 1000)],
   )
   await tx.query(
-    `insert into zone_run (user_id, lo, hi, zone_offset_min)
-     select $1, to_timestamp(lo), to_timestamp(hi), zone from unnest($2::float8[], $3::float8[], $4::int2[]) r (lo, hi, zone)`,
-    [userId, added.map((run) => run.loMs / 1000), added.map((run) => run.hiMs / 1000), added.map((run) => run.zoneMin)],
+    `insert into zone_run (user_id, provider, lo, hi, zone_offset_min)
+     select $1, $2, to_timestamp(lo), to_timestamp(hi), zone
+     from unnest($3::float8[], $4::float8[], $5::int2[]) r (lo, hi, zone)`,
+    [
+      ...[userId, provider, added.map((run) => run.loMs / 1000), added.map((run) => run.hiMs / 1000)],
+      added.map((run) => run.zoneMin),
+    ],
   )
 }
 
@@ -82,7 +114,9 @@ export async function withZones(tx: Transaction, userId: string, batch: Batch): 
     ([lo, hi], ms) => [Math.min(lo, ms), Math.max(hi, ms)],
     [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
   )
-  const stored = await storedRuns(tx, userId, loMs, hiMs)
+  const providers = await tx.rows<[string]>('select distinct provider from data_source where user_id = $1', [userId])
+  const ofProviders = await storedRuns(tx, { userId, providers: providers.map(([name]) => name).sort(), loMs, hiMs })
+  const stored = ofProviders.reduce(mergedRuns, [])
   const zoneAt: ZoneAt = (ms) => {
     const [own, other] = [nearestRun(batch.zones, ms), nearestRun(stored, ms)]
     const nearest = own && other ? (own.apartMs <= other.apartMs ? own : other) : (own ?? other)

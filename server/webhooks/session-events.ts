@@ -11,17 +11,17 @@ import { type EventSettings, type NewEvent, recordEvents, wantedEvents } from '.
 // Events that report one row each: their content is read from the row, after everything of its batch was written.
 
 /** A row with its source. */
-type Told<Row> = Row & { user_id: string; provider: string; device: string | null; source: string | null }
+type WithSource<Row> = Row & { user_id: string; provider: string; device: string | null; source: string | null }
 
 interface Session<Row> {
   event: EventName
   /** Expressions of the table, as `e`. */
   columns: string
-  data(row: Told<Row>): object
+  data(row: WithSource<Row>): object
   /** Which rows of `e` have events; absent if all have. */
   condition?: string
   /** Distinguishes two events of one row; absent if a row has at most one. */
-  version?(row: Told<Row>): string
+  version?(row: WithSource<Row>): string
 }
 
 /** A kind of row that has events. */
@@ -30,7 +30,7 @@ export type SessionKind = EventCounts['type']
 const spanSeconds = ({ start_at, end_at }: EventRow) => Math.floor((Date.parse(end_at) - Date.parse(start_at)) / 1000)
 
 /** The fields of every session (contract 10.3). */
-const common = (row: Told<EventRow>) => ({
+const common = (row: WithSource<EventRow>) => ({
   id: row.id,
   user_id: row.user_id,
   start_time: row.start_at,
@@ -121,7 +121,7 @@ export const eventOf = (kind: SessionKind): EventName => sessions[kind].event
 export async function sessionEvents(tx: Transaction, kind: SessionKind, ids: readonly string[]): Promise<NewEvent[]> {
   if (ids.length === 0) return []
   const { event, columns, data, condition = 'true', version }: Session<EventRow> = sessions[kind]
-  const rows = await planned<Told<EventRow>>(
+  const rows = await planned<WithSource<EventRow>>(
     tx,
     `select e.id, e.user_id, e.start_at, e.end_at, e.source_id, e.zone_offset_min, ${columns}, d.provider,
             nullif(d.device_model, '') as device, nullif(d.source, '') as source

@@ -20,7 +20,7 @@ const refresh = (app: TestApp, refresh_token: unknown) =>
   app.request('POST', '/api/v1/token/refresh', { auth: 'none', body: { refresh_token } })
 const revoke = (app: TestApp, refresh_token: unknown) =>
   app.request('POST', '/api/v1/token/revoke', { auth: 'none', body: { refresh_token } })
-/** Lets the 60 seconds pass in which a rotated token still answers. */
+/** Moves time 61 seconds on, so that a rotated token is no longer answered. */
 const endGrace = (app: TestApp) =>
   app.db.query(`update refresh_token set rotated_at = rotated_at - interval '61 seconds' where rotated_at is not null`)
 
@@ -31,7 +31,7 @@ const NOT_VALID = { detail: 'Could not validate credentials' }
 
 const app = await startTestApp(t, engine)
 
-/** What scrypt is asked to do from now on, until the test ends. */
+/** The options of every scrypt call from now on, until the test ends. */
 function hearScrypt(t: Test): ScryptOptions[] {
   const { scrypt } = crypto
   const heard: ScryptOptions[] = []
@@ -453,7 +453,7 @@ t.test('the first accounts', async (t) => {
   t.strictSame(given, { admin: { email: 'admin@localhost' } }, 'a password that was given is not told again')
 })
 
-// The last one: it changes the password that the others log in with.
+// The last test: it changes the password that the others log in with.
 t.test('change of password', async (t) => {
   const change = (bearer: string, current: string, next: string, confirm = next) =>
     app.request('POST', '/api/v1/auth/change-password', {
@@ -488,7 +488,7 @@ t.test('change of password', async (t) => {
 
   t.test('ends every session, and the ones opened right after it work', async (t) => {
     let password = app.developer.password
-    // Twice, so that changes and logins fall into the same second.
+    // Twice, so that changes and logins happen in the same second.
     for (const next of ['the first new password', 'the second new password']) {
       const before = (await login(app, { username: app.developer.email, password })).body
       t.equal((await me(app, before.access_token)).status, 200)

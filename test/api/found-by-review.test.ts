@@ -1,4 +1,4 @@
-// One test for each fault that a reader or a newcomer found, so that none comes back.
+// One test for each defect that a reviewer or a newcomer found, so that none returns.
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
@@ -128,7 +128,7 @@ oneEngine(t, 'uploads and reads', async (t, engine) => {
     const user = await createUser(app)
     await upload(app, user, body([heartRate(NOON, 60)]))
     t.equal((await app.request('DELETE', `/api/v1/users/${user}`, { auth: 'developer' })).status, 200)
-    // One that was running meanwhile ends by itself.
+    // A running one ends by itself.
     const jobs = () =>
       app.db.query(`select 1 from graphile_worker._private_jobs where payload ->> 'user_id' = $1`, [user])
     t.ok(await waitUntil(async () => (await jobs()).length === 0, 10_000))

@@ -1,4 +1,4 @@
-// What developers make is bounded, so that every list of it fits into an answer.
+// Lists that developers fill are bounded, so that each fits into one answer.
 import t from 'tap'
 import { hashInvitationToken, newInvitationToken } from '../../server/api/invitations/invitation.ts'
 import { signAccessToken } from '../../server/http/tokens.ts'
@@ -18,9 +18,9 @@ interface Entry {
 interface ListOf {
   path: string
   name: string
-  /** Adds so many entries, one for each n; `$2` is the developer. */
+  /** Adds entries, one for each n; `$2` is the developer. */
   fill: string
-  /** What is sent to make the nth entry. */
+  /** The body that creates the nth entry. */
   body(n: number): object
 }
 
@@ -122,7 +122,7 @@ t.test('endpoints are paged', async (t) => {
     const answer = await page(`?limit=3${cursor && `&cursor=${cursor}`}`)
     pages.push(answer.body)
     cursor = answer.headers.get('x-next-cursor')
-    // What is made meanwhile is newer than all that follows.
+    // Entries created in the meantime are newer than all that follow.
     await call(app, 'POST', '/webhooks/endpoints', { url: 'https://example.org/new' })
   }
   t.strictSame(

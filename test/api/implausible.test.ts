@@ -1,5 +1,5 @@
-// Values that cannot be true (a heart rate of 5000, -5 steps): they are kept, flagged wherever single samples are shown, and
-// left out of everything that is computed. Corrections move them between what counts and what does not.
+// Impossible values (a heart rate of 5000, -5 steps): they are kept, flagged wherever single samples are shown, and
+// left out of every computation. Corrections move them in and out.
 import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
@@ -239,7 +239,7 @@ oneEngine(t, 'values that cannot be true', async (t, engine) => {
       { stored: 3, implausible: 2 },
     )
 
-    // A nutrient that has no meal yet, wrong at first.
+    // A nutrient that has no meal yet, implausible at first.
     const loose = (value: number) => body([{ ...food('DietaryProtein', value, 'g'), id: 'bar', parentId: 'snack' }])
     await importBody(app, user, loose(-8))
     t.strictSame((await read(app, user, { types: 'dietary_protein' })).rows, [

@@ -1,5 +1,5 @@
-// What /openapi.json says: sound, complete and true. Every other test of the API is one of it as well, since the answers
-// that tests get are checked against it (test/support/described.ts).
+// /openapi.json is valid, complete and true. Every other API test checks it as well, since the answers that tests get
+// are checked against it (test/support/described.ts).
 import { readdir, readFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
@@ -65,7 +65,7 @@ t.test('the API description', async (t) => {
         name: `${method.toUpperCase()} ${path}`,
       })),
   )
-  /** The names of the operations of which something does not hold, with what is wrong. */
+  /** The names of the operations that violate a rule, with the violation. */
   const wrong = (problems: (one: (typeof operations)[number]) => (string | false | undefined)[]) =>
     operations.flatMap((one) => problems(one).flatMap((problem) => (problem ? [`${one.name}: ${problem}`] : [])))
 
@@ -246,7 +246,7 @@ t.test('the API description', async (t) => {
       for (const { schema } of Object.values(operation.requestBody?.content ?? {})) walk(schema, `${name} body`)
     }
     t.strictSame(open, [])
-    // Of an export: why it failed.
+    // The reason why an export failed.
     t.strictSame(
       shown.filter((place) => !place.endsWith('errorCode')),
       [],
@@ -312,13 +312,13 @@ t.test('real events are as described', async (t) => {
   })
   await importBody(app, user, body([sweat]))
   t.equal((await app.request('DELETE', `/api/v1/users/${user}/connections/apple`)).status, 204)
-  // Each is checked as it is read.
+  // Each is checked when it is read.
   const kinds = new Set((await recordedEvents(app)).map(({ type }) => type))
   const unheard = eventNames.filter((name) => !kinds.has(name))
   t.strictSame(unheard, ['recovery_score.created'], 'which no phone sends')
 })
 
-// A client that asks with what it has, when it has none, would read the first page for ever.
+// A client that passes an empty cursor after the last page would read the first one forever.
 t.test('an empty cursor is refused everywhere', async (t) => {
   const user = await createUser(app)
   const range = '&start_date=2026-02-01&end_date=2026-02-02&start_time=2026-02-01&end_time=2026-02-02'
@@ -371,7 +371,7 @@ t.test('a read refuses an Accept header that nothing there is fits', async (t) =
   t.strictSame(wrong, [])
   const refused = await app.request('GET', page, { headers: { Accept: 'text/html' } })
   t.match(refused.body.detail, /answers application\/json, .*application\/msgpack, text\/csv: name one in Accept/)
-  // What is written is written, whatever the client likes to read.
+  // The Accept header does not affect writes.
   t.equal((await app.request('POST', '/api/v1/users', { body: {}, headers: { Accept: 'text/csv' } })).status, 201)
 })
 
@@ -425,7 +425,7 @@ t.test('the description and its page are compressed, and sent once', async (t) =
   }
 })
 
-// What they say is checked where they are received (test/support/app.ts). The last test: the developer is deleted, too.
+// The bodies of events are checked on receipt (test/support/app.ts). The last test: it deletes the developer, too.
 t.test('real answers fit what is described', async (t) => {
   const user = (await app.request('POST', '/api/v1/users', { body: { first_name: 'Ada', email: 'ada@example.org' } }))
     .body.id
@@ -481,7 +481,7 @@ t.test('real answers fit what is described', async (t) => {
   const skipped = new Set(['changePassword', 'refreshToken', 'revokeToken', 'getMetrics', 'deleteDeveloper'])
   for (const route of [
     ...ours.filter(({ operationId, method }) => !skipped.has(operationId) && method !== 'DELETE'),
-    // What hangs on a user before the user.
+    // Everything that belongs to a user before the user.
     ...ours.filter(({ method }) => method === 'DELETE').reverse(),
   ]) {
     const auth = route.guard.endsWith('developer') ? 'developer' : route.guard === 'public' ? 'none' : 'key'

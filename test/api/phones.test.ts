@@ -1,4 +1,4 @@
-// How phones get in, stay in and get out: tokens of an application, a developer or an invitation code (contract 9.6 to 9.8).
+// How phones sign in, stay signed in and sign out, by an application, a developer or a code (contract 9.6 to 9.8).
 import { readFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
@@ -48,7 +48,7 @@ const revoke = (app: TestApp, refresh_token: string) =>
 const sync = (app: TestApp, userId: string, bearer: string) =>
   upload(app, userId, body([heartRate(Date.parse('2026-02-24T08:30:00Z'), 62)]), { auth: { bearer } })
 
-/** Lets the 60 seconds pass in which a rotated token still answers. */
+/** Moves time 61 seconds on, so that a rotated token is no longer answered. */
 const endGrace = (app: TestApp) =>
   app.db.query(`update refresh_token set rotated_at = rotated_at - interval '61 seconds' where rotated_at is not null`)
 
@@ -66,7 +66,7 @@ function areTokens(t: Test, { status, body, headers }: TestAnswer, userId: strin
 
 function refused(t: Test, answer: TestAnswer, status: number, expected: object): void {
   t.equal(answer.status, status)
-  // What to send instead is tested with the guards.
+  // The advice on what to send instead is tested with the guards.
   const { hint, ...body } = answer.body
   t.strictSame(body, expected)
 }
@@ -261,7 +261,7 @@ t.test('refresh tokens of a phone', async (t) => {
       const first = await session()
       const second = (await refresh(app, first.refresh_token)).body
       await endGrace(app)
-      // The thief's old token and the phone's new one, at once.
+      // The thief's old token and the phone's new one, at the same time.
       const [reused, renewed] = await Promise.all([
         refresh(app, first.refresh_token),
         refresh(app, second.refresh_token),
@@ -513,7 +513,7 @@ t.test('phones of an earlier version are signed out with their developer, too', 
   const form = new URLSearchParams({ username: app.developer.email, password: app.developer.password })
   const login = (await app.request('POST', '/api/v1/auth/login', { auth: 'none', body: form })).body
   const kept = [(await issue(app, user, await newApplication(app))).body, login]
-  // As it was before: nothing hangs on a developer.
+  // As before: nothing refers to a developer.
   await app.db.query('alter table refresh_token drop column let_in_by')
   await app.db.query('delete from developer where id = $1', [gone.id])
   const file = new URL('../../sql/migrations/0026-phones-of-developers.sql', import.meta.url)

@@ -1,4 +1,4 @@
-// What phones say of their exports, and what the sync history makes of it (contract 9.2, sdk-payload 11).
+// Phones' reports about their exports, and the resulting sync history (contract 9.2, sdk-payload 11).
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { closeSilentRuns } from '../../server/intake/uploads/silent-runs.ts'
@@ -261,7 +261,7 @@ oneEngine(t, 'logs of phones', async (t, engine) => {
       return [run.stage, run.status, run.ended_at === null]
     }
     const range = { timeRange: { startDate: '2026-01-01T00:00:00Z', endDate: '2026-02-24T00:00:00Z' } }
-    // The log may come without a provider: the first upload tells.
+    // The log may lack a provider: the first upload names it.
     await sendLog(app, user, log(user, [start(0, { [HEART_RATE]: 2, [SLEEP]: 9 }, range)], { provider: null }))
     t.strictSame(await state(), ['fetching', 'in_progress', true])
     const records = [heartRate(NOON, 60), heartRate(NOON + 1000, 61)]

@@ -18,7 +18,7 @@ const SOURCES = [
 
 const id = (name: string) => seriesByName.get(name)?.id as number
 
-/** Writes samples that are so old, in ms: [source, type, age, value]. */
+/** Writes samples of this age, in ms: [source, type, age, value]. */
 async function measured(app: TestApp, user: string, ids: number[], samples: [number, string, number, number][]) {
   const nowMs = Date.now()
   await write(

@@ -1,5 +1,5 @@
-// merge=segments: what counts when several devices measured at once, and what a page costs, with time in its range in
-// which there is nothing. Which rows these must be is in summaries-activity.test.ts and summaries-weeks.test.ts.
+// merge=segments: which samples count if several devices measured at once, and what a page costs if much of its range
+// is empty. The expected rows are in summaries-activity.test.ts and summaries-weeks.test.ts.
 import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -15,7 +15,7 @@ const START = Date.UTC(2025, 10, 1)
 const [HEART_RATE, STEPS] = [1, 80]
 const firstDay = START / DAY_MS
 
-/** A watch that is off for two hours a day, and a phone that never is: a heart rate and steps every so many minutes. */
+/** A watch that is off for two hours a day, and a phone that never is: a heart rate and steps every few minutes. */
 async function filled(app: TestApp, days: number, minutes: number) {
   const user = await createUser(app)
   const [watch = 0, phone = 0] = await addSources(app.db, user, DEVICES)
@@ -105,7 +105,7 @@ oneEngine(t, 'merge=segments', async (t, engine) => {
   })
 })
 
-/** Pages of the database that a page of days takes. */
+/** Database pages that a page of days reads. */
 async function cost(app: TestApp, user: string, [from, end]: [number, number], backward: boolean, merged: boolean) {
   const explain = () =>
     app.db.one<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(

@@ -74,7 +74,7 @@ oneEngine(t, 'a session that comes again with other times is the same one', asyn
 
   t.match(await importBody(app, user, body([mindful('a', 0, 7)])), { ...nothing, updated: 1 })
   t.strictSame(await rows(), [{ ...a, end: 7 }, b, c])
-  // Each takes the time of the other.
+  // Each moves to the time of the other.
   t.match(await importBody(app, user, body([mindful('a', 10, 15), mindful('b', 0, 7)])), { ...nothing, updated: 2 })
   t.strictSame(await rows(), [{ ...b, start: 0, end: 7 }, { ...a, start: 10, end: 15 }, c])
   t.match(await importBody(app, user, body([mindful('c', 20, 25)])), { ...nothing, updated: 1 }, 'it has an id now')

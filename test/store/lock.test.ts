@@ -1,4 +1,4 @@
-// One order of locks (server/store/lock.ts): whoever holds a lock may take every later one, whatever else is going on.
+// One order of locks (server/store/lock.ts): the holder of a lock may take every later one, whatever else is running.
 import t from 'tap'
 import { archive } from '../../server/rollups/archive.ts'
 import { startTestApp } from '../support/app.ts'
@@ -6,7 +6,7 @@ import { until } from '../support/endpoints.ts'
 import { type LockPath, meetings } from '../support/lock-paths.ts'
 import { engines } from '../support/servers.ts'
 
-/** Those that wait while they hold something; lock.long.ts has all of them. */
+/** Those that wait while they hold a lock; lock.long.ts has all of them. */
 const WAITING: readonly LockPath[] = [
   'delete the user',
   'disconnect a provider',
@@ -32,7 +32,7 @@ t.test('the archive, for which every revision moves, locks users in the order of
   if (!engine) throw new Error('no engine')
   const app = await startTestApp(t, engine)
   const [first, last] = ['00000000-0000-4000-8000-000000000000', 'ffffffff-ffff-4fff-bfff-ffffffffffff']
-  // A statement that takes them as they are stored takes the last one first.
+  // A statement that locks rows in stored order would lock the last one first.
   await app.db.query('insert into app_user (id) values ($1), ($2)', [last, first])
   const failures: string[] = []
   const fail = (who: string) => (error: Error) => void failures.push(`${who}: ${error.message}`)

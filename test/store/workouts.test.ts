@@ -36,7 +36,7 @@ const workoutsOf = async (name: string) => {
 const importWorkouts = (app: TestApp, user: string, workouts: unknown[], provider = 'apple') =>
   importBody(app, user, body([], { provider, data: { workouts } }))
 
-/** A run of the watch, `minutes` after noon and as long as `lasts`. */
+/** A run of the watch, `minutes` after noon, of length `lasts`. */
 const run = (id: string | null, minutes: number, lasts = 30, fields: SdkRecord = {}): SdkRecord => ({
   id,
   type: 'running',
@@ -79,7 +79,7 @@ const absent = {
   route: null,
 }
 
-/** Every column of a user's workouts but the keys, with the source in words, in order of time. */
+/** Every column of a user's workouts but the keys, with the source as text, in order of time. */
 async function stored(db: Database, user: string): Promise<StoredWorkout[]> {
   const rows = await db.query<StoredWorkout>(
     `select w.*, d.provider || ' / ' || d.device_model || ' / ' || d.source as source
@@ -110,7 +110,7 @@ const versions = async (db: Database, user: string) => ({
 const counts = ({ received, inserted, updated, unchanged, duplicates, dropped_count }: BatchStatus) =>
   ({ received, inserted, updated, unchanged, duplicates, dropped_count }) as const
 
-/** What the batch says about workouts alone. */
+/** The counts of the batch for workouts alone. */
 const saved = async (app: TestApp, { batch_id }: BatchStatus) =>
   (await app.db.one<{ saved: Record<string, unknown> }>('select saved from upload where id = $1', [batch_id])).saved
     .workout

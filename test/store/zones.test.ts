@@ -82,6 +82,14 @@ oneEngine(t, 'zones', async (t, engine) => {
       [at(0), 1500, null],
       [at(24), 1600, null],
     ])
+    // Once a zone is known, the same records are of other days.
+    await send(user, [beat(100, '+09:00')])
+    t.match(await send(user, two, android), { inserted: 0, updated: 1, duplicates: 1 })
+    t.strictSame(await totals(), [[at(15), 1600, 540]])
+    t.match(await send(user, two, android), { inserted: 0, updated: 0, unchanged: 1, duplicates: 1 })
+    // A record beside it knows better.
+    await send(user, [total(25, 1600, { id: 'B' }), { ...beat(25, '-05:00'), type: 'HEART_RATE' }], android)
+    t.strictSame(await totals(), [[at(5), 1600, -300]])
     const other = await createUser(app)
     await send(other, [beat(100, '+09:00')])
     t.match(await send(other, two, android), { inserted: 1, duplicates: 1 })
@@ -102,6 +110,17 @@ oneEngine(t, 'zones', async (t, engine) => {
       [third],
     )
     t.strictSame(near, [[at(15), 540]])
+  })
+
+  await t.test('of no data that was deleted', async (t) => {
+    const user = await createUser(app)
+    const android = { provider: 'health_connect' }
+    await send(user, [beat(100, '+09:00')])
+    await send(user, [{ ...beat(0, '-05:00'), type: 'HEART_RATE' }], android)
+    const path = `/api/v1/users/${user}/connections/apple/data`
+    t.equal((await app.request('DELETE', path)).status, 204)
+    await send(user, [{ ...without(100), type: 'STEP_COUNT' }], android)
+    t.strictSame(await zones(app, user), [-300])
   })
 
   await t.test('sleep and workouts know it, too', async (t) => {

@@ -31,7 +31,7 @@ import type { Engine } from './servers.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What decides how a migrated database looks. */
+/** Everything that determines a migrated database. */
 const TEMPLATE_SOURCES = [
   'server/catalogue/series.ts',
   'server/catalogue/devices.ts',
@@ -47,15 +47,15 @@ const REAL_COST = HASH_COST.ln
 HASH_COST.ln = 4
 const SECRET_KEY = '8d2f6c0b9e7a41d35f1c8b6a0e9d7c5b'
 
-/** How a request is sent; `auth` is the API key unless given. */
+/** The options of a request; by default `auth` is the API key. */
 export interface TestRequest {
-  /** Sent as JSON, or as it is when it is text, bytes or a form. */
+  /** Sent as JSON; text, bytes and forms are sent unchanged. */
   body?: unknown
   headers?: Record<string, string>
   auth?: 'key' | 'developer' | 'none' | { bearer: string }
 }
 
-/** An answer, its body parsed when it is JSON. Each is checked against the API description. */
+/** An answer, its body parsed if it is JSON. Each is checked against the API description. */
 export interface TestAnswer {
   status: number
   headers: Headers
@@ -66,31 +66,31 @@ export interface TestAnswer {
 /** Settings that a test replaces, and limits on what requests hold. */
 type Overrides = Partial<Config> & { limits?: Limits }
 
-/** Connections that a test and what it starts may hold beside the requests. */
+/** Connections that a test and its own processes may hold in addition to the requests. */
 const TEST_CONNECTIONS = 12
 
-/** A running service with a database of its own. */
+/** A running service with its own database. */
 export interface TestApp {
   url: string
   db: Database
   databaseUrl: string
   apiKey: string
   developer: { id: string; email: string; password: string; token(): Promise<string> }
-  /** What handlers get; starts the worker threads only when uploads are accepted. */
+  /** Passed to handlers; starts the worker threads only when uploads are accepted. */
   deps: Dependencies
   threads(): Threads
-  /** Where accepted uploads wait for an importer of this process. */
+  /** Keeps accepted uploads for an importer of this process. */
   handover: Handover
   request(method: string, path: string, options?: TestRequest): Promise<TestAnswer>
   sdkToken(userId: string): Promise<string>
-  /** A second service on the same database, as another process would be. */
+  /** A second service on the same database, like another process. */
   another(overrides?: Overrides): Promise<TestApp>
   close(): Promise<void>
 }
 
 /**
- * Starts the service on a free port of 127.0.0.1 with a migrated database of its own and a developer and an API key in
- * it; `overrides` replace settings. Logins are hardly limited unless overridden. All of it ends with the test.
+ * Starts the service on a free port of 127.0.0.1 with its own migrated database, a developer and an API key;
+ * `overrides` replace settings. By default logins are hardly limited. All of it ends with the test.
  */
 export async function startTestApp(t: Test, engine: Engine, overrides: Overrides = {}): Promise<TestApp> {
   const databaseUrl = await createTestDatabase(t, engine)
@@ -112,7 +112,7 @@ export async function createTestDatabase(t: Test, engine: Engine): Promise<strin
   const name = `pulsebase_test_${randomBytes(8).toString('hex')}`
   await asAdministrator(engine, async (client) => {
     const template = await ensureTemplate(client, engine)
-    // Half the work of logging each page, while nothing is to survive a crash.
+    // Half the work of logging each page, and nothing has to survive a crash.
     await client.query(`create database ${name} template ${template} strategy file_copy`)
   })
   t.teardown(() => asAdministrator(engine, (client) => client.query(`drop database ${name} with (force)`)))
@@ -146,7 +146,7 @@ async function hashSources(): Promise<string> {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Creates the migrated database that the others are copies of, once per server and version of the schema. */
+/** Creates the migrated template database, once per server and version of the schema. */
 async function ensureTemplate(client: pg.Client, engine: Engine): Promise<string> {
   templateHash ??= hashSources()
   const template = `pulsebase_template_${await templateHash}`
@@ -155,15 +155,15 @@ async function ensureTemplate(client: pg.Client, engine: Engine): Promise<string
   if (await exists()) return template
   await client.query(`select pg_advisory_lock(hashtext('pulsebase template'))`)
   if (await exists()) return template
-  // It gets its name when it is complete: what an aborted run left is only ever called "new".
+  // Renamed when it is complete: an aborted run only leaves one called "new".
   const unfinished = 'pulsebase_template_new'
   await client.query(`drop database if exists ${unfinished} with (force)`)
   await client.query(`create database ${unfinished} template template0`)
   await migrate(addressOf(engine, unfinished))
   await migrateJobs(addressOf(engine, unfinished))
   await applyStrategy(addressOf(engine, unfinished), 'auto', () => {})
-  // Nothing may be connected to what is copied: the migrators are on their way out, and TimescaleDB keeps a process
-  // in every database that allows it.
+  // Copying requires that nothing is connected: the migrators are disconnecting, and TimescaleDB keeps a process in
+  // every database that allows it.
   const migrators = `select 1 from pg_stat_activity where datname = $1 and backend_type = 'client backend'`
   while ((await client.query(migrators, [unfinished])).rows.length > 0);
   await client.query(`alter database ${unfinished} allow_connections false`)
@@ -175,7 +175,7 @@ async function ensureTemplate(client: pg.Client, engine: Engine): Promise<string
 
 let threads: Threads | undefined
 
-/** The threads of this test file, which keep nothing of an upload; each start would compile their code again. */
+/** The threads of this test file, which keep no state of an upload; each start would compile their code again. */
 function sharedThreads(): Threads {
   if (!threads) {
     threads = startThreads(1)
@@ -203,7 +203,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   const db = openDatabase({
     url: databaseUrl,
     name: 'pulsebase test',
-    // What a test holds itself comes on top.
+    // In addition to the service's, for the test itself.
     maxConnections: API_CONNECTIONS + TEST_CONNECTIONS,
     statementTimeoutMs: limits.statementMs,
     lockTimeoutMs: limits.lockMs,
@@ -243,7 +243,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     }),
   }
   const server = createServer(buildApp(deps).callback())
-  // Longer than a test keeps the event loop busy: a connection closed while a request is on its way fails the request.
+  // Longer than a test blocks the event loop: closing a connection while a request is on its way fails the request.
   server.keepAliveTimeout = 65_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -1,4 +1,4 @@
-// What happens to an endpoint, a process and a clock while deliveries wait or are on their way.
+// Changes of an endpoint, a process and a clock while deliveries wait or are in flight.
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { createTestDatabase } from '../support/app.ts'
@@ -29,7 +29,7 @@ oneEngine(t, 'an endpoint is changed while calls are on their way', async (t, en
   const fence = await startReceiver(t)
   await createEndpoint(db, fence.origin, { filterTypes: ['test.fence'] })
   const WORKOUTS = { filterTypes: ['workout.created'] }
-  /** Waits until the process has seen what was changed: notifications come in order. */
+  /** Waits until the process has processed a change: notifications arrive in order. */
   async function seen(): Promise<void> {
     for (let turn = 0; turn < 2; turn += 1) {
       const before = fence.calls.length
@@ -87,7 +87,7 @@ oneEngine(t, 'an endpoint is changed while calls are on their way', async (t, en
     await db.query(`update endpoint set disabled_at = now(), disabled_reason = 'by_hand' where id = $1`, [endpoint.id])
     await seen()
     release()
-    // What was on its way is answered, and counts.
+    // Calls in flight are answered, and count.
     await eventually(
       async () => (await deliveriesOf(db, endpoint)).filter(({ state }) => state === 'delivered').length,
       (delivered) => delivered === 5,

@@ -1,4 +1,4 @@
-// Receivers that misbehave in every way we could think of. Each is one attempt that is told in words and tried again.
+// Receivers that misbehave in every way we could think of. Each gets one attempt, recorded with its reason and retried.
 import { EventEmitter, once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -26,7 +26,7 @@ if (!engine) throw new Error('no engine')
 const databaseUrl = await createTestDatabase(t, engine)
 const db = openTestDatabase(t, databaseUrl)
 
-/** A server below HTTP: `serve` is called once the request has come. */
+/** A server below HTTP: `serve` is called once the request has arrived. */
 async function rawServer(t: Test, serve: (socket: Socket) => void): Promise<{ origin: string; server: Server }> {
   const server = createServer((socket) => {
     socket.on('error', () => {})
@@ -43,7 +43,7 @@ async function rawServer(t: Test, serve: (socket: Socket) => void): Promise<{ or
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server }
 }
 
-/** Delivers one event there and returns what was recorded of the first attempt, for which it looks after `ended`. */
+/** Delivers one event there, waits for `ended` and returns the record of the first attempt. */
 async function firstAttempt(
   t: Test,
   url: string,

@@ -54,7 +54,8 @@ t.test('a stage is read with all it says', async (t) => {
       externalId: null,
       startMs: TEN + HOUR,
       endMs: TEN + 12 * HOUR,
-      zoneMin: null,
+      // Of the nearest record.
+      zoneMin: 120,
       stage: 'deep',
       session: '',
       whole: false,

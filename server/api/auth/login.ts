@@ -26,13 +26,13 @@ const perAddress = (config: Config): Limit => ({
   attempts: config.loginAttemptsPerMinute,
   windowSeconds: 60,
 })
-/** For all callers from networks that the account has never been logged in to from. */
+/** For all callers from networks the account has never been logged in to from. */
 const perAccount = (config: Config): Limit => ({
   name: 'login account',
   attempts: config.loginAttemptsPerAccount,
   windowSeconds: 15 * 60,
 })
-/** For callers from a network it has been logged in to from: whatever strangers do, the owner gets in. */
+/** For callers from a network it has been logged in to from: strangers cannot lock the owner out. */
 const perKnownNetwork = (config: Config): Limit => ({ ...perAccount(config), name: 'login known network' })
 
 /**

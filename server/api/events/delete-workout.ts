@@ -5,7 +5,7 @@ import { Uuid } from '../../http/schema.ts'
 import { deleteSamples } from '../../store/origins/delete-samples.ts'
 import { changeEvents } from './change-events.ts'
 
-/** Deletes a workout, and the samples that came with it (contract 5.7). */
+/** Deletes a workout and its samples (contract 5.7). */
 export const deleteWorkout = route(
   {
     method: 'DELETE',

@@ -64,7 +64,7 @@ export const acceptInvitation = route(
     try {
       return await addEntry(db, DEVELOPERS, async (tx) => {
         const [spent] = await tx.query<{ email: string }>(SPEND_SQL, [tokenHash])
-        // If two accept at once, the later one waits here and then sees what the first has done.
+        // If two accept at once, the later one waits here and then sees the first one's result.
         if (!spent) {
           await requirePending(tx, tokenHash)
           throw errors.missing('Invitation not found')

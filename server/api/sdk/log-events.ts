@@ -138,8 +138,8 @@ async function store(tx: Transaction, log: Log): Promise<string | null> {
     const atMs = Math.min(event.loggedAtMs ?? nowMs, nowMs)
     await report(tx, { userId: log.userId, runKey, provider }, event, atMs)
   }
-  const told = [...fresh.values()].findLast(({ kind }) => kind !== 'device_state')
-  await tx.query('select settle_run($1, $2, $3)', [log.userId, runKey, told?.message ?? null])
+  const last = [...fresh.values()].findLast(({ kind }) => kind !== 'device_state')
+  await tx.query('select settle_run($1, $2, $3)', [log.userId, runKey, last?.message ?? null])
   await writeEvents(tx, log.userId, runKey, fresh)
   return runKey
 }

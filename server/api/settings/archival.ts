@@ -5,7 +5,7 @@ import type { ArchivalSettings } from '../../rollups/archive.ts'
 
 const days = (max: number) => Nullable(Type.Integer({ minimum: 1, maximum: max }))
 
-/** What is kept for how long; an absent field means forever (contract 13). */
+/** How long samples and rollups are kept; an absent field means forever (contract 13). */
 export const ArchivalBody = Type.Object(
   {
     archive_after_days: Type.Optional(days(3650)),
@@ -35,7 +35,7 @@ const PRETTY_FIELDS = [
   'total_pretty',
 ] as const
 
-/** The settings and what is stored: `live` are samples, `archive` are rollups. */
+/** The settings and the sizes of the data: `live` are samples, `archive` are rollups. */
 export const Archival = Type.Object(
   {
     settings: Type.Object(

@@ -93,7 +93,7 @@ export const getTimeline = route(
     }
     const metric = query.group_by === 'workout_type' ? 'workouts' : 'data_points'
     const series = [...keys]
-      .map(([key, buckets]) => ({ key, ...told(buckets) }))
+      .map(([key, buckets]) => ({ key, ...totalAndPairs(buckets) }))
       .sort((a, b) => b.total - a.total || (a.key < b.key ? -1 : 1))
       .map(({ key, pairs }) => `{"key":"${key}","metric":"${metric}","buckets":[${pairs}]}`)
     const text = `{"bucket":"${query.bucket}","group_by":"${query.group_by}","series":[${series.join(',')}]}`
@@ -121,7 +121,7 @@ function daysOf(db: Database, series: readonly Stored[], start: number, end: num
 }
 
 /** The total of a key's buckets, by day since 1970-01-01, and their pairs in order of time, as JSON. */
-function told(buckets: Map<number, number>): { total: number; pairs: string } {
+function totalAndPairs(buckets: Map<number, number>): { total: number; pairs: string } {
   let total = 0
   let pairs = ''
   for (const day of [...buckets.keys()].sort((a, b) => a - b)) {

@@ -83,11 +83,10 @@ const COUNTED = `u.user_id = $1 and u.days is not null and u.last_day >= $2 and 
     )`
 
 /**
- * Four kinds of rows: what was received, and rejected of it; stored sessions and records; stored samples (see
- * daily_counts).
+ * Four kinds of rows: items received, items rejected, stored sessions and records, stored samples (see daily_counts).
  */
 const DAYS_SQL = `
-  -- An upload that was imported again came when it first came.
+  -- An upload that was imported again counts for the day it first arrived.
   select 'received' as kind, d.day, u.provider, t.type, null as reason, sum(d.items::int8)::int8 as n,
          max(coalesce(o.received_at, u.received_at)) as last_upload_at, null::bytea as pairs
   from upload u

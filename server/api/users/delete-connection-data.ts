@@ -32,6 +32,7 @@ export const deleteConnectionData = route(
       const sources = (await lockForDeletion(tx, params.user_id, provider)) ?? []
       await withoutSleepOf(tx, params.user_id, sources, () => deleteSources(tx, sources))
       await deleteUploads(tx, params.user_id, provider)
+      await tx.query('delete from zone_run where user_id = $1 and provider = $2', [params.user_id, provider])
       await tx.query('update app_user set revision = revision + 1 where id = $1', [params.user_id])
       await deleteEvents(tx, params.user_id, provider)
     })

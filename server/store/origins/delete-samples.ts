@@ -112,15 +112,18 @@ const ASKED_LISTS_SQL = `
         and may_have_record(o.ids, o.filter, a.record)
     )`
 
-/** Notes that deleted records no longer state anything. */
-async function noteDeleted(tx: Transaction, deleted: readonly Said[]): Promise<void> {
+/** Notes of samples that only the other records state them, if any. */
+export async function noteDeleted(
+  tx: Transaction,
+  deleted: readonly (Removed & Pick<Said, 'others'>)[],
+): Promise<void> {
   const lists = [...groupBy(deleted, streamKey).values()].map((samples) => {
     const origins = samples
       .sort((a, b) => a.timeMs - b.timeMs)
       .flatMap(({ timeMs, others }): Origin[] =>
         (others.length > 0 ? others : [NO_RECORD]).map(({ record, part }) => ({ timeMs, record, part })),
       )
-    return newList(samples[0] as Said, origins)
+    return newList(samples[0] as Removed, origins)
   })
   if (lists.length === 0) return
   await storeLists(tx, lists)

@@ -61,6 +61,7 @@ begin
     where o.source_id = series.source_id and o.series_id = series.series_id and o.lo < until
       and tstzrange(o.lo, o.hi, '[]') <@ (now_archived + tstzmultirange(tstzrange('-infinity', oldest)));
   end loop;
+  delete from zone_run z where z.user_id = the_user and z.hi < oldest;
   if changed then
     -- What has been answered before is not any more.
     update app_user set revision = revision + 1 where id = the_user;

@@ -1,6 +1,6 @@
--- Records what became of an upload: on its row, on its run (counts, per series) and as a progress event, and
--- moves the user's revision when data changed. `result` has the columns of `upload`; `series` is an array of
--- {type, kind (series or event), inserted, updated, first_ts, last_ts}; a type may come more than once.
+-- Records the result of an upload: on its row, on its run (counts, per series) and as a progress event. Increments the
+-- user's revision if data changed. `result` has the columns of `upload`; `series` is an array of {type, kind (series or
+-- event), inserted, updated, first_ts, last_ts}; a type may occur more than once.
 create or replace function finish_upload(batch_id uuid, the_user uuid, result jsonb, series jsonb) returns void
 language plpgsql as $$
 declare
@@ -28,7 +28,7 @@ begin
   ) r
   where u.id = batch_id and u.status = 'queued'
   returning u.* into up;
-  -- Finished by somebody else in the meantime: counted there.
+  -- Another process finished it in the meantime and counted it there.
   if not found then
     return;
   end if;

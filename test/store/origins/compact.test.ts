@@ -1,4 +1,4 @@
-// Many lists of which record says which sample become few, and state the same.
+// Many lists of origins are merged to few, with the same content.
 import fc from 'fast-check'
 import t from 'tap'
 import { NO_RECORD, type Origin, originHash } from '../../../server/batch/origins.ts'
@@ -136,7 +136,7 @@ oneEngine(t, 'lists of records', async (t, engine) => {
       return (await tx.query('select from sample_origin where source_id = $1', [sourceId])).length
     })
     t.ok(lists <= 2 * LISTS_PER_SIZE + 10, `${lists} lists`)
-    // The one that has it, to find its instant, and those of that time; a filter may let another one through.
+    // The list with the record, to find its instant, and the lists of that time; a filter may match another one.
     t.ok(read.length > 0 && read.length <= 4, `${read.length} lists read`)
     t.ok(read.every((bytes) => bytes <= 100_000))
   })

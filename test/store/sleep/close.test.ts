@@ -1,4 +1,4 @@
-// When nothing more is expected of a night: sdk-types 7.4, Finalisation.
+// When a night is complete: sdk-types 7.4, Finalisation.
 import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { closeSleep } from '../../../server/store/sleep/close.ts'
@@ -24,7 +24,7 @@ oneEngine(t, 'sleep is closed', async (t, engine) => {
         [user],
       )
     ).map((row) => row.closed)
-  /** As if the last changes had been so long ago. */
+  /** Moves the last changes back by this much. */
   const later = (user: string, minutes: number) =>
     app.db.query(`update sleep set changed_at = changed_at - $2 * interval '1 minute' where user_id = $1`, [
       user,
@@ -110,7 +110,7 @@ oneEngine(t, 'sleep is closed while users are deleted', async (t, engine) => {
   const { db } = app
   await startImports(t, app)
   const night = stage('light', Date.now() - 600 * MIN, Date.now() - 200 * MIN, { id: 'night' })
-  /** So many users, each with a night that is to be closed. */
+  /** This many users, each with a night that is due to be closed. */
   const sleepers = async (count: number) => {
     const users: string[] = []
     while (users.length < count) {
