@@ -15,7 +15,6 @@ import { createUser, eachEngine, importBody, startImports } from '../support/sdk
 import { alike, dateText, seeded, summary, walk } from '../support/summaries.ts'
 import { runs } from '../support/thorough.ts'
 
-<<<<<<< HEAD
 const SEED = 20_261_123
 const WEEKS = runs(2, 300)
 /** People who upload at a time. */
@@ -32,10 +31,6 @@ interface Week {
 }
 
 type Row = Record<string, unknown>
-=======
-const SEED = 20_261_140
-const WEEKS = runs(2, 200)
->>>>>>> days14
 
 eachEngine(t, 'summaries of uploaded weeks', async (t, engine) => {
   const app = await startTestApp(t, engine)

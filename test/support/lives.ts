@@ -329,10 +329,15 @@ const STYLES: Record<Name, (person: Person, day: Day) => Sent[]> = {
   ],
   watch: (person, { midnight, bouts, night, name }) => [
     ...walked(person, name, bouts, { types: [...APPLE, ...APPLE_ENERGY], seconds: [20, 200] }),
-    ...walked(person, name, [{ start: midnight, end: midnight + 20 * HOUR, pace: 1, run: false }], {
-      types: [[`${HK}BasalEnergyBurned`, 1.1, 'Cal']],
-      seconds: [900, 3600],
-    }),
+    ...walked(
+      person,
+      name,
+      [{ start: midnight, end: midnight + pick(person.random, [3, 20]) * HOUR, pace: 1, run: false }],
+      {
+        types: [[`${HK}BasalEnergyBurned`, 1.1, 'Cal']],
+        seconds: [900, 3600],
+      },
+    ),
     ...bouts.filter(({ run }) => run).map((bout) => workout(person, name, bout, 'elevationAscended')),
     ...(person.random() < 0.3
       ? walked(person, name, bouts, { types: [[`${HK}AppleMoveTime`, 0.01, 'min']], seconds: [60, 60] })

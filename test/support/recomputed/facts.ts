@@ -155,6 +155,7 @@ const UNITS: Record<string, Record<string, number>> = {
 export function factsOf(devices: readonly Device[], uploads: readonly Body[]): Facts {
   const sources = new Map<Device, Source>()
   const points = new Map<string, Point | { zone: number | null; kind: 'implausible' }>()
+  const totals = new Map<string, string>()
   const workouts = new Map<string, Workout>()
   const nights: PlatformNights = new Map()
   const known: Zoned[] = []
@@ -172,6 +173,10 @@ export function factsOf(devices: readonly Device[], uploads: readonly Body[]): F
       if (!TYPES[item.type as string]) continue
       const { key, point } = pointOf(item, sourceOf(item), zoneOf(item))
       const before = points.get(key)
+      // The total of a day moves when its record has another midnight now.
+      const moved = point.kind === 'total' && totals.get(item.id as string)
+      if (moved) points.delete(moved)
+      if (point.kind === 'total') totals.set(item.id as string, key)
       if (point.zone.taken && before) point.zone.minutes = before.zone ?? point.zone.minutes
       points.delete(key)
       points.set(key, settle(point))

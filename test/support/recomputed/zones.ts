@@ -32,12 +32,13 @@ export function zonesOf(
   }
 }
 
-/** The nearest; of two equally near ones the earlier. */
+/** The nearest; of two equally near ones the earlier, at one instant the smaller offset. */
 function nearest(zoned: readonly Zoned[], ms: number): Zoned | undefined {
   let best: Zoned | undefined
   for (const one of zoned) {
     const [now, then] = [Math.abs(one.ms - ms), best ? Math.abs(best.ms - ms) : Infinity]
-    if (now < then || (now === then && best && one.ms < best.ms)) best = one
+    const earlier = best && (one.ms - best.ms || one.minutes - best.minutes) < 0
+    if (now < then || (now === then && earlier)) best = one
   }
   return best
 }
