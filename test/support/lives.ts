@@ -359,7 +359,7 @@ const STYLES: Record<Name, (person: Person, day: Day) => Sent[]> = {
       .filter(({ run }) => run || person.random() < 0.1)
       .flatMap((bout) => [
         workout(person, name, bout, 'elevationAscended'),
-        ...(person.random() < 0.3 ? [] : tracked(person, name, bout)),
+        ...(person.random() < 0.5 ? [] : tracked(person, name, bout)),
       ]),
   ],
   health: (person, { midnight, name }) => byHand(person, name, midnight, APPLE),
