@@ -193,7 +193,7 @@ function rowOf(day: Day, minutes: Minutes, merged: boolean): ActivityRow {
     sedentary_minutes: still ?? null,
     intensity_minutes:
       light === undefined || moderate === undefined || vigorous === undefined ? null : { light, moderate, vigorous },
-    heart_rate: heartRate(counted, merged ? whole : Math.round),
+    heart_rate: heartRate(counted),
   }
 }
 
@@ -223,7 +223,7 @@ const rounded = (value: number | null) => (value === null ? null : Math.round(va
 
 const ofHeart = (parts: Part[]) => parts.filter(({ stored }) => stored.series.id === HEART_RATE)
 
-function heartRate(counted: Part[], whole: (value: number) => number): ActivityRow['heart_rate'] {
+function heartRate(counted: Part[]): ActivityRow['heart_rate'] {
   const parts = ofHeart(counted)
   if (parts.length === 0) return null
   const sum = (of: (part: Part) => number) => parts.reduce((all, part) => all + of(part), 0)

@@ -51,7 +51,9 @@ export function mergedActivity(facts: Facts, asked: Asked): Row[] {
     [...(reached.get(`${stream.series} ${quarter}`) ?? [])].every(
       (other) => other === stream || before(stream, other, day, asked.priorities) < 0,
     )
-  return daysOf(all, facts.points, asked).map((day) => mergedRow(facts, asked, { ...day, wins }))
+  const rows = daysOf(all, facts.points, asked).map((day) => mergedRow(facts, asked, { ...day, wins }))
+  // Where better sources, whose clock shows another day, take all of it, there is nothing to tell.
+  return rows.filter(({ source }) => source !== null)
 }
 
 /** A measured stream comes before every one that was entered; else the better source on that day. */

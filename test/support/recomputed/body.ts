@@ -67,7 +67,7 @@ export function bodyOf({ points }: Facts, { nowMs, days, hours, age, priorities 
 const UNKNOWN = { provider: 'unknown', source: null, device: null, device_type: null, device_name: null }
 
 /** As a moment of now is written. */
-const precise = (ms: number) => new Date(ms).toISOString().replace('Z', '000Z')
+const precise = (ms: number) => (ms % 1000 === 0 ? iso(ms) : new Date(ms).toISOString().replace('Z', '000Z'))
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
 /** Readings of blood pressure: pairs of one source at most five seconds apart, the closest first. */
