@@ -79,6 +79,25 @@ const CASES: Case[] = [
     explained: { 'Ring app': [90, null], 'Another ring app': [null, 7] },
   },
   {
+    says: 'of a record of no steps only the minutes before the watch was put on count',
+    days: [
+      [WATCH, [[STEPS, at(9, 20), 10]]],
+      [
+        PHONE,
+        [
+          [STEPS, at(8), 600],
+          [STEPS, at(9, 14), 0, 120],
+        ],
+      ],
+    ],
+    activity: { steps: 610, active_minutes: 1, sedentary_minutes: 2 },
+  },
+  {
+    says: 'a mean of 96.65 is 96.7, in whatever order it is added up',
+    days: [[WATCH, [93.6, 98.2, 96.6, 98.2].map((value, n): Sample => [SPO2, at(4, n), value])]],
+    recovery: { avg_spo2_percent: 96.7 },
+  },
+  {
     says: 'what was typed in neither replaces nor adds to what was measured',
     days: [
       [WATCH, [[STEPS, at(8), 670]]],

@@ -249,7 +249,10 @@ function rowOf(model: Sorted, day: number, merged: boolean): Record<string, unkn
   const counting = new Set(TYPES.flatMap((type) => chosen(type).map(({ sample }) => sample.place)))
   const source = merged ? order.find((place) => counting.has(place)) : best
   const ascents = model.workouts.filter((one) => one.day === day)
-  const climber = order.find((place) => ascents.some((one) => one.place === place))
+  // Who only tracks workouts comes after who measured anything.
+  const others = new Map(ascents.map((one) => [one.place, { place: one.place } as Sample]))
+  const climbers = merged ? [...order, ...ranked(devices, [...others.values()])] : order
+  const climber = climbers.find((place) => ascents.some((one) => one.place === place))
   const ascent = sumOrNull(ascents.filter(({ place }) => place === climber).map((one) => one.ascent))
   const beats = chosen('heart_rate').map((piece) => piece.amount)
   const stepping = merged
@@ -270,7 +273,9 @@ function rowOf(model: Sorted, day: number, merged: boolean): Record<string, unkn
     source: metadataOf(devices[source ?? order[0] ?? 0] as Device),
     steps: whole(amount('steps')),
     distance_meters: amount('distance_walking_running'),
-    floors_climbed: whole(amount('flights_climbed')) ?? (ascent ? Math.floor(ascent / 3) : null),
+    floors_climbed:
+      whole(amount('flights_climbed')) ??
+      (ascent === null || (ascent === 0 && !merged) ? null : Math.floor(ascent / 3)),
     elevation_meters: ascent,
     active_calories_kcal: energy,
     total_calories_kcal: merged ? (basal === null ? null : clean(basal + (energy ?? 0))) : strict,

@@ -4,7 +4,7 @@ import { bySourceRank, type SourceMetadata } from '../../sources/source.ts'
 import type { Stored, UserView } from '../../sources/user-view.ts'
 import { type Choice, ofAllSources, ofOneSource, type Part, totalOf } from './activity-parts.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
-import { tidied } from './rounding.ts'
+import { tidied, whole } from './rounding.ts'
 
 /** A row of the activity summary. */
 export interface ActivityRow {
@@ -44,23 +44,28 @@ const DAYS_SQL = `select d.day, d.parts from sampled_days($1, $2, $3, $4, $5, $6
 
 /**
  * On how many minutes of days heart rate and steps of a source reached what (see minute_place), and the ascent of workouts
- * by day and source.
+ * by day and source, the best source first. A workout lasts at most 7 days.
  */
 const MINUTES_SQL = `
   select 'heart_rate', m.day, null::int4, m.reached::float8[]
   from effort_places($1, $2) e
-  cross join lateral minutes_reached($3, $4, $5, $6, $7, $8, $18, e) m
+  cross join lateral minutes_reached($3, $4, $5, $6, $7, $8, $17, e) m
   union all
   select 'steps', m.day, null, m.reached::float8[]
-  from minutes_reached($9, $10, $11, $12, $13, $14, $18, array[1, 2]) m
+  from minutes_reached($9, $10, $11, $12, $13, $14, $17, array[1, 2]) m
   union all
-  select 'ascent', local_day(w.end_at, w.zone_offset_min), w.source_id, array[sum(w.elevation_gain_m)]
-  from workout w
-  where w.source_id = any ($15::int4[])
-    and w.elevation_gain_m is not null
-    and w.start_at < day_ends($17 - 1)
-    and w.end_at >= day_starts($16)
-  group by 2, 3`
+  (
+    select 'ascent', local_day(w.end_at, w.zone_offset_min), d.id, array[sum(w.elevation_gain_m)]
+    from workout w
+    join data_source d on d.id = w.source_id
+    where w.user_id = $1
+      and w.elevation_gain_m is not null
+      and w.start_at < day_ends($16 - 1)
+      and w.start_at >= day_starts($15) - interval '7 days'
+      and w.end_at >= day_starts($15)
+    group by 2, d.id
+    order by source_rank(d.provider, d.device_type), d.device_model collate "C", d.source collate "C", d.id
+  )`
 
 interface Day extends Choice {
   day: number
@@ -137,7 +142,6 @@ async function readMinutes(
     startDay,
     ...counting(HEART_RATE),
     ...counting(SERIES.steps),
-    [...new Set(stored.map(({ source }) => source.id))],
     Math.min(...numbers),
     Math.max(...numbers) + 1,
     merged,
@@ -171,9 +175,7 @@ function rowOf(day: Day, minutes: Minutes, merged: boolean): ActivityRow {
   const { steps, distance_meters, floors_climbed, active_calories_kcal, basal_calories_kcal, active_minutes } = merged
     ? tidy(exact)
     : exact
-  // Two devices may have recorded one workout: with `merged` the best that has an ascent counts.
-  const climbers = merged ? day.sources : [day.source]
-  const [ascent = null] = climbers.flatMap(({ id }) => minutes.get(`ascent ${day.day} ${id}`) ?? [])
+  const ascent = ascentOf(day, minutes, merged)
   const [still, active] = between(minutes.get(`steps ${day.day} `))
   const [light, moderate, vigorous] = between(minutes.get(`heart_rate ${day.day} `))
   return {
@@ -181,7 +183,7 @@ function rowOf(day: Day, minutes: Minutes, merged: boolean): ActivityRow {
     source: day.source.metadata,
     steps: rounded(steps),
     distance_meters,
-    floors_climbed: rounded(floors_climbed) ?? (ascent ? Math.floor(ascent / FLOOR_METERS) : null),
+    floors_climbed: rounded(floors_climbed) ?? floorsOf(ascent, merged),
     elevation_meters: merged ? tidied(ascent) : ascent,
     active_calories_kcal,
     total_calories_kcal: merged
@@ -193,6 +195,22 @@ function rowOf(day: Day, minutes: Minutes, merged: boolean): ActivityRow {
       light === undefined || moderate === undefined || vigorous === undefined ? null : { light, moderate, vigorous },
     heart_rate: heartRate(counted),
   }
+}
+
+/**
+ * The ascent of the row's source; with `merged` of the best source that has one, since two devices may have recorded one
+ * workout: those that measured anything else on the day first, then apps that only track workouts.
+ */
+function ascentOf({ day, source, sources }: Day, minutes: Minutes, merged: boolean): number | null {
+  const climbers = (merged ? sources : [source]).map(({ id }) => `ascent ${day} ${id}`)
+  const others = [...minutes.keys()].filter((key) => merged && key.startsWith(`ascent ${day} `))
+  return [...climbers, ...others].flatMap((key) => minutes.get(key) ?? [])[0] ?? null
+}
+
+/** A level run is no floors; with `merge=none` they are not known, as before. */
+function floorsOf(ascent: number | null, merged: boolean): number | null {
+  if (ascent === null || (ascent === 0 && !merged)) return null
+  return Math.floor((merged ? tidied(ascent) : ascent) / FLOOR_METERS)
 }
 
 /** All energy of a day; null where what the body needs at rest is not known, which is most of it. */
@@ -210,7 +228,7 @@ function heartRate(counted: Part[]): ActivityRow['heart_rate'] {
   if (parts.length === 0) return null
   const sum = (of: (part: Part) => number) => parts.reduce((all, part) => all + of(part), 0)
   return {
-    avg_bpm: Math.round(sum(({ total }) => total) / sum(({ n }) => n)),
+    avg_bpm: whole(sum(({ total }) => total) / sum(({ n }) => n)),
     max_bpm: Math.round(Math.max(...parts.map(({ highest }) => highest))),
     min_bpm: Math.round(Math.min(...parts.map(({ lowest }) => lowest))),
   }

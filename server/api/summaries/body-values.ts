@@ -3,8 +3,7 @@ import type { Database } from '../../db/database.ts'
 import { bySourceRank } from '../../sources/source.ts'
 import type { Stored, UserView } from '../../sources/user-view.ts'
 import type { PressureReading } from './blood-pressure.ts'
-import { tidied } from './rounding.ts'
-import { tenths } from './sleep-days.ts'
+import { tenths, tidied } from './rounding.ts'
 
 /** What changes slowly, and the series it is the last value of: of the first one that has any. */
 const SLOW = {

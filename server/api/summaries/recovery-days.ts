@@ -4,7 +4,8 @@ import type { Database } from '../../db/database.ts'
 import { SOURCE_COLUMNS, type Source, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
 import type { Stored, UserView } from '../../sources/user-view.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
-import { readSleep, type SleepDay, tenths } from './sleep-days.ts'
+import { tenths, whole } from './rounding.ts'
+import { readSleep, type SleepDay } from './sleep-days.ts'
 import { bestFirst } from './sources-of-day.ts'
 
 /** A row of the recovery summary. */
@@ -128,7 +129,7 @@ function rowOf({ day, parts, scores }: Day, night: SleepDay | undefined): Recove
     source: bestOf(counting, parts).metadata,
     sleep_duration_seconds: night?.asleepS ?? null,
     sleep_efficiency_percent: night?.row.efficiency_percent ?? null,
-    resting_heart_rate_bpm: resting && Math.round(resting.value),
+    resting_heart_rate_bpm: resting && whole(resting.value),
     avg_hrv_sdnn_ms: tenth(sdnn),
     avg_hrv_rmssd_ms: tenth(rmssd),
     avg_spo2_percent: tenth(spo2),

@@ -3,6 +3,7 @@ import type { Database } from '../../db/database.ts'
 import { SOURCE_COLUMNS, type Source, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
 import { isoInstant, zoneText } from '../../time.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
+import { tenths, whole } from './rounding.ts'
 
 /** Seconds awake that count as an interruption (decision D-13). */
 const INTERRUPTION_S = 300
@@ -266,7 +267,7 @@ function efficiencyOf(main: readonly Session[]): number | null {
   const weight = told.reduce((sum, { durationS }) => sum + durationS, 0)
   if (weight === 0) return null
   const total = told.reduce((sum, { durationS, efficiency }) => sum + durationS * (efficiency ?? 0), 0)
-  return Math.round((total / weight) * 100) / 100
+  return whole((total / weight) * 100) / 100
 }
 
 /** From the samples of the source's provider, from those of all if it has none (decision D-27). */
@@ -275,10 +276,7 @@ function meansOf({ means }: DayColumns): Means {
     const [, ownN, ownTotal, n, total] = means?.find(([series]) => series === seriesId(name)) ?? []
     const mean = ownN ? (ownTotal ?? 0) / ownN : n ? (total ?? 0) / n : null
     if (mean === null) return [field, null]
-    return [field, field === 'avg_heart_rate_bpm' ? Math.round(mean) : tenths(mean)]
+    return [field, field === 'avg_heart_rate_bpm' ? whole(mean) : tenths(mean)]
   })
   return Object.fromEntries(told)
 }
-
-/** A mean with one decimal, as in all summaries. */
-export const tenths = (value: number): number => Math.round(value * 10) / 10

@@ -11,6 +11,7 @@ drop function if exists minutes_reached(int2, int4[], int4[], int4[]);
 drop function if exists merged_minutes_reached(int4[], int2, int4[], int4[]);
 drop function if exists counted_quarters(int4, int2, int4[], int4, int4);
 drop function if exists minutes_reached(int2, int4[], int4[], boolean[], int4[], int4[]);
+drop function if exists counted_parts(int4, int2, tstzmultirange, int4, int4);
 
 -- What each series of a source adds up to on each local day of [low, high), and which others of its type are better than it and
 -- have anything within two days: two devices may disagree by that much about the day of a quarter hour. `place` and `better`
@@ -123,25 +124,27 @@ end
 $$;
 
 -- What of a series counts on each of the local days [first_day, end_day), when it counts in the quarter hours `free` only.
--- `n` are the samples that start in these, and it may be 0.
+-- `n` are the samples that start in these, and it may be 0. `cut` tells that only a part of some record counts, which may add
+-- nothing to what is left out: a record of no steps.
 create or replace function counted_parts(the_source int4, the_series int2, free tstzmultirange, first_day int4, end_day int4)
-returns table (day int4, n int8, total float8, lowest float8, highest float8)
+returns table (day int4, n int8, total float8, lowest float8, highest float8, cut boolean)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
 begin
   return query
     with piece as (
-      select local_day(q.bucket, q.last_zone) as day, q.n, q.total, q.lowest, q.highest
+      select local_day(q.bucket, q.last_zone) as day, q.n, q.total, q.lowest, q.highest, false as cut
       from quarter_hours_within(the_source, the_series, free) q
       union all
-      select d.day, 0, s.amount * ((free @> s.bucket)::int4 - (free @> s.start)::int4), null, null
+      select d.day, 0, s.amount * ((free @> s.bucket)::int4 - (free @> s.start)::int4), null, null,
+             (free @> s.bucket) <> (free @> s.start)
       from (select 1 where has_lengths(the_source, the_series)) l
       cross join lateral local_days(the_source, the_series, first_day, end_day, false, true) d
       cross join lateral spilled(d.day, d.spill_runs, d.spills) s
       where free @> s.bucket or free @> s.start
     )
-    select p.day, sum(p.n)::int8, sum(p.total), min(p.lowest), max(p.highest)
+    select p.day, sum(p.n)::int8, sum(p.total), min(p.lowest), max(p.highest), bool_or(p.cut)
     from piece p
     where p.day >= first_day and p.day < end_day
     group by 1;
@@ -188,7 +191,8 @@ begin
     select w.day, w.place, false, w.n - coalesce(p.n, 0), w.total - coalesce(p.total, 0), w.lowest, w.highest
     from whole w
     left join part p on p.place = w.place and p.day = w.day
-    where w.better is not null and (w.n > coalesce(p.n, 0) or abs(w.total - coalesce(p.total, 0)) > 1e-9 * abs(w.total));
+    where w.better is not null
+      and (w.n > coalesce(p.n, 0) or p.cut or abs(w.total - coalesce(p.total, 0)) > 1e-9 * abs(w.total));
 end
 $$;
 
