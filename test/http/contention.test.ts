@@ -264,7 +264,7 @@ t.test('twenty readers of large pages', async (t) => {
 
   await t.test('keep nobody else waiting, and all get theirs', async (t) => {
     const holder = await hold(t, app, 'lock table sample in access exclusive mode')
-    const readers = Array.from({ length: 20 }, () => page(app, user).end())
+    const readers = Array.from({ length: 20 }, () => responseTo(page(app, user).end()))
     await until(t, 'they wait', async () => bulk.held() + bulk.waiting() === 20 && (await heldUp(app)) === 2)
     t.equal(bulk.held(), 2, 'one caller has two connections')
     const { body: metrics } = await app.request('GET', '/metrics', { auth: 'none' })
@@ -274,7 +274,7 @@ t.test('twenty readers of large pages', async (t) => {
     t.equal((await upload(app, user, body([heartRate(NOON, 60)]))).status, 202)
     await holder.end()
     t.strictSame(
-      new Set(await Promise.all(readers.map(async (sent) => readAll(await responseTo(sent))))),
+      new Set(await Promise.all(readers.map(async (answer) => readAll(await answer)))),
       new Set([bytes]),
     )
     t.equal(bulk.held(), 0)
@@ -305,8 +305,9 @@ t.test('twenty readers of large pages', async (t) => {
     await until(t, 'two read, four wait', async () => bulk.waiting() === 4 && (await heldUp(app)) === 2)
     for (const sent of readers.slice(0, 5)) sent.destroy()
     await until(t, 'one is left', async () => bulk.waiting() === 0 && bulk.held() === 1 && (await heldUp(app)) === 1)
+    const answered = responseTo(readers[5] as ClientRequest)
     await holder.end()
-    t.equal(await readAll(await responseTo(readers[5] as ClientRequest)), bytes)
+    t.equal(await readAll(await answered), bytes)
   })
 })
 
@@ -380,11 +381,13 @@ t.test('uploads that stall', async (t) => {
       method: 'POST',
       headers: { 'X-Service-API-Key': app.apiKey, 'Content-Type': 'application/json' },
     })
+    // Listened for from now on: what comes before somebody listens is lost.
+    const answered = responseTo(chunked)
     chunked.end(large(2, 2 * MIB))
     await until(t, 'two wait, one that came without its length', () => largeBodies.waiting() === 2)
     stalled[0]?.destroy()
     t.equal((await later).status, 202)
-    const answer = await responseTo(chunked)
+    const answer = await answered
     t.equal(answer.statusCode, 202)
     answer.resume()
     for (const sent of stalled) sent.destroy()
