@@ -273,10 +273,7 @@ t.test('twenty readers of large pages', async (t) => {
     t.equal(users.status, 200)
     t.equal((await upload(app, user, body([heartRate(NOON, 60)]))).status, 202)
     await holder.end()
-    t.strictSame(
-      new Set(await Promise.all(readers.map(async (answer) => readAll(await answer)))),
-      new Set([bytes]),
-    )
+    t.strictSame(new Set(await Promise.all(readers.map(async (answer) => readAll(await answer)))), new Set([bytes]))
     t.equal(bulk.held(), 0)
   })
 
