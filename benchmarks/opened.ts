@@ -190,5 +190,7 @@ const hour = (series: number, fromS: number, round: number): SampleColumns => ({
   timeMs: Float64Array.from({ length: 4 }, (_, n) => (fromS + n * 900) * 1000),
   value: Float64Array.from({ length: 4 }, (_, n) => 100 + round + n),
   zoneMin: new Int16Array(4).fill(60),
+  lastsS: null,
+  zoneTaken: null,
   origins: null,
 })

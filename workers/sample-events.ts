@@ -1,5 +1,5 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina'
-import { DAILY_TOTAL_OFFSET, type SeriesType, seriesById } from '../server/catalogue/series.ts'
+import { type SeriesType, seriesById, storedSeries, typeIdOf } from '../server/catalogue/series.ts'
 import { largestSampleBytes, type PackedSource, packSamples } from '../server/webhooks/packed.ts'
 
 /** Maximum of samples in an event, and of bytes in its body (contract 10.3: 1 MB, less the part around the samples). */
@@ -8,7 +8,7 @@ const SAMPLE_BYTES_PER_EVENT = 990_000
 
 /** Changed samples of one series of one source, ascending by time; `device` is the model, null when unknown. */
 export interface ChangedColumns {
-  /** Series id, or that plus DAILY_TOTAL_OFFSET for daily totals. */
+  /** As stored: of a series, or of one of its twins. */
   seriesId: number
   sourceId: number
   device: string | null
@@ -47,7 +47,7 @@ export default function sampleEventsInThread(task: SampleEventsTask): SampleEven
 export function sampleEvents({ provider, changed }: SampleEventsTask): SampleEvent[] {
   const bySeries = new Map<number, ChangedColumns[]>()
   for (const columns of changed) {
-    const id = columns.seriesId % DAILY_TOTAL_OFFSET
+    const id = typeIdOf(columns.seriesId)
     bySeries.set(id, [...(bySeries.get(id) ?? []), columns])
   }
   return [...bySeries].flatMap(([id, parts]) => eventsOf(provider, seriesById.get(id) as SeriesType, parts))
@@ -93,7 +93,7 @@ interface Ordered {
 function inOrder(series: SeriesType, parts: readonly ChangedColumns[]): Ordered {
   const sources = parts.map(({ device, seriesId }) => ({
     device,
-    isDailyTotal: series.aggregation === 'sum' ? seriesId >= DAILY_TOTAL_OFFSET : null,
+    isDailyTotal: series.aggregation === 'sum' ? storedSeries(seriesId)?.isDailyTotal === true : null,
   }))
   const size = parts.reduce((sum, { timeMs }) => sum + timeMs.length, 0)
   const [only] = parts

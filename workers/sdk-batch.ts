@@ -8,11 +8,12 @@ import { Account, type Place } from './sdk-account.ts'
 import { readDeletion } from './sdk-deletions.ts'
 import { isObject, type Json, type Problem, plausibleInstant } from './sdk-fields.ts'
 import type { Reading } from './sdk-reading.ts'
-import { placeOfRecord, readRecord } from './sdk-records.ts'
-import { readSleep } from './sdk-sleep.ts'
+import { addTotal, placeOfRecord, readRecord } from './sdk-records.ts'
+import { markWhole, readSleep } from './sdk-sleep.ts'
 import { Sources } from './sdk-sources.ts'
 import { unknownFields } from './sdk-unknown-fields.ts'
 import { readWorkout } from './sdk-workouts.ts'
+import { settleZones } from './sdk-zones.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -58,10 +59,13 @@ export function readSdkBatch(parsed: ParsedBody, provider: SdkProvider, nowMs: n
     streams: new SampleStreams(),
     derived: new SampleStreams(),
     events: { sleep: [], workouts: [], meals: [], nutrients: [], cycles: [], activities: [], deletions: [] },
+    totals: [],
+    sleepIds: new Map(),
     implausibleParts: {},
   }
   const body = isObject(parsed.body) ? parsed.body : {}
   readData(reading, body.data)
+  markWhole(reading.events.sleep, reading.sleepIds)
   return finish(reading, unknownFields(body, parsed.decode))
 }
 
@@ -100,15 +104,16 @@ function readItems(reading: Reading, [name, read, placeOf]: Collection, items: u
   }
 }
 
-function finish(
-  { account, streams, derived, sources, events, implausibleParts }: Reading,
-  unknown: UnknownField[],
-): Batch {
+function finish(reading: Reading, unknown: UnknownField[]): Batch {
+  const { account, streams, derived, sources, events, totals, implausibleParts } = reading
+  const zones = settleZones(reading)
+  for (const total of totals) addTotal(streams, total)
   const { samples, duplicates } = streams.finish()
   const brought = derived.finish().samples
   return {
     sources: sources.list,
     samples,
+    zones,
     derived: brought,
     received: account.received,
     duplicates: account.duplicates + duplicates,

@@ -1,6 +1,8 @@
 import { originHash } from '../server/batch/origins.ts'
+import type { SampleStreams } from '../server/batch/sample-streams.ts'
+import { localMidnight } from '../server/batch/zones.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
-import { DAILY_TOTAL_OFFSET, storedId } from '../server/catalogue/series.ts'
+import { DAILY_TOTAL_OFFSET, hasManualTwin, storedId } from '../server/catalogue/series.ts'
 import { type ActivityRule, type CycleRule, isNutrient, type RecordRule } from '../server/providers/sdk.ts'
 import { DAY_MS } from '../server/time.ts'
 import type { Place } from './sdk-account.ts'
@@ -19,8 +21,8 @@ import {
   WRONG_UNIT,
   zoneOf,
 } from './sdk-fields.ts'
-import type { Reading } from './sdk-reading.ts'
-import { TOO_MANY_SOURCES } from './sdk-sources.ts'
+import type { DayTotal, Reading } from './sdk-reading.ts'
+import { recordingMethodOf, TOO_MANY_SOURCES } from './sdk-sources.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -71,7 +73,6 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
   if (value === undefined) return ['value', ...valueProblem(item.value)]
   const span = spanOf(item, reading.latestMs)
   if (isProblem(span)) return span
-  const { startMs, endMs, zoneMin } = span
   const converted = rule.convert(value, typeof item.unit === 'string' ? decode(item.unit) : null)
   if (converted === undefined) return ['unit', ...WRONG_UNIT]
   if (!(Math.abs(converted) <= MAX_VALUE)) return ['value', ...TOO_LARGE]
@@ -84,24 +85,36 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
     events.nutrients.push({
       source,
       externalId: id,
-      startMs,
-      endMs,
-      zoneMin,
+      ...span,
       meal,
       seriesId: storedId(rule.series.id, converted),
       value: converted,
     })
   } else if (rule.dailyTotal) {
-    const midnight = localMidnight(startMs, zoneMin)
-    streams.of(source, rule.series.id + DAILY_TOTAL_OFFSET).add(midnight, converted, zoneMin, origin)
-  } else streams.of(source, rule.series.id).add(startMs, converted, zoneMin, origin)
+    const { startMs, zoneMin } = span
+    const seriesId = rule.series.id + DAILY_TOTAL_OFFSET
+    reading.totals.push({ source, seriesId, startMs, zoneMin, value: converted, origin })
+  } else {
+    const isManual = hasManualTwin(rule.series.id) && wasEntered(reading, item)
+    streams.of(source, rule.series.id).add(span, converted, origin, isManual)
+  }
   return undefined
 }
 
-/** Start of the local day of an instant, in epoch ms. */
-function localMidnight(ms: number, zoneMin: number | null): number {
-  const shift = (zoneMin ?? 0) * 60_000
-  return Math.floor((ms + shift) / DAY_MS) * DAY_MS - shift
+/** Whether the platform says that somebody entered a record by hand (Health Connect's method, HealthKit's metadata). */
+function wasEntered({ sources, decode }: Reading, item: Json): boolean {
+  if (recordingMethodOf(sources, item) === 'manual') return true
+  const entered = item.metadata ? metadataOf(item, 'HKWasUserEntered') : undefined
+  return entered !== undefined && truth(typeof entered === 'string' ? decode(entered) : entered) === true
+}
+
+/** Adds the total of a day at its local midnight; while its zone is not known, at its start. */
+export function addTotal(
+  streams: SampleStreams,
+  { source, seriesId, startMs, zoneMin, value, origin }: DayTotal,
+): void {
+  const atMs = zoneMin === null ? startMs : localMidnight(startMs, zoneMin)
+  streams.of(source, seriesId).add({ startMs: atMs, endMs: atMs, zoneMin }, value, origin)
 }
 
 /** A meal is keyed by its id; its nutrients are separate records that name it (sdk-types 6). */

@@ -2,7 +2,7 @@ import { MAX_SOURCES, type SourceIdentity } from '../server/batch/columns.ts'
 import { inferDeviceType, isVague, normaliseDeviceString } from '../server/catalogue/devices.ts'
 import type { SdkProvider } from '../server/providers/index.ts'
 import type { ParsedBody } from './json-bytes.ts'
-import { isObject } from './sdk-fields.ts'
+import { isObject, type Json } from './sdk-fields.ts'
 
 export const TOO_MANY_SOURCES = ['too_many_sources', `An upload may have at most ${MAX_SOURCES} sources`] as const
 
@@ -22,6 +22,12 @@ const VERSION_FIELDS = [
   ['minorVersion', 'minor_version'],
   ['patchVersion', 'patch_version'],
 ] as const
+
+const RECORDING_METHOD = ['recordingMethod', 'recording_method'] as const
+
+/** How the source of an item came by it, in the words of the SDKs, lower case; '' when it does not say (sdk-types 8.1). */
+export const recordingMethodOf = (sources: Sources, item: Json): string =>
+  sources.textOf(item.source, RECORDING_METHOD).trim().toLowerCase()
 
 /** The distinct sources of an upload. */
 export class Sources {

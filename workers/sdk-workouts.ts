@@ -18,7 +18,7 @@ import {
 } from './sdk-fields.ts'
 import type { Reading } from './sdk-reading.ts'
 import { MAX_VALUE, TOO_LARGE } from './sdk-records.ts'
-import { TOO_MANY_SOURCES } from './sdk-sources.ts'
+import { recordingMethodOf, TOO_MANY_SOURCES } from './sdk-sources.ts'
 import { folded, MAX_WORKOUT_DAYS, readStatistics, type Statistics } from './sdk-statistics.ts'
 import { movingSeconds, readLaps, readRoute, readSegments } from './sdk-workout-documents.ts'
 
@@ -31,7 +31,6 @@ const MAX_TITLE_LENGTH = 255
 const MAX_NOTES_LENGTH = 4_000
 
 // How the source got a workout, in the words of the SDKs (sdk-types 8.1).
-const RECORDING_METHOD = ['recordingMethod', 'recording_method'] as const
 const entrySources: ReadonlyMap<string, EntrySource> = new Map([
   ['active', 'automatic'],
   ['automatic', 'automatic'],
@@ -77,13 +76,12 @@ function described({ ability, sources, decode }: Reading, item: Json, statistics
   const text = (value: unknown, max: number) =>
     typeof value === 'string' ? normaliseDeviceString(decode(value), max) || null : null
   const type = ability.workoutType(typeof item.type === 'string' ? decode(item.type) : null)
-  const method = sources.textOf(item.source, RECORDING_METHOD).trim().toLowerCase()
   return {
     externalId: externalId(item.id, decode),
     type: refined(type, statistics),
     title: text(item.title, MAX_TITLE_LENGTH),
     notes: text(item.notes, MAX_NOTES_LENGTH),
-    entrySource: entrySources.get(method) ?? null,
+    entrySource: entrySources.get(recordingMethodOf(sources, item)) ?? null,
   }
 }
 
@@ -170,5 +168,5 @@ function addSample(
   { seriesId, timeMs, value }: { seriesId: number; timeMs: number; value: number },
 ): void {
   const origin = workout.externalId === null ? null : originHash(workout.externalId, null)
-  derived.of(workout.source, seriesId).add(timeMs, value, workout.zoneMin, origin)
+  derived.of(workout.source, seriesId).add({ startMs: timeMs, endMs: timeMs, zoneMin: workout.zoneMin }, value, origin)
 }

@@ -1,4 +1,5 @@
 import type { WorkoutType } from '../catalogue/workouts.ts'
+import type { ZoneRun } from './zones.ts'
 
 /** Sources of an upload, and of a user: a person has a handful, and every read looks at each of them. */
 export const MAX_SOURCES = 200
@@ -18,11 +19,16 @@ export interface SourceIdentity {
 export interface SampleColumns {
   /** Index into the batch's sources. */
   source: number
-  /** Series id, or that plus DAILY_TOTAL_OFFSET for daily totals; plus IMPLAUSIBLE_OFFSET for implausible values. */
+  /** Series id, or that of one of its twins: see DAILY_TOTAL_OFFSET, IMPLAUSIBLE_OFFSET and MANUAL_OFFSET. */
   seriesId: number
+  /** Of the total of a day its local midnight; its start while its zone is not known. */
   timeMs: Float64Array
   value: Float64Array
   zoneMin: Int16Array
+  /** How long the records lasted, in seconds; 0 where that is not kept (see `keptLength`). Null when all are. */
+  lastsS: Int32Array | null
+  /** 1 where the zone is that of another record; null when none is. */
+  zoneTaken: Uint8Array | null
   /** Which records they came from (see origins.ts); null when none of them had an id. */
   origins: SampleOrigins | null
 }
@@ -51,6 +57,8 @@ export interface Rejection {
 export interface Batch {
   sources: SourceIdentity[]
   samples: SampleColumns[]
+  /** The zones that its records know of themselves, in order of time. */
+  zones: ZoneRun[]
   /** Samples that came with events, such as the stride length of a run; they do not count as items. */
   derived: SampleColumns[]
   /** Items in all collections. */
@@ -139,6 +147,8 @@ export interface SleepStage extends EventItem {
   stage: SleepStageName
   /** The platform's own session; '' if sessions follow from the gaps between stages. */
   session: string
+  /** Whether the batch itself says that it contains all of that session. */
+  whole: boolean
   /** The platform's score of the session, 0 to 100. */
   score: number | null
 }

@@ -1,4 +1,4 @@
-import { DAILY_TOTAL_OFFSET, seriesById } from '../catalogue/series.ts'
+import { seriesById, typeIdOf } from '../catalogue/series.ts'
 import { DAY_MS } from '../time.ts'
 import type { BatchEvents, DayCounts, EventItem, RejectedDays, SampleColumns } from './columns.ts'
 
@@ -18,7 +18,7 @@ export function dayCounts(
     return days
   }
   for (const { seriesId, timeMs } of samples) {
-    addDays(daysOf(seriesById.get(seriesId % DAILY_TOTAL_OFFSET)?.type ?? 'unknown'), timeMs)
+    addDays(daysOf(seriesById.get(typeIdOf(seriesId))?.type ?? 'unknown'), timeMs)
   }
   const kinds: readonly (readonly [type: string, items: readonly EventItem[]])[] = events
     ? [

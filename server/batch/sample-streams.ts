@@ -1,6 +1,14 @@
-import { DAILY_TOTAL_OFFSET, IMPLAUSIBLE_OFFSET, seriesById, storedId } from '../catalogue/series.ts'
+import { hasManualTwin, keepsLength, MANUAL_OFFSET, seriesById, storedId, typeIdOf } from '../catalogue/series.ts'
 import { NO_ZONE, type SampleColumns, type SampleOrigins } from './columns.ts'
+import { keptLength } from './lengths.ts'
 import { encodeOrigins, type Origin, type OriginHash, withRecord } from './origins.ts'
+
+/** When a sample was: epoch milliseconds, and minutes east of UTC or null. */
+export interface SampleSpan {
+  startMs: number
+  endMs: number
+  zoneMin: number | null
+}
 
 const UNBOUNDED = { lowest: Number.NEGATIVE_INFINITY, highest: Number.POSITIVE_INFINITY }
 
@@ -11,6 +19,12 @@ export class SampleStream {
   readonly timeMs: number[] = []
   readonly value: number[] = []
   readonly zoneMin: number[] = []
+  /** As `SampleColumns`; empty while no record has a length that is kept. */
+  readonly lastsS: number[] = []
+  /** Positions of what was entered by hand. */
+  readonly manual = new Set<number>()
+  /** Positions of samples with the zone of another record. */
+  readonly zoneTaken = new Set<number>()
   /** The records the samples came from, if they have ids. */
   readonly origins: (OriginHash | null)[] = []
   /** For samples that were added several times, the last one's place with all records that state the same. */
@@ -18,6 +32,8 @@ export class SampleStream {
   /** The plausible range of the series, and whether all values are in it. */
   readonly #lowest: number
   readonly #highest: number
+  readonly #keepsLength: boolean
+  readonly #hasManualTwin: boolean
   plausible = true
   /** 1 while strictly ascending, -1 while strictly descending, 0 otherwise. */
   direction: 1 | -1 | 0 = 1
@@ -25,24 +41,42 @@ export class SampleStream {
   constructor(source: number, seriesId: number) {
     this.source = source
     this.seriesId = seriesId
-    const { lowest, highest } = seriesById.get(seriesId % DAILY_TOTAL_OFFSET) ?? UNBOUNDED
+    const { lowest, highest } = seriesById.get(typeIdOf(seriesId)) ?? UNBOUNDED
     this.#lowest = lowest
     this.#highest = highest
+    this.#keepsLength = keepsLength(seriesId)
+    this.#hasManualTwin = hasManualTwin(seriesId)
   }
 
-  /** Adds one sample, `timeMs` in epoch ms; `zoneMin` null = unknown; `origin` null = its record has no id. */
-  add(timeMs: number, value: number, zoneMin: number | null, origin: OriginHash | null): void {
+  /** Adds one sample, at the start of its record; `origin` null = its record has no id. Nothing of a series without a manual twin is manual. */
+  add({ startMs, endMs, zoneMin }: SampleSpan, value: number, origin: OriginHash | null, isManual = false): void {
     const count = this.timeMs.length
     if (count > 0) {
-      const step = Math.sign(timeMs - (this.timeMs[count - 1] as number))
+      const step = Math.sign(startMs - (this.timeMs[count - 1] as number))
       if (count === 1) this.direction = step as 1 | -1 | 0
       else if (step !== this.direction) this.direction = 0
     }
     if (value < this.#lowest || value > this.#highest) this.plausible = false
-    this.timeMs.push(timeMs)
+    if (this.#keepsLength && endMs > startMs) this.#addLength(keptLength(startMs, endMs))
+    if (isManual && this.#hasManualTwin) this.manual.add(count)
+    this.timeMs.push(startMs)
     this.value.push(value)
     this.zoneMin.push(zoneMin ?? NO_ZONE)
     this.origins.push(origin)
+  }
+
+  /** Gives a sample the zone of another record, in minutes east of UTC; null = there is none. */
+  takeZone(at: number, zoneMin: number | null): void {
+    if (zoneMin === null) return
+    this.zoneMin[at] = zoneMin
+    this.zoneTaken.add(at)
+  }
+
+  #addLength(lastsS: number): void {
+    if (lastsS === 0) return
+    // Those before it, which had none.
+    while (this.lastsS.length < this.timeMs.length) this.lastsS.push(0)
+    this.lastsS.push(lastsS)
   }
 }
 
@@ -65,29 +99,40 @@ export class SampleStreams {
     return stream
   }
 
+  all(): Iterable<SampleStream> {
+    return this.#streams.values()
+  }
+
   /**
-   * The columns, ordered by source and series. Of samples at one instant the last one added stays; implausible values
-   * are a separate series (see IMPLAUSIBLE_OFFSET). All columns share one buffer, so that a batch goes to another
-   * thread in one transfer.
+   * The columns, ordered by source and series. Of samples at one instant the last one added stays; implausible values, and
+   * what was entered by hand, are separate series (see IMPLAUSIBLE_OFFSET, MANUAL_OFFSET). All columns share one buffer,
+   * so that a batch goes to another thread in one transfer.
    */
   finish(): { samples: SampleColumns[]; duplicates: number } {
     const kept = [...this.#streams.values()].flatMap(keptParts)
     kept.sort((a, b) => a.stream.source - b.stream.source || a.seriesId - b.seriesId)
     const added = [...this.#streams.values()].reduce((sum, { timeMs }) => sum + timeMs.length, 0)
     const total = kept.reduce((sum, { order }) => sum + order.length, 0)
-    const buffer = new ArrayBuffer(total * 18)
+    const lengths = kept.reduce((sum, part) => sum + lengthsOf(part), 0)
+    const buffer = new ArrayBuffer(total * 18 + lengths * 4)
     let at = 0
-    const samples = kept.map(({ stream, seriesId, order }) => {
+    let lengthAt = 0
+    const samples = kept.map((part) => {
+      const { stream, seriesId, order } = part
       const columns = {
         source: stream.source,
         seriesId,
         timeMs: new Float64Array(buffer, at * 8, order.length),
         value: new Float64Array(buffer, (total + at) * 8, order.length),
-        zoneMin: new Int16Array(buffer, total * 16 + at * 2, order.length),
+        lastsS: lengthsOf(part) === 0 ? null : new Int32Array(buffer, total * 16 + lengthAt * 4, order.length),
+        zoneMin: new Int16Array(buffer, total * 16 + lengths * 4 + at * 2, order.length),
+        zoneTaken:
+          stream.zoneTaken.size === 0 ? null : Uint8Array.from(order, (place) => Number(stream.zoneTaken.has(place))),
         origins: originsOf(stream, order),
       }
       gather(stream, order, columns)
       at += order.length
+      lengthAt += lengthsOf(part)
       return columns
     })
     return { samples, duplicates: added - total }
@@ -101,16 +146,22 @@ interface Part {
   order: number[]
 }
 
+/** How many lengths are kept of a part: of each sample, or of none. */
+const lengthsOf = ({ stream, order }: Part) => (stream.lastsS.length === 0 ? 0 : order.length)
+
 function keptParts(stream: SampleStream): Part[] {
   const order = keptOrder(stream)
-  if (stream.plausible) return [{ stream, seriesId: stream.seriesId, order }]
-  const ids = [stream.seriesId, stream.seriesId + IMPLAUSIBLE_OFFSET]
-  return ids
-    .map((seriesId) => {
-      const own = order.filter((at) => storedId(stream.seriesId, stream.value[at] as number) === seriesId)
-      return { stream, seriesId, order: own }
-    })
-    .filter((part) => part.order.length > 0)
+  if (stream.plausible && stream.manual.size === 0) return [{ stream, seriesId: stream.seriesId, order }]
+  const parts = new Map<number, Part>()
+  for (const at of order) {
+    const plausibleId = storedId(stream.seriesId, stream.value[at] as number)
+    const isManual = plausibleId === stream.seriesId && stream.manual.has(at)
+    const seriesId = isManual ? plausibleId + MANUAL_OFFSET : plausibleId
+    const part = parts.get(seriesId) ?? { stream, seriesId, order: [] }
+    parts.set(seriesId, part)
+    part.order.push(at)
+  }
+  return [...parts.values()]
 }
 
 /** Positions of the samples to keep, in ascending time. */
@@ -128,12 +179,12 @@ function keptOrder(stream: SampleStream): number[] {
  * Notes the records of samples that were added several times: the last one, and those just before it that state the
  * same.
  */
-function noteRepeated({ timeMs, value, zoneMin, origins, repeated }: SampleStream, order: readonly number[]): void {
+function noteRepeated(stream: SampleStream, order: readonly number[]): void {
+  const { timeMs, origins, repeated } = stream
   let records: readonly OriginHash[] = []
   for (let index = 1; index < order.length; index += 1) {
     const [before, position] = [order[index - 1] as number, order[index] as number]
-    const isRepeated =
-      timeMs[position] === timeMs[before] && value[position] === value[before] && zoneMin[position] === zoneMin[before]
+    const isRepeated = timeMs[position] === timeMs[before] && saysTheSame(stream, position, before)
     const [first, origin] = [origins[before], origins[position]]
     if (!isRepeated) records = []
     else if (records.length === 0 && first) records = [first]
@@ -142,12 +193,19 @@ function noteRepeated({ timeMs, value, zoneMin, origins, repeated }: SampleStrea
   }
 }
 
+const saysTheSame = ({ value, zoneMin, lastsS, manual }: SampleStream, a: number, b: number) =>
+  value[a] === value[b] &&
+  zoneMin[a] === zoneMin[b] &&
+  (lastsS[a] ?? 0) === (lastsS[b] ?? 0) &&
+  manual.has(a) === manual.has(b)
+
 function gather(stream: SampleStream, order: number[], columns: SampleColumns): void {
   for (let index = 0; index < order.length; index += 1) {
     const position = order[index] as number
     columns.timeMs[index] = stream.timeMs[position] as number
     columns.value[index] = stream.value[position] as number
     columns.zoneMin[index] = stream.zoneMin[position] as number
+    if (columns.lastsS) columns.lastsS[index] = stream.lastsS[position] ?? 0
   }
 }
 

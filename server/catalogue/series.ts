@@ -261,7 +261,7 @@ export const seriesTypes: readonly SeriesType[] = rows.map(
   }),
 )
 
-/** Series type of a stored id (contract 2.6); without twins, so take the id modulo DAILY_TOTAL_OFFSET first. */
+/** Series type of an id (contract 2.6); of the id of a twin, ask for its `typeIdOf`. */
 export const seriesById: ReadonlyMap<number, SeriesType> = new Map(seriesTypes.map((series) => [series.id, series]))
 
 /** Wire names of all series types in definition order, as emitted: `energy`, never its input alias (contract D-04). */
@@ -285,21 +285,57 @@ export const DAILY_TOTAL_OFFSET = 10_000
  */
 export const IMPLAUSIBLE_OFFSET = 20_000
 
+/**
+ * Added to the id of one of `activitySeries` gives the stored series_id of the hidden twin that holds what somebody entered
+ * by hand: everything reads it like the series itself, but for merged activity, where what was measured comes first (house
+ * decision: manual entries). It divides the other offsets, so that what is left of any stored id is the type.
+ */
+export const MANUAL_OFFSET = 5_000
+
+/** Id of the type of a stored series_id. */
+export const typeIdOf = (seriesId: number): number => seriesId % MANUAL_OFFSET
+
+const idOf = (name: SeriesName) => (seriesByName.get(name) as SeriesType).id
+
+/** Series that merged activity takes record by record from several sources. */
+const activitySeries: readonly SeriesName[] = [
+  ...(['heart_rate', 'steps', 'energy', 'basal_energy', 'exercise_time', 'flights_climbed', 'active_time'] as const),
+  'distance_walking_running',
+]
+const activityIds: ReadonlySet<number> = new Set(activitySeries.map(idOf))
+
+/** Whether what was entered by hand of a type has a twin of its own; a weight typed in is an ordinary weight. */
+export const hasManualTwin = (seriesId: number): boolean => activityIds.has(seriesId)
+
+/** Whether it is stored how long records of a series last: of amounts that merged activity spreads over their time. */
+export const keepsLength = (seriesId: number): boolean =>
+  activityIds.has(seriesId) && seriesById.get(seriesId)?.aggregation === 'sum'
+
 /** The series_id under which a value is stored, in the unit of the series: its own, or the twin of implausible values. */
 export function storedId(seriesId: number, value: number): number {
-  const series = seriesById.get(seriesId % DAILY_TOTAL_OFFSET)
+  const series = seriesById.get(typeIdOf(seriesId))
   if (!series || (value >= series.lowest && value <= series.highest)) return seriesId
   return seriesId + IMPLAUSIBLE_OFFSET
 }
 
-/**
- * The meaning of a stored series_id: its type, and whether it is for daily totals or implausible values; undefined when
- * unknown.
- */
-export function storedSeries(
-  seriesId: number,
-): { series: SeriesType; isDailyTotal: boolean; isImplausible: boolean } | undefined {
-  const series = seriesById.get(seriesId % DAILY_TOTAL_OFFSET)
-  const isImplausible = seriesId >= IMPLAUSIBLE_OFFSET
-  return series && { series, isDailyTotal: seriesId % IMPLAUSIBLE_OFFSET >= DAILY_TOTAL_OFFSET, isImplausible }
+/** What a stored series_id is. */
+export interface StoredSeries {
+  series: SeriesType
+  isDailyTotal: boolean
+  isImplausible: boolean
+  /** Whether its values were entered by hand; of implausible ones and of daily totals that is not told. */
+  isManual: boolean
+}
+
+/** What a stored series_id is; undefined when its type is unknown. */
+export function storedSeries(seriesId: number): StoredSeries | undefined {
+  const series = seriesById.get(typeIdOf(seriesId))
+  return (
+    series && {
+      series,
+      isDailyTotal: seriesId % IMPLAUSIBLE_OFFSET >= DAILY_TOTAL_OFFSET,
+      isImplausible: seriesId >= IMPLAUSIBLE_OFFSET,
+      isManual: seriesId % DAILY_TOTAL_OFFSET >= MANUAL_OFFSET,
+    }
+  )
 }

@@ -6,12 +6,15 @@ import { NO_ZONE, type SampleColumns } from '../batch/columns.ts'
 
 // Binary COPY format of the PostgreSQL manual ("COPY", binary format): signature, flags, header extension length.
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
-const ROW_BYTES = 2 + 12 + 12 + 8 + 6 + 6 + 8
+const ROW_BYTES = 2 + 12 + 12 + 8 + 6 + 6 + 8 + 8 + 5
 const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
 
+/** The columns of `encodeSamples`. */
+export const SAMPLE_COLUMNS = 'ts, value, source_id, series_id, zone_offset_min, lasts_s'
+
 /**
- * Encodes samples as rows (ts, value, source_id, series_id, zone_offset_min) of a binary COPY; `placed` adds the place of
- * each, from 0 on through all of them.
+ * Encodes samples as rows of SAMPLE_COLUMNS for a binary COPY; `placed` adds the place of each, from 0 on through all of
+ * them, and whether its zone is that of another record.
  * `sourceIds[columns.source]` is the database key of the source. All integers are big-endian.
  */
 export function encodeSamples(batches: readonly SampleColumns[], sourceIds: readonly number[], placed = false): Buffer {
@@ -27,7 +30,7 @@ export function encodeSamples(batches: readonly SampleColumns[], sourceIds: read
       const micros = ((columns.timeMs[index] as number) - POSTGRES_EPOCH_MS) * 1000
       const high = Math.floor(micros / 4_294_967_296)
       const zone = columns.zoneMin[index] as number
-      view.setInt16(at, placed ? 6 : 5)
+      view.setInt16(at, placed ? 8 : 6)
       view.setInt32(at + 2, 8)
       view.setInt32(at + 6, high)
       view.setUint32(at + 10, micros - high * 4_294_967_296)
@@ -45,10 +48,16 @@ export function encodeSamples(batches: readonly SampleColumns[], sourceIds: read
         view.setInt16(at + 44, zone)
         at += 46
       }
+      const lastsS = columns.lastsS?.[index] || 0
+      view.setInt32(at, lastsS === 0 ? -1 : 4)
+      if (lastsS !== 0) view.setInt32(at + 4, lastsS)
+      at += lastsS === 0 ? 4 : 8
       if (placed) {
         view.setInt32(at, 4)
         view.setInt32(at + 4, place)
-        at += 8
+        view.setInt32(at + 8, 1)
+        view.setInt8(at + 12, columns.zoneTaken?.[index] ?? 0)
+        at += 13
         place += 1
       }
     }

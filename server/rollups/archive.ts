@@ -27,6 +27,8 @@ const WAIT_MS = 100
  */
 const ROWS_AT_ONCE = 5_000
 const SERIES_AT_ONCE = 10
+/** Local days of a series whose minutes are kept at once. */
+const DAYS_AT_ONCE = 30
 
 const floorMs = (nowMs: number, days: number | null) =>
   days === null ? null : Math.floor((nowMs - days * DAY_MS) / MONTH_MS) * MONTH_MS
@@ -60,6 +62,7 @@ export async function archive(
     const withRollups = rawMs !== rollupMs
     // If much data arrives late, some series is always outdated: it is left out, and all others are archived.
     if (withRollups) more = !(await completeRollups(db, rawMs, performance.now() + budgetMs / 2))
+    if (withRollups) await keepMinutes(db, rawMs, performance.now() + budgetMs / 4)
     more = (await archiveUsers(db, rawMs, withRollups, deadline)) || more
   }
   if ((await removeArchived(db, deadline, log)) || more) return true
@@ -101,6 +104,26 @@ async function completeRollups(db: Database, untilMs: number, deadline: number):
     if (performance.now() > deadline) return false
   }
   return true
+}
+
+const MINUTES_DUE_SQL = `
+  select k.source_id, k.series_id
+  from source_series k
+  where has_minutes(k.series_id) and (k.archived_to is null or k.archived_to < to_timestamp($1))
+  order by 1, 2`
+
+/**
+ * Keeps the minutes of days that are about to be archived, in portions: what is not done by the deadline is done while each
+ * user's samples are archived, which keeps that user's imports waiting.
+ */
+async function keepMinutes(db: Database, untilMs: number, deadline: number): Promise<void> {
+  for (const key of await db.rows<[source: number, series: number]>(MINUTES_DUE_SQL, [untilMs / 1000])) {
+    let kept = true
+    while (kept && performance.now() < deadline) {
+      const values = [...key, untilMs / 1000, DAYS_AT_ONCE]
+      kept = (await db.one<{ kept: boolean }>('select keep_minutes($1, $2, to_timestamp($3), $4) as kept', values)).kept
+    }
+  }
 }
 
 async function behind(db: Queryable, untilMs: number): Promise<boolean> {

@@ -7,7 +7,7 @@ const VARIABILITY = seriesByName.get('heart_rate_variability_rmssd')?.id as numb
 
 /**
  * The main sessions that reach into the days before the due ones, of the best source of each date of waking up
- * (contract 12.1), and the sources of their user that measure variability. A session may begin on the day before it
+ * (contract 12.4), and the sources of their user that measure variability. A session may begin on the day before it
  * counts, and the best source of its date may have a session that ended a day earlier or later.
  */
 const NIGHTS_SQL = `
@@ -20,22 +20,13 @@ const NIGHTS_SQL = `
     ) d
     cross join lateral unnest(d.ranges) r
   ), session as (
-    select a.*, s.start_at, s.end_at, s.stages, d.id, d.provider,
-           first_value(d.id) over (
-             partition by a.user_id, local_day(s.end_at, s.zone_offset_min)
-             order by source_rank(d.provider, case when d.device_model <> '' then d.device_type end),
-                      d.device_model collate "C", d.source collate "C", d.id
-           ) as best_id
+    select a.*, s.start_at, s.end_at, s.stages, d.provider
     from asked a
-    join data_source d on d.user_id = a.user_id
-    cross join lateral (
-      select *
-      from sleep
-      where source_id = d.id and is_nap is not true
-        and end_at >= day_starts(a.first_day) and end_at < day_ends(a.last_day)
-      offset 0
-    ) s
-    where local_day(s.end_at, s.zone_offset_min) between a.first_day and a.last_day
+    cross join lateral night_sessions(
+      array(select d.id from data_source d where d.user_id = a.user_id), a.first_day, a.last_day + 1
+    ) n
+    join sleep s on s.id = n.id and s.is_nap is not true
+    join data_source d on d.id = s.source_id
   )
   select s.user_id, date_part('epoch', s.start_at) as "startS", date_part('epoch', s.end_at) as "endS", s.stages,
          m.source_ids, m.own
@@ -47,7 +38,7 @@ const NIGHTS_SQL = `
     join source_series k on k.source_id = d.id and k.series_id = $3
     where d.user_id = s.user_id
   ) m
-  where s.id = s.best_id and m.source_ids is not null
+  where m.source_ids is not null
     and s.end_at > to_timestamp((s.first_day + 1) * 86400.0) and s.start_at < to_timestamp((s.last_day - 1) * 86400.0)
   order by s.user_id, s.start_at, s.end_at`
 

@@ -7,7 +7,7 @@ const NIGHTS_BEFORE = 14
 
 /**
  * The sessions that ended on the due days, including naps, with those of the nights before. `night`: whether it is the
- * longest main one of the best source of its date (contract 12.1): later nights are compared to that bedtime, whatever
+ * longest main one of the best source of its date (contract 12.4): later nights are compared to that bedtime, whatever
  * the other sources say.
  */
 const SESSIONS_SQL = `
@@ -17,14 +17,19 @@ const SESSIONS_SQL = `
     select d.user_id, lower(r) as first_day, upper(r) - 1 as last_day
     from (select user_id, range_agg(int4range(day - ${NIGHTS_BEFORE}, day + 1)) as ranges from due group by 1) d
     cross join lateral unnest(d.ranges) r
+  ), counting as materialized (
+    select n.id
+    from asked a
+    cross join lateral night_sessions(
+      array(select d.id from data_source d where d.user_id = a.user_id), a.first_day, a.last_day + 1
+    ) n
   )
-  select s.user_id, s.id, l.day, due.day is not null as due, s.is_nap is true as nap,
+  select s.user_id, s.id, l.day, due.day is not null as due, s.is_nap is true or s.covered as unscored,
          date_part('epoch', s.start_at) as "startS", s.zone_offset_min as "zoneMin", s.asleep_s as "asleepS",
          s.deep_s as "deepS", s.rem_s as "remS", s.awake_s as "awakeS", case when due.day is not null then s.stages end as stages,
-         s.is_nap is not true and row_number() over (
+         s.is_nap is not true and n.id is not null and row_number() over (
            partition by s.user_id, l.day
-           order by s.is_nap is true, source_rank(d.provider, case when d.device_model <> '' then d.device_type end),
-                    d.device_model collate "C", d.source collate "C", d.id, s.asleep_s desc nulls last, s.start_at, s.id
+           order by n.id is null, s.is_nap is true, s.asleep_s desc nulls last, s.start_at, s.id
          ) = 1 as night
   from asked a
   join data_source d on d.user_id = a.user_id
@@ -36,6 +41,7 @@ const SESSIONS_SQL = `
   ) s
   cross join lateral local_day(s.end_at, s.zone_offset_min) l (day)
   left join due on due.user_id = s.user_id and due.day = l.day
+  left join counting n on n.id = s.id
   where l.day between a.first_day and a.last_day`
 
 interface SessionRow extends ScoredSleep {
@@ -43,7 +49,7 @@ interface SessionRow extends ScoredSleep {
   id: string
   day: number
   due: boolean
-  nap: boolean
+  unscored: boolean
   night: boolean
 }
 
@@ -71,7 +77,7 @@ const SAVE_SQL = `
 
 /**
  * Computes the outdated sleep scores of every main session (contract 14.2), and removes those of sessions that turned
- * out to be naps. Returns whether there is more to do.
+ * out to be naps, or copies of another session. Returns whether there is more to do.
  */
 export function computeSleepScores(db: Database, backfillDays: number, nowMs = Date.now()): Promise<boolean> {
   return computeDue(db, 'sleep', { backfillDays, nowMs }, score)
@@ -88,7 +94,7 @@ async function score(tx: Transaction, due: readonly Due[]): Promise<string[]> {
     const earlier = Array.from({ length: NIGHTS_BEFORE }, (_, nights) =>
       bedtimes.get(`${session.user_id} ${session.day - nights - 1}`),
     ).filter((bedtime) => bedtime !== undefined)
-    const found = session.nap ? null : sleepScore(session, earlier)
+    const found = session.unscored ? null : sleepScore(session, earlier)
     if (!found) {
       unscored.push(session.id)
       continue

@@ -32,7 +32,7 @@ const asciiJson = (value: unknown) =>
 
 /** The columns of `data_source`, as `d`, that a `Source` is made from. */
 export const SOURCE_COLUMNS = `d.id, d.uid, d.provider, d.device_model, d.source, d.device_type,
-  source_rank(d.provider, case when d.device_model <> '' then d.device_type end) as rank`
+  source_rank(d.provider, d.device_type) as rank`
 
 /** A row of SOURCE_COLUMNS. */
 export interface SourceRow {
@@ -69,7 +69,20 @@ export function sourceOf(row: SourceRow): Source {
 
 /** Orders sources from best to worst (contract 12.1): rank, device model, source, id. */
 export function bySourceRank(a: Source, b: Source): number {
-  return a.rank - b.rank || compareText(a.deviceModel, b.deviceModel) || compareText(a.source, b.source) || a.id - b.id
+  return a.rank - b.rank || byName(a, b)
 }
+
+/**
+ * The order of `merge=none`: as bySourceRank, but a source without a device model comes after those of its provider with
+ * one, whatever its device type (99).
+ */
+export function byStrictRank(a: Source, b: Source): number {
+  return strictRank(a) - strictRank(b) || byName(a, b)
+}
+
+const strictRank = ({ rank, deviceModel }: Source) => (deviceModel === '' ? rank - (rank % 1000) + 99 : rank)
+
+const byName = (a: Source, b: Source) =>
+  compareText(a.deviceModel, b.deviceModel) || compareText(a.source, b.source) || a.id - b.id
 
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

@@ -1,16 +1,13 @@
-import { type SeriesType, storedSeries } from '../catalogue/series.ts'
+import { type StoredSeries, storedSeries } from '../catalogue/series.ts'
 import type { Database } from '../db/database.ts'
 import { errors } from '../errors.ts'
 import { SOURCE_COLUMNS, type Source, type SourceRow, sourceOf } from './source.ts'
 
-/** One series of one source: the start of the samples' primary key. */
-export interface Stored {
+/** One series of one source: what the samples' primary key starts with. */
+export interface Stored extends StoredSeries {
   source: Source
-  series: SeriesType
   /** Key in the table: the series id, or that of one of its twins. */
   seriesId: number
-  isDailyTotal: boolean
-  isImplausible: boolean
 }
 
 /**

@@ -106,6 +106,8 @@ const piece = (columns: SampleColumns, places: readonly number[]): SampleColumns
   timeMs: Float64Array.from(places, (at) => columns.timeMs[at] as number),
   value: Float64Array.from(places, (at) => columns.value[at] as number),
   zoneMin: Int16Array.from(places, (at) => columns.zoneMin[at] as number),
+  zoneTaken: columns.zoneTaken && Uint8Array.from(places, (at) => columns.zoneTaken?.[at] as number),
+  lastsS: columns.lastsS && Int32Array.from(places, (at) => columns.lastsS?.[at] as number),
 })
 
 /**

@@ -11,9 +11,11 @@ import { applyDeletions } from './deletions.ts'
 import type { EventCounts, EventTarget } from './event-items.ts'
 import { writeEvents } from './events.ts'
 import { ingestLockKey, lockUser } from './lock.ts'
+import { removeMovedTotals } from './origins/moved-totals.ts'
 import { type SeriesCounts, writeSamples } from './samples.ts'
 import { resolveSources } from './sources.ts'
 import { rejectFurtherSources } from './too-many-sources.ts'
+import { noteZones, withZones } from './zones.ts'
 
 /** What writing an upload did; `ignored` and `duplicates` include what only the database could tell. */
 export interface Outcome {
@@ -141,14 +143,16 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
   const sifted = rejectFurtherSources(received, sources.ids)
   // Nothing that is left is of a source without a key.
   const sourceIds = sources.ids as number[]
+  const zoned = await withZones(tx, userId, sifted)
+  await noteZones(tx, to, received.zones)
   const batch = rejectArchived(
-    sifted,
-    await withoutArchived(tx, sifted.samples, sourceIds),
-    await withoutArchived(tx, sifted.derived, sourceIds),
+    zoned,
+    await withoutArchived(tx, zoned.samples, sourceIds),
+    await withoutArchived(tx, zoned.derived, sourceIds),
   )
   const changes: ChangedSamples[] | undefined = wanted && []
   const target = { userId, provider, sourceIds, changes }
-  const written = await writeRows(tx, target, batch, receivedAt === null)
+  const written = await writeRows(tx, target, batch, { sent: sifted.samples, again: receivedAt === null })
   if (wanted && changes) {
     const connected = connection.opened ? connection : null
     const rows = [...written.events, ...written.deletions.told]
@@ -169,9 +173,15 @@ interface Written {
 }
 
 /** Writes samples, then events, then what is made of events, and deletes what the batch says is deleted. */
-async function writeRows(tx: Transaction, target: EventTarget, batch: Batch, again: boolean): Promise<Written> {
+async function writeRows(
+  tx: Transaction,
+  target: EventTarget,
+  batch: Batch,
+  { sent, again }: { sent: readonly SampleColumns[]; again: boolean },
+): Promise<Written> {
   const { sourceIds, changes } = target
   const series = await writeMeasured(tx, batch.samples, sourceIds, changes)
+  moveCounts(series, await removeMovedTotals(tx, { sent, stamped: batch.samples }, sourceIds, changes))
   // Samples have their instants to themselves, so which nutrients are samples is known after them.
   const { counts: events, loose } = await writeEvents(tx, target, batch.events, again)
   const { kept: looseKept } = await withoutArchived(tx, loose.samples, loose.sourceIds)
@@ -217,13 +227,19 @@ async function writeMeasured(
   changes: ChangedSamples[] | undefined,
 ): Promise<SeriesCounts[]> {
   const counts = await writeSamples(tx, samples, sourceIds, changes)
-  for (const [seriesId, removed] of await removeCorrected(tx, samples, sourceIds, changes)) {
+  moveCounts(counts, await removeCorrected(tx, samples, sourceIds, changes))
+  return counts
+}
+
+/** What took the place of samples that were removed, by stored series id, was updated and not inserted. */
+function moveCounts(counts: SeriesCounts[], removed: ReadonlyMap<number, number>): void {
+  for (const [seriesId, gone] of removed) {
     const count = counts.find(({ type }) => type === storedSeries(seriesId)?.series.type)
     if (!count) continue
-    count.inserted -= removed
-    count.updated += removed
+    const moved = Math.min(gone, count.inserted)
+    count.inserted -= moved
+    count.updated += moved
   }
-  return counts
 }
 
 function total<Key extends string>(counts: readonly Record<Key, number>[], key: Key): number {

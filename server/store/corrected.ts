@@ -1,14 +1,22 @@
 import { type ChangedSamples, withoutRemoved } from '../batch/changes.ts'
 import type { SampleColumns } from '../batch/columns.ts'
-import { IMPLAUSIBLE_OFFSET } from '../catalogue/series.ts'
+import { hasManualTwin, IMPLAUSIBLE_OFFSET, MANUAL_OFFSET, typeIdOf } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
 import { DAY_MS } from '../time.ts'
 
-// A corrected value can become implausible, or plausible. Its instant then belongs to the other series of the pair, and
-// the old value has to be removed from the first.
+// A value that is corrected can become implausible, or plausible, and a record can turn out to be entered by hand: it is then
+// another series that has the instant, and the old value has to go from the others of the three.
 
-const twinOf = (seriesId: number) =>
-  seriesId < IMPLAUSIBLE_OFFSET ? seriesId + IMPLAUSIBLE_OFFSET : seriesId - IMPLAUSIBLE_OFFSET
+/** The other series that may have had the instants of a stored series; of daily totals only implausible ones. */
+function twinsOf(seriesId: number): number[] {
+  const typeId = typeIdOf(seriesId)
+  const first = hasManualTwin(typeId) ? [typeId, typeId + MANUAL_OFFSET, typeId + IMPLAUSIBLE_OFFSET] : []
+  if (first.includes(seriesId)) return first.filter((one) => one !== seriesId)
+  return [seriesId < IMPLAUSIBLE_OFFSET ? seriesId + IMPLAUSIBLE_OFFSET : seriesId - IMPLAUSIBLE_OFFSET]
+}
+
+/** Whether a series holds what is rare beside the measured values of its type. */
+const isRare = (seriesId: number) => seriesId >= IMPLAUSIBLE_OFFSET || seriesId === typeIdOf(seriesId) + MANUAL_OFFSET
 
 interface Twin {
   sourceId: number
@@ -17,9 +25,9 @@ interface Twin {
 }
 
 /**
- * Removes the samples that those of a batch, already written, replace: samples of the same instant in the other of the
- * two series, plausible and implausible. Costs one look-up if no source has both. Returns how many there were, by
- * series id of the new ones.
+ * Removes the samples in whose place those of a batch, which are written, have come: those of the same instant in the others
+ * of the series and its twins of implausible and of manual values. Costs one look-up where no source has both. Returns how many there
+ * were, by series id of the new ones.
  */
 export async function removeCorrected(
   tx: Transaction,
@@ -39,19 +47,21 @@ export async function removeCorrected(
   ])
   const removed = places.map(([place]) => found[place - 1] as (typeof found)[number])
   changes?.splice(0, changes.length, ...withoutRemoved(changes, removed))
-  for (const { seriesId } of removed) gone.set(twinOf(seriesId), (gone.get(twinOf(seriesId)) ?? 0) + 1)
+  for (const { takenBy } of removed) gone.set(takenBy, (gone.get(takenBy) ?? 0) + 1)
   return gone
 }
 
-/** The other series of each column set, if its source has one. */
+/** The other series of each column set, as far as its source has them. */
 async function storedTwins(
   tx: Transaction,
   samples: readonly SampleColumns[],
   sourceIds: readonly number[],
 ): Promise<Twin[]> {
-  const twins = samples.map((columns) => ({
-    ...{ columns, sourceId: sourceIds[columns.source] as number, seriesId: twinOf(columns.seriesId) },
-  }))
+  const twins = samples.flatMap((columns) =>
+    twinsOf(columns.seriesId).map((seriesId) => ({
+      ...{ columns, sourceId: sourceIds[columns.source] as number, seriesId },
+    })),
+  )
   if (twins.length === 0) return []
   const rows = await tx.rows<[place: number]>(
     `select k.place
@@ -63,8 +73,8 @@ async function storedTwins(
 }
 
 /**
- * The samples of twins at instants of the batch. Implausible values are few: each is looked up among the plausible
- * samples, while plausible ones are looked up day by day among the implausible.
+ * The samples of twins at instants of the batch, and the series that has them now. What is implausible or manual is little:
+ * it is looked up in what is neither one by one, and what is neither day by day in it.
  */
 async function corrected(tx: Transaction, twins: readonly Twin[]) {
   const spans = twins.flatMap((twin) => spansOf(twin).map(([loMs, hiMs]) => ({ twin, loMs, hiMs })))
@@ -79,7 +89,7 @@ async function corrected(tx: Transaction, twins: readonly Twin[]) {
     const { twin } = spans[place - 1] as (typeof spans)[number]
     const timeMs = Math.round(at * 1000)
     const { sourceId, seriesId } = twin
-    return instants.get(twin)?.has(timeMs) ? [{ sourceId, seriesId, timeMs }] : []
+    return instants.get(twin)?.has(timeMs) ? [{ sourceId, seriesId, timeMs, takenBy: twin.columns.seriesId }] : []
   })
 }
 
@@ -87,7 +97,7 @@ const SPAN_MS = DAY_MS
 
 /** Range in which samples of a twin are looked for, epoch ms, both ends included. */
 function spansOf({ seriesId, columns: { timeMs } }: Twin): [loMs: number, hiMs: number][] {
-  if (seriesId < IMPLAUSIBLE_OFFSET) return Array.from(timeMs, (ms) => [ms, ms])
+  if (!isRare(seriesId)) return Array.from(timeMs, (ms) => [ms, ms])
   const spans: [loMs: number, hiMs: number][] = []
   let last: [loMs: number, hiMs: number] | undefined
   for (const ms of timeMs) {

@@ -77,6 +77,8 @@ function columnsOf(sums: readonly LooseSum[]): Loose {
     timeMs: Float64Array.from(group, ({ ts_ms }) => ts_ms),
     value: Float64Array.from(group, ({ value }) => value),
     zoneMin: Int16Array.from(group, ({ zone_offset_min }) => zone_offset_min ?? NO_ZONE),
+    lastsS: null,
+    zoneTaken: null,
     // The sum identifies them.
     origins: null,
   }))

@@ -1,5 +1,5 @@
 import type { Meal, Nutrient } from '../batch/columns.ts'
-import { DAILY_TOTAL_OFFSET } from '../catalogue/series.ts'
+import { typeIdOf } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
 import { planned } from '../db/planned.ts'
 import type { EventCounts, EventTarget } from './event-items.ts'
@@ -78,7 +78,7 @@ export async function deleteMeals(tx: Transaction, target: Owner, externalIds: r
 }
 
 /** Identifies a nutrient within its meal: its id, or its series if it has none. */
-const itemOf = ({ externalId, seriesId }: Nutrient) => externalId ?? String(seriesId % DAILY_TOTAL_OFFSET)
+const itemOf = ({ externalId, seriesId }: Nutrient) => externalId ?? String(typeIdOf(seriesId))
 
 /** A nutrient to be written; `ts_ms` in epoch milliseconds. */
 interface NutrientRow {

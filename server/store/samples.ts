@@ -1,7 +1,7 @@
 import { type ChangedSamples, samplesAt } from '../batch/changes.ts'
 import type { SampleColumns } from '../batch/columns.ts'
-import { DAILY_TOTAL_OFFSET, seriesById } from '../catalogue/series.ts'
-import { copyInto, encodeSamples } from '../db/copy.ts'
+import { seriesById, typeIdOf } from '../catalogue/series.ts'
+import { copyInto, encodeSamples, SAMPLE_COLUMNS } from '../db/copy.ts'
 import type { Transaction } from '../db/database.ts'
 import { DAY_MS, isoInstant } from '../time.ts'
 import { noteOrigins, type WrittenSamples } from './origins/note.ts'
@@ -36,7 +36,7 @@ export async function writeSamples(
   const note = (columns: SampleColumns, changed: WrittenSamples['changed']) =>
     written.push({ columns, sourceId: sourceIds[columns.source] as number, changed })
   if (fresh.length > 0) {
-    await copyInto(tx.client, `sample (${COLUMNS})`, encodeSamples(fresh, sourceIds))
+    await copyInto(tx.client, `sample (${SAMPLE_COLUMNS})`, encodeSamples(fresh, sourceIds))
     await noteAdded(tx, fresh, sourceIds)
     for (const columns of fresh) {
       addCount(counts, countOf(columns))
@@ -62,8 +62,6 @@ export async function writeSamples(
   await noteOrigins(tx, written)
   return [...counts.values()]
 }
-
-const COLUMNS = 'ts, value, source_id, series_id, zone_offset_min'
 
 /** If this many times more rows are stored than arrived, single look-ups are cheaper than reading the range. */
 const DENSE = 4
@@ -107,12 +105,12 @@ async function merge(
 ): Promise<PlacedRow[]> {
   await tx.client.query(
     `create temporary table if not exists incoming (
-       ts timestamptz, value float8, source_id int4, series_id int2, zone_offset_min int2, place int4
+       ts timestamptz, value float8, source_id int4, series_id int2, zone_offset_min int2, lasts_s int4, place int4, zone_taken boolean
      ) on commit delete rows`,
   )
   if (merged.has(tx)) await tx.query('truncate incoming')
   merged.add(tx)
-  await copyInto(tx.client, `incoming (${COLUMNS}, place)`, encodeSamples(samples, sourceIds, true))
+  await copyInto(tx.client, `incoming (${SAMPLE_COLUMNS}, place, zone_taken)`, encodeSamples(samples, sourceIds, true))
   const segments = { source: [] as number[], series: [] as number[], lo: [] as number[], hi: [] as number[] }
   const add = (columns: SampleColumns, loMs: number, hiMs: number) => {
     segments.source.push(sourceIds[columns.source] as number)
@@ -162,7 +160,9 @@ const RANGE_GAP_MS = DAY_MS
 /** Notes which series a source has and which ranges the rollups lack; the merge does so itself. */
 async function noteAdded(tx: Transaction, samples: readonly SampleColumns[], sourceIds: readonly number[]) {
   const ranges = { source: [] as number[], series: [] as number[], lo: [] as number[], hi: [] as number[] }
-  for (const { source, seriesId, timeMs } of samples) {
+  const longest: (number | null)[] = []
+  for (const { source, seriesId, timeMs, lastsS } of samples) {
+    const longestS = lastsS?.reduce((most, one) => Math.max(most, one), 0) || null
     let start = 0
     for (let index = 1; index <= timeMs.length; index += 1) {
       const last = timeMs[index - 1] as number
@@ -171,10 +171,11 @@ async function noteAdded(tx: Transaction, samples: readonly SampleColumns[], sou
       ranges.series.push(seriesId)
       ranges.lo.push((timeMs[start] as number) / 1000)
       ranges.hi.push(last / 1000)
+      longest.push(longestS)
       start = index
     }
   }
-  await tx.query('select note_added($1, $2, $3, $4)', [ranges.source, ranges.series, ranges.lo, ranges.hi])
+  await tx.query('select note_added($1, $2, $3, $4, $5)', [ranges.source, ranges.series, ranges.lo, ranges.hi, longest])
 }
 
 /** All samples of a column set, as new ones. */
@@ -191,7 +192,7 @@ function addCount(
   counts: Map<string, SeriesCounts>,
   { series, is_new, row_count, first_ts, last_ts }: MergedRow,
 ): void {
-  const type = seriesById.get(series % DAILY_TOTAL_OFFSET)?.type ?? 'unknown'
+  const type = seriesById.get(typeIdOf(series))?.type ?? 'unknown'
   const count = counts.get(type) ?? { type, inserted: 0, updated: 0, firstTs: first_ts, lastTs: last_ts }
   if (is_new) count.inserted += row_count
   else count.updated += row_count

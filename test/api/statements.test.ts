@@ -48,7 +48,7 @@ const QUERIES: Record<string, string[]> = {
       `resolution=${width}&filter_by_priority=true`,
     ]),
   ],
-  getActivitySummary: ['', 'merge=segments&explain=true', 'sort_order=desc'],
+  getActivitySummary: ['', 'merge=none', 'merge=segments&explain=true', 'sort_order=desc'],
   getDataTimeline: ['', 'group_by=workout_type'],
   listSleep: ['', 'include=stages&filter_by_priority=true'],
   listWorkouts: ['', 'include=zones,segments'],

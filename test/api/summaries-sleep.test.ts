@@ -41,6 +41,7 @@ const SOURCES = [
   { provider: 'polar', device: 'Vantage V3', source: 'polar_api', type: 'watch', name: 'Vantage V3' },
   { provider: 'polar', device: '', source: 'polar_api', type: 'unknown', name: null },
   { provider: 'whoop', device: 'WHOOP 4.0', source: 'whoop_api', type: 'band', name: 'WHOOP 4.0' },
+  { provider: 'oura', device: 'Oura Ring 4', source: 'oura_api', type: 'ring', name: 'Oura Ring 4' },
   { provider: 'oura', device: 'Oura Ring Gen3', source: 'oura_api', type: 'ring', name: 'Oura Ring Gen3' },
 ]
 /** Keys of the series that the means of a night are of. */
@@ -66,8 +67,8 @@ async function someSleep(app: TestApp, user: string, ids: number[], random: Rand
     const seconds = () => seldom(random, Math.floor((random() * lengthS) / 3))
     await app.db.query(
       `insert into sleep (user_id, source_id, start_at, end_at, zone_offset_min, asleep_s, in_bed_s, awake_s, light_s,
-                          deep_s, rem_s, efficiency_percent, is_nap, stages)
-       values ($1, $2, to_timestamp($3), to_timestamp($4), $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+                          deep_s, rem_s, efficiency_percent, is_nap, stages, covered)
+       values ($1, $2, to_timestamp($3), to_timestamp($4), $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
       [
         user,
         pick(random, ids),
@@ -85,6 +86,7 @@ async function someSleep(app: TestApp, user: string, ids: number[], random: Rand
         seldom(random, Math.round(random() * 10_000) / 100),
         pick(random, nap ? [true] : [false, false, null]),
         pick(random, [null, '[]', JSON.stringify(stages), JSON.stringify(stages)]),
+        random() < 0.1,
       ],
     )
   }
@@ -117,7 +119,7 @@ async function modelOf(app: TestApp, user: string): Promise<Nights> {
     }
   >(
     `select d.provider, d.device_model as device, s.start_at as start, s.end_at as end, s.zone_offset_min as zone,
-            s.asleep_s, s.in_bed_s, s.awake_s, s.light_s, s.deep_s, s.rem_s, s.efficiency_percent, s.is_nap, s.stages
+            s.asleep_s, s.in_bed_s, s.awake_s, s.light_s, s.deep_s, s.rem_s, s.efficiency_percent, s.is_nap, s.covered, s.stages
      from sleep s join data_source d on d.id = s.source_id where s.user_id = $1 order by s.start_at, s.end_at`,
     [user],
   )

@@ -7,6 +7,7 @@ import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { body, createUser, eachEngine, record, startImports, timeseries, upload, waitForAll } from '../support/sdk.ts'
 import { runs, THOROUGH } from '../support/thorough.ts'
+import { nearestZone } from '../support/zones.ts'
 
 const SEED = 20_260_224
 const MINUTE_MS = 60_000
@@ -34,7 +35,7 @@ const sources: readonly Source[] = [
   metadata: { provider, source: name, device: device || null, device_type: deviceType, device_name: deviceName },
 }))
 
-/** Contract 2.3 and 2.4, for the devices and providers above; a source without a model counts 99. */
+/** Contract 2.3 and 2.4, for the devices and providers above. */
 const providerRank: Record<string, number> = { apple: 1, health_connect: 8, samsung: 10 }
 const deviceRank: Record<string, number> = { watch: 1, phone: 4, scale: 5 }
 
@@ -127,16 +128,29 @@ interface Row {
 /** What is stored after all uploads: of one instant of a series of a source, what came last. */
 function stored(uploads: Sent[][]): Row[] {
   const rows = new Map<string, Row>()
-  for (const one of uploads.flat()) {
-    const daily = one.type === 'basal_energy' && sources[one.source]?.provider !== 'apple'
-    const shift = (one.zone ?? 0) * MINUTE_MS
-    const ms = daily ? Math.floor((one.ms + shift) / DAY_MS) * DAY_MS - shift : one.ms
-    const [lowest, highest] = series[one.type].range
-    const implausible = one.value < lowest || one.value > highest
-    rows.set(`${one.source} ${one.type} ${ms}`, { ...one, ms, daily, implausible })
+  for (const upload of uploads.flatMap(byProvider)) {
+    const marks = upload.filter((one): one is Sent & { zone: number } => one.zone !== null)
+    const before = new Map(rows)
+    for (const one of upload) {
+      const { source, type } = one
+      // Records are so many that one of the same upload is always within a day, the nearest of which counts.
+      const zone = one.zone ?? (nearestZone(marks, one.ms)?.zone as number)
+      const daily = type === 'basal_energy' && sources[source]?.provider !== 'apple'
+      const shift = zone * MINUTE_MS
+      const ms = daily ? Math.floor((one.ms + shift) / DAY_MS) * DAY_MS - shift : one.ms
+      const [lowest, highest] = series[type].range
+      const implausible = one.value < lowest || one.value > highest
+      const known = before.get(`${source} ${type} ${ms}`)
+      const keepsZone = one.zone === null && !daily && known?.implausible === implausible
+      rows.set(`${source} ${type} ${ms}`, { ...one, ms, zone: keepsZone ? known.zone : zone, daily, implausible })
+    }
   }
   return [...rows.values()]
 }
+
+/** One upload for each provider, in this order. */
+const byProvider = (records: Sent[]): Sent[][] =>
+  Object.keys(providerRank).map((provider) => records.filter(({ source }) => sources[source]?.provider === provider))
 
 interface Query {
   startMs: number
@@ -226,7 +240,7 @@ function compareSources(a: number, b: number, keys: readonly number[]): number {
     const { provider, device, device_type } = sources[source]?.metadata ?? {}
     return {
       provider: providerRank[String(provider)] ?? 99,
-      device: device ? (deviceRank[String(device_type)] ?? 99) : 99,
+      device: deviceRank[String(device_type)] ?? 99,
       text: [String(device ?? ''), String(sources[source]?.metadata.source ?? '')] as const,
     }
   }
@@ -291,17 +305,16 @@ async function uploaded(app: TestApp, uploads: Sent[][]): Promise<Data> {
       await waitForAll(app, user)
       await refreshRollups(app.db)
     }
-    for (const provider of Object.keys(providerRank)) {
-      const records = one
-        .filter(({ source }) => sources[source]?.provider === provider)
-        .map(({ source, type, ms, zone, value }) =>
-          record(provider === 'apple' ? series[type].apple : series[type].android, ms, value, {
-            startDate: new Date(ms).toISOString(),
-            endDate: new Date(ms).toISOString(),
-            zoneOffset: zone === null ? null : zoneText(zone),
-            source: sources[source]?.fields,
-          }),
-        )
+    for (const own of byProvider(one)) {
+      const provider = sources[own[0]?.source as number]?.provider
+      const records = own.map(({ source, type, ms, zone, value }) =>
+        record(provider === 'apple' ? series[type].apple : series[type].android, ms, value, {
+          startDate: new Date(ms).toISOString(),
+          endDate: new Date(ms).toISOString(),
+          zoneOffset: zone === null ? null : zoneText(zone),
+          source: sources[source]?.fields,
+        }),
+      )
       await upload(app, user, body(records, { provider }))
     }
   }

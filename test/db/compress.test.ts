@@ -42,6 +42,8 @@ function columns(count: number, stepMs: number, value: number, offsetMs = 0): Sa
     timeMs: Float64Array.from({ length: count }, (_, n) => BASE_MS + offsetMs + n * stepMs),
     value: Float64Array.from({ length: count }, (_, n) => value + n),
     zoneMin: new Int16Array(count).fill(60),
+    lastsS: null,
+    zoneTaken: null,
     origins: null,
   }
 }

@@ -301,7 +301,14 @@ eachEngine(t, 'the archive beside imports: nothing is lost, and nobody waits for
       const first = NOW - (60 - (((round % 6) * 9 + seed) % 55)) * DAY_MS + (round % 3) * 7 * MINUTE_MS
       const count = 300
       const samples = {
-        ...{ source: 0, seriesId: 1, origins: null, zoneMin: new Int16Array(count).fill(60) },
+        ...{
+          source: 0,
+          seriesId: 1,
+          lastsS: null,
+          zoneTaken: null,
+          origins: null,
+          zoneMin: new Int16Array(count).fill(60),
+        },
         timeMs: Float64Array.from({ length: count }, (_, n) => Math.floor(first / 1000) * 1000 + n * 240_000),
         value: Float64Array.from({ length: count }, (_, n) => round + n),
       }

@@ -93,6 +93,8 @@ function columns({ series, samples }: Extract<Step, { kind: 'write' }>): SampleC
     timeMs: Float64Array.from(sorted, ({ ms }) => ms),
     value: Float64Array.from(sorted, ({ value }) => value),
     zoneMin: Int16Array.from(sorted, ({ zone }) => zone),
+    lastsS: null,
+    zoneTaken: null,
     origins: null,
   }
 }

@@ -49,7 +49,7 @@ oneEngine(t, 'a mindful session is stored beside the samples of its upload', asy
       type: 'meditation',
       start_at: '2025-05-06T05:40:00Z',
       end_at: '2025-05-06T05:45:00Z',
-      zone: null,
+      zone: 120,
     },
   ])
   const versions = [await eventVersions(app.db, user), await rowVersions(app.db, user)]

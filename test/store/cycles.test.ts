@@ -79,7 +79,7 @@ oneEngine(t, 'cycles follow from what the phone sends', async (t, engine) => {
       last_updated_at: '2025-04-30T10:00:00Z',
     },
   ])
-  t.strictSame((await storedSamples(app.db, user)).map(sampleLine), ['2025-04-15T05:30:00Z body_temperature 36.62 -'])
+  t.strictSame((await storedSamples(app.db, user)).map(sampleLine), ['2025-04-15T05:30:00Z body_temperature 36.62 120'])
   const everything = await app.db.query('select to_jsonb(o)::text as row from cycle_observation o')
   t.notMatch(JSON.stringify(everything), /2025-04-12/, 'sexual activity is not stored')
 
@@ -140,10 +140,11 @@ oneEngine(t, 'cycles of Android follow from flow, periods and tests', async (t, 
         period_length: 1,
         day_in_cycle: 15,
         current_phase_type: 'luteal',
-        zone_offset_min: null,
+        // The nearest zone that is known.
+        zone_offset_min: -300,
       },
-      start_at: '2025-04-28T00:00:00Z',
-      end_at: '2025-04-29T00:00:00Z',
+      start_at: '2025-04-28T05:00:00Z',
+      end_at: '2025-04-29T05:00:00Z',
     },
   ])
   await importBody(app, user, body([flow(10)]))

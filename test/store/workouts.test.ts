@@ -128,6 +128,7 @@ const expected: Record<string, { rows: StoredWorkout[]; samples: string[] }> = {
         type: 'other',
         start_at: '2025-05-02T09:00:00Z',
         end_at: '2025-05-02T09:20:00Z',
+        zone_offset_min: 120,
         duration_s: 1200,
         source: 'apple /  / ',
       },
@@ -137,6 +138,7 @@ const expected: Record<string, { rows: StoredWorkout[]; samples: string[] }> = {
         type: 'cycling',
         start_at: '2025-05-03T09:00:00Z',
         end_at: '2025-05-03T10:32:10Z',
+        zone_offset_min: 120,
         duration_s: 5530,
         distance_m: 38120,
         average_speed: 6.91,
@@ -151,6 +153,7 @@ const expected: Record<string, { rows: StoredWorkout[]; samples: string[] }> = {
         type: 'pool_swimming',
         start_at: '2025-05-04T08:00:00Z',
         end_at: '2025-05-04T08:41:30Z',
+        zone_offset_min: 120,
         duration_s: 2410,
         calories_kcal: 321,
         distance_m: 1500,
@@ -189,8 +192,8 @@ const expected: Record<string, { rows: StoredWorkout[]; samples: string[] }> = {
       },
     ],
     samples: [
-      '2025-05-03T10:32:10Z cadence 82 -',
-      '2025-05-04T08:41:30Z swimming_stroke_count 812 -',
+      '2025-05-03T10:32:10Z cadence 82 120',
+      '2025-05-04T08:41:30Z swimming_stroke_count 812 120',
       '2025-05-06T15:48:52Z average_met 9.6 120',
       '2025-05-06T15:48:52Z running_ground_contact_time 247 120',
       '2025-05-06T15:48:52Z running_stride_length 110.6 120',
@@ -246,6 +249,7 @@ const expected: Record<string, { rows: StoredWorkout[]; samples: string[] }> = {
         entry_source: 'automatic',
         start_at: '2025-05-02T08:00:00Z',
         end_at: '2025-05-02T08:10:00Z',
+        zone_offset_min: 120,
         duration_s: 600,
         source: 'health_connect / Pixel 9 / com.google.android.apps.fitness',
       },
@@ -369,7 +373,8 @@ oneEngine(t, 'workouts', async (t, engine) => {
     // Without the malformed ones: one of those stands for a workout of another file.
     const names = Object.keys(expected).slice(0, 3)
     const sent = (await Promise.all(names.map(workoutsOf))).flatMap(({ provider, workouts }) =>
-      workouts.map((workout) => ({ provider, workout })),
+      // Which zone is the nearest one depends on what came before.
+      workouts.map((workout) => ({ provider, workout: { ...workout, zoneOffset: workout.zoneOffset ?? '+02:00' } })),
     )
     const rows = names
       .flatMap((name) => expected[name]?.rows ?? [])

@@ -1,1 +1,2 @@
 import '../rollups/archive.test.ts'
+import '../rollups/archive-means.test.ts'

@@ -1,4 +1,5 @@
 import '../batch/units.test.ts'
+import '../batch/zones.test.ts'
 import '../catalogue/devices.test.ts'
 import '../catalogue/series.test.ts'
 import '../catalogue/workouts.test.ts'

@@ -1,3 +1,4 @@
+import '../store/zones.test.ts'
 import '../store/activities.test.ts'
 import '../store/platform-ids.test.ts'
 import '../store/cycle-rules.test.ts'

@@ -1,1 +1,2 @@
+import '../api/golden-weeks.test.ts'
 import '../api/summaries-weeks.test.ts'

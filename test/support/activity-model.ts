@@ -12,6 +12,8 @@ export interface Device {
   type: string
   /** What people call it. */
   name: string | null
+  /** When merged: devices of one number are ordered by the amount of their data; the place in the list where absent. */
+  rank?: number
 }
 
 /** SourceMetadata of contract 4. */
@@ -19,13 +21,17 @@ export const metadataOf = ({ provider, source, device, type, name }: Device) => 
   ...{ provider, source, device: device || null, device_type: type, device_name: name },
 })
 
-/** A sample; `place` is that of its device, from the best one on. */
+/** A sample; `place` is that of its device, from the best one on (with `merge=none`). */
 export interface Sample {
   place: number
   type: string
   daily: boolean
   ms: number
   value: number
+  /** How long its record lasts, where that is stored. */
+  lastsMs?: number
+  /** Entered by hand. */
+  manual?: boolean
   /** Day of its quarter hour, which is that of the latest sample in it. */
   day: number
 }
@@ -40,7 +46,8 @@ const minuteOf = (ms: number) => Math.floor(ms / MINUTE_MS)
 /** Samples, which ascend, with their days; `zone` is minutes east of UTC. */
 export function withDays(samples: (Omit<Sample, 'day'> & { zone: number | null })[]): Sample[] {
   const days = new Map<string, number>()
-  const key = ({ place, type, daily, ms }: Omit<Sample, 'day'>) => `${place} ${type} ${daily} ${quarterOf(ms)}`
+  const key = ({ place, type, daily, manual = false, ms }: Omit<Sample, 'day'>) =>
+    `${place} ${type} ${daily} ${manual} ${quarterOf(ms)}`
   for (const one of samples) days.set(key(one), localDay(quarterOf(one.ms) * QUARTER_MS, one.zone))
   return samples.map(({ zone: _, ...one }) => ({ ...one, day: days.get(key(one)) as number }))
 }
@@ -80,34 +87,127 @@ function ofOne(samples: Sample[], place: number, type: string): Sample[] {
   return totals.length > 0 ? totals : own
 }
 
-/** The best source that has samples of a type in a quarter hour, by quarter hour. */
-function bestOfQuarters(typed: Sample[]): Map<number, number> {
-  const first = new Map<number, number>()
-  for (const { daily, ms, place } of typed)
-    if (!daily) first.set(quarterOf(ms), Math.min(place, first.get(quarterOf(ms)) ?? Number.POSITIVE_INFINITY))
-  return first
+/** The part of a record that lies in a quarter hour or a minute: it is spread evenly over its time. */
+interface Piece {
+  sample: Sample
+  slot: number
+  amount: number
+}
+
+function piecesOf(sample: Sample, slotMs: number): Piece[] {
+  const { ms, value, lastsMs = 0 } = sample
+  const first = Math.floor(ms / slotMs)
+  if (lastsMs === 0) return [{ sample, slot: first, amount: value }]
+  const pieces: Piece[] = []
+  for (let slot = first; slot * slotMs < ms + lastsMs; slot += 1) {
+    const insideMs = Math.min((slot + 1) * slotMs, ms + lastsMs) - Math.max(slot * slotMs, ms)
+    pieces.push({ sample, slot, amount: (value * insideMs) / lastsMs })
+  }
+  return pieces
+}
+
+/** What competes for quarter hours: the measured samples of a device, or those entered by hand. */
+interface Entry {
+  place: number
+  manual: boolean
+  samples: Sample[]
+  reached: Set<number>
 }
 
 /** The samples of one type, of all days: sources may disagree about the day of a quarter hour. */
 interface Typed {
   typed: Sample[]
-  first: Map<number, number>
+  entries: Entry[]
 }
 
 function typedOf(samples: Sample[], type: string): Typed {
   const typed = samples.filter((one) => one.type === type)
-  return { typed, first: bestOfQuarters(typed) }
+  const entries = new Map<string, Entry>()
+  for (const one of typed.filter(({ daily }) => !daily)) {
+    const { place, manual = false } = one
+    const entry = entries.get(`${place} ${manual}`) ?? { place, manual, samples: [], reached: new Set() }
+    entries.set(`${place} ${manual}`, entry)
+    entry.samples.push(one)
+    for (const { slot } of piecesOf(one, QUARTER_MS)) entry.reached.add(slot)
+  }
+  return { typed, entries: [...entries.values()] }
 }
 
-/** With merge=segments. */
-function ofSeveral({ typed, first }: Typed, day: number): Sample[] {
-  const onDay = typed.filter((one) => one.day === day)
-  const segments = onDay.filter(({ daily, ms, place }) => !daily && first.get(quarterOf(ms)) === place)
-  const leader = Math.min(...onDay.map(({ place }) => place))
-  const total = onDay.filter(({ daily, place }) => daily && place === leader)
-  if (total.length === 0) return segments.filter(() => onDay.some(({ daily, place }) => !daily && place === leader))
-  if (!onDay.some(({ daily, place }) => !daily && place === leader)) return total
-  return [...total, ...segments.filter(({ place }) => place !== leader)]
+const text = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+/** Places from the best one on: rank, more samples, names. */
+function ranked(devices: readonly Device[], samples: readonly Sample[]): number[] {
+  const rank = (place: number) => devices[place]?.rank ?? place
+  const amount = (place: number) => samples.filter((one) => one.place === place).length
+  const [model, name] = [
+    (place: number) => devices[place]?.device ?? '',
+    (place: number) => devices[place]?.source ?? '',
+  ]
+  return [...new Set(samples.map(({ place }) => place))].sort(
+    (a, b) => rank(a) - rank(b) || amount(b) - amount(a) || text(model(a), model(b)) || text(name(a), name(b)) || a - b,
+  )
+}
+
+/** The entries of a type that are before one on a day: what was measured first, then rank, amount on the day, names. */
+function betterThan(devices: readonly Device[], { entries }: Typed, one: Entry, day: number): Entry[] {
+  const rank = ({ place }: Entry) => devices[place]?.rank ?? place
+  const amount = ({ samples }: Entry) => samples.filter((sample) => sample.day === day).length
+  const names = ({ place }: Entry) => `${devices[place]?.device}\0${devices[place]?.source}\0${place}`
+  const order = (a: Entry, b: Entry) =>
+    Number(a.manual) - Number(b.manual) || rank(a) - rank(b) || amount(b) - amount(a) || text(names(a), names(b))
+  return entries.filter((other) => other !== one && order(other, one) < 0)
+}
+
+/** What of the samples of an entry on a day lies in quarter hours that no better one reaches, by quarter hour or minute. */
+function freePieces(devices: readonly Device[], typed: Typed, entry: Entry, day: number, slotMs = QUARTER_MS): Piece[] {
+  const better = betterThan(devices, typed, entry, day)
+  const isFree = (slot: number) => !better.some(({ reached }) => reached.has(Math.floor((slot * slotMs) / QUARTER_MS)))
+  return entry.samples
+    .filter((one) => one.day === day)
+    .flatMap((one) => piecesOf(one, slotMs))
+    .filter(({ slot }) => isFree(slot))
+}
+
+/** With merge=segments: what counts of a type on a day. */
+function ofSeveral(devices: readonly Device[], of: Typed, day: number): Piece[] {
+  const onDay = of.typed.filter((one) => one.day === day)
+  const measured = onDay.filter(({ manual }) => !manual)
+  const [leader] = ranked(devices, measured.length > 0 ? measured : onDay)
+  const segments = of.entries.flatMap((entry) => freePieces(devices, of, entry, day))
+  const wholes = (samples: Sample[]) => samples.map((sample) => ({ sample, slot: 0, amount: sample.value }))
+  const total = measured.filter(({ daily, place }) => daily && place === leader)
+  const leads = (measured.length > 0 ? measured : onDay).some(({ daily, place }) => !daily && place === leader)
+  const others = leads ? segments.filter(({ sample }) => sample.place !== leader) : []
+  const counted =
+    total.length > 0
+      ? [...wholes(total), ...others]
+      : [...segments.filter(({ sample }) => sample.place === leader), ...others]
+  const rivals = measured.filter(({ daily, place }) => daily && place !== leader)
+  const totals = ranked(devices, rivals).map((place) => rivals.filter((one) => one.place === place))
+  const value = (samples: Sample[]) => sum(samples.map((one) => one.value))
+  const [largest] = totals.sort((a, b) => value(b) - value(a))
+  const amount = sumOrNull(counted.map((piece) => piece.amount))
+  if (largest && (amount === null || amount < value(largest) / 2)) return wholes(largest)
+  return counted
+}
+
+/** With merge=segments: minutes with steps and those with 30 of them; null when a record is too long to know. */
+function steppingOf(
+  devices: readonly Device[],
+  typed: Typed,
+  day: number,
+): { known: boolean; values: number[] } | null {
+  let known = false
+  const values: number[] = []
+  for (const entry of typed.entries) {
+    const pieces = freePieces(devices, typed, entry, day, MINUTE_MS)
+    if (pieces.some(({ sample }) => (sample.lastsMs ?? 0) > QUARTER_MS)) return null
+    const minutes = new Map<number, number>()
+    for (const { slot, amount } of pieces) minutes.set(slot, (minutes.get(slot) ?? 0) + amount)
+    values.push(...minutes.values())
+    known ||= pieces.length > 0
+  }
+  return { known, values }
 }
 
 /** What a user has, with the samples of its types and of its days. */
@@ -127,41 +227,61 @@ function sorted({ samples, ...rest }: Model): Sorted {
   return { ...model, types: new Map(TYPES.map((type) => [type, typedOf(model.samples, type)])), days }
 }
 
-function rowOf(model: Sorted, day: number, merged: boolean): Record<string, unknown> | undefined {
+/** A number without the noise of binary fractions. */
+const clean = (value: number | null) => (value === null ? null : Math.round(value * 1e9) / 1e9)
+
+function rowOf(model: Sorted, day: number, merged: boolean): Record<string, unknown> {
+  const { devices } = model
   const samples = model.days.get(day) ?? []
   const best = Math.min(...samples.map(({ place }) => place))
   const all = (type: string) => model.types.get(type) as Typed
-  const chosen = (type: string) => (merged ? ofSeveral(all(type), day) : ofOne(samples, best, type))
-  const timed = (type: string) => {
-    const own = samples.filter((one) => one.type === type && !one.daily)
-    if (!merged) return own.filter(({ place }) => place === best)
-    return own.filter(({ ms, place }) => all(type).first.get(quarterOf(ms)) === place)
+  const chosen = (type: string): Piece[] =>
+    merged
+      ? ofSeveral(devices, all(type), day)
+      : ofOne(samples, best, type).map((sample) => ({ sample, slot: 0, amount: sample.value }))
+  const own = (type: string) => samples.filter((one) => one.type === type && !one.daily && one.place === best)
+  const amount = (type: string) => {
+    const found = sumOrNull(chosen(type).map((piece) => piece.amount))
+    return merged ? clean(found) : found
   }
-  const amount = (type: string) => sumOrNull(chosen(type).map(({ value }) => value))
   const whole = (value: number | null) => (value === null ? null : Math.round(value))
-  const present = new Set(samples.map(({ place }) => place))
-  const ascents = model.workouts.filter((one) => one.day === day && present.has(one.place))
-  const teller = merged ? Math.min(...ascents.map(({ place }) => place)) : best
-  const ascent = sumOrNull(ascents.filter(({ place }) => place === teller).map((one) => one.ascent))
-  const beats = chosen('heart_rate').map(({ value }) => value)
-  const stepping = minutesOf(timed('steps'), sum)
-  const pulses = minutesOf(timed('heart_rate'), (values) => sum(values) / values.length)
+  const order = merged ? ranked(devices, samples) : [best]
+  const counting = new Set(TYPES.flatMap((type) => chosen(type).map(({ sample }) => sample.place)))
+  const source = merged ? order.find((place) => counting.has(place)) : best
+  const ascents = model.workouts.filter((one) => one.day === day)
+  // Who only tracks workouts comes after who measured anything.
+  const others = new Map(ascents.map((one) => [one.place, { place: one.place } as Sample]))
+  const climbers = merged ? [...order, ...ranked(devices, [...others.values()])] : order
+  const climber = climbers.find((place) => ascents.some((one) => one.place === place))
+  const ascent = sumOrNull(ascents.filter(({ place }) => place === climber).map((one) => one.ascent))
+  const beats = chosen('heart_rate').map((piece) => piece.amount)
+  const stepping = merged
+    ? steppingOf(devices, all('steps'), day)
+    : { known: own('steps').length > 0, values: minutesOf(own('steps'), sum) }
+  const beating = merged
+    ? all('heart_rate').entries.map((entry) =>
+        freePieces(devices, all('heart_rate'), entry, day).map((one) => one.sample),
+      )
+    : [own('heart_rate')]
+  const pulses = beating.flatMap((one) => minutesOf(one, (values) => sum(values) / values.length))
   const share = (percent: number) => Math.floor((model.highest * percent) / 100)
   const within = (from: (bpm: number) => boolean) => pulses.filter(from).length
-  const energies = [amount('energy'), amount('basal_energy')].filter((one) => one !== null)
-  const device = model.devices[best]
-  const stepsKnown = timed('steps').length > 0
+  const [energy, basal] = [amount('energy'), amount('basal_energy')]
+  const strict = sumOrNull([energy, basal].filter((one) => one !== null))
   return {
     date: dateText(day),
-    source: device && metadataOf(device),
+    source: metadataOf(devices[source ?? order[0] ?? 0] as Device),
     steps: whole(amount('steps')),
     distance_meters: amount('distance_walking_running'),
-    floors_climbed: whole(amount('flights_climbed')) ?? (ascent ? Math.floor(ascent / 3) : null),
+    floors_climbed:
+      whole(amount('flights_climbed')) ??
+      (ascent === null || (ascent === 0 && !merged) ? null : Math.floor(ascent / 3)),
     elevation_meters: ascent,
-    active_calories_kcal: amount('energy'),
-    total_calories_kcal: sumOrNull(energies),
-    active_minutes: whole(amount('active_time')) ?? (stepsKnown ? stepping.filter((n) => n >= 30).length : null),
-    sedentary_minutes: stepsKnown ? stepping.filter((n) => n < 30).length : null,
+    active_calories_kcal: energy,
+    total_calories_kcal: merged ? (basal === null ? null : clean(basal + (energy ?? 0))) : strict,
+    active_minutes:
+      whole(amount('active_time')) ?? (stepping?.known ? stepping.values.filter((n) => n >= 30).length : null),
+    sedentary_minutes: stepping?.known ? stepping.values.filter((n) => n < 30).length : null,
     intensity_minutes:
       pulses.length > 0
         ? {
@@ -188,7 +308,10 @@ export function activityRows(of: Model, firstDay: number, endDay: number, merged
   const shown = days.filter((day) => day >= firstDay && day < endDay)
   // With merge a day of which every quarter hour went to another day has no row.
   const counts = (day: number) =>
-    [...model.types.values()].some((type) => ofSeveral(type, day).length > 0) ||
-    model.days.get(day)?.some(({ daily }) => daily)
+    [...model.types.values()].some(
+      (typed) =>
+        typed.typed.some((one) => one.daily && one.day === day) ||
+        typed.entries.some((entry) => freePieces(model.devices, typed, entry, day).length > 0),
+    )
   return shown.filter((day) => !merged || counts(day)).map((day) => rowOf(model, day, merged))
 }

@@ -26,6 +26,8 @@ export interface Session {
   rem_s: number | null
   efficiency_percent: number | null
   is_nap: boolean | null
+  /** A better session of its source says the same: it counts nowhere. */
+  covered: boolean
   stages: [string, number, number][] | null
 }
 
@@ -67,14 +69,61 @@ function interruptions({ stages }: Session): number | null {
     .length
 }
 
-/** The row of the sleep summary of a day, and the seconds asleep without naps; undefined without sleep. */
+const asleepOf = (one: Session) => one.asleep_s ?? (one.endMs - one.startMs) / 1000
+
+/** Sessions of a person with what they say of each other: which are copies, and which are naps (sdk-types 7.4). */
+export function judged(sessions: readonly Session[]): Session[] {
+  const overlap = (one: Session, other: Session) => one.startMs < other.endMs && other.startMs < one.endMs
+  const better = (one: Session, other: Session) => {
+    if ((one.light_s === null) !== (other.light_s === null)) return one.light_s !== null
+    if (asleepOf(one) !== asleepOf(other)) return asleepOf(one) > asleepOf(other)
+    return one.startMs !== other.startMs ? one.startMs < other.startMs : one.endMs < other.endMs
+  }
+  const known = sessions.map((one) => ({
+    ...one,
+    covered: sessions.some(
+      (other) =>
+        other.place === one.place &&
+        overlap(one, other) &&
+        Math.abs(one.endMs - other.endMs) < 86_400_000 &&
+        better(other, one),
+    ),
+  }))
+  return known.map((one) => {
+    let longest: Session | undefined
+    for (const other of known.filter(({ day, covered }) => day === one.day && !covered)) {
+      const [most, least] = [longest ? asleepOf(longest) : -1, asleepOf(other)]
+      if (least > most || (least === most && other.startMs < (longest as Session).startMs)) longest = other
+    }
+    const hour = new Date(one.startMs + (one.zone ?? 0) * 60_000).getUTCHours()
+    const isShort = asleepOf(one) < 3 * 3600 && hour >= 9 && hour < 20
+    return { ...one, is_nap: isShort && !(longest && overlap(one, longest)) }
+  })
+}
+
+/** The sessions that count on a day: of the source that has most to say for being believed (contract 12.4). */
+function nightOf({ devices, sessions }: Nights, day: number): Session[] {
+  const ofDay = sessions.filter((one) => one.day === day && !one.covered)
+  const mains = ofDay.filter((one) => !one.is_nap)
+  let best: { place: number; key: number[] } | undefined
+  for (const place of new Set((mains.length > 0 ? mains : ofDay).map((one) => one.place))) {
+    const own = mains.filter((one) => one.place === place).map(asleepOf)
+    const like = devices[place] as Device
+    const rank = devices.findIndex(({ provider, type }) => provider === like.provider && type === like.type)
+    const key = [own.some((seconds) => seconds >= 3 * 3600) ? 0 : 1, rank, -sum(own), place]
+    const at = key.findIndex((part, n) => part !== (best?.key[n] ?? Number.POSITIVE_INFINITY))
+    if (!best || (key[at] as number) < (best.key[at] as number)) best = { place, key }
+  }
+  return ofDay.filter((one) => one.place === best?.place)
+}
+
+/** The row of the sleep summary of a day, the place of its source, and the seconds asleep without naps; undefined without sleep. */
 export function sleepRow(model: Nights, day: number) {
-  const ofDay = model.sessions.filter((one) => one.day === day)
-  if (ofDay.length === 0) return undefined
-  const place = Math.min(...ofDay.map((one) => one.place))
-  const own = ofDay.filter((one) => one.place === place)
+  const own = nightOf(model, day)
+  if (own.length === 0) return undefined
+  const { place } = own[0] as Session
   const [main, naps] = [own.filter((one) => !one.is_nap), own.filter((one) => one.is_nap)]
-  const asleep = (one: Session) => one.asleep_s ?? (one.endMs - one.startMs) / 1000
+  const asleep = asleepOf
   const longest = [...main].sort((a, b) => b.endMs - b.startMs - (a.endMs - a.startMs))[0]
   const duration = main.length > 0 ? sum(main.map(asleep)) : null
   const nap = Math.floor(sum(naps.map(({ startMs, endMs }) => endMs - startMs)) / 60_000)
@@ -97,6 +146,7 @@ export function sleepRow(model: Nights, day: number) {
     return [field, mean]
   })
   return {
+    place,
     asleepS: duration,
     row: {
       date: dateText(day),
@@ -132,37 +182,57 @@ export function recoveryRow(model: Nights, day: number) {
   const samples = model.samples.filter((one) => one.day === day && used.includes(one.type))
   const scores = model.scores.filter((one) => one.day === day).sort((a, b) => b.ms - a.ms)
   if (samples.length + scores.length === 0) return undefined
-  const places = [...samples, ...scores].map(({ place }) => place).filter((place) => place >= 0)
-  // A score without a source comes after the sources of its provider.
-  const order = [...new Set(model.devices.map(({ provider }) => provider))]
-  const rank = (place: number) => order.indexOf(model.devices[place]?.provider ?? '')
-  const best = places.length > 0 ? Math.min(...places) : -1
-  const loose = scores
-    .filter(({ place }) => place < 0)
-    .sort((a, b) => order.indexOf(a.provider) - order.indexOf(b.provider))[0]
-  const alone = loose && (best < 0 || order.indexOf(loose.provider) < rank(best))
-  const provider = alone ? loose.provider : model.devices[best]?.provider
   const night = sleepRow(model, day)
-  const mean = (type: string) => {
-    const values = alone
-      ? []
-      : samples.filter((one) => one.type === type && one.place === best).map(({ value }) => value)
-    return values.length > 0 ? sum(values) / values.length : null
+  // Each metric from the best place that has it; -1 is a provider without a source, behind all of its sources.
+  const providers = [...new Set(model.devices.map(({ provider }) => provider))]
+  type Teller = { place: number; provider: string }
+  const tellerOf = (place: number): Teller => ({ place, provider: model.devices[place]?.provider ?? '' })
+  const key = ({ place, provider }: Teller): [number, number, number] => [
+    providers.indexOf(provider),
+    place < 0 ? 1 : (model.devices[place]?.rank ?? place),
+    place < 0 ? 0 : -samples.filter((one) => one.place === place).length,
+  ]
+  const better = (a: Teller, b: Teller) => {
+    if (a.provider === b.provider && a.place < 0 !== b.place < 0) return a.place < 0 ? 1 : -1
+    const [of, than] = [key(a), key(b)]
+    return of[0] - than[0] || of[1] - than[1] || of[2] - than[2] || a.place - b.place
   }
-  const ofProvider = scores.filter((one) => one.provider === provider)
-  const score = ofProvider.find(({ place }) => place === (alone ? -1 : best)) ?? ofProvider[0]
+  const counting: Teller[] = []
+  const mean = (type: string) => {
+    const typed = samples.filter((one) => one.type === type)
+    const amount = (place: number) => typed.filter((one) => one.place === place).length
+    const rank = (place: number) => model.devices[place]?.rank ?? place
+    const [best] = [...new Set(typed.map(({ place }) => place))].sort(
+      (a, b) => rank(a) - rank(b) || amount(b) - amount(a) || a - b,
+    )
+    if (best === undefined) return null
+    counting.push(tellerOf(best))
+    return sum(typed.filter(({ place }) => place === best).map(({ value }) => value)) / amount(best)
+  }
+  const byNight = (value: number | null | undefined, type: string) => {
+    if (!night || value === null || value === undefined) return mean(type)
+    counting.push(tellerOf(night.place))
+    return value
+  }
+  const [ofBest] = scores.toSorted((a, b) => better(a, b) || b.ms - a.ms)
+  if (ofBest) counting.push({ place: ofBest.place, provider: ofBest.provider })
+  const metrics = {
+    resting_heart_rate_bpm: mean('resting_heart_rate'),
+    avg_hrv_sdnn_ms: byNight(night?.row.avg_hrv_sdnn_ms, 'heart_rate_variability_sdnn'),
+    avg_hrv_rmssd_ms: byNight(night?.row.avg_hrv_rmssd_ms, 'heart_rate_variability_rmssd'),
+    avg_spo2_percent: byNight(night?.row.avg_spo2_percent, 'oxygen_saturation'),
+  }
+  const best = counting.sort(better)[0] as Teller
   return {
     date: dateText(day),
-    source: alone
-      ? { provider: loose.provider, source: null, device: null, device_type: 'unknown', device_name: null }
-      : metadataOf(model.devices[best] as Device),
+    source:
+      best.place < 0
+        ? { provider: best.provider, source: null, device: null, device_type: 'unknown', device_name: null }
+        : metadataOf(model.devices[best.place] as Device),
     sleep_duration_seconds: night?.asleepS ?? null,
     sleep_efficiency_percent: night?.row.efficiency_percent ?? null,
-    resting_heart_rate_bpm: mean('resting_heart_rate'),
-    avg_hrv_sdnn_ms: night?.row.avg_hrv_sdnn_ms ?? mean('heart_rate_variability_sdnn'),
-    avg_hrv_rmssd_ms: night?.row.avg_hrv_rmssd_ms ?? mean('heart_rate_variability_rmssd'),
-    avg_spo2_percent: night?.row.avg_spo2_percent ?? mean('oxygen_saturation'),
-    recovery_score: score ? (provider === 'polar' ? (score.value - 1) * 20 : score.value) : null,
+    ...metrics,
+    recovery_score: ofBest ? (ofBest.provider === 'polar' ? (ofBest.value - 1) * 20 : ofBest.value) : null,
   }
 }
 

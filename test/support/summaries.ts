@@ -44,6 +44,8 @@ export interface Written {
   ms: number
   value: number
   zone: number | null
+  /** Seconds, as they are stored. */
+  lastsS?: number
 }
 
 /** Writes samples as an import does; of one instant of a series of a source the last one stays. */
@@ -65,6 +67,8 @@ export async function write(db: Database, user: string, samples: readonly Writte
       timeMs: Float64Array.from(sorted, ({ ms }) => ms),
       value: Float64Array.from(sorted, ({ value }) => value),
       zoneMin: Int16Array.from(sorted, ({ zone }) => zone ?? NO_ZONE),
+      lastsS: sorted.some(({ lastsS }) => lastsS) ? Int32Array.from(sorted, ({ lastsS }) => lastsS ?? 0) : null,
+      zoneTaken: null,
       origins: null,
     }
   })

@@ -46,6 +46,7 @@ t.test('a stage is read with all it says', async (t) => {
       zoneMin: 120,
       stage: 'light',
       session: '',
+      whole: false,
       score: null,
     },
     {
@@ -53,9 +54,11 @@ t.test('a stage is read with all it says', async (t) => {
       externalId: null,
       startMs: TEN + HOUR,
       endMs: TEN + 12 * HOUR,
-      zoneMin: null,
+      // Of the nearest record.
+      zoneMin: 120,
       stage: 'deep',
       session: '',
+      whole: false,
       score: null,
     },
   ])
@@ -124,4 +127,44 @@ t.test('a bad stage is dropped with its reason', async (t) => {
     t.match(events.sleep, [{ stage: 'deep' }], 'the other one stays')
   }
   t.match(read([stage('light', TEN - 12 * HOUR, TEN + 12 * HOUR)]), { rejected: 0 }, 'a whole day is the most')
+})
+
+t.test('an upload says itself whether it holds all of a session', async (t) => {
+  const wholeOf = (ids: (string | null)[], provider: SdkProvider = 'health_connect', fields = {}) => {
+    const items = ids.map((id, n) =>
+      stage('light', TEN + n * 60_000, TEN + (n + 1) * 60_000, { id, parentId: 'n', ...fields }),
+    )
+    return [...new Set(read(items, provider).events.sleep.map(({ whole }) => whole))]
+  }
+  const table: [ids: (string | null)[], whole: boolean][] = [
+    [['n-s0'], true],
+    [['n-s2', 'n-s0', 'n-s1'], true],
+    [['n-s0-0', 'n-s0-1', 'n-s1-0'], true],
+    [['n-s0', 'n-s1-0', 'n-s1-1', 'n-s2'], true],
+    [['n-s1', 'n-s2'], false],
+    [['n-s0', 'n-s2'], false],
+    [['n-s0-1'], false],
+    [['n-s0-0', 'n-s2-0'], false],
+    [['n-s0', null], false],
+    [['n-s0', 'n-s01'], false],
+    [['m-s0'], false],
+    [['n'], false],
+  ]
+  t.strictSame(
+    table.filter(([ids, whole]) => wholeOf(ids).join() !== String(whole)),
+    [],
+  )
+  t.strictSame(wholeOf(['n'], 'health_connect', { parentId: null }), [true], 'a session without stages')
+  t.strictSame(wholeOf(['n-s0'], 'apple', { parentId: null }), [false])
+  const other = stage('unknown', TEN, TEN + 60_000, { id: 'n-s1', parentId: 'n' })
+  const [first] = read([
+    stage('light', TEN, TEN + 1000, { id: 'n-s0', parentId: 'n' }),
+    other,
+    { ...other, id: 'n-s3' },
+  ]).events.sleep
+  t.match(first, { whole: false }, 'what is ignored is counted, too')
+  const devices = [WATCH, PHONE].map((source, n) =>
+    stage('light', TEN + n, TEN + 1000, { id: `n-s${n}`, parentId: 'n', source }),
+  )
+  t.match(read(devices, 'samsung').events.sleep, [{ whole: false }, { whole: false }])
 })

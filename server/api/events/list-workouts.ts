@@ -142,8 +142,9 @@ export const listWorkouts = route(
 )
 
 /**
- * The mean of a series that the source of each span measured during it, the end included; of archived samples that of
- * the whole quarter hours within it. A span without any has no row. `place` counts from 1.
+ * The mean of a series that the source of each span measured during it, the end included. It outlives the samples:
+ * archiving keeps it. For a span that was stored after its samples were archived, it is the mean of the whole quarter
+ * hours within it. A span without any has no row. `place` counts from 1.
  */
 const MEANS_SQL = `
   select s.places[v.place], v.total / v.n
@@ -152,13 +153,18 @@ const MEANS_SQL = `
            array_agg(k.hi order by k.place) as his
     from (
       select w.source_id, w.place,
-             case when f.live then w.starts
+             case when f.exact then w.starts
                   else time_bucket('15 minutes', w.starts + interval '15 minutes' - interval '1 microsecond') end as lo,
-             case when f.live then w.ends + interval '1 microsecond'
+             case when f.exact then w.ends + interval '1 microsecond'
                   else time_bucket('15 minutes', w.ends) end as hi
       from unnest($1::int4[], $3::timestamptz[], $4::timestamptz[]) with ordinality w (source_id, starts, ends, place)
       cross join lateral (
-        select is_live(w.source_id, $2::int2, tstzmultirange(tstzrange(w.starts, w.ends, '[]'))) as live
+        select is_live(w.source_id, $2::int2, tstzmultirange(tstzrange(w.starts, w.ends, '[]')))
+            or exists (
+              select from kept_sum m
+              where m.source_id = w.source_id and m.series_id = $2 and m.starts = w.starts
+                and m.ends = w.ends + interval '1 microsecond'
+            ) as exact
       ) f
     ) k
     group by 1

@@ -42,6 +42,14 @@ const ActivitySummary = Type.Object(
           used: Type.Boolean(),
           counted: Amounts,
           dropped: Amounts,
+          manual: Type.Optional(
+            Type.Object(
+              { counted: Amounts, dropped: Amounts },
+              {
+                description: 'What of that was entered by hand; only where something was, and only with merge=segments',
+              },
+            ),
+          ),
         }),
         {
           description: `With explain=true: the sources of the day, at most ${SOURCES_EXPLAINED}, best first, with what of them the row counts and drops`,
@@ -73,7 +81,7 @@ const example: ActivityRow = {
   heart_rate: { avg_bpm: 68, max_bpm: 142, min_bpm: 48 },
 }
 
-/** Activity of each local day, from its best source (contract 4.1, 12.3). */
+/** Activity of each local day, merged from all sources or from the best one (contract 4.1, 12.1, 12.3). */
 export const getActivitySummary = route(
   {
     method: 'GET',
@@ -81,7 +89,7 @@ export const getActivitySummary = route(
     operationId: 'getActivitySummary',
     summary: 'Activity by local day',
     description:
-      'A row per local day, from the best source of that day; a value is null when that source did not measure it. A daily total that a platform computed is preferred to the sum of its samples.',
+      'A row per local day. Of each series and quarter hour the best source that measured it counts; `source` is the best one of which anything counts. A value is null when nobody measured it. A daily total of a platform replaces the samples of its source. Entries made by hand count only where nothing was measured.',
     tag: 'Summaries',
     guard: 'key',
     share: 'report',
@@ -90,9 +98,9 @@ export const getActivitySummary = route(
       ...dayQuery,
       sort_order: Type.String({ pattern: '^(asc|desc)$', default: 'asc', description: 'asc or desc, by date' }),
       merge: Enum(['none', 'segments'], {
-        default: 'none',
+        default: 'segments',
         description:
-          'segments: what the best source did not measure comes from the next best, per type and quarter hour',
+          'segments: what the best source did not measure comes from the next best, per series and quarter hour. none: everything from the best source of the day',
       }),
       explain: Type.Boolean({ default: false, description: 'Adds the sources of each day' }),
     }),

@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts'
 import { bySourceRank } from '../../sources/source.ts'
 import type { Stored, UserView } from '../../sources/user-view.ts'
 import type { PressureReading } from './blood-pressure.ts'
-import { tenths } from './sleep-days.ts'
+import { tenths, tidied } from './rounding.ts'
 
 /** What changes slowly, and the series it is the last value of: of the first one that has any. */
 const SLOW = {
@@ -111,7 +111,7 @@ function measuredOf(rows: readonly Found[], series: Series): Measured {
   return {
     latest: (name) => {
       const [best] = named(latest, name).sort((a, b) => b.at - a.at || bySourceRank(a.stored.source, b.stored.source))
-      return best && { ms: Math.round(best.at * 1000), value: best.value, stored: best.stored }
+      return best && { ms: Math.round(best.at * 1000), value: tidied(best.value), stored: best.stored }
     },
     mean: (name) => {
       const own = named(means, name)

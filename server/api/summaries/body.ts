@@ -6,7 +6,7 @@ import { userView } from '../../sources/user-view.ts'
 import { DAY_MS, isoInstant } from '../../time.ts'
 import { type Pressure, pressureOf } from './blood-pressure.ts'
 import { readMeasured, slowChanging } from './body-values.ts'
-import { tenths } from './sleep-days.ts'
+import { tenths, whole } from './rounding.ts'
 
 const Value = () => Nullable(Type.Number())
 const Whole = () => Nullable(Type.Integer())
@@ -157,7 +157,7 @@ export const getBodySummary = route(
   },
 )
 
-const rounded = (value: number | null) => (value === null ? null : Math.round(value))
+const rounded = (value: number | null) => (value === null ? null : whole(value))
 const toTenths = (value: number | null) => (value === null ? null : tenths(value))
 
 function pressureFields(pressure: Pressure | null) {

@@ -1,17 +1,12 @@
 import { recoveryPercent } from '../../catalogue/recovery-scores.ts'
 import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
-import {
-  bySourceRank,
-  SOURCE_COLUMNS,
-  type Source,
-  type SourceMetadata,
-  type SourceRow,
-  sourceOf,
-} from '../../sources/source.ts'
+import { SOURCE_COLUMNS, type Source, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
 import type { Stored, UserView } from '../../sources/user-view.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
-import { readSleep, type SleepDay, tenths } from './sleep-days.ts'
+import { tenths, whole } from './rounding.ts'
+import { readSleep, type SleepDay } from './sleep-days.ts'
+import { bestFirst } from './sources-of-day.ts'
 
 /** A row of the recovery summary. */
 export interface RecoveryRow {
@@ -77,8 +72,8 @@ interface Score {
 
 interface Day {
   day: number
-  source: Source
   parts: Part[]
+  /** The latest first. */
   scores: Score[]
 }
 
@@ -88,29 +83,25 @@ interface Day {
  */
 export async function readRecovery(db: Database, view: UserView, asked: DaysAsked): Promise<RecoveryRow[]> {
   const stored = view.stored.filter(({ seriesId }) => USED.has(seriesId))
-  const sources = [...new Set(stored.map(({ source }) => source))].sort(bySourceRank)
   type Listed = [place: number, counted: 0 | 1, n: number, total: number]
   type Scored = { value: number; source: SourceRow }[]
   const rows = await db.rows<[day: number, parts: Listed[] | null, scores: Scored | null]>(DAYS_SQL, [
     view.userId,
     stored.map(({ source }) => source.id),
     stored.map(({ seriesId }) => seriesId),
-    stored.map(({ source }) => sources.indexOf(source)),
+    stored.map(({ source }) => source.rank),
     asked.firstDay,
     asked.endDay,
     asked.most,
     asked.backward,
   ])
-  const days = rows.map(([day, listed, scored]): Day => {
-    const parts = (listed ?? []).map(([place, , n, total]) => ({ stored: stored[place] as Stored, n, total }))
-    const scores = (scored ?? []).map(({ value, source }) => ({ value, source: sourceOf(source) }))
-    return {
+  const days = rows.map(
+    ([day, listed, scored]): Day => ({
       day,
-      parts,
-      scores,
-      source: bestOf([...parts.map((part) => part.stored.source), ...scores.map(({ source }) => source)]),
-    }
-  })
+      parts: (listed ?? []).map(([place, , n, total]) => ({ stored: stored[place] as Stored, n, total })),
+      scores: (scored ?? []).map(({ value, source }) => ({ value, source: sourceOf(source) })),
+    }),
+  )
   if (days.length === 0) return []
   const numbers = days.map(({ day }) => day)
   const [firstDay, endDay] = [Math.min(...numbers), Math.max(...numbers) + 1]
@@ -119,34 +110,62 @@ export async function readRecovery(db: Database, view: UserView, asked: DaysAske
   return days.map((day) => rowOf(day, byDate.get(dateOf(day.day))))
 }
 
-/** The best source; a provider without one is behind all sources of that provider. */
-function bestOf(present: readonly Source[]): Source {
-  const named = new Set(present.filter(({ uid }) => uid !== '').map(({ provider }) => provider))
-  return present.filter(({ uid, provider }) => uid !== '' || !named.has(provider)).sort(bySourceRank)[0] as Source
-}
+/** A value of a day and the source it comes from; null without one. */
+type Found = { value: number; source: Source } | null
 
-/** The score of a day is that of the winner's provider: its own before that of another device, else the latest. */
-function rowOf({ day, source, parts, scores }: Day, night: SleepDay | undefined): RecoveryRow {
-  const mean = (series: number) => {
-    const part = parts.find(({ stored }) => stored.seriesId === series && stored.source.id === source.id)
-    return part ? part.total / part.n : null
+/** Each metric is that of the best source that has it; the row names the best of these sources. */
+function rowOf({ day, parts, scores }: Day, night: SleepDay | undefined): RecoveryRow {
+  const resting = meanOf(parts, RESTING_HEART_RATE)
+  const ofNight = (field: keyof typeof MEANS): Found => {
+    const value = night?.row[field] ?? null
+    return night && value !== null ? { value, source: night.source } : meanOf(parts, MEANS[field])
   }
-  const byNight = (field: keyof typeof MEANS) => {
-    const value = night?.row[field] ?? mean(MEANS[field])
-    return value === null ? null : tenths(value)
-  }
-  const ofProvider = scores.filter((score) => score.source.provider === source.provider)
-  const score = ofProvider.find((one) => one.source.id === source.id) ?? ofProvider[0]
-  const resting = mean(RESTING_HEART_RATE)
+  const [sdnn, rmssd, spo2] = [ofNight('avg_hrv_sdnn_ms'), ofNight('avg_hrv_rmssd_ms'), ofNight('avg_spo2_percent')]
+  const score = scoreOf(scores)
+  const counting = [resting, sdnn, rmssd, spo2, score].flatMap((found) => found?.source ?? [])
+  const tenth = (found: Found) => (found ? tenths(found.value) : null)
   return {
     date: dateOf(day),
-    source: source.metadata,
+    source: bestOf(counting, parts).metadata,
     sleep_duration_seconds: night?.asleepS ?? null,
     sleep_efficiency_percent: night?.row.efficiency_percent ?? null,
-    resting_heart_rate_bpm: resting === null ? null : Math.round(resting),
-    avg_hrv_sdnn_ms: byNight('avg_hrv_sdnn_ms'),
-    avg_hrv_rmssd_ms: byNight('avg_hrv_rmssd_ms'),
-    avg_spo2_percent: byNight('avg_spo2_percent'),
-    recovery_score: score ? recoveryPercent(source.provider, score.value) : null,
+    resting_heart_rate_bpm: resting && whole(resting.value),
+    avg_hrv_sdnn_ms: tenth(sdnn),
+    avg_hrv_rmssd_ms: tenth(rmssd),
+    avg_spo2_percent: tenth(spo2),
+    recovery_score: score && recoveryPercent(score.source.provider, score.value),
   }
+}
+
+/** The mean of a series over the day, of the best source that has it. */
+function meanOf(parts: readonly Part[], series: number): Found {
+  const own = parts.filter(({ stored }) => stored.seriesId === series)
+  const [best] = bestFirst(own)
+  const part = own.find(({ stored }) => stored.source === best)
+  return part ? { value: part.total / part.n, source: part.stored.source } : null
+}
+
+/** The latest score of the best source that has one. */
+function scoreOf(scores: readonly Score[]): Found {
+  if (scores.length === 0) return null
+  const best = bestOf(
+    scores.map(({ source }) => source),
+    [],
+  )
+  return scores.find(({ source }) => isSame(source, best)) ?? null
+}
+
+const isSame = (a: Source, b: Source) => a.id === b.id && a.provider === b.provider
+
+/** The best source, of equal ones that with more samples; a provider without one is behind all sources of that provider. */
+function bestOf(sources: readonly Source[], parts: readonly Part[]): Source {
+  const named = new Set(sources.filter(({ uid }) => uid !== '').map(({ provider }) => provider))
+  const distinct = sources.filter((one, place) => sources.findIndex((other) => isSame(one, other)) === place)
+  const found = distinct
+    .filter(({ uid, provider }) => uid !== '' || !named.has(provider))
+    .map((source) => ({
+      stored: { source },
+      n: parts.filter(({ stored }) => isSame(stored.source, source)).reduce((sum, { n }) => sum + n, 0),
+    }))
+  return bestFirst(found)[0] as Source
 }

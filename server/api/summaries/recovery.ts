@@ -38,7 +38,7 @@ const example: RecoveryRow = {
   recovery_score: 74,
 }
 
-/** Recovery of each local day, from its best source (contract 4.3, 12.6). */
+/** Recovery of each local day, of each metric from its best source (contract 4.3, 12.6). */
 export const getRecoverySummary = route(
   {
     method: 'GET',
@@ -46,7 +46,7 @@ export const getRecoverySummary = route(
     operationId: 'getRecoverySummary',
     summary: 'Recovery by local day',
     description:
-      'A row per local day with a recovery score, a resting heart rate, heart rate variability or oxygen saturation, from the best source of that day. Variability and saturation are means of the night if it has any, else of the day.',
+      'A row per local day with a recovery score, a resting heart rate, heart rate variability or oxygen saturation. Each metric comes from the best source that has it; `source` is the best of these. Variability and saturation are means of the night if it has any, else of the day.',
     tag: 'Summaries',
     guard: 'key',
     share: 'report',

@@ -1,8 +1,9 @@
 import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
-import { SOURCE_COLUMNS, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
+import { SOURCE_COLUMNS, type Source, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
 import { isoInstant, zoneText } from '../../time.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
+import { tenths, whole } from './rounding.ts'
 
 /** Seconds awake that count as an interruption (decision D-13). */
 const INTERRUPTION_S = 300
@@ -45,7 +46,7 @@ export interface SleepRow extends Means {
 }
 
 /**
- * Days with sleep: the sessions of the best source of each (contract 12.1), and for each series of MEANS the number and
+ * Days with sleep: the sessions of the best source of each (contract 12.4), and for each series of MEANS the number and
  * sum of samples during its main sleep, or its naps if there is nothing else; of its provider's sources, then of all.
  */
 const SLEEP_SQL = (order: 'asc' | 'desc') => `
@@ -53,22 +54,12 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
     select ${SOURCE_COLUMNS} from data_source d where d.user_id = $1
   ),
   session as materialized (
-    select local_day(s.end_at, s.zone_offset_min) as day, s.id, s.source_id
-    from source d
-    join sleep s on s.source_id = d.id and s.end_at >= day_starts($2) and s.end_at < day_ends($3 - 1)
-    where $6::int4[] is null or local_day(s.end_at, s.zone_offset_min) = any ($6)
+    select * from night_sessions(array(select id from source), $2, $3) n where $6::int4[] is null or n.day = any ($6)
   ),
   page as materialized (
-    select b.*
-    from (
-      select distinct on (x.day) x.day, d.*
-      from session x
-      join source d on d.id = x.source_id
-      where x.day >= $2 and x.day < $3
-      order by x.day, d.rank, d.device_model collate "C", d.source collate "C", d.id
-    ) b
-    order by b.day ${order}
-    limit $4
+    select b.day, d.*
+    from (select x.day, min(x.source_id) as source_id from session x group by x.day order by x.day ${order} limit $4) b
+    join source d on d.id = b.source_id
   ),
   span as materialized (
     select row_number() over () as place, t.*
@@ -150,9 +141,10 @@ interface DayColumns extends SourceRow {
   means: [series: number, ownN: number | null, ownTotal: number | null, n: number, total: number][] | null
 }
 
-/** A row with a value it does not show: whole seconds asleep without naps. */
+/** A row with values it does not show: whole seconds asleep without naps, and its source with its rank. */
 export interface SleepDay {
   row: SleepRow
+  source: Source
   asleepS: number | null
 }
 
@@ -242,9 +234,10 @@ function dayOf(columns: DayColumns): SleepDay {
     minutes(sumKnown(main.map(({ stages }) => stages[place] ?? null))),
   )
   const staged = [awake, light, deep, rem].some((value) => value !== null)
+  const source = sourceOf(columns)
   const row: SleepRow = {
     date: dateOf(columns.day),
-    source: sourceOf(columns).metadata,
+    source: source.metadata,
     start_time: longest ? isoInstant(longest.startMs) : null,
     end_time: longest ? isoInstant(longest.endMs) : null,
     zone_offset: longest?.zone ?? null,
@@ -265,7 +258,7 @@ function dayOf(columns: DayColumns): SleepDay {
     })),
     ...meansOf(columns),
   }
-  return { row, asleepS: asleepS === null ? null : Math.floor(asleepS) }
+  return { row, source, asleepS: asleepS === null ? null : Math.floor(asleepS) }
 }
 
 /** Weighted by duration, in hundredths (contract 12.4). */
@@ -274,7 +267,7 @@ function efficiencyOf(main: readonly Session[]): number | null {
   const weight = told.reduce((sum, { durationS }) => sum + durationS, 0)
   if (weight === 0) return null
   const total = told.reduce((sum, { durationS, efficiency }) => sum + durationS * (efficiency ?? 0), 0)
-  return Math.round((total / weight) * 100) / 100
+  return whole((total / weight) * 100) / 100
 }
 
 /** From the samples of the source's provider, from those of all if it has none (decision D-27). */
@@ -283,10 +276,7 @@ function meansOf({ means }: DayColumns): Means {
     const [, ownN, ownTotal, n, total] = means?.find(([series]) => series === seriesId(name)) ?? []
     const mean = ownN ? (ownTotal ?? 0) / ownN : n ? (total ?? 0) / n : null
     if (mean === null) return [field, null]
-    return [field, field === 'avg_heart_rate_bpm' ? Math.round(mean) : tenths(mean)]
+    return [field, field === 'avg_heart_rate_bpm' ? whole(mean) : tenths(mean)]
   })
   return Object.fromEntries(told)
 }
-
-/** A mean with one decimal, as in all summaries. */
-export const tenths = (value: number): number => Math.round(value * 10) / 10

@@ -87,7 +87,7 @@ const example: SleepRow = {
   avg_spo2_percent: 96.8,
 }
 
-/** Sleep of each local day, from its best source (contract 4.2, 12.4). */
+/** Sleep of each local day, from the source whose night counts (contract 4.2, 12.4). */
 export const getSleepSummary = route(
   {
     method: 'GET',
@@ -95,7 +95,7 @@ export const getSleepSummary = route(
     operationId: 'getSleepSummary',
     summary: 'Sleep by local day',
     description:
-      'A row per local day on which sleep ended, from the best source of that day. Durations leave naps out: without other sleep they are null.',
+      'A row per local day on which sleep ended, from one source: the best of those with a night of three hours or more, else with any. Durations leave naps out: without other sleep they are null.',
     tag: 'Summaries',
     guard: 'key',
     share: 'report',

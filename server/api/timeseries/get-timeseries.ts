@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import { type Static, Type } from 'typebox'
-import { DAILY_TOTAL_OFFSET, seriesByName } from '../../catalogue/series.ts'
+import { seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { readCursor, writeCursor } from '../../http/cursors.ts'
@@ -230,8 +230,8 @@ function matching({ stored: plausible, implausible }: UserView, filters: Filters
   const stored = everything ? [...plausible, ...implausible] : plausible
   const wanted = filters.types?.length ? new Set(filters.types.map((name) => seriesByName.get(name)?.id)) : undefined
   return stored.filter(
-    ({ source, seriesId, isDailyTotal }) =>
-      (!wanted || wanted.has(seriesId % DAILY_TOTAL_OFFSET)) &&
+    ({ source, series, isDailyTotal }) =>
+      (!wanted || wanted.has(series.id)) &&
       (filters.resolution === 'raw' || !isDailyTotal) &&
       (filters.provider === undefined || source.provider === filters.provider) &&
       (filters.source === undefined || source.source === filters.source) &&

@@ -1,3 +1,4 @@
+import { typeIdOf } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
 import type { Mark } from '../../http/cursors.ts'
 import type { Stored } from '../../sources/user-view.ts'
@@ -99,6 +100,44 @@ const BUCKETS_COUNTED_SQL = `
   ), null, null, null
   where (select count(*) from page) >= $2`
 
+/**
+ * The same where what was measured and what was entered by hand of a type are one bucket. `place` is that of the first of
+ * them, which comes first in `stored`.
+ */
+const TWIN_BUCKETS_SQL = perDirection(
+  (order) => `
+  select date_part('epoch', b.bucket),
+         case k.how when 'sum' then sum(b.total) when 'max' then max(b.highest) else sum(b.total) / sum(b.n) end,
+         min(k.place), (array_agg(b.last_zone order by k.place))[1]
+  from jsonb_to_recordset($1::jsonb) k (place int4, source_id int4, series_id int2, type_id int2, how text, lo float8, hi float8, ranges tstzmultirange)
+  cross join lateral bucket_page(
+    k.source_id, k.series_id, to_timestamp(k.lo), to_timestamp(k.hi), make_interval(secs => $3), $2, ${order === 'desc'}, k.ranges
+  ) b
+  group by b.bucket, k.type_id, k.source_id, k.how
+  order by b.bucket ${order}, k.type_id ${order}, k.source_id ${order}
+  limit $2`,
+)
+
+const TWIN_BUCKETS_COUNTED_SQL = `
+  with page as materialized (${TWIN_BUCKETS_SQL.forward}),
+  key as materialized (
+    select * from jsonb_to_recordset($1::jsonb) k (source_id int4, series_id int2, type_id int2, lo float8, hi float8, ranges tstzmultirange)
+  )
+  select * from page
+  union all
+  select (
+    select sum(
+      bucket_count(k.source_id, k.series_id, to_timestamp(k.lo), to_timestamp(k.hi), make_interval(secs => $3), k.ranges)
+      - case when m.series_id is null then 0 else shared_bucket_count(
+          k.source_id, array[k.series_id, m.series_id], to_timestamp(k.lo), to_timestamp(k.hi), make_interval(secs => $3),
+          k.ranges, m.ranges
+        ) end
+    )
+    from key k
+    left join key m on m.source_id = k.source_id and m.series_id = k.type_id and k.series_id <> k.type_id
+  ), null, null, null
+  where (select count(*) from page) >= $2`
+
 function perDirection(sql: (order: 'asc' | 'desc') => string): Record<Direction, string> {
   return { forward: sql('asc'), backward: sql('desc') }
 }
@@ -110,9 +149,11 @@ function perDirection(sql: (order: 'asc' | 'desc') => string): Record<Direction,
 function bounds(selection: Selection, position: Position | undefined): Range[] {
   const { startMs, endMs } = selection
   const step = selection.bucketMs ?? 1
+  // Twins are one bucket.
+  const idOf = (seriesId: number) => (selection.bucketMs === undefined ? seriesId : typeIdOf(seriesId))
   return selection.stored.map(({ seriesId, source }) => {
     if (!position) return [startMs, endMs]
-    const order = seriesId - position.seriesId || source.id - position.sourceId
+    const order = idOf(seriesId) - idOf(position.seriesId) || source.id - position.sourceId
     return position.backward
       ? [startMs, Math.min(endMs, position.timeMs + (order < 0 ? step : 0))]
       : [Math.max(startMs, position.timeMs + (order > 0 ? 0 : step)), endMs]
@@ -141,7 +182,8 @@ export async function readRows(db: Database, selection: Selection, page: PageAsk
   if (bucketMs !== undefined) {
     const direction = page.position?.backward ? 'backward' : 'forward'
     const params = [keysOf(selection, page.position), page.limit, bucketMs / 1000]
-    return bucketRows(stored, await db.rows<Bucket>(BUCKETS_SQL[direction], params))
+    const sql = stored.some(({ isManual }) => isManual) ? TWIN_BUCKETS_SQL : BUCKETS_SQL
+    return bucketRows(stored, await db.rows<Bucket>(sql[direction], params))
   }
   return rawRows(stored, await db.rows<Raw>(RAW_SQL, rawParams(selection, page)))
 }
@@ -155,6 +197,7 @@ function keysOf(selection: Selection, position: Position | undefined): string {
       place: index,
       source_id: one.source.id,
       series_id: one.seriesId,
+      type_id: one.series.id,
       how: one.series.aggregation,
       lo: startMs / 1000,
       hi: endMs / 1000,
@@ -229,7 +272,8 @@ export async function readCounted(
     return { rows: await rawRows(stored, page), total }
   }
   const params = [keysOf(selection, undefined), limit, bucketMs / 1000]
-  const { page, total } = withoutTotal(await db.rows<Bucket>(BUCKETS_COUNTED_SQL, params))
+  const sql = stored.some(({ isManual }) => isManual) ? TWIN_BUCKETS_COUNTED_SQL : BUCKETS_COUNTED_SQL
+  const { page, total } = withoutTotal(await db.rows<Bucket>(sql, params))
   return { rows: await bucketRows(stored, page), total }
 }
 

@@ -2,6 +2,7 @@ import type { Transaction } from '../../db/database.ts'
 import { route } from '../../http/route.ts'
 import { allowMinutes, allowWaiting } from '../../limits.ts'
 import { deleteEvents, lockForDeletion, lockUser } from '../../store/lock.ts'
+import { withoutSleepOf } from '../../store/sleep/sleep.ts'
 import { ConnectionPath, revokeConnection } from './delete-connection.ts'
 
 /** Disconnects a provider and removes everything that came from it (contract 3.9). */
@@ -28,10 +29,11 @@ export const deleteConnectionData = route(
       await lockUser(tx, params.user_id)
       const provider = await revokeConnection(tx, config, params)
       // A later upload is new, and opens the connection again.
-      const sources = await lockForDeletion(tx, params.user_id, provider)
+      const sources = (await lockForDeletion(tx, params.user_id, provider)) ?? []
       await allowWaiting(tx)
-      await deleteSources(tx, sources ?? [])
+      await withoutSleepOf(tx, params.user_id, sources, () => deleteSources(tx, sources))
       await deleteUploads(tx, params.user_id, provider)
+      await tx.query('delete from zone_run where user_id = $1 and provider = $2', [params.user_id, provider])
       await tx.query('update app_user set revision = revision + 1 where id = $1', [params.user_id])
       await deleteEvents(tx, params.user_id, provider)
     })

@@ -3,8 +3,9 @@ import type { Batch } from '../../batch/columns.ts'
 /** Bytes of cached samples; some three million samples. */
 const LIMIT_BYTES = 64 * 1024 * 1024
 
-/** Milliseconds and value as float64, zone offset as int16. */
+/** Milliseconds and value as float64, zone offset as int16; and, of some, the length as int32. */
 const SAMPLE_BYTES = 18
+const LENGTH_BYTES = 4
 
 /** Generous estimate of the memory around the samples: keys and objects. */
 const BATCH_BYTES = 2_048
@@ -25,7 +26,12 @@ export interface Handover {
 
 const bytesOf = ({ samples, derived, sources, rejections, events }: Batch) =>
   [...samples, ...derived].reduce(
-    (sum, { timeMs, origins }) => sum + COLUMNS_BYTES + timeMs.length * SAMPLE_BYTES + (origins?.bytes.length ?? 0),
+    (sum, { timeMs, lastsS, origins }) =>
+      sum +
+      COLUMNS_BYTES +
+      timeMs.length * SAMPLE_BYTES +
+      (lastsS?.length ?? 0) * LENGTH_BYTES +
+      (origins?.bytes.length ?? 0),
     BATCH_BYTES,
   ) +
   (sources.length + rejections.length) * ITEM_BYTES +

@@ -2,7 +2,8 @@ import type { SeriesName } from '../../catalogue/series.ts'
 import { type CycleRule, type RecordKind, recordRule } from '../sdk.ts'
 
 // Wire type, series, wire unit, legacy alias: sdk-types 4 and 5. Percentages are real percent here.
-// TOTAL_CALORIES_BURNED is left out on purpose: it contains ACTIVE_CALORIES_BURNED and would count it twice.
+// TOTAL_CALORIES_BURNED is left out on purpose: it contains ACTIVE_CALORIES_BURNED, and apps write it for single workouts as
+// well, so its sum is not the total of a day.
 const quantities: readonly (readonly [type: string, series: SeriesName, wireUnit: string, alias?: string])[] = [
   ['HEART_RATE', 'heart_rate', 'bpm'],
   ['RESTING_HEART_RATE', 'resting_heart_rate', 'bpm'],

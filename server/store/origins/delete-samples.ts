@@ -2,7 +2,7 @@ import { type Removed, withoutRemoved } from '../../batch/changes.ts'
 import type { Deletion } from '../../batch/columns.ts'
 import { groupBy } from '../../batch/group-by.ts'
 import { NO_RECORD, type Origin, type OriginHash, originHash } from '../../batch/origins.ts'
-import { DAILY_TOTAL_OFFSET } from '../../catalogue/series.ts'
+import { MANUAL_OFFSET, typeIdOf } from '../../catalogue/series.ts'
 import type { Transaction } from '../../db/database.ts'
 import type { EventTarget } from '../event-items.ts'
 import { compactLists } from './compact.ts'
@@ -85,7 +85,7 @@ function asked(wanted: Wanted, seriesId: number, { record, part }: OriginHash): 
   if (!same) return NONE
   return same
     .filter((one) => one.part === 0 || one.part === part)
-    .filter((one) => one.seriesId === null || one.seriesId === seriesId % DAILY_TOTAL_OFFSET)
+    .filter((one) => one.seriesId === null || one.seriesId === typeIdOf(seriesId))
     .map(({ externalId }) => externalId)
 }
 
@@ -102,7 +102,7 @@ async function listsOf(tx: Transaction, { userId, provider }: EventTarget, wante
   const all = [...wanted.values()].flat()
   const series = all.map(({ seriesId }) => seriesId)
   const records = [...wanted.keys()]
-  const owner = [userId, provider, DAILY_TOTAL_OFFSET]
+  const owner = [userId, provider, MANUAL_OFFSET]
   if (all.length <= ASKED_ONE_BY_ONE) {
     const asked = all.map(({ externalId }) => originHash(externalId, null).record)
     return tx.rows<[number, number]>(ASKED_LISTS_SQL, [...owner, asked, series])
@@ -133,15 +133,18 @@ const ASKED_LISTS_SQL = `
         and may_have_record(o.ids, o.filter, a.record)
     )`
 
-/** Notes that deleted records no longer state anything. */
-async function noteDeleted(tx: Transaction, deleted: readonly Said[]): Promise<void> {
+/** Notes of samples that only the other records state them, if any. */
+export async function noteDeleted(
+  tx: Transaction,
+  deleted: readonly (Removed & Pick<Said, 'others'>)[],
+): Promise<void> {
   const lists = [...groupBy(deleted, streamKey).values()].map((samples) => {
     const origins = samples
       .sort((a, b) => a.timeMs - b.timeMs)
       .flatMap(({ timeMs, others }): Origin[] =>
         (others.length > 0 ? others : [NO_RECORD]).map(({ record, part }) => ({ timeMs, record, part })),
       )
-    return newList(samples[0] as Said, origins)
+    return newList(samples[0] as Removed, origins)
   })
   if (lists.length === 0) return
   await storeLists(tx, lists)

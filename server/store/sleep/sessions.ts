@@ -1,6 +1,6 @@
 import { type SleepStageName, sleepStages } from '../../batch/columns.ts'
 import { groupBy } from '../../batch/group-by.ts'
-import { DAY_MS } from '../../time.ts'
+import { isShortByDay } from './day.ts'
 import {
   type CleanStage,
   cleanStages,
@@ -23,11 +23,6 @@ export const SESSION_GAP_MS = 2 * HOUR_MS
 /** The longest gap between a nap and other sleep that joins them into one session (sdk-types 7.4). */
 const NAP_GAP_MS = 15 * 60_000
 
-/** Bounds of a nap: asleep for less than this, begun between these hours of the local day (sdk-types 7.4). */
-const NAP_ASLEEP_S = 3 * 3600
-const NAP_FROM_MS = 9 * HOUR_MS
-const NAP_UNTIL_MS = 20 * HOUR_MS
-
 /** One interval of sleep; epoch ms, minutes east of UTC or null. */
 export interface Stage {
   sourceId: number
@@ -41,6 +36,8 @@ export interface Stage {
   /** Further ids under which it was received, in that order. */
   otherIds?: readonly string[] | null
   score: number | null
+  /** Of a received stage: whether its upload contains its whole session. */
+  whole?: boolean
 }
 
 /** A session as the table `sleep` holds it; epoch ms. */
@@ -258,31 +255,4 @@ export function stagesOfSession(
       stage.endMs >= startMs - SESSION_GAP_MS,
   )
   return [...awakeBefore, ...[own, ...addedToThis].flatMap(({ group }) => group)]
-}
-
-/** The facts that decide whether a session is a nap. */
-type MaybeNap = Pick<Session, 'session' | 'startMs' | 'endMs' | 'zoneMin' | 'asleepS'>
-
-/** The day a session belongs to, as days since 1970: the local day of its end, UTC if the zone is unknown (7.4). */
-export function sleepDay({ endMs, zoneMin }: Pick<Session, 'endMs' | 'zoneMin'>): number {
-  return Math.floor(localMs(endMs, zoneMin) / DAY_MS)
-}
-
-const localMs = (ms: number, zoneMin: number | null) => ms + (zoneMin ?? 0) * 60_000
-
-function isShortByDay({ startMs, zoneMin, asleepS }: Pick<Session, 'startMs' | 'zoneMin' | 'asleepS'>): boolean {
-  const local = localMs(startMs, zoneMin)
-  const inDayMs = local - Math.floor(local / DAY_MS) * DAY_MS
-  return asleepS < NAP_ASLEEP_S && inDayMs >= NAP_FROM_MS && inDayMs < NAP_UNTIL_MS
-}
-
-/**
- * The naps among the sessions of one source and sleep day (sdk-types 7.4): short, by day, and not the longest. Of
- * equally long ones the earliest counts as the longest.
- */
-export function napsOf<One extends MaybeNap>(sessions: readonly One[]): Set<One> {
-  const [longest] = [...sessions].sort(
-    (a, b) => b.asleepS - a.asleepS || a.startMs - b.startMs || (a.session < b.session ? -1 : 1),
-  )
-  return new Set(sessions.filter((session) => session !== longest && isShortByDay(session)))
 }

@@ -1,25 +1,31 @@
 import { randomUUID } from 'node:crypto'
 import type { SleepStage } from '../../batch/columns.ts'
 import type { Transaction } from '../../db/database.ts'
+import { planned } from '../../db/planned.ts'
 import type { EventCounts, EventTarget, Rebuilt, RemovedItems } from '../event-items.ts'
 import { boundsOf, derivedChanges } from '../event-items.ts'
-import { type Session, type Stage, sessionKey, sessionsOf, stagesOfSession } from './sessions.ts'
 import {
   changedStages,
   compareStages,
   isGiven,
-  readAround,
-  readChains,
-  readStagesById,
   type StageChanges,
-  type Surroundings,
   stageIds,
   stageKey,
   stageWithIds,
+  wholeAfter,
+} from './compare.ts'
+import type { Judged } from './day.ts'
+import { type Session, type Stage, sessionKey, sessionsOf, stagesOfSession } from './sessions.ts'
+import {
+  readAround,
+  readChains,
+  readStagesById,
+  readWhole,
+  type Surroundings,
   touchedChains,
   writeStages,
 } from './stages.ts'
-import { deleteSessions, idsFor, readSessions, saveNaps, saveScores, saveSessions } from './stored-sessions.ts'
+import { deleteSessions, idsFor, judgeSessions, readSessions, saveScores, saveSessions } from './stored-sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
 /**
@@ -35,8 +41,12 @@ export async function writeSleep(
   if (stages.length === 0) return undefined
   const incoming = stages.map(({ source, ...stage }) => ({ ...stage, sourceId: target.sourceIds[source] as number }))
   const around = await readAround(tx, target, incoming)
-  const { inserted, updated, unchanged, duplicates, ...changes } = compareStages(incoming, around.stored)
-  const rebuilt = await change(tx, target, { ...changes, others: again ? incoming : [] }, around)
+  const stored = { stages: around.stored, whole: await readWhole(tx, incoming) }
+  const { inserted, updated, unchanged, duplicates, ...changes } = compareStages(incoming, stored)
+  // A session that came whole is marked so, even if nothing else of it is new.
+  const others = again ? incoming : incoming.filter((one) => one.whole && !stored.whole.has(sessionKey(one)))
+  const whole = wholeAfter(incoming, around.stored, changes)
+  const rebuilt = await change(tx, target, { ...changes, others, whole }, around)
   return { type: 'sleep', inserted, updated, unchanged, duplicates, ...boundsOf(changes.written), ...rebuilt }
 }
 
@@ -83,14 +93,47 @@ export async function deleteSession(
   return told
 }
 
+/**
+ * Removes sources, by calling `remove`, and judges the rest of the person's sleep around theirs again: a nap beside the
+ * night of a ring may be all the sleep of its day without the ring.
+ */
+export async function withoutSleepOf(
+  tx: Transaction,
+  userId: string,
+  sourceIds: readonly number[],
+  remove: () => Promise<void>,
+): Promise<void> {
+  const ends = await planned<Judged>(tx, SESSIONS_OF_SOURCES_SQL, [sourceIds])
+  await remove()
+  if (ends.length === 0) return
+  const ranges = ends.map(({ endMs }): Range => [endMs, endMs])
+  const left = await readSessions(tx, { userId, provider: '' }, ranges)
+  await judgeSessions(tx, left, ends, left)
+}
+
+const SESSIONS_OF_SOURCES_SQL = `
+  select source_id as "sourceId", session, round(date_part('epoch', start_at) * 1000) as "startMs",
+         round(date_part('epoch', end_at) * 1000) as "endMs", zone_offset_min as "zoneMin", 0 as "asleepS",
+         light_s as "lightS"
+  from sleep
+  where source_id = any ($1)`
+
+/** What an upload says beside its stages. */
+interface Said {
+  /** Stored stages whose sessions are rebuilt even if nothing of them changes. */
+  others?: readonly Stage[]
+  /** For given sessions, by key: whether everything stored of them came in this upload. Absent: as before. */
+  whole?: ReadonlyMap<string, boolean>
+}
+
 /** Stores the changes of the stages and rebuilds their sessions, and those of `others` of the stored ones. */
 async function change(
   tx: Transaction,
   target: EventTarget,
-  changes: StageChanges & { others?: readonly Stage[] },
+  changes: StageChanges & Said,
   around: Surroundings,
 ): Promise<Rebuilt> {
-  const { others = [] } = changes
+  const { others = [], whole = new Map() } = changes
   const touched = [...changes.written, ...changes.removed, ...others]
   if (touched.length === 0) {
     await writeStages(tx, changes)
@@ -98,7 +141,7 @@ async function change(
   }
   const { stored } = await readChains(tx, target, touched, around)
   await writeStages(tx, changes)
-  return rebuildSessions(tx, target, { before: stored, after: changedStages(stored, changes), touched })
+  return rebuildSessions(tx, target, { before: stored, after: changedStages(stored, changes), touched, whole })
 }
 
 /**
@@ -108,7 +151,12 @@ async function change(
 async function rebuildSessions(
   tx: Transaction,
   target: EventTarget,
-  { before, after, touched }: Record<'before' | 'after' | 'touched', readonly Stage[]>,
+  {
+    before,
+    after,
+    touched,
+    whole,
+  }: Record<'before' | 'after' | 'touched', readonly Stage[]> & Required<Pick<Said, 'whole'>>,
 ): Promise<Rebuilt> {
   // Chains of before and after together, so that a session that is now divided is rebuilt as a whole.
   const chains = touchedChains([...before, ...after], touched)
@@ -124,21 +172,25 @@ async function rebuildSessions(
   const inChain = (ms: number) =>
     (chainRanges[firstEndingAfter(chainRanges, ms)]?.[0] ?? Number.POSITIVE_INFINITY) <= ms
   const [old, others] = divide(stored, (one) =>
-    one.session === '' ? inChain(one.startMs) : given.has(sessionKey(one)),
+    one.session === '' ? one.own && inChain(one.startMs) : given.has(sessionKey(one)),
   )
   const ids = idsFor(sessions, old)
-  const rebuilt = sessions.map((session) => ({ ...session, id: ids.get(session) ?? randomUUID() }))
+  const cameWhole = new Map([...old.map((one) => [sessionKey(one), one.whole] as const), ...whole])
+  const rebuilt = sessions.map((session) => ({
+    ...session,
+    id: ids.get(session) ?? randomUUID(),
+    whole: session.session !== '' && cameWhole.get(sessionKey(session)) === true,
+  }))
   const kept = new Set(ids.values())
   const gone = old.filter(({ id }) => !kept.has(id))
   await deleteSessions(
     tx,
     gone.map(({ id }) => id),
   )
-  const told = new Set([
-    ...(await saveSessions(tx, target, rebuilt)),
-    ...(await saveNaps(tx, [...rebuilt, ...others], [...rebuilt, ...old])),
-  ])
-  const written = new Set([...told, ...(await saveScores(tx, target, rebuilt))])
+  const saved = await saveSessions(tx, target, rebuilt)
+  const judged = await judgeSessions(tx, [...rebuilt, ...others], [...rebuilt, ...old], stored)
+  const told = new Set([...saved, ...judged.told])
+  const written = new Set([...told, ...judged.changed, ...(await saveScores(tx, target, rebuilt))])
   return {
     derived: derivedChanges(stored, [...gone, ...[...rebuilt, ...others].filter(({ id }) => written.has(id))]),
     told: [...told],

@@ -3,135 +3,22 @@ import { groupBy } from '../../batch/group-by.ts'
 import type { Transaction } from '../../db/database.ts'
 import { planned } from '../../db/planned.ts'
 import type { EventTarget } from '../event-items.ts'
-import { columnsOf, idsIn, sameIds, withIds } from '../platform-ids.ts'
+import { isGiven, type StageChanges, stageKey } from './compare.ts'
 import { type Chain, chainsOf, SESSION_GAP_MS, type Stage, sessionKey } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
-/** What an upload or a deletion does to the stored stages. */
-export interface StageChanges {
-  /** New stages, and stored ones of which more than the time changed. */
-  written: Stage[]
-  removed: Stage[]
-  /** Stored ones that only have other ids, which no session shows. */
-  relabelled?: Stage[]
-}
-
-/** The result for the stages of an upload. */
-export interface ComparedStages extends StageChanges {
-  inserted: number
-  updated: number
-  unchanged: number
-  duplicates: number
-}
-
-/** The key of a stored stage. */
-export const stageKey = ({ sourceId, session, startMs, endMs, stage }: Stage): string =>
-  `${sourceId} ${startMs} ${endMs} ${stage} ${session}`
-
-/** The platform's ids of a stage. */
-export const stageIds = ({ externalId, otherIds }: Stage): string[] =>
-  idsIn({ external_id: externalId, other_ids: otherIds ?? null })
-
-/** A stage with these ids instead of its own. */
-export function stageWithIds(stage: Stage, ids: readonly string[]): Stage {
-  const { external_id: externalId, other_ids: otherIds } = columnsOf(ids)
-  return { ...stage, externalId, otherIds }
-}
-
-/** The ids that identify a stage of a session given by the platform; none if only the interval identifies it. */
-const idKeys = (stage: Stage) =>
-  stage.session === '' ? [] : stageIds(stage).map((id) => `${sessionKey(stage)}\0${id}`)
-
-/**
- * Computes what the stages of an upload change in the stored ones, which must include every stage of the same interval
- * and every given session that is touched. Intervals count: an interval that arrives under several ids keeps them. In a
- * session given by the platform, an id that arrives with another interval or stage was rewritten: its old interval is
- * removed unless another id has it, and so are those it overlaps, unless they are in the upload as well. Everything else
- * is added, since a session may be divided among uploads in any order.
- */
-export function compareStages(incoming: readonly Stage[], stored: readonly Stage[]): ComparedStages {
-  const items = withoutRepeatedIds(incoming)
-  const latest = new Map<string, Stage>()
-  for (const item of items) {
-    const same = latest.get(stageKey(item))
-    latest.set(stageKey(item), same ? stageWithIds(item, withIds(stageIds(same), stageIds(item))) : item)
-  }
-  const sent = new Set(items.flatMap(idKeys))
-  // An id that the upload assigns to another interval is not kept.
-  const keptIds = (stage: Stage) => {
-    const keys = idKeys(stage)
-    const now = latest.get(stageKey(stage))
-    const here = now ? stageIds(now) : []
-    return stageIds(stage).filter((id, place) => here.includes(id) || !sent.has(keys[place] ?? ''))
-  }
-  const rewritten = rewrittenOf(items, stored)
-  const storedByKey = new Map(stored.map((stage) => [stageKey(stage), stage]))
-
-  const written: Stage[] = []
-  const relabelled: Stage[] = []
-  const counts = { inserted: 0, updated: 0, unchanged: 0, duplicates: incoming.length - latest.size }
-  for (const [key, item] of latest) {
-    const before = storedByKey.get(key)
-    const stage = stageWithIds(item, withIds(before ? keptIds(before) : [], stageIds(item)))
-    if (before && sameDetails(before, stage)) {
-      counts.unchanged += 1
-      if (!sameIds(stageIds(before), stageIds(stage))) relabelled.push(stage)
-    } else {
-      written.push(stage)
-      counts[before || rewritten.has(key) ? 'updated' : 'inserted'] += 1
-    }
-  }
-  const overlapped = new Set(overlapping(stored, [...rewritten.values()]))
-  const removed: Stage[] = []
-  for (const stage of stored) {
-    if (latest.has(stageKey(stage))) continue
-    const [ids, kept] = [stageIds(stage), keptIds(stage)]
-    if (overlapped.has(stage) || (ids.length > 0 && kept.length === 0)) removed.push(stage)
-    else if (kept.length < ids.length) relabelled.push(stageWithIds(stage, kept))
-  }
-  return { written, removed, relabelled, ...counts }
-}
-
-/** The items without those of a given session whose id a later one repeats. */
-function withoutRepeatedIds(items: readonly Stage[]): Stage[] {
-  const last = new Map(items.flatMap((item) => idKeys(item).map((key) => [key, item])))
-  return items.filter((item) => idKeys(item).every((key) => last.get(key) === item))
-}
-
-/** The items, by key, whose id had another interval or stage before. */
-function rewrittenOf(items: readonly Stage[], stored: readonly Stage[]): Map<string, Stage> {
-  const storedById = new Map(stored.flatMap((stage) => idKeys(stage).map((key) => [key, stageKey(stage)])))
-  return new Map(
-    items.flatMap((item) => {
-      const [before] = idKeys(item).map((key) => storedById.get(key))
-      return before === undefined || before === stageKey(item) ? [] : [[stageKey(item), item]]
-    }),
+/** The keys of the sessions that come whole in `stages` and whose stored stages came whole, too. */
+export async function readWhole(tx: Transaction, stages: readonly Stage[]): Promise<Set<string>> {
+  const sent = stages.filter(({ whole }) => whole)
+  if (sent.length === 0) return new Set()
+  const rows = await planned<Pick<Stage, 'sourceId' | 'session'>>(
+    tx,
+    `select source_id as "sourceId", session
+     from sleep
+     where session <> '' and whole and source_id = any ($1) and session = any ($2)`,
+    [[...new Set(sent.map(({ sourceId }) => sourceId))], [...new Set(sent.map(({ session }) => session))]],
   )
-}
-
-const sameDetails = (one: Stage, other: Stage) => one.zoneMin === other.zoneMin && one.score === other.score
-
-/** The stored stages that overlap one of `changed` of the same session. */
-function overlapping(stored: readonly Stage[], changed: readonly Stage[]): Stage[] {
-  const ranges = new Map(
-    [...groupBy(changed, sessionKey)].map(([key, stages]) => [
-      key,
-      union(stages.map(({ startMs, endMs }): Range => [startMs, endMs])),
-    ]),
-  )
-  return stored.filter((stage) => {
-    const changes = ranges.get(sessionKey(stage)) ?? []
-    const [startMs] = changes[firstEndingAfter(changes, stage.startMs)] ?? [Number.POSITIVE_INFINITY]
-    return startMs < stage.endMs
-  })
-}
-
-/** The stored stages after `changes`. */
-export function changedStages(stored: readonly Stage[], { written, removed }: StageChanges): Stage[] {
-  const stages = new Map(stored.map((stage) => [stageKey(stage), stage]))
-  for (const stage of removed) stages.delete(stageKey(stage))
-  for (const stage of written) stages.set(stageKey(stage), stage)
-  return [...stages.values()]
+  return new Set(rows.map(sessionKey))
 }
 
 /** Stored stages around others, and the ranges of time in which all stages without a given session were read. */
@@ -204,9 +91,6 @@ export function touchedChains(stages: readonly Stage[], touched: readonly Stage[
     chain.stages.some((stage) => keys.has(stageKey(stage))),
   )
 }
-
-/** Whether the platform said which session a stage belongs to. */
-export const isGiven = ({ session }: Stage): boolean => session !== ''
 
 interface StageRow {
   source_id: number

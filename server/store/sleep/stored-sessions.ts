@@ -2,44 +2,51 @@ import { groupBy } from '../../batch/group-by.ts'
 import type { Transaction } from '../../db/database.ts'
 import { planned } from '../../db/planned.ts'
 import type { EventTarget } from '../event-items.ts'
-import { napsOf, type Session, sessionKey, sleepDay } from './sessions.ts'
+import { coveredOf, type Judged, napsOf, SAME_SLEEP_MS, sleepDay } from './day.ts'
+import { type Session, sessionKey } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
 // The stored sessions: read around the changes, and written where they differ.
 
 /** A stored session, with what rebuilding has to know of it; `createdS` in epoch seconds. */
-export interface StoredSession {
+export interface StoredSession extends Judged, Judgement {
   id: string
-  sourceId: number
-  session: string
-  startMs: number
-  endMs: number
-  zoneMin: number | null
-  asleepS: number
   createdS: number
+  /** Whether it belongs to the provider whose stages change. */
+  own: boolean
+  /** Whether one upload brought everything stored of it, and contained the whole session. */
+  whole: boolean
+}
+
+/** What the sessions around it make of a session. */
+interface Judgement {
+  nap: boolean
+  covered: boolean
 }
 
 /** A session with the key of its row. */
-type SavedSession = Session & { id: string }
+export type SavedSession = Session & Pick<StoredSession, 'id' | 'whole'>
 
 /**
- * Two sessions of one sleep day end less than 24 h apart on the wall clock, whose zones differ by 36 h at most (both
- * have 18 h at most).
+ * How far away the sessions end that are judged together with one that changes. A session that it covers or uncovers ends
+ * less than a day away. Two sessions of one sleep day end less than 24 h apart on the wall clock, whose zones differ by at
+ * most 36 h (each is at most 18 h).
  */
-const SAME_DAY_MS = (24 + 36) * 3_600_000
+const JUDGED_MS = SAME_SLEEP_MS + (24 + 36) * 3_600_000
 
-/** Reads the sessions of a user and provider that end within `ranges`, or may share a sleep day with one that does. */
+/** Reads the sessions of a user, of all providers, that end within `ranges` or are judged together with one that does. */
 export async function readSessions(
   tx: Transaction,
-  { userId, provider }: EventTarget,
+  { userId, provider }: Pick<EventTarget, 'userId' | 'provider'>,
   ranges: readonly Range[],
 ): Promise<StoredSession[]> {
-  const around = union(ranges.map(([startMs, endMs]) => [startMs - SAME_DAY_MS, endMs + SAME_DAY_MS]))
+  const around = union(ranges.map(([startMs, endMs]) => [startMs - JUDGED_MS, endMs + JUDGED_MS]))
   return planned<StoredSession>(
     tx,
     `select s.id, s.source_id as "sourceId", s.session, round(date_part('epoch', s.start_at) * 1000) as "startMs",
             round(date_part('epoch', s.end_at) * 1000) as "endMs", s.zone_offset_min as "zoneMin",
-            coalesce(s.asleep_s, 0) as "asleepS", date_part('epoch', s.created_at) as "createdS"
+            coalesce(s.asleep_s, date_part('epoch', s.end_at - s.start_at)) as "asleepS", s.light_s as "lightS",
+            s.is_nap is true as nap, s.covered, s.whole, date_part('epoch', s.created_at) as "createdS", d.provider = $2 as own
      from data_source d
      cross join unnest($3::float8[], $4::float8[]) around (lo, hi)
      cross join lateral (
@@ -47,7 +54,7 @@ export async function readSessions(
        where source_id = d.id and end_at >= to_timestamp(around.lo) and end_at <= to_timestamp(around.hi)
        offset 0
      ) s
-     where d.user_id = $1 and d.provider = $2`,
+     where d.user_id = $1`,
     [userId, provider, around.map(([startMs]) => startMs / 1000), around.map(([, endMs]) => endMs / 1000)],
   )
 }
@@ -112,13 +119,13 @@ export async function saveSessions(
 
 const SAVE_SESSIONS_SQL = `
   insert into sleep as s (id, user_id, source_id, session, start_at, end_at, zone_offset_min, asleep_s, in_bed_s,
-                          awake_s, light_s, deep_s, rem_s, efficiency_percent, is_nap, stages, closed_at)
+                          awake_s, light_s, deep_s, rem_s, efficiency_percent, is_nap, stages, whole, closed_at)
   select n.id, $1, n."sourceId", n.session, to_timestamp(n."startS"), to_timestamp(n."endS"), n."zoneMin", n."asleepS",
-         n."inBedS", n."awakeS", n."lightS", n."deepS", n."remS", n."efficiencyPercent", false, n.stages,
+         n."inBedS", n."awakeS", n."lightS", n."deepS", n."remS", n."efficiencyPercent", false, n.stages, n.whole,
          case when n.session <> '' then clock_timestamp() end
   from jsonb_to_recordset($2) as n (
     id uuid, "sourceId" int4, session text, "startS" float8, "endS" float8, "zoneMin" int2, "asleepS" int4,
-    "inBedS" int4, "awakeS" int4, "lightS" int4, "deepS" int4, "remS" int4, "efficiencyPercent" float8, stages jsonb
+    "inBedS" int4, "awakeS" int4, "lightS" int4, "deepS" int4, "remS" int4, "efficiencyPercent" float8, stages jsonb, whole bool
   )
   on conflict (id) do update
   set start_at = excluded.start_at, end_at = excluded.end_at, zone_offset_min = excluded.zone_offset_min,
@@ -135,36 +142,68 @@ const SAVE_SESSIONS_SQL = `
   returning s.id`
 
 /**
- * Decides for every session that shares its sleep day with one of `changed` whether it is a nap, which depends on the
- * others of the day and source. `sessions` hold all of these days. Returns the ids of those whose answer changed.
+ * Judges the sessions around `changed` again: which of them a better one of their source covers, and which of their
+ * sleep days are naps, which depends on all sources of the person. `sessions` are the stored ones now, `before` those of
+ * before. Returns the ids of those that changed, and of those among them that events report.
  */
-export async function saveNaps(
+export async function judgeSessions(
   tx: Transaction,
   sessions: readonly (StoredSession | SavedSession)[],
-  changed: readonly (StoredSession | SavedSession)[],
-): Promise<string[]> {
-  const dayOf = (session: StoredSession | SavedSession) => `${session.sourceId} ${sleepDay(session)}`
-  const days = groupBy(sessions, dayOf)
-  const ids: string[] = []
-  const naps: boolean[] = []
-  for (const day of new Set(changed.map(dayOf))) {
+  changed: readonly Judged[],
+  before: readonly StoredSession[],
+): Promise<{ changed: string[]; told: string[] }> {
+  const stored = new Map(before.map((session) => [session.id, session]))
+  const was = ({ id }: { id: string }) => stored.get(id) ?? { nap: false, covered: false, whole: null }
+  const near = new Set(sessionsNear(sessions, changed))
+  const better = coveredOf(sessions)
+  const covered = new Set(sessions.filter((one) => (near.has(one) ? better.has(one) : was(one).covered)))
+  const naps = new Set(sessions.filter((one) => was(one).nap))
+  const days = groupBy(sessions, sleepDay)
+  for (const day of new Set(
+    [...changed, ...[...near].filter((one) => covered.has(one) !== was(one).covered)].map(sleepDay),
+  )) {
     const ofDay = days.get(day) ?? []
-    const napsOfDay = napsOf(ofDay)
-    for (const session of ofDay) {
-      ids.push(session.id)
-      naps.push(napsOfDay.has(session))
-    }
+    const found = napsOf(ofDay, covered)
+    for (const one of ofDay)
+      if (found.has(one)) naps.add(one)
+      else naps.delete(one)
   }
-  if (ids.length === 0) return []
-  const written = await planned<{ id: string }>(
-    tx,
-    `update sleep s set is_nap = n.is_nap, changed_at = clock_timestamp()
-     from unnest($1::uuid[], $2::bool[]) n (id, is_nap)
-     where s.id = n.id and s.is_nap is distinct from n.is_nap
-     returning s.id`,
-    [ids, naps],
+  const otherNaps = sessions.filter((one) => naps.has(one) !== was(one).nap)
+  const others = [...otherNaps, ...sessions.filter((one) => covered.has(one) !== was(one).covered)]
+  // A new row already has its `whole`.
+  const rows = [...new Set([...others, ...sessions.filter((one) => one.whole !== (was(one).whole ?? one.whole))])]
+  if (rows.length > 0) {
+    await planned(tx, JUDGE_SQL, [
+      rows.map(({ id }) => id),
+      rows.map((one) => naps.has(one)),
+      rows.map((one) => covered.has(one)),
+      rows.map(({ whole }) => whole),
+    ])
+  }
+  const idsOf = (list: readonly { id: string }[]) => list.map(({ id }) => id)
+  return { changed: idsOf(others), told: idsOf(otherNaps) }
+}
+
+// Events contain is_nap, but not the others.
+const JUDGE_SQL = `
+  update sleep s
+  set is_nap = n.nap, covered = n.covered, whole = n.whole,
+      changed_at = case when s.is_nap is distinct from n.nap then clock_timestamp() else s.changed_at end
+  from unnest($1::uuid[], $2::bool[], $3::bool[], $4::bool[]) n (id, nap, covered, whole)
+  where s.id = n.id`
+
+/** The sessions that end less than a day from one of `changed` of the same source. */
+function sessionsNear<One extends Judged>(sessions: readonly One[], changed: readonly Judged[]): One[] {
+  const ranges = new Map(
+    [...groupBy(changed, ({ sourceId }) => sourceId)].map(([id, list]) => [
+      id,
+      union(list.map(({ endMs }): Range => [endMs - SAME_SLEEP_MS, endMs + SAME_SLEEP_MS])),
+    ]),
   )
-  return written.map(({ id }) => id)
+  return sessions.filter(({ sourceId, endMs }) => {
+    const around = ranges.get(sourceId) ?? []
+    return (around[firstEndingAfter(around, endMs)]?.[0] ?? Number.POSITIVE_INFINITY) < endMs
+  })
 }
 
 /**

@@ -30,23 +30,28 @@ const detailed = (stage: SleepStageName) => stage === 'light' || stage === 'deep
 export const isSleep = (stage: SleepStageName): boolean => stage === 'sleeping' || detailed(stage)
 
 /**
- * The stages of a session as they count, ascending, without overlaps (sdk-types 7.3 A to D). Time in bed counts as
- * sleep only if nothing else is known, and sleep without detail only where there is none in detail; of two overlapping
- * stages the one that starts first wins. `stages` ascend by start.
+ * The stages of a session as they count, ascending, without overlaps (sdk-types 7.3): light, deep and REM sleep and
+ * lying awake, of which the one that starts first wins where they overlap. Sleep without detail counts where none of
+ * these covers it. Time in bed counts as sleep only if the source knows of no sleep. `stages` ascend by start.
  */
 export function cleanStages(stages: readonly TimedStage[]): CleanStage[] {
-  const asSleep = stages.some(({ stage }) => detailed(stage))
-    ? detailed
-    : stages.some(({ stage }) => stage === 'sleeping')
-      ? isSleep
-      : (stage: SleepStageName) => stage === 'in_bed'
+  const vague: SleepStageName = stages.some(({ stage }) => isSleep(stage)) ? 'sleeping' : 'in_bed'
+  const exact = firstCome(stages.filter(({ stage }) => stage === 'awake' || detailed(stage)))
+  const rest = firstCome(stages.filter(({ stage }) => stage === vague))
+  return filled(
+    exact,
+    'sleeping',
+    rest.map(([, startMs, endMs]) => [startMs, endMs]),
+  )
+}
+
+/** The stages, each from where those before it end; they ascend by start. */
+function firstCome(stages: readonly TimedStage[]): CleanStage[] {
   const clean: CleanStage[] = []
   let coveredMs = Number.NEGATIVE_INFINITY
   for (const { stage, startMs, endMs } of stages) {
-    if (stage !== 'awake' && !asSleep(stage)) continue
-    const fromMs = Math.max(startMs, coveredMs)
-    if (fromMs >= endMs) continue
-    clean.push([stage === 'in_bed' ? 'sleeping' : stage, fromMs, endMs])
+    if (endMs <= coveredMs) continue
+    clean.push([stage, Math.max(startMs, coveredMs), endMs])
     coveredMs = endMs
   }
   return clean
@@ -56,15 +61,19 @@ export function cleanStages(stages: readonly TimedStage[]): CleanStage[] {
  * The stages together with the time in bed that none of them covers; `clean` comes from cleanStages. For platforms
  * whose in_bed means awake in bed (sdk-types 7.4).
  */
-export function withTimeInBed(clean: readonly CleanStage[], inBed: readonly Range[]): CleanStage[] {
+export const withTimeInBed = (clean: readonly CleanStage[], inBed: readonly Range[]): CleanStage[] =>
+  filled(clean, 'in_bed', union(inBed))
+
+/** The stages together with a stage where a range lies in none of them; both ascend and do not overlap. */
+function filled(clean: readonly CleanStage[], stage: SleepStageName, ranges: readonly Range[]): CleanStage[] {
   const all: CleanStage[] = [...clean]
   let next = 0
-  for (const [startMs, endMs] of union(inBed)) {
+  for (const [startMs, endMs] of ranges) {
     let fromMs = startMs
     while (next < clean.length && (clean[next] as CleanStage)[2] <= fromMs) next += 1
     for (let place = next; fromMs < endMs; place += 1) {
-      const [, untilMs, coveredMs] = clean[place] ?? ['in_bed', endMs, endMs]
-      if (untilMs > fromMs) all.push(['in_bed', fromMs, Math.min(untilMs, endMs)])
+      const [, untilMs, coveredMs] = clean[place] ?? [stage, endMs, endMs]
+      if (untilMs > fromMs) all.push([stage, fromMs, Math.min(untilMs, endMs)])
       fromMs = Math.max(fromMs, coveredMs)
     }
   }

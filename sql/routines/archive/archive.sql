@@ -34,7 +34,10 @@ begin
           or refresh_local_days(series.source_id, series.series_id, local_days_due(), 120))
       loop
       end loop;
-      if is_behind(series.source_id, series.series_id, until) then
+      while keep_minutes(series.source_id, series.series_id, until, 30) loop
+      end loop;
+      if is_behind(series.source_id, series.series_id, until)
+         or exists (select 1 from days_without_marks(series.source_id, series.series_id, until)) then
         done := false;
         continue;
       end if;
@@ -48,6 +51,7 @@ begin
         now_archived := now_archived + tstzmultirange(tstzrange(first, until));
       end if;
     end if;
+    perform keep_sums(the_user, series.source_id, series.series_id, now_archived - series.archived);
     changed := changed or now_archived <> series.archived;
     update source_series k
     set archived = now_archived, archived_to = until, to_remove = true
@@ -57,6 +61,7 @@ begin
     where o.source_id = series.source_id and o.series_id = series.series_id and o.lo < until
       and tstzrange(o.lo, o.hi, '[]') <@ (now_archived + tstzmultirange(tstzrange('-infinity', oldest)));
   end loop;
+  delete from zone_run z where z.user_id = the_user and z.hi < oldest;
   if changed then
     -- What has been answered before is not any more.
     update app_user set revision = revision + 1 where id = the_user;
@@ -169,6 +174,7 @@ begin
     delete from rollup_1min r where r.source_id = the_source and r.series_id = the_series and r.bucket < cut;
     delete from rollup_5min r where r.source_id = the_source and r.series_id = the_series and r.bucket < cut;
   end if;
+  delete from kept_sum m where m.source_id = the_source and m.series_id = the_series and m.ends <= cut;
   delete from rollup_local_day r where r.source_id = the_source and r.series_id = the_series and day_ends(r.day) <= cut;
   get diagnostics found_rows = row_count;
   update rollup_local_day r set stale = true

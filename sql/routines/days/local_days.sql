@@ -22,10 +22,10 @@ as $$
   select greatest(local_day(now(), -1080::int2), local_day(a.raw_floor, 1080::int2) + 1) from archival a
 $$;
 
--- Whether minutes of a series are counted: of heart rate and steps.
+-- Whether minutes of a series are counted: of heart rate and steps, measured or entered by hand.
 create or replace function has_minutes(the_series int2) returns boolean
 language sql immutable parallel safe
-return the_series in (1, 80);
+return the_series in (1, 80, 5001, 5080);
 
 -- The place of a minute with `n` samples among the values that are counted. Means of heart rate have two places for each
 -- number from 50 to 167: the number itself, and what lies between it and the next; below and above nothing is told apart,
@@ -35,7 +35,7 @@ return the_series in (1, 80);
 create or replace function minute_place(the_series int2, total float8, n int8) returns int4
 language sql immutable parallel safe
 return case
-  when the_series = 80 then 1 + (total >= 30)::int4
+  when the_series in (80, 5080) then 1 + (total >= 30)::int4
   else least(greatest(2 * (floor(total / n) - 50) + case when total / n > floor(total / n) + 1e-9 then 2 else 1 end, 0), 236)::int4
 end;
 
@@ -96,20 +96,36 @@ begin
 end
 $$;
 
+drop function if exists local_days(int4, int2, int4, int4, boolean);
+drop function if exists computed_days(int4, int2, int4, int4, boolean);
+
 -- What a series adds up to on each local day of [first_day, end_day), computed from its quarter hours, and where it is
 -- asked for from its samples. A day that is archived, or a part of it, keeps its minutes as long as nothing was added to it.
-create or replace function computed_days(the_source int4, the_series int2, first_day int4, end_day int4, with_minutes boolean)
-returns table (day int4, n int8, total float8, lowest float8, highest float8, minutes int2[])
+create or replace function computed_days(
+  the_source int4, the_series int2, first_day int4, end_day int4, with_minutes boolean, with_spills boolean
+) returns table (
+  day int4, n int8, total float8, lowest float8, highest float8, minutes int2[], spread_minutes int2[], spill_runs int2[],
+  spills float8[]
+)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  lengths boolean := (with_minutes or with_spills) and has_lengths(the_source, the_series);
 begin
   if not with_minutes or not has_minutes(the_series) then
     return query
-      select d.day, sum(d.n)::int8, sum(d.total), min(d.lowest), max(d.highest), null::int2[]
-      from day_sums(the_source, the_series, day_starts(first_day), day_ends(end_day - 1)) d
-      where d.day >= first_day and d.day < end_day
-      group by 1;
+      select d.day, d.n, d.total, d.lowest, d.highest, null::int2[], null::int2[], s.spill_runs, s.spills
+      from (
+        select d.day, sum(d.n)::int8 as n, sum(d.total) as total, min(d.lowest) as lowest, max(d.highest) as highest
+        from day_sums(the_source, the_series, day_starts(first_day), day_ends(end_day - 1)) d
+        where d.day >= first_day and d.day < end_day
+        group by 1
+      ) d
+      left join (
+        select y.* from (select 1 where lengths and with_spills) w
+        cross join lateral day_spills(the_source, the_series, first_day, end_day) y
+      ) s on s.day = d.day;
     return;
   end if;
   return query
@@ -127,25 +143,44 @@ begin
         group by 1
       ) g
     ),
-    live as (
+    live as materialized (
       select array_agg(s.day) as days, array_agg(s.spans) as spans from summed s where s.live
     )
     select s.day, s.n, s.total, s.lowest, s.highest,
+           case when s.live then coalesce(m.minutes, '{}') when k.kept then o.minutes end,
            case
+             when the_series not in (80, 5080) then null
+             when s.live and lengths then p.minutes
              when s.live then coalesce(m.minutes, '{}')
-             when o.n = s.n and (o.total = s.total or s.spans <@ archived_time(the_source, the_series)) then o.minutes
-           end
+             when k.kept then o.spread_minutes
+           end,
+           y.spill_runs, y.spills
     from summed s
     left join (select m.* from live l cross join lateral minutes_by_place(the_source, the_series, l.days, l.spans) m) m
       on m.day = s.day
-    left join rollup_local_day o on o.source_id = the_source and o.series_id = the_series and o.day = s.day;
+    left join (
+      select p.* from live l cross join lateral spread_minutes_by_place(the_source, the_series, l.days, l.spans, null) p
+      where lengths and the_series in (80, 5080)
+    ) p on p.day = s.day
+    left join (
+      select y.* from (select 1 where lengths and with_spills) w
+      cross join lateral day_spills(the_source, the_series, first_day, end_day) y
+    ) y on y.day = s.day
+    left join rollup_local_day o on o.source_id = the_source and o.series_id = the_series and o.day = s.day
+    cross join lateral (
+      select o.n = s.n and (o.total = s.total or s.spans <@ archived_time(the_source, the_series)) as kept
+    ) k;
 end
 $$;
 
 -- What a series adds up to on each local day of [first_day, end_day): the days that are kept and up to date, the others
--- computed.
-create or replace function local_days(the_source int4, the_series int2, first_day int4, end_day int4, with_minutes boolean)
-returns table (day int4, n int8, total float8, lowest float8, highest float8, minutes int2[])
+-- computed: these have minutes, and what records carry over, only where that is asked for.
+create or replace function local_days(
+  the_source int4, the_series int2, first_day int4, end_day int4, with_minutes boolean, with_spills boolean default false
+) returns table (
+  day int4, n int8, total float8, lowest float8, highest float8, minutes int2[], spread_minutes int2[], spill_runs int2[],
+  spills float8[]
+)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
@@ -174,20 +209,20 @@ begin
   ) b;
   if behind is null or isempty(behind) then
     return query
-      select r.day, r.n, r.total, r.lowest, r.highest, r.minutes
+      select r.day, r.n, r.total, r.lowest, r.highest, r.minutes, r.spread_minutes, r.spill_runs, r.spills
       from rollup_local_day r
       where r.source_id = the_source and r.series_id = the_series and r.day >= first_day and r.day < end_day;
     return;
   end if;
   return query
-    select r.day, r.n, r.total, r.lowest, r.highest, r.minutes
+    select r.day, r.n, r.total, r.lowest, r.highest, r.minutes, r.spread_minutes, r.spill_runs, r.spills
     from rollup_local_day r
     where r.source_id = the_source and r.series_id = the_series and r.day >= first_day and r.day < end_day
       and not behind @> r.day;
   for part in select unnest(behind)
   loop
     return query
-      select * from computed_days(the_source, the_series, lower(part), upper(part), with_minutes);
+      select * from computed_days(the_source, the_series, lower(part), upper(part), with_minutes, with_spills);
   end loop;
 end
 $$;
@@ -233,16 +268,27 @@ begin
   for part in select unnest(range_agg(int4range(c, c + 1))) from unnest(claimed) c
   loop
     with computed as (
-      select * from computed_days(the_source, the_series, lower(part), upper(part), true)
+      select * from computed_days(the_source, the_series, lower(part), upper(part), true, true)
     )
-    insert into rollup_local_day as r (source_id, series_id, day, stale, n, total, lowest, highest, minutes)
-    select the_source, the_series, c.day, false, c.n, c.total, c.lowest, c.highest, c.minutes
+    insert into rollup_local_day as r (
+      source_id, series_id, day, stale, n, total, lowest, highest, minutes, spread_minutes, spill_runs, spills
+    )
+    select the_source, the_series, c.day, false, c.n, c.total, c.lowest, c.highest, c.minutes, c.spread_minutes,
+           c.spill_runs, c.spills
     from computed c
     on conflict (source_id, series_id, day) do update
     set stale = false, n = excluded.n, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest,
-        minutes = excluded.minutes;
+        minutes = excluded.minutes, spread_minutes = excluded.spread_minutes, spill_runs = excluded.spill_runs,
+        spills = excluded.spills;
     delete from rollup_local_day r
     where r.source_id = the_source and r.series_id = the_series and r.day >= lower(part) and r.day < upper(part) and r.stale;
+    if exists (
+      select 1 from rollup_local_day r
+      where r.source_id = the_source and r.series_id = the_series and r.day >= lower(part) and r.day < upper(part)
+        and r.minute_marks is not null
+    ) then
+      perform store_marks(the_source, the_series, lower(part), upper(part), true);
+    end if;
   end loop;
   return true;
 end

@@ -1,8 +1,8 @@
 -- The first `most` local days of [first_day, end_day) (the last ones with `backward`) on which a user has samples of the
 -- given series, or that are among `other_days`; on those of them without samples `parts` is null. `parts` is for each
 -- series of a source a list of [place, counted, n, total, lowest, highest]: its place in the arrays, from 0; 1 when it
--- counts, else 0; and what its samples add up to. With `merged` a quarter hour of a series counts for the source with the
--- smallest rank that has samples in it, else everything counts; daily totals always do.
+-- counts, else 0; and what its samples add up to. With `merged` a quarter hour of a type counts for the best series that reaches
+-- into it (see merged_days.sql), else everything counts; daily totals always do.
 -- A page costs what it shows, however long the range, and whatever time in it is empty: it is read in windows that hold
 -- as many days with anything as are still wanted. Mostly one will do.
 create or replace function sampled_days(

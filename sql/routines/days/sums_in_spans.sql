@@ -1,7 +1,8 @@
 -- Number and sum of the samples of a series within each of the given spans [lo, hi), which are short beside what lies
 -- between the first and the last; `place` counts from 1. The same as span_sums of each, in one statement where rollups are
 -- clean: three probes a span, where span_sums takes its parts one by one (0.1 ms). The outer bounds keep TimescaleDB from
--- opening other chunks (see read_samples.sql).
+-- opening other chunks (see read_samples.sql). In a span that reaches into archived time, the archived samples
+-- count by kept_sum (see keep_sums), or by whole quarter hours if nothing was kept for this very span.
 drop function if exists sample_means(int4[], int2, float8[], float8[]);
 create or replace function sums_in_spans(the_source int4, the_series int2, los timestamptz[], his timestamptz[])
 returns table (place int8, n int8, total float8)
@@ -53,9 +54,18 @@ begin
         and s.ts >= low and s.ts < high
     ) a;
   return query
-    select k.place, v.n, v.total
-    from unnest(los, his) with ordinality k (lo, hi, place)
-    cross join lateral span_sums(the_source, the_series, k.lo, k.hi) v
-    where k.lo < k.hi and (tstzrange(k.lo, k.hi) && dirty or tstzrange(k.lo, k.hi) && gone);
+    select k.place, coalesce(m.n, 0) + coalesce(v.n, 0)::int8, coalesce(m.total, 0) + coalesce(v.total, 0)
+    from (
+      select k.*, tstzmultirange(tstzrange(k.lo, k.hi)) as span
+      from unnest(los, his) with ordinality k (lo, hi, place)
+      where k.lo < k.hi and (tstzrange(k.lo, k.hi) && dirty or tstzrange(k.lo, k.hi) && gone)
+    ) k
+    left join kept_sum m
+      on m.source_id = the_source and m.series_id = the_series and m.starts = k.lo and m.ends = k.hi and k.span && gone
+    cross join lateral (
+      select sum(p.n) as n, sum(p.total) as total
+      from unnest(case when m.n is null then k.span else k.span - gone end) r
+      cross join lateral span_sums(the_source, the_series, lower(r), upper(r)) p
+    ) v;
 end
 $$;

@@ -18,7 +18,7 @@ begin
   return query
     with day as materialized (
       select k.place, k.source_id, k.series_id, d.day,
-             k.rank = min(k.rank) over (partition by k.series_id % 10000, d.day) as best
+             k.rank = min(k.rank) over (partition by k.series_id % 5000, d.day) as best
       from unnest(source_ids, series_ids, ranks) with ordinality k (source_id, series_id, rank, place)
       cross join lateral local_days(k.source_id, k.series_id, lower(days), upper(days), false) d
     ),
@@ -158,5 +158,26 @@ begin
     from bucket_runs(ranges, width) b
     where b.starts < hi and b.ends > lo
   );
+end
+$$;
+
+-- Number of buckets in which both of two series of a source have anything: the first one, of which there is little, within its
+-- ranges and the second one within those beside; null = everywhere.
+create or replace function shared_bucket_count(
+  the_source int4, series_ids int2[], lo timestamptz, hi timestamptz, width interval, ranges tstzmultirange, beside tstzmultirange
+) returns int8
+language plpgsql stable
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  held tstzmultirange := (
+    select range_agg(tstzrange(b.bucket, b.bucket + width))
+    from bucket_page(the_source, series_ids[1], lo, hi, width, 1000000, false, ranges) b
+  );
+begin
+  if held is null then
+    return 0;
+  end if;
+  return bucket_count(the_source, series_ids[2], lo, hi, width, coalesce(held * beside, held));
 end
 $$;

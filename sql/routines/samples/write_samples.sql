@@ -35,13 +35,17 @@ begin
 end
 $$;
 
--- Notes that samples between `los` and `his` (seconds) were added to series: which series a source has, and what the
--- rollups are behind with.
-create or replace function note_added(source_ids int4[], series_ids int2[], los float8[], his float8[]) returns void
+-- Notes that samples between `los` and `his` (seconds) were added to series, the longest records of which last `longest`
+-- seconds: which series a source has, and what the rollups are behind with.
+drop function if exists note_added(int4[], int2[], float8[], float8[]);
+create or replace function note_added(source_ids int4[], series_ids int2[], los float8[], his float8[], longest int4[] default null) returns void
 language sql as $$
-  insert into source_series (source_id, series_id)
-  select distinct k.source_id, k.series_id from unnest(source_ids, series_ids) k (source_id, series_id)
-  on conflict do nothing;
+  insert into source_series as s (source_id, series_id, longest_s)
+  select k.source_id, k.series_id, max(k.longest)
+  from unnest(source_ids, series_ids, longest) k (source_id, series_id, longest)
+  group by 1, 2
+  on conflict (source_id, series_id) do update set longest_s = excluded.longest_s
+  where excluded.longest_s > coalesce(s.longest_s, 0);
   insert into rollup_dirty (source_id, series_id, lo, hi)
   select k.source_id, k.series_id, to_timestamp(k.lo), to_timestamp(k.hi)
   from unnest(source_ids, series_ids, los, his) k (source_id, series_id, lo, hi);
@@ -109,10 +113,10 @@ begin
   perform expect_changed((select count(*) from incoming));
   return query
     with old as materialized (
-      select s.source_id, s.series_id, s.ts, s.value, s.zone_offset_min
+      select s.source_id, s.series_id, s.ts, s.value, s.zone_offset_min, s.lasts_s
       from unnest(source_ids, series_ids, los, his) k (source_id, series_id, lo, hi)
       cross join lateral (
-        select source_id, series_id, ts, value, zone_offset_min
+        select source_id, series_id, ts, value, zone_offset_min, lasts_s
         from sample
         where source_id = k.source_id
           and series_id = k.series_id
@@ -122,17 +126,25 @@ begin
           and ts <= last
       ) s
     ), changed as materialized (
-      select i.ts, i.value, i.source_id, i.series_id, i.zone_offset_min, i.place, o.ts is null as is_new
+      select i.ts, i.value, i.source_id, i.series_id, z.zone_offset_min, i.lasts_s, i.place, o.ts is null as is_new
       from incoming i
       left join old o on o.source_id = i.source_id and o.series_id = i.series_id and o.ts = i.ts
+      -- What comes again without a zone keeps the one it has.
+      cross join lateral (
+        select case when i.zone_taken then coalesce(o.zone_offset_min, i.zone_offset_min) else i.zone_offset_min end
+      ) z (zone_offset_min)
       where o.ts is null
-         or (o.value, o.zone_offset_min) is distinct from (i.value, i.zone_offset_min)
+         or (o.value, o.zone_offset_min, o.lasts_s) is distinct from (i.value, z.zone_offset_min, i.lasts_s)
     ), written as (
-      insert into sample (ts, value, source_id, series_id, zone_offset_min)
-      select c.ts, c.value, c.source_id, c.series_id, c.zone_offset_min
+      insert into sample (ts, value, source_id, series_id, zone_offset_min, lasts_s)
+      select c.ts, c.value, c.source_id, c.series_id, c.zone_offset_min, c.lasts_s
       from changed c
       on conflict (source_id, series_id, ts) do update
-      set value = excluded.value, zone_offset_min = excluded.zone_offset_min
+      set value = excluded.value, zone_offset_min = excluded.zone_offset_min, lasts_s = excluded.lasts_s
+    ), lengthened as (
+      update source_series s set longest_s = c.longest_s
+      from (select source_id, series_id, max(lasts_s) as longest_s from changed group by 1, 2) c
+      where s.source_id = c.source_id and s.series_id = c.series_id and c.longest_s > coalesce(s.longest_s, 0)
     ), days as (
       select c.source_id, c.series_id, time_bucket('1 day', c.ts) as day, min(c.ts) as lo, max(c.ts) as hi
       from changed c

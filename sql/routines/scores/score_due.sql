@@ -81,9 +81,9 @@ begin
   cross join lateral (
     values (o.user_id, o.start_at, o.end_at, o.zone_offset_min), (n.user_id, n.start_at, n.end_at, n.zone_offset_min)
   ) c (user_id, start_at, end_at, zone_offset_min)
-  where (o.start_at, o.end_at, o.zone_offset_min, o.asleep_s, o.awake_s, o.deep_s, o.rem_s, o.is_nap, o.stages)
+  where (o.start_at, o.end_at, o.zone_offset_min, o.asleep_s, o.awake_s, o.deep_s, o.rem_s, o.is_nap, o.covered, o.stages)
         is distinct from
-        (n.start_at, n.end_at, n.zone_offset_min, n.asleep_s, n.awake_s, n.deep_s, n.rem_s, n.is_nap, n.stages);
+        (n.start_at, n.end_at, n.zone_offset_min, n.asleep_s, n.awake_s, n.deep_s, n.rem_s, n.is_nap, n.covered, n.stages);
   return null;
 end
 $$;

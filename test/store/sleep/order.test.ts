@@ -1,8 +1,9 @@
 // Whatever uploads and deletions come in whatever order: the stored sessions are those of the stored stages.
+import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { type SleepStage, sleepStages } from '../../../server/batch/columns.ts'
-import { napsOf, type Session, sessionsOf, sleepDay } from '../../../server/store/sleep/sessions.ts'
+import { type Session, sessionsOf } from '../../../server/store/sleep/sessions.ts'
 import { deleteSleep, writeSleep } from '../../../server/store/sleep/sleep.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { createUser, oneEngine } from '../../support/sdk.ts'
@@ -36,6 +37,7 @@ const anyStage = fc
       // Of the same interval always the same: what contradicts itself depends on the order.
       zoneMin: from % 3 === 0 ? null : ((from % 5) - 2) * 300,
       score: scored && length === 8 ? from % 100 : null,
+      whole: false,
     }
   })
   .map((stage) => ({ ...stage, score: stage.endMs - stage.startMs === 120 * MIN ? 50 : null }))
@@ -65,7 +67,7 @@ async function stored(app: TestApp, userId: string, sourceIds: number[]): Promis
   const rows = await app.db.query<Record<string, unknown>>(
     `select s.source_id as source, s.session, date_part('epoch', s.start_at) as from, date_part('epoch', s.end_at) as until,
             s.zone_offset_min as zone, s.asleep_s, s.in_bed_s, s.awake_s, s.light_s, s.deep_s, s.rem_s,
-            s.efficiency_percent as efficiency, s.is_nap as nap, s.stages, h.value as score,
+            s.efficiency_percent as efficiency, s.is_nap as nap, s.covered, s.stages, h.value as score,
             date_part('epoch', h.recorded_at) as scored_at
      from sleep s left join health_score h on h.sleep_id = s.id
      where s.user_id = $1`,
@@ -86,9 +88,29 @@ async function expected(app: TestApp, userId: string, sourceIds: number[]): Prom
     [userId],
   )
   const sessions = sessionsOf(stages)
-  const isNap = (session: Session) => {
-    const sameDay = (other: Session) => other.sourceId === session.sourceId && sleepDay(other) === sleepDay(session)
-    return napsOf(sessions.filter(sameDay)).has(session)
+  const overlap = (one: Session, other: Session) => one.startMs < other.endMs && other.startMs < one.endMs
+  const worth = (one: Session) =>
+    [one.lightS === null ? 1 : 0, 1e9 - one.asleepS, one.startMs, one.endMs]
+      .map((part) => String(part).padStart(14, '0'))
+      .join() + one.session
+  const isCovered = (one: Session) =>
+    sessions.some(
+      (other) =>
+        other.sourceId === one.sourceId &&
+        overlap(one, other) &&
+        Math.abs(one.endMs - other.endMs) < 1440 * MIN &&
+        worth(other) < worth(one),
+    )
+  const wall = (ms: number, zoneMin: number | null) => new Date(ms + (zoneMin ?? 0) * MIN).toISOString()
+  const dayOf = ({ endMs, zoneMin }: Session) => wall(endMs, zoneMin).slice(0, 10)
+  const isNap = (one: Session) => {
+    const rivals = sessions.filter((other) => dayOf(other) === dayOf(one) && !isCovered(other))
+    const most = Math.max(...rivals.map(({ asleepS }) => asleepS))
+    const longest = rivals
+      .filter(({ asleepS }) => asleepS === most)
+      .sort((a, b) => a.startMs - b.startMs || a.endMs - b.endMs)[0]
+    const hour = Number(wall(one.startMs, one.zoneMin).slice(11, 13))
+    return one.asleepS < 3 * 3600 && hour >= 9 && hour < 20 && !(longest && overlap(one, longest))
   }
   return sessions
     .map((session) =>
@@ -106,6 +128,7 @@ async function expected(app: TestApp, userId: string, sourceIds: number[]): Prom
         rem_s: session.remS,
         efficiency: session.efficiencyPercent,
         nap: isNap(session),
+        covered: isCovered(session),
         stages: session.stages.map(([stage, startMs, endMs]) => [stage, startMs / 1000, endMs / 1000]),
         score: session.score,
         scored_at: session.score === null ? null : session.startMs / 1000,
@@ -179,5 +202,33 @@ oneEngine(t, 'sleep', async (t, engine) => {
       },
     )
     await t.resolves(fc.assert(property, { seed: 22, numRuns: runs(5, 80) }))
+  })
+
+  await t.test('that was stored before it was judged so is judged by the migration', async (t) => {
+    const text = await readFile(new URL('../../../sql/migrations/0050-nights.sql', import.meta.url), 'utf8')
+    const judge = text.split(/;\n/).filter((statement) => /^(update|with) /m.test(statement))
+    t.equal(judge.length, 2)
+    const targets = []
+    for (const stages of fc.sample(fc.array(anyStage, { minLength: 10, maxLength: 40 }), {
+      seed: 23,
+      numRuns: runs(10, 80),
+    })) {
+      const target = await createSources(app)
+      const given = stages.map((stage, n) => ({ ...stage, session: n % 3 === 0 ? `${n}` : stage.session }))
+      await app.db.transaction((tx) => writeSleep(tx, target, given, false))
+      targets.push(target)
+    }
+    await app.db.query('update sleep set is_nap = false, covered = false')
+    for (const statement of judge) await app.db.query(statement)
+    const failures = []
+    for (const { userId, sourceIds } of targets) {
+      const [is, should] = [await stored(app, userId, sourceIds), await expected(app, userId, sourceIds)]
+      if (is.join() !== should.join()) failures.push({ is, should })
+    }
+    t.strictSame(failures, [])
+    const [found] = await app.db.query(
+      'select count(*) filter (where is_nap) as naps, count(*) filter (where covered) as covered from sleep',
+    )
+    t.match(found, { naps: /[1-9]/, covered: /[1-9]/ })
   })
 })

@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type SleepStageName, sleepStages } from '../../../server/batch/columns.ts'
-import { napsOf, type Session, type Stage, sessionsOf } from '../../../server/store/sleep/sessions.ts'
+import { coveredOf, napsOf } from '../../../server/store/sleep/day.ts'
+import { type Session, type Stage, sessionsOf } from '../../../server/store/sleep/sessions.ts'
 import { runs } from '../../support/thorough.ts'
 
 const MIN = 60_000
@@ -66,9 +67,51 @@ t.test('lying awake begins no session, but goes on with one', async (t) => {
 t.test('time in bed is sleep only where nothing else is known', async (t) => {
   t.strictSame(sessionsTold(stage('in_bed', 0, 480)), [[0, 480, 480, 480]])
   t.strictSame(sessionsTold(stage('in_bed', 0, 480), stage('sleeping', 30, 400)), [[30, 400, 370, 480]])
-  t.strictSame(sessionsTold(stage('in_bed', 0, 480), stage('sleeping', 30, 400), stage('deep', 60, 90)), [
-    [60, 90, 30, 480],
-  ])
+})
+
+t.test('sleep without detail counts where no stage covers it', async (t) => {
+  t.strictSame(
+    sessionsTold(stage('in_bed', 0, 480), stage('sleeping', 30, 400), stage('deep', 60, 90)),
+    [[30, 400, 370, 480]],
+    'eight hours of one app beside half an hour of another are no half hour',
+  )
+  const [session] = sessionsOf([stage('sleeping', 0, 480), stage('awake', 100, 110), stage('deep', 470, 490)])
+  t.match(session, { asleepS: 480 * 60, awakeS: 600, deepS: 1200, efficiencyPercent: 97.96 })
+  t.strictSame(
+    session?.stages.map(([name, from, until]) => [name, (from - TEN) / MIN, (until - TEN) / MIN]),
+    [
+      ['sleeping', 0, 100],
+      ['awake', 100, 110],
+      ['sleeping', 110, 470],
+      ['deep', 470, 490],
+    ],
+  )
+  t.strictSame(sessionsTold(stage('sleeping', 0, 480), stage('awake', 100, 110)), [[0, 480, 470, 480]])
+})
+
+t.test('a hole inside a night is neither sleep nor time in bed', async (t) => {
+  for (const given of [{}, { session: 'night' }]) {
+    const parts = [stage('light', 0, 120, given), stage('awake', 120, 150, given), stage('deep', 240, 480, given)]
+    const [session, ...others] = sessionsOf(parts)
+    t.strictSame(others, [])
+    t.match(session, {
+      startMs: TEN,
+      endMs: TEN + 480 * MIN,
+      asleepS: 360 * 60,
+      inBedS: 390 * 60,
+      efficiencyPercent: 92.31,
+    })
+  }
+  t.strictSame(
+    sessionsTold(
+      stage('light', 0, 120),
+      stage('deep', 240, 480),
+      stage('in_bed', 0, 130, { sourceId: 2 }),
+      stage('in_bed', 235, 490, { sourceId: 2 }),
+    ),
+    [[0, 480, 360, 385]],
+    'nor where the phone saw nobody in bed',
+  )
 })
 
 t.test('a nap stays apart from the night unless the gap is short', async (t) => {
@@ -89,7 +132,7 @@ t.test('a nap stays apart from the night unless the gap is short', async (t) => 
 t.test('naps are short, by day, and not all the sleep of a day', async (t) => {
   const naps = (...stages: Stage[]) => {
     const sessions = byStart(sessionsOf(stages))
-    const found = napsOf(sessions)
+    const found = napsOf(sessions, new Set())
     return sessions.map((session) => found.has(session))
   }
   const night = stage('light', 0, 480)
@@ -105,6 +148,27 @@ t.test('naps are short, by day, and not all the sleep of a day', async (t) => {
   t.strictSame(naps(night, at(20, 30)), [false, false])
   t.strictSame(naps(night, at(20, 30, { zoneMin: -60 })), [false, true], 'by the local clock')
   t.strictSame(naps(at(11, 30), at(15, 30)), [false, true], 'of equals the first is the sleep of the day')
+  const watch = { sourceId: 2 }
+  t.strictSame(naps(night, at(13, 20, watch)), [false, true], 'the only sleep of the watch, and not of the person')
+  t.strictSame(naps(at(10, 360), at(11, 90, watch)), [false, false], 'a piece of the sleep of the day is no nap')
+  t.strictSame(naps(at(10, 30), at(10.1, 20, watch)), [false, false], 'two devices saw it')
+})
+
+t.test('of sessions of one source that overlap the better one counts', async (t) => {
+  const given = (session: string, from: number, until: number, name: SleepStageName = 'sleeping', sourceId = 1) =>
+    sessionsOf([stage(name, from, until, { session, sourceId })])
+  const covered = (...lists: Session[][]) => [...coveredOf(lists.flat())].map(({ session }) => session).sort()
+  t.strictSame(covered(given('a', 0, 480), given('b', 0, 300), given('c', 0, 530)), ['a', 'b'], 'stored three times')
+  t.strictSame(covered(given('a', 0, 480), given('b', 0, 300, 'light')), ['a'], 'stages are better than length')
+  t.strictSame(covered(given('a', 0, 480), given('b', 480, 600)), [], 'beside each other')
+  t.strictSame(covered(given('a', 0, 480), given('b', 0, 480, 'sleeping', 2)), [], 'of two sources')
+  t.strictSame(covered(given('a', 0, 480), given('b', 0, 480)), ['b'], 'of equals one')
+  t.strictSame(covered(given('a', 0, 200, 'light'), given('b', 0, 480), given('c', 220, 480, 'light')), ['b'])
+  t.strictSame(covered(given('a', 0, 200, 'light'), given('b', 100, 480), given('c', 470, 500)), ['b', 'c'])
+  const long = sessionsOf([0, 1440, 2880].map((from) => stage('sleeping', from, from + 1440, { session: 'long' })))
+  t.strictSame(covered(long, given('a', 0, 480)), [], 'what ends a day apart is another sleep')
+  const many = Array.from({ length: 30_000 }, (_, n) => given(`n${n}`, n % 100, 480 + (n % 1000))).flat()
+  t.equal(coveredOf(many).size, many.length - 1, 'however many there are')
 })
 
 t.test('time in bed that a phone tells of goes to the night of the watch', async (t) => {
@@ -196,8 +260,10 @@ const DETAIL = ['light', 'deep', 'rem']
 /** Totals of one session, counted minute by minute. */
 function countMinutes(stages: readonly Stage[], given: boolean) {
   const has = (...names: string[]) => stages.some((one) => names.includes(one.stage))
-  const slept = has(...DETAIL) ? DETAIL : has('sleeping') ? ['sleeping'] : ['in_bed']
-  const minutes = paint(stages, (name) => name === 'awake' || slept.includes(name))
+  const slept = has(...DETAIL, 'sleeping') ? [...DETAIL, 'sleeping'] : ['in_bed']
+  const exact = paint(stages, (name) => name === 'awake' || DETAIL.includes(name))
+  const vague = paint(stages, (name) => name === (slept.includes('in_bed') ? 'in_bed' : 'sleeping'))
+  const minutes = exact.map((name, minute) => name ?? vague[minute])
   const all = paint(stages, () => true)
   const count = (...names: string[]) => minutes.filter((name) => name && names.includes(name)).length
   const asleep = count(...slept)

@@ -1,0 +1,16 @@
+/**
+ * A number as summaries write it: nine decimals and twelve digits at most, so that no sum shows the noise of binary
+ * fractions (0.30000000000000004). Null stays null.
+ */
+export function tidied<T extends number | null>(value: T): T {
+  return (value === null ? null : Number(Number(value.toPrecision(12)).toFixed(9))) as T
+}
+
+/**
+ * A mean with one decimal, as in all summaries. A mean of 95.65 is 95.7 in whatever order it was added up: without
+ * rounding the noise first, archiving might move the last digit.
+ */
+export const tenths = (value: number): number => Math.round(tidied(tidied(value) * 10)) / 10
+
+/** A mean as a whole number, by the same rule. */
+export const whole = (value: number): number => Math.round(tidied(value))

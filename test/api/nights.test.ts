@@ -1,0 +1,233 @@
+// Nights that people believe: several sources, naps, copies and fragments, as phones upload them (contract 12.4, 12.8).
+import t from 'tap'
+import { computeSleepScores } from '../../server/scores/compute-sleep.ts'
+import { startTestApp } from '../support/app.ts'
+import { allEvents, getEvents } from '../support/event-lists.ts'
+import { createUser, importBody, oneEngine, PHONE, type SdkRecord, startImports } from '../support/sdk.ts'
+import { sleepBody, stage, storedStages } from '../support/sleep.ts'
+import { summary } from '../support/summaries.ts'
+
+const HOUR_MS = 3_600_000
+/** Midnight UTC before the morning on which the nights end. */
+const MIDNIGHT = Date.UTC(2026, 2, 4)
+const RING = { name: 'Ring of Ada', deviceModel: 'Gen3', deviceType: 'ring' }
+const APP = { name: 'Sleep Cycle', deviceModel: 'iPhone17,1', deviceType: 'phone' }
+
+/** A stage by hours of the local day, negative ones on the evening before. */
+const at = (name: string, from: number, until: number, fields: SdkRecord = {}) =>
+  stage(name, MIDNIGHT + from * HOUR_MS, MIDNIGHT + until * HOUR_MS, fields)
+
+const clock = (time: string) => time.slice(11, 16)
+
+oneEngine(t, 'nights', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const send = (user: string, stages: SdkRecord[], provider = 'apple') =>
+    importBody(app, user, sleepBody(stages, { provider }))
+  const read = async (user: string, from = '2026-03-04', to = from) =>
+    (await summary(app, user, 'sleep', { start_date: from, end_date: to })).body.data
+  /** The sessions that a row counts, the list with filter_by_priority shows and the totals add up, which are the same. */
+  const counting = async (user: string) => {
+    const sessions = (await read(user)).flatMap((row: { sessions: { start_time: string; is_nap: boolean }[] }) =>
+      row.sessions.map(({ start_time, is_nap }) => `${clock(start_time)}${is_nap ? ' nap' : ''}`),
+    )
+    const best = { filter_by_priority: true }
+    const listed = (await allEvents(app, user, 'sleep', best)).map(
+      ({ start_time, is_nap }) => `${clock(start_time)}${is_nap ? ' nap' : ''}`,
+    )
+    const { body } = await getEvents(app, user, 'sleep/totals', best)
+    if (JSON.stringify(listed.reverse()) !== JSON.stringify(sessions) || body.count !== sessions.length)
+      throw new Error(`summary ${sessions}, list ${listed}, ${body.count} in total`)
+    return sessions
+  }
+
+  await t.test('a nap that the watch saw does not replace the night of the ring', async (t) => {
+    const nap = at('light', 13, 13 + 1 / 3)
+    const ways: SdkRecord[][][] = [
+      [[nap], [at('light', -1, 6.5, { parentId: 'night' })]],
+      [[at('light', -1, 6.5, { source: RING }), nap]],
+    ]
+    for (const [place, [first, second]] of ways.entries()) {
+      const user = await createUser(app)
+      await send(user, first as SdkRecord[])
+      if (second) {
+        t.match(await read(user), [{ duration_minutes: 20, nap_count: 0 }], 'as long as it is all the sleep of the day')
+        await send(user, second, 'samsung')
+      }
+      t.match(await read(user), [
+        { source: second ? { provider: 'samsung' } : { device_type: 'ring' }, duration_minutes: 450, nap_count: 0 },
+      ])
+      t.strictSame(await counting(user), ['23:00'], `${place}`)
+      t.strictSame(
+        (await allEvents(app, user, 'sleep')).map(({ is_nap }) => is_nap),
+        [true, false],
+      )
+    }
+    const user = await createUser(app)
+    await send(user, [at('light', -1, 6.5, { parentId: 'night' })], 'samsung')
+    await send(user, [nap])
+    t.strictSame(await counting(user), ['23:00'], 'whatever comes first')
+    t.equal((await app.request('DELETE', `/api/v1/users/${user}/connections/samsung/data`)).status, 204)
+    t.strictSame(await counting(user), ['13:00'], 'until nothing of the ring is left')
+    t.match(await read(user), [{ duration_minutes: 20, nap_count: 0 }])
+  })
+
+  await t.test('naps of the night belong to it, and those of others do not', async (t) => {
+    const user = await createUser(app)
+    await send(user, [
+      at('light', -1, 6),
+      at('light', 14, 14.5),
+      ...[at('light', -1, 6.25), at('light', 15, 15.5)].map((one) => ({ ...one, source: RING })),
+    ])
+    t.match(await read(user), [{ source: { device_type: 'watch' }, nap_count: 1, nap_duration_minutes: 30 }])
+    t.strictSame(await counting(user), ['23:00', '14:00 nap'])
+  })
+
+  await t.test('three hours in one go beat a fragment of the night, whatever saw it', async (t) => {
+    const user = await createUser(app)
+    const apps = [RING, APP].flatMap((source) => [at('light', -1, 7, { source })])
+    await send(user, [at('deep', 2, 3.5), ...apps])
+    t.match(await read(user), [{ source: { device_type: 'ring' }, duration_minutes: 480 }])
+    t.strictSame(await counting(user), ['23:00'])
+    await send(user, [at('deep', 3.5, 4.99)])
+    t.match(await read(user), [{ source: { device_type: 'ring' } }], 'a minute less')
+    await send(user, [at('deep', 4.99, 5)])
+    t.match(await read(user), [{ source: { device_type: 'watch' }, duration_minutes: 180 }], 'not if it has three, too')
+    t.strictSame(await counting(user), ['02:00'])
+    const short = await createUser(app)
+    await send(short, [at('deep', 2, 3.5), at('deep', 1, 3.9, { source: RING })])
+    t.match(await read(short), [{ source: { device_type: 'watch' }, duration_minutes: 90 }], 'of fragments the best')
+  })
+
+  await t.test('of two sources of one rank the one with more sleep counts', async (t) => {
+    const user = await createUser(app)
+    await send(user, [at('light', -1, 6, { source: PHONE }), at('light', -1, 6.5, { source: APP })])
+    t.match(await read(user), [{ source: { source: 'Sleep Cycle' }, duration_minutes: 450 }])
+    t.strictSame(await counting(user), ['23:00'])
+    await send(user, [at('light', 6, 6.5, { source: PHONE })])
+    t.match(await read(user), [{ source: { source: 'Phone of Ada' }, duration_minutes: 450 }], 'then the name')
+  })
+
+  await t.test('a night that an app stored three times counts once', async (t) => {
+    const user = await createUser(app)
+    const copies = [at('sleeping', -1, 7.5), at('sleeping', -1, 8), at('sleeping', -1, 8)]
+    await send(
+      user,
+      copies.map((one, n) => ({ ...one, id: `copy ${n}` })),
+      'health_connect',
+    )
+    t.equal((await allEvents(app, user, 'sleep')).length, 3, 'all of them are there')
+    t.match(await read(user), [{ duration_minutes: 540, time_in_bed_minutes: 540, nap_count: 0 }])
+    t.strictSame(await counting(user), ['23:00'])
+    const staged = [at('light', -1, 3), at('awake', 3, 3.5), at('deep', 3.5, 7)]
+    await send(
+      user,
+      staged.map((one, n) => ({ ...one, id: `staged-s${n}`, parentId: 'staged' })),
+      'health_connect',
+    )
+    t.match(await read(user), [{ duration_minutes: 450, stages: { deep_minutes: 210 } }], 'the one with stages')
+    await send(user, [at('sleeping', 12, 13, { id: 'nap' })], 'health_connect')
+    t.strictSame(await counting(user), ['23:00', '12:00 nap'])
+
+    const growing = await createUser(app)
+    const evening = at('sleeping', -2, -0.25, { id: 'first' })
+    await send(growing, [evening, at('sleeping', -26, -18, { id: 'the night before' })], 'health_connect')
+    t.match(await read(growing, '2026-03-03'), [{ duration_minutes: 585 }])
+    await send(growing, [at('sleeping', -2, 6, { id: 'second' })], 'health_connect')
+    t.match(
+      await read(growing, '2026-03-03', '2026-03-04'),
+      [{ duration_minutes: 480 }, { duration_minutes: 480 }],
+      'also when its first hours were stored before midnight',
+    )
+    const sessions = await allEvents(app, growing, 'sleep')
+    const second = sessions.find(({ end_time }) => end_time === '2026-03-04T06:00:00Z')
+    await app.request('DELETE', `/api/v1/users/${growing}/events/sleep/${second.id}`)
+    t.match(await read(growing, '2026-03-03'), [{ duration_minutes: 585 }], 'and count when they are all there is')
+  })
+
+  await t.test('sleep without stages counts where the stages leave something out', async (t) => {
+    const user = await createUser(app)
+    await send(user, [at('sleeping', -1, 7), at('deep', 0, 0.5), at('awake', 3, 3.25)])
+    t.match(await read(user), [
+      { duration_minutes: 465, time_in_bed_minutes: 480, efficiency_percent: 96.88, stages: { deep_minutes: 30 } },
+    ])
+  })
+
+  await t.test('a hole in the night is neither sleep nor time in bed', async (t) => {
+    const user = await createUser(app)
+    await send(user, [at('light', -1, 1), at('awake', 1, 1.5), at('deep', 3, 7)])
+    t.match(await read(user), [
+      {
+        start_time: '2026-03-03T23:00:00Z',
+        end_time: '2026-03-04T07:00:00Z',
+        duration_minutes: 360,
+        time_in_bed_minutes: 390,
+        efficiency_percent: 92.31,
+      },
+    ])
+    t.match(await allEvents(app, user, 'sleep'), [{ sleep_duration_seconds: 21_600, time_in_bed_seconds: 23_400 }])
+  })
+
+  await t.test('a score is of the night that counts, and a copy has none', async (t) => {
+    const user = await createUser(app)
+    const copies = [at('sleeping', -1, 7, { id: 'a' }), at('sleeping', -1, 8, { id: 'b' })]
+    await send(user, copies, 'health_connect')
+    await app.db.query('update score_due set scored = true where user_id = $1', [user])
+    await computeSleepScores(app.db, 366, MIDNIGHT + 24 * HOUR_MS)
+    const scores = (await app.request('GET', `/api/v1/users/${user}/health-scores`)).body.data
+    const sessions = await allEvents(app, user, 'sleep')
+    const best = sessions.find(({ end_time }) => clock(end_time) === '08:00')
+    t.strictSame(
+      scores.map(({ event_record_id }: { event_record_id: string }) => event_record_id),
+      [best.id],
+    )
+  })
+
+  await t.test('a session that comes again whole is what came last', async (t) => {
+    const numbered = (names: string[], from: number, id = 'n', first = 0) =>
+      names.map((name, n) => at(name, from + n, from + n + 1, { id: `${id}-s${first + n}`, parentId: id }))
+    const eight = ['light', 'deep', 'light', 'rem', 'light', 'deep', 'rem', 'light']
+    const kept = async (user: string) => (await storedStages(app.db, user)).map(({ id }) => id)
+    const ids = (from: number, until: number, id = 'n') =>
+      Array.from({ length: until - from }, (_, n) => `${id}-s${from + n}`)
+
+    const user = await createUser(app)
+    await send(user, numbered(eight, -1), 'health_connect')
+    t.match(await send(user, numbered(eight.slice(0, 5), -1), 'health_connect'), { unchanged: 5, inserted: 0 })
+    t.strictSame(await kept(user), ids(0, 5), 'with fewer stages')
+    t.match(await read(user), [{ duration_minutes: 300, end_time: '2026-03-04T04:00:00Z' }])
+    await send(user, numbered(eight, -1), 'health_connect')
+    t.strictSame(await kept(user), ids(0, 8), 'or more')
+    const ignored = [...numbered(['light', 'out_of_bed', 'deep'], -1), at('light', 5, 5, { id: 'n-s3', parentId: 'n' })]
+    t.match(await send(user, ignored, 'health_connect'), { ignored_type: 1, dropped_count: 1 })
+    t.strictSame(await kept(user), ['n-s0', 'n-s2'], 'what says nothing is counted, too')
+    await send(user, [at('sleeping', -1, 6, { id: 'n' })], 'health_connect')
+    t.strictSame(await kept(user), ['n'], 'without stages')
+    await send(user, numbered(eight, -1), 'health_connect')
+    t.strictSame(await kept(user), ids(0, 8), 'and with them again')
+    const parts = [0, 1].flatMap((part) => numbered(eight.slice(0, 2), -1 + 3 * part, `n-s${part}`))
+    const night = (items: SdkRecord[]) =>
+      items.map((one) => ({ ...one, id: String(one.id).replace(/-s(\d)-s/, '-s$1-'), parentId: 'n' }))
+    const samsung = await createUser(app)
+    await send(samsung, night(parts), 'samsung')
+    await send(samsung, night(parts).slice(0, 3), 'samsung')
+    t.strictSame(await kept(samsung), ['n-s0-0', 'n-s0-1', 'n-s1-0'], 'in several parts')
+
+    const spread = await createUser(app)
+    const [first, second] = [numbered(eight.slice(0, 4), -1), numbered(eight.slice(4), 3, 'n', 4)]
+    for (const upload of [first, second, first, second, first]) await send(spread, upload, 'health_connect')
+    t.strictSame(await kept(spread), ids(0, 8), 'one that comes in parts grows')
+    await send(spread, [...first, ...second], 'health_connect')
+    await send(spread, first, 'health_connect')
+    t.strictSame(await kept(spread), ids(0, 4), 'until it has come whole')
+    const other = await createUser(app)
+    for (const upload of [second, first]) await send(other, upload, 'health_connect')
+    t.strictSame(await kept(other), ids(0, 8), 'whichever part comes first')
+    await send(other, [first[0], first[2]] as SdkRecord[], 'health_connect')
+    t.strictSame(await kept(other), ids(0, 8), 'and nothing goes that is not numbered through')
+    const devices = await createUser(app)
+    await send(devices, [...first, ...second], 'health_connect')
+    await send(devices, [first[0], { ...first[1], source: RING }] as SdkRecord[], 'health_connect')
+    t.equal((await kept(devices)).length, 9, 'nor what two devices say in one upload')
+  })
+})

@@ -1,0 +1,259 @@
+// What a person with several devices and apps sees: which source counts for what in the summaries of activity and recovery
+// (contract 12.1, 12.3, 12.6). Each case is a day written out, with the part of the row that it is about.
+import t from 'tap'
+import { startTestApp } from '../support/app.ts'
+import { createUser, oneEngine } from '../support/sdk.ts'
+import { addSources, DAY_MS, dateText, MINUTE_MS, summary, write } from '../support/summaries.ts'
+
+const DAY = Date.UTC(2026, 4, 4) / DAY_MS
+const at = (hour: number, minute = 0) => DAY * DAY_MS + (hour * 60 + minute) * MINUTE_MS
+const [RATE, RESTING, VARIABILITY, SPO2, STEPS, ENERGY, BASAL, DISTANCE] = [1, 2, 7, 20, 80, 81, 82, 100]
+const [MANUAL, TOTAL] = [5_000, 10_000]
+
+const WATCH = { provider: 'apple', device: 'Watch7,5', source: 'Watch', type: 'watch' }
+const PHONE = { provider: 'apple', device: 'iPhone17,1', source: 'Phone', type: 'phone' }
+const RING_APP = { provider: 'apple', device: '', source: 'Ring app', type: 'ring' }
+const OTHER_APP = { provider: 'apple', device: '', source: 'Another ring app', type: 'ring' }
+const SAMSUNG_WATCH = { provider: 'samsung', device: 'SM-L310', source: 'Samsung Health', type: 'watch' }
+const SAMSUNG_PHONE = { provider: 'samsung', device: 'SM-S928B', source: 'Samsung Health', type: 'phone' }
+
+type Sample = [series: number, ms: number, value: number, seconds?: number]
+type Days = [source: typeof WATCH, samples: Sample[]][]
+
+/** A value every five minutes from one hour to another. */
+const every = (series: number, from: number, until: number, value: number): Sample[] =>
+  Array.from({ length: (until - from) * 12 }, (_, n) => [series, at(from, n * 5), value])
+
+interface Case {
+  says: string
+  days: Days
+  activity?: object
+  /** With merge=none. */
+  strict?: object
+  recovery?: object
+  /** By name of the source: what of its steps counts, what does not, and what of both was entered by hand. */
+  explained?: Record<string, (number | null | undefined)[]>
+}
+
+const CASES: Case[] = [
+  {
+    says: 'a watch that sends only heart rates does not hide the hourly steps of its phone',
+    days: [
+      [SAMSUNG_WATCH, every(RATE, 8, 20, 70)],
+      [SAMSUNG_PHONE, [8, 9, 17].map((hour): Sample => [STEPS, at(hour), 1_000, 3_600])],
+    ],
+    activity: {
+      source: { device: 'SM-L310' },
+      ...{ steps: 3_000, active_minutes: null, sedentary_minutes: null, heart_rate: { avg_bpm: 70 } },
+    },
+    explained: { 'SM-L310': [null, null], 'SM-S928B': [3_000, null] },
+  },
+  {
+    says: 'an app without a device model ranks by its type: a ring is better than a phone, whoever writes for it',
+    days: [
+      [RING_APP, [[STEPS, at(8), 40]]],
+      [
+        PHONE,
+        [
+          [STEPS, at(8, 5), 500],
+          [STEPS, at(9), 60],
+        ],
+      ],
+    ],
+    activity: { source: { source: 'Ring app' }, steps: 100 },
+    explained: { 'Ring app': [40, null], Phone: [60, 500] },
+  },
+  {
+    says: 'of two equal sources the one with more data counts, not the first in the alphabet',
+    days: [
+      [OTHER_APP, [[STEPS, at(8), 7]]],
+      [
+        RING_APP,
+        [
+          [STEPS, at(8, 1), 40],
+          [STEPS, at(8, 2), 50],
+        ],
+      ],
+    ],
+    activity: { source: { source: 'Ring app' }, steps: 90 },
+    explained: { 'Ring app': [90, null], 'Another ring app': [null, 7] },
+  },
+  {
+    says: 'of a record of no steps only the minutes before the watch was put on count',
+    days: [
+      [WATCH, [[STEPS, at(9, 20), 10]]],
+      [
+        PHONE,
+        [
+          [STEPS, at(8), 600],
+          [STEPS, at(9, 14), 0, 120],
+        ],
+      ],
+    ],
+    activity: { steps: 610, active_minutes: 1, sedentary_minutes: 2 },
+  },
+  {
+    says: 'a mean of 96.65 is 96.7, in whatever order it is added up',
+    days: [[WATCH, [93.6, 98.2, 96.6, 98.2].map((value, n): Sample => [SPO2, at(4, n), value])]],
+    recovery: { avg_spo2_percent: 96.7 },
+  },
+  {
+    says: 'what was typed in neither replaces nor adds to what was measured',
+    days: [
+      [WATCH, [[STEPS, at(8), 670]]],
+      [PHONE, [[STEPS + MANUAL, at(8, 3), 30_000]]],
+    ],
+    activity: { source: { device_type: 'watch' }, steps: 670 },
+    explained: { Watch: [670, null], Phone: [null, 30_000, null, 30_000] },
+  },
+  {
+    says: 'where nothing was measured it counts',
+    days: [
+      [WATCH, [[STEPS, at(8), 670]]],
+      [PHONE, [[STEPS + MANUAL, at(18), 4_000]]],
+    ],
+    activity: { steps: 4_670 },
+    explained: { Watch: [670, null], Phone: [4_000, null, 4_000, null] },
+  },
+  {
+    says: 'with merge=none it adds to what was measured, also within a minute',
+    days: [
+      [
+        WATCH,
+        [
+          [STEPS, at(8), 20],
+          [STEPS + MANUAL, at(8, 0.5), 20],
+          [STEPS, at(9), 20],
+          [RATE, at(8), 100],
+          [RATE + MANUAL, at(8, 0.5), 180],
+        ],
+      ],
+    ],
+    strict: {
+      ...{ steps: 60, active_minutes: 1, sedentary_minutes: 1 },
+      intensity_minutes: { light: 0, moderate: 1, vigorous: 0 },
+    },
+  },
+  {
+    says: 'it never comes before a daily total',
+    days: [
+      [WATCH, [[STEPS + MANUAL, at(8), 30_000]]],
+      [PHONE, [[STEPS + TOTAL, at(0), 5_000]]],
+    ],
+    activity: { source: { device_type: 'phone' }, steps: 5_000 },
+    explained: { Watch: [null, 30_000, null, 30_000], Phone: [5_000, null] },
+  },
+  {
+    says: 'the total of a phone stands for a day of which the watch saw less than half',
+    days: [
+      [WATCH, every(STEPS, 8, 9, 100)],
+      [PHONE, [[STEPS + TOTAL, at(0), 9_000]]],
+    ],
+    activity: { source: { device_type: 'phone' }, steps: 9_000 },
+    explained: { Watch: [null, 1_200], Phone: [9_000, null] },
+  },
+  {
+    says: 'a total that is not twice as large counts for nothing',
+    days: [
+      [WATCH, every(STEPS, 8, 13, 100)],
+      [PHONE, [[STEPS + TOTAL, at(0), 9_000]]],
+    ],
+    activity: { source: { device_type: 'watch' }, steps: 6_000 },
+    explained: { Watch: [6_000, null], Phone: [null, 9_000] },
+  },
+  {
+    says: 'the total of the best source replaces its samples, and others fill in what it did not see',
+    days: [
+      [
+        WATCH,
+        [
+          [STEPS, at(8), 900],
+          [STEPS + TOTAL, at(0), 1_000],
+        ],
+      ],
+      [
+        PHONE,
+        [
+          [STEPS, at(8, 5), 800],
+          [STEPS, at(20), 300],
+        ],
+      ],
+    ],
+    activity: { steps: 1_300 },
+    explained: { Watch: [1_000, 900], Phone: [300, 800] },
+  },
+  {
+    says: 'all calories are unknown without those at rest, and sums have no noise',
+    days: [
+      [
+        WATCH,
+        [
+          [ENERGY, at(8), 300.5],
+          [DISTANCE, at(8), 0.1],
+          [DISTANCE, at(9), 0.2],
+        ],
+      ],
+    ],
+    activity: { active_calories_kcal: 300.5, total_calories_kcal: null, distance_meters: 0.3 },
+  },
+  {
+    says: 'calories at rest may be those of another source',
+    days: [
+      [WATCH, [[ENERGY, at(8), 0.1]]],
+      [PHONE, [[BASAL + TOTAL, at(0), 1_500.2]]],
+    ],
+    activity: { active_calories_kcal: 0.1, total_calories_kcal: 1_500.3 },
+  },
+  {
+    says: 'one reading of a watch at noon does not hide the resting heart rate and variability of a ring',
+    days: [
+      [WATCH, [[SPO2, at(12), 97]]],
+      [
+        RING_APP,
+        [
+          [RESTING, at(4), 52],
+          [VARIABILITY, at(3), 61],
+          [VARIABILITY, at(4), 63],
+          [SPO2, at(4), 95],
+        ],
+      ],
+    ],
+    recovery: {
+      source: { device_type: 'watch' },
+      ...{ resting_heart_rate_bpm: 52, avg_hrv_rmssd_ms: 62, avg_spo2_percent: 97, avg_hrv_sdnn_ms: null },
+    },
+  },
+]
+
+oneEngine(t, 'several sources of one person', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  const query = { start_date: dateText(DAY), end_date: dateText(DAY) }
+  for (const { says, days, activity, strict, recovery, explained } of CASES) {
+    await t.test(says, async (t) => {
+      const user = await createUser(app)
+      const ids = await addSources(
+        app.db,
+        user,
+        days.map(([source]) => source),
+      )
+      const samples = days.flatMap(([, own], place) =>
+        own.map(([seriesId, ms, value, lastsS = 0]) => ({
+          ...{ sourceId: ids[place] as number, seriesId, ms, value, zone: 0, lastsS },
+        })),
+      )
+      await write(app.db, user, samples)
+      if (recovery) t.match((await summary(app, user, 'recovery', query)).body.data, [recovery])
+      if (activity) t.match((await summary(app, user, 'activity', query)).body.data, [activity])
+      if (strict) t.match((await summary(app, user, 'activity', { ...query, merge: 'none' })).body.data, [strict])
+      if (!explained) return
+      const [row] = (await summary(app, user, 'activity', { ...query, explain: true })).body.data
+      type Told = Record<'counted' | 'dropped', { steps: number | null }>
+      const found = row.sources.map((one: Told & { source: Record<string, string>; manual?: Told }) => {
+        const name = explained[String(one.source.source)] ? one.source.source : one.source.device
+        const manual = one.manual ? [one.manual.counted.steps, one.manual.dropped.steps] : []
+        return [name, [one.counted.steps, one.dropped.steps, ...manual]]
+      })
+      t.strictSame(Object.fromEntries(found), explained)
+    })
+  }
+})
