@@ -238,7 +238,7 @@ language sql as $$
 $$;
 
 -- Computes stale days of a series before `before`, at most `most` of them, the oldest first. Returns whether it did
--- anything: false when there is none or another session is at it. Locks as refresh_series does.
+-- anything: false when there is none or another session is at it.
 create or replace function refresh_local_days(the_source int4, the_series int2, before int4, most int4) returns boolean
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -247,12 +247,7 @@ declare
   claimed int4[];
   part int4range;
 begin
-  if not pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0))
-     or not pg_try_advisory_xact_lock(hashtextextended('rollup:' || the_source || ':' || the_series, 0)) then
-    return false;
-  end if;
-  perform 1 from data_source where id = the_source for key share skip locked;
-  if not found then
+  if not claim_series(the_source, the_series) then
     return false;
   end if;
   claimed := array(

@@ -141,7 +141,6 @@ end
 $$;
 
 -- Keeps the minutes of at most `most` days of a series that will be archived before `until`. Returns whether it did anything.
--- Locks as refresh_local_days.
 create or replace function keep_minutes(the_source int4, the_series int2, until timestamptz, most int4) returns boolean
 language plpgsql
 as $$
@@ -149,12 +148,7 @@ declare
   claimed int4[];
   part int4range;
 begin
-  if not pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0))
-     or not pg_try_advisory_xact_lock(hashtextextended('rollup:' || the_source || ':' || the_series, 0)) then
-    return false;
-  end if;
-  perform 1 from data_source where id = the_source for key share skip locked;
-  if not found then
+  if not claim_series(the_source, the_series) then
     return false;
   end if;
   claimed := array(select d from days_without_marks(the_source, the_series, until) d order by d limit most);

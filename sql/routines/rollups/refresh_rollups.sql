@@ -1,3 +1,20 @@
+-- Claims a series for the caller's transaction, which is about to compute what is derived from its samples. False, without
+-- waiting, when another session is at it, or its source is being deleted.
+create or replace function claim_series(the_source int4, the_series int2) returns boolean
+language plpgsql
+as $$
+begin
+  -- A session that refreshes or converts all rollups holds the first lock alone; it may claim single series itself.
+  if not pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0))
+     or not pg_try_advisory_xact_lock(hashtextextended('rollup:' || the_source || ':' || the_series, 0)) then
+    return false;
+  end if;
+  -- Deleting the user waits for this; if a deletion is already running, there is nothing to do.
+  perform 1 from data_source where id = the_source for key share skip locked;
+  return found;
+end
+$$;
+
 -- Refreshes the rollups of a series where they are dirty, at most `span` of time from its first dirty instant on, and
 -- removes the dirty ranges it covered. Changes committed in the meantime have dirty ranges of their own, which stay.
 -- Recomputes buckets from the samples, never by adding differences. Returns whether it did anything: false if nothing
@@ -14,14 +31,7 @@ declare
   until timestamptz;
   ranges tstzmultirange;
 begin
-  -- A session that refreshes or converts all rollups holds the first lock alone; it may call this function itself.
-  if not pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0))
-     or not pg_try_advisory_xact_lock(hashtextextended('rollup:' || the_source || ':' || the_series, 0)) then
-    return false;
-  end if;
-  -- Deleting the user waits for this; if a deletion is already running, there is nothing to do.
-  perform 1 from data_source where id = the_source for key share skip locked;
-  if not found then
+  if not claim_series(the_source, the_series) then
     return false;
   end if;
   select array_agg(d.seq), min(d.lo), max(d.hi) into claimed, low, high
