@@ -26,7 +26,7 @@ export interface Fault {
   readonly seconds: number
   /** Of `big`. */
   readonly bytes: number
-  /** Of `half_streams`: those that are refused; null: every second one. */
+  /** Of `half_streams`: those that are refused; null: those whose name has an even number of letters. */
   readonly streams: readonly string[] | null
   /** Requests that fitted so far. */
   hits: number

@@ -97,9 +97,10 @@ function vo2MaxEntries(person: Person, day: Day, nowMs: number): Entry[] {
   return [{ id, changedMs: atMs, make: () => documents.vo2Max(person, day) }]
 }
 
-/** What a path asks for, such as `sleep`. */
+/** What a path asks for, such as `sleep`; the profile is none of it. */
 export function familyOf(path: string): string | undefined {
-  return path.startsWith(BASE) ? path.slice(BASE.length).split('/')[0] : undefined
+  const name = path.startsWith(BASE) ? path.slice(BASE.length).split('/')[0] : undefined
+  return name === 'personal_info' ? undefined : name
 }
 
 /** Answers a request to the API; under the sandbox's path every token does, and no scope is asked for. */

@@ -59,12 +59,12 @@ export function livePerson(persona: Persona, span: Span): Person {
 function dayOf(persona: Persona, day: number, [night = null, following = null]: (Sleep | null)[]): Day {
   const next = random(`${persona.seed}/day/${day}`)
   const zone = zoneOn(persona, day)
+  const nap = napOf(persona, day)
+  const rest = restOf(persona, day)
   return {
-    ...{ day, zone, night },
+    ...{ day, zone, night, nap, rest },
     startMs: localMs(zone, day, 240),
-    nap: napOf(persona, day),
-    rest: restOf(persona, day),
-    workout: workoutOf(persona, day, [night, following]),
+    workout: workoutOf(persona, day, [night, following, nap, rest]),
     weighing: weighingOf(persona, day),
     activity: round(Math.min(100, Math.max(30, 80 + normal(next) * 9))),
     stressSeconds: Math.floor(next() * 16) * 900,

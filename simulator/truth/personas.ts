@@ -101,7 +101,7 @@ export function persona(seed: number, index: number, span: Span): Persona {
 
 function changingZone({ firstDay, lastDay }: Span): string {
   const changes = (zone: string) => {
-    for (let day = lastDay - 2; day > firstDay + 1; day--)
+    for (let day = lastDay - 1; day > firstDay + 1; day--)
       if (offsetAt(zone, day * DAY_MS) !== offsetAt(zone, (day + 1) * DAY_MS)) return day
     return 0
   }

@@ -1,5 +1,5 @@
 import { between, normal, pick, type Random, random, round, whole } from '../random.ts'
-import { HOUR_MS, localMs, MINUTE_MS, offsetAt } from '../zones.ts'
+import { dateOf, HOUR_MS, localMs, MINUTE_MS, offsetAt } from '../zones.ts'
 import { isShift, knownMs, type Persona, zoneOn } from './personas.ts'
 
 export const stages = ['awake', 'light', 'deep', 'rem'] as const
@@ -62,7 +62,7 @@ export function nightOf(person: Persona, day: number): Sleep | null {
   const inBed = shift ? between(next, 330, 400) : person.inBedMinutes + weekend / 2 + normal(next) * 14
   const endMs = localMs(zone, day, 0) + Math.round(wake * 60) * 1000 + clockChange(zone, day)
   const startMs = endMs - Math.round(inBed * 60) * 1000
-  return sleep(person, next, { key: `night/${day}`, nap: false, day, zone, startMs, endMs })
+  return sleep(person, next, { key: `night/${dateOf(day)}`, nap: false, day, zone, startMs, endMs })
 }
 
 /** What a clock change before the morning adds to the time since midnight, in ms. */
@@ -80,7 +80,7 @@ export function napOf(person: Persona, day: number): Sleep | null {
   const late = next() < 0.25
   const startMs = localMs(zone, day, late ? 1125 : 780) + Math.round(between(next, 0, late ? 20 : 110) * 60) * 1000
   const endMs = startMs + Math.round(between(next, 20, late ? 40 : 80) * 60) * 1000
-  return sleep(person, next, { key: `nap/${day}`, nap: true, day, zone, startMs, endMs })
+  return sleep(person, next, { key: `nap/${dateOf(day)}`, nap: true, day, zone, startMs, endMs })
 }
 
 type Frame = Pick<Sleep, 'key' | 'nap' | 'day' | 'zone' | 'startMs' | 'endMs'>
@@ -276,5 +276,5 @@ export function restOf(person: Persona, day: number): Rest | null {
   const zone = zoneOn(person, day)
   const startMs = localMs(zone, day, 705) + whole(next, 0, 600) * 1000
   const endMs = startMs + pick(next, [15, 20, 30, 40]) * MINUTE_MS
-  return { key: `rest/${day}`, day, zone, startMs, endMs, knownMs: knownMs(person, endMs + 10 * MINUTE_MS) }
+  return { key: `rest/${dateOf(day)}`, day, zone, startMs, endMs, knownMs: knownMs(person, endMs + 10 * MINUTE_MS) }
 }

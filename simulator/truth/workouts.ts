@@ -1,7 +1,6 @@
 import { between, normal, pick, random, round, whole } from '../random.ts'
-import { HOUR_MS, localMs, MINUTE_MS } from '../zones.ts'
+import { dateOf, HOUR_MS, localMs, MINUTE_MS } from '../zones.ts'
 import { isShift, knownMs, type Persona, type Sport, zoneOn } from './personas.ts'
-import type { Sleep } from './sleep.ts'
 
 /** A workout on whole minutes. */
 export interface Workout {
@@ -45,8 +44,14 @@ const KINDS: Record<Sport, readonly [speed: number, met: number, cadence: number
   unknown: [0, 4.2, 50, 0],
 }
 
-/** The workout of a day, if there is one; it lies between the two nights. */
-export function workoutOf(person: Persona, day: number, nights: readonly (Sleep | null)[]): Workout | null {
+/** Something that takes time. */
+interface Taken {
+  readonly startMs: number
+  readonly endMs: number
+}
+
+/** The workout of a day, if there is one; it keeps away from what else takes time. */
+export function workoutOf(person: Persona, day: number, taken: readonly (Taken | null)[]): Workout | null {
   const next = random(`${person.seed}/workout/${day}`)
   const zone = zoneOn(person, day)
   const travels = zone !== zoneOn(person, day - 1) || zone !== zoneOn(person, day + 1)
@@ -56,14 +61,14 @@ export function workoutOf(person: Persona, day: number, nights: readonly (Sleep 
   const startMs = localMs(zone, day, morning ? 600 : 1000) + whole(next, 0, morning ? 80 : 100) * MINUTE_MS
   const minutes = whole(next, 22, 95)
   const endMs = startMs + minutes * MINUTE_MS
-  const near = (night: Sleep | null) =>
-    night !== null && night.startMs < endMs + 20 * MINUTE_MS && night.endMs > startMs - 20 * MINUTE_MS
-  if (nights.some(near)) return null
+  const near = (one: Taken | null) =>
+    one !== null && one.startMs < endMs + 20 * MINUTE_MS && one.endMs > startMs - 20 * MINUTE_MS
+  if (taken.some(near)) return null
   const [speed, met, cadence, climb] = KINDS[sport]
   const outdoor = speed > 0 && next() < 0.85
   const climbed = outdoor && climb > 0 ? round((climb * minutes * between(next, 0.3, 1.6)) / 60, 2) : null
   return {
-    ...{ key: `workout/${day}`, day, zone, startMs, endMs, met, cadence },
+    ...{ key: `workout/${dateOf(day)}`, day, zone, startMs, endMs, met, cadence },
     heartRate: beats(person, day, minutes, met),
     kcal: round(((met - 1) * person.weightKg * minutes) / 60, 2),
     distanceM: outdoor ? round(speed * minutes * 60 * between(next, 0.85, 1.15), 2) : null,

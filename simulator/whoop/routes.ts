@@ -78,10 +78,10 @@ function recovers({ sleep }: SleepView): boolean {
   return !sleep.nap && !sleep.unscorable
 }
 
-/** What a path asks for: `workout`, `sleep`, `recovery`, `cycle` or `user`. */
+/** What a path asks for: `workout`, `sleep`, `recovery`, `cycle` or `body`; the profile is no data. */
 export function familyOf(path: string): string | undefined {
-  const [, found] = /^\/v2\/(?:activity\/|cycle\/\w+\/)?(\w+)/.exec(path) ?? []
-  return found
+  if (path === '/v2/user/measurement/body') return 'body'
+  return /^\/v2\/(?:activity\/|cycle\/\w+\/)?(workout|sleep|recovery|cycle)\b/.exec(path)?.[1]
 }
 
 /** Answers a request to the API. */
