@@ -10,9 +10,6 @@ export interface ConnectOptions {
   /** Days of history that are asked for where the service does not ask on its own. */
   readonly historyDays: number
   say(line: string): void
-  /** How often progress is asked for, and how long runs are waited for. */
-  readonly pollMs?: number
-  readonly patienceMs?: number
 }
 
 interface Person {
@@ -33,8 +30,10 @@ interface Run {
 
 /** People who are connected at the same time. */
 const AT_ONCE = 4
-/** How long a service that begins on its own may take to begin. */
-const BEGIN_MS = 5000
+/** How long a service that asks for history on its own may take to begin. */
+const BEGIN_MS = 2000
+/** How long data is waited for. */
+const PATIENCE_MS = 600_000
 
 /** An answer that is no success. */
 class Refused extends Error {
@@ -54,7 +53,7 @@ type Api = <T>(method: string, path: string, body?: object) => Promise<T>
  * @throws Refused, TypeError when service or simulator cannot be reached
  */
 export async function connectPeople(options: ConnectOptions): Promise<number> {
-  const { service, simulator, say } = options
+  const { service, simulator, historyDays, say } = options
   const { seed } = await read<{ seed: number }>(await fetch(`${simulator}/_control`))
   const people = await read<Person[]>(await fetch(`${simulator}/_control/people`))
   const api = openApi(options)
@@ -65,7 +64,7 @@ export async function connectPeople(options: ConnectOptions): Promise<number> {
       const userId = await userOf(api, person, `simulated-${seed}-${person.key}`)
       const outcomes: string[] = []
       for (const provider of Object.keys(person.accounts)) {
-        const outcome = await connected(options, api, { person: person.key, userId, provider }).catch(
+        const outcome = await connected(historyDays, api, { person: person.key, userId, provider }).catch(
           (error: Error) => {
             failed++
             return `failed: ${error.message}`
@@ -123,7 +122,7 @@ interface Wanted {
 }
 
 /** Connects, or synchronises again; answers what came of it. */
-async function connected(options: ConnectOptions, api: Api, wanted: Wanted): Promise<string> {
+async function connected(historyDays: number, api: Api, wanted: Wanted): Promise<string> {
   const { userId, provider } = wanted
   const connections = await api<{ provider: string; status: string }[]>('GET', `/users/${userId}/connections`)
   const before = new Set((await runsOf(api, wanted)).map(({ run_id }) => run_id))
@@ -136,10 +135,12 @@ async function connected(options: ConnectOptions, api: Api, wanted: Wanted): Pro
     if (answer === undefined) return 'connected before, synchronised a moment ago'
   } else {
     await consent(api, wanted)
-    if (!(await begun(options, api, wanted, before)))
-      await api('POST', `/providers/${provider}/users/${userId}/sync/historical?days=${options.historyDays}`)
+    if (!(await waitFor(api, wanted, before, { patienceMs: BEGIN_MS, done: () => true })))
+      await api('POST', `/providers/${provider}/users/${userId}/sync/historical?days=${historyDays}`)
   }
-  const runs = await ended(options, api, wanted, before)
+  const done = (runs: readonly Run[]) => runs.every(({ status }) => status !== 'in_progress')
+  const runs = await waitFor(api, wanted, before, { patienceMs: PATIENCE_MS, done })
+  if (!runs) throw new Error('the data did not arrive in time')
   const bad = runs.find(({ status }) => status !== 'success' && status !== 'skipped')
   if (bad) throw new Error(`${bad.status}: ${bad.error ?? 'no reason given'}`)
   const items = runs.reduce((sum, { items_processed }) => sum + (items_processed ?? 0), 0)
@@ -175,24 +176,18 @@ async function runsOf(api: Api, { userId, provider }: Wanted): Promise<Run[]> {
   return runs.filter((run) => run.provider === provider)
 }
 
-/** Whether the service begins a run on its own. */
-async function begun(options: ConnectOptions, api: Api, wanted: Wanted, before: Set<string>): Promise<boolean> {
-  const until = Date.now() + Math.min(BEGIN_MS, options.patienceMs ?? BEGIN_MS)
-  for (;;) {
-    const runs = await runsOf(api, wanted)
-    if (runs.some(({ run_id }) => !before.has(run_id))) return true
-    if (Date.now() >= until) return false
-    await delay(options.pollMs ?? 300)
-  }
-}
-
-/** The new runs, once there is one and none goes on. */
-async function ended(options: ConnectOptions, api: Api, wanted: Wanted, before: Set<string>): Promise<Run[]> {
-  const until = Date.now() + (options.patienceMs ?? 600_000)
-  for (;;) {
+/** Asks for the new runs until they are as wanted; undefined when they are not in time. */
+async function waitFor(
+  api: Api,
+  wanted: Wanted,
+  before: ReadonlySet<string>,
+  { patienceMs, done }: { patienceMs: number; done(runs: readonly Run[]): boolean },
+): Promise<Run[] | undefined> {
+  const until = Date.now() + patienceMs
+  for (let pause = 30; ; pause = Math.min(pause * 1.5, 1000)) {
     const runs = (await runsOf(api, wanted)).filter(({ run_id }) => !before.has(run_id))
-    if (runs.length > 0 && runs.every(({ status }) => status !== 'in_progress')) return runs
-    if (Date.now() >= until) throw new Error('the data did not arrive in time')
-    await delay(options.pollMs ?? 300)
+    if (runs.length > 0 && done(runs)) return runs
+    if (Date.now() >= until) return undefined
+    await delay(pause)
   }
 }

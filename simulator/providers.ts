@@ -4,5 +4,8 @@ import { whoop } from './whoop/index.ts'
 
 /** The providers that are played, made new for each simulator: their settings can be changed. */
 export function allProviders(): Provider[] {
-  return [oura, whoop].map((provider) => ({ ...provider, settings: { ...provider.settings } }))
+  return [oura, whoop].map((provider) => ({
+    ...provider,
+    settings: { ...provider.settings, own: { ...provider.settings.own } },
+  }))
 }

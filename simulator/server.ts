@@ -110,14 +110,13 @@ function understood(incoming: Incoming): Asked {
   const { world, played, request, url, text } = incoming
   const { provider, grants } = played
   const path = url.pathname.slice(provider.name.length + 1)
-  const { tokenPath, oldTokenPath } = provider.oauth
   const form = new URLSearchParams(text)
   const token = /^bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
   const about = form.get('refresh_token') ?? form.get('token') ?? url.searchParams.get('access_token') ?? ''
   return {
     ...incoming,
     ...{ path, form, token, method: request.method ?? 'GET' },
-    isToken: path === tokenPath || path === oldTokenPath,
+    isToken: path === provider.oauth.tokenPath || provider.oauth.alsoToken?.(path, provider.settings) === true,
     grant: (grants.read(token) ?? grants.read(about))?.grant,
     ...{ dataMs: world.clock.data(), nowMs: world.clock.now() },
   }

@@ -15,10 +15,8 @@ export interface Settings {
   page_size: number
   /** Replaces the requests of each limit, in the provider's order; null: as documented. */
   limits: number[] | null
-  /** Oura: an application made before 2025, which the old hosts still serve. */
-  old_application: boolean
-  /** Oura: documents carry `meta`, as newer descriptions say. */
-  document_meta: boolean
+  /** Switches that only this provider has. */
+  own: Record<string, boolean>
 }
 
 const TYPES: Record<keyof Settings, (value: unknown) => boolean> = {
@@ -30,8 +28,7 @@ const TYPES: Record<keyof Settings, (value: unknown) => boolean> = {
   member_limit: (value) => value === null || isCount(value),
   page_size: (value) => isCount(value) && value !== 0,
   limits: (value) => value === null || (Array.isArray(value) && value.every(isCount)),
-  old_application: (value) => typeof value === 'boolean',
-  document_meta: (value) => typeof value === 'boolean',
+  own: (value) => typeof value === 'object' && value !== null,
 }
 
 function isCount(value: unknown): boolean {
@@ -48,5 +45,8 @@ export function changeSettings(settings: Settings, changes: Record<string, unkno
       throw new Error(`Unknown setting: ${name}. Known: ${Object.keys(TYPES).join(', ')}`)
     if (!TYPES[name as keyof Settings](value)) throw new Error(`Not a value of ${name}: ${JSON.stringify(value)}`)
   }
-  Object.assign(settings, changes)
+  const { own = {}, ...others } = changes as Partial<Settings>
+  for (const [name, value] of Object.entries(own))
+    if (!Object.hasOwn(settings.own, name) || typeof value !== 'boolean') throw new Error(`No switch of it: ${name}`)
+  Object.assign(settings, others, { own: { ...settings.own, ...own } })
 }

@@ -58,12 +58,12 @@ export class SignIn {
       if (method === 'POST') return this.#authorize(request, new URLSearchParams(request.body))
       return json(405, { error: 'method_not_allowed' }, { allow: 'GET, POST' })
     }
-    if (path === oauth.tokenPath || (settings.old_application && path === oauth.oldTokenPath)) {
+    if (path === oauth.tokenPath || oauth.alsoToken?.(path, settings)) {
       return method === 'POST' ? this.#token(request) : json(405, { error: 'method_not_allowed' }, { allow: 'POST' })
     }
     const form = new URLSearchParams(request.body)
     return oauth.other(path, {
-      ...{ method, form, query: request.query, address: request.address, oldApplication: settings.old_application },
+      ...{ method, form, query: request.query, address: request.address, settings },
       clientIsKnown: this.#knows(request, form),
       spend: (code) => this.#codes.delete(code),
       end: (token) => {

@@ -1,11 +1,12 @@
 import type { Reply } from '../http.ts'
+import type { Settings } from '../settings.ts'
 
 /** How a provider grants access; paths are below the provider's segment. */
 export interface OAuthRules {
   readonly authorizePath: string
   readonly tokenPath: string
-  /** A second token address, for old applications only (setting `old_application`). */
-  readonly oldTokenPath?: string
+  /** Whether a further path is a token address. */
+  alsoToken?(path: string, settings: Settings): boolean
   /** Scopes that people can untick, with what is read by them. */
   readonly scopes: Readonly<Record<string, string>>
   /** What scopes begin with at this provider, asked for and granted; others are passed over without an error. */
@@ -38,7 +39,7 @@ export interface OAuthRequest {
   readonly form: URLSearchParams
   /** Whether the client's id and secret are right. */
   readonly clientIsKnown: boolean
-  readonly oldApplication: boolean
+  readonly settings: Settings
   /** Address of the provider, without a slash at its end. */
   readonly address: string
   /** Ends the grant to which a token belongs, if there is one. */

@@ -143,7 +143,7 @@ function single(call: ApiCall, { of }: Collection, id: string): Reply {
 
 function shown({ settings }: ApiCall, { make, changedMs }: Entry, fields: string | null): documents.Document {
   const updated = new Date(changedMs).toISOString()
-  const whole = { ...make(), ...(settings.document_meta && { meta: { version: 1, updated_at: updated } }) }
+  const whole = { ...make(), ...(settings.own.document_meta && { meta: { version: 1, updated_at: updated } }) }
   if (!fields) return whole
   const wanted = new Set(['id', ...fields.split(',')])
   return Object.fromEntries(Object.entries(whole).filter(([name]) => wanted.has(name)))

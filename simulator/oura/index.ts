@@ -17,7 +17,8 @@ export const oura: Provider = {
   settings: {
     ...{ access_seconds: 86_400, code_seconds: 600, grace_seconds: 0, missing_scope_status: 403 },
     ...{ redirect_uris: null, member_limit: null, page_size: 50, limits: null },
-    ...{ old_application: false, document_meta: false },
+    // An application made before 2025, which the old hosts still serve; documents with `meta`, as newer pages have them.
+    own: { old_application: false, document_meta: false },
   },
   family: familyOf,
   isOpen: (path) => path.startsWith('/v2/sandbox/'),

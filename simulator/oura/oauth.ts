@@ -9,7 +9,7 @@ const OLD_SCOPES = 'email personal daily heartrate workout tag session spo2 ring
 export const oauth: OAuthRules = {
   authorizePath: `${EXT}/oauth-authorize`,
   tokenPath: `${EXT}/oauth-token`,
-  oldTokenPath: '/oauth/token',
+  alsoToken: (path, { own }) => own.old_application === true && path === '/oauth/token',
   scopes: {
     email: 'Email address',
     personal: 'Age, sex, height and weight',

@@ -17,7 +17,7 @@ export const whoop: Provider = {
   settings: {
     ...{ access_seconds: 3600, code_seconds: 600, grace_seconds: 0, missing_scope_status: 401 },
     ...{ redirect_uris: null, member_limit: null, page_size: 10, limits: null },
-    ...{ old_application: false, document_meta: false },
+    own: {},
   },
   family: familyOf,
   answer,

@@ -168,7 +168,10 @@ t.test('every request is written down, and no secret', async (t) => {
     { number: 5, path: '/oauth/revoke', query: { access_token: '…' }, person: 'ana' },
   ])
   t.notOk([token, refresh].some((secret) => JSON.stringify(body).includes(secret)))
-  t.strictSame((await simulator.control('GET', 'log?after=3&provider=oura')).body.map((one: Json) => one.number), [5])
+  t.strictSame(
+    (await simulator.control('GET', 'log?after=3&provider=oura')).body.map((one: Json) => one.number),
+    [5],
+  )
   await simulator.control('DELETE', 'log')
   t.strictSame((await simulator.control('GET', 'log')).body, [])
 })
@@ -178,11 +181,19 @@ t.test('control says what it does not know, and shows what there is', async (t) 
   const { body } = await simulator.control('GET', '')
   t.match(body, { seed: 7, people: ['ana', 'bikash'] })
   t.ok(body.requests.includes('GET truth'))
-  t.match((await simulator.control('GET', 'nothing')).body.error, /^Not there: GET \/_control\/nothing\. There is: GET people/)
+  t.match(
+    (await simulator.control('GET', 'nothing')).body.error,
+    /^Not there: GET \/_control\/nothing\. There is: GET people/,
+  )
   t.match((await simulator.control('GET', 'truth?person=zoe')).body.error, 'Unknown person: zoe. Known: ana, bikash')
   t.match((await simulator.control('GET', 'truth?person=ana&from=2026-02-30')).body.error, 'from is no date')
-  t.match((await simulator.control('POST', 'settings', { provider: 'oura', page: 1 })).body.error, 'Unknown setting: page')
+  t.match(
+    (await simulator.control('POST', 'settings', { provider: 'oura', page: 1 })).body.error,
+    'Unknown setting: page',
+  )
   t.match((await simulator.control('POST', 'settings', { provider: 'oura', page_size: 0 })).body.error, 'Not a value')
+  const own = { provider: 'whoop', own: { document_meta: true } }
+  t.match((await simulator.control('POST', 'settings', own)).body.error, 'No switch of it: document_meta')
   t.match((await simulator.control('POST', 'settings', { page_size: 5 })).body.error, 'Unknown provider')
   t.equal((await ask(`${simulator.url}/_control/clock`, { method: 'POST', body: '[' })).status, 400)
   const home = await ask(`${simulator.url}/`)

@@ -21,29 +21,39 @@ t.test('a person chooses who they are and what may be read, or denies it', async
     const answer = await ask(new URL('/oura/oauth/v2/ext/oauth-authorize', url).href, { method: 'POST', body: form })
     return new URL(answer.headers.get('location') ?? 'nowhere:')
   }
-  const yes = await decide([['person', 'bikash'], ['decision', 'allow'], ['granted', 'extapi:daily']])
+  const yes = await decide([
+    ['person', 'bikash'],
+    ['decision', 'allow'],
+    ['granted', 'extapi:daily'],
+  ])
   t.equal(yes.origin + yes.pathname, CALLBACK)
   t.match([...yes.searchParams.keys()], ['code', 'scope', 'state'])
   t.equal(yes.searchParams.get('scope'), 'extapi:daily')
   const { body: given } = await askToken(simulator, 'oura', code(yes.searchParams.get('code') ?? ''))
   t.equal(given.scope, 'extapi:daily')
-  const no = await decide([['person', 'ana'], ['decision', 'deny']])
+  const no = await decide([
+    ['person', 'ana'],
+    ['decision', 'deny'],
+  ])
   t.strictSame([no.searchParams.get('error'), no.searchParams.get('state')], ['access_denied', '<s>'])
 })
 
-t.test('auto skips the page: by name, by number, the first; scopes can be left out, and consent be denied', async (t) => {
-  const simulator = await play(t)
-  const who = async (auto: string) => {
-    const { access_token } = await tokens(simulator, 'whoop', { auto })
-    return (await simulator.get('whoop', ME.whoop, access_token)).body.first_name
-  }
-  t.strictSame([await who('clara'), await who('2'), await who('person')], ['Clara', 'Bikash', 'Ana'])
-  const some = await allow(simulator, 'oura', { without: 'spo2,stress' })
-  t.notMatch(some.get('scope'), /spo2|stress/)
-  t.match(some.get('scope'), 'extapi:daily')
-  t.equal((await allow(simulator, 'whoop', { deny: '1' })).get('error'), 'access_denied')
-  t.equal((await ask(consentUrl(simulator, 'oura', { auto: 'nobody' }))).status, 400)
-})
+t.test(
+  'auto skips the page: by name, by number, the first; scopes can be left out, and consent be denied',
+  async (t) => {
+    const simulator = await play(t)
+    const who = async (auto: string) => {
+      const { access_token } = await tokens(simulator, 'whoop', { auto })
+      return (await simulator.get('whoop', ME.whoop, access_token)).body.first_name
+    }
+    t.strictSame([await who('clara'), await who('2'), await who('person')], ['Clara', 'Bikash', 'Ana'])
+    const some = await allow(simulator, 'oura', { without: 'spo2,stress' })
+    t.notMatch(some.get('scope'), /spo2|stress/)
+    t.match(some.get('scope'), 'extapi:daily')
+    t.equal((await allow(simulator, 'whoop', { deny: '1' })).get('error'), 'access_denied')
+    t.equal((await ask(consentUrl(simulator, 'oura', { auto: 'nobody' }))).status, 400)
+  },
+)
 
 t.test('an application that is not registered is not led back', async (t) => {
   const simulator = await play(t)
@@ -114,7 +124,10 @@ t.test('a code works once, for ten minutes, for the address it was made for', as
   }
   t.strictSame(wrong, [])
   const [oura, whoop] = [await tokens(simulator, 'oura'), await tokens(simulator, 'whoop')]
-  t.strictSame([oura.expires_in, oura.token_type, whoop.expires_in, whoop.token_type], [86_400, 'bearer', 3600, 'bearer'])
+  t.strictSame(
+    [oura.expires_in, oura.token_type, whoop.expires_in, whoop.token_type],
+    [86_400, 'bearer', 3600, 'bearer'],
+  )
   const url = simulator.env.WHOOP_TOKEN_URL ?? ''
   t.equal((await ask(url, { method: 'POST', body: JSON.stringify(code('x')) })).status, 400, 'a form is wanted')
   t.equal((await ask(url)).status, 405)
@@ -200,7 +213,11 @@ t.test('consent ends by the application, in each way there is, and by the person
     return status === 401 && body.error === 'invalid_grant'
   }
   const ext = '/oura/oauth/v2/ext/oauth-revoke'
-  const [one, two, three] = [await tokens(simulator, 'oura'), await tokens(simulator, 'oura'), await tokens(simulator, 'oura')]
+  const [one, two, three] = [
+    await tokens(simulator, 'oura'),
+    await tokens(simulator, 'oura'),
+    await tokens(simulator, 'oura'),
+  ]
   t.equal((await post(ext, { token: one.refresh_token, client_id: 'x' })).status, 401)
   t.equal((await post(ext, { token: one.refresh_token, ...client })).status, 200)
   t.equal((await post(ext, { token: one.refresh_token, ...client })).status, 200, 'also when there is nothing to end')
@@ -234,13 +251,16 @@ t.test("Oura's old host refuses new applications and spends their code; old ones
   const given = await tokens(simulator, 'oura')
   const { status, body } = await askToken(oldHost, 'oura', refresh(given.refresh_token))
   t.strictSame([status, body.error], [400, 'invalid_request'])
-  await simulator.control('POST', 'settings', { provider: 'oura', old_application: true })
+  await simulator.control('POST', 'settings', { provider: 'oura', own: { old_application: true } })
   t.equal((await askToken(oldHost, 'oura', refresh(given.refresh_token))).status, 200)
 })
 
 t.test('an application that is not approved has few members', async (t) => {
   const simulator = await play(t)
-  for (const [provider, error] of [['oura', 'access_denied'], ['whoop', 'request_forbidden']] as const) {
+  for (const [provider, error] of [
+    ['oura', 'access_denied'],
+    ['whoop', 'request_forbidden'],
+  ] as const) {
     await simulator.control('POST', 'settings', { provider, member_limit: 1 })
     await tokens(simulator, provider)
     t.equal((await allow(simulator, provider, { auto: 'bikash' })).get('error'), error)
@@ -257,7 +277,12 @@ t.test('tokens outlive the simulator, and every secret is on the list', async (t
   for (const value of [first.access_token, first.refresh_token, second.access_token, second.refresh_token])
     t.ok(values.includes(value))
   t.ok(values.includes(simulator.env.WHOOP_CLIENT_SECRET) && values.includes(simulator.env.OURA_CLIENT_SECRET))
-  t.strictSame([...new Set(secrets.map(({ kind }: { kind: string }) => kind))].sort(), ['access', 'client', 'code', 'refresh'])
+  t.strictSame([...new Set(secrets.map(({ kind }: { kind: string }) => kind))].sort(), [
+    'access',
+    'client',
+    'code',
+    'refresh',
+  ])
   const after = await play(t)
   t.equal((await after.get('whoop', ME.whoop, second.access_token)).body.first_name, 'Ana')
   t.equal((await askToken(after, 'whoop', refresh(second.refresh_token))).status, 200)

@@ -41,7 +41,12 @@ const SAMPLES: Record<string, Json> = {
     average_hrv: 38,
     heart_rate: { interval: 300, items: [null, 56, 55], timestamp: '2026-03-06T23:01:59.000+01:00' },
     hrv: { interval: 300, items: [null, 32, 41], timestamp: '2026-03-06T23:01:59.000+01:00' },
-    ...{ sleep_phase_5_min: '4221113324', restless_periods: 83, low_battery_alert: false, sleep_algorithm_version: 'v2' },
+    ...{
+      sleep_phase_5_min: '4221113324',
+      restless_periods: 83,
+      low_battery_alert: false,
+      sleep_algorithm_version: 'v2',
+    },
   },
   daily_readiness: {
     ...{ id: 'a1', day: '2026-03-07', score: 86, temperature_deviation: 0.1, temperature_trend_deviation: 0.13 },
@@ -55,7 +60,10 @@ const SAMPLES: Record<string, Json> = {
     ...{ id: 'b1', day: '2026-03-07', score: 95, active_calories: 553, total_calories: 2602, steps: 11185 },
     ...{ equivalent_walking_distance: 9850, high_activity_time: 1260, medium_activity_time: 2860 },
     ...{ low_activity_time: 14060, sedentary_time: 38100, resting_time: 28860, non_wear_time: 60 },
-    ...{ average_met_minutes: 1.65, met: { interval: 60, items: [0.9, 1.1], timestamp: '2026-03-07T04:00:00.000+01:00' } },
+    ...{
+      average_met_minutes: 1.65,
+      met: { interval: 60, items: [0.9, 1.1], timestamp: '2026-03-07T04:00:00.000+01:00' },
+    },
     timestamp: '2026-03-07T04:00:00+01:00',
     contributors: {
       ...{ meet_daily_targets: 100, move_every_hour: 100, recovery_time: 100, stay_active: 65 },
@@ -92,7 +100,7 @@ t.test('documents look like those of the provider', async (t) => {
   wrong.push(...differences('personal_info', me, (await get('personal_info')).body))
   t.strictSame(wrong, [])
   t.match((await get('ring_configuration')).body.data[0], { hardware_type: /^(gen[1-4]|or5)$/, set_up_at: /Z$/ })
-  const newer = { provider: 'oura', document_meta: true }
+  const newer = { provider: 'oura', own: { document_meta: true } }
   await simulator.control('POST', 'settings', newer)
   t.match((await get('daily_sleep')).body.data[0].meta, { version: 1, updated_at: /^2026-03-0/ })
 })
@@ -152,7 +160,11 @@ t.test('what it shows is the truth, in its own units, rounded', async (t) => {
     for (const [i, day] of real.days.entries()) {
       const [from, to] = [Date.parse(day.start), Date.parse(day.end)]
       const inside = minutes.filter(([at]: [number]) => at >= from && at < to)
-      check(day.date, activities[i].steps, inside.reduce((sum: number, [, steps]: [number, number]) => sum + steps, 0))
+      check(
+        day.date,
+        activities[i].steps,
+        inside.reduce((sum: number, [, steps]: [number, number]) => sum + steps, 0),
+      )
       check(day.date, activities[i].timestamp, day.start)
       check(day.date, activities[i].active_calories, day.active_kcal, 0.5)
       check(day.date, activities[i].total_calories, day.active_kcal + day.basal_kcal, 1)
@@ -180,31 +192,40 @@ function stages(sleep: Json): string {
   return sleep.stages.map((stage: Json) => `${signs[stage.stage]}${long(stage)} `).join('')
 }
 
-t.test('heart rate is every five minutes, as nights have it, and each minute of workouts; at most 30 days', async (t) => {
-  const { all, get, truth } = await oura(t)
-  const rows = await all('heartrate?start_datetime=2026-02-20T00:00:00Z&end_datetime=2026-03-06T23:59:59Z')
-  const bpm = new Map(rows.map((row) => [Date.parse(row.timestamp), row.bpm]))
-  const { sleeps, workouts } = await truth('2026-02-21', '2026-03-06')
-  const missing = sleeps.flatMap((sleep: Json) =>
-    sleep.heart_rate_5_min.filter((value: number | null, i: number) => {
-      return value !== null && bpm.get(Date.parse(sleep.start) + i * 300_000) !== value
-    }),
-  )
-  t.strictSame(missing, [])
-  const trained = rows.filter(({ source }) => source === 'workout').length
-  const minutes = workouts.reduce((sum: number, one: Json) => sum + (Date.parse(one.end) - Date.parse(one.start)) / 60_000, 0)
-  t.ok(trained >= minutes, `${trained} rows in ${minutes} minutes of workouts`)
-  t.strictSame(rows.map(({ timestamp_unix }) => timestamp_unix), rows.map(({ timestamp }) => Date.parse(timestamp)))
-  const range = (days: number) => {
-    const from = new Date(START - days * DAY_MS).toISOString()
-    return `heartrate?start_datetime=${from}&end_datetime=${new Date(START).toISOString()}`
-  }
-  t.strictSame([(await get(range(30))).status, (await get(range(31))).status], [200, 400])
-  const latest = (await get('heartrate?latest=true')).body.data
-  t.equal(latest.length, 1)
-  t.ok(START - latest[0].timestamp_unix < 20 * 60_000)
-  t.strictSame((await get('heartrate?start_datetime=yesterday')).body.detail[0].loc, ['query', 'start_datetime'])
-})
+t.test(
+  'heart rate is every five minutes, as nights have it, and each minute of workouts; at most 30 days',
+  async (t) => {
+    const { all, get, truth } = await oura(t)
+    const rows = await all('heartrate?start_datetime=2026-02-20T00:00:00Z&end_datetime=2026-03-06T23:59:59Z')
+    const bpm = new Map(rows.map((row) => [Date.parse(row.timestamp), row.bpm]))
+    const { sleeps, workouts } = await truth('2026-02-21', '2026-03-06')
+    const missing = sleeps.flatMap((sleep: Json) =>
+      sleep.heart_rate_5_min.filter((value: number | null, i: number) => {
+        return value !== null && bpm.get(Date.parse(sleep.start) + i * 300_000) !== value
+      }),
+    )
+    t.strictSame(missing, [])
+    const trained = rows.filter(({ source }) => source === 'workout').length
+    const minutes = workouts.reduce(
+      (sum: number, one: Json) => sum + (Date.parse(one.end) - Date.parse(one.start)) / 60_000,
+      0,
+    )
+    t.ok(trained >= minutes, `${trained} rows in ${minutes} minutes of workouts`)
+    t.strictSame(
+      rows.map(({ timestamp_unix }) => timestamp_unix),
+      rows.map(({ timestamp }) => Date.parse(timestamp)),
+    )
+    const range = (days: number) => {
+      const from = new Date(START - days * DAY_MS).toISOString()
+      return `heartrate?start_datetime=${from}&end_datetime=${new Date(START).toISOString()}`
+    }
+    t.strictSame([(await get(range(30))).status, (await get(range(31))).status], [200, 400])
+    const latest = (await get('heartrate?latest=true')).body.data
+    t.equal(latest.length, 1)
+    t.ok(START - latest[0].timestamp_unix < 20 * 60_000)
+    t.strictSame((await get('heartrate?start_datetime=yesterday')).body.detail[0].loc, ['query', 'start_datetime'])
+  },
+)
 
 t.test('days include both ends, but a bare end of today misses today', async (t) => {
   const { get } = await oura(t)

@@ -19,21 +19,28 @@ function daysOf(person: Person) {
   return Array.from({ length: lastDay - firstDay + 1 }, (_, i) => person.day(firstDay + i))
 }
 
-t.test('a seed makes the same people with the same days, whenever and in whatever order they are asked for', async (t) => {
-  const told = async (seed: number, keys: string[]) => {
-    const { control } = await play(t, { seed, people: 3 })
-    const asked = keys.map(
-      async (key) => [key, (await control('GET', `truth?person=${key}&from=2026-02-24&minutes=true`)).body] as const,
-    )
-    const bodies = new Map(await Promise.all(asked))
-    return keys.sort().map((key) => createHash('sha256').update(JSON.stringify(bodies.get(key))).digest('hex'))
-  }
-  const first = await told(7, ['ana', 'bikash', 'clara'])
-  t.strictSame(await told(7, ['clara', 'bikash', 'ana']), first)
-  t.equal(new Set([...first, ...(await told(8, ['ana']))]).size, 4, 'they differ, and so do those of another seed')
-  const day = (days: number) => JSON.stringify(people(1, days)[0]?.day(LAST - 5))
-  t.equal(day(10), day(400), 'not even the number of days matters')
-})
+t.test(
+  'a seed makes the same people with the same days, whenever and in whatever order they are asked for',
+  async (t) => {
+    const told = async (seed: number, keys: string[]) => {
+      const { control } = await play(t, { seed, people: 3 })
+      const asked = keys.map(
+        async (key) => [key, (await control('GET', `truth?person=${key}&from=2026-02-24&minutes=true`)).body] as const,
+      )
+      const bodies = new Map(await Promise.all(asked))
+      return keys.sort().map((key) =>
+        createHash('sha256')
+          .update(JSON.stringify(bodies.get(key)))
+          .digest('hex'),
+      )
+    }
+    const first = await told(7, ['ana', 'bikash', 'clara'])
+    t.strictSame(await told(7, ['clara', 'bikash', 'ana']), first)
+    t.equal(new Set([...first, ...(await told(8, ['ana']))]).size, 4, 'they differ, and so do those of another seed')
+    const day = (days: number) => JSON.stringify(people(1, days)[0]?.day(LAST - 5))
+    t.equal(day(10), day(400), 'not even the number of days matters')
+  },
+)
 
 t.test('the people live where the command promises, and as differently', async (t) => {
   const all = people(20, 150)
@@ -88,7 +95,8 @@ t.test('minutes follow each other without a gap, and hold what happened in them'
       const { startMs, heartRate, met, steps } = person.minutes(day)
       if (person.minutes(day + 1).startMs !== startMs + met.length * MINUTE_MS) wrong.push(`${person.key} ${day}: gap`)
       const at = (ms: number) => Math.floor((ms - startMs) / MINUTE_MS)
-      if (workout && heartRate[at(workout.startMs)] !== workout.heartRate[0]) wrong.push(`${person.key} ${day}: workout`)
+      if (workout && heartRate[at(workout.startMs)] !== workout.heartRate[0])
+        wrong.push(`${person.key} ${day}: workout`)
       const asleep = night ? steps.subarray(Math.max(0, at(night.startMs) + 1), at(night.endMs)) : []
       if (asleep.some((count: number) => count > 0)) wrong.push(`${person.key} ${day}: walks asleep`)
       if (!night && heartRate.subarray(0, 400).some((value) => value > 0)) wrong.push(`${person.key} ${day}: not worn`)

@@ -146,7 +146,11 @@ t.test('what it shows is the truth, in its own units, rounded', async (t) => {
       check(workout.key, score.altitude_gain_meter ?? null, workout.climbed_m)
       check(workout.key, score.average_heart_rate, workout.average_heart_rate, 0.5)
       const zones = Object.values(score.zone_durations as Record<string, number>)
-      check(workout.key, zones.reduce((sum, ms) => sum + ms), Date.parse(workout.end) - Date.parse(workout.start))
+      check(
+        workout.key,
+        zones.reduce((sum, ms) => sum + ms),
+        Date.parse(workout.end) - Date.parse(workout.start),
+      )
     }
     const cycles = new Map((await all(CYCLE, query)).map((row) => [String(row.id), row]))
     for (const cycle of real.cycles.filter(({ start }: Json) => start >= '2026-01-07')) {
@@ -169,7 +173,10 @@ t.test('collections: newest first, start included, end not, 10 to 25 a page, 30 
   const starts = rows.map(({ start }) => start)
   t.strictSame(starts, [...starts].sort().reverse())
   t.ok(starts.every((start) => Date.parse(start) >= START - 30 * DAY_MS) && starts.length > 25)
-  t.strictSame(first.records.map(({ id }: Json) => id), rows.slice(0, 10).map(({ id }) => id))
+  t.strictSame(
+    first.records.map(({ id }: Json) => id),
+    rows.slice(0, 10).map(({ id }) => id),
+  )
   const between = async (start: string, end: string) => (await get(`${SLEEP}?start=${start}&end=${end}`)).body.records
   t.equal((await between(starts[5], starts[4])).length, 1, 'the end is not included')
   t.equal((await between(starts[5], starts[3]))[1].start, starts[5], 'the start is')
@@ -186,7 +193,7 @@ t.test('collections: newest first, start included, end not, 10 to 25 a page, 30 
 })
 
 t.test('a new night waits for its score; an edited one is another; a deleted one is gone', async (t) => {
-  const { simulator, get } = await whoop(t)
+  const { simulator, get } = await whoop(t, 'bikash')
   const at = (ms: number) => simulator.control('POST', 'clock', { now: new Date(ms).toISOString() })
   const found = { pending: 0, edited: 0, deleted: 0 }
   const wrong: string[] = []
@@ -199,15 +206,18 @@ t.test('a new night waits for its score; an edited one is another; a deleted one
     for (const [id, row] of before) {
       if (ids.has(id) || Date.parse(row.start) < morning - 5 * DAY_MS) continue
       if ((await get(`${SLEEP}/${id}`)).status !== 404) wrong.push(`${id} is still there`)
-      const again = rows.find(({ cycle_id, nap, id: other }: Json) => cycle_id === row.cycle_id && !nap && !before.has(other))
+      const again = rows.find(
+        ({ cycle_id, nap, id: other }: Json) => cycle_id === row.cycle_id && !nap && !before.has(other),
+      )
       found[again ? 'edited' : 'deleted']++
       before.delete(id)
       const recovery = await get(`${CYCLE}/${row.cycle_id}/recovery`)
-      if (!row.nap && recovery.status !== (again && again.score_state === 'SCORED' ? 200 : 404)) wrong.push(`${id}: recovery`)
+      if (!row.nap && recovery.status !== (again && again.score_state === 'SCORED' ? 200 : 404))
+        wrong.push(`${id}: recovery`)
     }
     for (const row of rows) before.set(row.id, row)
     const night = rows.find(({ nap }: Json) => !nap)
-    if (!night || night.score_state !== 'SCORED') continue
+    if (night?.score_state !== 'SCORED') continue
     await at(Date.parse(night.created_at))
     const early = (await get(`${SLEEP}/${night.id}`)).body
     const recovery = (await get(`${CYCLE}/${night.cycle_id}/recovery`)).body
@@ -224,7 +234,10 @@ t.test('a cycle has its sleep and recovery, or 404; the last one is open', async
   const { get, all } = await whoop(t, 'edda')
   const cycles = await all(CYCLE, '&start=2026-01-07T00:00:00Z')
   t.notOk('end' in cycles[0])
-  t.ok(cycles.slice(1).every((cycle, i) => cycle.end === cycles[i].start), 'each ends where the next begins')
+  t.ok(
+    cycles.slice(1).every((cycle, i) => cycle.end === cycles[i].start),
+    'each ends where the next begins',
+  )
   t.ok(cycles[0].id > 2 ** 32)
   let missing = 0
   const wrong: number[] = []
@@ -256,26 +269,39 @@ t.test('single records, ids of the old API, and what is not there', async (t) =>
     t.equal((await simulator.get('whoop', `${path}/${row.id}`, other)).status, 404, "another person's")
   }
   const paths = [`${RECOVERY}/1`, `${SLEEP}/x/y`, '/v1/activity-mapping/1', '/v2/cycle/5', '/v2/steps', '/toString', '']
-  t.strictSame(await Promise.all(paths.map(async (path) => (await get(path)).status)), paths.map(() => 404))
+  t.strictSame(
+    await Promise.all(paths.map(async (path) => (await get(path)).status)),
+    paths.map(() => 404),
+  )
   t.equal((await ask(`${simulator.env.WHOOP_API_URL}${SLEEP}`)).status, 401)
   const some = await whoop(t, 'ana', { scope: 'offline read:sleep' })
-  const statuses = [SLEEP, WORKOUT, RECOVERY, CYCLE, '/v2/user/profile/basic'].map(async (path) => (await some.get(path)).status)
+  const statuses = [SLEEP, WORKOUT, RECOVERY, CYCLE, '/v2/user/profile/basic'].map(
+    async (path) => (await some.get(path)).status,
+  )
   t.strictSame(await Promise.all(statuses), [200, 401, 401, 401, 401])
 })
 
-t.test('the application has 100 requests a minute and 10,000 a day, of which every answer says what is left', async (t) => {
-  const { simulator, get } = await whoop(t)
-  await simulator.control('POST', 'settings', { provider: 'whoop', limits: null })
-  const body = '/v2/user/measurement/body'
-  const rates = (headers: Headers) => ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
-  t.strictSame(rates((await get(body)).headers), ['100, 100;window=60, 10000;window=86400', '99', '60'])
-  simulator.wait(30)
-  const statuses: number[] = []
-  for (let i = 0; i < 100; i++) statuses.push((await get(body)).status)
-  t.strictSame([statuses.filter((status) => status === 200).length, statuses.at(-1)], [99, 429])
-  const refused = await get(body)
-  t.strictSame(rates(refused.headers), ['100, 100;window=60, 10000;window=86400', '0', '30'])
-  t.equal(refused.headers.get('retry-after'), null)
-  simulator.wait(30)
-  t.strictSame([(await get(body)).status, (await get(body)).status], [200, 429], 'one of a minute ago no longer counts')
-})
+t.test(
+  'the application has 100 requests a minute and 10,000 a day, of which every answer says what is left',
+  async (t) => {
+    const { simulator, get } = await whoop(t)
+    await simulator.control('POST', 'settings', { provider: 'whoop', limits: null })
+    const body = '/v2/user/measurement/body'
+    const rates = (headers: Headers) =>
+      ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
+    t.strictSame(rates((await get(body)).headers), ['100, 100;window=60, 10000;window=86400', '99', '60'])
+    simulator.wait(30)
+    const statuses: number[] = []
+    for (let i = 0; i < 100; i++) statuses.push((await get(body)).status)
+    t.strictSame([statuses.filter((status) => status === 200).length, statuses.at(-1)], [99, 429])
+    const refused = await get(body)
+    t.strictSame(rates(refused.headers), ['100, 100;window=60, 10000;window=86400', '0', '30'])
+    t.equal(refused.headers.get('retry-after'), null)
+    simulator.wait(30)
+    t.strictSame(
+      [(await get(body)).status, (await get(body)).status],
+      [200, 429],
+      'one of a minute ago no longer counts',
+    )
+  },
+)

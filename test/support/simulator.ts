@@ -37,7 +37,8 @@ export async function play(t: Test, options: Partial<Parameters<typeof startSimu
     },
     get: (provider, path, token) =>
       ask(`${env[`${provider.toUpperCase()}_API_URL`]}${path}`, { headers: { authorization: `Bearer ${token}` } }),
-    control: (method, path, body) => ask(`${url}/_control/${path}`, { method, ...(body && { body: JSON.stringify(body) }) }),
+    control: (method, path, body) =>
+      ask(`${url}/_control/${path}`, { method, ...(body && { body: JSON.stringify(body) }) }),
   }
 }
 
@@ -96,6 +97,10 @@ export async function allow(
 /** Tokens of a person, by key. */
 export async function tokens(simulator: Simulator, provider: string, more: Record<string, string> = {}): Promise<Json> {
   const code = (await allow(simulator, provider, more)).get('code') ?? ''
-  const { body } = await askToken(simulator, provider, { grant_type: 'authorization_code', code, redirect_uri: CALLBACK })
+  const { body } = await askToken(simulator, provider, {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: CALLBACK,
+  })
   return body
 }
