@@ -1,6 +1,6 @@
 import { between, random, round, uuidOf, whole } from '../random.ts'
 import { type Day, eachMinute, level, type Person, sumsOf } from '../truth/person.ts'
-import { type Rest, type Run, type SleepView, type Stage, stageAt } from '../truth/sleep.ts'
+import { type Rest, type Run, type SleepView, type Stage } from '../truth/sleep.ts'
 import type { WorkoutView } from '../truth/workouts.ts'
 import { dateOf, isoAt, localMs, MINUTE_MS, offsetAt } from '../zones.ts'
 
@@ -28,17 +28,17 @@ function midnight({ zone, day }: { zone: string; day: number }): string {
 
 const CODES: Record<Stage, string> = { deep: '1', light: '2', rem: '3', awake: '4' }
 
-/** One character for each step; that of the stage which takes most of it. */
-export function phases(runs: readonly Run[], stepSeconds: number): string {
-  const seconds = runs.reduce((sum, run) => sum + run.seconds, 0)
-  let text = ''
-  for (let from = 0; from < seconds; from += stepSeconds) {
-    const counts = { deep: 0, light: 0, rem: 0, awake: 0 }
-    for (let at = from; at < Math.min(from + stepSeconds, seconds); at += 30) counts[stageAt(runs, at)]++
-    const most = (Object.keys(counts) as Stage[]).reduce((best, stage) => (counts[stage] > counts[best] ? stage : best))
-    text += CODES[most]
-  }
-  return text
+/** One character for each 30 seconds; stages change at no other time. */
+function phasesOf(runs: readonly Run[]): string {
+  return runs.map(({ stage, seconds }) => CODES[stage].repeat(Math.ceil(seconds / 30))).join('')
+}
+
+/** One character for each five minutes: that of the stage which takes most of them. */
+function coarse(phases: string): string {
+  return phases.replaceAll(/.{1,10}/g, (part) => {
+    const counts = Object.values(CODES).map((code) => [code, part.split(code).length - 1] as const)
+    return counts.reduce((most, one) => (one[1] > most[1] ? one : most))[0]
+  })
 }
 
 /** `sleep`: rounded to whole seconds, percent and ms, breaths to an eighth. */
@@ -48,6 +48,7 @@ export function sleepDocument(person: Person, view: SleepView): Document {
   const values = (items: Uint8Array) => Array.from(items, (value) => (value > 0 ? value : null))
   const inBed = Math.round((endMs - startMs) / 1000)
   const fine = person.ring !== 'gen3'
+  const phases = phasesOf(runs)
   return {
     id: idOf(person, sleep.key),
     day: dateOf(sleep.day),
@@ -69,8 +70,8 @@ export function sleepDocument(person: Person, view: SleepView): Document {
     average_hrv: Math.round(view.averageHrv),
     heart_rate: { interval: 300, items: values(view.heartRate), timestamp: start },
     hrv: { interval: 300, items: values(view.hrv), timestamp: start },
-    sleep_phase_5_min: phases(runs, 300),
-    ...(fine && { sleep_phase_30_sec: phases(runs, 30), movement_30_sec: '1'.repeat(Math.ceil(inBed / 30)) }),
+    sleep_phase_5_min: coarse(phases),
+    ...(fine && { sleep_phase_30_sec: phases, movement_30_sec: '1'.repeat(Math.ceil(inBed / 30)) }),
     restless_periods: sleep.disturbances * 9,
     low_battery_alert: false,
     readiness: sleep.nap ? null : readiness(person, view),

@@ -1,4 +1,5 @@
 import { json, type Reply } from '../http.ts'
+import { kept } from '../kept.ts'
 import type { ApiCall } from '../provider.ts'
 import { SLEEPING, TRAINING } from '../truth/minutes.ts'
 import { type Day, daysBetween, type Person } from '../truth/person.ts'
@@ -32,7 +33,7 @@ export function heartRate(call: ApiCall): Reply {
   const fromMs = start === null ? toMs - DAY_MS : instant(start)
   if (fromMs > toMs) return json(400, { detail: 'Start date is greater than end date' })
   if (toMs - fromMs > MAX_DAYS * DAY_MS) return json(400, { detail: `The range may have at most ${MAX_DAYS} days` })
-  const rows = rowsOf(person, fromMs, Math.min(toMs, knownUntil(person, nowMs)))
+  const rows = remembered(person, fromMs, Math.min(toMs, knownUntil(person, nowMs)))
   const wanted = query.get('latest') === 'true' ? rows.slice(-1) : rows
   return pageOf({ ...call, settings: { ...settings, page_size: settings.page_size * ROWS } }, wanted, show)
 }
@@ -50,6 +51,16 @@ function invalid(name: string, input: string): Reply {
 
 function show({ atMs, bpm, source }: Row) {
   return { bpm, source, timestamp: `${new Date(atMs).toISOString().slice(0, 19)}+00:00`, timestamp_unix: atMs }
+}
+
+/** Rows of the last requests, so that each page does not make all of them again. */
+const recent = new Map<string, Row[]>()
+const RECENT = 20
+
+function remembered(person: Person, fromMs: number, toMs: number): Row[] {
+  const key = `${person.seed} ${person.span.firstDay} ${fromMs} ${toMs}`
+  if (recent.size >= RECENT && !recent.has(key)) recent.delete([...recent.keys()][0] ?? '')
+  return kept(recent, key, () => rowsOf(person, fromMs, toMs))
 }
 
 /** Every five minutes: asleep from the start of the sleep on, as `sleep` has them; each minute of a workout. */

@@ -184,13 +184,12 @@ export interface Cycle {
   readonly startMs: number
   /** Null while it goes on. */
   readonly endMs: number | null
+  /** What is known of it reaches to here. */
+  readonly untilMs: number
   /** The sleep it begins with; null when none was measured or it was deleted. */
   readonly night: SleepView | null
   readonly createdMs: number
   readonly updatedMs: number
-  /** 0 to 21. */
-  readonly strain: number
-  readonly sums: Sums
 }
 
 /** The cycles that begin on these days, as known at an instant. */
@@ -200,12 +199,16 @@ export function cyclesOf(person: Person, days: readonly Day[], nowMs: number): C
     if (!start) return []
     const following = cycleStart(person.day(day.day + 1), person, nowMs)
     const endMs = following?.startMs ?? null
-    const untilMs = endMs ?? knownUntil(person, nowMs)
-    const sums = sumsOf(person, minuteOf(start.startMs), Math.max(start.startMs, untilMs))
+    const untilMs = Math.max(start.startMs, endMs ?? knownUntil(person, nowMs))
     const updatedMs = following?.createdMs ?? Math.max(start.createdMs, untilMs)
-    const strain = 21 * (1 - Math.exp(-sums.activeKcal / 900))
-    return [{ day: day.day, zone: day.zone, ...start, endMs, updatedMs, strain, sums }]
+    return [{ day: day.day, zone: day.zone, ...start, endMs, untilMs, updatedMs }]
   })
+}
+
+/** What a cycle has brought so far, and its strain from 0 to 21. */
+export function loadOf(person: Person, { startMs, untilMs }: Cycle): Sums & { readonly strain: number } {
+  const sums = sumsOf(person, minuteOf(startMs), untilMs)
+  return { ...sums, strain: 21 * (1 - Math.exp(-sums.activeKcal / 900)) }
 }
 
 function cycleStart({ day, night, startMs }: Day, person: Person, nowMs: number) {

@@ -1,7 +1,7 @@
 import type { Ids, Provider } from '../provider.ts'
 import { round } from '../random.ts'
 import { DAY_MS, dateOf, isoAt, offsetAt, offsetText } from '../zones.ts'
-import { type Cycle, currentWeight, cyclesOf, type Day, type Person, sleepsOf, sumsOf, workoutsOf } from './person.ts'
+import { type Cycle, currentWeight, cyclesOf, type Day, loadOf, type Person, sleepsOf, sumsOf, workoutsOf } from './person.ts'
 import { knownUntil } from './personas.ts'
 import type { Rest, SleepView } from './sleep.ts'
 import type { WorkoutView } from './workouts.ts'
@@ -42,7 +42,7 @@ export function truthOf({ person, providers, first, last, nowMs, minutes }: Aske
       weighing && weighing.knownMs <= nowMs ? [{ at: utc(weighing.atMs), kg: weighing.kg }] : [],
     ),
     days: days.flatMap((day) => dayTruth(person, day, untilMs)),
-    cycles: cyclesOf(person, days, nowMs).map((cycle) => cycleTruth(cycle, name)),
+    cycles: cyclesOf(person, days, nowMs).map((cycle) => cycleTruth(person, cycle, name)),
     ...(minutes && { minutes: days.flatMap((day) => minutesTruth(person, day, untilMs)) }),
   }
 }
@@ -144,14 +144,15 @@ function dayTruth(person: Person, day: Day, untilMs: number) {
   ]
 }
 
-function cycleTruth(cycle: Cycle, name: Name) {
-  const { sums, endMs, strain } = cycle
+function cycleTruth(person: Person, cycle: Cycle, name: Name) {
+  const { endMs } = cycle
+  const load = loadOf(person, cycle)
   return {
     ids: name((ids) => ids.cycle(cycle)),
     ...{ date: dateOf(cycle.day), start: utc(cycle.startMs), end: endMs === null ? null : utc(endMs) },
     start_offset: offsetText(offsetAt(cycle.zone, cycle.startMs)),
-    ...{ night: cycle.night?.sleep.key ?? null, strain, total_kcal: sums.activeKcal + sums.basalKcal },
-    ...{ average_heart_rate: round(sums.averageHeartRate, 3), max_heart_rate: sums.maxHeartRate },
+    ...{ night: cycle.night?.sleep.key ?? null, strain: load.strain, total_kcal: load.activeKcal + load.basalKcal },
+    ...{ average_heart_rate: round(load.averageHeartRate, 3), max_heart_rate: load.maxHeartRate },
   }
 }
 

@@ -179,16 +179,6 @@ function fiveMinutes(
   return { heartRate, hrv }
 }
 
-/** The stage so many seconds after the start. */
-export function stageAt(runs: readonly Run[], second: number): Stage {
-  let from = 0
-  for (const { stage, seconds } of runs) {
-    from += seconds
-    if (second < from) return stage
-  }
-  return 'awake'
-}
-
 /** A sleep as providers know it at an instant. */
 export interface SleepView {
   readonly sleep: Sleep
@@ -214,12 +204,22 @@ export interface SleepView {
   readonly deleted: boolean
 }
 
+/** The view of each sleep that was asked for last. */
+const views = new WeakMap<Sleep, { version: Version; view: SleepView }>()
+
 /** What providers know of a sleep now; null as long as they know nothing. */
 export function sleepAt(sleep: Sleep, nowMs: number): SleepView | null {
   const version = sleep.versions.findLast(({ atMs }) => atMs <= nowMs)
-  const [first] = sleep.versions
-  if (!version || !first) return null
+  if (!version) return null
   const deleted = sleep.deletedMs !== null && sleep.deletedMs <= nowMs
+  const last = views.get(sleep)
+  if (last?.version === version && last.view.deleted === deleted) return last.view
+  const view = viewOf(sleep, version, deleted)
+  views.set(sleep, { version, view })
+  return view
+}
+
+function viewOf(sleep: Sleep, version: Version, deleted: boolean): SleepView {
   const startMs = sleep.startMs + version.cutStart * 1000
   const endMs = sleep.endMs - version.cutEnd * 1000
   const runs = cut(sleep.runs, version.cutStart, (endMs - sleep.startMs) / 1000)
@@ -238,7 +238,7 @@ export function sleepAt(sleep: Sleep, nowMs: number): SleepView | null {
     lowestHeartRate: beats.length > 0 ? Math.min(...beats) : 0,
     averageHrv: mean(hrv.filter((value) => value > 0)),
     efficiency: (1 - (seconds.awake * 1000) / (endMs - startMs)) * 100,
-    createdMs: first.atMs,
+    createdMs: sleep.versions[0]?.atMs ?? version.atMs,
     updatedMs: deleted ? (sleep.deletedMs ?? 0) : version.atMs,
     edited: version.edited,
   }

@@ -1,5 +1,5 @@
 import { numberOf, random, round, uuidOf, whole } from '../random.ts'
-import { type Cycle, currentWeight, type Person } from '../truth/person.ts'
+import { type Cycle, currentWeight, loadOf, type Person } from '../truth/person.ts'
 import type { Sport } from '../truth/personas.ts'
 import type { SleepView } from '../truth/sleep.ts'
 import type { Workout, WorkoutView } from '../truth/workouts.ts'
@@ -58,18 +58,24 @@ function updatedMs(state: State, view: { createdMs: number; updatedMs: number })
   return Math.max(view.updatedMs, state === 'SCORED' ? view.createdMs + SCORING_MS : 0)
 }
 
+/** When a sleep got its id. */
+function bornMs({ edited, createdMs, updatedMs: editedMs }: SleepView): number {
+  return edited ? editedMs : createdMs
+}
+
 /** Times in ms; efficiency to 0.1 percent, breaths to 0.01. */
 export function sleepRecord(person: Person, view: SleepView, nowMs: number): Row {
   const { sleep, startMs, endMs } = view
   const id = sleepId(person, view)
-  const state = stateOf(sleep, view.createdMs, nowMs)
+  const createdMs = bornMs(view)
+  const state = stateOf(sleep, createdMs, nowMs)
   return {
     id,
     cycle_id: cycleId(person, sleep.day),
     v1_id: v1Id(id),
     user_id: accountOf(person),
-    created_at: utc(view.edited ? view.updatedMs : view.createdMs),
-    updated_at: utc(updatedMs(state, view)),
+    created_at: utc(createdMs),
+    updated_at: utc(updatedMs(state, { ...view, createdMs })),
     start: utc(startMs),
     end: utc(endMs),
     timezone_offset: zoneOf(sleep.zone, startMs),
@@ -108,7 +114,8 @@ function sleepScore(person: Person, { sleep, startMs, endMs, seconds, efficiency
 /** The recovery of a main sleep; it has no id of its own. */
 export function recoveryRecord(person: Person, view: SleepView, nowMs: number): Row {
   const { sleep } = view
-  const state = stateOf(sleep, view.createdMs, nowMs)
+  const createdMs = bornMs(view)
+  const state = stateOf(sleep, createdMs, nowMs)
   const score = {
     user_calibrating: sleep.day < person.span.firstDay + 4,
     recovery_score: sleep.recovery,
@@ -121,8 +128,8 @@ export function recoveryRecord(person: Person, view: SleepView, nowMs: number): 
     cycle_id: cycleId(person, sleep.day),
     sleep_id: sleepId(person, view),
     user_id: accountOf(person),
-    created_at: utc(view.createdMs),
-    updated_at: utc(updatedMs(state, view)),
+    created_at: utc(createdMs),
+    updated_at: utc(updatedMs(state, { ...view, createdMs })),
     score_state: state,
     ...(state === 'SCORED' && { score }),
   }
@@ -130,7 +137,8 @@ export function recoveryRecord(person: Person, view: SleepView, nowMs: number): 
 
 /** An open cycle has no end; how that is said differs between accounts. */
 export function cycleRecord(person: Person, cycle: Cycle): Row {
-  const { sums, endMs } = cycle
+  const { endMs } = cycle
+  const load = loadOf(person, cycle)
   const open = person.strap > 3 ? {} : { end: null }
   return {
     id: cycleId(person, cycle.day),
@@ -142,10 +150,10 @@ export function cycleRecord(person: Person, cycle: Cycle): Row {
     timezone_offset: zoneOf(cycle.zone, cycle.startMs),
     score_state: 'SCORED',
     score: {
-      strain: round(cycle.strain, 4),
-      kilojoule: round((sums.activeKcal + sums.basalKcal) * KJ_PER_KCAL, 3),
-      average_heart_rate: Math.round(sums.averageHeartRate),
-      max_heart_rate: sums.maxHeartRate,
+      strain: round(load.strain, 4),
+      kilojoule: round((load.activeKcal + load.basalKcal) * KJ_PER_KCAL, 3),
+      average_heart_rate: Math.round(load.averageHeartRate),
+      max_heart_rate: load.maxHeartRate,
     },
   }
 }

@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
+import { faultKinds } from '../../simulator/faults.ts'
 import { ask, askToken, type Json, play, START, tokens } from '../support/simulator.ts'
 
 const SLEEP = '/v2/usercollection/sleep'
@@ -200,4 +202,19 @@ t.test('control says what it does not know, and shows what there is', async (t) 
   t.match(home.body, /Plays Oura and WHOOP.*Ana/s)
   t.match((await ask(`${simulator.url}/connected`)).body, 'back in the application')
   t.equal((await ask(`${simulator.url}/strava`)).status, 404)
+})
+
+t.test('what control understands stands in docs/simulator.md', async (t) => {
+  const simulator = await play(t, { people: 1, days: 5 })
+  const manual = await readFile(new URL('../../docs/simulator.md', import.meta.url), 'utf8')
+  const words = new Set([...manual.replaceAll(/```[^]*?```/g, '').matchAll(/`([^`]+)`/g)].flatMap(([, code = '']) => code.split(/[^\w]+/)))
+  const { requests } = (await simulator.control('GET', '')).body
+  const { oura } = (await simulator.control('GET', 'settings')).body
+  const truth = (await simulator.control('GET', 'truth?person=ana')).body
+  const names = [...faultKinds, ...Object.keys(oura), ...Object.keys(oura.own), ...Object.keys(truth)]
+  names.push(...requests.map((request: string) => request.split(' ')[1]))
+  t.strictSame(
+    names.filter((name) => !words.has(name)),
+    [],
+  )
 })
