@@ -155,11 +155,13 @@ async function consent(api: Api, { person, userId, provider }: Wanted): Promise<
   )
   const consentLink = new URL(link)
   consentLink.searchParams.set('auto', person)
-  const back = await step(consentLink.href)
-  if (back === undefined) throw new Error('the provider did not lead back to the service')
-  const shown = await step(back)
-  if (shown && new URL(shown).pathname.endsWith('/oauth/error'))
-    throw new Error(new URL(shown).searchParams.get('message') ?? 'the service refused')
+  let called = false
+  for (let next = await step(consentLink.href); next !== undefined; next = await step(next)) {
+    const { pathname, searchParams } = new URL(next)
+    if (pathname.endsWith('/oauth/error')) throw new Error(searchParams.get('message') ?? 'the service refused')
+    called ||= pathname.endsWith(`/oauth/${provider}/callback`)
+  }
+  if (!called) throw new Error('the provider did not lead back to the service')
 }
 
 /** Where an address leads: undefined when it leads nowhere. */

@@ -1,6 +1,6 @@
 import { between, random, round, uuidOf, whole } from '../random.ts'
 import { type Day, eachMinute, level, type Person, sumsOf } from '../truth/person.ts'
-import { type Rest, type Run, type SleepView, type Stage } from '../truth/sleep.ts'
+import type { Rest, Run, SleepView, Stage } from '../truth/sleep.ts'
 import type { WorkoutView } from '../truth/workouts.ts'
 import { dateOf, isoAt, localMs, MINUTE_MS, offsetAt } from '../zones.ts'
 

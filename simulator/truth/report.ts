@@ -1,7 +1,17 @@
 import type { Ids, Provider } from '../provider.ts'
 import { round } from '../random.ts'
 import { DAY_MS, dateOf, isoAt, offsetAt, offsetText } from '../zones.ts'
-import { type Cycle, currentWeight, cyclesOf, type Day, loadOf, type Person, sleepsOf, sumsOf, workoutsOf } from './person.ts'
+import {
+  type Cycle,
+  currentWeight,
+  cyclesOf,
+  type Day,
+  loadOf,
+  type Person,
+  sleepsOf,
+  sumsOf,
+  workoutsOf,
+} from './person.ts'
 import { knownUntil } from './personas.ts'
 import type { Rest, SleepView } from './sleep.ts'
 import type { WorkoutView } from './workouts.ts'

@@ -207,7 +207,11 @@ t.test('control says what it does not know, and shows what there is', async (t) 
 t.test('what control understands stands in docs/simulator.md', async (t) => {
   const simulator = await play(t, { people: 1, days: 5 })
   const manual = await readFile(new URL('../../docs/simulator.md', import.meta.url), 'utf8')
-  const words = new Set([...manual.replaceAll(/```[^]*?```/g, '').matchAll(/`([^`]+)`/g)].flatMap(([, code = '']) => code.split(/[^\w]+/)))
+  const words = new Set(
+    [...manual.replaceAll(/```[\s\S]*?```/g, '').matchAll(/`([^`]+)`/g)].flatMap(([, code = '']) =>
+      code.split(/[^\w]+/),
+    ),
+  )
   const { requests } = (await simulator.control('GET', '')).body
   const { oura } = (await simulator.control('GET', 'settings')).body
   const truth = (await simulator.control('GET', 'truth?person=ana')).body
