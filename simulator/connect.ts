@@ -77,8 +77,13 @@ export async function connectPeople(options: ConnectOptions): Promise<number> {
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
-  say(`${people.length} people; ${failed === 0 ? 'all are connected' : `${failed} connections failed`}.`)
+  const outcome = failed === 0 ? 'everybody is connected' : `${counted(failed, 'connection')} failed`
+  say(`${counted(people.length, 'user')}: ${outcome}.`)
   return failed
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function lastDays(): string {
@@ -144,7 +149,7 @@ async function connected(historyDays: number, api: Api, wanted: Wanted): Promise
   const bad = runs.find(({ status }) => status !== 'success' && status !== 'skipped')
   if (bad) throw new Error(`${bad.status}: ${bad.error ?? 'no reason given'}`)
   const items = runs.reduce((sum, { items_processed }) => sum + (items_processed ?? 0), 0)
-  return `${again ? 'connected before' : 'connected'}, ${items} items`
+  return `${again ? 'connected before' : 'connected'}, ${counted(items, 'item')}`
 }
 
 /** Goes where a browser would go, from the link to the callback. */

@@ -138,7 +138,7 @@ t.test('its people become users, are connected, and their data is waited for; a 
     /^ /,
     /^ /,
   ])
-  t.ok(lines.includes('3 people; all are connected.'))
+  t.ok(lines.includes('3 users: everybody is connected.'))
   t.ok(
     lines.some((line) => /^Ana \w+: oura connected, 90 items; whoop connected, 90 items$/.test(line)),
     lines.join('\n'),
@@ -150,7 +150,7 @@ t.test('its people become users, are connected, and their data is waited for; a 
   there.seen.length = 0
   const again = await run()
   t.ok(
-    again.some((line) => line.includes('oura connected before, 1 items')),
+    again.some((line) => line.includes('oura connected before, 1 item;')),
     again.join('\n'),
   )
   t.strictSame([there.users.length, there.connections.size], [3, 6])
@@ -169,7 +169,7 @@ t.test('a service that asks for no history is asked for it, and what fails is sa
   const outcome = await simulate([...args(asking.url), '--history', '60'], (line) => lines.push(line))
   t.equal(outcome.failed, true)
   t.match(lines[0], /oura connected, 60 items; whoop failed: 400 .*Provider 'whoop' is not configured/)
-  t.equal(lines.at(-1), '1 people; 1 connections failed.')
+  t.equal(lines.at(-1), '1 user: 1 connection failed.')
   const failing = await service(t, () => simulator.env, { historyOnConnect: true, status: 'failed' })
   await simulate(args(failing.url), (line) => lines.push(line))
   t.match(lines.join('\n'), 'oura failed: failed: no reason given')

@@ -152,18 +152,17 @@ t.test('what it shows is the truth, in its own units, rounded', async (t) => {
     const left = [...sleeps.values()].map(({ type }) => type)
     check('left over', left.filter((type) => type === 'rest').length, real.rests.length)
     check('left over', left.filter((type) => type === 'deleted').length, left.length - real.rests.length)
-    const minutes = real.minutes.flatMap((day: Json) =>
-      day.steps.map((steps: number, i: number) => [Date.parse(day.start) + i * 60_000, steps]),
-    )
+    // Minutes follow each other without a gap.
+    const steps: number[] = real.minutes.flatMap((day: Json) => day.steps)
+    const minuteAt = (time: string) => (Date.parse(time) - Date.parse(real.minutes[0].start)) / 60_000
     const activities = await all(`daily_activity?${range}`)
     check('days', activities.length, real.days.length)
     for (const [i, day] of real.days.entries()) {
-      const [from, to] = [Date.parse(day.start), Date.parse(day.end)]
-      const inside = minutes.filter(([at]: [number]) => at >= from && at < to)
+      const inside = steps.slice(minuteAt(day.start), minuteAt(day.end))
       check(
         day.date,
         activities[i].steps,
-        inside.reduce((sum: number, [, steps]: [number, number]) => sum + steps, 0),
+        inside.reduce((sum, count) => sum + count, 0),
       )
       check(day.date, activities[i].timestamp, day.start)
       check(day.date, activities[i].active_calories, day.active_kcal, 0.5)
