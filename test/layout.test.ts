@@ -20,7 +20,9 @@ const FUNCTION_LINES = 50
 /** Examples in the API description name some provider. */
 const EXAMPLE = /\b(last_synced_)?provider: '|capabilities\('/
 
-const files = (await Promise.all(['server', 'workers', 'sql', 'benchmarks', 'test'].map(filesBelow))).flat()
+const files = (
+  await Promise.all(['server', 'workers', 'simulator', 'sql', 'benchmarks', 'test'].map(filesBelow))
+).flat()
 const texts = new Map(
   await Promise.all(files.map(async (file) => [file, await readFile(ROOT + file, 'utf8')] as const)),
 )
@@ -48,10 +50,38 @@ t.test('a provider is named in its folder and in the catalogue only', async (t) 
         .flatMap((line) => (named.test(line) && !EXAMPLE.test(line) ? [`${file}: ${line}`] : [])),
     )
   t.strictSame(naming, [])
-  for (const folder of await folders('server/providers')) {
+  for (const folder of await subfolders('server/providers')) {
     t.ok(slugs.includes(folder as never), `server/providers/${folder} is a provider`)
     t.match(text('server/providers/index.ts'), `./${folder}/index.ts`)
   }
+})
+
+t.test('the simulator and the service know nothing of each other', async (t) => {
+  // What is written from the same page twice, by two people, can be compared.
+  const knowing = files.flatMap((file) => {
+    const side = /^simulator\//.test(file) ? 'simulator' : /^(server|workers)\//.test(file) ? 'service' : undefined
+    if (!side || !file.endsWith('.ts')) return []
+    const named = /^(?:import|export [*{]) ?(?:[^';]*? from )?'([^']+)'|\bimport\('([^']+)'\)/gm
+    const imports = Array.from(text(file).matchAll(named), ([, from, dynamic]) => from ?? dynamic ?? '')
+    const allowed = (from: string) => {
+      if (side === 'service') return !/(^|\/)simulator(\/|$)/.test(from)
+      return from.startsWith('node:') || (from.startsWith('.') && join(dirname(file), from).startsWith('simulator/'))
+    }
+    return imports.filter((from) => !allowed(from)).map((from) => `${file} imports ${from}`)
+  })
+  t.strictSame(knowing, [])
+})
+
+t.test('a simulated provider is a folder and a line', async (t) => {
+  const folders = await subfolders('simulator')
+  const played = folders.filter((folder) => files.includes(`simulator/${folder}/index.ts`))
+  t.ok(played.length >= 2)
+  const naming = new RegExp(`\\b(${played.join('|')})\\b`, 'i')
+  const elsewhere = files.filter((file) => {
+    const own = played.some((name) => file.startsWith(`simulator/${name}/`)) || file === 'simulator/providers.ts'
+    return file.startsWith('simulator/') && !own && naming.test(withoutComments(file, text(file)))
+  })
+  t.strictSame(elsewhere, [])
 })
 
 t.test('mapping code imports the catalogue and column types, nothing that does something', async (t) => {
@@ -70,7 +100,7 @@ t.test('an endpoint is one file and one line in the index of its resource', asyn
   const offered = routes.map(({ operationId }) => operationId)
   const defined: string[] = []
   const wrong: string[] = []
-  for (const folder of await folders('server/api')) {
+  for (const folder of await subfolders('server/api')) {
     const index = text(`server/api/${folder}/index.ts`)
     if (!text('server/api/index.ts').includes(`./${folder}/index.ts`)) wrong.push(`server/api/${folder} is not offered`)
     for (const file of source.filter((name) => dirname(name) === `server/api/${folder}`)) {
@@ -172,7 +202,7 @@ t.test('a function fits a screen', async (t) => {
   const typescript: typeof ts = createRequire(import.meta.url)('typescript-5')
   const tooLong: string[] = []
   let longest = 0
-  for (const file of files.filter((name) => /^(server|workers|benchmarks)\/.*\.ts$/.test(name))) {
+  for (const file of files.filter((name) => /^(server|workers|simulator|benchmarks)\/.*\.ts$/.test(name))) {
     for (const { line, code } of statements(text(file))) {
       // Parsing everything would take seconds.
       if (code.split('\n').length <= FUNCTION_LINES) continue
@@ -192,7 +222,7 @@ t.test('tests stand where what they test stands', async (t) => {
     if (!/\.(test|long)\.ts$/.test(file)) return false
     const folder = dirname(file).replace(/^test\/?/, '')
     if (folder === '') return !ofThisFolder.includes(basename(file).split('.')[0] ?? '')
-    return !source.some((name) => name.startsWith(`server/${folder}/`) || name.startsWith(`${folder}/`))
+    return !files.some((name) => name.startsWith(`server/${folder}/`) || name.startsWith(`${folder}/`))
   })
   t.strictSame(elsewhere, [])
 })
@@ -259,7 +289,7 @@ function functions(typescript: typeof ts, code: string): { line: number; lines: 
   return found
 }
 
-async function folders(parent: string): Promise<string[]> {
+async function subfolders(parent: string): Promise<string[]> {
   const entries = await readdir(ROOT + parent, { withFileTypes: true })
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
 }

@@ -1,0 +1,118 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { secretOf } from '../random.ts'
+
+/** A person's consent for the application. */
+export interface Grant {
+  readonly id: string
+  readonly person: string
+  readonly scopes: readonly string[]
+  /** Counts the pairs of tokens; only those of the newest are good. */
+  generation: number
+  /** Until when the refresh token of the generation before is good, too. */
+  graceUntilMs: number
+  /** Access tokens issued before are over, whatever they said. */
+  expiredMs: number
+  ended: boolean
+}
+
+/** Contents of a token. */
+interface Token {
+  readonly kind: 'access' | 'refresh'
+  readonly grant: Grant
+  readonly generation: number
+  readonly issuedMs: number
+  readonly expiresMs: number
+}
+
+/** A secret that somebody was given. */
+export interface Secret {
+  readonly kind: 'code' | 'access' | 'refresh' | 'client'
+  readonly provider: string
+  readonly value: string
+  readonly issued_at: string
+}
+
+/**
+ * The consents of one provider. Tokens are signed and hold what has to be known about them: a simulator that was
+ * started again accepts those of the one before. To a client they are opaque.
+ */
+export class Grants {
+  readonly #provider: string
+  readonly #secrets: Secret[]
+  readonly #key: string
+  readonly #grants = new Map<string, Grant>()
+
+  constructor(provider: string, seed: number, secrets: Secret[]) {
+    this.#provider = provider
+    this.#secrets = secrets
+    this.#key = secretOf(`${provider} tokens ${seed}`)
+  }
+
+  /** All that are not ended. */
+  live(): Grant[] {
+    return [...this.#grants.values()].filter(({ ended }) => !ended)
+  }
+
+  add(person: string, scopes: readonly string[]): Grant {
+    const id = randomBytes(9).toString('base64url')
+    const grant = { id, person, scopes, generation: 1, graceUntilMs: 0, expiredMs: 0, ended: false }
+    this.#grants.set(id, grant)
+    return grant
+  }
+
+  /** A token of the grant's newest generation. */
+  issue(kind: Token['kind'], grant: Grant, nowMs: number, seconds: number): string {
+    const { id, person, scopes, generation } = grant
+    const nonce = randomBytes(6).toString('base64url')
+    const content = [kind, id, person, generation, nowMs, nowMs + seconds * 1000, scopes.join(' '), nonce]
+    const body = Buffer.from(JSON.stringify(content)).toString('base64url')
+    const value = `${body}.${this.#sign(body)}`
+    this.remember(kind, value, nowMs)
+    return value
+  }
+
+  /** Adds a secret to the list of all that were ever issued. */
+  remember(kind: Secret['kind'], value: string, nowMs: number): void {
+    this.#secrets.push({ kind, provider: this.#provider, value, issued_at: new Date(nowMs).toISOString() })
+  }
+
+  /** What a token says, good or not; undefined when it is none of ours. */
+  read(value: string): Token | undefined {
+    const [body = '', signature = ''] = value.split('.')
+    if (signature !== this.#sign(body)) return undefined
+    const [kind, id, person, generation, issuedMs, expiresMs, scopes] = JSON.parse(
+      Buffer.from(body, 'base64url').toString(),
+    ) as [Token['kind'], string, string, number, number, number, string]
+    let grant = this.#grants.get(id)
+    if (!grant) {
+      const named = scopes === '' ? [] : scopes.split(' ')
+      grant = { id, person, scopes: named, generation, graceUntilMs: 0, expiredMs: 0, ended: false }
+      this.#grants.set(id, grant)
+    }
+    return { kind, grant, generation, issuedMs, expiresMs }
+  }
+
+  /** The grant for which an access token is good now. */
+  access(value: string, nowMs: number, endsOnRefresh: boolean): Grant | undefined {
+    const token = this.read(value)
+    if (token?.kind !== 'access' || token.grant.ended || token.expiresMs <= nowMs) return undefined
+    if (token.issuedMs < token.grant.expiredMs) return undefined
+    return endsOnRefresh && token.generation !== token.grant.generation ? undefined : token.grant
+  }
+
+  /** What becomes of a refresh token: its grant in a new generation, or why not. */
+  rotate(value: string, nowMs: number, graceSeconds: number): Grant | 'reused' | 'unknown' {
+    const token = this.read(value)
+    if (token?.kind !== 'refresh' || token.grant.ended) return 'unknown'
+    const { grant, generation } = token
+    const inGrace = generation === grant.generation - 1 && nowMs < grant.graceUntilMs
+    if (generation !== grant.generation && !inGrace) return 'reused'
+    grant.generation++
+    grant.graceUntilMs = nowMs + graceSeconds * 1000
+    return grant
+  }
+
+  #sign(body: string): string {
+    return createHmac('sha256', this.#key).update(body).digest('base64url')
+  }
+}

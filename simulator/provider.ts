@@ -1,0 +1,66 @@
+import type { Limit, Use } from './budgets.ts'
+import type { Reply } from './http.ts'
+import type { OAuthRules } from './oauth/rules.ts'
+import type { Settings } from './settings.ts'
+import type { Cycle, Person } from './truth/person.ts'
+import type { Rest, SleepView } from './truth/sleep.ts'
+import type { WorkoutView } from './truth/workouts.ts'
+
+/** A provider that is played: one folder, and one line in providers.ts. */
+export interface Provider {
+  /** First segment of its paths, and its name in /_control. */
+  readonly name: string
+  readonly title: string
+  readonly oauth: OAuthRules
+  /** Where its API begins, below its own segment; '' when it begins there. */
+  readonly apiPath: string
+  readonly limits: readonly Limit[]
+  readonly settings: Settings
+  /** Which data a path asks for, such as `sleep`; undefined for paths that are no data. Faults refuse by it. */
+  family(path: string): string | undefined
+  /** Whether any Authorization will do for a path: the first person's data is shown. */
+  isOpen?(path: string): boolean
+  /** Answers a request to the API. */
+  answer(call: ApiCall): Reply
+  /** Headers of every answer that was counted. */
+  budgetHeaders?(budgets: readonly Budget[]): Record<string, string>
+  /** `refused` is the limit that is used up. */
+  tooMany(refused: Budget, nowMs: number): Reply
+  unauthorized(): Reply
+  /** Where an answer keeps its list of records, and its next page. */
+  readonly envelope: { readonly records: string; readonly next: string }
+  /** Id of a person's account. */
+  accountOf(person: Person): string
+  /** Ids of what it shows; null for what it leaves out. */
+  ids(person: Person): Ids
+}
+
+/** What a provider calls the records of the truth. */
+export interface Ids {
+  sleep(view: SleepView): string | null
+  rest(rest: Rest): string | null
+  workout(view: WorkoutView): string | null
+  cycle(cycle: Cycle): string | null
+}
+
+/** A limit and how far it is used. */
+export interface Budget extends Use {
+  readonly limit: Limit
+}
+
+/** A request to a provider's API by a token that is good. */
+export interface ApiCall {
+  readonly method: string
+  /** Below the API's path, such as `/v2/usercollection/sleep`. */
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly person: Person
+  readonly scopes: ReadonlySet<string>
+  readonly settings: Settings
+  /** The provider's clock. */
+  readonly nowMs: number
+  /** What to do with the next page (faults). */
+  readonly nextPage: 'normal' | 'itself' | 'elsewhere'
+  /** Ends the person's consent for good. */
+  leave(): void
+}

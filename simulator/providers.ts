@@ -1,0 +1,11 @@
+import { oura } from './oura/index.ts'
+import type { Provider } from './provider.ts'
+import { whoop } from './whoop/index.ts'
+
+/** The providers that are played, made new for each simulator: their settings can be changed. */
+export function allProviders(): Provider[] {
+  return [oura, whoop].map((provider) => ({
+    ...provider,
+    settings: { ...provider.settings, own: { ...provider.settings.own } },
+  }))
+}

@@ -1,0 +1,223 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Limit } from './budgets.ts'
+import { control } from './control.ts'
+import { type Fault, spoiled } from './faults.ts'
+import { bodyOf, escaped, json, page, type Reply, readText, send } from './http.ts'
+import type { Grant } from './oauth/grants.ts'
+import type { Budget } from './provider.ts'
+import { environment, makeWorld, type Played, type World, type WorldOptions } from './world.ts'
+
+/** A simulator that listens. */
+export interface Simulator {
+  /** Its address, without a slash at the end. */
+  readonly url: string
+  readonly world: World
+  /** The variables that point a service at it. */
+  readonly env: Record<string, string>
+  close(): Promise<void>
+}
+
+/**
+ * Starts a simulator: 20 people, 400 days, seed 7, a free port, the machine's clock where nothing else is said.
+ * @throws Error when the port is taken
+ */
+export async function startSimulator(options: Partial<WorldOptions> & { port?: number } = {}): Promise<Simulator> {
+  const { port = 0, ...given } = options
+  const world = makeWorld({ people: 20, days: 400, seed: 7, now: Date.now, ...given })
+  const closing = new AbortController()
+  const server = createServer((request, response) => {
+    handle(world, request, response, closing.signal).catch((error) => {
+      if (!closing.signal.aborted) process.stderr.write(`simulator: ${request.url}: ${(error as Error).stack}\n`)
+      response.destroy()
+    })
+  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://localhost:${(server.address() as AddressInfo).port}`
+  return { url, world, env: environment(url), close: () => close(server, closing) }
+}
+
+async function close(server: Server, closing: AbortController): Promise<void> {
+  closing.abort()
+  server.close()
+  server.closeAllConnections()
+  await once(server, 'close')
+}
+
+async function handle(world: World, request: IncomingMessage, response: ServerResponse, closing: AbortSignal) {
+  const url = new URL(request.url ?? '/', `http://${request.headers.host ?? 'localhost'}`)
+  const text = await readText(request)
+  const [, segment = ''] = url.pathname.split('/')
+  const played = world.played.get(segment)
+  if (text === undefined) return send(response, json(413, { error: 'The body is too large' }), world.clock.data())
+  if (played) return provide({ world, played, request, url, text }, response, closing)
+  const method = request.method ?? 'GET'
+  const reply = segment === '_control' ? control(world, method, url, text) : home(world, url)
+  return send(response, reply, world.clock.data())
+}
+
+interface Incoming {
+  readonly world: World
+  readonly played: Played
+  readonly request: IncomingMessage
+  readonly url: URL
+  readonly text: string
+}
+
+/** A request to a provider, with what its token says. */
+interface Asked extends Incoming {
+  readonly method: string
+  /** Below the provider's segment. */
+  readonly path: string
+  readonly isToken: boolean
+  readonly form: URLSearchParams
+  readonly token: string
+  /** The consent the request is about, whether its token is good or not. */
+  readonly grant: Grant | undefined
+  /** What the provider takes for now: of its data, and of tokens and budgets. */
+  readonly dataMs: number
+  readonly nowMs: number
+}
+
+async function provide(incoming: Incoming, response: ServerResponse, closing: AbortSignal): Promise<void> {
+  const asked = understood(incoming)
+  const { world, path, method, played, url, grant } = asked
+  const provider = played.provider.name
+  const faults = world.faults.strike({ provider, path, person: grant?.person ?? null })
+  const find = (kind: Fault['kind']) => faults.find((fault) => fault.kind === kind)
+  const skewMs = (find('clock')?.seconds ?? 0) * 1000
+  const slow = find('slow')
+  if (slow) await delay(slow.ms, undefined, { signal: closing })
+  const cut = find('reset') !== undefined
+  const reply = cut ? undefined : await replied({ ...asked, dataMs: asked.dataMs + skewMs }, faults)
+  const lost = find('rotated_lost') && asked.isToken
+  const bytes = reply && !lost ? (bodyOf(reply)?.bytes.length ?? 0) : 0
+  world.log.add({
+    ...{ at: new Date(asked.nowMs).toISOString(), provider, method, path, query: url.searchParams },
+    ...{ grant_type: asked.isToken ? asked.form.get('grant_type') : null, person: grant?.person ?? null },
+    ...{ grant: grant?.id ?? null, faults: faults.map(({ kind }) => kind), bytes },
+    status: reply && !lost ? reply.status : null,
+  })
+  if (!reply || lost) return void response.destroy()
+  if (find('half')) return sendHalf(response, reply)
+  send(response, reply, asked.nowMs + skewMs)
+}
+
+function understood(incoming: Incoming): Asked {
+  const { world, played, request, url, text } = incoming
+  const { provider, grants } = played
+  const path = url.pathname.slice(provider.name.length + 1)
+  const form = new URLSearchParams(text)
+  const token = /^bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
+  const about = form.get('refresh_token') ?? form.get('token') ?? url.searchParams.get('access_token') ?? ''
+  return {
+    ...incoming,
+    ...{ path, form, token, method: request.method ?? 'GET' },
+    isToken: path === provider.oauth.tokenPath || provider.oauth.alsoToken?.(path, provider.settings) === true,
+    grant: (grants.read(token) ?? grants.read(about))?.grant,
+    ...{ dataMs: world.clock.data(), nowMs: world.clock.now() },
+  }
+}
+
+/** The answer, after the faults that replace it or change what it says. */
+async function replied(asked: Asked, faults: readonly Fault[]): Promise<Reply> {
+  const { provider } = asked.played
+  const refused = faults.map((fault) => replaced(asked, fault)).find((reply) => reply !== undefined)
+  if (refused) return refused
+  const reply = signIn(asked) ?? api(asked, faults)
+  return 'json' in reply ? { ...reply, json: spoiled(reply.json, faults, provider.envelope.records) } : reply
+}
+
+/** What a fault answers instead. */
+function replaced(
+  { played, path, isToken, dataMs }: Asked,
+  { kind, status, seconds, streams }: Fault,
+): Reply | undefined {
+  const { provider } = played
+  if (kind === 'html') return page(200, 'Maintenance', '<p>We will be back soon.</p>')
+  if (kind === 'revoked') return isToken ? json(400, { error: 'invalid_grant' }) : provider.unauthorized()
+  if (kind === 'half_streams') {
+    const family = provider.family(path.slice(provider.apiPath.length))
+    const refused = family !== undefined && (streams ? streams.includes(family) : family.length % 2 === 0)
+    return refused ? json(provider.settings.missing_scope_status, { detail: 'Missing scope' }) : undefined
+  }
+  if (kind !== 'status') return undefined
+  const [limit] = provider.limits
+  if (status !== 429 || !limit) return json(status, { error: `Simulated ${status}` })
+  const budget = { limit, left: 0, waitSeconds: seconds, resetSeconds: seconds }
+  return withHeaders(provider.tooMany(budget, dataMs), provider.budgetHeaders?.([budget]))
+}
+
+function withHeaders(reply: Reply, headers: Record<string, string> = {}): Reply {
+  return { ...reply, headers: { ...headers, ...reply.headers } }
+}
+
+function signIn({ played, method, path, url, request, text, nowMs }: Asked): Reply | undefined {
+  return played.signIn.answer({
+    ...{ method, path, query: url.searchParams, body: text, nowMs },
+    contentType: request.headers['content-type'] ?? '',
+    authorization: request.headers.authorization ?? '',
+    address: `${url.origin}/${played.provider.name}`,
+  })
+}
+
+function api(asked: Asked, faults: readonly Fault[]): Reply {
+  const { world, played, path, token, url, method, dataMs, nowMs } = asked
+  const { provider, grants } = played
+  const below = path.startsWith(provider.apiPath) ? path.slice(provider.apiPath.length) : ''
+  const open = provider.isOpen?.(below) === true && asked.request.headers.authorization !== undefined
+  const grant = grants.access(token, nowMs, provider.oauth.accessEndsOnRefresh)
+  const person = open ? [...world.people.values()][0] : world.people.get(grant?.person ?? '')
+  if (!person || (!grant && !open)) return provider.unauthorized()
+  const budgets = count(played, grant, nowMs)
+  const refused = budgets.find(({ waitSeconds }) => waitSeconds > 0)
+  const has = (kind: Fault['kind']) => faults.some((fault) => fault.kind === kind)
+  const reply = refused
+    ? provider.tooMany(refused, dataMs)
+    : provider.answer({
+        ...{ method, path: below, query: url.searchParams, person, settings: provider.settings, nowMs: dataMs },
+        scopes: new Set(grant?.scopes.map((scope) => scope.slice(provider.oauth.scopePrefix.length))),
+        nextPage: has('next_itself') ? 'itself' : has('next_elsewhere') ? 'elsewhere' : 'normal',
+        leave: () => {
+          for (const one of grants.live()) if (one.person === person.key) one.ended = true
+        },
+      })
+  return withHeaders(reply, provider.budgetHeaders?.(budgets))
+}
+
+/** Counts a request, unless a limit is used up. */
+function count({ provider, budgets }: Played, grant: Grant | undefined, nowMs: number): Budget[] {
+  const limits = provider.limits.map((limit, i) => {
+    const own = { ...limit, requests: provider.settings.limits?.[i] ?? limit.requests }
+    const key = limit.per === 'token' ? `token ${grant?.id ?? 'sandbox'}` : 'application'
+    return { limit: own, key: `${key} ${limit.seconds} s` }
+  })
+  return budgets.take(limits, nowMs).map((use, i) => ({ ...use, limit: limits[i]?.limit as Limit }))
+}
+
+/** Promises the whole body, sends half of it and cuts the connection. */
+function sendHalf(response: ServerResponse, reply: Reply): void {
+  const body = bodyOf(reply) ?? { bytes: Buffer.from('{"data": ['), type: 'application/json' }
+  response.writeHead(reply.status, { 'content-type': body.type, 'content-length': body.bytes.length })
+  response.write(body.bytes.subarray(0, Math.floor(body.bytes.length / 2)), () => response.destroy())
+}
+
+/** What people see who open the address. */
+function home(world: World, url: URL): Reply {
+  if (url.pathname === '/connected') return page(200, 'Connected', '<p>You are back in the application.</p>')
+  if (url.pathname !== '/') return json(404, { error: 'Not there' })
+  const people = [...world.people.values()].map(
+    ({ key, firstName, lastName, homeZone }) =>
+      `<li><a href="/_control/truth?person=${escaped(key)}">${escaped(`${firstName} ${lastName}`)}</a>, ${escaped(homeZone)}</li>`,
+  )
+  const names = [...world.played.values()].map(({ provider }) => provider.title).join(' and ')
+  return page(
+    200,
+    'Simulated providers',
+    `<p>Plays ${escaped(names)} for these people, who are made up. <a href="/_control/settings">Settings</a>,
+<a href="/_control/log">requests</a>, <a href="/_control/faults">faults</a>.</p><ul>${people.join('\n')}</ul>`,
+  )
+}

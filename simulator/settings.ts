@@ -1,0 +1,52 @@
+/** What tests may change of a provider while it runs (POST /_control/settings). */
+export interface Settings {
+  /** Life of an access token and of a code. */
+  access_seconds: number
+  code_seconds: number
+  /** How long a refresh token works after its successor was issued. */
+  grace_seconds: number
+  /** Status of a request for data whose scope was not granted. */
+  missing_scope_status: number
+  /** Redirect addresses registered for the application; null: any on this machine. Compared exactly. */
+  redirect_uris: string[] | null
+  /** How many people may connect until the provider has approved the application; null: approved. */
+  member_limit: number | null
+  /** Records on a page where the caller does not say. */
+  page_size: number
+  /** Replaces the requests of each limit, in the provider's order; null: as documented. */
+  limits: number[] | null
+  /** Switches that only this provider has. */
+  own: Record<string, boolean>
+}
+
+const TYPES: Record<keyof Settings, (value: unknown) => boolean> = {
+  access_seconds: isCount,
+  code_seconds: isCount,
+  grace_seconds: isCount,
+  missing_scope_status: (value) => value === 401 || value === 403,
+  redirect_uris: (value) => value === null || (Array.isArray(value) && value.every((uri) => URL.canParse(uri))),
+  member_limit: (value) => value === null || isCount(value),
+  page_size: (value) => isCount(value) && value !== 0,
+  limits: (value) => value === null || (Array.isArray(value) && value.every(isCount)),
+  own: (value) => typeof value === 'object' && value !== null,
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 0
+}
+
+/**
+ * Changes the settings that are named.
+ * @throws Error naming what is unknown or of the wrong kind; nothing is changed then
+ */
+export function changeSettings(settings: Settings, changes: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(changes)) {
+    if (!Object.hasOwn(TYPES, name))
+      throw new Error(`Unknown setting: ${name}. Known: ${Object.keys(TYPES).join(', ')}`)
+    if (!TYPES[name as keyof Settings](value)) throw new Error(`Not a value of ${name}: ${JSON.stringify(value)}`)
+  }
+  const { own = {}, ...others } = changes as Partial<Settings>
+  for (const [name, value] of Object.entries(own))
+    if (!Object.hasOwn(settings.own, name) || typeof value !== 'boolean') throw new Error(`No switch of it: ${name}`)
+  Object.assign(settings, others, { own: { ...settings.own, ...own } })
+}

@@ -1,0 +1,186 @@
+import type { Ids, Provider } from '../provider.ts'
+import { round } from '../random.ts'
+import { DAY_MS, dateOf, isoAt, offsetAt, offsetText } from '../zones.ts'
+import {
+  type Cycle,
+  currentWeight,
+  cyclesOf,
+  type Day,
+  loadOf,
+  type Person,
+  sleepsOf,
+  sumsOf,
+  workoutsOf,
+} from './person.ts'
+import { knownUntil } from './personas.ts'
+import type { Rest, SleepView } from './sleep.ts'
+import type { WorkoutView } from './workouts.ts'
+
+interface Asked {
+  readonly person: Person
+  readonly providers: readonly Provider[]
+  /** Local days, both ends included. */
+  readonly first: number
+  readonly last: number
+  readonly nowMs: number
+  /** Whether the minutes are wanted, too. */
+  readonly minutes: boolean
+}
+
+type Name = (id: (ids: Ids) => string | null) => Record<string, string | null>
+
+/** What is true of a person on some days, as far as providers may know it by now (docs/simulator.md, "The truth"). */
+export function truthOf({ person, providers, first, last, nowMs, minutes }: Asked) {
+  const days: Day[] = []
+  for (let day = Math.max(first, person.span.firstDay); day <= last; day++) days.push(person.day(day))
+  const ids = providers.map((provider) => [provider.name, provider.ids(person)] as const)
+  const name: Name = (id) => Object.fromEntries(ids.map(([provider, of]) => [provider, id(of)]))
+  const sleeps = sleepsOf(days, nowMs)
+  const workouts = workoutsOf(days, nowMs)
+  const untilMs = knownUntil(person, nowMs)
+  return {
+    person: personTruth(person, providers, nowMs),
+    known_until: utc(untilMs),
+    sleeps: sleeps.filter(({ deleted }) => !deleted).map((view) => sleepTruth(view, name)),
+    rests: days.flatMap(({ rest }) => (rest && rest.knownMs <= nowMs ? [restTruth(rest, name)] : [])),
+    workouts: workouts.filter(({ deleted }) => !deleted).map((view) => workoutTruth(view, name)),
+    deleted: [
+      ...sleeps.filter(({ deleted }) => deleted).map(({ sleep }) => sleep.key),
+      ...workouts.filter(({ deleted }) => deleted).map(({ workout }) => workout.key),
+    ],
+    weighings: days.flatMap(({ weighing }) =>
+      weighing && weighing.knownMs <= nowMs ? [{ at: utc(weighing.atMs), kg: weighing.kg }] : [],
+    ),
+    days: days.flatMap((day) => dayTruth(person, day, untilMs)),
+    cycles: cyclesOf(person, days, nowMs).map((cycle) => cycleTruth(person, cycle, name)),
+    ...(minutes && { minutes: days.flatMap((day) => minutesTruth(person, day, untilMs)) }),
+  }
+}
+
+/** Who somebody is, with the ids of their accounts. */
+export function personTruth(person: Person, providers: readonly Provider[], nowMs: number) {
+  const { key, firstName, lastName, email, sex, birthYear, heightCm, maxHr, homeZone, awayZone, ring, strap } = person
+  return {
+    key,
+    first_name: firstName,
+    last_name: lastName,
+    ...{ email, sex, birth_year: birthYear, height_cm: heightCm, max_heart_rate: maxHr },
+    weight_kg: currentWeight(person, nowMs),
+    ...{ home_zone: homeZone, away_zone: awayZone, night_shifts: person.nightShifts, phone_away: person.phoneAway },
+    ...{ ring, strap, first_day: dateOf(person.span.firstDay) },
+    accounts: Object.fromEntries(providers.map((provider) => [provider.name, provider.accountOf(person)])),
+  }
+}
+
+function utc(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+function sleepTruth(view: SleepView, name: Name) {
+  const { sleep, startMs, runs, seconds } = view
+  let at = startMs
+  const stages = runs.map((run) => {
+    const start = utc(at)
+    at += run.seconds * 1000
+    return { stage: run.stage, start, end: utc(at) }
+  })
+  const means = (items: Uint8Array) => Array.from(items, (value) => (value > 0 ? value : null))
+  return {
+    key: sleep.key,
+    ids: name((ids) => ids.sleep(view)),
+    ...{ nap: sleep.nap, edited: view.edited, unscorable: sleep.unscorable, date: dateOf(sleep.day) },
+    ...{ start: utc(startMs), end: utc(view.endMs) },
+    ...{ start_offset: offsetText(view.startOffset), end_offset: offsetText(view.endOffset) },
+    seconds,
+    stages,
+    efficiency_percent: view.efficiency,
+    heart_rate_5_min: means(view.heartRate),
+    hrv_rmssd_5_min: means(view.hrv),
+    average_heart_rate: view.averageHeartRate,
+    lowest_heart_rate: view.lowestHeartRate,
+    average_hrv_rmssd_ms: view.averageHrv,
+    respiratory_rate: sleep.breaths,
+    spo2_percent: sleep.spo2,
+    skin_temperature_celsius: sleep.skinTemperature,
+    temperature_deviation_celsius: sleep.temperatureDeviation,
+    temperature_trend_deviation_celsius: sleep.temperatureTrend,
+    ...{ disturbances: sleep.disturbances, quality: sleep.quality, recovery: sleep.recovery },
+    updated_at: utc(view.updatedMs),
+  }
+}
+
+function restTruth({ key, day, zone, startMs, endMs, ...rest }: Rest, name: Name) {
+  const times = { start: utc(startMs), end: utc(endMs), start_offset: offsetText(offsetAt(zone, startMs)) }
+  const whole = { key, day, zone, startMs, endMs, ...rest }
+  return { key, ids: name((ids) => ids.rest(whole)), date: dateOf(day), ...times }
+}
+
+function workoutTruth(view: WorkoutView, name: Name) {
+  const { workout, sport } = view
+  return {
+    key: workout.key,
+    ids: name((ids) => ids.workout(view)),
+    ...{ sport, manual: workout.manual, unscorable: workout.unscorable, date: dateOf(workout.day) },
+    ...{ start: utc(workout.startMs), end: utc(workout.endMs) },
+    start_offset: offsetText(offsetAt(workout.zone, workout.startMs)),
+    end_offset: offsetText(offsetAt(workout.zone, workout.endMs)),
+    active_kcal: workout.kcal,
+    distance_m: workout.distanceM,
+    climbed_m: workout.climbedM,
+    average_heart_rate: view.averageHeartRate,
+    max_heart_rate: view.maxHeartRate,
+    strain: view.strain,
+    updated_at: utc(view.updatedMs),
+  }
+}
+
+/** From 04:00 to the next, or to what is known. */
+function dayTruth(person: Person, day: Day, untilMs: number) {
+  const endMs = person.day(day.day + 1).startMs
+  if (untilMs <= day.startMs) return []
+  const sums = sumsOf(person, day.startMs, Math.min(endMs, untilMs))
+  return [
+    {
+      date: dateOf(day.day),
+      start: isoAt(day.startMs, offsetAt(day.zone, day.startMs)),
+      end: isoAt(endMs, offsetAt(person.day(day.day + 1).zone, endMs)),
+      complete: untilMs >= endMs,
+      ...{ steps: sums.steps, distance_m: sums.distanceM },
+      ...{ active_kcal: sums.activeKcal, basal_kcal: sums.basalKcal },
+      active_seconds: sums.highSeconds + sums.mediumSeconds + sums.lowSeconds,
+      ...{ activity: day.activity, stress_seconds: day.stressSeconds, calm_seconds: day.calmSeconds },
+      ...{ resilience: day.resilience, vo2_max: day.vo2Max, vascular_age: day.vascularAge },
+    },
+  ]
+}
+
+function cycleTruth(person: Person, cycle: Cycle, name: Name) {
+  const { endMs } = cycle
+  const load = loadOf(person, cycle)
+  return {
+    ids: name((ids) => ids.cycle(cycle)),
+    ...{ date: dateOf(cycle.day), start: utc(cycle.startMs), end: endMs === null ? null : utc(endMs) },
+    start_offset: offsetText(offsetAt(cycle.zone, cycle.startMs)),
+    ...{ night: cycle.night?.sleep.key ?? null, strain: load.strain, total_kcal: load.activeKcal + load.basalKcal },
+    ...{ average_heart_rate: round(load.averageHeartRate, 3), max_heart_rate: load.maxHeartRate },
+  }
+}
+
+/** Minutes from local midnight on; 0 = not worn. */
+function minutesTruth(person: Person, { day }: Day, untilMs: number) {
+  const { startMs, heartRate, steps, met } = person.minutes(day)
+  const known = Math.max(0, Math.min(met.length, Math.floor((untilMs - startMs) / 60_000)))
+  if (known === 0) return []
+  const list = (values: Uint8Array) => [...values.subarray(0, known)]
+  return [
+    {
+      ...{ date: dateOf(day), start: utc(startMs) },
+      ...{ heart_rate: list(heartRate), steps: list(steps), met_tenths: list(met) },
+    },
+  ]
+}
+
+/** The local days of two dates, or all up to now. */
+export function allDays(person: Person, nowMs: number): { first: number; last: number } {
+  return { first: person.span.firstDay, last: Math.floor(nowMs / DAY_MS) + 1 }
+}

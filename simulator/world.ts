@@ -1,0 +1,98 @@
+import { Budgets } from './budgets.ts'
+import { Faults } from './faults.ts'
+import { type Client, SignIn } from './oauth/flow.ts'
+import { Grants, type Secret } from './oauth/grants.ts'
+import type { Provider } from './provider.ts'
+import { allProviders } from './providers.ts'
+import { secretOf } from './random.ts'
+import { RequestLog } from './request-log.ts'
+import { livePerson, type Person } from './truth/person.ts'
+import { persona } from './truth/personas.ts'
+import { DAY_MS } from './zones.ts'
+
+export interface WorldOptions {
+  readonly people: number
+  /** Days with data before the one on which it starts. */
+  readonly days: number
+  readonly seed: number
+  /** The clock of this machine, epoch ms; tests bring their own. */
+  readonly now: () => number
+}
+
+/** A provider with what it keeps in memory. */
+export interface Played {
+  readonly provider: Provider
+  readonly client: Client
+  readonly grants: Grants
+  readonly signIn: SignIn
+  readonly budgets: Budgets
+}
+
+/** Everything there is. */
+export interface World {
+  readonly seed: number
+  readonly people: ReadonlyMap<string, Person>
+  readonly played: ReadonlyMap<string, Played>
+  readonly faults: Faults
+  readonly log: RequestLog
+  /** Every code, token and client secret that anybody was ever given. */
+  readonly secrets: readonly Secret[]
+  readonly clock: Clock
+}
+
+/** Tokens and budgets go by the machine's clock, data by one that can be moved. */
+export class Clock {
+  readonly now: () => number
+  offsetMs = 0
+
+  constructor(now: () => number) {
+    this.now = now
+  }
+
+  /** What time it is in people's lives. */
+  data(): number {
+    return this.now() + this.offsetMs
+  }
+}
+
+/** Makes the people and the providers. */
+export function makeWorld({ people, days, seed, now }: WorldOptions): World {
+  const lastDay = Math.floor(now() / DAY_MS)
+  const span = { firstDay: lastDay - days, lastDay }
+  const persons = Array.from({ length: people }, (_, index) => livePerson(persona(seed, index, span), span))
+  const byKey = new Map(persons.map((person) => [person.key, person]))
+  const secrets: Secret[] = []
+  const played = allProviders().map((provider): Played => {
+    const { name } = provider
+    const client = clientOf(name)
+    const grants = new Grants(name, seed, secrets)
+    grants.remember('client', client.secret, now())
+    return { provider, client, grants, signIn: new SignIn(provider, client, byKey, grants), budgets: new Budgets() }
+  })
+  return {
+    seed,
+    people: byKey,
+    played: new Map(played.map((one) => [one.provider.name, one])),
+    ...{ faults: new Faults(), log: new RequestLog(), secrets, clock: new Clock(now) },
+  }
+}
+
+function clientOf(provider: string): Client {
+  return { id: `pulsebase-simulated-${provider}`, secret: secretOf(`${provider} client`) }
+}
+
+/** The variables that point a service at the simulator at `url`, which ends without a slash. */
+export function environment(url: string): Record<string, string> {
+  const variables = allProviders().flatMap(({ name, oauth, apiPath }) => {
+    const prefix = name.toUpperCase()
+    const { id, secret } = clientOf(name)
+    return [
+      [`${prefix}_AUTHORIZE_URL`, `${url}/${name}${oauth.authorizePath}`],
+      [`${prefix}_TOKEN_URL`, `${url}/${name}${oauth.tokenPath}`],
+      [`${prefix}_API_URL`, `${url}/${name}${apiPath}`],
+      [`${prefix}_CLIENT_ID`, id],
+      [`${prefix}_CLIENT_SECRET`, secret],
+    ] as const
+  })
+  return Object.fromEntries([...variables, ['OAUTH_REDIRECT_ORIGINS', url]])
+}

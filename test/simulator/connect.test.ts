@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { simulate } from '../../simulator/command.ts'
+import { startSimulator } from '../../simulator/server.ts'
+import { type Json, play } from '../support/simulator.ts'
+
+const KEY = 'sk-of-a-test'
+
+interface Habits {
+  /** Whether it asks for history by itself once somebody is connected. */
+  readonly historyOnConnect: boolean
+  /** Providers without a client id. */
+  readonly unconfigured?: readonly string[]
+  /** How runs end. */
+  readonly status?: string
+}
+
+/** A service that answers as contract 6 and 7 say, and really asks the simulator for tokens and one page of data. */
+async function service(t: Test, env: () => Record<string, string>, habits: Habits) {
+  const users: { id: string; external_user_id: string }[] = []
+  const connections = new Map<string, Json>()
+  const states = new Map<string, string>()
+  const runs: (Json & { polls: number })[] = []
+  const seen: string[] = []
+  const server = createServer(async (request, response) => {
+    const answer = await answered(request).catch((error: Error) => ({ status: 500, body: { detail: error.message } }))
+    const { status, body, location } = answer as { status: number; body?: Json; location?: string }
+    response.writeHead(status, { 'content-type': 'application/json', ...(location && { location }) })
+    response.end(body === undefined ? '' : JSON.stringify(body))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const url = `http://localhost:${(server.address() as AddressInfo).port}`
+  const begin = (user: string, provider: string, days: number) => {
+    runs.push({ run_id: randomUUID(), user_id: user, provider, items_processed: days, error: null, polls: 0 })
+    return { status: 200, body: { success: true, task_id: runs.at(-1).run_id } }
+  }
+  async function answered(request: IncomingMessage) {
+    const { pathname, searchParams } = new URL(request.url ?? '/', url)
+    const route = `${request.method} ${pathname.replace('/api/v1', '')}`
+    seen.push(route.replaceAll(/[0-9a-f-]{36}/g, '{id}'))
+    const [, provider = ''] = /(oura|whoop)/.exec(pathname) ?? []
+    if (pathname.endsWith('/callback')) return callback(provider, searchParams)
+    if (pathname.endsWith('/oauth/success')) return { status: 200, body: { success: true } }
+    if (request.headers['x-service-api-key'] !== KEY)
+      return { status: 401, body: { detail: 'Invalid or missing API key' } }
+    if (route === 'POST /users') {
+      let text = ''
+      for await (const chunk of request) text += chunk
+      users.push({ ...JSON.parse(text), id: randomUUID() })
+      return { status: 201, body: users.at(-1) }
+    }
+    if (route === 'GET /users') {
+      const items = users.filter((user) => user.external_user_id === searchParams.get('external_user_id'))
+      return { status: 200, body: { items, total: items.length } }
+    }
+    const [user = ''] = /[0-9a-f-]{36}/.exec(pathname) ?? [searchParams.get('user_id') ?? '']
+    if (pathname.endsWith('/connections'))
+      return { status: 200, body: [...connections.values()].filter((one) => one.user_id === user) }
+    if (pathname.endsWith('/authorize')) return authorize(provider, user)
+    if (pathname.endsWith('/sync/historical')) return begin(user, provider, Number(searchParams.get('days')))
+    if (pathname.endsWith('/sync/runs')) return { status: 200, body: polled(user) }
+    if (route.startsWith('POST') && pathname.endsWith('/sync')) return begin(user, provider, 1)
+    return { status: 404, body: { detail: 'Not Found' } }
+  }
+  function authorize(provider: string, user: string) {
+    if (habits.unconfigured?.includes(provider))
+      return { status: 400, body: { detail: `Provider '${provider}' is not configured` } }
+    const prefix = provider.toUpperCase()
+    const state = randomUUID()
+    states.set(state, user)
+    const scope = provider === 'oura' ? 'extapi:daily' : 'offline read:sleep read:profile'
+    const redirect_uri = `${url}/api/v1/oauth/${provider}/callback`
+    const query = { response_type: 'code', client_id: env()[`${prefix}_CLIENT_ID`] ?? '', redirect_uri, scope, state }
+    return {
+      status: 200,
+      body: { authorization_url: `${env()[`${prefix}_AUTHORIZE_URL`]}?${new URLSearchParams(query)}`, state },
+    }
+  }
+  async function callback(provider: string, query: URLSearchParams) {
+    const prefix = provider.toUpperCase()
+    const user = states.get(query.get('state') ?? '') ?? ''
+    const found = await fetch(env()[`${prefix}_TOKEN_URL`] ?? '', {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'authorization_code',
+        code: query.get('code') ?? '',
+        redirect_uri: `${url}/api/v1/oauth/${provider}/callback`,
+        client_id: env()[`${prefix}_CLIENT_ID`] ?? '',
+        client_secret: env()[`${prefix}_CLIENT_SECRET`] ?? '',
+      }),
+    })
+    if (!found.ok) return { status: 400, body: { detail: 'Failed to exchange authorization code' } }
+    const { access_token: token } = (await found.json()) as { access_token: string }
+    const path = provider === 'oura' ? '/v2/usercollection/sleep' : '/v2/activity/sleep'
+    const page = await fetch(env()[`${prefix}_API_URL`] + path, { headers: { authorization: `Bearer ${token}` } })
+    if (!page.ok) return { status: 500, body: { detail: 'No data' } }
+    connections.set(`${user} ${provider}`, { user_id: user, provider, status: 'active' })
+    if (habits.historyOnConnect) begin(user, provider, 90)
+    return { status: 303, location: `/api/v1/oauth/success?provider=${provider}&user_id=${user}` }
+  }
+  /** Runs of a user; each goes on until it was asked for twice. */
+  function polled(user: string) {
+    const own = runs.filter((run) => run.user_id === user)
+    for (const run of own) run.polls++
+    return own.map((run) => ({ ...run, status: run.polls > 2 ? (habits.status ?? 'success') : 'in_progress' }))
+  }
+  return { url, users, connections, runs, seen }
+}
+
+t.test('its people become users, are connected, and their data is waited for; a second run goes on', async (t) => {
+  const simulator = await play(t, { people: 3, days: 30 })
+  const port = new URL(simulator.url).port
+  const there = await service(t, () => simulator.env, { historyOnConnect: true })
+  const run = async () => {
+    const lines: string[] = []
+    const args = ['--connect', `${there.url}/`, '--key', KEY, '--port', port]
+    const outcome = await simulate(args, (line) => lines.push(line))
+    t.strictSame(outcome, { simulator: undefined, failed: false }, 'the simulator that runs is used')
+    return lines
+  }
+  const lines = await run()
+  t.strictSame(there.users.map((user) => user.external_user_id).sort(), [
+    'simulated-7-ana',
+    'simulated-7-bikash',
+    'simulated-7-clara',
+  ])
+  t.equal(there.connections.size, 6)
+  t.match(lines.sort(), [
+    /^ {2}http:\/\/localhost:\d+\/api\/v1\/users\/[0-9a-f-]+\/events\/sleep\?start_date=/,
+    /^ /,
+    /^ /,
+  ])
+  t.ok(lines.includes('3 users: everybody is connected.'))
+  t.ok(
+    lines.some((line) => /^Ana \w+: oura connected, 90 items; whoop connected, 90 items$/.test(line)),
+    lines.join('\n'),
+  )
+  const people = (await simulator.control('GET', 'log')).body.flatMap((one: Json) =>
+    one.path.includes('sleep') ? one.person : [],
+  )
+  t.strictSame(people.sort(), ['ana', 'ana', 'bikash', 'bikash', 'clara', 'clara'], 'each under their own account')
+  there.seen.length = 0
+  const again = await run()
+  t.ok(
+    again.some((line) => line.includes('oura connected before, 1 item;')),
+    again.join('\n'),
+  )
+  t.strictSame([there.users.length, there.connections.size], [3, 6])
+  t.equal(there.seen.filter((route) => route === 'POST /providers/oura/users/{id}/sync').length, 3)
+  t.notOk(there.seen.some((route) => route.includes('authorize')))
+  there.connections.delete(`${there.users[0]?.id} whoop`)
+  await run()
+  t.equal(there.connections.size, 6, 'who was disconnected is connected again')
+})
+
+t.test('a service that asks for no history is asked for it, and what fails is said', async (t) => {
+  const simulator = await play(t, { people: 1, days: 30 })
+  const args = (url: string, key = KEY) => ['--connect', url, '--key', key, '--port', new URL(simulator.url).port]
+  const asking = await service(t, () => simulator.env, { historyOnConnect: false, unconfigured: ['whoop'] })
+  const lines: string[] = []
+  const outcome = await simulate([...args(asking.url), '--history', '60'], (line) => lines.push(line))
+  t.equal(outcome.failed, true)
+  t.match(lines[0], /oura connected, 60 items; whoop failed: 400 .*Provider 'whoop' is not configured/)
+  t.equal(lines.at(-1), '1 user: 1 connection failed.')
+  const failing = await service(t, () => simulator.env, { historyOnConnect: true, status: 'failed' })
+  await simulate(args(failing.url), (line) => lines.push(line))
+  t.match(lines.join('\n'), 'oura failed: failed: no reason given')
+  await t.rejects(
+    simulate(args(asking.url, 'sk-wrong'), () => {}),
+    { message: /^401 / },
+  )
+})
+
+t.test('the command starts a simulator, prints its variables, and says what it cannot do', async (t) => {
+  const lines: string[] = []
+  const say = (line: string) => lines.push(line)
+  await simulate(['--env', '--port', '8901'], say)
+  const variables = Object.fromEntries(lines.map((line) => line.split('=', 2)))
+  t.match(variables, {
+    OURA_AUTHORIZE_URL: 'http://localhost:8901/oura/oauth/v2/ext/oauth-authorize',
+    OURA_TOKEN_URL: 'http://localhost:8901/oura/oauth/v2/ext/oauth-token',
+    OURA_API_URL: 'http://localhost:8901/oura',
+    OURA_CLIENT_ID: 'pulsebase-simulated-oura',
+    OURA_CLIENT_SECRET: /^[0-9a-f]{40}$/,
+    WHOOP_AUTHORIZE_URL: 'http://localhost:8901/whoop/oauth/oauth2/auth',
+    WHOOP_TOKEN_URL: 'http://localhost:8901/whoop/oauth/oauth2/token',
+    WHOOP_API_URL: 'http://localhost:8901/whoop/developer',
+    WHOOP_CLIENT_ID: 'pulsebase-simulated-whoop',
+    WHOOP_CLIENT_SECRET: /^[0-9a-f]{40}$/,
+    OAUTH_REDIRECT_ORIGINS: 'http://localhost:8901',
+  })
+  t.equal(lines.length, 11)
+  const taken = await startSimulator({ people: 1, days: 1 })
+  t.teardown(async () => taken.close())
+  const port = new URL(taken.url).port
+  await t.rejects(simulate(['--port', port], say), { message: `Port ${port} is taken. Give another one: --port.` })
+  await t.rejects(simulate(['--people', 'many'], say), { message: '--people takes a whole number, not many.' })
+  await t.rejects(simulate(['--connect', 'http://localhost:1'], say), { message: /needs --key/ })
+  await t.rejects(simulate(['--pepole', '3'], say), { message: /Unknown option '--pepole'[\s\S]*npm run simulate/ })
+  const { simulator } = await simulate(['--port', '0', '--people', '2', '--days', '10', '--seed', '9'], say)
+  t.teardown(async () => simulator?.close())
+  const body = (await (await fetch(`${simulator?.url}/_control`)).json()) as Json
+  t.strictSame([body.seed, body.people], [9, ['ana', 'bikash']])
+  t.match(lines.at(-1), /^Simulated providers at http:\/\/localhost:\d+ \(control/)
+})
