@@ -55,7 +55,9 @@ t.test('a provider is named in its folder and in the catalogue only', async (t) 
 })
 
 t.test('mapping code imports the catalogue and column types, nothing that does something', async (t) => {
-  for (const file of source.filter((name) => /^server\/providers\/.*\/(records|map|workouts)\.ts$/.test(name))) {
+  for (const file of source.filter((name) =>
+    /^server\/providers\/.+\/(index|streams|mapping|records|workouts)\.ts$/.test(name),
+  )) {
     const imports = [...text(file).matchAll(/from '([^']+)'/g)].map(([, from]) => from ?? '')
     const pure = /^(\.\/|\.\.\/[^/]+\.ts$|\.\.\/\.\.\/(catalogue\/|time\.ts|batch\/(units|columns)\.ts))/
     t.strictSame(

@@ -1,6 +1,7 @@
 import type { WorkoutMeasures } from '../server/batch/columns.ts'
 import { convertUnit } from '../server/batch/units.ts'
-import { type SeriesName, type SeriesType, seriesByName } from '../server/catalogue/series.ts'
+import { isMeasure, isPlausible } from '../server/batch/workout-measures.ts'
+import type { SeriesName, SeriesType } from '../server/catalogue/series.ts'
 import { recordRule } from '../server/providers/sdk.ts'
 import type { Decode } from './json-bytes.ts'
 import { isObject } from './sdk-fields.ts'
@@ -39,24 +40,6 @@ const measured: readonly (readonly [measure: keyof WorkoutMeasures, unit: string
   ['elevationHighMeters', 'meters', 'maxAltitude'],
   ['elevationLowMeters', 'meters', 'minAltitude'],
 ]
-
-/** The plausible range of a measure is that of its series; only an altitude may be below zero. */
-const sameRange: Partial<Record<string, SeriesName>> = {
-  caloriesKcal: 'energy',
-  distanceMeters: 'distance_walking_running',
-  steps: 'steps',
-  heartRateMin: 'heart_rate',
-  heartRateAvg: 'heart_rate',
-  heartRateMax: 'heart_rate',
-  averageSpeed: 'speed',
-  maxSpeed: 'speed',
-  averageCadence: 'cadence',
-  averageWatts: 'power',
-  maxWatts: 'power',
-  elevationGainMeters: 'elevation',
-  elevationHighMeters: 'elevation',
-  elevationLowMeters: 'elevation',
-} satisfies Partial<Record<keyof WorkoutMeasures, SeriesName>>
 
 // Series, wire unit, statistics as above, factor if the unit text misleads: humidity is a fraction of 1.
 type Sampled = readonly [series: SeriesName, wireUnit: string, names: readonly string[], factor?: number]
@@ -144,8 +127,6 @@ export function readStatistics(values: unknown, decode: Decode): Statistics {
 }
 
 function inBounds(target: string, value: number): boolean {
-  const range = seriesByName.get(sameRange[target] ?? '')
-  if (target === 'elevationGainMeters' && value < 0) return false
-  if (range) return value >= range.lowest && value <= range.highest
+  if (isMeasure(target)) return isPlausible(target, value)
   return Math.abs(value) <= MAX_VALUE && (value >= 0 || seriesOf.has(target))
 }

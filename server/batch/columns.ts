@@ -175,6 +175,10 @@ export interface Workout extends EventItem, WorkoutMeasures {
   laps: string | null
   /** RoutePoint[] */
   route: string | null
+  // What only cloud providers report.
+  intensity?: 'low' | 'moderate' | 'high'
+  /** {zones: [{zone, seconds}]} (contract 5.3), as JSON text. */
+  hrZones?: string
   /** The provider's time of the last change, epoch ms: an older one never overwrites; absent = not said. */
   version?: number
   /** What is null is not said, and stays as stored. */
@@ -331,7 +335,7 @@ export interface WholeCycle extends EventItem {
 /** A value that held when the provider was asked: a sample, unless the latest stored one differs by 0.01 at most. */
 export interface Current {
   source: number
-  /** As that of samples, but without twins. */
+  /** As that of samples: its own, or the twin of implausible values. */
   seriesId: number
   timeMs: number
   zoneMin: number | null
@@ -348,6 +352,8 @@ export interface Span {
   what: number | 'nights' | 'workouts'
   loMs: number
   hiMs: number
+  /** When the provider said so, epoch ms: what is newer stays, when a batch is imported again. */
+  atMs: number
 }
 
 /** The platform deleted something. */

@@ -2,4 +2,5 @@
 // provider, and `cloud` where it has an API.
 export * as apple from './apple/index.ts'
 export * as health_connect from './health_connect/index.ts'
+export * as oura from './oura/index.ts'
 export * as samsung from './samsung/index.ts'

@@ -1,7 +1,8 @@
-import type { SleepStageName, WholeCycle, Workout } from '../batch/columns.ts'
+import type { EventItem, SleepStageName, WholeCycle, Workout, WorkoutMeasures } from '../batch/columns.ts'
 import type { ProviderName } from '../catalogue/providers.ts'
 import type { ScoreCategory } from '../catalogue/score-categories.ts'
 import type { SeriesName } from '../catalogue/series.ts'
+import type { WorkoutType } from '../catalogue/workouts.ts'
 
 // The seam between the engine and the folders of cloud providers. A folder is data and pure functions: it says which
 // request comes first and which comes next, and what an answer means; the engine alone makes requests, keeps tokens and
@@ -25,9 +26,9 @@ export interface Request {
   /** A body of type application/x-www-form-urlencoded, or of JSON. */
   readonly form?: Form
   readonly json?: Json
-  /** Whose credentials are sent; the account's by default. `application`: client id and secret in the form. */
+  /** Whose credentials are sent; by default the account's, as a bearer header. `application`: client id and secret in the form. */
   readonly as?: 'account' | 'application' | 'nobody'
-  /** Where the token of the account goes, if not into a bearer header. */
+  /** Where the token of the account goes instead of the header. */
   readonly token?: { readonly in: 'query' | 'form'; readonly name: string }
   /** What a later request or the mapping has to know of this one; stored with the answer, so without secrets. */
   readonly args?: Json
@@ -256,10 +257,11 @@ export interface Wish {
 
 /** Which workouts are listed as the provider has them (contract 7.4). */
 export interface WorkoutQuery {
-  /** Null: not asked for. */
-  readonly fromMs: number | null
-  readonly untilMs: number | null
+  /** The last 30 days unless the caller names a range. */
+  readonly window: Window
+  /** How many are wanted, where the provider can be told. */
   readonly limit: number
+  /** What else the caller asked for. */
   readonly options: Readonly<Record<string, Json>>
 }
 
@@ -294,104 +296,115 @@ export interface Item {
   /** A finite number of at most 15 digits. */
   number(...path: readonly string[]): number | undefined
   boolean(...path: readonly string[]): boolean | undefined
-  /** Text without control characters, at most 255 characters. */
+  /** Text of at most 65,536 characters; where it is stored, it is cleaned and cut. */
   text(...path: readonly string[]): string | undefined
   /** An identifier: text, or a whole number as text; a longer one than 100 characters is hashed. */
   id(...path: readonly string[]): string | undefined
   /** A date-time, with the zone that it is written in, from 1970-01-02 to 24 hours after the answer. */
   instant(...path: readonly string[]): At | undefined
-  /** A date, `YYYY-MM-DD`, as 00:00 UTC in epoch milliseconds. */
-  day(...path: readonly string[]): number | undefined
-  /** Minutes east of UTC of a zone offset. */
-  zoneMin(...path: readonly string[]): number | undefined
+  /** A date, `YYYY-MM-DD`, as 00:00 UTC without a zone. */
+  day(...path: readonly string[]): At | undefined
+  /** Minutes east of UTC of a zone offset; null when it is absent or cannot be read, which loses nothing. */
+  zoneMin(...path: readonly string[]): number | null
   object(...path: readonly string[]): Item | undefined
-  /** The elements of a list, whatever they are. */
-  list(...path: readonly string[]): readonly unknown[] | undefined
-  /** Rejects the whole item: a required field is absent, or a value cannot be true. */
+  /** A list of numbers, as `number`; what is null, or was rejected, is undefined. */
+  numbers(...path: readonly string[]): readonly (number | undefined)[] | undefined
+  /** Rejects a field that is required, or whose value cannot be true; once, if it was rejected already. */
   reject(reason: Reason, ...path: readonly string[]): void
 }
 
 /** Why an item is rejected. */
 export type Reason = 'missing' | 'end_before_start' | 'implausible_duration' | 'implausible_value' | 'enum'
 
-/** Collects what parts hold; `value` undefined: there is nothing to store. */
+/** Collects what a part holds; a value that is undefined is not stored. */
 export interface Out {
-  /** The objects of the list at `path` of a body, or of the body; what is no object is rejected. */
-  items(part: Part, ...path: readonly string[]): Iterable<Item>
-  /** The body itself, when it is an object. */
-  whole(part: Part): Iterable<Item>
+  /** The objects of the list at `path` of the body. */
+  items(...path: readonly string[]): Iterable<Item>
+  /** The body itself, if it is an object. */
+  whole(): Iterable<Item>
   /** Whose measurements follow, until the next call: device model and app as reads show them, '' for none. */
-  source(identity: { readonly device: string; readonly app: string }): void
-  /** One sample, in the unit of its series; with the id of the record that it belongs to and goes with. */
+  source(device: string, app: string): void
+  /** One sample, in the unit of its series; `record`: the provider's id of what it belongs to, and is deleted with. */
   sample(series: SeriesName, at: At, value: number | undefined, record?: string): void
-  /** The total of a day that begins at `at`. */
+  /** The total of the day that begins at `at`. */
   total(series: SeriesName, at: At, value: number | undefined): void
   workout(workout: WorkoutPart): void
   night(night: NightPart): void
   score(score: ScorePart): void
-  cycle(cycle: Omit<WholeCycle, 'source'>): void
-  /** A value that holds now, such as the weight of a profile: stored where it differs by more than 0.01. */
-  current(series: SeriesName, at: At, value: number | undefined): void
+  cycle(cycle: CyclePart): void
+  /** A value that holds when the provider answers, such as the weight of a profile: stored where it has changed. */
+  current(series: SeriesName, value: number | undefined): void
   /**
    * These are all: what else is stored of the source from `loMs` until before `hiMs`, a day at most, goes. Samples and
    * totals by their time, nights and workouts by their start. Without effect where anything of the part was rejected.
    */
   only(what: Listed, loMs: number, hiMs: number): void
-  /** The provider deleted a record. */
+  /** The provider deleted what has this id. */
   gone(externalId: string): void
-  /** Counts an item that is known and not stored, by its type. */
+  /** Counts something that is known and not stored, by its type. */
   ignore(type: string): void
 }
 
 /** What a page can list completely. */
 export type Listed = { readonly series: SeriesName } | { readonly total: SeriesName } | 'nights' | 'workouts'
 
-/** A workout; measures that are not given are unknown. */
-export interface WorkoutPart
-  extends Pick<Workout, 'type'>,
-    Partial<Omit<Workout, 'source' | 'externalId' | 'startMs' | 'endMs' | 'zoneMin' | 'type'>> {
+/** Fields of which any may be left out. */
+type Given<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
+
+/** What identifies an event, and when it was. */
+interface EventPart {
   readonly externalId: string
   readonly start: At
   readonly endMs: number
   /** The provider's time of the last change, epoch milliseconds: an older one never overwrites. */
-  readonly version?: number
-  /** What is not given is kept as stored. */
+  readonly version?: number | undefined
+}
+
+/** A workout; what is left out is not known. */
+export interface WorkoutPart
+  extends EventPart,
+    Given<
+      WorkoutMeasures &
+        Pick<Workout, 'title' | 'notes' | 'entrySource' | 'durationSeconds' | 'movingSeconds' | 'intensity'>
+    > {
+  readonly type: WorkoutType
+  /** Time in each zone of heart rate, the lowest first; seconds. */
+  readonly zoneSeconds?: readonly (number | undefined)[]
+  /** What is left out stays as stored. */
   readonly partial?: true
 }
 
-/** A night or a nap as the provider gives it; seconds, undefined = not said. */
-export interface NightPart {
-  readonly externalId: string
-  /** As that of workouts. */
-  readonly version?: number
+/** A night or a nap as the provider gives it; what is left out is not known. */
+export interface NightPart extends EventPart {
   /** Of two that overlap by more than half the higher one stands alone; 0 by default. */
   readonly rank?: number
-  readonly start: At
-  readonly endMs: number
-  readonly asleepSeconds?: number
-  readonly inBedSeconds?: number
-  readonly awakeSeconds?: number
-  readonly lightSeconds?: number
-  readonly deepSeconds?: number
-  readonly remSeconds?: number
-  readonly efficiencyPercent?: number
-  readonly isNap?: boolean
+  readonly asleepSeconds?: number | undefined
+  readonly inBedSeconds?: number | undefined
+  readonly awakeSeconds?: number | undefined
+  readonly lightSeconds?: number | undefined
+  readonly deepSeconds?: number | undefined
+  readonly remSeconds?: number | undefined
+  readonly efficiencyPercent?: number | undefined
+  readonly isNap?: boolean | undefined
   /** Ascending, without overlaps, within the night; epoch milliseconds. */
-  readonly stages?: readonly (readonly [stage: SleepStageName, startMs: number, endMs: number])[]
+  readonly stages?: readonly (readonly [stage: SleepStageName, startMs: number, endMs: number])[] | undefined
 }
 
-/** A provider's score, on its own scale (contract 14.1). */
+/** A whole menstrual cycle. */
+export interface CyclePart extends EventPart, Given<Omit<WholeCycle, keyof EventItem>> {}
+
+/** A provider's score on its own scale (contract 14.1); without value and qualifier there is none. */
 export interface ScorePart {
   readonly category: ScoreCategory
   /** Unique among the scores of the provider and category. */
   readonly externalId: string
   readonly at: At
-  readonly value?: number
+  readonly value?: number | undefined
   /** The provider's word for it. */
-  readonly qualifier?: string
+  readonly qualifier?: string | undefined
   readonly components?: Readonly<Record<string, number | string | boolean | undefined>>
-  /** External id of the night, or of the workout, that it describes. */
+  /** External id of the night, or of the workout, that it describes and goes with. */
   readonly night?: string
   readonly workout?: string
-  readonly version?: number
+  readonly version?: number | undefined
 }

@@ -23,6 +23,7 @@ const ENTRIES = [
   'server/webhooks/listen.ts',
   'workers/sdk-upload.ts',
   'workers/sample-events.ts',
+  'workers/parcel.ts',
 ]
 
 /** Packages that are compiled in: of many files each, and none that looks for files beside its own. */
