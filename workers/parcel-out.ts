@@ -152,9 +152,9 @@ export class ParcelOut implements Out, Rejections {
     this.#addSample(idOf(series) + DAILY_TOTAL_OFFSET, at, value)
   }
 
-  workout({ type, zoneSeconds, partial, version, ...given }: WorkoutPart): void {
+  workout({ type, zoneSeconds, partial, version, ...given }: WorkoutPart): boolean {
     const event = this.#event(given, MAX_WORKOUT_MS)
-    if (!event) return
+    if (!event) return false
     const seconds = (field: 'durationSeconds' | 'movingSeconds') =>
       floor(this.#within(given[field], MAX_WORKOUT_MS / 1000, field))
     const zones = zoneSeconds?.flatMap((seconds, zone) => (seconds === undefined ? [] : [{ zone, seconds }])) ?? []
@@ -175,11 +175,12 @@ export class ParcelOut implements Out, Rejections {
       ...(version !== undefined && { version }),
       ...(partial && { partial }),
     })
+    return true
   }
 
-  night({ rank = 0, version, isNap, stages, ...given }: NightPart): void {
+  night({ rank = 0, version, isNap, stages, ...given }: NightPart): boolean {
     const event = this.#event(given, MAX_NIGHT_MS)
-    if (!event) return
+    if (!event) return false
     const seconds = (field: keyof typeof given & `${string}Seconds`) =>
       floor(this.#within(given[field], MAX_NIGHT_MS / 1000, field))
     this.#events.nights.push({
@@ -196,6 +197,7 @@ export class ParcelOut implements Out, Rejections {
       isNap: isNap ?? null,
       stages: stages?.map(([stage, startMs, endMs]) => [stage, startMs, endMs]) ?? null,
     })
+    return true
   }
 
   score({ category, externalId, at, value, qualifier, components, ...rest }: ScorePart): void {

@@ -328,8 +328,9 @@ export interface Out {
   sample(series: SeriesName, at: At, value: number | undefined, record?: string): void
   /** The total of the day that begins at `at`. */
   total(series: SeriesName, at: At, value: number | undefined): void
-  workout(workout: WorkoutPart): void
-  night(night: NightPart): void
+  /** False when its times cannot be true: then it is rejected, and what belongs to it should not be added. */
+  workout(workout: WorkoutPart): boolean
+  night(night: NightPart): boolean
   score(score: ScorePart): void
   cycle(cycle: CyclePart): void
   /** A value that holds when the provider answers, such as the weight of a profile: stored where it has changed. */

@@ -28,8 +28,9 @@ export function sleep(out: Out): void {
     if (!start) period.reject('missing', 'bedtime_start')
     if (!end) period.reject('missing', 'bedtime_end')
     if (!externalId || !start || !end) continue
+    const isNap = type === undefined ? undefined : naps.has(type)
+    if (!night(out, period, { externalId, start, endMs: end.ms, isNap })) continue
     starts.push(start.ms)
-    night(out, period, { externalId, start, endMs: end.ms, isNap: type === undefined ? undefined : naps.has(type) })
     out.sample('respiratory_rate', start, period.number('average_breath'), externalId)
     out.sample('resting_heart_rate', start, period.number('lowest_heart_rate'), externalId)
     series(out, 'heart_rate', period.object('heart_rate'), externalId)
@@ -45,13 +46,13 @@ interface Night {
   isNap: boolean | undefined
 }
 
-function night(out: Out, period: Item, known: Night): void {
+function night(out: Out, period: Item, known: Night): boolean {
   const deep = period.number('deep_sleep_duration')
   const light = period.number('light_sleep_duration')
   const rem = period.number('rem_sleep_duration')
   const total = period.number('total_sleep_duration')
   const inStages = deep === undefined || light === undefined || rem === undefined ? undefined : deep + light + rem
-  out.night({
+  return out.night({
     ...known,
     version: period.instant('meta', 'updated_at')?.ms,
     asleepSeconds: inStages ?? total,
