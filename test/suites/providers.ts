@@ -1,1 +1,2 @@
 import '../providers/golden.test.ts'
+import '../providers/streams.test.ts'
