@@ -59,7 +59,7 @@ t.test('mapping code imports the catalogue and column types, nothing that does s
     /^server\/providers\/.+\/(index|streams|mapping|records|workouts)\.ts$/.test(name),
   )) {
     const imports = [...text(file).matchAll(/from '([^']+)'/g)].map(([, from]) => from ?? '')
-    const pure = /^(\.\/|\.\.\/[^/]+\.ts$|\.\.\/\.\.\/(catalogue\/|time\.ts|batch\/(units|columns)\.ts))/
+    const pure = /^(\.\/|\.\.\/(\w+\/)?[^/]+\.ts$|\.\.\/\.\.\/(catalogue\/|time\.ts|batch\/(units|columns)\.ts))/
     t.strictSame(
       imports.filter((from) => !pure.test(from)),
       [],

@@ -21,5 +21,5 @@ export function parseExactJson(bytes: Uint8Array): { readonly value: unknown } |
 }
 
 function exact(token: string): string {
-  return /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token
+  return /^-?[1-9]\d{15,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token
 }

@@ -1,4 +1,4 @@
-import type { At, Item, Reason } from '../server/providers/provider.ts'
+import type { At, Item, Reason } from '../server/providers/part.ts'
 import { parseInstant, parseZoneOffset } from '../server/time.ts'
 import { externalId, instant, isObject, type Json, plausibleInstant } from './sdk-fields.ts'
 

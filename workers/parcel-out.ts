@@ -30,7 +30,7 @@ import type {
   Part,
   ScorePart,
   WorkoutPart,
-} from '../server/providers/provider.ts'
+} from '../server/providers/part.ts'
 import { DAY_MS } from '../server/time.ts'
 import { Account } from './account.ts'
 import { ParcelItem, type Problem, problems, type Rejections } from './parcel-item.ts'

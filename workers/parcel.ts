@@ -2,7 +2,7 @@ import { brotliDecompressSync } from 'node:zlib'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import type { Batch } from '../server/batch/columns.ts'
 import { cloudProviders } from '../server/providers/index.ts'
-import type { Json, MapPart } from '../server/providers/provider.ts'
+import type { Json, MapPart } from '../server/providers/part.ts'
 import { parseExactJson } from './exact-json.ts'
 import { ParcelOut } from './parcel-out.ts'
 import { isObject } from './sdk-fields.ts'
@@ -46,14 +46,22 @@ export function decodeParcel(bytes: Uint8Array): ParcelPart[] | undefined {
   let at = 0
   while (at < bytes.length) {
     const end = bytes.indexOf(NEWLINE, at)
-    const line = end < 0 ? 'not_json' : parseExactJson(bytes.subarray(at, end))
-    const header = typeof line === 'string' ? undefined : line.value
+    const header = end < 0 ? undefined : parsedLine(bytes.subarray(at, end))
     if (!isHeader(header) || end + 1 + header.bytes > bytes.length) return undefined
     const { stream, args, at: atMs, zone } = header
     at = end + 1 + header.bytes
     parts.push({ stream, args, atMs, zone, body: bytes.subarray(end + 1, at) })
   }
   return parts
+}
+
+/** What we wrote ourselves, so without regard to large integers. */
+function parsedLine(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString())
+  } catch {
+    return undefined
+  }
 }
 
 interface Header {

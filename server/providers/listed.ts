@@ -1,5 +1,5 @@
 import { DAY_MS } from '../time.ts'
-import type { Listed, Out } from './provider.ts'
+import type { Listed, Out } from './part.ts'
 
 /** What lies further apart says nothing of what is between: a page may leave out weeks. */
 const FAR_MS = 7 * DAY_MS

@@ -1,7 +1,7 @@
 // Parcels as the engine stores them, and what they become, as text that a person can compare.
 import { type Batch, NO_ZONE, type SampleColumns } from '../../server/batch/columns.ts'
 import { storedSeries } from '../../server/catalogue/series.ts'
-import type { Json } from '../../server/providers/provider.ts'
+import type { Json } from '../../server/providers/part.ts'
 import { encodeParcel, type ParcelPart, readParcel } from '../../workers/parcel.ts'
 
 /** A part of a parcel in a test; times as text, the body as JSON. */

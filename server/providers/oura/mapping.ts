@@ -3,7 +3,7 @@ import { withoutNoise } from '../../batch/units.ts'
 import type { ScoreCategory } from '../../catalogue/score-categories.ts'
 import type { SeriesName } from '../../catalogue/series.ts'
 import { listedBetween } from '../listed.ts'
-import type { At, Item, MapPart, Out } from '../provider.ts'
+import type { At, Item, MapPart, Out } from '../part.ts'
 import { sleep } from './sleep.ts'
 import { workoutType } from './workouts.ts'
 

@@ -1,6 +1,6 @@
 import type { SeriesName } from '../../catalogue/series.ts'
 import { listedBetween } from '../listed.ts'
-import type { At, Item, Out } from '../provider.ts'
+import type { At, Item, Out } from '../part.ts'
 import { intervals } from './hypnogram.ts'
 
 /** Naps; `long_sleep` is a night. */

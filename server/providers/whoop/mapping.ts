@@ -1,7 +1,7 @@
 import { withoutNoise } from '../../batch/units.ts'
 import { DAY_MS } from '../../time.ts'
 import { listedBetween } from '../listed.ts'
-import type { At, Item, MapPart, Out, Part } from '../provider.ts'
+import type { At, Item, MapPart, Out, Part } from '../part.ts'
 import type { RecoveryArgs } from './streams.ts'
 import { workoutType } from './workouts.ts'
 
