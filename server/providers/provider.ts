@@ -72,7 +72,7 @@ export interface Provider {
   readonly map: MapPart
   /** What can be asked for; absent: the provider cannot be pulled. */
   readonly streams?: readonly Stream[]
-  /** Workouts as the provider lists them, passed through (contract 7.4). */
+  /** Workouts as the provider lists them, passed through. */
   readonly workouts?: {
     list(query: WorkoutQuery): Request
     one(id: string, query: WorkoutQuery): Request
@@ -249,7 +249,7 @@ export interface Wish {
   readonly afterSeconds?: number
 }
 
-/** Which workouts are listed as the provider has them (contract 7.4). */
+/** Which workouts are listed as the provider has them. */
 export interface WorkoutQuery {
   /** The last 30 days unless the caller names a range. */
   readonly window: Window

@@ -1,4 +1,4 @@
-// What each stream of each provider becomes: bodies as the fact pages show them, with invented values, and the rows.
+// What each stream of each provider becomes: bodies as providers document them, with invented values, and the rows.
 // GOLDEN=update writes the rows as they are now and says what is different; read the difference before committing it.
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'

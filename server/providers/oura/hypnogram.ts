@@ -3,7 +3,7 @@ import type { SleepStageName } from '../../batch/columns.ts'
 /** A stage and when it was, epoch milliseconds. */
 type Interval = [stage: SleepStageName, startMs: number, endMs: number]
 
-/** What a character stands for (fact page, section 5); any other one is unknown. */
+/** What a character stands for in Oura's API; any other one is unknown. */
 const stages: Readonly<Record<string, SleepStageName>> = { 1: 'deep', 2: 'light', 3: 'rem', 4: 'awake' }
 
 /**

@@ -6,7 +6,7 @@ import { streams, workouts } from './streams.ts'
 const DAY_S = 86_400
 
 /**
- * The two sign-in services (fact page, section 1). `moi` serves nearly all applications; one that was made before it may
+ * The two sign-in services (docs/providers.md). `moi` serves nearly all applications; one that was made before it may
  * need the old one: OURA_AUTH_HOST=legacy. A refused exchange spends the code, so never both with one code.
  */
 const issuers = {
@@ -93,7 +93,7 @@ async function leave(_account: Account, call: Call, issuer: keyof typeof issuers
   return answer.status === 405 ? call(request) : answer
 }
 
-/** The headers of a 429 name the layer that refused (fact page, section 2); others have none. */
+/** The headers of a 429 name the layer that refused; others have none. */
 function readBudget({ headers }: Answer) {
   const tier = headers['x-ratelimit-tier']
   if (!tier) return []

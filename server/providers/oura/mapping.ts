@@ -7,7 +7,7 @@ import type { At, Item, MapPart, Out } from '../part.ts'
 import { sleep } from './sleep.ts'
 import { workoutType } from './workouts.ts'
 
-// What Oura's documents become: fact page, section 5.
+// What Oura's documents become: docs/providers.md.
 
 /** Oura gives no device with its documents; the ring is known by the provider. */
 const SOURCE = ['', 'Oura'] as const

@@ -12,7 +12,7 @@ const noSleep = new Set(['rest', 'deleted'])
 /** Samples that nights alone bring, so that those of a night that has moved can be told. */
 const ofNights = ['heart_rate_variability_rmssd', 'respiratory_rate', 'resting_heart_rate'] as const
 
-/** Sleep periods: nights and naps with stages, heart rate and variability every five minutes (fact page, section 5). */
+/** Sleep periods: nights and naps with stages, heart rate and variability every five minutes (docs/providers.md). */
 export function sleep(out: Out): void {
   const starts: number[] = []
   for (const period of out.items('data')) {

@@ -1,7 +1,7 @@
 import type { WorkoutType } from '../../catalogue/workouts.ts'
 
-// Our type, then Oura's names for it (fact page, section 5); the last ones are ours: names seen in the app.
-const names: readonly (readonly [type: WorkoutType, ...names: string[]])[] = [
+/** Our type, then Oura's names for it (docs/providers.md). Oura publishes no list of them. */
+export const workoutNames: readonly (readonly [type: WorkoutType, ...names: string[]])[] = [
   ['running', 'running'],
   ['trail_running', 'trail_running'],
   ['walking', 'walking', 'nordic_walking'],
@@ -64,7 +64,7 @@ const names: readonly (readonly [type: WorkoutType, ...names: string[]])[] = [
 ]
 
 const types: ReadonlyMap<string, WorkoutType> = new Map(
-  names.flatMap(([type, ...own]) => own.map((name) => [name, type] as const)),
+  workoutNames.flatMap(([type, ...own]) => own.map((name) => [name, type] as const)),
 )
 
 /** Our type of an `activity`, which Oura writes in several ways; `other` for an unknown one. */

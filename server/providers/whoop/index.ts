@@ -54,7 +54,7 @@ async function identify(_tokens: unknown, call: Call) {
 
 /**
  * `X-RateLimit-Limit: 100, 100;window=60, 10000;window=86400` with what remains, and for how many seconds, of the window
- * whose limit comes first (fact page, section 2).
+ * whose limit comes first.
  */
 function readBudget({ headers }: Answer): BudgetReading[] {
   const [first, ...windows] = (headers['x-ratelimit-limit'] ?? '').split(',')

@@ -5,7 +5,7 @@ import type { At, Item, MapPart, Out, Part } from '../part.ts'
 import type { RecoveryArgs } from './streams.ts'
 import { workoutType } from './workouts.ts'
 
-// What WHOOP's records become: fact page, section 5.
+// What WHOOP's records become: docs/providers.md.
 
 const KJ_PER_KCAL = 4.184
 

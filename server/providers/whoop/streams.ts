@@ -4,7 +4,7 @@ import type { Answer, Form, Provider, Request, Stream, Window } from '../provide
 
 const DAY_S = 86_400
 
-/** The largest page (fact page, section 2). */
+/** The largest page that WHOOP gives. */
 const PAGE = 25
 
 // Pages have the newest first. The start is included, the end is not; an id of the next page that is absent, null or

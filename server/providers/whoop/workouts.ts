@@ -1,7 +1,7 @@
 import type { WorkoutType } from '../../catalogue/workouts.ts'
 
-// Our type, then WHOOP's sports by name and number (fact page, section 5.5).
-const sports: readonly (readonly [type: WorkoutType, ...sports: (readonly [name: string, id: number])[]])[] = [
+/** Our type, then WHOOP's sports by name and number (docs/providers.md). */
+export const sports: readonly (readonly [type: WorkoutType, ...sports: (readonly [name: string, id: number])[]])[] = [
   ['generic', ['activity', -1], ['other', 71]],
   ['running', ['running', 0], ['track-field', 35], ['stroller-jogging', 253]],
   [
