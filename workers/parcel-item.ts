@@ -1,6 +1,6 @@
 import type { At, Item, Reason } from '../server/providers/part.ts'
 import { parseInstant, parseZoneOffset } from '../server/time.ts'
-import { externalId, instant, isObject, type Json, plausibleInstant } from './sdk-fields.ts'
+import { externalId, instant, isObject, type Json, MIN_TIME_MS } from './sdk-fields.ts'
 
 /** Far above any measurement, far below values whose sum over a year would overflow. */
 const MAX_VALUE = 1e15
@@ -44,7 +44,7 @@ export class ParcelItem implements Item {
   readonly #place: readonly (string | number)[]
   readonly #rejections: Rejections
   /** Fields that were rejected already. */
-  readonly #rejected = new Set<string>()
+  #rejected: Set<string> | undefined
 
   constructor(value: Json, place: readonly (string | number)[], rejections: Rejections) {
     this.#value = value
@@ -90,8 +90,7 @@ export class ParcelItem implements Item {
     if (value === undefined) return undefined
     const ms = instant(value)
     if (ms === undefined) return this.#reject('datetime_parsing', path)
-    if (plausibleInstant(value, this.#rejections.latestMs) === undefined)
-      return this.#reject('implausible_timestamp', path)
+    if (!this.#isPlausible(ms)) return this.#reject('implausible_timestamp', path)
     const zone = ZONE.exec(value as string)
     return { ms, zoneMin: zone ? (parseZoneOffset(zone[0]) ?? null) : null }
   }
@@ -99,12 +98,9 @@ export class ParcelItem implements Item {
   day(...path: readonly string[]): At | undefined {
     const value = this.#at(path)
     if (value === undefined) return undefined
-    const midnight = typeof value === 'string' && value.length === 10 ? `${value}T00:00:00Z` : ''
-    const ms = parseInstant(midnight)
+    const ms = typeof value === 'string' && value.length === 10 ? parseInstant(`${value}T00:00:00Z`) : undefined
     if (ms === undefined) return this.#reject('date_parsing', path)
-    if (plausibleInstant(midnight, this.#rejections.latestMs) === undefined)
-      return this.#reject('implausible_timestamp', path)
-    return { ms, zoneMin: null }
+    return this.#isPlausible(ms) ? { ms, zoneMin: null } : this.#reject('implausible_timestamp', path)
   }
 
   zoneMin(...path: readonly string[]): number | null {
@@ -129,6 +125,10 @@ export class ParcelItem implements Item {
     this.#reject(reason, path)
   }
 
+  #isPlausible(ms: number): boolean {
+    return ms >= MIN_TIME_MS && ms <= this.#rejections.latestMs
+  }
+
   /** The value of a field; undefined when it, or an object on the way, is absent or null. */
   #at(path: readonly string[]): unknown {
     let value: unknown = this.#value
@@ -143,6 +143,7 @@ export class ParcelItem implements Item {
   /** Each field is rejected once, however often it is read. */
   #reject(problem: Problem, path: readonly string[]): undefined {
     const field = path.join('\n')
+    this.#rejected ??= new Set()
     if (this.#rejected.has(field)) return
     this.#rejected.add(field)
     this.#rejections.reject(problem, [...this.#place, ...path], this.#value)

@@ -20,9 +20,9 @@ export interface Request {
   /** A body of type application/x-www-form-urlencoded, or of JSON. */
   readonly form?: Form
   readonly json?: Json
-  /** Whose credentials are sent; by default the account's, as a bearer header. `application`: client id and secret in the form. */
+  /** Whose credentials are sent; by default the account's token. `application`: client id and secret in the form. */
   readonly as?: 'account' | 'application' | 'nobody'
-  /** Where the token of the account goes instead of the header. */
+  /** Where the token of the account goes, instead of a bearer header. */
   readonly token?: { readonly in: 'query' | 'form'; readonly name: string }
   /** What a later request or the mapping has to know of this one; stored with the answer, so without secrets. */
   readonly args?: Json

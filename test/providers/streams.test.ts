@@ -244,9 +244,8 @@ t.test('a grant is ended as the provider wants it', async (t) => {
     {
       path: 'http://localhost:9/oura/oauth-revoke',
       method: 'POST',
-      as: 'application',
       token: { in: 'form', name: 'token' },
-      form: { token_type_hint: 'access_token' },
+      form: { token_type_hint: 'access_token', client_id: 'id', client_secret: 'secret' },
     },
   ])
   const revoke = { path: 'https://api.ouraring.com/oauth/revoke', token: { in: 'query', name: 'access_token' } }

@@ -88,8 +88,8 @@ t.test('integers that a double cannot hold are read digit by digit, everything e
     const result = parseExactJson(bytes(text))
     return typeof result === 'string' ? result : result.value
   }
-  const integers = fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), (number) => {
-    const [got] = parsed(`[${number}]`) as [unknown]
+  const integers = fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), fc.nat(40), (number, space) => {
+    const [got] = parsed(`${' '.repeat(space)}[${number}]`) as [unknown]
     const isSafe = number >= BigInt(Number.MIN_SAFE_INTEGER) && number <= BigInt(Number.MAX_SAFE_INTEGER)
     return got === (isSafe ? Number(number) : String(number))
   })

@@ -77,12 +77,12 @@ async function identify(_tokens: unknown, call: Call) {
 /** Ends the grant: RFC 7009 beside the token URL; the legacy service has a parameter, and once only knew GET. */
 async function leave(_account: Account, call: Call, issuer: keyof typeof issuers): Promise<Answer> {
   if (issuer === 'moi') {
+    const { clientId, clientSecret } = call.settings
     return call({
       path: new URL('oauth-revoke', call.tokenUrl).href,
       method: 'POST',
-      as: 'application',
       token: { in: 'form', name: 'token' },
-      form: { token_type_hint: 'access_token' },
+      form: { token_type_hint: 'access_token', client_id: clientId, client_secret: clientSecret },
     })
   }
   const request = {
