@@ -5,22 +5,22 @@ import { cpuSeconds, familyCpuSeconds, mainThreadCpuSeconds } from './processes.
 import { profileLines } from './profile.ts'
 import { type Service, type ServiceOptions, startService } from './service.ts'
 
-/** What a suite works with: one engine and the choices of the command line. */
+/** The input of a suite: one engine and the options of the command line. */
 export interface Bench {
   engine: Engine
   /** Rounds of each measure. */
   samples: number
   /** Less data and shorter loops. */
   quick: boolean
-  /** For everything temporary. */
+  /** For all temporary files. */
   directory: string
   /** Where CPU profiles go; undefined = none. */
   profileDirectory: string | undefined
   wanted(id: string): boolean
   say(line: string): void
-  /** Says what is wrong with what is measured: the run goes on, and fails. */
+  /** Reports a fault of the measured service: the run continues, and fails at the end. */
   fail(line: string): void
-  /** Registers what has to be stopped when the run is interrupted; the returned function does it, once. */
+  /** Registers a `stop` for when the run is interrupted; the returned function calls it, once. */
   closing(stop: () => Promise<void>): () => Promise<void>
 }
 
@@ -28,18 +28,18 @@ export interface Bench {
 export interface Measure {
   id: string
   what: string
-  /** One value for each round: a ratio, unless `unit` says otherwise. */
+  /** One value per round: a ratio, unless `unit` says otherwise. */
   values: number[]
   unit?: 'B' | 'MB' | 'ms' | 'µs'
   target: { at: 'least' | 'most'; value: number }
-  /** What is reported beside it: absolute figures, CPU times. */
+  /** Reported beside it: absolute figures, CPU times. */
   beside: string[]
 }
 
 /** CPU seconds by process. */
 export interface Cpu {
   server: number
-  /** The part of it that is the server's event loop; the rest is worker threads and the collection of garbage. */
+  /** Of that, the server's event loop; the rest is worker threads and garbage collection. */
   loop: number
   database: number
   generator: number
@@ -52,7 +52,7 @@ export interface Timed<T> {
   cpu: Cpu
 }
 
-/** Times work, and the CPU that process `pid`, the database and this process spend on it. */
+/** Times work, and the CPU time that process `pid`, the database and this process spend on it. */
 export async function timed<T>(bench: Bench, pid: number, work: () => Promise<T>): Promise<Timed<T>> {
   const before = cpuNow(bench, pid)
   const started = performance.now()
@@ -89,8 +89,8 @@ export async function withDatabase<T>(bench: Bench, name: string, work: (url: st
 }
 
 /**
- * Starts the service on a database and stops it afterwards; tells where its time went when profiling. With `hear` it
- * tells its statements.
+ * Starts the service on a database and stops it afterwards; when profiling, prints where its time went. With `hear` the
+ * service reports its statements.
  */
 export async function withService<T>(
   bench: Bench,
@@ -114,10 +114,10 @@ export async function withService<T>(
   }
 }
 
-/** Opens a connection of the benchmark's own for the time of `work`. */
+/** Opens a separate connection for the duration of `work`. */
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'pulsebase benchmark' })
-  // The database is dropped by force when a run is interrupted.
+  // An interrupted run drops the database by force.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -127,7 +127,7 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
   }
 }
 
-/** The middle of a list, and its ends. */
+/** The median of a list, and its ends. */
 export function spread(values: readonly number[]): { median: number; min: number; max: number } {
   const sorted = [...values].sort((a, b) => a - b)
   const at = (index: number) => sorted[index] ?? Number.NaN
@@ -144,15 +144,15 @@ export function percentile(values: readonly number[], share: number): number {
 /** The median of the values. */
 export const median = (values: readonly number[]): number => spread(values).median
 
-/** Whole numbers with groups of three, others with three digits that count. */
+/** Whole numbers in groups of three digits, others with three significant digits. */
 export function figure(value: number): string {
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2
   return value.toLocaleString('en', { maximumFractionDigits: digits }).replaceAll(',', ' ')
 }
 
 /**
- * Tells the CPU time of runs by process, per counted thing:
- * `server 9.1 (event loop 4.0), database 6.2, generator 0.7 µs of CPU a record`.
+ * The CPU time of runs by process, per counted thing: `server 9.1 (event loop 4.0), database 6.2, generator 0.7 µs of
+ * CPU a record`.
  */
 export function cpuText(runs: readonly { cpu: Cpu; count: number }[], thing: string, server = 'server'): string {
   const each = (name: keyof Cpu) => figure(median(runs.map(({ cpu, count }) => (cpu[name] / count) * 1e6)))

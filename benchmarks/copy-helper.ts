@@ -1,4 +1,4 @@
-// Process that loads a CSV file the way psql's \copy does, for machines without psql; answers the seconds it took.
+// Process that loads a CSV file the way psql's \copy does, for machines without psql; answers with the seconds it took.
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { from as copyFrom } from 'pg-copy-streams'

@@ -13,7 +13,7 @@ const run = promisify(execFile)
 
 const TABLE = 'sample_copy'
 
-// The chunks of the copy are as long as those of the original.
+// Chunks of the same length as in the original.
 const HYPERTABLE_SQL = `
   select create_hypertable('${TABLE}', by_range('ts', time_interval), create_default_indexes => false)
   from timescaledb_information.dimensions
@@ -30,8 +30,8 @@ export async function exportRows(url: string, file: string): Promise<void> {
 }
 
 /**
- * Loads a file of `exportRows` into an empty copy of the table by psql's \copy, or where there is no psql by a process
- * of ours that sends the same text. Tells the seconds without the start of that process.
+ * Loads a file of `exportRows` into an empty copy of the table by psql's \copy or, without psql, by a process of ours
+ * that sends the same text. Returns the seconds, without the start of that process.
  */
 export async function copyFile(
   engine: Engine,
@@ -43,7 +43,7 @@ export async function copyFile(
     await db.query('checkpoint')
     const before = familyCpuSeconds(engine.pid)
     const seconds = (await hasPsql()) ? await psqlCopy(url, csv) : await helperCopy(url, csv)
-    // A backend that is just ending is counted neither among the living nor by its parent.
+    // A backend that is just ending is counted neither as running nor by its parent.
     await delay(200)
     return { seconds, databaseCpu: familyCpuSeconds(engine.pid) - before }
   } finally {
@@ -70,7 +70,7 @@ async function psqlCopy(url: string, csv: string): Promise<number> {
   const copy = `\\copy ${TABLE} from '${csv}' with (format csv)`
   const { stdout } = await run('psql', ['-X', '-v', 'ON_ERROR_STOP=1', '-c', '\\timing on', '-c', copy], { env })
   const ms = /^Time: ([\d.]+) ms/m.exec(stdout)?.[1]
-  if (!ms) throw new Error(`psql did not tell the time of \\copy: ${stdout}`)
+  if (!ms) throw new Error(`psql did not report the time of \\copy: ${stdout}`)
   return Number(ms) / 1000
 }
 

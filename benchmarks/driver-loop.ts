@@ -1,5 +1,5 @@
-// Process that runs the statements of requests back to back on the bare driver: what the API is measured against. A list
-// brings the statements of each request, anything else asks for a loop, which is answered with its count and latencies.
+// Process that runs the statements of requests back to back on the bare driver, to compare the API with. A list sets
+// the statements of each request; any other message starts a loop, which is answered with its count and latencies.
 import { openDatabase } from '../server/db/database.ts'
 import { inTurn, type Load } from './requests.ts'
 import type { Statement } from './service.ts'
@@ -12,7 +12,7 @@ interface Loop {
   seconds: number
 }
 
-// The driver as the API sets it up: the same texts of instants, no dates made of them.
+// The driver as the API configures it: the same texts of instants, no Date objects.
 const { pool } = openDatabase({
   url: process.env.DATABASE_URL ?? '',
   name: 'pulsebase benchmark',

@@ -14,7 +14,7 @@ import { parentOf } from './processes.ts'
 
 const run = promisify(execFile)
 
-/** Of the embedded server's settings (server/db/embedded.ts), what decides speed; and the extension. */
+/** The settings of the embedded server (server/db/embedded.ts) that affect speed, and the extension. */
 const TIMESCALE_SETTINGS = {
   shared_buffers: '1024MB',
   max_connections: '60',
@@ -38,10 +38,10 @@ const TIMESCALE_SETTINGS = {
 export const ENGINE_NAMES = ['plain', 'timescale'] as const
 export type EngineName = (typeof ENGINE_NAMES)[number]
 
-/** A database server of the benchmark's own, with the settings of production. */
+/** A separate database server for the benchmark, with the settings of production. */
 export interface Engine {
   name: EngineName
-  /** PostgreSQL's version, and the extension's where it is used. */
+  /** PostgreSQL's version, and the extension's if it is used. */
   version: string
   /** Process id of the postmaster, the parent of every backend. */
   pid: number
@@ -106,7 +106,7 @@ async function startTimescale(home: string): Promise<Running> {
   throw new Error(`${postgres} did not start: ${await server.ended}`)
 }
 
-/** Directory of the newest installed PostgreSQL's programs that comes with the extension. */
+/** Directory of the programs of the newest installed PostgreSQL that comes with the extension. */
 async function timescalePrograms(): Promise<string | undefined> {
   const onPath = await run('pg_config', ['--bindir']).catch(() => undefined)
   const debian = (await readdir('/usr/lib/postgresql').catch(() => [])).map(
@@ -120,7 +120,7 @@ async function timescalePrograms(): Promise<string | undefined> {
     const version = await run(join(bin, 'postgres'), ['--version']).catch(() => undefined)
     const major = Number(/PostgreSQL\) (\d+)/.exec(version?.stdout ?? '')?.[1] ?? 0)
     const share = await run(join(bin, 'pg_config'), ['--sharedir']).catch(() => undefined)
-    // Debian keeps pg_config in another package than the server.
+    // Debian packages pg_config separately from the server.
     const control = join(share?.stdout.trim() ?? `/usr/share/postgresql/${major}`, 'extension', 'timescaledb.control')
     if (major >= 15 && (await exists(control))) return bin
   }
@@ -134,7 +134,7 @@ async function describe(name: EngineName, url: string, stop: () => Promise<void>
             (select default_version from pg_available_extensions where name = 'timescaledb') as extension`,
     ({ pid, ...row }) => ({ ...row, pid: parentOf(pid) }),
   )
-  if (!server) throw new Error('the database server tells no version')
+  if (!server) throw new Error('the database server reports no version')
   return {
     name,
     version: `PostgreSQL ${server.version}${name === 'timescale' ? `, TimescaleDB ${server.extension}` : ''}`,
@@ -152,7 +152,7 @@ async function describe(name: EngineName, url: string, stop: () => Promise<void>
   }
 }
 
-/** Runs one statement on a connection of its own; `look` sees the rows before that connection ends. */
+/** Runs one statement on a separate connection; `look` sees the rows before that connection ends. */
 async function query<Row>(url: string, sql: string, look = (row: Row) => row): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
   client.on('error', () => {})

@@ -5,20 +5,20 @@ import { EVENTS_AT_ONCE, fanOut } from '../server/webhooks/fan-out.ts'
 import { type Bench, figure, type Measure, median, withClient, withDatabase } from './bench.ts'
 import { familyCpuSeconds } from './processes.ts'
 
-/** What it costs to find out which endpoints get an event. */
+/** The cost of finding the endpoints that get an event. */
 export const ids = ['W2']
 
 const ENDPOINTS = 10
-/** Those that want the events. */
+/** Endpoints that want the events. */
 const MATCHING = 3
 
-/** One side of a round: how long it took, and the database's CPU in it. */
+/** One side of a round: its duration, and the database's CPU time in it. */
 interface Run {
   seconds: number
   cpuSeconds: number
 }
 
-/** Pending events are fanned out by the function the service calls, in this process; nobody delivers meanwhile. */
+/** Fans out pending events with the function the service calls, in this process; nothing is delivered meanwhile. */
 export function run(bench: Bench): Promise<Measure[]> {
   return withDatabase(bench, 'fan_out', async (url) => {
     await migrate(url)
@@ -48,7 +48,7 @@ async function rounds(bench: Bench, db: Database, client: Client): Promise<Measu
   )
   const fanned: Run[] = []
   const inserted: Run[] = []
-  // Not counted: the first round makes plans.
+  // Not counted: the first round plans statements.
   for (let round = -1; round < bench.samples; round += 1) {
     const sides = [
       async () => fanned.push(await timedOn(bench, client, events, () => fanOut(db, true))),
@@ -58,7 +58,7 @@ async function rounds(bench: Bench, db: Database, client: Client): Promise<Measu
   }
   fanned.shift()
   inserted.shift()
-  const told = (what: string, runs: Run[]) => {
+  const figureLine = (what: string, runs: Run[]) => {
     const perSecond = figure(events / median(runs.map(({ seconds }) => seconds)))
     const cpu = figure(median(runs.map(({ cpuSeconds }) => (cpuSeconds / events) * 1e6)))
     return `${what}: ${perSecond} events/s, ${cpu} µs of database CPU an event of ${MATCHING} deliveries`
@@ -69,12 +69,12 @@ async function rounds(bench: Bench, db: Database, client: Client): Promise<Measu
       what: `events fanned out/s to ${MATCHING} of ${ENDPOINTS} endpoints ÷ plain insert of the same deliveries`,
       values: fanned.map(({ seconds }, round) => (inserted[round] as Run).seconds / seconds),
       target: { at: 'least', value: 0.5 },
-      beside: [told('fan-out', fanned), told('insert', inserted)],
+      beside: [figureLine('fan-out', fanned), figureLine('insert', inserted)],
     },
   ]
 }
 
-/** Times work on so many events that wait to be fanned out. */
+/** Times work on this many events that wait for fan-out. */
 async function timedOn(bench: Bench, client: Client, events: number, work: () => Promise<unknown>): Promise<Run> {
   await client.query('truncate event cascade')
   await client.query(
@@ -94,7 +94,7 @@ async function timedOn(bench: Bench, client: Client, events: number, work: () =>
   return { seconds, cpuSeconds }
 }
 
-/** Makes the deliveries of all events, whom they go to being known, in batches as large as those of the service. */
+/** Creates the deliveries of all events for known endpoints, in batches as large as the service's. */
 async function insertAll(client: Client): Promise<void> {
   const { rows } = await client.query<{ low: string; high: string }>(
     'select min(id) as low, max(id) as high from event',

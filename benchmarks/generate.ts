@@ -1,22 +1,22 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Records in one upload body, as phones send a history. */
+/** Records in one upload body, as phones send their history. */
 export const RECORDS_PER_BODY = 2_000
 
 /** Instant of the first record of every dataset, epoch ms. */
 export const DATA_START_MS = Date.UTC(2024, 0, 1)
 
-/** Upload bodies of one user, written to disk once: generating them never falls into a measured time. */
+/** Upload bodies of one user, written to disk once: generating them is never measured. */
 export interface Dataset {
   bodies: number
   records: number
-  /** What becomes of the records of a first upload. */
+  /** The results of the records of a first upload. */
   expected: Counts
   read(body: number): Promise<Buffer>
 }
 
-/** Samples that are new, records that repeat another one, records that cannot be imported. */
+/** New samples, records that repeat another one, records that cannot be imported. */
 export interface Counts {
   inserted: number
   repeated: number
@@ -94,7 +94,7 @@ const STAGES_PER_NIGHT = 25
 const WORKOUT_EVERY_BODIES = 3
 const STAGES = ['light', 'deep', 'light', 'rem', 'awake'] as const
 
-/** The night and, now and then, the workout of a body: JSON of its items. */
+/** The night and, sometimes, the workout of a body: JSON of its items. */
 interface Events {
   sleep: string[]
   workouts: string[]
@@ -201,7 +201,7 @@ function shuffle(items: string[], random: () => number): string[] {
   return items
 }
 
-/** Each file is on disk before the next one: no write-back of ours shares the disk with what is measured. */
+/** Syncs each file to disk before the next one: no write-back of ours shares the disk with the measured work. */
 async function writeBodies(
   directory: string,
   records: Iterable<string>,

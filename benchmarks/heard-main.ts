@@ -1,8 +1,8 @@
-// server/main.ts, telling the benchmark that started it (see service.ts) which statements its API runs.
+// server/main.ts, which reports the statements of its API to the benchmark that started it (see service.ts).
 import pg from 'pg'
 import type { Statement } from './service.ts'
 
-/** Notes now and then when keys were last used, on behalf of no request (server/http/api-keys.ts). */
+/** Records now and then when keys were last used, not as part of a request (server/http/api-keys.ts). */
 const KEY_USES = /^\s*update api_key k\s/
 
 let heard: Statement[] = []

@@ -24,14 +24,14 @@ export const YEAR_SECONDS = 365 * 86_400
 
 interface History {
   userId: string
-  /** Keys as the table has them. */
+  /** Keys as in the table. */
   sourceId: number
   samples: number
 }
 
 /**
- * Stores `years` of ten series of a new user, from frequent heart rates to weekly weights, straight into the table
- * with what an import notes beside them; `thin` leaves out all but every so many samples.
+ * Stores `years` of ten series of a new user, from frequent heart rates to weekly weights, straight into the table with
+ * the notes an import adds; `thin` keeps only one in so many samples.
  */
 export async function storeHistory(service: Service, db: Client, years: number, thin = 1): Promise<History> {
   const userId = await service.createUser()
@@ -62,7 +62,7 @@ export async function storeHistory(service: Service, db: Client, years: number, 
   return { userId, sourceId, samples }
 }
 
-/** Does what the service does within minutes: rollups catch up, and autovacuum looks at what is new. */
+/** Does what production does within minutes: refreshes rollups, then vacuums and analyzes new rows like autovacuum. */
 export async function settle(db: Client): Promise<void> {
   const refresh = `select refresh_series(source_id, series_id, '120 days')
                    from (select distinct source_id, series_id from rollup_dirty) d`

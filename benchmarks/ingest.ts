@@ -17,10 +17,10 @@ import { type Counts, type Dataset, generate, generateDisordered } from './gener
 import type { Service } from './service.ts'
 import { type Job, upload } from './upload.ts'
 
-/** How fast uploads are imported: fresh ones, repeated ones, disordered ones. */
+/** How fast uploads are imported: fresh, repeated and disordered ones. */
 export const ids = ['I1', 'I2', 'I3']
 
-/** What one round measured; parts that no wanted measure needs are absent. */
+/** The measurements of one round; parts that no wanted measure needs are absent. */
 interface Round {
   fresh: Timed<Counts>
   whole: Timed<Counts> | undefined
@@ -45,7 +45,7 @@ interface Suite {
 
 /**
  * Four users upload at the same time, two requests in flight each; two of them send heart rate, two a mix of twelve
- * types. The table is empty before every part, and a checkpoint has just been made.
+ * types. Before every part the table is emptied and a checkpoint is made.
  */
 export async function run(bench: Bench): Promise<Measure[]> {
   const bodies = bench.quick ? 10 : 25
@@ -65,7 +65,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
       withClient(url, async (db) => {
         const csv = at(`${bench.engine.name}.csv`)
         const suite: Suite = { bench, service, db, url, clean, disordered, whole: [day, day, day, day], csv, records }
-        // Not counted: the service compiles its code, and the rows that are to be copied come to be.
+        // Not counted: the service compiles its code, and the rows to copy are created.
         await freshPart(suite)
         await exportRows(url, csv)
         const rounds: Round[] = []
@@ -76,7 +76,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
   )
 }
 
-/** Every other round goes backwards, so that neither side always comes first. */
+/** Every other round runs backwards, so that neither side always comes first. */
 async function measureRound(suite: Suite, round: number): Promise<Round> {
   const { bench, disordered: datasets, whole } = suite
   const result: Partial<Round> = {}
@@ -117,7 +117,7 @@ async function newUsers({ service, db }: Suite, datasets: Dataset[]): Promise<Jo
   return Promise.all(datasets.map(async (dataset) => ({ userId: await service.createUser(), dataset })))
 }
 
-/** Times an upload, and makes sure that it did what it was measured for. */
+/** Times an upload, and checks that it did what is to be measured. */
 async function uploadPart(suite: Suite, jobs: Job[], kind: 'fresh' | 'again'): Promise<Timed<Counts>> {
   const { bench, service, db } = suite
   await db.query('checkpoint')
@@ -135,9 +135,9 @@ async function uploadPart(suite: Suite, jobs: Job[], kind: 'fresh' | 'again'): P
 }
 
 /**
- * WAL of one more repetition, by row. Before it comes what autovacuum does to new rows within minutes in production:
- * the first reader of a page since its rows were committed marks them, and with checksums a mark is WAL. Autovacuum
- * itself rests meanwhile, and the checkpoint means that every page touched is written to the WAL as a whole once.
+ * WAL of one more repetition, per row. First comes autovacuum's work of the first minutes in production: the first
+ * reader of a page since its rows were committed marks them, and with checksums a mark is WAL. Autovacuum itself is off
+ * meanwhile, and the checkpoint means that every touched page is written to the WAL as a whole once.
  */
 async function walOfRepeat(suite: Suite, jobs: Job[]): Promise<number> {
   const { db, records } = suite
@@ -161,7 +161,7 @@ async function walOfRepeat(suite: Suite, jobs: Job[]): Promise<number> {
   }
 }
 
-/** What all rounds measured; of a part that no wanted measure needs, nothing. */
+/** The measurements of all rounds; empty for a part that no wanted measure needs. */
 interface Results {
   rounds: Round[]
   /** Of a fresh upload. */
@@ -171,7 +171,7 @@ interface Results {
 }
 
 function measures(bench: Bench, records: number, rounds: Round[]): Measure[] {
-  const fresh = told('fresh upload', partOf(rounds, 'fresh'), records)
+  const fresh = figureLine('fresh upload', partOf(rounds, 'fresh'), records)
   const results = { rounds, records, fresh }
   return [againstCopy(results), wholeDays(results), ...repeated(results), disordered(results)].filter(({ id }) =>
     bench.wanted(id),
@@ -186,7 +186,7 @@ function partOf<Part extends keyof Round>(rounds: Round[], part: Part) {
 const againstFresh = (rounds: Round[], part: 'again' | 'disordered') =>
   rounds.flatMap(({ fresh, [part]: other }) => (other ? [fresh.seconds / other.seconds] : []))
 
-function told(what: string, runs: Timed<Counts>[], records: number): string {
+function figureLine(what: string, runs: Timed<Counts>[], records: number): string {
   const rate = figure(records / median(runs.map((run) => run.seconds)))
   const cpu = runs.map((run) => ({ cpu: run.cpu, count: records }))
   return `${what} ${rate} records/s: ${cpuText(cpu, 'record')}`
@@ -213,7 +213,7 @@ function wholeDays({ rounds, records }: Results): Measure {
       copied && whole ? [copied.seconds / records / (whole.seconds / whole.result.inserted)] : [],
     ),
     target: { at: 'least', value: 0.35 },
-    beside: [told('with sleep and workouts', partOf(rounds, 'whole'), records)],
+    beside: [figureLine('with sleep and workouts', partOf(rounds, 'whole'), records)],
   }
 }
 
@@ -224,7 +224,7 @@ function repeated({ rounds, records, fresh }: Results): Measure[] {
       what: 'the same upload again ÷ fresh',
       values: againstFresh(rounds, 'again'),
       target: { at: 'least', value: 1.3 },
-      beside: [fresh, told('again', partOf(rounds, 'again'), records)],
+      beside: [fresh, figureLine('again', partOf(rounds, 'again'), records)],
     },
     {
       id: 'I2',
@@ -243,6 +243,6 @@ function disordered({ rounds, records, fresh }: Results): Measure {
     what: 'shuffled, 30 % repeated, 1 % bad ÷ clean, records/s',
     values: againstFresh(rounds, 'disordered'),
     target: { at: 'least', value: 0.6 },
-    beside: [fresh, told('disordered', partOf(rounds, 'disordered'), records)],
+    beside: [fresh, figureLine('disordered', partOf(rounds, 'disordered'), records)],
   }
 }

@@ -8,7 +8,7 @@ import { settleRecords, storeRecords } from './records.ts'
 import { type Load, type Request, send } from './requests.ts'
 import type { Service, Statement } from './service.ts'
 
-/** Every list and summary of a user with long, dense data: against its SQL, far in, and by number of statements. */
+/** Every list and summary of a user with long, dense data: against its SQL, deep pages, and by number of statements. */
 export const ids = ['L1', 'L2', 'L3']
 
 const OTHERS = 50
@@ -18,7 +18,7 @@ const MOST_STATEMENTS = 3
 const PAGE = 100
 const SMALL_PAGE = 10
 const SMALL_DAYS = 10
-/** What is over is done by HTTP: of a statement that takes a tenth of a millisecond it is most of the time. */
+/** The overhead is HTTP: it is most of the time of a statement that takes a tenth of a millisecond. */
 const MOST_TIMES_SQL = 4
 const MOST_TIMES_FIRST = 3
 const DAY_SECONDS = 86_400
@@ -26,15 +26,15 @@ const COLUMNS_JSON = 'application/vnd.pulsebase.columns+json'
 
 interface Endpoint {
   name: string
-  /** As the route is declared. */
+  /** As declared by the route. */
   path: string
   query?: string
-  /** What its range is called, and where it may not be longer its length in days. */
+  /** The names of its range parameters and, if its length is limited, the maximum in days. */
   range?: { names: readonly [start: string, end: string]; days?: number }
   /** How its pages are walked, and the longest page. */
   pages?: { by: 'cursor' | 'number' | 'offset' | 'none'; longest: number }
   developer?: true
-  /** Left out while there is no such route. */
+  /** Absent while there is no such route. */
   planned?: true
 }
 
@@ -93,22 +93,24 @@ interface Suite {
   userId: string
   /** End of all data, Unix seconds. */
   end: number
-  /** First pages that were asked for, each of a window of its own: a total that is known is not counted again. */
+  /** First pages requested, each of a different window: a known total is not counted again. */
   asked: number
 }
 
-/** An endpoint with the headers of who may ask for it. */
+/** An endpoint with the headers of an authorised caller. */
 interface Target {
   endpoint: Endpoint
   headers: Record<string, string>
 }
 
-/** What is known of an endpoint before it is timed. */
+/** What is measured of an endpoint before it is timed. */
 interface Plan extends Target {
-  /** Number of statements right after the user's data changed, of a small page and of the longest; undefined = no answer. */
+  /**
+   * Number of statements after a change of the user's data, of a small page and of the longest; undefined = no answer.
+   */
   counts: [small: number | undefined, large: number | undefined]
   first: Statement[]
-  /** A page at the far end; undefined where there is only one. */
+  /** A deep page; undefined if there is only one page. */
   deep: { request: Request; statements: Statement[] } | undefined
 }
 
@@ -154,12 +156,12 @@ async function store({ bench }: Suite, service: Service, db: Client, years: numb
 
 interface Asked {
   limit?: number
-  /** Length of its range; all of history unless given. */
+  /** Length of its range; by default all of history. */
   days?: number
   more?: string
 }
 
-/** The request of a first page that nobody has asked for. */
+/** The request of a first page that was not requested before. */
 function firstPage(suite: Suite, endpoint: Endpoint, { limit = PAGE, days, more }: Asked = {}): string {
   const { path, query, range, pages } = endpoint
   suite.asked += 1
@@ -185,7 +187,7 @@ async function planAll(suite: Suite, service: Service, db: Client): Promise<Plan
   })
   const counts: Plan['counts'][] = []
   for (const target of targets) counts.push(await countStatements(suite, service, db, target))
-  // Statements name the revision they are of: from here on nothing changes.
+  // Statements contain the revision: nothing changes from here on.
   const plans: Plan[] = []
   for (const [index, target] of targets.entries()) {
     const { headers } = target
@@ -201,7 +203,7 @@ async function planAll(suite: Suite, service: Service, db: Client): Promise<Plan
   return plans
 }
 
-/** The statements of a request to a service that tells them. */
+/** The statements of a request, from a service that reports them. */
 async function hear(service: Service, request: Request): Promise<Statement[]> {
   await service.statements()
   await get(service, request)
@@ -223,7 +225,7 @@ async function countStatements(
       return undefined
     }
   }
-  // The worst case: something is remembered of the user that is not true any more.
+  // The worst case: the service has cached data of the user that is out of date.
   await get(service, { path: firstPage(suite, endpoint), headers })
   return [
     await afterChange(endpoint.pages ? { limit: SMALL_PAGE } : { days: SMALL_DAYS }),
@@ -231,7 +233,7 @@ async function countStatements(
   ]
 }
 
-/** Walks to a page at the far end, full where there are enough rows; undefined where the first one has them all. */
+/** Walks to a deep page, a full one if there are enough rows; undefined if the first page has all of them. */
 async function deepPage(suite: Suite, service: Service, { endpoint, headers }: Target): Promise<Request | undefined> {
   const { pages, path } = endpoint
   if (!pages || pages.by === 'none') return undefined
@@ -244,7 +246,7 @@ async function deepPage(suite: Suite, service: Service, { endpoint, headers }: T
     const offset = Math.max(0, (body.pagination?.total_count ?? 0) - PAGE)
     return { path: firstPage(suite, endpoint, { more: `offset=${offset}` }), headers }
   }
-  // The columns of samples come in long pages, and a cursor does not depend on form or length.
+  // The columns of samples come in long pages, and a cursor depends neither on format nor on length.
   const columns = path.endsWith('/timeseries')
   const walked = firstPage(suite, endpoint, { limit: columns ? 20_000 : PAGE })
   const request = { headers: { ...headers, ...(columns && { accept: COLUMNS_JSON }) } }
@@ -270,20 +272,20 @@ async function get(service: Service, { path, headers }: Request) {
   }
 }
 
-/** Fails the run when a request takes too many statements, or more for a longer page. */
+/** Fails the run if a request takes too many statements, or more for a longer page. */
 function statements({ bench }: Suite, plans: readonly Plan[]): Measure {
-  const told = ({ endpoint, counts: [small, large] }: Plan) => `${endpoint.name}: ${small} and ${large}`
+  const counted = ({ endpoint, counts: [small, large] }: Plan) => `${endpoint.name}: ${small} and ${large}`
   for (const one of plans) {
     const [small = 0, large = small] = one.counts
     if (small !== large || large > MOST_STATEMENTS)
-      bench.fail(`statements of ${SMALL_PAGE} rows and of the longest page, ${told(one)}`)
+      bench.fail(`statements of ${SMALL_PAGE} rows and of the longest page, ${counted(one)}`)
   }
   return {
     id: 'L3',
     what: 'statements of a request after a change, the most of all lists',
     values: [Math.max(...plans.flatMap(({ counts }) => counts.filter((count) => count !== undefined)))],
     target: { at: 'most', value: MOST_STATEMENTS },
-    beside: [`statements of a page of ${SMALL_PAGE} and of the longest: ${plans.map(told).join('; ')}`],
+    beside: [`statements of a page of ${SMALL_PAGE} and of the longest: ${plans.map(counted).join('; ')}`],
   }
 }
 
@@ -302,8 +304,8 @@ async function measureAll(suite: Suite, service: Service, url: string, plans: re
   const stop = bench.closing(driver.stop)
   try {
     const measures: Measure[] = []
-    for (const one of plans) measures.push(...told(one, await measureOne(suite, http, driver, one)))
-    // The table goes by id.
+    for (const one of plans) measures.push(...measuresOf(one, await measureOne(suite, http, driver, one)))
+    // The table is sorted by id.
     return measures.sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
   } finally {
     await stop()
@@ -349,7 +351,7 @@ async function loop(seconds: number, work: () => Promise<unknown>): Promise<Load
   return { count: latenciesMs.length, seconds: (performance.now() - started) / 1000, latenciesMs }
 }
 
-function told({ endpoint: { name } }: Plan, { first, firstSql, deep, deepSql }: Rounds): Measure[] {
+function measuresOf({ endpoint: { name } }: Plan, { first, firstSql, deep, deepSql }: Rounds): Measure[] {
   const middle = ({ latenciesMs }: Load) => median(latenciesMs)
   const ratios = (a: Load[], b: Load[]) => a.map((load, round) => middle(load) / middle(b[round] as Load))
   const text = (what: string, loads: Load[]) => {

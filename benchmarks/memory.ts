@@ -18,7 +18,7 @@ import { type Helper, residentMb, startHelper, watchMemory } from './processes.t
 import type { Service } from './service.ts'
 import { upload } from './upload.ts'
 
-/** What long uploads do to the memory of the service and to those who read meanwhile. */
+/** What long uploads do to the memory of the service and to concurrent readers. */
 export const ids = ['I6', 'I7']
 
 const PROBE_BODIES = 10
@@ -32,8 +32,8 @@ interface Round {
 }
 
 /**
- * One user uploads a million samples, two requests in flight, while another user's data is read 20 times a second;
- * then four users do so at once. Each starts with a service that has imported nothing yet.
+ * One user uploads a million samples, two requests in flight, while another user's data is read 20 times a second; then
+ * four users do so at once. Each starts with a service that has imported nothing yet.
  */
 export async function run(bench: Bench): Promise<Measure[]> {
   const bodies = bench.quick ? 100 : 500
@@ -72,7 +72,7 @@ async function jobs(service: Service, dataset: Dataset, users: number) {
   return Promise.all(Array.from({ length: users }, async () => ({ userId: await service.createUser(), dataset })))
 }
 
-/** Memory of a service that has started and done nothing yet. */
+/** Memory of a service that has just started. */
 async function settledMb(service: Service): Promise<number> {
   await delay(2_000)
   return residentMb(service.pid)
@@ -106,7 +106,7 @@ async function oneUpload(
   }
 }
 
-/** p99 of the probe while nothing else happens; what comes first warms up and is not counted. */
+/** p99 of the probe on an idle service; the first requests warm up and are not counted. */
 async function idleProbe(bench: Bench, probe: Helper, service: Service, reader: string): Promise<number> {
   const random = seededRandom(4)
   const covered = PROBE_BODIES * RECORDS_PER_BODY * EVERY_SECONDS - PROBE_WINDOW_SECONDS
@@ -131,7 +131,7 @@ async function idleProbe(bench: Bench, probe: Helper, service: Service, reader: 
 async function eventLoopMs(service: Service): Promise<number> {
   const text = await (await fetch(`${service.origin}/metrics`)).text()
   const seconds = /^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(text)?.[1]
-  if (!seconds) throw new Error('/metrics does not tell nodejs_eventloop_lag_p99_seconds')
+  if (!seconds) throw new Error('/metrics does not show nodejs_eventloop_lag_p99_seconds')
   return Number(seconds) * 1000
 }
 

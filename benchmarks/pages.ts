@@ -10,7 +10,7 @@ export interface Window {
   end: number
 }
 
-/** A page that is asked for with a cursor: the request, and the statement that answers it. */
+/** A page requested with a cursor: the request, and the statement that answers it. */
 export interface CursorPage extends Request {
   etag: string
   statement: Statement | undefined
@@ -22,7 +22,7 @@ interface Walk {
   type?: string
   limit: number
   windows: readonly Window[]
-  /** At most so many pages of each window. */
+  /** Maximum of pages per window. */
   pages: number
 }
 
@@ -39,8 +39,8 @@ export function firstPage(service: Service, { userId, type, limit }: Omit<Walk, 
 }
 
 /**
- * Walks windows by `next_cursor` and returns the pages behind the first ones. A cursor carries the total found for its
- * first page, so these pages read samples and count nothing; they can be asked for again, in any order.
+ * Walks windows by `next_cursor` and returns all pages but the first ones. A cursor carries the total of its first
+ * page, so these pages read samples and count nothing; they can be requested again, in any order.
  */
 export async function walkPages(service: Service, databaseUrl: string, walk: Walk): Promise<CursorPage[]> {
   const db = openDatabase({
@@ -89,8 +89,8 @@ async function get(service: Service, { path, headers }: Request): Promise<{ body
 }
 
 /**
- * The statement the API runs for the page behind `body`, taken from its own code by a database that only listens;
- * undefined with several series, where the last row alone does not tell the position.
+ * The statement the API runs for the page after `body`, taken from its own code by a database that only listens;
+ * undefined with several series, since the last row alone does not determine the position.
  */
 async function statementBehind(
   view: UserView,
@@ -110,7 +110,7 @@ async function statementBehind(
       return []
     },
   }
-  // One row more than the page tells whether there is another.
+  // One row more than the page shows whether there is another page.
   await readRows(listener as unknown as Database, selection, { position, limit: limit + 1, asOf: view })
   return heard
 }

@@ -5,7 +5,7 @@ import { Client as HttpClient } from 'undici'
 import { type Bench, figure, type Measure, median, withClient, withDatabase, withService } from './bench.ts'
 import { HISTORY_START, settle, storeHistory, YEAR_SECONDS } from './history.ts'
 
-/** Whether both engines answer the same, and how long each takes: the second one is compared with the first. */
+/** Whether both engines give the same answers, and how long each takes, the second compared with the first. */
 export const ids = ['P1']
 
 const COLUMNS_JSON = 'application/vnd.pulsebase.columns+json'
@@ -49,14 +49,14 @@ function reads(): Read[] {
   ]
 }
 
-/** What one engine answered and how long it took. */
+/** The answers of one engine and their durations. */
 interface Answer {
   name: string
   hash: string
   ms: number
 }
 
-/** Asks everything on this engine; with the answers of the other one at hand, compares them. */
+/** Sends all requests to this engine; compares with the answers of the other one if they are there. */
 export async function run(bench: Bench): Promise<Measure[]> {
   const answers = await withDatabase(bench, 'parity', (url) =>
     withService(bench, { url, name: 'parity' }, (service) =>
@@ -106,7 +106,7 @@ async function answer(
 
 function compared(plain: readonly Answer[], timescale: readonly Answer[]): Measure[] {
   const pairs = timescale.map((one, place) => ({ one, other: plain[place] as Answer }))
-  const told = pairs.map(
+  const lines = pairs.map(
     ({ one, other }) =>
       `${one.name}: plain ${figure(other.ms)} ms, timescale ${figure(one.ms)} ms${one.hash === other.hash ? '' : ', ANOTHER ANSWER'}`,
   )
@@ -116,7 +116,7 @@ function compared(plain: readonly Answer[], timescale: readonly Answer[]): Measu
       what: 'reads that the two engines answer differently',
       values: [pairs.filter(({ one, other }) => one.hash !== other.hash).length],
       target: { at: 'most', value: 0 },
-      beside: told,
+      beside: lines,
     },
     {
       id: 'P1',

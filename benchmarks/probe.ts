@@ -1,6 +1,6 @@
-// Process that reads at a fixed rate while the benchmark uploads; in a process of its own, so that the generator's own
-// event loop is not part of what it measures. Messages: what to read, {start}, {stop}; stop is answered with the
-// latencies in ms since start, everything else with true.
+// Process that reads at a fixed rate while the benchmark uploads, a separate one, so that it does not measure the
+// generator's event loop. Messages: what to read, {start}, {stop}; stop is answered with the latencies in ms since
+// start, everything else with true.
 import { Client } from 'undici'
 import { inTurn, send } from './requests.ts'
 
@@ -26,7 +26,7 @@ process.once('disconnect', () => process.exit())
 
 function prepare({ origin, headers, paths, perSecond }: Plan) {
   const next = inTurn(paths)
-  // As many connections as may wait at once: a slow answer never holds back the next request.
+  // One connection for each request that may wait: a slow answer never holds back the next request.
   const clients = Array.from({ length: 20 }, () => new Client(origin, { pipelining: 1 }))
   const client = inTurn(clients)
   let latencies: number[] = []

@@ -17,7 +17,7 @@ interface Stat {
 /** Fields 4 and 14 to 17 (https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html). */
 function stat(pid: number | string): Stat {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The name, in parentheses, may itself hold spaces and parentheses: count fields after the last one.
+  // The name, in parentheses, may itself contain spaces and parentheses: count fields after the last one.
   const fields = text
     .slice(text.lastIndexOf(')') + 2)
     .split(' ')
@@ -29,7 +29,7 @@ function stat(pid: number | string): Stat {
 /** CPU seconds a process has used so far, all of its threads together. */
 export const cpuSeconds = (pid: number): number => stat(pid).ownSeconds
 
-/** CPU seconds of a process' main thread so far: in Node, the event loop's. */
+/** CPU seconds a process' main thread has used so far: in Node, the event loop. */
 export const mainThreadCpuSeconds = (pid: number): number => stat(`${pid}/task/${pid}`).ownSeconds
 
 /** CPU seconds of a process and all its children so far, ended ones included: a PostgreSQL server. */
@@ -57,14 +57,14 @@ export function residentMb(pid: number): number {
   return (Number(kib) * 1024) / 1e6
 }
 
-/** Watches a process from outside, every 50 ms; the returned function ends it and tells the peak in megabytes. */
+/** Samples a process from outside, every 50 ms; the returned function stops and returns the peak in megabytes. */
 export function watchMemory(pid: number): () => number {
   let peak = residentMb(pid)
   const timer = setInterval(() => {
     try {
       peak = Math.max(peak, residentMb(pid))
     } catch {
-      // The process is gone; whoever waits for it will tell.
+      // The process is gone; whoever waits for it reports that.
       clearInterval(timer)
     }
   }, SAMPLE_MS)
@@ -74,7 +74,7 @@ export function watchMemory(pid: number): () => number {
   }
 }
 
-/** A script of this folder in a process of its own, which answers one message with one message. */
+/** A script of this folder in a separate process, which answers each message with one message. */
 export interface Helper {
   pid: number
   ask<Answer>(message: unknown): Promise<Answer>
@@ -85,7 +85,7 @@ export interface Helper {
 export async function startHelper(script: string, env: Record<string, string> = {}): Promise<Helper> {
   const child = fork(fileURLToPath(new URL(script, import.meta.url)), {
     execArgv: ['--import', 'tsx'],
-    // Statements may carry numbers that JSON has no text for.
+    // Statements may contain numbers that JSON cannot express.
     serialization: 'advanced',
     env: { PATH: process.env.PATH, ...env },
   })

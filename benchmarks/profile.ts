@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const LINES = 15
-/** A thread that was hardly busy, such as that of the module loader, tells nothing. */
+/** A thread that was hardly busy, such as the module loader's, shows nothing. */
 const BUSY_SHARE = 0.05
 /** Not JavaScript, or waiting: `(program)` is native code and the kernel, piscina's threads wait in Atomics.wait. */
 const IDLE = /^(\(idle\)|\(program\)|\(root\)|atomicsWaitLoop .*)$/
@@ -14,7 +14,7 @@ interface Profile {
   timeDeltas: number[]
 }
 
-/** Tells, for each thread whose profile lies in a directory, which functions its time went to (self time). */
+/** For each thread whose profile is in a directory: the functions its time went to (self time), as lines. */
 export async function profileLines(directory: string): Promise<string[]> {
   const files = (await readdir(directory)).filter((name) => name.endsWith('.cpuprofile')).sort()
   const parts = await Promise.all(files.map((name) => threadLines(directory, name)))

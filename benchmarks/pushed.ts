@@ -19,7 +19,7 @@ import { type Helper, startHelper } from './processes.ts'
 import { SECRET_KEY, type Service } from './service.ts'
 import { upload } from './upload.ts'
 
-/** What webhooks cost those who upload. */
+/** What webhooks cost the users who upload. */
 export const ids = ['W3']
 
 const USERS = 4
@@ -35,8 +35,8 @@ interface Side {
 }
 
 /**
- * The uploads of I1 to two services, each with a database of its own: one without webhooks, one with an endpoint that
- * wants every event and never answers. They take turns; the table is empty before every part.
+ * The uploads of I1 to two services, each with its own database: one without webhooks, one with an endpoint that wants
+ * every event and never answers. They take turns; the table is emptied before every part.
  */
 export async function run(bench: Bench): Promise<Measure[]> {
   const bodies = bench.quick ? 10 : 25
@@ -90,8 +90,8 @@ async function rounds(bench: Bench, off: Side, on: Side, datasets: Dataset[]): P
     ]
     for (const next of round % 2 === 0 ? parts : parts.reverse()) await next()
   }
-  const told = (await on.db.query<{ samples: number }>('select count(*)::int4 as samples from event')).rows[0]
-  if (!told?.samples) throw new Error('no events were recorded')
+  const recorded = (await on.db.query<{ samples: number }>('select count(*)::int4 as samples from event')).rows[0]
+  if (!recorded?.samples) throw new Error('no events were recorded')
   return found
 }
 
@@ -104,7 +104,7 @@ async function part(bench: Bench, { service, db }: Side, perUser: Dataset[]): Pr
 }
 
 function measures({ records, off, on }: Rounds): Measure[] {
-  const told = (what: string, runs: Timed<Counts>[]) => {
+  const figureLine = (what: string, runs: Timed<Counts>[]) => {
     const cpu = cpuText(
       runs.map((run) => ({ cpu: run.cpu, count: records })),
       'record',
@@ -117,7 +117,7 @@ function measures({ records, off, on }: Rounds): Measure[] {
       what: 'ingest with webhooks on and an endpoint that hangs ÷ off',
       values: off.map(({ seconds }, round) => seconds / (on[round] as Timed<Counts>).seconds),
       target: { at: 'least', value: 0.9 },
-      beside: [told('off', off), told('on', on)],
+      beside: [figureLine('off', off), figureLine('on', on)],
     },
   ]
 }

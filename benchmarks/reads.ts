@@ -19,7 +19,7 @@ import { inTurn, type Load, type Request, requestLoop } from './requests.ts'
 import type { Service } from './service.ts'
 import { type Job, upload } from './upload.ts'
 
-/** How fast pages of samples are read, by form and by what is asked. */
+/** How fast pages of samples are read, by format and by request. */
 export const ids = ['R1', 'R3', 'R5', 'R8']
 
 const CONNECTIONS = 8
@@ -40,7 +40,7 @@ interface Suite {
   random: () => number
 }
 
-/** One kind of load; each call is one run of it. */
+/** One kind of load; each call runs it once. */
 type Side = (seconds: number) => Promise<Timed<Load>>
 
 /** The runs of two sides, round by round. */
@@ -62,7 +62,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
     })
   const data = [await dataset('heart rate', beatBodies, 366), await dataset('mixed', mixBodies, 140)]
   return withDatabase(bench, 'reads', async (url) => {
-    // A service of its own, so that a profile holds reads only.
+    // A separate service, so that a profile contains reads only.
     const jobs = await withService(bench, { url, name: 'reads-load' }, (service) => load(service, url, data))
     const [beats, mix] = jobs.map((job) => job.userId) as [string, string]
     return withService(bench, { url, name: 'reads' }, async (service) => {
@@ -89,7 +89,7 @@ async function load(service: Service, url: string, data: readonly Dataset[]): Pr
   return jobs
 }
 
-/** Windows of a length that start at random whole seconds within the first `days` days of the data. */
+/** Windows of one length that start at random whole seconds within the first `days` days of the data. */
 function windows({ bench, random }: Suite, seconds: number, days: number): Window[] {
   return Array.from({ length: bench.quick ? 15 : 40 }, () => {
     const start = DATA_START + Math.floor(random() * days * DAY_SECONDS)
@@ -113,14 +113,14 @@ async function pageAgainstDriver(suite: Suite): Promise<Measure> {
       what: 'page of 100 samples (by cursor): API ÷ bare driver, req/s',
       values: ratios({ a, b }, rate),
       target: { at: 'least', value: 0.6 },
-      beside: [told('API, page of 100', a), told('bare driver, the same pages', b, 'driver process')],
+      beside: [figureLine('API, page of 100', a), figureLine('bare driver, the same pages', b, 'driver process')],
     }
   } finally {
     await stop()
   }
 }
 
-/** Every first page asks for a window nobody has asked for before: a total that is known is not counted again. */
+/** Every first page requests a new window: a known total is not counted again. */
 async function totals(suite: Suite, name: string, seconds: number): Promise<Measure> {
   const { service, url, beats } = suite
   const walk = { userId: beats, type: 'heart_rate', limit: 100 }
@@ -139,7 +139,10 @@ async function totals(suite: Suite, name: string, seconds: number): Promise<Meas
     what: `page with total_count ÷ without, window of a ${name}, req/s`,
     values: ratios({ a, b }, rate),
     target: { at: 'least', value: 0.7 },
-    beside: [told(`first page (counts), window of a ${name}`, a), told(`later page, window of a ${name}`, b)],
+    beside: [
+      figureLine(`first page (counts), window of a ${name}`, a),
+      figureLine(`later page, window of a ${name}`, b),
+    ],
   }
 }
 
@@ -154,7 +157,7 @@ async function allTypes(suite: Suite): Promise<Measure> {
     what: 'all-types page ÷ one-type page (12 types, by cursor), latency',
     values: ratios({ a, b }, latency),
     target: { at: 'most', value: 6 },
-    beside: [told('all types, one connection', a), told('one type, one connection', b)],
+    beside: [figureLine('all types, one connection', a), figureLine('one type, one connection', b)],
   }
 }
 
@@ -189,14 +192,14 @@ async function forms(suite: Suite): Promise<Measure[]> {
       what: 'columns ÷ envelope, 1,000 points (by cursor), req/s',
       values: ratios(columnar, rate),
       target: { at: 'least', value: 1.5 },
-      beside: [told('columns', columnar.a), told('envelope', columnar.b)],
+      beside: [figureLine('columns', columnar.a), figureLine('envelope', columnar.b)],
     },
     {
       id: 'R8',
       what: '304 ÷ 200, 1,000 points, req/s',
       values: ratios(notModified, rate),
       target: { at: 'least', value: 3 },
-      beside: [told('304', notModified.a)],
+      beside: [figureLine('304', notModified.a)],
     },
   ]
 }
@@ -215,7 +218,7 @@ async function warmUp(side: Side): Promise<void> {
   }
 }
 
-/** Warms both sides up, then runs them in turn; every other round the second one comes first. */
+/** Warms up both sides, then runs them in turn; every other round the second one comes first. */
 async function compare(bench: Bench, sideA: Side, sideB: Side): Promise<Comparison> {
   const seconds = bench.quick ? 1.5 : 4
   await warmUp(sideA)
@@ -231,11 +234,11 @@ async function compare(bench: Bench, sideA: Side, sideB: Side): Promise<Comparis
 const rate = ({ result }: Timed<Load>): number => result.count / result.seconds
 const latency = ({ result }: Timed<Load>): number => median(result.latenciesMs)
 
-/** The first side's figure by the second side's, round by round. */
+/** The first side's figure divided by the second side's, round by round. */
 const ratios = ({ a, b }: Comparison, of: (run: Timed<Load>) => number): number[] =>
   a.map((run, round) => of(run) / of(b[round] as Timed<Load>))
 
-function told(what: string, runs: Timed<Load>[], server?: string): string {
+function figureLine(what: string, runs: Timed<Load>[], server?: string): string {
   const cpu = cpuText(
     runs.map((run) => ({ cpu: run.cpu, count: run.result.count })),
     'request',

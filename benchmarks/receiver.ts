@@ -1,14 +1,14 @@
-// Process that receives webhooks: it answers 200 at once, and never at /hang. The first message has it listen, and is
-// answered with the port; `reset` has it forget what came; `count` is answered with the calls when so many have come.
+// Process that receives webhooks: it answers 200 at once, and never at /hang. The first message makes it listen and is
+// answered with the port; `reset` clears the calls; `count` is answered with the calls once there are that many.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 type Question = { listen: true } | { reset: true } | { count: number }
 
-/** Bytes of a body that are kept. */
+/** Bytes kept of a body. */
 const KEPT = 200
 
-/** When a call came, in epoch ms, and how its body begins. */
+/** The arrival of each call, in epoch ms, and the start of its body. */
 let calls: { path: string; at: number; body: string }[] = []
 let expected = Number.POSITIVE_INFINITY
 

@@ -6,7 +6,7 @@ interface Owner {
   sourceId: number
 }
 
-/** $1 user, $2 source, $3 first second, $4 days. A night ends in the morning of its day; now and then there is a nap. */
+/** $1 user, $2 source, $3 first second, $4 days. A night ends in the morning of its day; some days have a nap. */
 const SLEEP_SQL = `
   insert into sleep (
     user_id, source_id, start_at, end_at, zone_offset_min, asleep_s, in_bed_s, awake_s, light_s, deep_s, rem_s,
@@ -27,7 +27,7 @@ const SLEEP_SQL = `
     select $3::int8 + day * 86400 + 50400, 100, true from generate_series(0, $4::int4 - 1, 219) day
   ) night`
 
-/** Sources often leave out the mean heart rate, so that it is computed from samples. */
+/** Sources often omit the mean heart rate, so that it is computed from samples. */
 const WORKOUTS_SQL = `
   insert into workout (
     user_id, source_id, external_id, type, start_at, end_at, zone_offset_min, duration_s, calories_kcal, distance_m, steps,
@@ -63,7 +63,7 @@ const CONNECTIONS_SQL = `
   select $1, provider, 'account ' || provider || abs(hashint4($2::int4)) % 40, to_timestamp($3 + $4::int4 * 86400::int8)
   from unnest(array['apple', 'garmin', 'oura', 'polar']) provider`
 
-/** A run a day, with what it did to ten series, its progress, and two uploads. */
+/** A run per day, with its results for ten series, its progress, and two uploads. */
 const RUNS_SQL = `
   with run as (
     insert into sync_run (
@@ -98,8 +98,8 @@ const RUNS_SQL = `
   from run, generate_series(1, 2) n`
 
 /**
- * Stores what a user has beside the samples of `storeHistory`, as imports leave it: over three years 1,100 sleep sessions,
- * 500 workouts, 3,300 meals, 39 cycles, 2,200 scores, and a sync a day.
+ * Stores a user's data in addition to the samples of `storeHistory`, as imports leave it: over three years 1,100 sleep
+ * sessions, 500 workouts, 3,300 meals, 39 cycles, 2,200 scores, and a sync per day.
  */
 export async function storeRecords(db: Client, { userId, sourceId }: Owner, years: number): Promise<void> {
   const values = [userId, sourceId, HISTORY_START, (years * YEAR_SECONDS) / 86_400]
@@ -107,7 +107,7 @@ export async function storeRecords(db: Client, { userId, sourceId }: Owner, year
     await db.query(sql, values)
 }
 
-/** Does what autovacuum does within minutes. */
+/** Vacuums and analyzes, as autovacuum does within minutes. */
 export async function settleRecords(db: Client): Promise<void> {
   const tables = 'sleep workout meal menstrual_cycle health_score connection sync_run sync_run_type sync_event upload'
   for (const table of ['app_user', 'data_source', ...tables.split(' ')]) await db.query(`vacuum (analyze) ${table}`)

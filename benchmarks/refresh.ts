@@ -6,13 +6,13 @@ import { applyStrategy, type Strategy } from '../server/rollups/strategy.ts'
 import { type Bench, figure, type Measure, median, withDatabase } from './bench.ts'
 import { familyCpuSeconds } from './processes.ts'
 
-/** What it costs to keep rollups up to date in the background, in either way. */
+/** What it costs to keep rollups up to date in the background, with either strategy. */
 export const ids = ['B1']
 
 const USERS = [1, 20, 50]
 const STRATEGIES: readonly Strategy[] = ['per_series', 'continuous']
 
-/** Days that are stored already, of which a refresh of everybody's rollups has to find the recent ones. */
+/** Days already stored, among which a refresh of all rollups has to find the recent ones. */
 const DAYS = 30
 
 /** What a watch sends in a quarter of an hour. */
@@ -34,15 +34,18 @@ const SERIES = [
 type Time = readonly [fromS: number, toS: number]
 
 interface Costs {
-  /** Of each sample that was uploaded, in microseconds: time of the refresh, and the database's CPU in it. */
+  /** Per uploaded sample, in microseconds: time of the refresh, and the database's CPU time in it. */
   wallUs: number[]
   cpuUs: number[]
-  /** A year of one series that came late, in milliseconds: as it is done, and by a refresh of everybody's rollups. */
+  /** A late year of one series, in milliseconds: with the strategy's own refresh, and with a refresh of all rollups. */
   lateMs: number
   lateForAllMs: number | undefined
 }
 
-/** Everybody syncs a quarter of an hour, then rollups are refreshed, as happens every minute; finally a history comes late. */
+/**
+ * All users sync a quarter of an hour, then rollups are refreshed, as every minute; finally a long history arrives
+ * late.
+ */
 export async function run(bench: Bench): Promise<Measure[]> {
   if (bench.engine.name === 'plain') return []
   const measures: Measure[] = []
@@ -56,13 +59,13 @@ export async function run(bench: Bench): Promise<Measure[]> {
       values: all.wallUs.map((us, round) => us / (series.wallUs[round] as number)),
       // Aggregates pay where several users write at the same time.
       target: { at: 'most', value: users === 1 ? 3 : 0.5 },
-      beside: [told('per series', series), told('continuous', all)],
+      beside: [figureLine('per series', series), figureLine('continuous', all)],
     })
   }
   return measures
 }
 
-function told(name: string, { wallUs, cpuUs, lateMs, lateForAllMs }: Costs): string {
+function figureLine(name: string, { wallUs, cpuUs, lateMs, lateForAllMs }: Costs): string {
   const [wall, cpu, late] = [median(wallUs), median(cpuUs), lateMs].map(figure)
   const forAll = lateForAllMs ? `, for everybody at once ${figure(lateForAllMs)} ms` : ''
   return `${name}: ${wall} µs and ${cpu} µs of database CPU a sample; a late year in ${late} ms${forAll}`
@@ -100,7 +103,7 @@ async function rounds(bench: Bench, db: Database, users: number, strategy: Strat
   while (await refreshRollups(db));
   await db.query('vacuum (analyze)')
   const costs: Costs = { wallUs: [], cpuUs: [], lateMs: 0, lateForAllMs: undefined }
-  // Not counted: the first round makes plans.
+  // Not counted: the first round plans statements.
   for (let round = -1; round < bench.samples; round += 1) {
     const fromS = startS + (round + 1) * SYNC_MINUTES * 60
     const samples = await store(db, ids, [fromS, fromS + SYNC_MINUTES * 60])
@@ -147,7 +150,7 @@ const note = (db: Database, sources: readonly number[], series: number, time: Ti
     ...[series, ...time].map((value) => sources.map(() => value)),
   ])
 
-/** Stores a year of a series of a source, and returns in how many milliseconds `refresh` is done with it. */
+/** Stores a year of a series of a source, and returns in how many milliseconds `refresh` processes it. */
 async function lateYear(
   db: Database,
   [source, series]: readonly [source: number, series: number],

@@ -6,7 +6,7 @@ import { figure, type Measure, spread } from './bench.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 
-/** Where results and profiles go; git ignores it. */
+/** The directory of results and profiles; git ignores it. */
 export const RESULTS = join(ROOT, 'benchmarks', 'results')
 
 /** What the figures of a run depend on. */
@@ -14,14 +14,14 @@ export interface Header {
   commit: string
   cpu: string
   cores: number
-  /** Load average of the minute before the run: another than about 0 makes absolute figures worthless. */
+  /** Load average of the minute before the run: unless it is about 0, absolute figures are worthless. */
   load: number
   node: string
   quick: boolean
   samples: number
 }
 
-/** What was measured on one engine. */
+/** The measurements on one engine. */
 export interface EngineResult {
   engine: string
   version: string
@@ -36,7 +36,7 @@ export async function header(quick: boolean, samples: number): Promise<Header> {
   return { commit: await commit(), cpu, cores: cores.length, load, node: process.version, quick, samples }
 }
 
-/** The commit that is checked out, read from git's files; uncommitted changes are not told. */
+/** The commit that is checked out, read from git's files; uncommitted changes are not reported. */
 async function commit(): Promise<string> {
   try {
     const head = (await readFile(join(ROOT, '.git/HEAD'), 'utf8')).trim()
@@ -57,7 +57,7 @@ export function isMet({ values, target }: Measure): boolean {
   return target.at === 'least' ? median >= target.value : median <= target.value
 }
 
-/** The table of one engine, and under it what is reported beside the ratios. */
+/** The table of one engine, and below it the additional figures. */
 export function table(head: Header, { engine, version, measures }: EngineResult): string {
   const rows = measures.map((measure) => {
     const { median, min, max } = spread(measure.values)
@@ -69,7 +69,7 @@ export function table(head: Header, { engine, version, measures }: EngineResult)
   const lines = [['id', 'measure', 'ratio', 'spread', 'target', ''], ...rows]
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? []
   const { commit, cpu, cores, load, node, quick, samples } = head
-  // Two measures may rest on the same runs: a line is told once, with the first of them.
+  // Two measures may share their runs: a line is printed once, with the first of them.
   const beside = new Map<string, string>()
   for (const { id, beside: lines } of measures) {
     for (const line of lines) if (!beside.has(line)) beside.set(line, `  ${id}  ${line}`)
@@ -87,7 +87,7 @@ export function table(head: Header, { engine, version, measures }: EngineResult)
   ].join('\n')
 }
 
-/** Writes everything that was measured, round by round; returns the file. */
+/** Writes all measurements, round by round; returns the file. */
 export async function writeResults(stamp: string, head: Header, engines: EngineResult[]): Promise<string> {
   await mkdir(RESULTS, { recursive: true })
   const file = join(RESULTS, `${stamp}.json`)

@@ -6,7 +6,7 @@ export interface Request {
   headers: Record<string, string>
 }
 
-/** What a loop of requests achieved. */
+/** The results of a loop of requests. */
 export interface Load {
   count: number
   seconds: number
@@ -16,13 +16,13 @@ export interface Load {
 interface LoopOptions {
   connections: number
   seconds: number
-  /** The status every answer has to have. */
+  /** The expected status of every answer. */
   status?: number
 }
 
 /**
- * Sends requests back to back for some seconds, one at a time on each connection. Bodies are not looked at:
- * the generator shares the machine with what it measures.
+ * Sends requests back to back for some seconds, one at a time on each connection. Bodies are not looked at: the
+ * generator shares the machine with the measured service.
  * @throws Error at the first answer of another status.
  */
 export async function requestLoop(
@@ -51,7 +51,7 @@ export async function requestLoop(
   }
 }
 
-/** Sends a request; resolves when its body has come, rejects when the answer has another status than `expected`. */
+/** Sends a request; resolves with its body, rejects if the answer has another status than `expected`. */
 export function send(client: Client, { path, headers }: Request, expected: number): Promise<void> {
   return new Promise((resolve, reject) => {
     client.dispatch(
@@ -73,7 +73,7 @@ export function send(client: Client, { path, headers }: Request, expected: numbe
   })
 }
 
-/** Goes round a list for ever. */
+/** Cycles through a list forever. */
 export function inTurn<Item>(items: readonly Item[]): () => Item {
   let index = -1
   return () => {

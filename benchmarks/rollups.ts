@@ -8,7 +8,7 @@ import { type Request, send } from './requests.ts'
 import type { Service } from './service.ts'
 import { upload } from './upload.ts'
 
-/** What rollups give to readers, and what they cost. */
+/** What rollups give readers, and what they cost. */
 export const ids = ['C1', 'C2', 'R4', 'R6', 'R7', 'R9', 'S1', 'S2']
 
 const COLUMNS_JSON = 'application/vnd.pulsebase.columns+json'
@@ -21,7 +21,7 @@ interface Suite {
   url: string
 }
 
-/** Reads three years of a user, then backfills a year of another one among many and among none. */
+/** Reads three years of a user, then backfills a year of another user, in a full and in an empty database. */
 export async function run(bench: Bench): Promise<Measure[]> {
   const measures: Measure[] = []
   const reads = ['R4', 'R6', 'R7', 'R9', 'S1', 'S2', 'C2'].some(bench.wanted)
@@ -37,7 +37,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
   return measures
 }
 
-/** Milliseconds of each run of `work`, the first ones left out. */
+/** Milliseconds of each run of `work`, without the first ones. */
 async function latencies(runs: number, work: () => Promise<unknown>): Promise<number[]> {
   const found: number[] = []
   for (let run = -5; run < runs; run += 1) {
@@ -61,13 +61,13 @@ async function compare(bench: Bench, runs: number, a: () => Promise<unknown>, b:
   return { left, right, ratios: left.map((value, round) => value / (right[round] as number)) }
 }
 
-/** How the user with the long history is read. */
+/** How to read the user with the long history. */
 interface Reader extends Suite {
   user: { userId: string; sourceId: number }
   years: number
   /** Epoch seconds. */
   end: number
-  /** A request of the user's, to be sent. */
+  /** A request for the user's data. */
   get(path: string, headers?: Record<string, string>): () => Promise<unknown>
 }
 
@@ -170,7 +170,7 @@ async function timeline({ bench, db, user, years, end, get }: Reader): Promise<M
 
 async function activity({ bench, db, user, end, get }: Reader): Promise<Measure[]> {
   const day = (at: number) => new Date(at * 1000).toISOString().slice(0, 10)
-  // The generated history may reach beyond today: days that are not over are not kept.
+  // The generated history may extend beyond today: unfinished days are not stored.
   const over = Math.min(end, (Math.floor(Date.now() / 86_400_000) - 2) * 86_400)
   const from = (start: number, limit: number) =>
     get(`/summaries/activity?start_date=${day(start)}&end_date=${day(over)}&limit=${limit}`)
@@ -229,7 +229,7 @@ async function sizes(db: Client): Promise<Sizes> {
   return { live: Number(rows[0]?.live), archive: Number(rows[0]?.archive) }
 }
 
-/** Room of samples and rollups, as rows and, where the engine has it, in the columnstore. */
+/** Disk space of samples and rollups, as rows and, if the engine has it, in the columnstore. */
 async function storage({ db }: Suite, refreshMs: number): Promise<Measure[]> {
   const counted = await db.query<{ n: string }>('select count(*) as n from sample')
   const samples = Number(counted.rows[0]?.n)
@@ -281,7 +281,7 @@ async function storage({ db }: Suite, refreshMs: number): Promise<Measure[]> {
   ]
 }
 
-/** Compresses every chunk; false where the engine has none. */
+/** Compresses every chunk; false if the engine has none. */
 async function compressAll(db: Client): Promise<boolean> {
   let any = false
   for (;;) {
@@ -291,7 +291,7 @@ async function compressAll(db: Client): Promise<boolean> {
   }
 }
 
-/** A year of a user's heart rate is uploaded to an empty database, and to one with fifty other histories. */
+/** Uploads a year of a user's heart rate to an empty database, and to one with fifty other histories. */
 async function backfill(bench: Bench): Promise<Measure[]> {
   const bodies = bench.quick ? 50 : 260
   const everySeconds = Math.floor(YEAR_SECONDS / (bodies * RECORDS_PER_BODY))
@@ -312,7 +312,7 @@ async function backfill(bench: Bench): Promise<Measure[]> {
     }),
   )
   const ratios = (of: (round: Round) => number) => among.map((round, at) => of(round) / of(alone[at] as Round))
-  const told = (rounds: Round[], what: string) => {
+  const figureLine = (rounds: Round[], what: string) => {
     const [right, read] = [median(rounds.map(({ rightMs }) => rightMs)), median(rounds.map(({ readMs }) => readMs))]
     return `${what}: right after ${figure(right)} ms (${figure(dataset.records / (right / 1000))} samples/s), then ${figure(read)} ms a read`
   }
@@ -322,7 +322,7 @@ async function backfill(bench: Bench): Promise<Measure[]> {
       what: `1hour right after a year’s backfill: among ${OTHERS} users ÷ alone, time`,
       values: ratios(({ rightMs }) => rightMs),
       target: { at: 'most', value: 1.2 },
-      beside: [told(alone, 'alone'), told(among, `among ${OTHERS}`)],
+      beside: [figureLine(alone, 'alone'), figureLine(among, `among ${OTHERS}`)],
     },
     {
       id: 'C1',
@@ -335,12 +335,12 @@ async function backfill(bench: Bench): Promise<Measure[]> {
 }
 
 interface Round {
-  /** From the first request of the upload until a read of the whole year is right. */
+  /** From the first request of the upload until a read of the whole year is correct. */
   rightMs: number
   readMs: number
 }
 
-/** A service on a database with the year of so many users. */
+/** A service on a database with the year of this many users. */
 function withHistories(bench: Bench, users: number, work: (suite: Suite) => Promise<void>): Promise<void> {
   return withDatabase(bench, `backfill_${users}`, (url) =>
     withService(bench, { url, name: `backfill-${users}` }, (service) =>

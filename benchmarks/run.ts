@@ -21,7 +21,7 @@ const SUITES = [ingest, memory, reads, lists, rollups, refresh, opened, parity, 
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
-/** What has been started and is still to be stopped, in order. */
+/** Everything started and still to be stopped, in order. */
 const stops = new Set<() => Promise<void>>()
 
 function closing(stop: () => Promise<void>): () => Promise<void> {
@@ -34,7 +34,7 @@ function closing(stop: () => Promise<void>): () => Promise<void> {
   return once
 }
 
-/** What was started last is stopped first; one that fails does not keep the others running. */
+/** Stops the last started first; a failure does not keep the others running. */
 async function stopEverything(): Promise<void> {
   for (const stop of [...stops].reverse()) {
     await stop().catch((error: unknown) => say(`could not stop a part of the benchmark: ${error}`))
@@ -64,11 +64,11 @@ if (!Number.isInteger(samples) || samples < 1) throw new Error('--samples takes 
 let failed = false
 let interrupted = false
 
-/** Runs the wanted suites on one engine; a suite that cannot be run does not keep the others from it. */
+/** Runs the wanted suites on one engine; a suite that cannot run does not stop the others. */
 async function measureEngine(name: EngineName, directory: string, stamp: string): Promise<EngineResult | undefined> {
   const engine = await startEngine(name, directory).catch((error: Error) => {
     say(`${name} is not measured: ${error.message}`)
-    // Only the extension may be missing on a machine that is in order.
+    // On a machine that is set up correctly only the extension may be missing.
     failed ||= name === 'plain'
   })
   if (!engine) return undefined
@@ -123,7 +123,7 @@ async function main(): Promise<number> {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  // A terminal and npm may both send it: the second one must not cut the clean-up short.
+  // A terminal and npm may both send the signal: the second one must not cut the clean-up short.
   process.on(signal, () => {
     if (interrupted) return
     interrupted = true

@@ -10,10 +10,10 @@ import { freePort } from '../server/db/embedded/server.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const START_MS = 60_000
-/** Accounts of the whole run: a service that is started again on a database finds them there. */
+/** Accounts of the whole run: a service started again on a database finds them there. */
 const ADMIN = { username: 'bench@example.org', password: randomBytes(12).toString('hex') }
 const API_KEY = `sk-${randomBytes(16).toString('hex')}`
-/** Endpoints of webhooks are stored with it. */
+/** Encrypts the stored secrets of endpoints. */
 export const SECRET_KEY = randomBytes(32).toString('hex')
 /** The service drains for 20 s at most. */
 const STOP_MS = 25_000
@@ -27,7 +27,7 @@ export interface Statement {
   rowMode?: 'array'
 }
 
-/** The real service, as `npm start` runs it, in a process of its own. */
+/** The real service, as `npm start` runs it, in a separate process. */
 export interface Service {
   origin: string
   pid: number
@@ -36,7 +36,7 @@ export interface Service {
   createUser(): Promise<string>
   /** Header of a developer who has logged in. */
   login(): Promise<Record<string, string>>
-  /** The statements that the API ran since it was last asked; none unless it was started with `hear`. */
+  /** The statements that the API ran since the last call; none unless the service was started with `hear`. */
   statements(): Promise<Statement[]>
   stop(): Promise<void>
 }
@@ -48,13 +48,13 @@ export interface ServiceOptions {
   directory: string
   /** With it, the service writes a CPU profile of each of its threads there when it ends. */
   profileDirectory?: string
-  /** It does no jobs and tells the statements of its API, which costs time: not for what is timed. */
+  /** Runs no jobs and reports the statements of its API, which costs time: not for timed work. */
   hear?: boolean
-  /** More environment variables. */
+  /** Further environment variables. */
   settings?: Record<string, string>
 }
 
-/** Starts the service on a free port and waits until it is ready. Throws with the end of its log when it is not. */
+/** Starts the service on a free port and waits until it is ready. Otherwise throws with the end of its log. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const home = await mkdtemp(join(options.directory, 'service-'))
   if (options.profileDirectory) await mkdir(options.profileDirectory, { recursive: true })
@@ -97,7 +97,7 @@ function spawnService(
     },
   })
   closeSync(log)
-  // Whatever ends this process: the service must not outlive it.
+  // However this process ends, the service must not outlive it.
   const atExit = () => child.kill('SIGKILL')
   process.once('exit', atExit)
   child.once('exit', () => process.off('exit', atExit))
@@ -127,9 +127,9 @@ function serviceOf(child: ChildProcess, origin: string, hear: boolean): Service 
     },
     async statements() {
       if (!hear) return []
-      const told = once(child, 'message')
-      child.send('tell')
-      return (await told)[0] as Statement[]
+      const reported = once(child, 'message')
+      child.send('report')
+      return (await reported)[0] as Statement[]
     },
     async stop() {
       if (!ended(child)) child.kill('SIGTERM')

@@ -5,7 +5,7 @@ import type { Counts, Dataset } from './generate.ts'
 import type { Service } from './service.ts'
 
 const POLL_MS = 10
-/** Uploads that make no progress for so long will make none. */
+/** Uploads without progress for this long are stuck. */
 const STUCK_MS = 60_000
 
 /** One user's upload of a dataset. */
@@ -15,8 +15,8 @@ export interface Job {
 }
 
 /**
- * Uploads the datasets of several users at the same time, each with `inFlight` requests under way like a phone, and
- * waits until the last upload is imported. Resolves with what became of the records, all uploads together.
+ * Uploads the datasets of several users at the same time, each with `inFlight` requests in flight like a phone, and
+ * waits until the last upload is imported. Resolves with the results of the records, all uploads together.
  * @throws Error when an upload is refused or its import fails.
  */
 export async function upload(service: Service, db: Client, jobs: readonly Job[], inFlight = 2): Promise<Counts> {
@@ -51,7 +51,7 @@ function lanes(pool: Pool, service: Service, { userId, dataset }: Job, count: nu
   return Array.from({ length: count }, lane)
 }
 
-/** Asks a partial index that only holds what waits: cheap, whatever has been uploaded before. */
+/** Reads a partial index of waiting uploads only: cheap, however much was uploaded before. */
 async function imported(db: Client): Promise<void> {
   let waiting = Number.POSITIVE_INFINITY
   let changed = performance.now()

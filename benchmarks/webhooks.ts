@@ -41,7 +41,7 @@ interface Stored {
   packed: boolean
 }
 
-/** What is delivered: workouts of half a kilobyte, or a hundred samples of heart rate, 17 kB. */
+/** The delivered events: workouts of half a kilobyte, or a hundred samples of heart rate, 17 kB. */
 const KINDS: { name: string; event(number: number): Stored }[] = [
   {
     name: 'workouts',
@@ -98,7 +98,7 @@ interface Call {
   body: string
 }
 
-/** The service and a receiver in processes of their own; what is recorded is inserted by SQL, as an import does. */
+/** The service and a receiver in separate processes; events are inserted by SQL, as an import does. */
 export async function run(bench: Bench): Promise<Measure[]> {
   const receiver = await startHelper('receiver.ts')
   const stop = bench.closing(receiver.stop)
@@ -120,7 +120,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
   }
 }
 
-/** Registers endpoints in place of those there were, with these paths. */
+/** Replaces the registered endpoints by ones with these paths. */
 async function register({ db, origin }: Suite, paths: string[]): Promise<void> {
   const key = deriveKeys(SECRET_KEY).webhookSecret
   await db.query('truncate endpoint, event cascade')
@@ -162,7 +162,7 @@ async function throughputOf(suite: Suite, name: string, events: Stored[]): Promi
     ]
     for (const side of round % 2 === 0 ? sides : sides.reverse()) await side()
   }
-  const told = (what: string, runs: Timed<void>[]) =>
+  const figureLine = (what: string, runs: Timed<void>[]) =>
     `${name}, ${what} ${figure(count / median(runs.map(({ seconds }) => seconds)))}/s: ${cpuText(
       runs.map(({ cpu }) => ({ cpu, count })),
       'call',
@@ -172,7 +172,7 @@ async function throughputOf(suite: Suite, name: string, events: Stored[]): Promi
     what: `signed deliveries/s ÷ bare undici loop, ${name}`,
     values: delivered.map(({ seconds }, round) => (posted[round] as Timed<void>).seconds / seconds),
     target: { at: 'least', value: 0.6 },
-    beside: [told('deliveries', delivered), told('bare loop', posted)],
+    beside: [figureLine('deliveries', delivered), figureLine('bare loop', posted)],
   }
 }
 
@@ -250,7 +250,7 @@ async function hanging(suite: Suite): Promise<Measure[]> {
     ]
     for (const part of round % 2 === 0 ? parts : parts.reverse()) await part()
   }
-  const told = (what: string, rounds: number[][]) => {
+  const figureLine = (what: string, rounds: number[][]) => {
     const at = (share: number) => figure(median(rounds.map((values) => percentile(values, share))))
     return `${what}: commit to receipt p50 ${at(0.5)}, p95 ${at(0.95)}, p99 ${at(0.99)} ms`
   }
@@ -261,15 +261,15 @@ async function hanging(suite: Suite): Promise<Measure[]> {
       values: withOne.map((values, round) => percentile(values, 0.95) / percentile(without[round] as number[], 0.95)),
       target: { at: 'most', value: 1.1 },
       beside: [
-        told(`${RATE_PER_SECOND} deliveries/s to ten endpoints`, without),
-        told('the same, one of them hanging', withOne),
-        told(`${RATE_PER_SECOND} events/s to one endpoint`, single),
+        figureLine(`${RATE_PER_SECOND} deliveries/s to ten endpoints`, without),
+        figureLine('the same, one of them hanging', withOne),
+        figureLine(`${RATE_PER_SECOND} events/s to one endpoint`, single),
       ],
     },
   ]
 }
 
-/** Commits one event after the other at a rate; returns how long each took to reach the endpoints that answer, in ms. */
+/** Commits events one by one at a fixed rate; returns the ms each took to reach the endpoints that answer. */
 async function latencies(suite: Suite, paths: string[], seconds: number, perSecond: number): Promise<number[]> {
   const { db, receiver } = suite
   await register(suite, paths)

@@ -41,7 +41,7 @@ export interface Config {
   /** How rollups are kept; `auto`: as continuous aggregates where the database has them. */
   rollupStrategy: 'auto' | 'continuous' | 'per_series'
   logLevel: string
-  /** Days the bodies of uploads are kept after they came; 0 = only until they are imported. */
+  /** Days that the bodies of uploads are kept; 0 = only until they are imported. */
   uploadRetentionDays: number
   /** How often scores that are behind are computed, and of how many days before today. */
   sleepScoreIntervalSeconds: number

@@ -14,13 +14,13 @@ import { closeSleep } from './store/sleep/close.ts'
 import { pruneWebhooks, type WebhookRetention } from './webhooks/prune.ts'
 import type { EventSettings } from './webhooks/record.ts'
 
-/** How long a job waits that met another one importing for the same user. */
+/** Delay of a job that found another one importing for the same user. */
 const BUSY_DELAY_MS = 250
 
-/** Bodies of uploads that are removed in one transaction. */
+/** Stored bodies removed in one transaction. */
 const BODIES_AT_ONCE = 500
 
-/** What jobs work with. */
+/** Everything that jobs need. */
 export interface JobsOptions {
   url: string
   db: Database
@@ -51,7 +51,7 @@ export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
   }
 }
 
-/** A job of the clock that is enqueued again while its work returns that there is more. */
+/** A job of the clock; while its work returns that there is more, it is enqueued again. */
 const untilDone =
   (work: () => Promise<boolean>): Task =>
   async (_payload, helpers) => {
@@ -59,7 +59,7 @@ const untilDone =
     if (await work()) await helpers.addJob(name, {}, { jobKey: `cron:${name}`, priority: 10 })
   }
 
-/** Imports uploads of a user, and takes its next turn at the back of the queue: one long history does not delay everybody. */
+/** Imports uploads of a user, then goes to the back of the queue: one long history must not delay everybody. */
 const importUploads =
   ({ db, importer, settings }: JobsOptions): Task =>
   async (payload, helpers) => {
@@ -68,12 +68,12 @@ const importUploads =
     if (settings.uploadRetentionDays === 0) await forgetBodies(db, 0)
     if (!left) return
     const runAt = new Date(Date.now() + (left === 'busy' ? BUSY_DELAY_MS : 0))
-    // A job that new data has added meanwhile is not put off.
+    // Does not postpone a job that new data has added meanwhile.
     const options = { jobKey: `import:${userId}`, jobKeyMode: 'preserve_run_at', priority: 10, runAt } as const
     await helpers.addJob('import_uploads', { user_id: userId }, options)
   }
 
-/** Deletes what has been kept for long enough. */
+/** Deletes everything past its retention. */
 async function prune(db: Database, settings: JobsOptions['settings']): Promise<void> {
   await db.query('select forget_old_minutes()')
   await db.query('delete from score_due where day < first_scored_day() and not scored')
@@ -85,7 +85,7 @@ async function prune(db: Database, settings: JobsOptions['settings']): Promise<v
   await pruneWebhooks(db, settings)
 }
 
-/** Removes the stored bodies of uploads that came more than so many days ago. */
+/** Removes the stored bodies of uploads received more than this many days ago. */
 async function forgetBodies(db: Database, days: number): Promise<void> {
   const forget = async () => {
     const { gone } = await db.one<{ gone: number }>(
@@ -97,16 +97,16 @@ async function forgetBodies(db: Database, days: number): Promise<void> {
   try {
     while ((await forget()) === BODIES_AT_ONCE);
   } catch (error) {
-    // One was asked for again in this very moment: it is for the next time.
+    // One was requested again at this moment: it is left for the next run.
     if (violatedConstraint(error) !== 'upload_body_fkey') throw error
   }
 }
 
 /**
- * Enqueues the imports that have uploads but no job: an upload that is accepted in the very moment a worker takes the
- * user's job adds none, and that worker may look for uploads before this one is committed. A worker that lost its
- * connection while taking a job does not know of it, so one taken long ago counts as none; imports of one user never
- * run side by side.
+ * Enqueues the imports that have uploads but no job: an upload accepted at the very moment a worker takes the user's
+ * job adds none, and that worker may look for uploads before this one is committed. A worker that lost its connection
+ * while taking a job does not know of it, so a job taken long ago counts as none; imports of one user never run side by
+ * side.
  */
 async function requeueForgotten(db: Database): Promise<void> {
   await db.query(

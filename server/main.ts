@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { bootstrapAccounts } from './api/auth/bootstrap.ts'
+import { createPasswords } from './api/auth/passwords.ts'
 import { openSyncFeed } from './api/sync/feed.ts'
 import { buildApp } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
@@ -14,7 +15,6 @@ import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
 import { closeServer, listen } from './http/server.ts'
 import { deriveKeys, type Keys } from './http/tokens.ts'
-import { startThreads, type Threads } from './intake/threads.ts'
 import { acceptUploads } from './intake/uploads/accept.ts'
 import { createHandover, type Handover } from './intake/uploads/handover.ts'
 import { createImporter } from './intake/uploads/import.ts'
@@ -25,6 +25,7 @@ import { type Jobs, migrateJobs, startJobs } from './queue.ts'
 import { observeRollups } from './rollups/observe.ts'
 import { applyStrategy } from './rollups/strategy.ts'
 import { dataDirSecret } from './secrets.ts'
+import { startThreads, type Threads } from './threads.ts'
 import { observeWebhooks } from './webhooks/observe.ts'
 import { startWebhooks, WEBHOOK_CONNECTIONS } from './webhooks/start.ts'
 import { welcome } from './welcome.ts'
@@ -39,7 +40,7 @@ const DRAIN_MS = 19_000
 /** Steps to undo, run in reverse. */
 type Closers = (() => Promise<unknown>)[]
 
-/** What the parts of this process share. */
+/** Shared by the parts of this process. */
 interface Shared {
   config: Config
   log: Logger
@@ -51,13 +52,13 @@ interface Shared {
   metrics: Metrics
   threads: Threads
   handover: Handover
-  /** Whether what happens is recorded for endpoints and the feed. */
+  /** Whether events are recorded for endpoints and the feed. */
   recordsEvents: boolean
-  /** What this process cannot go on without, each with the reason when it ends. */
+  /** Parts this process cannot run without; each resolves with the reason when it ends. */
   ends: Promise<string>[]
 }
 
-/** Starts every part that the role has. Resolves when it cannot go on, with the reason. */
+/** Starts every part of the role. Resolves, with the reason, when it cannot continue. */
 async function start(config: Config, log: Logger, closers: Closers): Promise<string> {
   const { url, embedded } = await prepareDatabase(config, log, closers)
   const keys = deriveKeys(config.secretKey ?? (await dataDirSecret(config.dataDir)))
@@ -67,7 +68,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<str
     ...{ config, log, closers, url, keys, threads },
     isEmbedded: embedded !== undefined,
     metrics: createMetrics(),
-    // What is imported elsewhere is read from the database there.
+    // Another process imports the uploads and reads them from the database.
     handover: config.role === 'all' ? createHandover() : createHandover(0),
     recordsEvents: config.outgoingWebhooksEnabled || config.eventFeedEnabled,
     ends: embedded ? [embedded.exited] : [],
@@ -126,29 +127,29 @@ function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void
   })
 }
 
-/** Starts to serve: every role does, if only to say that it is ready. */
+/** Starts to serve: every role does, at least its probes. */
 async function startApi(shared: Shared): Promise<void> {
-  const { config, closers } = shared
+  const { config, log, closers } = shared
   let open = false
   const deps = await openDependencies(shared, () => open)
   const server = createServer(buildApp(deps).callback())
-  closers.push(() => closeServer(server))
-  // Streams never end by themselves.
+  closers.push(() => closeServer(server, () => log.warn('requests were cut off: they did not finish in time')))
+  // Streams never end on their own.
   closers.push(() => deps.syncFeed.close())
   closers.push(async () => {
     open = false
   })
   await listen(server, config.port, config.host)
   // Only now, since the secrets are shown once: a start that fails before must not have made them.
-  const created = await bootstrapAccounts(deps.db, config)
+  const created = await bootstrapAccounts(deps.db, config, deps.passwords)
   open = true
-  // The probe answers with the last count: this is the first.
+  // The probe answers with the last count; this is the first.
   deps.webhookBacklog?.()
   const { port } = server.address() as AddressInfo
   welcome({ config, port, created, embedded: shared.isEmbedded })
 }
 
-/** What handlers work with; ready while `isOpen` and the database answers. */
+/** Everything that handlers use; ready while `isOpen` and the database answers. */
 async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<Dependencies> {
   const { config, log, closers, url, keys, metrics, threads, handover } = shared
   const probe = openProbe(url, LIMITS.probeMs)
@@ -171,6 +172,7 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
     answers: countAnswers(LIMITS),
     keys,
     apiKeys,
+    passwords: createPasswords(),
     uploads: acceptUploads({ db, gates, limits: LIMITS, metrics, threads, handover }),
     syncFeed,
     log,
@@ -242,7 +244,7 @@ function sayCannotStart(error: unknown): void {
   process.stderr.write(`Cannot start: ${reasonOf(error)}\n`)
 }
 
-/** What went wrong in words; a refused connection has none of its own, only one error per address tried. */
+/** The text of an error; a refused connection has none of its own, only one error per address tried. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ')
   return error instanceof Error ? error.message : String(error)

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** What `/metrics` shows, in Prometheus' names and units. */
+/** The metrics of `/metrics`, with Prometheus' names and units. */
 export interface Metrics {
   registry: Registry
   httpSeconds: Histogram<'method' | 'route' | 'status'>
@@ -86,10 +86,10 @@ function deliveryMetrics(registers: Registry[]): Pick<Metrics, 'deliveryAttempts
   }
 }
 
-/** How long `/metrics` waits for what the database counts. */
+/** How long `/metrics` waits for counts from the database. */
 const SOON_MS = 1_000
 
-/** What is counted, or undefined when that takes long or fails: metrics are answered when the database is not. */
+/** The count, or undefined if it takes long or fails: metrics are served even when the database is not available. */
 export function soon<T>(count: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, SOON_MS, undefined)

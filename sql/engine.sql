@@ -1,6 +1,6 @@
--- Which engine's folder applies to this database: the only place that asks.
--- A new database gets the extension when the server offers it and this role may create it. A database that was made
--- without it stays plain, also when its server offers the extension later.
+-- Names the engine's folder for this database; nothing else asks which engine runs. A new database gets the extension
+-- when the server offers it and this role may create it. A database created without it stays plain, even if its server
+-- offers the extension later.
 do $$
 begin
   if to_regclass('sample') is null
@@ -12,8 +12,8 @@ exception when insufficient_privilege then
   raise notice 'timescaledb is available but this role may not create it; an administrator can run: create extension timescaledb';
 end
 $$;
--- Up to 2.21.0 a prepared statement misses what was written to a compressed chunk after it was planned, so reads and
--- rollups would lose samples.
+-- Up to 2.21.0 a prepared statement misses rows written to a compressed chunk after it was planned: reads and rollups
+-- would lose samples.
 do $$
 declare
   found text := (select extversion from pg_extension where extname = 'timescaledb');

@@ -7,7 +7,7 @@ import { ConfigError, loadConfig } from '../server/config.ts'
 const KEY = '7f3c1d9be20a4658'.repeat(4)
 const DATABASE = { DATABASE_URL: 'postgres://pulsebase@localhost/pulsebase', SECRET_KEY: KEY }
 
-/** That each value is refused with a message that starts with the variable's name and says `expectation`. */
+/** Each value is rejected with a message that starts with the variable's name and says `expectation`. */
 function refuses(t: Test, variable: string, expectation: RegExp, ...values: string[]) {
   for (const value of values) {
     const message = new RegExp(`^${variable} ${expectation.source}`)
@@ -222,7 +222,7 @@ t.test('every variable is tested above', async (t) => {
   )
 })
 
-/** The names of all variables that are read. */
+/** The names of all variables the service reads. */
 function variables(): string[] {
   const names = new Set<string>()
   loadConfig(new Proxy({}, { get: (_, name) => void names.add(String(name)) }))

@@ -1,4 +1,4 @@
-// The pages of the documentation: what they point to is there, and so is every section that the code cites.
+// The pages of the documentation: everything they link to exists, and so does every section that the code cites.
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,7 +23,7 @@ const CITATION = new RegExp(
 )
 const APPENDIX = /\bsdk-payload appendi(?:x|ces) ([AB])(?: and ([AB]))?/gi
 
-/** Files are read once. */
+/** Each file is read once. */
 const contents = new Map<string, Promise<string>>()
 
 t.test('what the pages point to is there', async (t) => {
@@ -77,6 +77,33 @@ t.test('a citation of a section that does not exist is noticed', async (t) => {
     ...['D-99', 'contract 10.6', 'contract 12.1', 'contract 12.3', 'contract 99'],
     ...['sdk-payload 9.1', 'sdk-payload A', 'sdk-payload B', 'sdk-types 2', 'sdk-types 6', 'sdk-types 7.1'],
   ])
+})
+
+t.test('every text of an error is in the contract', async (t) => {
+  const contract = await text('docs/contract.md')
+  const missing: string[] = []
+  let found = 0
+  for (const file of (await sources()).filter((name) => name.startsWith('server/'))) {
+    const thrown = /errors\s*\.(?:badRequest|missing|conflict|forbidden)\(\s*(?:'([^']+)'|`([^`]+)`)/g
+    for (const [, plain, template] of (await text(file)).matchAll(thrown)) {
+      found += 1
+      // The longest part without a value.
+      const [part = ''] = (plain ?? template ?? '').split(/\$\{[^}]*\}/).sort((a, b) => b.length - a.length)
+      if (!contract.includes(part.trim())) missing.push(`${file}: ${part}`)
+    }
+  }
+  t.ok(found > 30, 'texts are found')
+  t.strictSame(missing, [])
+})
+
+t.test('a message counts with its noun: one sample, two samples', async (t) => {
+  const wrong: string[] = []
+  // Constants are no 1, and verbs and SQL are no nouns.
+  const uncounted =
+    /\$\{(?![A-Z_\d]+\}|counted\()[^{}]*\} (?!as\b|is\b|has\b|was\b|rows unbounded\b|belongs\b|holds\b)\w+s\b|\b(?:record|type|failure|item|sample|upload|row)\(s\)/g
+  for (const file of (await sources()).filter((name) => /^(server|workers|sql)\//.test(name)))
+    for (const [found] of (await text(file)).matchAll(uncounted)) wrong.push(`${file}: ${found}`)
+  t.strictSame(wrong, [])
 })
 
 t.test('the tables of the contract are those of the catalogue', async (t) => {
@@ -153,7 +180,7 @@ async function sources(): Promise<string[]> {
   return [...files.filter((name) => name !== 'test/docs.test.ts'), ...pages]
 }
 
-/** The sections and decisions that a text cites, such as `contract 12.4`; a citation may go on in the next line. */
+/** The sections and decisions that a text cites, such as `contract 12.4`; a citation may continue on the next line. */
 function citations(content: string): Set<string> {
   const lines = content.replaceAll(/\n[ \t]*(?:\/\/|\*|--)?[ \t]*/g, ' ')
   const found = new Set<string>()
@@ -167,7 +194,7 @@ function citations(content: string): Set<string> {
   return found
 }
 
-/** What stands below the heading with a number or a title, up to the next heading. */
+/** The text below the heading with a number or a title, up to the next heading. */
 async function section(page: string, number: string): Promise<string> {
   const found = (await text(`docs/${page}.md`))
     .split(/^#+ /m)
@@ -176,7 +203,7 @@ async function section(page: string, number: string): Promise<string> {
   return found
 }
 
-/** The cells of the table of a section without its head, and without backticks. */
+/** The cells of the table of a section, without its head and backticks. */
 async function rows(page: string, number: string): Promise<string[][]> {
   const lines = (await section(page, number)).split('\n').filter((line) => line.startsWith('|'))
   return lines.slice(2).map((line) =>
@@ -187,7 +214,7 @@ async function rows(page: string, number: string): Promise<string[][]> {
   )
 }
 
-/** Anchors of a page's headings, as GitHub makes them. */
+/** Anchors of a page's headings, as GitHub generates them. */
 function anchors(content: string): Set<string> {
   const titles = [...content.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title)
   const slugs = titles.map((title) =>

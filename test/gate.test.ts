@@ -1,4 +1,4 @@
-// Who is let in, who waits and who is refused, whatever comes and goes.
+// Which callers are let in, wait or are refused, whoever arrives and leaves.
 import { EventEmitter } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
@@ -12,7 +12,7 @@ const limits = (some: Partial<GateLimits>): GateLimits => ({
   ...some,
 })
 
-/** A client that hangs up when told to. */
+/** A client that hangs up on request. */
 class TestClient extends EventEmitter {
   destroyed = false
   hangUp() {
@@ -144,7 +144,7 @@ t.test('holds no more than it may and keeps nobody waiting who fits, whatever ha
         await nextTurn()
         const keys = [0, 1, 2, 3]
         const eligible = [...waiting.values()].filter((one) => heldOf(one.key) + one.weight <= perKey)
-        // The next one is whose key holds least; if it does not fit, nobody else overtakes it.
+        // Next is the caller whose key holds least; if it does not fit, nobody overtakes it.
         const least = Math.min(...eligible.map(({ key }) => heldOf(key)))
         const next = eligible.find(({ key }) => heldOf(key) === least)
         const wrong =

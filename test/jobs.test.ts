@@ -1,12 +1,12 @@
-// Jobs survive what happens to the processes, connections and jobs around them: an upload that was answered 202 is
-// imported. Real kills are in test/intake/uploads/crash.long.ts.
+// Jobs survive failures of the processes, connections and jobs around them: an upload answered 202 is imported. Real
+// kills are in test/intake/uploads/crash.long.ts.
 import pg from 'pg'
 import t from 'tap'
 import { waitUntil } from '../server/db/embedded/processes.ts'
-import type { Threads } from '../server/intake/threads.ts'
 import { createHandover } from '../server/intake/uploads/handover.ts'
 import type { Importer } from '../server/intake/uploads/import.ts'
 import { startJobs } from '../server/queue.ts'
+import type { Threads } from '../server/threads.ts'
 import { startTestApp, type TestApp } from './support/app.ts'
 import {
   body,
@@ -23,7 +23,7 @@ import {
 const NOON = Date.UTC(2026, 1, 24, 12)
 const LIVENESS = 7_234_902
 
-/** Uploads and returns the user; nothing imports it. */
+/** Uploads and returns the user; nothing imports the upload. */
 async function queued(app: TestApp): Promise<string> {
   const user = await createUser(app)
   const { status } = await upload(app, user, body([heartRate(NOON, 60)]))
@@ -31,7 +31,7 @@ async function queued(app: TestApp): Promise<string> {
   return user
 }
 
-/** As if a worker had taken the import job of this user. */
+/** As if a worker had taken this user's import job. */
 const take = (app: TestApp, user: string, worker: string) =>
   app.db.query(
     `update graphile_worker._private_jobs set locked_by = $2, locked_at = now(), attempts = attempts + 1 where key = $1`,
@@ -105,7 +105,7 @@ oneEngine(t, 'jobs', async (t, engine) => {
     const user = await queued(app)
     await app.db.query('delete from graphile_worker._private_jobs')
     await app.db.query(`update upload set received_at = received_at - interval '1 minute' where user_id = $1`, [user])
-    // Or a worker takes the job, but the answer that tells it so is lost.
+    // Or a worker takes the job, but loses the answer to its query.
     const other = await queued(app)
     await take(app, other, 'unaware')
     const hour = `interval '1 hour'`
@@ -128,7 +128,7 @@ oneEngine(t, 'jobs', async (t, engine) => {
   })
 
   await t.test('go on after every connection to the database was lost', async (t) => {
-    // Requests and jobs fail for a moment, and say so.
+    // Requests and jobs fail for a moment, and log it.
     t.capture(app.deps.log, 'error')
     t.capture(console, 'trace')
     const jobs = await startImports(t, app)
@@ -158,7 +158,7 @@ oneEngine(t, 'jobs', async (t, engine) => {
       t.ok(await waitUntil(last, 10_000))
       accepted.set(user, (accepted.get(user) ?? 0) + 1)
     }
-    // Every quarter of a minute the service looks for uploads that fell between two chairs.
+    // Every quarter of a minute the service looks for uploads that neither a job nor a worker covers.
     const finished = async () => {
       const waiting = `update upload set received_at = now() - interval '1 minute' where status = 'queued' returning 1`
       if ((await app.db.query(waiting)).length === 0) return true
@@ -206,7 +206,7 @@ oneEngine(t, 'jobs', async (t, engine) => {
     t.ok(await waitUntil(async () => (await running()).length === 1, 10_000, 10))
     await upload(app, user, body([heartRate(NOON, 99)]))
     t.ok(await waitUntil(async () => ended.length > 0, 10_000, 5), 'the second job met the first one')
-    // The queue never tries a job again whose key went to another one.
+    // The queue never retries a job whose key was given to another one.
     const successors = await app.db.query(
       'select 1 from graphile_worker.jobs where key = $1 and attempts < max_attempts',
       [`import:${user}`],

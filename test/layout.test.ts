@@ -1,4 +1,4 @@
-// The promises of the layout that a machine can check: where things are, and what does not know what.
+// The rules of the layout that a machine can check: where files are, and what they may import.
 import { readdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
@@ -12,12 +12,12 @@ import type { Route } from '../server/http/route.ts'
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 
 const SOURCE_LINES = 400
-/** Tests are lists of cases: reading one case does not take the others. */
+/** Tests are lists of cases: a reader of one case need not read the others. */
 const TEST_LINES = 800
-/** What a screen shows. */
+/** The lines of a screen. */
 const FUNCTION_LINES = 50
 
-/** Examples in the description of the API name some provider. */
+/** Examples in the API description name some provider. */
 const EXAMPLE = /\b(last_synced_)?provider: '|capabilities\('/
 
 const files = (await Promise.all(['server', 'workers', 'sql', 'benchmarks', 'test'].map(filesBelow))).flat()
@@ -30,7 +30,7 @@ t.test('which engine runs is asked in sql/engine.sql and nowhere else', async (t
   const own = (file: string) => file === 'sql/engine.sql' || file.startsWith('sql/timescale/')
   const asking = files.filter((file) => {
     if (!/^(server|workers|sql)\//.test(file) || own(file)) return false
-    // Switching something off is no question: a plain server takes such a setting, and nobody there reads it.
+    // Switching something off does not ask for the engine: a plain server accepts such a setting and ignores it.
     const settings = /^set timescaledb\.\w+ = off$/gm
     return /timescale|hypertable/i.test(withoutComments(file, text(file)).replaceAll(settings, ''))
   })
@@ -112,8 +112,26 @@ t.test('no file imports itself through others', async (t) => {
   t.ok([...imports.values()].flat().length > 1000, 'imports are found')
 })
 
+t.test('of two folders one is the floor of the other', async (t) => {
+  const folderOf = (file: string) => /^server\/([^/]+)\//.exec(file)?.[1]
+  const imports = new Set<string>()
+  for (const file of source) {
+    for (const [, from = ''] of text(file).matchAll(/(?:from|import) '(\.[^']+)'/g)) {
+      const [folder, other] = [folderOf(file), folderOf(join(dirname(file), from))]
+      if (folder && other && folder !== other) imports.add(`${folder} ${other}`)
+    }
+  }
+  t.ok(imports.has('api http') && imports.size > 30, 'they are found')
+  // The description of the API says what webhooks send, in the forms of the API.
+  t.ok(imports.delete('http webhooks'))
+  t.strictSame(
+    [...imports].filter((one) => imports.has(one.split(' ').reverse().join(' '))),
+    [],
+  )
+})
+
 t.test('the environment is read by the configuration', async (t) => {
-  // Handing it on, npm's own mark, and the few variables that programs we start must have.
+  // Passing it on, npm's own marker, and the few variables that programs we start need.
   const others = new Set([
     'server/main.ts',
     'server/replay.ts',
@@ -150,9 +168,9 @@ t.test('no file is too long to read', async (t) => {
   t.strictSame(long, [])
 })
 
-// That it takes at most four parameters is a rule of the linter, whose rule for lines leaves some of them out.
+// The linter limits parameters to four; its rule for lines skips some functions.
 t.test('a function fits a screen', async (t) => {
-  // Version 7 has no parser for others. Required: an import would read through all of its nine megabytes first.
+  // Version 7 has no public parser. Required, not imported: an import would first scan all of its nine megabytes.
   const typescript: typeof ts = createRequire(import.meta.url)('typescript-5')
   const tooLong: string[] = []
   let longest = 0
@@ -217,7 +235,7 @@ async function filesBelow(folder: string): Promise<string[]> {
     .sort()
 }
 
-/** The statements of a file with what stands between them, and in which line each begins. */
+/** The statements of a file with the text between them, and the line in which each begins. */
 function statements(content: string): { line: number; code: string }[] {
   let line = 1
   return content.split(/^(?=[a-z])/m).map((code) => {
@@ -227,7 +245,7 @@ function statements(content: string): { line: number; code: string }[] {
   })
 }
 
-/** Where the functions of a statement begin, from 0, and their lines; a statement of SQL with gaps is text, however long. */
+/** The first lines, from 0, and lengths of a statement's functions; SQL with placeholders is text, however long. */
 function functions(typescript: typeof ts, code: string): { line: number; lines: number }[] {
   const tree = typescript.createSourceFile('statement.ts', code, typescript.ScriptTarget.ES2023)
   const lineAt = (place: number) => tree.getLineAndCharacterOfPosition(place).line
@@ -252,7 +270,7 @@ function text(file: string): string {
   return texts.get(file) ?? ''
 }
 
-/** Good enough for this code: `//` after a colon belongs to an address. */
+/** Good enough for this code: `//` after a colon is part of an address. */
 function withoutComments(file: string, content: string): string {
   if (file.endsWith('.sql')) return content.replaceAll(/--.*$/gm, '')
   return content.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(?<!:)\/\/.*$/gm, '')

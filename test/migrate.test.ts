@@ -51,7 +51,7 @@ eachEngine(t, 'an empty database', async (t, engine) => {
     } else {
       t.strictSame(await query(`select relkind from pg_class where oid = 'sample'::regclass`), [{ relkind: 'r' }])
     }
-    // One name on both engines, with buckets that are the same whichever it is.
+    // The same function on both engines, with the same buckets.
     const bucket = (width: string, at: string) =>
       `select time_bucket(interval '${width}', timestamptz '${at}') at time zone 'UTC' = timestamp '`
     for (const [width, at, start] of [
@@ -109,7 +109,7 @@ eachEngine(t, 'a file that fails leaves nothing behind, and the next start goes 
   t.equal(log[0], 'applied sql/migrations/0003-samples.sql')
 })
 
-/** A database without anything of ours in it. */
+/** A database without anything of ours. */
 async function emptyDatabase(t: Test, { url }: Engine) {
   const name = `pulsebase_migrate_${randomBytes(8).toString('hex')}`
   await queryAt(url, `create database ${name} template template0`)

@@ -1,4 +1,4 @@
-// What the documentation shows is run here against the service that `npm start` starts, so it cannot rot.
+// Runs the snippets of the documentation against the service that `npm start` starts, so they stay correct.
 import { type ExecFileOptions, execFile, spawn } from 'node:child_process'
 import { chmod, mkdtemp, readdir, readFile, realpath, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -40,7 +40,7 @@ interface Block {
   code: string
 }
 
-/** The variables of the snippets; what a page assigns to them is replaced. */
+/** The variables of the snippets; values that a page assigns to them are replaced. */
 type Variables = Record<
   | 'URL'
   | 'KEY'
@@ -167,7 +167,7 @@ t.test('the types in docs/record-types.md are those of the platforms', async (t)
     ['Apple Health', ['apple']],
     ['Health Connect and Samsung Health', ['health_connect', 'samsung']],
   ] as const) {
-    // The name of the column is none.
+    // The column's own name is not a type.
     const documented = (await namesIn('docs/record-types.md', heading)).filter((name) => name !== 'type')
     for (const provider of providers) {
       const types = sdkProviders.get(provider)?.records.keys() ?? []
@@ -184,7 +184,7 @@ t.test('the parameters in docs/scores.md are those of the route', async (t) => {
 
 t.test('the metrics in docs/operations.md are those that are offered', async (t) => {
   const { registry } = createMetrics()
-  // Nobody asks for values here, so no database is asked.
+  // No values are requested here, so no database is queried.
   openGates(LIMITS, registry)
   observeRollups(registry, {} as Database)
   observeWebhooks(registry, {} as Database)
@@ -223,7 +223,7 @@ t.test('the programs for phones in docs/phones.md send what their examples hold'
   }
 })
 
-/** Starts the service with the README's command, in a data directory of its own. */
+/** Starts the service with the README's command, in a separate data directory. */
 async function npmStart(t: Test) {
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'pulsebase-readme-')))
   await chmod(dataDir, 0o755)
@@ -278,11 +278,11 @@ function fieldsOf(value: unknown): Set<string> {
   return new Set([...names, ...Object.values(value).flatMap((part) => [...fieldsOf(part)])])
 }
 
-/** Runs a block with bash; fails with the script's own words when one of its commands fails. */
+/** Runs a block with bash; fails with the script's own output when one of its commands fails. */
 async function runShell(code: string, variables: Variables): Promise<string> {
-  // Imports are done in the background, a moment after their upload.
+  // Imports run in the background, a moment after their upload.
   if (variables.USER_ID) await waitUntil(async () => !(await batches(variables)).includes('"queued"'), 20_000)
-  // So is a delivery, whose name is looked up before it fails.
+  // So do deliveries, which look up the endpoint's name before they fail.
   if (code.includes('/attempts')) await waitUntil(async () => (await attempts(variables)).includes('"msgId"'), 20_000)
   const names = Object.keys(variables).join('|')
   const assignments = Object.entries(variables).map(([name, value]) => `${name}='${value}'\n`)
@@ -301,7 +301,7 @@ async function attempts({ URL: url, TOKEN, ENDPOINT_ID }: Variables): Promise<st
   return (await fetch(`${url}/api/v1/webhooks/endpoints/${ENDPOINT_ID}/attempts`, { headers })).text()
 }
 
-/** What the reader is told to copy from an answer. */
+/** The values the reader is told to copy from an answer. */
 function remember(variables: Variables, answer: string): void {
   variables.USER_ID ||= /^\{"id":"([^"]+)"/.exec(answer)?.[1] ?? ''
   variables.BATCH_ID ||= /"batch_id":"([^"]+)"/.exec(answer)?.[1] ?? ''
@@ -316,7 +316,7 @@ function remember(variables: Variables, answer: string): void {
   else variables.TOKEN = told('access_token') ?? ''
 }
 
-/** An answer without what differs from run to run: ids, secrets, cursors, times and durations of this run. */
+/** An answer without the parts that differ from run to run: ids, secrets, cursors, times and durations of this run. */
 function comparable(text: string): unknown {
   const stable = text
     .trim()
@@ -333,7 +333,7 @@ function comparable(text: string): unknown {
 
 const firstLine = (code: string) => code.split('\n')[0] ?? ''
 
-/** What a program prints; undefined when there is no such program. */
+/** The output of a program; undefined if the program does not exist. */
 async function output(program: string, args: string[], options: ExecFileOptions): Promise<string | undefined> {
   try {
     return String((await run(program, args, options)).stdout)

@@ -54,14 +54,12 @@ t.test('a data directory from its first start to its last', async (t) => {
   await t.test('SIGTERM lets the upload that is under way finish, then ends with 0', async (t) => {
     const upload = await beginUpload(first.url, apiKey, userId, JSON.stringify(hourOfHeartRates(0)))
     first.child.kill('SIGTERM')
-    t.ok(await waitUntil(async () => first.output().includes('"stopping"'), 5000))
+    t.ok(await waitUntil(async () => first.output().includes('"stopping"'), START_MS))
     await t.rejects(fetch(`${first.url}/readyz`), 'nothing new is taken')
     const answer = await upload.finish()
-    const answered = performance.now()
     t.match(answer, { status: 202, body: { batch_id: /^[0-9a-f-]{36}$/ } })
     t.strictSame(await first.ended, [0, null])
-    // The client keeps its connection open, which nobody must wait for.
-    t.ok(performance.now() - answered < 8000)
+    t.notMatch(first.output(), /cut off/, 'and waits for nobody who only keeps a connection open')
   })
 
   const second = await startService(t, env)
@@ -82,7 +80,7 @@ t.test('a data directory from its first start to its last', async (t) => {
       })
       if (answer.status === 202) acknowledged.push(answer.body.batch_id)
     })
-    t.ok(await waitUntil(async () => acknowledged.length >= 5, 10_000, 1))
+    t.ok(await waitUntil(async () => acknowledged.length >= 5, START_MS, 1))
     process.kill(-(second.child.pid ?? 0), 'SIGKILL')
     await Promise.allSettled(uploads)
     t.strictSame(await second.ended, [null, 'SIGKILL'])
@@ -94,7 +92,7 @@ t.test('a data directory from its first start to its last', async (t) => {
     t.ok(batches.every(({ status }) => status === 'success'))
     const known = batches.map(({ batch_id }) => batch_id)
     t.ok(acknowledged.every((id) => known.includes(id)))
-    // An upload whose answer got lost may be there too, but as a whole.
+    // An upload whose answer was lost may be there too, but only as a whole.
     const { body } = await timeseries(apiOf(third.url, apiKey), userId, range)
     t.equal(body.pagination.total_count, batches.length * 60)
     third.child.kill('SIGINT')
@@ -207,11 +205,11 @@ t.test('a first start that finds its port taken names it, and keeps the secrets 
 })
 
 t.test('what cannot work stops the start in words, with exit code 1 and no stack', async (t) => {
-  // Every other variable takes the same way: test/config.test.ts has them all.
+  // Every other variable is read the same way: test/config.test.ts has them all.
   const database = `postgres://pulsebase:hunter2hunter2@127.0.0.1:${await freePort()}/pulsebase`
   const refused: [env: Record<string, string>, message: RegExp][] = [
     [{ DATABASE_URL: database }, /^Cannot start: SECRET_KEY is required with DATABASE_URL: set .*\n$/],
-    // What goes wrong outside of us is logged as well.
+    // Failures outside our code are logged as well.
     [{ DATABASE_URL: database, SECRET_KEY }, /^Cannot start: connect ECONNREFUSED 127\.0\.0\.1:\d+$/m],
   ]
   const dataDir = join(tmpdir(), `pulsebase-start-${randomBytes(8).toString('hex')}`)
@@ -232,7 +230,7 @@ interface Service {
   ended: Promise<[number | null, string | null]>
 }
 
-/** Runs the service in a process group of its own, on a free port unless told otherwise, and nothing from our environment. */
+/** Runs the service in a separate process group, by default on a free port, and with none of our environment. */
 function spawnService(t: Test, env: Record<string, string>): Service {
   const child = spawn(process.execPath, ['--import', COMPILED, 'server/main.ts'], {
     cwd: ROOT,
@@ -243,7 +241,7 @@ function spawnService(t: Test, env: Record<string, string>): Service {
   const chunks: string[] = []
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => chunks.push(text))
   const ended = once(child, 'close') as Promise<[number | null, string | null]>
-  // Also when the test is ended from outside, before its teardown.
+  // Also when the test is killed from outside, before its teardown.
   const onExit = () => signalProcess(-(child.pid ?? 0), 'SIGKILL')
   process.once('exit', onExit)
   child.once('exit', () => process.off('exit', onExit))
@@ -264,7 +262,7 @@ async function startService(t: Test, env: Record<string, string>): Promise<Servi
   return { ...service, url: found }
 }
 
-/** What the first start prints for its operator. */
+/** The output of the first start for its operator. */
 function firstStart(output: string): { password: string; apiKey: string; curl: string } {
   const [, password = ''] = /^ {2}password (\S{24,})$/m.exec(output) ?? []
   const [, apiKey = ''] = /^ {2}API key {2}(sk-\S{32})$/m.exec(output) ?? []
@@ -272,7 +270,7 @@ function firstStart(output: string): { password: string; apiKey: string; curl: s
   return { password, apiKey, curl }
 }
 
-/** Sends requests as a client with this key would. */
+/** Sends requests with this key. */
 function apiOf(url: string, apiKey: string, header = 'X-Service-API-Key'): Api {
   return {
     async request(method: string, path: string, { body, headers = {}, auth = 'key' }: TestRequest = {}) {
@@ -289,7 +287,7 @@ function apiOf(url: string, apiKey: string, header = 'X-Service-API-Key'): Api {
   }
 }
 
-/** Sends half of an upload over a connection that is kept alive, and returns how to send the rest. */
+/** Sends half of an upload over a keep-alive connection, and returns a function that sends the rest. */
 async function beginUpload(url: string, apiKey: string, userId: string, content: string) {
   const agent = new Agent({ keepAlive: true })
   const bytes = Buffer.from(content)
@@ -326,7 +324,7 @@ async function passableDirectory(t: Test): Promise<string> {
   return dir
 }
 
-/** A database without anything of ours in it. */
+/** A database without anything of ours. */
 async function emptyDatabase(t: Test, { url }: Engine): Promise<string> {
   const name = `pulsebase_start_${randomBytes(8).toString('hex')}`
   const administer = async (sql: string) => {

@@ -5,15 +5,25 @@ import type { Decode } from './json-bytes.ts'
 import { isObject, type Json, type Problem } from './sdk-fields.ts'
 
 /** Kinds of items counted separately; further types are counted together. */
-const KINDS_TOLD = 100
+const KINDS_COUNTED = 100
 
 const MAX_TYPE_LENGTH = 100
 
-/** The type of an item in a day's account, and its time, in epoch ms. */
+/** The type of an item in a day's counts, and its time, in epoch ms. */
 export type Place = readonly [type: string, ms: number]
 
 /** The probable meaning of a record type that is not stored. */
 type MeantBy = (type: string) => Required<Pick<Unstored, 'likely' | 'known_to'>>
+
+/** A part of an item that cannot be stored, and why. */
+interface LeftOut {
+  /** Such as `['workouts', 0, 'values', 3, 'unit']`. */
+  path: readonly [collection: string, index: number, parts: string, at: number, field: string]
+  part: Json
+  item: Json
+  reason: readonly [type: string, msg: string]
+  place: Place | undefined
+}
 
 /** The account of the items of an upload or a parcel: every one is received, and stored, ignored or rejected. */
 export class Account {
@@ -76,22 +86,37 @@ export class Account {
     this.#reject(rejection, id)
   }
 
+  /**
+   * A part of an item cannot be stored, such as a statistic of a workout: it is listed like a rejected item, but counts as
+   * none, since the item itself is stored. `place` is absent if the part would not have been a sample.
+   */
+  leaveOut({ path, part, item, reason: [type, msg], place }: LeftOut): void {
+    const [collection, index, parts] = path
+    if (place) addRejected(this.rejectedDays, { type: place[0], day: dayText(place[1]), reason: type }, 1)
+    this.#count(`${collection}.${parts}`, part.type, type)
+    this.#list({ collection, index, loc: ['data', ...path], type, msg }, item.id)
+  }
+
   #count(collection: string, type: unknown, reason: string): void {
     const group = `${collection}\n${reason}\n`
     let key = typeof type === 'string' ? group + type : group
-    if (!this.#unstored.has(key) && this.#unstored.size >= KINDS_TOLD) key = group
+    if (!this.#unstored.has(key) && this.#unstored.size >= KINDS_COUNTED) key = group
     const known = this.#unstored.get(key)
     if (known) {
       known.items += 1
       return
     }
-    const told = normaliseDeviceString(this.#decode(key.slice(group.length)), MAX_TYPE_LENGTH) || null
-    const meant = told && collection === 'records' && reason === 'ignored_type' ? this.#meantBy(told) : {}
-    this.#unstored.set(key, { collection, type: told, reason, items: 1, ...meant })
+    const shownType = normaliseDeviceString(this.#decode(key.slice(group.length)), MAX_TYPE_LENGTH) || null
+    const meant = shownType && collection === 'records' && reason === 'ignored_type' ? this.#meantBy(shownType) : {}
+    this.#unstored.set(key, { collection, type: shownType, reason, items: 1, ...meant })
   }
 
   #reject(rejection: Omit<Rejection, 'id'>, id: unknown): void {
     this.rejected += 1
+    this.#list(rejection, id)
+  }
+
+  #list(rejection: Omit<Rejection, 'id'>, id: unknown): void {
     if (this.rejections.length >= REJECTIONS_KEPT) return
     const shownId = typeof id === 'string' ? normaliseDeviceString(this.#decode(id), 100) || null : null
     this.rejections.push({ ...rejection, id: shownId })

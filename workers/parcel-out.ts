@@ -11,7 +11,7 @@ import {
 import { dayCounts } from '../server/batch/day-counts.ts'
 import { originHash } from '../server/batch/origins.ts'
 import { SampleStreams } from '../server/batch/sample-streams.ts'
-import { isPlausible, workoutMeasures } from '../server/batch/workout-measures.ts'
+import { MAX_WORKOUT_DAYS, rangeOf, workoutMeasures } from '../server/batch/workout-measures.ts'
 import { inferDeviceType, normaliseDeviceString } from '../server/catalogue/devices.ts'
 import {
   DAILY_TOTAL_OFFSET,
@@ -36,8 +36,8 @@ import { Account } from './account.ts'
 import { ParcelItem, type Problem, problems, type Rejections } from './parcel-item.ts'
 import { isObject, MIN_TIME_MS } from './sdk-fields.ts'
 
-/** Longest workout, night and menstrual cycle; what is longer was never ended, or has a wrong date. */
-const MAX_WORKOUT_MS = 7 * DAY_MS
+/** Longest night and menstrual cycle; what is longer was never ended, or has a wrong date. */
+const MAX_WORKOUT_MS = MAX_WORKOUT_DAYS * DAY_MS
 const MAX_NIGHT_MS = 2 * DAY_MS
 const MAX_CYCLE_DAYS = 366
 
@@ -61,6 +61,7 @@ export class ParcelOut implements Out, Rejections {
   readonly #samples = new SampleStreams()
   readonly #events = noEvents()
   readonly #sources: SourceIdentity[] = []
+  readonly #implausibleParts: Record<number, number> = {}
   #part: Part = { stream: '', body: null, atMs: 0, zone: null, args: null }
   #rejectedBefore = 0
   #spans: Span[] = []
@@ -104,6 +105,7 @@ export class ParcelOut implements Out, Rejections {
       rejections: account.rejections,
       unstored: account.unstored,
       unknownFields: [],
+      implausibleParts: this.#implausibleParts,
       days: dayCounts(samples, this.#events),
       rejectedDays: account.rejectedDays,
       events: this.#events,
@@ -302,14 +304,21 @@ export class ParcelOut implements Out, Rejections {
     return { source: this.#place(), externalId, startMs: start.ms, endMs, zoneMin: start.zoneMin }
   }
 
+  /** A measure that no workout can have is left out, and counted; ascent is never negative. */
   #measures(given: Partial<Record<keyof WorkoutMeasures, number | null | undefined>>): WorkoutMeasures {
     const entries = workoutMeasures.map((measure) => {
       const value = given[measure] ?? null
-      if (value !== null && !isPlausible(measure, value)) {
+      const { id, lowest, highest } = rangeOf(measure)
+      if (value === null) return [measure, null]
+      if (measure === 'elevationGainMeters' && value < 0) {
         this.reject('implausible_value', [...this.#here, measure])
         return [measure, null]
       }
-      return [measure, measure === 'steps' ? floor(value) : value]
+      if (value < lowest || value > highest) {
+        this.#implausibleParts[id] = (this.#implausibleParts[id] ?? 0) + 1
+        return [measure, null]
+      }
+      return [measure, measure === 'steps' ? Math.floor(value) : value]
     })
     return Object.fromEntries(entries) as unknown as WorkoutMeasures
   }

@@ -38,10 +38,10 @@ function offsetOfPlace(place: string, ms: number): number | null {
   if (place !== lastPlace || quarter !== lastQuarter) {
     lastPlace = place
     lastQuarter = quarter
-    const told = clockOf(place)
+    const offset = clockOf(place)
       ?.formatToParts(quarter * QUARTER_MS)
       .find(({ type }) => type === 'timeZoneName')?.value
-    lastOffset = told === undefined ? null : zoneOffsetOf(told, ms)
+    lastOffset = offset === undefined ? null : zoneOffsetOf(offset, ms)
   }
   return lastOffset
 }

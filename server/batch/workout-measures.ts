@@ -1,5 +1,8 @@
-import { type SeriesName, seriesByName } from '../catalogue/series.ts'
+import { type SeriesName, type SeriesType, seriesByName } from '../catalogue/series.ts'
 import type { WorkoutMeasures } from './columns.ts'
+
+/** Longest workout; a longer one was never ended, or has a wrong date. */
+export const MAX_WORKOUT_DAYS = 7
 
 /** The plausible range of a measure is that of its series; only an altitude may be below zero. */
 const sameRange = {
@@ -25,9 +28,6 @@ export const workoutMeasures = Object.keys(sameRange) as readonly (keyof Workout
 /** Whether this is the name of a measure of a workout. */
 export const isMeasure = (name: string): name is keyof WorkoutMeasures => Object.hasOwn(sameRange, name)
 
-/** Whether a workout can have this value of a measure, in the unit of `WorkoutMeasures` (contract 2.6, ranges). */
-export function isPlausible(measure: keyof WorkoutMeasures, value: number): boolean {
-  if (measure === 'elevationGainMeters' && value < 0) return false
-  const range = seriesByName.get(sameRange[measure])
-  return range === undefined || (value >= range.lowest && value <= range.highest)
-}
+/** The series whose plausible range a measure has (contract 2.6). */
+export const rangeOf = (measure: keyof WorkoutMeasures): SeriesType =>
+  seriesByName.get(sameRange[measure]) as SeriesType

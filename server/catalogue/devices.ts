@@ -143,9 +143,10 @@ export function inferDeviceType({ provider, model, sourceName, reported }: Devic
   let inferred = typeOfModel(model ?? '')
   if (isVague(inferred)) inferred = typeOfSourceName(sourceName ?? '', provider) ?? inferred
 
-  const told = reportedDevices.get((reported ?? '').trim().toLowerCase())
+  const reportedType = reportedDevices.get((reported ?? '').trim().toLowerCase())
   // Old Samsung SDKs report their watches as phones, iOS its iPads: a specific model overrides a vague report.
-  if (told && !((told === 'phone' || told === 'other') && !isVague(inferred))) return told
+  if (reportedType && !((reportedType === 'phone' || reportedType === 'other') && !isVague(inferred)))
+    return reportedType
   return isVague(inferred) && provider === 'suunto' ? 'watch' : inferred
 }
 

@@ -139,7 +139,7 @@ async function startServer(
 async function openDatabase(server: PostgresServer, url: (database: string) => string, log: Log): Promise<boolean> {
   let nextProgress = performance.now() + PROGRESS_MS
   while (!server.hasEnded()) {
-    // Another process that has taken the port may accept connections and say nothing.
+    // Another process that took the port may accept connections and stay silent.
     const code = await Promise.race([tryConnect(url(DATABASE)), server.ended.then(() => 'ended')])
     if (code === undefined) return true
     if (code === 'ended') return false

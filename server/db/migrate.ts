@@ -132,7 +132,7 @@ async function writeSeriesTypes(client: pg.Client): Promise<void> {
   )
 }
 
-/** Gives providers and device types without a priority their default; what an operator set stays. */
+/** Gives providers and device types without a priority their default; keeps priorities that an operator set. */
 async function addPriorities(client: pg.Client): Promise<void> {
   const ranked = providers.filter(({ sentinel }) => !sentinel)
   await client.query(

@@ -16,19 +16,19 @@ export const apiKeyPrefix = (key: string) => key.slice(0, 9)
 export interface ApiKeys {
   /** The id of the key, undefined when it is unknown or revoked. */
   find(key: string): Promise<string | undefined>
-  /** Drops what is remembered, in this process; call it when a key was rotated or deleted. */
+  /** Clears this process' cache; call it when a key was rotated or deleted. */
   forget(): void
   close(): Promise<void>
 }
 
 const FLUSH_INTERVAL_MS = 30_000
-/** Bounds what a notification that never arrives can cost: a connection that died silently, a pooler in between. */
+/** Limits the effect of a lost notification: a connection that died silently, a pooler in between. */
 const REMEMBER_MS = 60_000
 
 /**
- * Remembers keys that were found, and forgets them when PostgreSQL notifies that one changed, so that a
- * revoked key stops working in every process at once. While the notification connection is down nothing
- * is remembered. The last use of each key is written back every 30 seconds.
+ * Caches keys that were found, and clears the cache when PostgreSQL notifies of a change, so that a revoked key stops
+ * working in every process at once. Caches nothing while the notification connection is down. Writes the last use of
+ * each key back every 30 seconds.
  */
 export async function openApiKeys(db: Database, log: Logger): Promise<ApiKeys> {
   const found = new FoundKeys(db)
@@ -55,7 +55,7 @@ export async function openApiKeys(db: Database, log: Logger): Promise<ApiKeys> {
   }
 }
 
-/** Keys that were found, remembered while it is heard when one changes. */
+/** Keys that were found, cached while notifications of changes arrive. */
 class FoundKeys {
   readonly #db: Database
   readonly #known = new Map<string, { id: string; untilMs: number }>()
@@ -94,7 +94,7 @@ class FoundKeys {
   }
 }
 
-/** When each key was used last, until that is written. */
+/** The last use of each key, until it is written. */
 class LastUses {
   readonly #db: Database
   readonly #log: Logger
@@ -109,7 +109,7 @@ class LastUses {
     this.#usedMs.set(id, Date.now())
   }
 
-  /** Writes what was noted; a failure is logged, and those uses are lost. */
+  /** Writes the recorded uses; a failure is logged, and those uses are lost. */
   async write(): Promise<void> {
     if (this.#usedMs.size === 0) return
     const entries = [...this.#usedMs]

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { counted } from '../counted.ts'
 import { HIDDEN, type Issue, type Issues } from '../errors.ts'
 import { checkDate, checkDatetime, checkEmail, checkUri, checkUuid } from './formats.ts'
 
@@ -47,7 +48,7 @@ function compileSchema(schema: Schema, text: boolean): Check {
   return schema.writeOnly ? (input, loc, issues) => check(input, loc, hiding(issues)) : check
 }
 
-/** Takes failures of a secret: what it was is not repeated. */
+/** Collects failures of a secret, without its value. */
 const hiding = (issues: Issues): Issues => ({ push: (issue) => issues.push({ ...issue, input: HIDDEN }) })
 
 function compileKind(schema: Schema, text: boolean): Check {
@@ -128,15 +129,12 @@ function compileString(schema: Schema, text: boolean): Check {
       )
     const length = charactersOf(input, minLength, maxLength)
     if (length < minLength) {
-      const unit = minLength === 1 ? 'character' : 'characters'
-      return fail({ issues, loc, input }, 'string_too_short', `String should have at least ${minLength} ${unit}`, {
-        min_length: minLength,
-      })
+      const msg = `String should have at least ${counted(minLength, 'character')}`
+      return fail({ issues, loc, input }, 'string_too_short', msg, { min_length: minLength })
     }
     if (length > maxLength) {
-      return fail({ issues, loc, input }, 'string_too_long', `String should have at most ${maxLength} characters`, {
-        max_length: maxLength,
-      })
+      const msg = `String should have at most ${counted(maxLength, 'character')}`
+      return fail({ issues, loc, input }, 'string_too_long', msg, { max_length: maxLength })
     }
     if (pattern && !pattern.test(input)) {
       const source = schema.pattern
@@ -145,7 +143,7 @@ function compileString(schema: Schema, text: boolean): Check {
       })
     }
     const value = format ? format(input, loc, issues) : input
-    // Cut out, it would make another value of this one: the id of somebody else, say, once a guard had looked.
+    // Removing it would change the value after a guard has checked it, for example into somebody else's id.
     if (value?.includes('\0')) return fail({ issues, loc, input }, 'value_error', NUL, { error: NUL_ERROR })
     return value
   }
@@ -238,15 +236,13 @@ function compileArray(schema: Schema, text: boolean): Check {
     const size = (type: string, msg: string, ctx: object) =>
       issues.push({ type, loc: [...loc], msg, input, ctx: { field_type: 'List', ...ctx, actual_length: items.length } })
     if (items.length > maxItems) {
-      size('too_long', `List should have at most ${maxItems} items after validation, not ${items.length}`, {
-        max_length: maxItems,
-      })
+      const msg = `List should have at most ${counted(maxItems, 'item')} after validation, not ${items.length}`
+      size('too_long', msg, { max_length: maxItems })
       return undefined
     }
     if (items.length < minItems) {
-      size('too_short', `List should have at least ${minItems} items after validation, not ${items.length}`, {
-        min_length: minItems,
-      })
+      const msg = `List should have at least ${counted(minItems, 'item')} after validation, not ${items.length}`
+      size('too_short', msg, { min_length: minItems })
       return undefined
     }
     return items.map((item, index) => check(item, [...loc, index], issues))
@@ -261,7 +257,7 @@ function compileRecord(schema: Schema, text: boolean): Check {
     if (!isDictionary(input, loc, issues)) return undefined
     const count = Object.keys(input).length
     if (count > maxProperties) {
-      const msg = `Dictionary should have at most ${maxProperties} items after validation, not ${count}`
+      const msg = `Dictionary should have at most ${counted(maxProperties, 'item')} after validation, not ${count}`
       const ctx = { field_type: 'Dictionary', max_length: maxProperties, actual_length: count }
       return fail({ issues, loc, input }, 'too_long', msg, ctx)
     }
@@ -295,7 +291,7 @@ function compileObject(schema: Schema, text: boolean): Check {
       const value = named === undefined && field.alias ? own(input, field.alias) : named
       if (value !== undefined) output[field.name] = field.check(value, [...loc, field.name], issues)
       else if (field.required) {
-        // Not the object it is missing in: that can be a megabyte, or hold a secret under a name that is misspelt.
+        // Not the object that lacks it: that can be a megabyte, or hold a secret under a misspelt name.
         issues.push({ type: 'missing', loc: [...loc, field.name], msg: 'Field required', input: null })
       } else if (field.fallback !== undefined) output[field.name] = field.fallback
     }

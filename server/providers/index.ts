@@ -32,7 +32,7 @@ export const cloudProviders: ReadonlyMap<string, Provider> = new Map(
   named.flatMap(([name, { cloud }]) => (cloud ? [[name, cloud]] : [])),
 )
 
-/** Older names SDK builds in the field still send, accepted for ever (D-22). */
+/** Older names that SDK builds in the field still send, accepted forever (D-22). */
 export const sdkProviderAliases: ReadonlyMap<string, SdkProvider> = new Map([['google', 'health_connect']])
 
 /** Provider an SDK names in query or body, in any case; undefined when no SDK uploads for it (sdk-payload 4.1). */

@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '../db/database.ts'
 import { ingestLockKey } from '../store/lock.ts'
+import { DAY_MS } from '../time.ts'
 
 /** The kinds of computed scores, as `score_due` and `health_score` name them. */
 export type ScoreCategory = 'sleep' | 'resilience'
@@ -10,7 +11,7 @@ export interface Due {
   days: number[]
 }
 
-/** Users whose scores are computed in one transaction, which an import of theirs waits for. */
+/** Users whose scores are computed in one transaction; their imports wait for it. */
 const USERS_AT_ONCE = 20
 
 /** Time after which a run leaves the rest to the next one. */
@@ -64,7 +65,7 @@ export async function computeDue(
   compute: (tx: Transaction, due: readonly Due[]) => Promise<readonly string[]>,
 ): Promise<boolean> {
   const deadline = performance.now() + budgetMs
-  const today = Math.floor(nowMs / 86_400_000)
+  const today = Math.floor(nowMs / DAY_MS)
   const days = [today - backfillDays, today + AHEAD[category]]
   for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
     const rows = await db.transaction(async (tx) => {

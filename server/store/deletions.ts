@@ -1,20 +1,21 @@
+import type { ToldRows } from '../batch/changes.ts'
 import type { Deletion } from '../batch/columns.ts'
 import type { Transaction } from '../db/database.ts'
 import { deleteActivities } from './activities.ts'
 import { deleteCycleObservations } from './cycles.ts'
-import type { EventTarget, RemovedItems, ToldRows } from './event-items.ts'
+import type { EventTarget, RemovedItems } from './event-items.ts'
 import { deleteMeals } from './meals.ts'
 import { deleteSamples } from './origins/delete-samples.ts'
 import { deleteSleep } from './sleep/sleep.ts'
 import { deleteWorkouts } from './workouts.ts'
 
-/** What the platform's ids can delete. */
+/** Deletes items by the platform's ids. */
 type Remove<Removed> = (tx: Transaction, target: EventTarget, ids: readonly string[]) => Promise<Removed>
 
 /** These return the known ids. */
 const kinds: readonly Remove<string[]>[] = [deleteWorkouts, deleteMeals, deleteActivities]
 
-/** Rows are derived from what is left of these. */
+/** Kinds with derived rows, which are rebuilt from the remaining items. */
 const derived: readonly [ToldRows['type'], Remove<RemovedItems>][] = [
   ['sleep', deleteSleep],
   ['menstrual_cycle', deleteCycleObservations],

@@ -1,4 +1,4 @@
-/** Work that is repeated whenever somebody asks for it, but never runs twice at the same time. */
+/** Work that is repeated on request, but never runs twice at the same time. */
 export interface Coalesced {
   /** Starts the work, or repeats it once if it is running. */
   wake(): void

@@ -8,7 +8,7 @@ import type { Leases } from './leases.ts'
 import { type Answer, post } from './post.ts'
 import { signature } from './sign.ts'
 
-/** Calls in flight, of this process; those to endpoints that only fail may be half of them. */
+/** Calls in flight, of this process; at most half of them to endpoints that only fail. */
 const CALLS = 50
 const WARY_CALLS = 25
 

@@ -106,7 +106,7 @@ export class Leases {
   }
 }
 
-// In the order of ids, like everyone who locks several endpoints.
+// In the order of ids, like every caller that locks several endpoints.
 const RENEW = `
   update endpoint n
   set process_id = case when n.id = any ($2) then $1::int8 end,

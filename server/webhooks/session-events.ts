@@ -1,36 +1,33 @@
+import type { EventKind, ToldRows } from '../batch/changes.ts'
 import type { EventName } from '../catalogue/events.ts'
 import type { Transaction } from '../db/database.ts'
+import { planned } from '../db/planned.ts'
 import { MEAL_COLUMNS, type MealRow, mealItem } from '../events/meal.ts'
 import { type EventRow, zoneOf } from '../events/row.ts'
 import { SLEEP_COLUMNS, type SleepRow, sleepItem } from '../events/sleep.ts'
 import { pace, rounded, type WorkoutRow } from '../events/workout.ts'
-import type { EventCounts, ToldRows } from '../store/event-items.ts'
-import { planned } from '../store/event-items.ts'
 import { type EventSettings, type NewEvent, recordEvents, wantedEvents } from './record.ts'
 
 // Events that report one row each: their content is read from the row, after everything of its batch was written.
 
 /** A row with its source. */
-type Told<Row> = Row & { user_id: string; provider: string; device: string | null; source: string | null }
+type WithSource<Row> = Row & { user_id: string; provider: string; device: string | null; source: string | null }
 
 interface Session<Row> {
   event: EventName
   /** Expressions of the table, as `e`. */
   columns: string
-  data(row: Told<Row>): object
+  data(row: WithSource<Row>): object
   /** Which rows of `e` have events; absent if all have. */
   condition?: string
   /** Distinguishes two events of one row; absent if a row has at most one. */
-  version?(row: Told<Row>): string
+  version?(row: WithSource<Row>): string
 }
-
-/** A kind of row that has events. */
-export type SessionKind = EventCounts['type']
 
 const spanSeconds = ({ start_at, end_at }: EventRow) => Math.floor((Date.parse(end_at) - Date.parse(start_at)) / 1000)
 
 /** The fields of every session (contract 10.3). */
-const common = (row: Told<EventRow>) => ({
+const common = (row: WithSource<EventRow>) => ({
   id: row.id,
   user_id: row.user_id,
   start_time: row.start_at,
@@ -109,19 +106,19 @@ const activity: Session<EventRow & { type: string }> = {
 }
 
 const sessions = { workout, sleep, meal, menstrual_cycle: cycle, activity } satisfies Record<
-  SessionKind,
+  EventKind,
   // biome-ignore lint/suspicious/noExplicitAny: each has columns of its own
   Session<any>
 >
 
 /** Name of the event that reports a kind of row. */
-export const eventOf = (kind: SessionKind): EventName => sessions[kind].event
+export const eventOf = (kind: EventKind): EventName => sessions[kind].event
 
 /** The events of rows of one kind, in order of time; a row that no longer exists, or waits to be closed, has none. */
-export async function sessionEvents(tx: Transaction, kind: SessionKind, ids: readonly string[]): Promise<NewEvent[]> {
+export async function sessionEvents(tx: Transaction, kind: EventKind, ids: readonly string[]): Promise<NewEvent[]> {
   if (ids.length === 0) return []
   const { event, columns, data, condition = 'true', version }: Session<EventRow> = sessions[kind]
-  const rows = await planned<Told<EventRow>>(
+  const rows = await planned<WithSource<EventRow>>(
     tx,
     `select e.id, e.user_id, e.start_at, e.end_at, e.source_id, e.zone_offset_min, ${columns}, d.provider,
             nullif(d.device_model, '') as device, nullif(d.source, '') as source

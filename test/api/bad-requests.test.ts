@@ -1,4 +1,4 @@
-// No answer to bad input is large, whatever was sent, and none repeats a secret.
+// No answer to bad input is large, whatever the client sent, and none repeats a secret.
 import { request } from 'node:http'
 import t from 'tap'
 import { routes } from '../../server/api/index.ts'
@@ -7,7 +7,7 @@ import { createUser } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
 
 const LIMIT_BYTES = 64 * 1024
-/** What Node takes of a request line and headers together is 16 KiB. */
+/** Node accepts 16 KiB of request line and headers together. */
 const LINE = 15_000
 const MEGABYTE = 1024 * 1024 - 100
 
@@ -161,7 +161,7 @@ interface Sized {
   text: string
 }
 
-/** Sends a request and counts all that comes back, headers and body, keeping no more of it than the limit. */
+/** Sends a request and counts the whole answer, headers and body, but keeps no more of it than the limit. */
 function size({ method = 'GET', path, body, headers = {} }: Bad): Promise<Sized> {
   return new Promise((resolve, reject) => {
     const own = routes.find(
@@ -221,7 +221,7 @@ t.test('a list of failures says how many it leaves out', async (t) => {
   t.strictSame(body.detail[50], {
     type: 'too_many_errors',
     loc: [],
-    msg: '940 more failure(s) are not listed',
+    msg: 'Not listed: 940 more failures',
     input: null,
     ctx: { unlisted: 940 },
   })

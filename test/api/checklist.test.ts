@@ -1,5 +1,5 @@
-// The behaviour checklist (contract 18) on users, priorities, summaries and events, point by point as it is written there.
-// What lies around each point is in the test of its resource.
+// The behaviour checklist (contract 18) on users, priorities, summaries and events, point by point. Details of each
+// point are in the test of its resource.
 import t, { type Test } from 'tap'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { getEvents, statistic, workout, workoutBody } from '../support/event-lists.ts'
@@ -22,7 +22,7 @@ const NOON = Date.UTC(2026, 4, 4, 12)
 const at = (text: string) => Date.parse(text)
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 
-/** Rows of a summary from one date to another. */
+/** Rows of a summary between two dates. */
 const rows = async (app: TestApp, user: string, name: string, from: string, to = from, query = {}) =>
   (await summary(app, user, name, { start_date: from, end_date: to, ...query })).body.data
 
@@ -133,7 +133,7 @@ points('Summaries', async (app, point) => {
     t.strictSame(await rows(app, user, 'sleep', '2026-05-03'), [])
   })
   await point('offset +00:00 beats any default', async (t, user) => {
-    // Of someone who is elsewhere otherwise.
+    // Of a user who is otherwise elsewhere.
     const late = steps(at('2026-05-03T23:30:00Z'), 70, { zoneOffset: '+00:00' })
     await importBody(app, user, body([steps(at('2026-05-03T10:00:00Z'), 5, { zoneOffset: '+10:00' }), late]))
     t.match(await rows(app, user, 'activity', '2026-05-03', '2026-05-04'), [{ date: '2026-05-03', steps: 75 }])
@@ -156,7 +156,7 @@ points('Summaries', async (app, point) => {
     const whole = await rows(app, user, 'activity', range.start_date, range.end_date)
     t.equal(whole.length, 17)
     for (const limit of [5, 16, 17]) {
-      // Walks to the end and back to the start, and throws unless all pages are the same both ways.
+      // Walks to the end and back to the start, and throws unless the pages are the same both ways.
       t.strictSame((await walk(app, user, 'activity', { ...range, limit })).rows, whole)
       const { rows: reversed } = await walk(app, user, 'activity', { ...range, limit, sort_order: 'desc' })
       t.strictSame(reversed.reverse(), whole)

@@ -1,4 +1,4 @@
-// Whose address counts, and that limits and sign-ins go by it.
+// Which address counts as the client's, and that limits and sign-ins use it.
 import t from 'tap'
 import { clientAddresses, clientNetwork } from '../../server/http/client-address.ts'
 import { startTestApp } from '../support/app.ts'

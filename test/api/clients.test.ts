@@ -1,4 +1,4 @@
-// Clients that generators make of /openapi.json: compiled, and run against the service with the programs of docs/examples.
+// Clients generated from /openapi.json: compiled, and run against the service with the programs of docs/examples.
 import { execFile } from 'node:child_process'
 import { access, copyFile, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
@@ -13,11 +13,11 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
 
-/** Runs a program in a folder, as a shell would: without what tap adds to processes of tests. */
+/** Runs a program in a folder, as a shell would: without the environment that tap adds to test processes. */
 const run = (program: string, args: string[], cwd: string) =>
   promisify(execFile)(program, args, { cwd, env: { PATH: process.env.PATH, HOME: process.env.HOME } })
 
-/** What both programs print of the samples below. */
+/** The output of both programs for the samples below. */
 const PRINTED = ['2026-02-24T08:00:00Z 61 bpm apple', '2026-02-24T08:01:00Z 62.5 bpm apple', '2 of 3', ''].join('\n')
 
 const generator = await pythonGenerator()
@@ -60,7 +60,7 @@ t.test('clients in other programs', async (t) => {
     const options = ['--config', 'config.yml', '--meta', 'none', '--output-path', 'pulsebase', '--fail-on-warning']
     await run(generator, ['generate', '--path', 'openapi.json', ...options], folder)
     await copyFile(join(ROOT, 'docs/examples/read_samples.py'), join(folder, 'read_samples.py'))
-    // The one that runs the generator has what its clients need.
+    // The Python that runs the generator has the packages its clients need.
     const python = join(dirname(generator), 'python3')
     await run(python, ['-m', 'compileall', '-q', 'pulsebase'], folder)
     const { stdout } = await run(python, ['read_samples.py', app.url, app.apiKey, user], folder)
@@ -76,7 +76,7 @@ const TSCONFIG = {
   include: ['*.ts'],
 }
 
-/** What the types of a client have to refuse. */
+/** Requests that the types of a client must reject. */
 const WRONG = `import createClient from 'openapi-fetch'
 import type { components, paths } from './pulsebase.ts'
 
@@ -88,14 +88,14 @@ client.GET('/api/v1/users/{user_id}/timeseries', { params: { path, query: { star
 client.GET('/api/v1/users/{user_id}/timeseries', { params: { path, query: {} } })
 // @ts-expect-error: no such path
 client.GET('/api/v1/samples')
-// What has a default may be left out.
+// A field with a default may be left out.
 client.POST('/api/v1/developer/api-keys', { body: {} })
 
 type Event = components['schemas']['HeartRateCreatedEvent']
 export const values = ({ data }: Event): number[] => data.samples.map(({ value }) => value)
 `
 
-/** A folder within the project, so that its packages are found there, with the description as it is served. */
+/** A folder within the project, so that its packages are found, with the served description. */
 async function clientFolder(t: Test, app: TestApp): Promise<string> {
   const parent = join(ROOT, '.tap')
   await mkdir(parent, { recursive: true })
@@ -106,7 +106,7 @@ async function clientFolder(t: Test, app: TestApp): Promise<string> {
   return folder
 }
 
-/** Where openapi-python-client is on the PATH, if it is; beside it is its Python. */
+/** The openapi-python-client on the PATH, if any; its Python is beside it. */
 async function pythonGenerator(): Promise<string | undefined> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const found = await realpath(join(folder, 'openapi-python-client')).catch(() => undefined)

@@ -1,4 +1,4 @@
-// How a connection ends and begins again, and what is left of it (contract 3.8, 3.9, 12.10).
+// How a connection ends and starts again, and which data stays (contract 3.8, 3.9, 12.10).
 import t, { type Test } from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
@@ -37,7 +37,7 @@ const statusOf = async (app: TestApp, user: string): Promise<Record<string, stri
 }
 const userOf = async (app: TestApp, user: string) => (await app.request('GET', `/api/v1/users/${user}`)).body
 
-/** What a phone sends; `minute` makes it another upload each time. */
+/** A phone's upload; `minute` makes it a different one each time. */
 const rates = (minute: number, provider = 'apple') =>
   provider === 'apple'
     ? body([heartRate(NOON + minute * MINUTE_MS, 60 + minute), steps(NOON + minute * MINUTE_MS, 10, { source: PHONE })])
@@ -53,7 +53,7 @@ function refused(t: Test, answer: TestAnswer, status: number, detail: string): v
   t.strictSame(answer.body, { detail })
 }
 
-/** Rows of every table, the user's and those below, that a purge has to empty. */
+/** Rows of every table, those of the user and those below, that a purge must empty. */
 const leftOf = (app: TestApp, user: string, provider: string) =>
   app.db.one<Record<string, number>>(
     `with source as (select id from data_source where user_id = $1 and provider = $2)
@@ -69,7 +69,7 @@ const leftOf = (app: TestApp, user: string, provider: string) =>
     [user, provider],
   )
 
-/** Rows whose source is gone; samples and rollups have no foreign key. */
+/** Rows whose source no longer exists; samples and rollups have no foreign key. */
 const orphans = (app: TestApp) =>
   app.db.one<Record<string, number>>(
     `select ${['sample', 'rollup_15min', 'rollup_1hour', 'rollup_1day', 'rollup_dirty', 'source_series']
@@ -132,7 +132,7 @@ oneEngine(t, 'a connection', async (t, engine) => {
     const other = await app.another()
     const user = await createUser(app)
     await importBody(app, user, rates(0))
-    // The same bytes as well: their stored body goes in this moment.
+    // The same bytes as well: their stored body is being deleted at this moment.
     const send = (n: number) => upload(n % 2 ? app : other, user, rates(n % 5))
     for (let run = 0; run < runs(2, 3); run += 1) {
       const answers = await Promise.all([
@@ -163,14 +163,14 @@ oneEngine(t, 'a connection', async (t, engine) => {
       ).length > 0
     const client = await app.db.pool.connect()
     t.teardown(() => client.release())
-    // It has stored everything, and has yet to commit.
+    // It has stored everything but not committed.
     await client.query('begin')
     await client.query(
       `select accept_upload(gen_random_uuid(), $1, 'apple', '\\x00', '\\x00', 1, 1, null, null, 'live', null, 'late')`,
       [user],
     )
     const purging = purge(app, user)
-    t.ok(await waitUntil(() => waiting('select 1 from app_user%for update'), 10_000, 5))
+    t.ok(await waitUntil(() => waiting('select 1 from app_user%for update'), 60_000, 5))
     await client.query('commit')
     t.equal((await purging).status, 204)
     t.strictSame(await leftOf(app, user, 'apple'), { sources: 0, uploads: 0, bodies: 0, runs: 0, events: 0, types: 0 })

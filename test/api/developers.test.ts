@@ -106,7 +106,7 @@ t.test('a deleted developer is signed out, and every phone that it let in', asyn
     (await app.request('POST', `/api/v1/sdk/users/${user}/sync`, { auth: { bearer }, body: UPLOAD })).status,
     (await app.request('POST', '/api/v1/token/refresh', { auth: 'none', body: { refresh_token } })).status,
   ]
-  // One has renewed its tokens since.
+  // One of them has renewed its tokens since.
   const { refresh_token } = hers['by a code']
   hers['by a code'] = (
     await app.request('POST', '/api/v1/token/refresh', { auth: 'none', body: { refresh_token } })
@@ -175,7 +175,7 @@ t.test('of two who delete each other at once one stays', async (t) => {
     ])
     const statuses = answers.map(({ status }) => status)
     t.equal(statuses.filter((status) => status === 200).length, 1, `${statuses}`)
-    // The other one is refused, as its account is gone or as it would delete the last.
+    // The other request is refused: its account is gone, or it would delete the last one.
     t.ok(
       statuses.some((status) => status === 400 || status === 401),
       `${statuses}`,

@@ -1,4 +1,4 @@
-// Deleting events, and what phones then bring back: contract 5.7.
+// Deleting events, and what phones then send again: contract 5.7.
 import t from 'tap'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { allEvents, type EventList, statistic, workout, workoutBody } from '../support/event-lists.ts'
@@ -25,7 +25,7 @@ const DAY = Date.UTC(2026, 1, 24)
 const TEN = Date.UTC(2026, 1, 23, 22)
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 
-/** A stage from and until minutes after ten. */
+/** A stage between two times, in minutes after ten. */
 const at = (name: string, from: number, until: number, fields: SdkRecord = {}) =>
   stage(name, TEN + from * MIN, TEN + until * MIN, fields)
 
@@ -325,7 +325,7 @@ oneEngine(t, 'deleting', async (t, engine) => {
   })
 })
 
-/** Flow on a day, of which 1 is the first. */
+/** Flow on a day, counted from 1. */
 const flow = (day: number) =>
   record('HKCategoryTypeIdentifierMenstrualFlow', DAY + (day - 1) * 24 * HOUR + 8 * HOUR, 3, { id: `flow ${day}` })
 

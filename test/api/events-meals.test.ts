@@ -1,4 +1,4 @@
-// Meals and menstrual cycles as readers see them: contract 5.5, 5.6.
+// Meals and menstrual cycles in the API: contract 5.5, 5.6.
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { seriesByName } from '../../server/catalogue/series.ts'

@@ -1,5 +1,5 @@
-// What all lists of events share: pages in both directions, cursors, ETags, and every way to ask wrongly (contract 1.3,
-// 1.4, 1.7, 1.8).
+// The common behaviour of all lists of events: pages in both directions, cursors, ETags, and every kind of bad request
+// (contract 1.3, 1.4, 1.7, 1.8).
 import t from 'tap'
 import { workoutTypes } from '../../server/catalogue/workouts.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -257,7 +257,9 @@ oneEngine(t, 'lists of events', async (t, engine) => {
   })
 })
 
-/** A user with so many workouts and nights, and thirty events of the other kinds from each source, several at an instant. */
+/**
+ * A user with this many workouts and nights, and per source thirty events of the other kinds, several at one instant.
+ */
 async function filled(app: TestApp, count = 100): Promise<string> {
   const user = await createUser(app)
   const workouts = Array.from({ length: count }, (_, n) =>

@@ -1,4 +1,4 @@
-// Workouts as readers see them: contract 5.2, 5.3.
+// Workouts in the API: contract 5.2, 5.3.
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { paceTypes, type WorkoutType, workoutTypes } from '../../server/catalogue/workouts.ts'
@@ -13,13 +13,13 @@ const HOUR = 60 * MIN
 /** Midnight UTC. */
 const DAY = Date.UTC(2026, 1, 24)
 
-/** Of a sample only its workouts. */
+/** A sample file with only its workouts. */
 async function sample(name: string) {
   const { data, ...envelope } = JSON.parse(await readFile(new URL(`../samples/${name}.json`, import.meta.url), 'utf8'))
   return workoutBody(data.workouts, [], envelope)
 }
 
-/** What a workout of the watch that says nothing more looks like. */
+/** A workout of the watch without further details. */
 const bare = {
   name: null,
   zone_offset: null,
@@ -277,7 +277,7 @@ oneEngine(t, 'workouts', async (t, engine) => {
   })
 })
 
-/** A user with workouts of three sources, on the edges of a day. */
+/** A user with workouts of three sources, at the boundaries of a day. */
 async function filtered(app: TestApp): Promise<string> {
   const user = await createUser(app)
   const energy = [statistic('activeEnergyBurned', 250.5, 'kcal')]
@@ -312,7 +312,7 @@ oneEngine(t, 'archived workouts keep the heart rate of the quarter hours within 
   await startImports(t, app)
   const user = await createUser(app)
   const morning = Math.floor(Date.now() / (24 * HOUR) - 200) * 24 * HOUR + 8 * HOUR
-  // 100 to 144, one a minute.
+  // 100 to 144, one per minute.
   const beats = Array.from({ length: 45 }, (_, n) => heartRate(morning + n * MIN, 100 + n))
   await importBody(
     app,

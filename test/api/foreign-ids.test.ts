@@ -1,4 +1,4 @@
-// A phone's token opens its own user and nobody else, however the id of somebody else is spelled in the path.
+// A phone's token only gives access to its own user, however the path spells another user's id.
 import t from 'tap'
 import { routes } from '../../server/api/index.ts'
 import type { Route } from '../../server/http/route.ts'
@@ -12,7 +12,7 @@ const NOON = Date.UTC(2026, 1, 24, 12)
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
 
-/** Ways to write the id of somebody else so that two parsers may read it differently, as they stand in a path. */
+/** Spellings of another user's id in a path that two parsers may read differently. */
 type Spelling = (theirs: string, own: string) => string
 const SPELLINGS: Record<string, Spelling> = {
   'as it is': (id) => id,
@@ -39,7 +39,7 @@ const SPELLINGS: Record<string, Spelling> = {
   'a folder up from the own id': (id, own) => `${own}%2F..%2F${id}`,
 }
 
-/** What a route needs to be called, so that only the guard can refuse it. */
+/** The input a route needs so that only the guard can refuse it. */
 const QUERIES: Record<string, string> = {
   getTimeseries: 'start_time=2026-02-24&end_time=2026-02-24',
 }
@@ -85,7 +85,7 @@ async function call(app: TestApp, route: Route, person: Person, id: string, bear
   })
 }
 
-/** Everything that is stored of a user, as text; the notes of when a token or key was last used are not his. */
+/** Everything stored about a user, as text, except when a token or key was last used. */
 async function everything(app: TestApp, user: string): Promise<Record<string, unknown>> {
   const tables = await app.db.query<{ name: string }>(
     `select c.table_name as name from information_schema.columns c
@@ -137,7 +137,7 @@ t.test("a phone's token and the id of somebody else", async (t) => {
         asked += 1
         if (![401, 403, 404, 422].includes(status)) opened.push(`${status} ${route.method} ${route.path}: ${name}`)
       }
-      // All of them where a phone may come in, ten where its token is no credential at all.
+      // All of them for routes open to phones, ten for routes where a phone's token is no credential at all.
       const spellings = Object.entries(SPELLINGS)
       await Promise.all((route.guard.startsWith('sdk') ? spellings : spellings.slice(0, 10)).map(ask))
     }
@@ -179,7 +179,7 @@ t.test("a phone's token and the id of somebody else", async (t) => {
 
   await t.test('and every one of these requests is good with the credential it needs', async (t) => {
     const refused: string[] = []
-    // What deletes the most comes last.
+    // The most destructive request last.
     const rank = ({ method, path }: Route) =>
       Number(method === 'DELETE') * (/\/connections\/|\/phones$/.test(path) ? 2 : 1)
     const inOrder = ofUsers.toSorted((a, b) => rank(a) - rank(b))

@@ -1,4 +1,4 @@
-// What answers say of themselves: who may keep them, how they may be used, and whose pages may read them.
+// The headers of answers: who may store them, how browsers may use them, and which origins may read them.
 import t, { type Test } from 'tap'
 import { routes } from '../../server/api/index.ts'
 import { startTestApp, type TestAnswer } from '../support/app.ts'
@@ -8,13 +8,13 @@ import { type Engine, engines } from '../support/servers.ts'
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
 
-/** Asks every route: some answer well, the others with an error, which may name a person just as well. */
+/** Calls every route: some succeed, others fail, and an error may name a person too. */
 async function askAll(t: Test, engine: Engine): Promise<{ name: string; answer: TestAnswer }[]> {
   const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true, eventFeedEnabled: true })
   const user = await createUser(app)
   const asked: { name: string; answer: TestAnswer }[] = []
   for (const route of routes) {
-    // Has its own test: it does not end.
+    // Has its own test: its answer never ends.
     if (route.operationId === 'streamSyncEvents') continue
     const path = route.path.replace('{user_id}', user).replace(/\{\w+\}/, 'x')
     const auth = route.guard === 'developer' ? 'developer' : 'key'

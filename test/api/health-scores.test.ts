@@ -1,4 +1,4 @@
-// Health scores as readers see them: contract 5.8. What is computed is the matter of ../scores.
+// Health scores in the API: contract 5.8. Their computation is tested in ../scores.
 import t from 'tap'
 import { startTestApp } from '../support/app.ts'
 import { getScores } from '../support/scores.ts'

@@ -153,7 +153,7 @@ t.test('an invitation is not spent by what is refused', async (t) => {
   for (const unknown of ['', 'x', `inv-${'0'.repeat(43)}`, `${token}x`]) {
     t.strictSame(said(await accept(app, unknown)), [404, 'Invitation not found'])
   }
-  // Somebody took the address meanwhile.
+  // Somebody else took the address in the meantime.
   await app.db.query(`update developer set email = 'grace@example.org' where id = $1`, [app.developer.id])
   t.strictSame(said(await accept(app, token)), [400, 'A developer with this email already exists'])
   await app.db.query(`update developer set email = 'ada@example.org' where id = $1`, [app.developer.id])

@@ -1,4 +1,4 @@
-// Strangers neither lock a developer out nor keep it waiting.
+// Strangers can neither lock a developer out nor keep one waiting.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
@@ -6,7 +6,6 @@ import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { createTurns } from '../../server/api/auth/hash-turns.ts'
 import { hashNetwork } from '../../server/api/auth/known-networks.ts'
-import { inHashTurn } from '../../server/api/auth/passwords.ts'
 import { counterOf } from '../../server/api/auth/throttle.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { deriveKeys } from '../../server/http/tokens.ts'
@@ -16,7 +15,7 @@ import { engines } from '../support/servers.ts'
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
 
-/** The client's address is what it says itself. */
+/** Trusts the address that the client states itself. */
 const BEHIND_PROXY = { trustedProxies: ['127.0.0.0/8'] }
 
 const HOME = '198.51.100.1'
@@ -103,9 +102,9 @@ t.test('however many names and addresses are tried, the counters are limited', a
 })
 
 interface Scene {
-  /** Who waits, in this order: network, `*` for known, `-` for gone once it waits. */
+  /** The waiting callers, in this order: network, `*` for known, `-` for gone once it waits. */
   waiting: string
-  /** Who got a turn, in this order, and who was refused. */
+  /** The callers that got a turn, in this order, and the refused ones. */
   done: string
   refused: string
 }
@@ -126,7 +125,7 @@ t.test('turns', async (t) => {
   for (const [name, scene] of scenes) t.strictSame(await play(scene.waiting), scene, name)
 })
 
-/** Lets all of them queue behind one who works, for six places, and then work. */
+/** Lets all of them queue behind a working caller, for six places, and then work. */
 async function play(waiting: string): Promise<Scene> {
   const inTurn = createTurns(1, 6)
   const done: string[] = []
@@ -153,32 +152,33 @@ async function play(waiting: string): Promise<Scene> {
 t.test('who hangs up gives up its place: ninety do, and the next login is the next', async (t) => {
   const app = await startTestApp(t, engine, BEHIND_PROXY)
   const requests = serverSockets(t)
-  // Nobody gets a turn until all have come and gone.
+  // No caller gets a turn until all have arrived and left.
   let free = () => {}
   const freed = new Promise<void>((resolve) => {
     free = resolve
   })
   const ours = { network: '', known: true, gone: () => false }
-  const held = [inHashTurn(ours, () => freed), inHashTurn(ours, () => freed)]
+  const { inTurn } = app.deps.passwords
+  const held = [inTurn(ours, () => freed), inTurn(ours, () => freed)]
 
   const clients = await Promise.all(Array.from({ length: 90 }, (_, n) => abandonedLogin(app, `203.0.113.${n}`)))
   const answered = async (status: number) =>
     (await app.deps.metrics.httpSeconds.get()).values
       .filter(({ metricName, labels }) => metricName?.endsWith('_count') && labels.status === String(status))
       .reduce((sum, { value }) => sum + value, 0)
-  t.ok(await waitUntil(async () => (await answered(503)) === 50, 20_000, 5), '40 may wait')
+  t.ok(await waitUntil(async () => (await answered(503)) === 50, 60_000, 5), '40 may wait')
   for (const client of clients) client.destroy()
-  t.ok(await waitUntil(async () => requests.every((socket) => socket.destroyed), 20_000, 5))
+  t.ok(await waitUntil(async () => requests.every((socket) => socket.destroyed), 60_000, 5))
 
   const next = login(app, HOME)
-  t.ok(await waitUntil(async () => (await answered(499)) === 40, 20_000, 5), 'they make way at once for it')
+  t.ok(await waitUntil(async () => (await answered(499)) === 40, 60_000, 5), 'they make way at once for it')
   free()
   t.equal(await next, 200)
   t.equal(await answered(401), 0, 'no password of theirs was hashed')
   await Promise.all(held)
 })
 
-/** The connections that requests of this process have come on since. */
+/** The connections of all requests to this process from now on. */
 function serverSockets(t: Test): Socket[] {
   const sockets: Socket[] = []
   const note = (message: unknown) => void sockets.push((message as { socket: Socket; server: Server }).socket)
@@ -187,7 +187,7 @@ function serverSockets(t: Test): Socket[] {
   return sockets
 }
 
-/** Asks for a login and does not wait for the answer. */
+/** Requests a login and does not wait for the answer. */
 async function abandonedLogin(app: TestApp, from: string): Promise<Socket> {
   const { hostname, port } = new URL(app.url)
   const socket = connect(Number(port), hostname)

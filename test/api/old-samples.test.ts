@@ -1,5 +1,5 @@
-// Samples from long ago: somebody's weights of 1985, and what a clock that was never set makes of 1970. They are stored,
-// rolled up, summed by day, counted and deleted like those of yesterday.
+// Samples from long ago: weights of 1985, and those of 1970 from a clock that was never set. They are stored, rolled
+// up, summed by day, counted and deleted like recent ones.
 import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp } from '../support/app.ts'

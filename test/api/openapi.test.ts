@@ -1,5 +1,5 @@
-// What /openapi.json says: sound, complete and true. Every other test of the API is one of it as well, since the answers
-// that tests get are checked against it (test/support/described.ts).
+// /openapi.json is valid, complete and true. Every other API test checks it as well, since the answers that tests get
+// are checked against it (test/support/described.ts).
 import { readdir, readFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
@@ -65,7 +65,7 @@ t.test('the API description', async (t) => {
         name: `${method.toUpperCase()} ${path}`,
       })),
   )
-  /** The names of the operations of which something does not hold, with what is wrong. */
+  /** The names of the operations that violate a rule, with the violation. */
   const wrong = (problems: (one: (typeof operations)[number]) => (string | false | undefined)[]) =>
     operations.flatMap((one) => problems(one).flatMap((problem) => (problem ? [`${one.name}: ${problem}`] : [])))
 
@@ -92,10 +92,25 @@ t.test('the API description', async (t) => {
     })
     const served = { apiBaseUrl: 'https://health.example.org', apiKeyHeaders: ['X-First', 'X-Second'] }
     const other = JSON.parse(JSON.stringify(openApiDocument(routes, served)))
-    t.equal(other.components.securitySchemes.apiKey.name, 'X-First')
-    t.equal(other.components.securitySchemes['X-Second'].name, 'X-Second')
-    const keys = [{ apiKey: [] }, { 'X-Second': [] }, { bearer: [] }]
+    const keys = [{ apiKey: [] }, { apiKey2: [] }, { bearer: [] }]
     t.strictSame(other.paths['/api/v1/users'].get.security, keys)
+    const named = ['bearer', 'sdkToken', 'apiKey', 'sdkApiKey', "x!#$%&'*+.^_`|~"]
+    for (const apiKeyHeaders of [served.apiKeyHeaders, named]) {
+      const { components, paths } = JSON.parse(JSON.stringify(openApiDocument(routes, { ...served, apiKeyHeaders })))
+      t.match(components.securitySchemes, {
+        ...Object.fromEntries(apiKeyHeaders.map((name, at) => [`apiKey${at ? at + 1 : ''}`, { in: 'header', name }])),
+        sdkApiKey: { name: 'X-Open-Wearables-API-Key' },
+        bearer: { type: 'http', scheme: 'bearer' },
+        sdkToken: { type: 'http', scheme: 'bearer' },
+      })
+      const schemes: { [scheme: string]: [] }[] = paths['/api/v1/users'].get.security
+      t.equal(schemes.length, apiKeyHeaders.length + 1, 'each header and the token')
+      t.ok(
+        schemes.every((one) =>
+          Object.keys(one).every((name) => /^[\w.-]+$/.test(name) && name in components.securitySchemes),
+        ),
+      )
+    }
     t.strictSame(other.servers[0].url, 'https://health.example.org')
   })
 
@@ -134,13 +149,17 @@ t.test('the API description', async (t) => {
     const problems = wrong(({ path, method, operation: { responses: described, security, requestBody } }) => {
       const answers = Object.entries(described).map(([status, answer]) => [status, resolved(answer) as Answer] as const)
       const responses = Object.fromEntries(answers)
+      const isUpload = path.endsWith('/sync')
       const expected = [
         ...(security.some((one) => Object.keys(one).length > 0) ? ['401'] : []),
         ...(path.includes('{user_id}') ? ['404', '422'] : []),
         ...(method === 'get' ? ['406'] : []),
         ...(requestBody ? ['400', '413', '415'] : []),
+        ...(requestBody && !isUpload ? ['408'] : []),
         ...(path.startsWith('/api/') ? ['503'] : []),
       ]
+      const says = (status: string, pattern: RegExp) =>
+        responses[status] && !pattern.test(responses[status].description) && `${status} does not say ${pattern}`
       const bodies = answers.filter(([status]) => status >= '400')
       return [
         !Object.keys(responses).some((status) => status.startsWith('2')) && 'no success',
@@ -150,6 +169,11 @@ t.test('the API description', async (t) => {
           (status) => responses[status] && !responses[status].headers && `${status} without Retry-After`,
         ),
         ...answers.map(([status, { description }]) => !description && `${status} not described`),
+        path.startsWith('/api/') && says('503', /overloaded, or the database does not answer/i),
+        requestBody && !isUpload && says('400', /the body cannot be read/i),
+        /\{user_id\}.*\{\w+\}/.test(path) && says('404', /^Unknown user( or|,) /),
+        // Whatever is wrong with a login, it is a wrong one.
+        path.endsWith('/login') && responses['422'] && '422 is never sent',
       ]
     })
     t.strictSame(problems, [])
@@ -246,7 +270,7 @@ t.test('the API description', async (t) => {
       for (const { schema } of Object.values(operation.requestBody?.content ?? {})) walk(schema, `${name} body`)
     }
     t.strictSame(open, [])
-    // Of an export: why it failed.
+    // The reason why an export failed.
     t.strictSame(
       shown.filter((place) => !place.endsWith('errorCode')),
       [],
@@ -312,13 +336,13 @@ t.test('real events are as described', async (t) => {
   })
   await importBody(app, user, body([sweat]))
   t.equal((await app.request('DELETE', `/api/v1/users/${user}/connections/apple`)).status, 204)
-  // Each is checked as it is read.
+  // Each is checked when it is read.
   const kinds = new Set((await recordedEvents(app)).map(({ type }) => type))
   const unheard = eventNames.filter((name) => !kinds.has(name))
   t.strictSame(unheard, ['recovery_score.created'], 'which no phone sends')
 })
 
-// A client that asks with what it has, when it has none, would read the first page for ever.
+// A client that passes an empty cursor after the last page would read the first one forever.
 t.test('an empty cursor is refused everywhere', async (t) => {
   const user = await createUser(app)
   const range = '&start_date=2026-02-01&end_date=2026-02-02&start_time=2026-02-01&end_time=2026-02-02'
@@ -371,7 +395,7 @@ t.test('a read refuses an Accept header that nothing there is fits', async (t) =
   t.strictSame(wrong, [])
   const refused = await app.request('GET', page, { headers: { Accept: 'text/html' } })
   t.match(refused.body.detail, /answers application\/json, .*application\/msgpack, text\/csv: name one in Accept/)
-  // What is written is written, whatever the client likes to read.
+  // The Accept header does not affect writes.
   t.equal((await app.request('POST', '/api/v1/users', { body: {}, headers: { Accept: 'text/csv' } })).status, 201)
 })
 
@@ -425,7 +449,7 @@ t.test('the description and its page are compressed, and sent once', async (t) =
   }
 })
 
-// What they say is checked where they are received (test/support/app.ts). The last test: the developer is deleted, too.
+// The bodies of events are checked on receipt (test/support/app.ts). The last test: it deletes the developer, too.
 t.test('real answers fit what is described', async (t) => {
   const user = (await app.request('POST', '/api/v1/users', { body: { first_name: 'Ada', email: 'ada@example.org' } }))
     .body.id
@@ -481,7 +505,7 @@ t.test('real answers fit what is described', async (t) => {
   const skipped = new Set(['changePassword', 'refreshToken', 'revokeToken', 'getMetrics', 'deleteDeveloper'])
   for (const route of [
     ...ours.filter(({ operationId, method }) => !skipped.has(operationId) && method !== 'DELETE'),
-    // What hangs on a user before the user.
+    // Everything that belongs to a user before the user.
     ...ours.filter(({ method }) => method === 'DELETE').reverse(),
   ]) {
     const auth = route.guard.endsWith('developer') ? 'developer' : route.guard === 'public' ? 'none' : 'key'

@@ -103,11 +103,11 @@ oneEngine(t, 'priorities', async (t, engine) => {
     const names = PROVIDERS.slice(0, 6)
     const all = (items: string[], priority: number) =>
       call('PUT', 'providers', { priorities: items.map((provider) => ({ provider, priority })) })
-    // A process lets one developer change two things at a time.
+    // A process lets one developer make two changes at a time.
     const other = await app.another()
     const elsewhere = (path: string, priority: number) =>
       other.request('PUT', `/api/v1/priorities/${path}`, { auth: 'developer', body: { priority } })
-    // All of them are under way before any can end.
+    // All of them are running before any can end.
     const answers = await app.db.transaction(async (tx) => {
       await tx.query('select from ranking for update')
       const asked = [

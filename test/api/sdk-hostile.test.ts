@@ -1,5 +1,5 @@
-// Uploads that are broken or malicious, against the service in a process of its own: it answers, keeps nothing of what
-// it refused, lives on, and its event loop is never blocked for long.
+// Broken and malicious uploads, against the service in a separate process: it answers, keeps nothing of refused
+// uploads, stays alive, and never blocks its event loop for long.
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { deflateSync, gzipSync } from 'node:zlib'
@@ -21,7 +21,7 @@ interface Answer {
   batchId: string
 }
 
-/** Sends a body piece by piece; the answer may come, and the connection end, before all of it is sent. */
+/** Sends a body piece by piece; the answer may arrive, and the connection end, before all of it is sent. */
 function send(
   service: Service,
   user: string,
@@ -61,7 +61,7 @@ function send(
   })
 }
 
-/** Sends that many MiB of a larger body and closes the connection. */
+/** Sends this many MiB of a larger body and closes the connection. */
 async function breakOff(service: Service, user: string, mebibytes: number): Promise<void> {
   const sent = request(`${service.url}/api/v1/sdk/users/${user}/sync`, {
     method: 'POST',
@@ -79,7 +79,7 @@ function* repeated(piece: Uint8Array, times: number) {
   for (let count = 0; count < times; count += 1) yield piece
 }
 
-/** A body of `mebibytes` whose records are this text over and over. */
+/** A body of `mebibytes` whose records repeat this text. */
 const filled = (item: string, mebibytes: number) => [
   ...text('{"provider":"apple","data":{"records":['),
   ...repeated(Buffer.from(`${item},`.repeat(Math.floor(MIB / (item.length + 1)))), mebibytes),
@@ -145,7 +145,7 @@ const refused: Record<string, [status: number, detail: string, pieces: () => Ite
   }
 
 t.test('a hostile upload', async (t) => {
-  // What is refused never reaches the database, so one engine stands for all.
+  // Refused uploads never reach the database, so one engine is enough.
   const engine = engines()[0]
   if (!engine) throw new Error('no engine')
   const databaseUrl = await createTestDatabase(t, engine)
@@ -177,7 +177,7 @@ t.test('a hostile upload', async (t) => {
   }
   await send(service, warmUp, repeated(Buffer.alloc(MIB, ' '), 30))
 
-  /** Does `work` and says for how long the event loop was blocked meanwhile, in processor time of the service. */
+  /** Runs `work` and returns how long it blocked the event loop, in processor time of the service. */
   const watched = async <T>(work: () => Promise<T>): Promise<{ result: T; longestMs: number }> => {
     let result: T | undefined
     const longestMs = await service.loopDelay(async () => {
@@ -224,7 +224,7 @@ t.test('a hostile upload', async (t) => {
 
   await t.test('made to cost memory does not end the process', async (t) => {
     const user = await createUser(service)
-    // Small in text, large as objects: 31 MiB of these took up to a gigabyte.
+    // Small as text, large as objects: 31 MiB of these took up to a gigabyte.
     for (const piece of ['[[[{}]]]', '{}', '[[],[]]', '{"a":{"a":0}}']) {
       const { status, detail } = await send(service, user, filled(piece, runs(8, 31)))
       t.match({ status, detail }, { status: 400, detail: TOO_DEEP }, piece)

@@ -1,4 +1,4 @@
-// What phones say of their exports, and what the sync history makes of it (contract 9.2, sdk-payload 11).
+// Phones' reports about their exports, and the resulting sync history (contract 9.2, sdk-payload 11).
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { closeSilentRuns } from '../../server/intake/uploads/silent-runs.ts'
@@ -115,9 +115,9 @@ oneEngine(t, 'logs of phones', async (t, engine) => {
     ])
     const events = (await recent(app, user)).reverse()
     t.match(events, [
-      { run_id: runKey, stage: 'started', status: 'in_progress', message: 'Export of 3 data type(s) announced' },
+      { run_id: runKey, stage: 'started', status: 'in_progress', message: 'Export of 3 data types announced' },
       { metadata: { event_type: 'device_state', battery_level: null, thermal_state: 'nominal' } },
-      { stage: 'fetching', message: `${HEART_RATE}: sent, 412331 record(s)`, metadata: { duration_ms: 1_991_000 } },
+      { stage: 'fetching', message: `${HEART_RATE}: sent, 412331 records`, metadata: { duration_ms: 1_991_000 } },
       { stage: 'fetching', status: 'in_progress', error: 'timeout', metadata: { error_code: 'network' } },
     ])
     t.equal(events[0].metadata.logged_at, '2025-05-06T14:58:00Z')
@@ -261,7 +261,7 @@ oneEngine(t, 'logs of phones', async (t, engine) => {
       return [run.stage, run.status, run.ended_at === null]
     }
     const range = { timeRange: { startDate: '2026-01-01T00:00:00Z', endDate: '2026-02-24T00:00:00Z' } }
-    // The log may come without a provider: the first upload tells.
+    // The log may lack a provider: the first upload names it.
     await sendLog(app, user, log(user, [start(0, { [HEART_RATE]: 2, [SLEEP]: 9 }, range)], { provider: null }))
     t.strictSame(await state(), ['fetching', 'in_progress', true])
     const records = [heartRate(NOON, 60), heartRate(NOON + 1000, 61)]

@@ -1,5 +1,5 @@
-// What a phone's developer reads of an upload that did not become what was meant: types that are not stored, fields that
-// mean nothing, values that cannot be true, and whether anything was stored at all.
+// What a phone's developer learns about an upload that went wrong: types that are not stored, unknown fields,
+// impossible values, and whether anything was stored at all.
 import t from 'tap'
 import { startTestApp } from '../support/app.ts'
 import { body, createUser, heartRate, importBody, record, startImports, steps } from '../support/sdk.ts'

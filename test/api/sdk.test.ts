@@ -1,4 +1,4 @@
-// What a phone meets when it uploads: contract 9.1, sdk-payload 1 to 5.
+// Uploads of phones and their answers: contract 9.1, sdk-payload 1 to 5.
 import { deflateSync, gzipSync } from 'node:zlib'
 import t from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
@@ -151,7 +151,7 @@ oneEngine(t, 'an upload', async (t, engine) => {
     const other = await createUser(app)
     const content = body([heartRate(NOON, 60)])
     const headers = { 'X-Request-Id': '6f3c1b9e-76d0-4b0e-9a5b-2f4f3f1f6c11' }
-    // A 401 is replayed with the same id: only what was answered 202 counts.
+    // An upload answered 401 is sent again with the same id: only one answered 202 counts.
     t.equal((await upload(app, user, content, { headers, auth: 'none' })).status, 401)
     t.equal((await upload(app, user, '{', { headers })).status, 400)
     const first = await upload(app, user, content, { headers })
@@ -339,11 +339,11 @@ oneEngine(t, 'an upload', async (t, engine) => {
     const answer = upload(app, user, body([heartRate(NOON, 61)]))
     const waiting = async () => {
       const rows = await app.db.query(
-        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%accept_upload%'`,
+        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%app_user%for key share%'`,
       )
       return rows.length > 0
     }
-    t.ok(await waitUntil(waiting, 10_000, 5))
+    t.ok(await waitUntil(waiting, 60_000, 5))
     await client.query('commit')
     client.release()
     t.equal((await answer).status, 404)

@@ -1,4 +1,4 @@
-// How much data a user has: contract 4.5, 4.6, 12.7. Every count against the samples that are stored.
+// How much data a user has: contract 4.5, 4.6, 12.7. Every count is compared with the stored samples.
 import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -25,7 +25,7 @@ const monday = (ms: number) => ms - ((new Date(ms).getUTCDay() + 6) % 7) * DAY_M
 
 type Series = { key: string; metric: string; buckets: [string, number][] }[]
 
-/** Counts straight from the samples. */
+/** Counts computed from the samples. */
 function expectedSeries(
   samples: StoredSample[],
   keyOf: (sample: StoredSample) => string,

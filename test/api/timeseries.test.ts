@@ -1,4 +1,4 @@
-// What a caller of the timeseries route meets: contract 1.3, 1.4, 1.8, 5.1. Random data is in timeseries-oracle.test.ts.
+// The timeseries route: contract 1.3, 1.4, 1.8, 5.1. Random data is in timeseries-oracle.test.ts.
 import { unpack } from 'msgpackr'
 import t from 'tap'
 import { seriesNames } from '../../server/catalogue/series.ts'
@@ -281,7 +281,7 @@ oneEngine(t, 'timeseries', async (t, engine) => {
     const bmr = (ms: number, value: number, zoneOffset: string | null) =>
       record('BASAL_METABOLIC_RATE', ms, value, { unit: 'kcal/day', zoneOffset, source })
     await importBody(app, android, body([bmr(at('05:20:00'), 1600, '+02:00')], { provider: 'samsung' }))
-    // What a provider that sends both would have stored: an intraday sample at the same instant.
+    // A provider that sends both would have stored an intraday sample at the same instant.
     const midnight = '2026-02-23T22:00:00Z'
     await app.db.query(
       `insert into sample (ts, value, source_id, series_id)
@@ -339,7 +339,7 @@ oneEngine(t, 'timeseries', async (t, engine) => {
           [steps(at('08:00:00'), 1), steps(at('08:00:00'), 2, phone), heartRate(at('08:00:00'), 73, phone)],
           'Z',
         ),
-        // 25 February in Tokyo starts at 15:00 UTC; there the watch is not worn.
+        // 25 February in Tokyo starts at 15:00 UTC; the watch is not worn there.
         ...withZone([steps(at('15:30:00'), 4, phone)], '+09:00'),
         // Still the 24th in New York.
         ...withZone([steps(DAY + DAY_MS + 3 * HOUR_MS, 5), steps(DAY + DAY_MS + 4 * HOUR_MS, 6, phone)], '-05:00'),
@@ -354,7 +354,7 @@ oneEngine(t, 'timeseries', async (t, engine) => {
     t.strictSame(await shown({ device_model: 'iPhone17,1' }), [73, 2, 4, 6], 'the best of those asked for')
     t.strictSame(await shown({ filter_by_priority: false }), [73, 1, 2, 4, 5, 6])
 
-    // The same date at both ends of the world is 50 hours long: the better source may lie far outside of the range.
+    // The same date at both ends of the world is 50 hours long: the better source may lie far outside the range.
     const far = await createUser(app)
     await importBody(
       app,
@@ -368,7 +368,7 @@ oneEngine(t, 'timeseries', async (t, engine) => {
     t.strictSame((await timeseries(app, far, early)).body.data, [])
     t.equal((await timeseries(app, far, { ...early, filter_by_priority: false })).body.data.length, 1)
 
-    // A quarter hour is of the day of its latest sample: that of the phone belongs to the 25th, which the watch has.
+    // A quarter hour belongs to the day of its latest sample: the phone's belongs to the 25th, which the watch has.
     const moved = await createUser(app)
     await importBody(
       app,
@@ -545,7 +545,7 @@ const instant = (ms: number) =>
 const zone = (minutes: number) =>
   `${minutes < 0 ? '-' : '+'}${new Date(Math.abs(minutes) * MINUTE_MS).toISOString().slice(11, 16)}`
 
-/** The items of the envelope, put together again from columns. */
+/** The items of the envelope, rebuilt from columns. */
 function fromColumns({ columns, series }: Columns) {
   return columns.timestamp_ms.map((ms, row) => {
     const { type, unit, source, is_daily_total, implausible } = series[columns.series[row] ?? -1] ?? {}
@@ -564,7 +564,7 @@ function fromColumns({ columns, series }: Columns) {
   })
 }
 
-/** The items of the envelope, read from CSV; a quote before a formula is taken away again. */
+/** The items of the envelope, read from CSV; removes the quote before a formula. */
 function fromCsv(text: string) {
   const [head, ...lines] = parseCsv(text)
   const names =

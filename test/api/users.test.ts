@@ -340,7 +340,7 @@ interface ListQuery {
   last_synced_before?: string
 }
 
-/** What contract 3.2 says, over arrays. */
+/** Contract 3.2, over arrays. */
 function expected(people: Person[], query: ListQuery): string[] {
   const { provider, connection_status: status } = query
   const found = people.filter((person) => {
@@ -391,7 +391,7 @@ t.test('any combination of filters, order and page answers what the contract say
   for (const [index, { hasEmail, connections, ...names }] of drafts.entries()) {
     const email = hasEmail ? `${'zyx'[index % 3]}${String(index).padStart(2, '0')}@example.org` : null
     const id = await create(app, { ...names, email })
-    // Some at the same instant, so that the tie-break is seen.
+    // Some at the same instant, to show the tie-break.
     const created = MIDNIGHT + Math.floor(index / 3) * 1000
     await app.db.query('update app_user set created_at = $2 where id = $1', [id, iso(created)])
     for (const connection of connections) await connect(app, id, connection)
@@ -612,7 +612,7 @@ const rowCounts = async (app: TestApp): Promise<Record<string, number>> => {
   return counts
 }
 
-/** Gives a user something in every table: an upload through the API, imported, and what has no endpoint here. */
+/** Gives a user rows in every table: an imported upload, and by SQL those that have no endpoint here. */
 async function fill(app: TestApp, id: string): Promise<void> {
   const record = (n: number) => ({
     type: 'HKQuantityTypeIdentifierHeartRate',

@@ -328,7 +328,7 @@ t.test('bodies', async (t) => {
       t.match(answer.body.detail, [{ type: 'string_unicode', loc: ['body', 'first_name'] }])
     }
     t.equal((await post('{"first_name":"\\ud83c\\udfc3"}')).body.first_name, '🏃')
-    // Cut out, NUL would make another value of it: the id of another person, say.
+    // Removing NUL would change the value, for example into another person's id.
     for (const field of ['first_name', 'email', 'external_user_id']) {
       const answer = await post(`{"${field}":"ada@example.org\\u0000"}`)
       t.equal(answer.status, 422, field)
@@ -386,7 +386,7 @@ t.test('paths and methods', async (t) => {
       ['GET', '/api/v1/auth/login', 'POST'],
       ['PUT', '/openapi.json', 'GET, HEAD'],
       ['OPTIONS', USERS, 'GET, HEAD, POST'],
-      // Not the DELETE of the invitation that "accept" could be the id of.
+      // Not the DELETE of the invitation whose id "accept" could be.
       ['GET', '/api/v1/invitations/accept', 'POST'],
       ['POST', `${USERS}/0b0c2f7e-5d5f-4a0b-9c59-3f1f6c6a8e11/events/sleep/totals`, 'GET, HEAD'],
     ] as const) {

@@ -1,4 +1,4 @@
-// Endpoints of webhooks as developers manage them: contract 10.
+// Webhook endpoints as developers manage them: contract 10.
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
@@ -20,7 +20,7 @@ const refused = (t: Test, answer: TestAnswer, ...issues: object[]) => {
   t.equal(answer.body.detail.length, issues.length)
 }
 
-/** Every route that is about one endpoint, with a body it takes. */
+/** Every route of one endpoint, with a body it accepts. */
 const ofOne = (id: string): [method: string, path: string, body?: object][] => [
   ['GET', `/endpoints/${id}`],
   ['PATCH', `/endpoints/${id}`, {}],

@@ -1,4 +1,4 @@
-// The feed of events: every one, once, in one order, however they commit (contract 10).
+// The feed of events: each event once, in one order, in whatever order they commit (contract 10).
 import t, { type Test } from 'tap'
 import { messageUid } from '../../server/webhooks/message-id.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -28,7 +28,7 @@ async function page(app: TestApp, after?: string, limit?: number): Promise<Page>
   return body
 }
 
-/** Reads on to the present; the ids, and where to go on. */
+/** Reads on to the present; returns the ids, and where to continue. */
 async function readOn(app: TestApp, after?: string, limit?: number): Promise<{ ids: string[]; next: string }> {
   const ids: string[] = []
   let next = after
@@ -155,7 +155,9 @@ oneEngine(t, 'the feed', async (t, engine) => {
   await t.test('misses nothing and repeats nothing while many write, fan out and read at once', (t) => stress(t, app))
 })
 
-/** Transactions that insert at once and commit in another order; two that fan out; readers with pages of their own size. */
+/**
+ * Transactions that insert at the same time and commit in another order; two fan-outs; readers with various page sizes.
+ */
 async function stress(t: Test, app: TestApp): Promise<void> {
   const start = (await readOn(app)).next
   const WRITERS = 4

@@ -1,4 +1,4 @@
-// Lists and the feed of webhooks behind a long history: a page costs what is on it, however much is stored.
+// Lists and the feed of webhooks with a long history: a page costs as much as it shows, however much is stored.
 import { escapeLiteral } from 'pg'
 import t from 'tap'
 import { attemptsSql } from '../../server/api/webhooks/list-attempts.ts'
@@ -18,7 +18,7 @@ const PAGE_BLOCKS = 400
 
 type Value = string | number | null
 
-/** The most blocks that a statement touches, planned for these values and planned for any. */
+/** The most blocks that a statement touches, with a custom and with a generic plan. */
 async function blocksOf(db: Database, sql: string, values: Value[]): Promise<number> {
   const blocks: number[] = []
   const client = await db.pool.connect()
@@ -38,7 +38,7 @@ async function blocksOf(db: Database, sql: string, values: Value[]): Promise<num
   return Math.max(...blocks)
 }
 
-/** A year of events, one of them every half an hour. */
+/** A year of events, one every half hour or so. */
 const insertEvents = (db: Database) =>
   db.query(
     `insert into event (type, key, data, pending, position, created_at)
@@ -120,7 +120,7 @@ oneEngine(t, 'a long history', async (t, engine) => {
     }
     await db.query('vacuum analyze attempt, delivery, event')
     await db.transaction(async (tx) => {
-      /** Deletes an endpoint as its route does; how much is gone by now, and how often all of a table was walked. */
+      /** Deletes an endpoint as its route does; returns the number of deleted rows and of sequential scans. */
       const remove = async (endpoint: { id: string }) => {
         await tx.query('delete from endpoint where uid = $1', [endpoint.id])
         return tx.query<{ walks: number; gone: number }>(

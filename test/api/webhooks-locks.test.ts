@@ -1,4 +1,4 @@
-// Large endpoints are deleted, recovered and changed beside everything else that goes on.
+// Large endpoints are deleted, recovered and changed while everything else continues.
 import t, { type Test } from 'tap'
 import type { Transaction } from '../../server/db/database.ts'
 import { pruneWebhooks } from '../../server/webhooks/prune.ts'
@@ -27,7 +27,7 @@ const insertDeliveries = async (app: TestApp, endpoint: Endpoint, count: number,
     [await keyOf(app.db, endpoint), count, state, attempts],
   )
 
-/** A transaction of somebody else, which ends with the test at the latest. */
+/** Another session's transaction, which ends with the test at the latest. */
 async function begin(t: Test, app: TestApp): Promise<Transaction['client']> {
   const client = await app.db.pool.connect()
   await client.query('begin')
@@ -35,7 +35,7 @@ async function begin(t: Test, app: TestApp): Promise<Transaction['client']> {
   return client
 }
 
-/** Waits until a statement of the service waits for what somebody holds. */
+/** Waits until a statement of the service waits for a lock of another session. */
 const isHeldUp = (app: TestApp, holder: Transaction['client']) =>
   until(async () => {
     const { held } = await app.db.one<{ held: boolean }>(
@@ -56,7 +56,7 @@ oneEngine(t, 'the deletion of an endpoint', async (t, engine) => {
               (select count(*) from attempt where endpoint_id = $1) as attempts`,
       [key],
     )
-  /** Begins to delete an endpoint, which stands still at its last delivery. */
+  /** Starts to delete an endpoint, which stops at its last delivery. */
   const beginDeletion = async (t: Test) => {
     const endpoint = await createEndpoint(app)
     const key = await keyOf(app.db, endpoint)

@@ -1,4 +1,4 @@
-// What is sent to endpoints and what became of it: tests, messages, attempts, resending and recovery (contract 10).
+// What endpoints are sent, and the results: tests, messages, attempts, resending and recovery (contract 10).
 import t, { type Test } from 'tap'
 import { eventNames } from '../../server/catalogue/events.ts'
 import { exampleData } from '../../server/webhooks/examples.ts'
@@ -25,7 +25,7 @@ const refused = (t: Test, answer: TestAnswer, ...issues: object[]) => {
   t.match(answer.body.detail, issues)
 }
 
-/** Walks a list to its end and back to its beginning; the ids forward, and those of each page on both ways. */
+/** Walks a list to its end and back to its beginning; the ids forward, and those of each page both ways. */
 async function walk(t: Test, app: TestApp, path: string): Promise<string[]> {
   const ask = async (iterator: string | null) => {
     const answer = await hooks(app, 'GET', `${path}${iterator ? `&iterator=${encodeURIComponent(iterator)}` : ''}`)
@@ -45,7 +45,7 @@ async function walk(t: Test, app: TestApp, path: string): Promise<string[]> {
   return forward.flatMap(idsOf)
 }
 
-/** Writes down an attempt as the one who delivers does. */
+/** Records an attempt as the delivering process does. */
 const attempt = async (app: TestApp, endpoint: Endpoint, message: string, fields: object = {}) => {
   const { succeeded, status, response, manual, seconds, type } = {
     ...{ succeeded: true, status: 200, response: 'ok', manual: false, seconds: 0, type: 'workout.created' },
@@ -152,7 +152,7 @@ oneEngine(t, 'messages', async (t, engine) => {
 
   await t.test('of a span of time: from `after`, before `before`', async (t) => {
     const [first, second] = [await recordEvent(app.db, { age: 20 }), await recordEvent(app.db, { age: 19 })]
-    // Instants are read to the millisecond.
+    // Instants are shown to the millisecond.
     await app.db.query(`update event set created_at = date_trunc('milliseconds', created_at)`)
     const all = (await hooks(app, 'GET', '/messages?limit=250')).body.data as { id: string; timestamp: string }[]
     const timeOf = (id: string) => all.find((message) => message.id === id)?.timestamp ?? ''
@@ -503,7 +503,7 @@ oneEngine(t, 'deliveries', async (t, engine) => {
     const after = async (ask: () => Promise<TestAnswer>) => {
       const before = heard
       await ask()
-      // What was notified arrives with the next answer on this connection.
+      // Pending notifications arrive with the next answer on this connection.
       await client.query('select 1')
       return heard > before
     }

@@ -10,7 +10,7 @@ import {
   storedId,
 } from '../../server/catalogue/series.ts'
 
-// type, unit, aggregation, event of contract 2.6: what phones and files hold, then what only cloud providers send.
+// type, unit, aggregation, event of contract 2.6: those of phones and files, then those only cloud providers send.
 const catalogue = `
   heart_rate bpm avg heart_rate.created
   resting_heart_rate bpm avg heart_rate.created
@@ -274,7 +274,7 @@ const isPlausible = (type: string, value: number) => {
   return storedId(series.id, value) === series.id
 }
 
-// What somebody had, and who: the records are from the sources in the catalogue, the rest is what textbooks describe.
+// Extreme values of real people, and whose: the records are from the sources in the catalogue, the rest from textbooks.
 const extremes: readonly [SeriesName, value: number, of: string][] = [
   ['heart_rate', 11, 'a diver in the deep'],
   ['heart_rate', 290, 'a racing heart'],
@@ -364,7 +364,7 @@ t.test('what was ever measured of a person is plausible', async (t) => {
   )
 })
 
-// What somebody usual has, sent in another unit under the name of ours.
+// Ordinary values, sent in another unit under the name of ours.
 const mistakes: readonly [SeriesName, value: number, sent: string][] = [
   ['heart_rate', 1.2, 'beats per second'],
   ['heart_rate', 3.4, 'beats per second'],

@@ -33,7 +33,7 @@ const isRoot = process.geteuid?.() === 0
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const WAIT_MS = 20_000
 
-/** Made by the first test, and used by all that need some database: making one is most of their work. */
+/** Created by the first test and shared by all that need a database: creating one is most of their work. */
 const dataDir = join(await passableDirectory(t), 'pulse base', 'data dir')
 
 t.test('the first start creates a database that later starts find again, in a path with spaces', async (t) => {
@@ -108,7 +108,7 @@ t.test('after kill -9 of our process its server is stopped, and committed rows a
     t.match([await second.exited, ...log], [/exited by itself/, /exited by itself/])
     await second.stop()
 
-    // The number in its postmaster.pid may belong to another process of the same user by the next start.
+    // At the next start, another process of the same user may have the number in its postmaster.pid.
     const { uid, gid } = await stat(join(dataDir, 'postgres'))
     const stranger = spawn('sleep', ['600'], { uid, gid, stdio: 'ignore' })
     t.teardown(() => stranger.kill())
@@ -165,7 +165,7 @@ t.test('a directory that the database user cannot enter gets its database elsewh
   t.match(log, [`cannot enter ${dataDir}: the database is kept in ${home}`])
   await query(first.url, 'create table note as select 1 as id')
 
-  // A copy of the directory leads to the same database, so it must meet the same lock.
+  // A copy of the directory refers to the same database, so it must hit the same lock.
   const copy = `${dataDir}-copy`
   t.teardown(() => rm(copy, { recursive: true, force: true }))
   await cp(dataDir, copy, { recursive: true, verbatimSymlinks: true })
@@ -227,7 +227,7 @@ t.test('what cannot work is said in words', async (t) => {
   await t.rejects(attempt(), { message: /was created by PostgreSQL 16, this version of Pulsebase ships 18/ })
 })
 
-/** A data directory that every user can pass through, unlike the checkout when that is in root's home. */
+/** A data directory that every user can enter, unlike the checkout if that is in root's home. */
 async function passableDirectory(t: Test): Promise<string> {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'pulsebase-embedded-')))
   await chmod(dir, 0o755)
@@ -241,7 +241,7 @@ async function start(t: Test, dataDir: string, log: string[] = [], port?: number
   return database
 }
 
-/** Starts the database in a process of its own, in a process group of its own, which says what happens line by line. */
+/** Starts the database in a separate process and process group, which reports what happens line by line. */
 function spawnChild(t: Test, dataDir: string): ChildProcess {
   const child = spawn(process.execPath, ['--import', COMPILED, 'test/support/embedded-main.ts', dataDir], {
     cwd: ROOT,
@@ -284,7 +284,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-/** A backend that computes for ever, and so does not notice by itself that its postmaster is gone. */
+/** A backend that computes forever, and so does not notice that its postmaster is gone. */
 async function startBusyBackend(url: string): Promise<{ end: Promise<unknown> }> {
   const end = query(url, 'do $$ begin loop end loop; end $$').catch(() => undefined)
   const working = `select 1 from pg_stat_activity where query like 'do $$%' and state = 'active'`
@@ -292,7 +292,7 @@ async function startBusyBackend(url: string): Promise<{ end: Promise<unknown> }>
   return { end }
 }
 
-/** Removes what a private data directory keeps below /var/lib/pulsebase. */
+/** Removes the parts of a private data directory below /var/lib/pulsebase. */
 async function removeShared(dataDir: string): Promise<void> {
   const target = await readlink(join(dataDir, 'postgres')).catch(() => undefined)
   if (target?.startsWith(`${SHARED_DIR}/`)) await rm(dirname(target), { recursive: true, force: true })

@@ -1,6 +1,6 @@
-// Everybody at once: twenty readers of large CSV pages, twelve deletions of a user who is busy, four uploads that
-// stall and ninety logins that are given up. Probes and small uploads are answered all the same, and nothing is lost.
-// Run with: npm run test:long
+// Everything at the same time: twenty readers of large CSV pages, twelve deletions of a busy user, four uploads that
+// stall and ninety abandoned logins. Probes and small uploads are still answered, and nothing is lost. Run with: npm
+// run test:long
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
@@ -43,7 +43,7 @@ interface Answer {
   ms: number
 }
 
-/** Sends a request and throws the body of its answer away. */
+/** Sends a request and discards the body of its answer. */
 function ask(service: Service, method: string, path: string, headers: object = {}, content?: string): Promise<Answer> {
   const started = performance.now()
   return new Promise((resolve, reject) => {
@@ -66,7 +66,7 @@ function ask(service: Service, method: string, path: string, headers: object = {
   })
 }
 
-/** Asks until the answer is no 503, as long as that says when to come back. */
+/** Repeats the request until the answer is no 503, as long as that says when to come back. */
 async function insist(service: Service, ...[method, path, headers]: [string, string, object?]): Promise<Answer[]> {
   const answers: Answer[] = []
   for (;;) {
@@ -79,7 +79,7 @@ async function insist(service: Service, ...[method, path, headers]: [string, str
 
 const p99 = (times: number[]) => times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0
 
-/** An upload of 31 MiB that sends all but the last of them and then nothing. */
+/** An upload of 31 MiB that stalls before its last bytes. */
 function stall(service: Service, user: string): ClientRequest {
   const sent = request(`${service.url}/api/v1/sdk/users/${user}/sync`, {
     method: 'POST',
@@ -90,7 +90,7 @@ function stall(service: Service, user: string): ClientRequest {
   return sent
 }
 
-/** A login that is given up as soon as it is sent. */
+/** A login that is abandoned as soon as it is sent. */
 function giveUpLogin(service: Service): void {
   const form = 'username=admin@localhost&password=not+the+password'
   const sent = request(`${service.url}/api/v1/auth/login`, {
@@ -101,7 +101,7 @@ function giveUpLogin(service: Service): void {
   sent.end(form, () => setTimeout(() => sent.destroy(), 50))
 }
 
-/** A user with more samples than a page holds. */
+/** A user with more samples than fit on a page. */
 async function fill(service: Service): Promise<string> {
   const user = await createUser(service)
   for (let n = 0; n < UPLOADS; n += 1) {
@@ -114,7 +114,7 @@ async function fill(service: Service): Promise<string> {
   return user
 }
 
-/** Does something again and again until the storm is over, and returns how long each time took, in ms. */
+/** Repeats an action until the storm is over, and returns how long each run took, in ms. */
 async function repeatedly(over: () => boolean, pauses: number[], work: (n: number) => Promise<Answer>) {
   const times: number[] = []
   const failed: Answer[] = []
@@ -214,7 +214,7 @@ eachEngine(t, 'everybody at once', async (t, engine) => {
     deleted.map((statuses) => statuses.at(-1)).filter((status) => ![200, 204, 404].includes(status ?? 0)),
     [],
   )
-  // One by one: hundreds of requests at once of one caller are refused.
+  // One by one: hundreds of simultaneous requests of one caller are refused.
   const batches: BatchStatus[] = []
   for (const id of accepted) batches.push(await waitForBatch(service, small, id))
   t.strictSame(

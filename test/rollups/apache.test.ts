@@ -1,4 +1,4 @@
-// The Apache edition of TimescaleDB: hypertables, and neither continuous aggregates nor a columnstore.
+// The Apache edition of TimescaleDB: hypertables, but neither continuous aggregates nor a columnstore.
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -59,7 +59,7 @@ t.test('the Apache edition', { skip: timescale ? false : 'no TimescaleDB' }, asy
   })
 })
 
-/** Starts a server of that edition with the programs of a running one; undefined when they cannot be run here. */
+/** Starts a server of that edition with the programs of a running one; undefined if it cannot run here. */
 async function startApache(t: Test, { url }: Engine): Promise<Engine | undefined> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

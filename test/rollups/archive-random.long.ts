@@ -1,5 +1,5 @@
-// Late, old and repeated uploads, deletions, runs of the archive under changing settings, refreshes and compressions in random order:
-// every read is that of a straight-line model. A small share of this runs in exact.test.ts.
+// Late, old and repeated uploads, deletions, archive runs under changing settings, refreshes and compressions in random
+// order: every read equals that of a straight-line model. exact.test.ts runs a small share of this.
 import fc from 'fast-check'
 import t from 'tap'
 import { apply, checkLocalDays, checkReads, checkSamples, eachStrategy, open, read, SEED, step } from './model.ts'

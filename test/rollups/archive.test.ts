@@ -1,4 +1,4 @@
-// Retention: samples go, what they add up to stays; nothing comes back and nothing erases it (contract 13, 12.7).
+// Retention: samples are deleted, their sums stay; nothing returns and nothing erases them (contract 13, 12.7).
 import t, { type Test } from 'tap'
 import { archive, floors } from '../../server/rollups/archive.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
@@ -22,11 +22,11 @@ const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const MONTH_MS = 30 * DAY_MS
 const NOW = Date.now()
-/** Where samples end that are 60 days old. */
+/** Samples before it are older than 60 days. */
 const FLOOR = Math.floor((NOW - 60 * DAY_MS) / MONTH_MS) * MONTH_MS
-/** How often a heart rate comes, at the floor too. */
+/** Time between two heart rates, including one at the floor. */
 const EVERY_MS = runs(8, 2) * HOUR_MS
-/** In a quarter hour with a sample, the last one that is archived. */
+/** In the quarter hour of the last archived sample. */
 const ARCHIVED = FLOOR - EVERY_MS + 1000
 const iso = (ms: number) => new Date(ms).toISOString()
 const isoSecond = (ms: number) => `${iso(ms).slice(0, 19)}Z`
@@ -53,7 +53,7 @@ interface Answers {
   [question: string]: unknown
 }
 
-/** Every read that goes on telling what was archived. */
+/** Every read that still includes archived data. */
 async function aggregated(app: TestApp, user: string): Promise<Answers> {
   const range = { start_time: iso(FLOOR - 301 * DAY_MS), end_time: iso(FLOOR + 80 * DAY_MS), limit: 1000 }
   const pages = async (query: Record<string, string | boolean>) => {
@@ -131,7 +131,7 @@ eachEngine(t, 'archival', async (t, engine) => {
     const late = heartRate(ARCHIVED, 200)
     const batch = await importBody(app, user, body([late, heartRate(FLOOR, 201), late]))
     t.match(batch, { status: 'partial', received: 3, inserted: 0, updated: 1, dropped_count: 1, duplicates: 1 })
-    t.match(batch.dropped, [{ index: null, type: 'archived', msg: /^1 samples belong to archived quarter hours/ }])
+    t.match(batch.dropped, [{ index: null, type: 'archived', msg: /^1 sample of archived quarter hours/ }])
     t.match(await importBody(app, user, body([heartRate(ARCHIVED, 200)])), { status: 'failed', dropped_count: 1 })
     await importBody(
       app,
@@ -149,7 +149,7 @@ eachEngine(t, 'archival', async (t, engine) => {
     const importing = await app.db.pool.connect()
     await importing.query('begin')
     await importing.query(`select pg_advisory_xact_lock(${ingestLockKey('$1')})`, [other])
-    // Time to look at everybody once.
+    // Enough time to process everybody once.
     while (await archive(app.db, NOW, () => {}, 2000));
     t.ok((await rawTimes(app, user)).first > FLOOR + DAY_MS, 'nobody else has to wait')
     t.equal((await rawTimes(app, other)).total, 1, 'nothing of the one is touched')
@@ -164,7 +164,7 @@ eachEngine(t, 'archival', async (t, engine) => {
     t.match((await settings(app, { archive_after_days: 30, delete_after_days: 200 })).body, {
       storage: { growth_class: 'bounded' },
     })
-    // Within a run, and from one to the next, an answer is never another one under the same ETag.
+    // Within a run, and from one to the next, the same ETag never stands for two answers.
     const told = new Map<string, string>()
     const look = async () => {
       const range = `start_date=${iso(FLOOR - 301 * DAY_MS).slice(0, 10)}&end_date=${iso(NOW).slice(0, 10)}&limit=100`
@@ -316,7 +316,7 @@ eachEngine(t, 'archival', async (t, engine) => {
   })
 })
 
-/** As the job does, a piece at a time. */
+/** One piece at a time, as the job does. */
 async function finish(t: Test, app: TestApp, between = async () => {}): Promise<void> {
   let runs = 1
   for (; await archive(app.db, NOW, () => {}, 1); runs += 1) await between()

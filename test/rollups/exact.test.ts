@@ -1,6 +1,5 @@
-// Rollups against a recomputation from the samples, after random writes, overwrites, deletions, compressions and
-// refreshes in random order: what is read is exact at every moment, what is stored is exact when nothing
-// is dirty.
+// Rollups compared with a recomputation from the samples, after random writes, overwrites, deletions, compressions and
+// refreshes in random order: reads are exact at every moment, stored rollups are exact when nothing is dirty.
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// Two ways to keep rollups: changing between them, and being interrupted in the middle, costs no exactness.
+// The two strategies for rollups: neither a change between them nor an interruption makes a read inexact.
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// Resilience follows what phones upload: contract 14.3. The formula itself is the matter of resilience.test.ts.
+// Resilience follows uploads of phones: contract 14.3. resilience.test.ts tests the formula itself.
 import t from 'tap'
 import { seriesByName } from '../../server/catalogue/series.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
@@ -22,12 +22,12 @@ import { body, createUser, iso, oneEngine, type SdkRecord, startImports } from '
 import { sleepBody, sleepIds } from '../support/sleep.ts'
 import { addSources, seeded, write } from '../support/summaries.ts'
 
-/** Means of 40 to 60: a standard deviation of 7.905694 by a mean of 50. */
+/** Daily means of 40 to 60: a standard deviation of 7.905694 divided by a mean of 50. */
 const FIVE = [40, 45, 50, 55, 60]
 const RMSSD = 7
 const WEIGHT = seriesByName.get('weight')?.id as number
 
-/** 01:00 UTC, asleep, of the day that was so many days ago. */
+/** 01:00 UTC, asleep, this many days ago. */
 const asleepAt = (daysAgo: number) => TODAY - daysAgo * DAY_MS + HOUR_MS
 
 oneEngine(t, 'resilience', async (t, engine) => {
@@ -42,7 +42,7 @@ oneEngine(t, 'resilience', async (t, engine) => {
       (TODAY - Date.parse(recorded_at)) / DAY_MS,
       value,
     ])
-  /** Five nights with one measurement each; the last one was so many days ago. */
+  /** Five nights with one measurement each, the last one this many days ago. */
   const five = async (lastDay: number) => {
     const user = await createUser(app)
     const days = FIVE.map((_, place) => lastDay + 4 - place)
@@ -54,7 +54,7 @@ oneEngine(t, 'resilience', async (t, engine) => {
     return user
   }
 
-  /** Everything of a user from before an instant is archived. */
+  /** Marks all data of a user before an instant as archived. */
   const archived = async (user: string, untilMs: number) => {
     await app.db.query('update archival set raw_floor = greatest(raw_floor, to_timestamp($1))', [untilMs / 1000])
     await app.db.query(
@@ -63,7 +63,7 @@ oneEngine(t, 'resilience', async (t, engine) => {
       [untilMs / 1000, user],
     )
   }
-  /** Removes all data of a provider that a test wrote itself. */
+  /** Removes all data of a provider that a test wrote directly. */
   const purge = async (user: string, provider: string) => {
     await app.db.query('insert into connection (user_id, provider) values ($1, $2) on conflict do nothing', [
       user,
@@ -72,7 +72,7 @@ oneEngine(t, 'resilience', async (t, engine) => {
     const path = `/api/v1/users/${user}/connections/${provider}/data`
     t.equal((await app.request('DELETE', path)).status, 204)
   }
-  /** A source of a provider, and how it tells of nights and of variability. */
+  /** A source of a provider, with functions that store its nights and variability. */
   const ring = async (user: string, provider = 'oura') => {
     const [sourceId = 0] = await addSources(app.db, user, [{ provider, device: 'Ring', source: '', type: 'ring' }])
     const sleep = (day: number) =>
@@ -117,7 +117,7 @@ oneEngine(t, 'resilience', async (t, engine) => {
   await t.test('appears for every day the nights are enough for', async (t) => {
     const user = await five(9)
     await compute()
-    // Nights 13 to 9 days ago lie in the weeks before the days 8 to 6 days ago.
+    // Nights 13 to 9 days ago are in the weeks before the days 8 to 6 days ago.
     t.strictSame(await values(user), [
       [8, 0.158114],
       [7, 0.158114],
@@ -174,7 +174,7 @@ oneEngine(t, 'resilience', async (t, engine) => {
     t.strictSame(await values(user), [[0, 0.158114]])
     await upload(user, [], [variability(asleepAt(1) + HOUR_MS / 2, 40)])
     await compute()
-    // The last day is 50 now: 40, 45, 50, 55, 50 have a mean of 48 and squares of 130.
+    // The last day is 50 now: 40, 45, 50, 55, 50 have a mean of 48 and a sum of squares of 130.
     t.strictSame(await values(user), [[0, Math.round((Math.sqrt(130 / 4) / 48) * 1e6) / 1e6]])
   })
 
@@ -191,7 +191,7 @@ oneEngine(t, 'resilience', async (t, engine) => {
     await write(app.db, user, [measured(1, 500), measured(6, 50)])
     await upload(user, nights(6))
     await compute()
-    // 50 of another provider the day before the five, which are enough without the last of them for the day before.
+    // 50 of another provider on the day before the five; without the last of them, these suffice for the previous day.
     t.strictSame(await values(user), [
       [1, Math.round((Math.sqrt(130 / 4) / 48) * 1e6) / 1e6],
       [0, Math.round((Math.sqrt(250 / 5) / 50) * 1e6) / 1e6],
@@ -263,7 +263,7 @@ oneEngine(t, 'resilience', async (t, engine) => {
     const [, , session] = await sleepIds(app.db, user)
     t.equal((await app.request('DELETE', `/api/v1/users/${user}/events/sleep/${session}`)).status, 204)
     await compute()
-    // Of the nights 47 to 43 days ago the first is gone; 48 days ago is in the week before 42 and 41 days ago.
+    // Of the nights 47 to 43 days ago the first is deleted; 48 days ago is in the week before 42 and 41 days ago.
     t.strictSame(await days(), [42, 41], 'a night that is deleted')
   })
 
@@ -376,7 +376,7 @@ oneEngine(t, 'resilience', async (t, engine) => {
     const { db, statements } = watched(app.db)
     t.equal(await computeResilience(db, 30), false)
     t.ok(statements.length <= 2 * 7, `${statements.length} statements`)
-    // One whose night is just being scored is left to another run.
+    // A user whose night is being scored at the moment is left to another run.
     const scored = async (user: string) => (await values(user)).length > 0 || (await computeResilience(db, 30))
     for (const user of users) {
       t.ok(await waitUntil(() => scored(user), 30_000))

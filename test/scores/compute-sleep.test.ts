@@ -1,4 +1,4 @@
-// Sleep scores follow what phones upload: contract 14.2. The formula itself is the matter of sleep-score.test.ts.
+// Sleep scores follow uploads of phones: contract 14.2. sleep-score.test.ts tests the formula itself.
 import t from 'tap'
 import { startCron } from '../../server/cron.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
@@ -21,7 +21,7 @@ import { createUser, iso, oneEngine, PHONE, startImports, WATCH } from '../suppo
 import { sleepBody, sleepIds, stage } from '../support/sleep.ts'
 import { runs } from '../support/thorough.ts'
 
-/** What depends on nothing but the night itself: half an hour awake at once leaves 80 * 60 / 70 + 20 points. */
+/** Components that depend only on the night itself: half an hour awake at once leaves 80 * 60 / 70 + 20 points. */
 const OWN = { duration: 100, stages: 100, interruptions: 88 }
 
 oneEngine(t, 'sleep scores', async (t, engine) => {
@@ -44,7 +44,7 @@ oneEngine(t, 'sleep scores', async (t, engine) => {
     const expected = [
       { late: 0, consistency: 0 },
       { late: 30, consistency: 85 },
-      // The median of eleven and half past is a quarter past; an hour and a half before it is not worse than 80.
+      // The median of eleven and half past is a quarter past; an hour and a half earlier still scores 80.
       { late: -75, consistency: 80 },
     ].map(({ late, consistency }, place) => {
       const points = { ...OWN, consistency }
@@ -75,7 +75,7 @@ oneEngine(t, 'sleep scores', async (t, engine) => {
     t.equal((await app.db.query(soon, [user])).length, 1, 'and soon after an upload')
     const often = { sleepScoreIntervalSeconds: 0.1, resilienceScoreIntervalSeconds: 0.1 }
     const stop = startCron(jobs, often, app.deps.log)
-    t.ok(await waitUntil(async () => (await internal(user)).length === 1, 10_000))
+    t.ok(await waitUntil(async () => (await internal(user)).length === 1, 60_000))
     await stop()
   })
 
@@ -143,7 +143,7 @@ oneEngine(t, 'sleep scores', async (t, engine) => {
     await upload(user, night(15, 30))
     await upload(user, night(16, -75))
     await compute()
-    // Fifteen days ago is the fourteenth night before the last one, sixteen days ago is none of them.
+    // Fifteen days ago is the fourteenth night before the last one; sixteen days ago does not count.
     t.strictSame(await consistency(user), [0, 14, 92, 100])
     const session = (await sleepIds(app.db, user))[1]
     t.equal((await app.request('DELETE', `/api/v1/users/${user}/events/sleep/${session}`)).status, 204)

@@ -9,7 +9,7 @@ const MIN = 60
 const HOUR = 3600
 const ELEVEN = Date.UTC(2026, 1, 23, 23) / 1000
 
-/** Eight hours from 23:00 UTC, with deep and REM sleep enough and nobody awake. */
+/** Eight hours from 23:00 UTC, with enough deep and REM sleep and no time awake. */
 const perfect: ScoredSleep = {
   startS: ELEVEN,
   zoneMin: null,
@@ -113,7 +113,7 @@ t.test('interruptions', async (t) => {
   t.equal(scoreOf({ stages: around })?.interruptions, 100, 'before and after sleep')
 })
 
-/** Contract 14.2 once more, line by line. */
+/** Contract 14.2 again, line by line. */
 function oracle(asleep: number, deep: number, rem: number, late: number, awakenings: number[]) {
   const h = asleep / 60
   const curve = (k: number, m: number, a: number) =>

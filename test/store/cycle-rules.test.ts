@@ -1,4 +1,4 @@
-// Cycles from observations: sdk-types 9, against an oracle that walks from day to day.
+// Cycles from observations: sdk-types 9, compared with an oracle that walks from day to day.
 import fc from 'fast-check'
 import t from 'tap'
 import { type Cycle, cyclesOf, type Observation } from '../../server/store/cycle-rules.ts'
@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const APRIL = Date.UTC(2025, 3, 1)
 
-/** An observation at 10:00 of a day of April 2025, which goes on in the months after. */
+/** An observation at 10:00 of a day of April 2025; higher numbers continue into the next months. */
 const on = (day: number, fields: Partial<Observation> = {}): Observation => {
   const startMs = APRIL + (day - 1) * DAY_MS + 10 * HOUR_MS
   return {
@@ -144,7 +144,7 @@ t.test('an open cycle is predicted by the median of those before', async (t) => 
   t.strictSame(predicted(28, 30, 26, 40), [29, 29, true])
 })
 
-/** What the rules say, day by day, for observations that are one day each. */
+/** The rules applied day by day, for observations of one day each. */
 function walked(observations: readonly Observation[]): unknown[] {
   const local = ({ startMs, zoneMin }: Observation) => Math.floor((startMs / 60_000 + (zoneMin ?? 0)) / 1440)
   const at = (day: number) => observations.filter((one) => local(one) === day)

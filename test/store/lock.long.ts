@@ -1,4 +1,4 @@
-// Everything that takes locks on what a user has, against everything else, over and over.
+// Everything that locks a user's data, against everything else, over and over.
 import t from 'tap'
 import { startTestApp } from '../support/app.ts'
 import { createTarget, type LockPath, lockPaths, meetings } from '../support/lock-paths.ts'
@@ -12,7 +12,7 @@ const ON = { outgoingWebhooksEnabled: true, eventFeedEnabled: true }
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
 
-/** Numbers between 0 and 1 that are the same in every run (mulberry32). */
+/** Numbers between 0 and 1, the same in every run (mulberry32). */
 function numbers(seed: number): () => number {
   let state = seed
   return () => {

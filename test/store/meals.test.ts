@@ -1,4 +1,4 @@
-// Meals and what was eaten, in any order and number of uploads: sdk-types 5 and 6, sdk-payload 15.
+// Meals and their nutrients, in any order and number of uploads: sdk-types 5 and 6, sdk-payload 15.
 import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import t from 'tap'
@@ -59,7 +59,7 @@ oneEngine(t, 'meals of both platforms are stored with what was eaten', async (t,
     {
       name: 'nutrition-apple',
       items: 18,
-      // Two meals, their twelve nutrients, and one whose meal is not there.
+      // Two meals, their twelve nutrients, and one whose meal is missing.
       saved: 15,
       meals: [
         {
@@ -181,7 +181,7 @@ interface Eaten {
 const series = { Protein: 'dietary_protein', EnergyConsumed: 'dietary_energy_consumed', Water: 'hydration' }
 const amount = ({ tail, value }: Eaten) => (tail === 'Water' ? value * 1000 : value)
 
-/** What must be stored, from the rules alone: of what came, in any order. */
+/** The expected rows, from the rules alone: they depend on what was sent, not on the order. */
 function expected(meals: readonly string[], nutrients: readonly Eaten[]) {
   const sums: Record<string, Record<string, number>> = Object.fromEntries(meals.map((id) => [id, {}]))
   const samples = new Map<string, number>()
@@ -385,11 +385,11 @@ oneEngine(t, 'many meals take as long as they are many, after few', async (t, en
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
-  // The database keeps plans from after the fifth time.
+  // The database keeps a plan from the sixth execution on.
   for (let n = 0; n < 7; n += 1)
     await importBody(app, user, body([meal(`w${n}`), child(`w${n}`, `wc${n}`, 'Protein', 1)]))
   const at = (n: number) => ({ startDate: iso(NOON - n * 60_000), endDate: iso(NOON - n * 60_000) })
-  // A meal and what was eaten are two records.
+  // A meal and a nutrient are two records.
   const half = MANY / 2
   const meals = (name: string) => Array.from({ length: half }, (_, n) => meal(`${name}${n}`, at(n)))
   const children = (name: string) =>

@@ -226,7 +226,7 @@ eachEngine(t, 'deleted records are gone', async (t, engine) => {
   await t.test('thousands of them, among very many samples', onceIsEnough(engine), async (t) => {
     const user = await createUser(app)
     await importBody(app, user, body(rates(3, (n) => ({ id: id(n) }))))
-    // As hundreds of uploads of 2,000 samples would have left them: 22 seconds apart, with hashes of other ids.
+    // As after hundreds of uploads of 2,000 samples: 22 seconds apart, with hashes of other ids.
     await app.db.query(
       `insert into sample_origin (source_id, series_id, lo, hi, ids)
        select d.id, 1, lo.at, lo.at + interval '12 hours', entries.ids

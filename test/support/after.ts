@@ -1,5 +1,5 @@
-// Run by tap after the last test file (see .taprc): stops the servers of before.ts, unless another run uses
-// them, and removes what it compiled.
+// Run by tap after the last test file (see .taprc): stops the servers of before.ts, unless another run uses them, and
+// removes its compiled files.
 import { removeCompiled } from './compile.ts'
 import { liveRuns, readRecord, stopServers, withRecordLock, writeRecord } from './servers.ts'
 

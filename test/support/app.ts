@@ -7,7 +7,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import root, { type Test } from 'tap'
 import { bootstrapAccounts } from '../../server/api/auth/bootstrap.ts'
-import { HASH_COST } from '../../server/api/auth/passwords.ts'
+import { createPasswords, type HashCost, type Passwords } from '../../server/api/auth/passwords.ts'
 import { openSyncFeed } from '../../server/api/sync/feed.ts'
 import { buildApp } from '../../server/app.ts'
 import { type Config, loadConfig } from '../../server/config.ts'
@@ -17,7 +17,6 @@ import type { Dependencies } from '../../server/dependencies.ts'
 import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
 import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
-import { startThreads, type Threads } from '../../server/intake/threads.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
 import { API_CONNECTIONS, LIMITS, type Limits, openGates } from '../../server/limits.ts'
@@ -25,13 +24,14 @@ import { createMetrics } from '../../server/metrics.ts'
 import { migrateJobs } from '../../server/queue.ts'
 import { observeRollups } from '../../server/rollups/observe.ts'
 import { applyStrategy } from '../../server/rollups/strategy.ts'
+import { startThreads, type Threads } from '../../server/threads.ts'
 import { observeWebhooks } from '../../server/webhooks/observe.ts'
 import { undescribed } from './described.ts'
 import type { Engine } from './servers.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What decides how a migrated database looks. */
+/** Everything that determines a migrated database. */
 const TEMPLATE_SOURCES = [
   'server/catalogue/series.ts',
   'server/catalogue/devices.ts',
@@ -41,21 +41,20 @@ const TEMPLATE_SOURCES = [
 
 const EMAIL = 'developer@example.org'
 const PASSWORD = 'correct horse battery staple'
-/** Its hash at a cost of next to nothing, as all hashes of the tests have it, unless they ask for the `realCost`. */
+/** Its hash at a cost of next to nothing, as all hashes of the tests have it, unless they ask for another. */
 const PASSWORD_HASH = '$scrypt$ln=4,r=8,p=1$cHVsc2ViYXNlIHRlc3RzIQ$LU//oOIQp68a9HTm+CaLCp6gqpaNG4PhUKkLTbUrWZ0'
-const REAL_COST = HASH_COST.ln
-HASH_COST.ln = 4
+export const CHEAP_HASHES: HashCost = { ln: 4, r: 8, p: 1 }
 const SECRET_KEY = '8d2f6c0b9e7a41d35f1c8b6a0e9d7c5b'
 
-/** How a request is sent; `auth` is the API key unless given. */
+/** The options of a request; by default `auth` is the API key. */
 export interface TestRequest {
-  /** Sent as JSON, or as it is when it is text, bytes or a form. */
+  /** Sent as JSON; text, bytes and forms are sent unchanged. */
   body?: unknown
   headers?: Record<string, string>
   auth?: 'key' | 'developer' | 'none' | { bearer: string }
 }
 
-/** An answer, its body parsed when it is JSON. Each is checked against the API description. */
+/** An answer, its body parsed if it is JSON. Each is checked against the API description. */
 export interface TestAnswer {
   status: number
   headers: Headers
@@ -63,34 +62,34 @@ export interface TestAnswer {
   body: any
 }
 
-/** Settings that a test replaces, and limits on what requests hold. */
-type Overrides = Partial<Config> & { limits?: Limits }
+/** Settings that a test replaces, limits on what requests hold, and how passwords are hashed. */
+type Overrides = Partial<Config> & { limits?: Limits; passwords?: Passwords }
 
-/** Connections that a test and what it starts may hold beside the requests. */
+/** Connections that a test and its own processes may hold in addition to the requests. */
 const TEST_CONNECTIONS = 12
 
-/** A running service with a database of its own. */
+/** A running service with its own database. */
 export interface TestApp {
   url: string
   db: Database
   databaseUrl: string
   apiKey: string
   developer: { id: string; email: string; password: string; token(): Promise<string> }
-  /** What handlers get; starts the worker threads only when uploads are accepted. */
+  /** Passed to handlers; starts the worker threads only when uploads are accepted. */
   deps: Dependencies
   threads(): Threads
-  /** Where accepted uploads wait for an importer of this process. */
+  /** Keeps accepted uploads for an importer of this process. */
   handover: Handover
   request(method: string, path: string, options?: TestRequest): Promise<TestAnswer>
   sdkToken(userId: string): Promise<string>
-  /** A second service on the same database, as another process would be. */
+  /** A second service on the same database, like another process. */
   another(overrides?: Overrides): Promise<TestApp>
   close(): Promise<void>
 }
 
 /**
- * Starts the service on a free port of 127.0.0.1 with a migrated database of its own and a developer and an API key in
- * it; `overrides` replace settings. Logins are hardly limited unless overridden. All of it ends with the test.
+ * Starts the service on a free port of 127.0.0.1 with its own migrated database, a developer and an API key;
+ * `overrides` replace settings. By default logins are hardly limited. All of it ends with the test.
  */
 export async function startTestApp(t: Test, engine: Engine, overrides: Overrides = {}): Promise<TestApp> {
   const databaseUrl = await createTestDatabase(t, engine)
@@ -98,21 +97,12 @@ export async function startTestApp(t: Test, engine: Engine, overrides: Overrides
   return startApp(t, databaseUrl, apiKey, overrides)
 }
 
-/** Lets passwords be hashed at the cost that the service hashes them at, until the test ends. */
-export function realCost(t: Test): void {
-  const ln = HASH_COST.ln
-  HASH_COST.ln = REAL_COST
-  t.teardown(() => {
-    HASH_COST.ln = ln
-  })
-}
-
 /** Creates a migrated, empty database on the engine's server and returns its address; it is dropped with the test. */
 export async function createTestDatabase(t: Test, engine: Engine): Promise<string> {
   const name = `pulsebase_test_${randomBytes(8).toString('hex')}`
   await asAdministrator(engine, async (client) => {
     const template = await ensureTemplate(client, engine)
-    // Half the work of logging each page, while nothing is to survive a crash.
+    // Half the work of logging each page, and nothing has to survive a crash.
     await client.query(`create database ${name} template ${template} strategy file_copy`)
   })
   t.teardown(() => asAdministrator(engine, (client) => client.query(`drop database ${name} with (force)`)))
@@ -146,7 +136,7 @@ async function hashSources(): Promise<string> {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Creates the migrated database that the others are copies of, once per server and version of the schema. */
+/** Creates the migrated template database, once per server and version of the schema. */
 async function ensureTemplate(client: pg.Client, engine: Engine): Promise<string> {
   templateHash ??= hashSources()
   const template = `pulsebase_template_${await templateHash}`
@@ -155,15 +145,15 @@ async function ensureTemplate(client: pg.Client, engine: Engine): Promise<string
   if (await exists()) return template
   await client.query(`select pg_advisory_lock(hashtext('pulsebase template'))`)
   if (await exists()) return template
-  // It gets its name when it is complete: what an aborted run left is only ever called "new".
+  // Renamed when it is complete: an aborted run only leaves one called "new".
   const unfinished = 'pulsebase_template_new'
   await client.query(`drop database if exists ${unfinished} with (force)`)
   await client.query(`create database ${unfinished} template template0`)
   await migrate(addressOf(engine, unfinished))
   await migrateJobs(addressOf(engine, unfinished))
   await applyStrategy(addressOf(engine, unfinished), 'auto', () => {})
-  // Nothing may be connected to what is copied: the migrators are on their way out, and TimescaleDB keeps a process
-  // in every database that allows it.
+  // Copying requires that nothing is connected: the migrators are disconnecting, and TimescaleDB keeps a process in
+  // every database that allows it.
   const migrators = `select 1 from pg_stat_activity where datname = $1 and backend_type = 'client backend'`
   while ((await client.query(migrators, [unfinished])).rows.length > 0);
   await client.query(`alter database ${unfinished} allow_connections false`)
@@ -175,7 +165,7 @@ async function ensureTemplate(client: pg.Client, engine: Engine): Promise<string
 
 let threads: Threads | undefined
 
-/** The threads of this test file, which keep nothing of an upload; each start would compile their code again. */
+/** The threads of this test file, which keep no state of an upload; each start would compile their code again. */
 function sharedThreads(): Threads {
   if (!threads) {
     threads = startThreads(1)
@@ -185,7 +175,7 @@ function sharedThreads(): Threads {
 }
 
 async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides: Overrides): Promise<TestApp> {
-  const { limits = LIMITS, ...settings } = overrides
+  const { limits = LIMITS, passwords = createPasswords(CHEAP_HASHES), ...settings } = overrides
   const config: Config = {
     ...loadConfig({
       DATABASE_URL: databaseUrl,
@@ -203,7 +193,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   const db = openDatabase({
     url: databaseUrl,
     name: 'pulsebase test',
-    // What a test holds itself comes on top.
+    // In addition to the service's, for the test itself.
     maxConnections: API_CONNECTIONS + TEST_CONNECTIONS,
     statementTimeoutMs: limits.statementMs,
     lockTimeoutMs: limits.lockMs,
@@ -213,7 +203,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     `insert into developer (email, password_hash) select $1, $2 where not exists (select from developer)`,
     [EMAIL, PASSWORD_HASH],
   )
-  await bootstrapAccounts(db, config)
+  await bootstrapAccounts(db, config, passwords)
   const metrics = createMetrics()
   const gates = openGates(limits, metrics.registry)
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
@@ -233,6 +223,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     answers: countAnswers(limits),
     keys,
     apiKeys,
+    passwords,
     uploads: { accept: (upload) => startedUploads().accept(upload) },
     syncFeed,
     log,
@@ -243,7 +234,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     }),
   }
   const server = createServer(buildApp(deps).callback())
-  // Longer than a test keeps the event loop busy: a connection closed while a request is on its way fails the request.
+  // Longer than a test blocks the event loop: closing a connection while a request is on its way fails the request.
   server.keepAliveTimeout = 65_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -1,5 +1,5 @@
 // Run by tap before the first test file (see .taprc): starts the database servers that all test files share, and
-// compiles these files.
+// compiles the test files.
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { access, chmod, mkdtemp, readdir, statfs } from 'node:fs/promises'
@@ -27,7 +27,7 @@ import {
 const run = promisify(execFile)
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
-/** Data that nobody keeps: nothing waits for the disk. */
+/** The data is temporary: nothing waits for the disk. */
 const SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -40,7 +40,7 @@ const SETTINGS = {
   timezone: 'UTC',
   lc_messages: 'C',
 }
-/** Each database with the extension keeps a background worker. */
+/** Each database with the extension has a background worker. */
 const TIMESCALE_SETTINGS = {
   shared_preload_libraries: 'timescaledb',
   'timescaledb.telemetry_level': 'off',
@@ -48,7 +48,7 @@ const TIMESCALE_SETTINGS = {
   max_worker_processes: '48',
 }
 
-/** Free memory that lets the servers keep their data there: two logs of `max_wal_size`, and what large tests store. */
+/** Free memory required to keep the servers' data there: two logs of `max_wal_size`, and the data of large tests. */
 const MEMORY_BYTES = 6 * 2 ** 30
 
 interface Programs {
@@ -86,7 +86,7 @@ await withRecordLock(async () => {
   }
 })
 
-/** The servers of a run that is going on in this checkout; those of a run that died are stopped. */
+/** The servers of a run still in progress in this checkout; stops those of a run that died. */
 async function sharedServers(environment: string): Promise<ServerRecord | undefined> {
   const record = readRecord()
   if (!record) return undefined
@@ -110,7 +110,7 @@ async function startEngines(record: ServerRecord): Promise<Engine[]> {
   if (timescaleUrl) engines.push({ name: 'timescale', url: timescaleUrl })
   if (given) return engines
   const account = await serverAccount('', say)
-  // Settled, not all: when one fails, the other must be up before both can be stopped.
+  // Settled, not all: if one fails, the other must be up before both can be stopped.
   const [plain, timescale] = await Promise.allSettled([
     startPlain(record, account),
     timescaleUrl ? undefined : startTimescale(record, account),
@@ -127,7 +127,7 @@ async function startPlain(record: ServerRecord, account: Account | undefined): P
   return { name: 'plain', url }
 }
 
-/** Starts an installed PostgreSQL 15 or newer that has the extension; says in one line why not when there is none. */
+/** Starts an installed PostgreSQL 15 or newer with the extension; if there is none, prints why in one line. */
 async function startTimescale(record: ServerRecord, account: Account | undefined): Promise<Engine | undefined> {
   let reason = 'no installed PostgreSQL 15 or newer has the extension, and TEST_TIMESCALE_URL is not set'
   try {
@@ -170,8 +170,8 @@ async function startCluster(
 }
 
 /**
- * A directory for one server that its user can enter, in memory where Linux offers enough: creating a database makes
- * a thousand files. It is recorded at once, so that no crash leaves it behind.
+ * A directory for one server that its user can enter, in memory if Linux has enough: creating a database creates a
+ * thousand files. It is recorded at once, so that a crash leaves nothing behind.
  */
 async function temporaryDirectory(record: ServerRecord, account: Account | undefined): Promise<string> {
   const memory = await statfs('/dev/shm').catch(() => undefined)
@@ -194,14 +194,14 @@ async function installedTimescale(): Promise<Programs | undefined> {
     const major = Number(/PostgreSQL\) (\d+)/.exec(version?.stdout ?? '')?.[1] ?? 0)
     if (major < 15) continue
     const share = await run(join(bin, 'pg_config'), ['--sharedir']).catch(() => undefined)
-    // Debian keeps pg_config in another package than the server.
+    // Debian packages pg_config separately from the server.
     const directory = share?.stdout.trim() ?? `/usr/share/postgresql/${major}`
     if (await exists(join(directory, 'extension', 'timescaledb.control'))) return programs
   }
   return undefined
 }
 
-/** Where PostgreSQL's packages put server programs: Debian, Red Hat, a build from source, Homebrew; newest first. */
+/** Directories of the server programs: Debian, Red Hat, a build from source, Homebrew; newest first. */
 async function binDirectories(): Promise<string[]> {
   const onPath = await run('pg_config', ['--bindir']).catch(() => undefined)
   const versioned = await Promise.all([
@@ -219,7 +219,7 @@ async function below(parent: string, name: RegExp): Promise<string[]> {
   return names.map((entry) => join(parent, entry, 'bin'))
 }
 
-/** Whether the extension can be created there: installed, and loaded at the server's start. */
+/** Whether the extension can be created: installed, and loaded at the server's start. */
 async function hasTimescale(url: string): Promise<boolean> {
   const rows = await query(
     url,

@@ -1,4 +1,4 @@
-// The body summary as straight-line code over samples: contract 12.5. Shares nothing with the service.
+// The body summary as straight-line code over samples: contract 12.5. Shares no code with the service.
 import { type Device, metadataOf, type Sample } from './activity-model.ts'
 import { DAY_MS } from './summaries.ts'
 
@@ -11,7 +11,7 @@ const SLOW = {
 }
 const NONE = { provider: 'unknown', source: null, device: null, device_type: null, device_name: null }
 
-/** As of when, and over how long; `birthDate` is YYYY-MM-DD. */
+/** Reference time and period; `birthDate` is YYYY-MM-DD. */
 interface Asked {
   nowMs: number
   days: number
@@ -29,7 +29,7 @@ const mean = (values: number[]) =>
   values.length > 0 ? values.reduce((sum, one) => sum + one, 0) / values.length : null
 const rounded = (value: number | null) => (value === null ? null : Math.round(value))
 
-/** The last values of what changes slowly, and the newest of the samples they are of. */
+/** The last slowly changing values, and the time of the newest sample among them. */
 function slowValues(latest: (type: string) => Sample | undefined) {
   const slow = Object.entries(SLOW).map(
     ([field, types]) => [field, types.map(latest).find((one) => one !== undefined)] as const,

@@ -1,4 +1,4 @@
-/** A certificate that nobody signed but itself, for hook.example; good for a hundred years. */
+/** A self-signed certificate for hook.example, valid for a hundred years. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBnzCCAUSgAwIBAgIUKypLLeIXVTm1kTbd5r/652Ox/DswCgYIKoZIzj0EAwIw
 FzEVMBMGA1UEAwwMaG9vay5leGFtcGxlMCAXDTI2MTEyMjA5MjY0OVoYDzIxMjYx

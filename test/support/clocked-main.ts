@@ -1,5 +1,5 @@
-// server/main.ts with a clock that the test sets (see service.ts), as an operator or NTP would. Timers and
-// performance.now() go on as they do then: they do not depend on that clock.
+// server/main.ts with a clock that the test sets (see service.ts), as an operator or NTP would. As in reality, timers
+// and performance.now() do not depend on that clock.
 const RealDate = Date
 let aheadMs = 0
 
@@ -18,6 +18,6 @@ process.on('message', (set: { aheadMs: number }) => {
   aheadMs = set.aheadMs
   process.send?.('set')
 })
-// The test is gone, and so is the reason to run.
+// The test has ended: stop.
 process.on('disconnect', () => process.exit())
 await import('../../server/main.ts')

@@ -10,7 +10,7 @@ interface Run {
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const COMPILED = `${ROOT}.tap/compiled/`
 
-/** What a process or a thread of the tests starts with; all they import is compiled with them. */
+/** The entry points of processes and threads of the tests; everything they import is compiled with them. */
 const ENTRIES = [
   'test/**/*.test.ts',
   'test/**/*.long.ts',
@@ -26,13 +26,13 @@ const ENTRIES = [
   'workers/parcel.ts',
 ]
 
-/** Packages that are compiled in: of many files each, and none that looks for files beside its own. */
+/** Packages that are bundled: those of many files, none of which looks for files beside its own. */
 const COMPILED_IN = new Set(
   '@koa/router ajv ajv-formats jose koa koa-body msgpackr pg pg-copy-streams prom-client typebox undici'.split(' '),
 )
 const packageOf = (path: string) => path.split('/', path.startsWith('@') ? 2 : 1).join('/')
 
-/** A compiled file finds SQL, samples and threads where its source does, and most packages as it would. */
+/** A compiled file finds SQL, samples and threads where its source does, and most packages in the usual way. */
 const inPlace: Plugin = {
   name: 'in place',
   setup({ onLoad, onResolve }) {
@@ -60,7 +60,7 @@ export async function compileTests({ pid }: Run): Promise<void> {
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    // What is compiled in and was written for CommonJS asks for Node's own modules with it.
+    // Bundled CommonJS code requires Node's own modules through this.
     banner: {
       js: `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`,
     },
@@ -71,7 +71,7 @@ export async function compileTests({ pid }: Run): Promise<void> {
   })
 }
 
-/** Removes what was compiled, but not for these runs. */
+/** Removes compiled files, except those of these runs. */
 export async function removeCompiled(runs: readonly Run[]): Promise<void> {
   const kept = runs.map(({ pid }) => String(pid))
   const found = await readdir(COMPILED).catch(() => [])

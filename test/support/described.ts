@@ -1,4 +1,4 @@
-// Answers and events against the API description: what is served has to be what it says, field for field.
+// Checks answers and events against the API description, field for field.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { routes } from '../../server/api/index.ts'
@@ -6,20 +6,20 @@ import { openApiDocument } from '../../server/http/openapi.ts'
 
 type Json = { [key: string]: Json } & { $ref?: string }
 
-/** An answer as it came; `body` is parsed where it is JSON. */
+/** A received answer; `body` is parsed if it is JSON. */
 export interface Answer {
   status: number
   headers: Headers
   body: unknown
 }
 
-/** The description of a service that is configured as tests configure it. */
+/** The description of a service configured as in the tests. */
 export const described = openApiDocument(routes, {
   apiBaseUrl: 'http://localhost:8000',
   apiKeyHeaders: ['X-Service-API-Key'],
 }) as Json
 
-/** The same, where an object has no other fields than those that are described. */
+/** The same, but objects have only the described fields. */
 function closed(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(closed)
   if (typeof part !== 'object' || part === null) return part
@@ -30,8 +30,8 @@ function closed(part: unknown): unknown {
     : fields
 }
 
-// An oracle of its own: the service checks with another library.
-// A process compiles hundreds of schemas and checks few answers with each: quick to compile is what counts.
+// An independent oracle: the service checks with another library. A process compiles hundreds of schemas and checks few
+// answers with each, so compiling must be fast.
 const QUICK = { inlineRefs: false, code: { optimize: false } }
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false, ...QUICK })
 formats.default(ajv, ['date', 'date-time', 'email', 'uri', 'uuid'])
@@ -43,10 +43,10 @@ const pointer = (places: readonly (string | number)[]) =>
 
 const checks = new Map<string, ValidateFunction>()
 
-/** What of `value` does not fit the schema that stands at a place in the description. */
+/** The mismatches between `value` and the schema at a place in the description. */
 export function misfits(value: unknown, ...places: (string | number)[]): string[] {
   const schema = places.reduce<Json | undefined>((part, place) => part?.[place], described)
-  // Most answers are of few schemas: each is compiled once.
+  // Most answers share a few schemas: each is compiled once.
   const ref = `api${schema?.$ref ?? `#/${pointer(places)}`}`
   const check = checks.get(ref) ?? ajv.compile({ $ref: ref })
   checks.set(ref, check)
@@ -56,7 +56,7 @@ export function misfits(value: unknown, ...places: (string | number)[]): string[
   )
 }
 
-/** The path of the description that a request goes to, the one with the fewest parameters first. */
+/** The described path of a request, the one with the fewest parameters first. */
 const templates = Object.keys(described.paths as object)
   .map((path) => ({
     path,
@@ -65,7 +65,7 @@ const templates = Object.keys(described.paths as object)
   }))
   .sort((a, b) => a.open - b.open)
 
-/** Where the component stands that a part of the description refers to; undefined when it is no reference. */
+/** The place of the component that a part of the description refers to; undefined if it is no reference. */
 const placeOf = (part: Json | undefined) => part?.$ref?.slice('#/'.length).split('/')
 
 /** A part of the description, or the component it refers to. */
@@ -74,7 +74,7 @@ export function resolved<Part extends { $ref?: string }>(part: Part | undefined)
   return place ? (place.reduce<Json | undefined>((at, name) => at?.[name], described) as Part | undefined) : part
 }
 
-/** What of an answer is not as described; nothing where the path or method is none of ours, or a defect shows (500). */
+/** The undescribed parts of an answer; none for a path or method that is not ours, or after a defect (500). */
 export function undescribed(method: string, target: string, answer: Answer): string[] {
   const url = new URL(target, 'http://localhost')
   const path = templates.find(({ pattern }) => pattern.test(url.pathname))?.path
@@ -99,7 +99,7 @@ export function undescribed(method: string, target: string, answer: Answer): str
   ]
 }
 
-/** What of the body of an event is not as described. */
+/** The undescribed parts of an event's body. */
 export function undescribedEvent(body: { type: string }): string[] {
   const place = ['webhooks', body.type, 'post', 'requestBody', 'content', 'application/json', 'schema']
   return misfits(body, ...place).map((problem) => `${body.type}: ${problem}`)

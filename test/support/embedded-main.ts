@@ -1,4 +1,4 @@
-// Starts the embedded database in the directory that is given, and says its address; SIGTERM ends the process at once.
+// Starts the embedded database in the given directory and prints its address; SIGTERM ends the process at once.
 import { startEmbeddedDatabase } from '../../server/db/embedded.ts'
 
 process.on('SIGINT', () => console.log('interrupted'))

@@ -1,4 +1,4 @@
-// Webhooks as tests set them up: endpoints, recorded events, and what became of them.
+// Webhooks set up by tests: endpoints, recorded events, and their deliveries.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database, Queryable } from '../../server/db/database.ts'
 import { fanOut as fanOutAll } from '../../server/webhooks/fan-out.ts'
@@ -27,7 +27,7 @@ interface Recorded {
   /** Days ago. */
   age?: number
   data?: object
-  /** So many samples of heart rate instead of data. */
+  /** This many samples of heart rate instead of data. */
   samples?: number
 }
 
@@ -57,7 +57,7 @@ function packed(count: number): Buffer {
   })
 }
 
-/** Gives pending events their places in the feed and their deliveries, one transaction after the other. */
+/** Fans out pending events, one transaction after the other. */
 export const fanOut = (db: Database): Promise<number> => fanOutAll(db, true)
 
 /** The deliveries of an endpoint in the order of their events. */
@@ -72,7 +72,7 @@ export const deliveries = (db: Queryable, endpoint: { id: string }) =>
     [endpoint.id],
   )
 
-/** Asks until `wanted` holds; fails the wait after half a minute. */
+/** Repeats until `wanted` holds; gives up after half a minute. */
 export async function until(wanted: () => Promise<boolean> | boolean): Promise<boolean> {
   const end = Date.now() + 30_000
   while (Date.now() < end) {

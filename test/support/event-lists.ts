@@ -1,8 +1,8 @@
-// Workouts as phones send them, and reading events.
+// Workouts as phones send them, and requests for events.
 import type { TestAnswer, TestRequest } from './app.ts'
 import { type Api, body, iso, type SdkRecord, WATCH } from './sdk.ts'
 
-/** An item of `data.workouts` from an instant (epoch ms) on; `fields` replace or add. */
+/** An item of `data.workouts` that starts at an instant (epoch ms); `fields` replace or add. */
 export const workout = (type: string, startMs: number, minutes: number, fields: SdkRecord = {}): SdkRecord => ({
   id: null,
   type,
@@ -28,7 +28,7 @@ type Parameters = Record<string, string | number | boolean | undefined>
 
 const ALWAYS = { start_date: '1990-01-01', end_date: '2030-01-01' }
 
-/** Asks for events; all of history unless the query says otherwise. */
+/** Requests events; all of history unless the query says otherwise. */
 export function getEvents(
   api: Api,
   userId: string,
@@ -42,7 +42,7 @@ export function getEvents(
   return api.request('GET', `/api/v1/users/${userId}/events/${path}?${given}`, options)
 }
 
-/** The items of a list that fit one page, which must be all. */
+/** The items of a list, which must fit on one page. */
 // biome-ignore lint/suspicious/noExplicitAny: items of every shape
 export async function allEvents(api: Api, userId: string, list: EventList, query: Parameters = {}): Promise<any[]> {
   const { status, body } = await getEvents(api, userId, list, { limit: 1000, ...query })

@@ -1,11 +1,11 @@
-// What is stored of events, as tests compare it.
+// Stored events in the form in which tests compare them.
 import type { Database } from '../../server/db/database.ts'
 import type { StoredSample } from './sdk.ts'
 
 /** A sample in one line: time of day UTC of 2026-02-24 or the whole instant, type, value, zone. */
 export const sampleLine = ({ ts, type, value, zone }: StoredSample): string => `${ts} ${type} ${value} ${zone ?? '-'}`
 
-/** A stored meal with what identifies its source outside of this database. */
+/** A stored meal with its source's identity outside this database. */
 export interface StoredMeal {
   external_id: string
   provider: string
@@ -78,10 +78,10 @@ const TABLES = [
   'health_score',
 ]
 
-// What differs between two databases, or two orders of arrival, that hold the same.
+// Columns that differ between two databases, or two orders of arrival, with the same content.
 const ARBITRARY = `array['id', 'user_id', 'source_id', 'sleep_id', 'created_at', 'changed_at', 'closed_at', 'with_meal']`
 
-/** Every event of a user with everything it says, by table, in an order that does not depend on keys. */
+/** Every event of a user with all its values, by table, in an order that does not depend on keys. */
 export async function storedEvents(db: Database, userId: string): Promise<Record<string, unknown[]>> {
   const rows = await Promise.all(
     TABLES.map((table) =>

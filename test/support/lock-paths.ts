@@ -1,4 +1,4 @@
-// Everything that takes locks on what a user has, each as a piece of work on a user that has all of it.
+// Every operation that locks a user's data, applied to a user with all kinds of data.
 import { closeSilentRuns } from '../../server/intake/uploads/silent-runs.ts'
 import { computeSleepScores } from '../../server/scores/compute-sleep.ts'
 import { closeSleep } from '../../server/store/sleep/close.ts'
@@ -10,7 +10,7 @@ import { stage } from './sleep.ts'
 
 const HOUR_MS = 3_600_000
 
-/** A user with one of everything, in every state that something waits for. */
+/** A user with one of everything, in every state that an operation waits for. */
 export interface Target {
   user: string
   endpoint: { id: string }
@@ -49,13 +49,13 @@ export async function createTarget(app: TestApp): Promise<Target> {
 
 const ok = async (answer: Promise<TestAnswer>): Promise<void> => {
   const { status, body } = await answer
-  // What it is about may be gone.
+  // The object may already be deleted.
   if (status >= 400 && status !== 404 && status !== 409) throw new Error(`${status} ${JSON.stringify(body)}`)
 }
 
 type Work = (app: TestApp, target: Target) => Promise<unknown>
 
-/** The work, by name. */
+/** The operations, by name. */
 export const lockPaths = {
   'delete the user': (app, { user }) => ok(app.request('DELETE', `/api/v1/users/${user}`, { auth: 'developer' })),
   'disconnect a provider': (app, { user }) => ok(app.request('DELETE', `/api/v1/users/${user}/connections/apple`)),
@@ -103,6 +103,10 @@ export const lockPaths = {
     ok(app.request('POST', `/api/v1/users/${user}/token`, { body: {}, auth: 'developer' })),
   'close silent runs': (app) => closeSilentRuns(app.db),
   'forget bodies': (app) => app.db.query('select forget_bodies(now(), 500)'),
+  'archive the user': (app, { user }) =>
+    app.db.query(`select archive_user($1, now() - interval '90 days', false)`, [user]),
+  'remove what is archived': (app) =>
+    app.db.query('select remove_archived(source_id, series_id, 100) from source_series order by source_id, series_id'),
   'close nights': (app) => closeSleep(app.db, app.deps.config),
   'score nights': (app) => computeSleepScores(app.db, 30),
   'give an endpoint a user': (app, { user, endpoint }) =>
@@ -124,19 +128,25 @@ export const lockPaths = {
 
 export type LockPath = keyof typeof lockPaths
 
-/** The locks of a user in their order. */
+/** The locks on a user's data, in order. */
 const LOCKS: readonly (readonly [name: string, sql: string])[] = [
   ['the ingest lock', "select pg_advisory_xact_lock(hashtextextended('ingest:' || $1::uuid, 0))"],
   ['connections', 'select from connection where user_id = $1 order by id for update'],
   ['the user', 'select from app_user where id = $1 for update'],
   ['sources', 'select from data_source where user_id = $1 order by id for update'],
+  [
+    'series',
+    'select from source_series where source_id in (select id from data_source where user_id = $1) order by source_id, series_id for update',
+  ],
   ['uploads', 'select from upload where user_id = $1 order by id for update'],
   ['runs', 'select from sync_run where user_id = $1 order by run_key for update'],
   ['endpoints', 'select from endpoint where user_id is null or user_id = $1 order by id for no key update'],
   ['events', 'select from event where user_id = $1 order by id for update'],
 ]
 
-/** Does the work while somebody holds one lock of a user and then takes the others after it; returns what went wrong. */
+/**
+ * Runs the operation while another session holds one lock of a user and then takes all later ones; returns failures.
+ */
 async function meet(app: TestApp, first: number, path: LockPath): Promise<string[]> {
   const target = await createTarget(app)
   const failures: string[] = []
@@ -163,11 +173,11 @@ async function meet(app: TestApp, first: number, path: LockPath): Promise<string
   return failures
 }
 
-/** What goes wrong when each of these meets a holder of each of the locks. */
+/** The failures when each of these operations meets a holder of each of the locks. */
 export async function meetings(app: TestApp, paths: readonly LockPath[]): Promise<string[]> {
   const failures: string[] = []
   for (const path of paths) {
-    // There is none after the last one.
+    // No lock follows the last one.
     for (const first of LOCKS.slice(1).keys()) failures.push(...(await meet(app, first, path)))
   }
   return failures

@@ -1,10 +1,10 @@
-// server/main.ts, telling the test that started it (see service.ts) how long its event loop was blocked.
+// server/main.ts, which reports to the test that started it (see service.ts) how long its event loop was blocked.
 import { readFileSync } from 'node:fs'
 
 const TICK_MS = 5
 const SPENT = `/proc/self/task/${process.pid}/schedstat`
 
-/** Processor time of this thread in ms, of which a busy machine takes nothing away; where it is not known, the clock. */
+/** Processor time of this thread in ms, which does not depend on other load; where it is unknown, the clock. */
 function spentMs(): number {
   try {
     return Number(readFileSync(SPENT, 'latin1').split(' ', 1)[0]) / 1e6
@@ -15,7 +15,7 @@ function spentMs(): number {
 
 let lastMs = spentMs()
 let maxMs = 0
-/** What was done since the last turn was done at one go, for as far as anybody who waited could tell. */
+/** Everything since the last turn ran without a break, as far as a waiting client could notice. */
 const look = () => {
   const nowMs = spentMs()
   maxMs = Math.max(maxMs, nowMs - lastMs)
@@ -27,6 +27,6 @@ process.on('message', (question) => {
   process.send?.({ maxMs })
   if (question === 'reset') maxMs = 0
 })
-// The test is gone, and so is the reason to run.
+// The test has ended: stop.
 process.on('disconnect', () => process.exit())
 await import('../../server/main.ts')

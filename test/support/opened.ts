@@ -1,20 +1,20 @@
-// What a write does to compressed chunks beside what it is meant to do: rows that it takes out of their batches.
+// The side effects of a write on compressed chunks: rows that it takes out of their batches.
 import type { Database } from '../../server/db/database.ts'
 
 /** A batch of the columnstore: up to 1,000 rows of one series, which can only be opened as a whole. */
 interface Batch {
   table: string
   chunk: string
-  /** Of which series and from when on. */
+  /** The series and the start. */
   key: string
   rows: number
 }
 
-/** What a write did to the compressed rows of a table, in rows. */
+/** The effect of a write on the compressed rows of a table, in rows. */
 export interface Opened {
-  /** Rows that were taken out of their batches: each becomes a row of its own until the chunk is compressed again. */
+  /** Rows taken out of their batches: each is a separate row until the chunk is compressed again. */
   opened: number
-  /** Rows of batches that were deleted as a whole, without being opened. */
+  /** Rows of batches that were deleted as a whole, unopened. */
   removed: number
 }
 
@@ -34,7 +34,7 @@ interface Chunk {
   chunk: string
   /** The relation that holds its batches. */
   batches: string
-  /** Rows that were ever written to it as rows: those of opened batches, and new ones. */
+  /** Rows ever inserted as rows: those of opened batches, and new ones. */
   inserted: number
 }
 
@@ -44,11 +44,11 @@ interface State {
 }
 
 /**
- * Runs `work` and returns what it opened and removed of compressed chunks, by table (a continuous aggregate under the
- * name of its view); tables of which it did neither are left out, so `{}` is a write that opened nothing. Exact, as long as
- * `work` writes through the connections of `db`, nobody else writes and nothing is compressed meanwhile. An opened batch
- * leaves the compressed rows and its rows are inserted beside them, a removed one only leaves: what is opened is the smaller
- * of both, since what is new is inserted too. On an engine without chunks it is always `{}`.
+ * Runs `work` and returns the rows it opened and removed in compressed chunks, by table (a continuous aggregate under
+ * the name of its view), without untouched tables: `{}` is a write that opened nothing. Exact if `work` writes through
+ * the connections of `db`, nobody else writes and nothing is compressed meanwhile. Opening a batch removes it from the
+ * compressed rows and inserts its rows beside them, removing it only removes it: opened is the smaller of both counts,
+ * since new rows are inserted too. Always `{}` on an engine without chunks.
  */
 export async function countOpened(db: Database, work: () => Promise<unknown>): Promise<Record<string, Opened>> {
   const before = await look(db)
@@ -58,7 +58,7 @@ export async function countOpened(db: Database, work: () => Promise<unknown>): P
   const counts: Record<string, Opened> = {}
   for (const { table, chunk, inserted } of before.chunks) {
     const now = after.chunks.find((one) => one.chunk === chunk)
-    // It was dropped.
+    // The chunk was dropped.
     if (!now) continue
     const gone = before.batches
       .filter((batch) => batch.chunk === chunk && !left.has(`${chunk} ${batch.key}`))
@@ -87,7 +87,7 @@ async function look(db: Database): Promise<State> {
   return { chunks, batches }
 }
 
-/** A session reports what it wrote every few seconds: have each of the pool’s that is free do so now. */
+/** A session reports its writes every few seconds: makes each of the pool’s free sessions report them now. */
 async function flushStatistics({ pool }: Database): Promise<void> {
   const clients = await Promise.all(Array.from({ length: pool.idleCount }, () => pool.connect()))
   try {

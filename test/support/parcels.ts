@@ -71,6 +71,9 @@ export function rowsOf(batch: Batch): Record<string, unknown> {
     sources: batch.sources.map(({ deviceModel, source, deviceType }) => [deviceModel, source, deviceType].join('|')),
     samples: batch.samples.flatMap(samplesOf),
     ...Object.fromEntries(events),
+    ...(Object.keys(batch.implausibleParts).length > 0 && {
+      implausibleParts: Object.entries(batch.implausibleParts).map(([id, items]) => `${seriesOf(Number(id))} ${items}`),
+    }),
     ...(batch.ignored > 0 && { ignored: batch.ignored }),
     ...(batch.rejected > 0 && { rejections: batch.rejections.map(({ loc, type }) => `${loc.join('.')}: ${type}`) }),
   }

@@ -1,23 +1,26 @@
-// Phones as released mobile SDKs make them: the requests of each, and what it does with every answer. Read from their public
-// sources (iOS 0.6.0, Android 0.11.0) and change logs (iOS to 0.15.0, Android to 0.13.0); docs/phones.md says the same in words.
+// Phones as released mobile SDKs behave: their requests, and how they handle every answer. Based on their public
+// sources (iOS 0.6.0, Android 0.11.0) and change logs (iOS to 0.15.0, Android to 0.13.0); docs/phones.md describes
+// them.
 import { randomUUID } from 'node:crypto'
 
-/** A release of an SDK, by what tells it apart from others on the wire. */
+/** A release of an SDK, by its differences on the wire. */
 export interface Release {
   name: string
-  /** What its uploads call the platform. */
+  /** The platform as its uploads name it. */
   provider: 'apple' | 'google' | 'samsung'
-  /** Puts `Bearer` before a token that has none; without, it sends what it was given, and renewed tokens bare. */
+  /** Puts `Bearer` before a token without it; otherwise sends tokens as given, and renewed ones bare. */
   addsBearer: boolean
   /** Sends bodies in chunks of unknown length. */
   chunked: boolean
-  /** What becomes of data whose upload is answered 4xx other than 401: it counts as sent, or is sent again. */
+  /** The fate of data after a 4xx other than 401: it counts as sent, or is sent again. */
   on4xx: 'lost' | 'kept'
-  /** Whether an answer to a renewal, other than 2xx, signs the person out; otherwise it is tried again later. */
+  /** Whether an answer to a renewal, other than 2xx, signs the user out; otherwise it is retried later. */
   signsOut(status: number): boolean
-  /** Names its uploads and itself, and names an upload that it repeats the same. */
+  /** Sends a request id and its own name; repeats an upload under the same id. */
   namesRequests: boolean
   userAgent: string
+  /** Where it uploads to, unless to `sync`. */
+  uploadsTo?: string
 }
 
 const always = () => true
@@ -25,8 +28,12 @@ const rejected = (status: number) => status >= 401 && status <= 403
 const ios = { provider: 'apple', chunked: false, userAgent: 'Pulse/1 CFNetwork/1568.200.51 Darwin/24.1.0' } as const
 const android = { chunked: false, on4xx: 'kept', namesRequests: false, userAgent: 'okhttp/4.12.0' } as const
 
-/** One of each kind: a release between two of them behaves like the earlier. */
+/** One of each kind: a release between two of them behaves like the earlier one. */
 export const RELEASES: readonly Release[] = [
+  {
+    ...{ ...ios, name: 'iOS 0.3.0', addsBearer: false, on4xx: 'lost', signsOut: always, namesRequests: false },
+    uploadsTo: 'sync/apple',
+  },
   { ...ios, name: 'iOS 0.6.0', addsBearer: false, on4xx: 'lost', signsOut: always, namesRequests: false },
   { ...ios, name: 'iOS 0.13.0', addsBearer: true, on4xx: 'lost', signsOut: rejected, namesRequests: false },
   { ...ios, name: 'iOS 0.15.0', addsBearer: true, on4xx: 'kept', signsOut: rejected, namesRequests: true },
@@ -35,7 +42,7 @@ export const RELEASES: readonly Release[] = [
   { ...android, name: 'Android 0.13.0', provider: 'google', addsBearer: true, signsOut: rejected },
 ]
 
-/** What an app gives its SDK to sign in: both tokens, or an API key. */
+/** An app's credentials for its SDK: both tokens, or an API key. */
 export interface SignIn {
   userId: string
   accessToken?: string
@@ -48,24 +55,26 @@ interface Reply {
   body: Record<string, unknown>
 }
 
-/** What became of a round of data: stored by the service, still on the phone to be sent again, or counted as sent for nothing. */
+/**
+ * The fate of a round of data: stored by the service, kept on the phone to be sent again, or wrongly marked as sent.
+ */
 export type Fate = 'delivered' | 'kept' | 'lost'
 
-/** A phone with an SDK that is signed in. */
+/** A phone with a signed-in SDK. */
 export interface SdkPhone {
-  /** Sends one round of data, renewing the access token when it is told to. */
+  /** Sends one round of data; renews the access token when the service asks for it. */
   upload(body: string): Promise<Fate>
-  /** Tells how an export goes on; the SDK only logs the answer. */
+  /** Reports the progress of an export; the SDK only logs the answer. */
   log(body: string): Promise<Reply>
-  /** Ends the connection as the SDK signs out; it does not look at the answer. */
+  /** Disconnects as the SDK does when it signs out; it ignores the answer. */
   disconnect(): Promise<number>
-  /** How often the app was told that the person has to sign in again. */
+  /** How often the app was asked to sign its user in again. */
   authErrors(): number
   /** Every request so far with its answer, such as `POST …/sync 202`. */
   requests: string[]
 }
 
-/** Signs a phone of this release in at the service of this address, with a slash at the end or without. */
+/** Signs a phone of this release in to the service at this address, with or without a slash at the end. */
 export function signIn(release: Release, host: string, { userId, ...given }: SignIn): SdkPhone {
   const base = `${host.replace(/\/$/, '')}/api/v1`
   const held = { ...given }
@@ -118,7 +127,14 @@ export function signIn(release: Release, host: string, { userId, ...given }: Sig
         }
       : {}
     const post = async () =>
-      (await send('POST', `/sdk/users/${userId}/sync`, { ...json, ...names, ...credential() }, body)).status
+      (
+        await send(
+          'POST',
+          `/sdk/users/${userId}/${release.uploadsTo ?? 'sync'}`,
+          { ...json, ...names, ...credential() },
+          body,
+        )
+      ).status
     let status = await post()
     if (status === 401) {
       if (held.accessToken === undefined) {
@@ -151,7 +167,7 @@ const foundationJson = (value: unknown) => JSON.stringify(value).replaceAll('/',
 /** JSON as Android's JsonWriter writes values: always with a decimal point. */
 const androidJson = (value: unknown) => JSON.stringify(value).replaceAll(/("value":-?\d+)(?=[,}])/g, '$1.0')
 
-/** A type of record as an SDK sends it, with what it is stored as: a sample, a kind of event, or not at all. */
+/** A type of record as an SDK sends it, with its stored form: a sample, a kind of event, or none. */
 export type SentRecord = readonly [
   type: string,
   value: number,
@@ -162,7 +178,7 @@ export type SentRecord = readonly [
 const QUANTITY = 'HKQuantityTypeIdentifier'
 const CATEGORY = 'HKCategoryTypeIdentifier'
 
-/** Every type that iOS 0.6.0 may send as a record, with its unit text. Percentages are fractions, but for oxygen. */
+/** Every type that iOS 0.6.0 may send as a record, with its unit text. Percentages are fractions, except oxygen. */
 export const IOS_RECORDS: readonly SentRecord[] = [
   [`${QUANTITY}StepCount`, 412, 'count', ['steps', 412]],
   [`${QUANTITY}DistanceWalkingRunning`, 1234.5, 'm', ['distance_walking_running', 1234.5]],
@@ -302,7 +318,7 @@ export function roundOf({ provider, name }: Release, records: readonly SentRecor
   return isIos ? foundationJson(body) : androidJson(body)
 }
 
-/** What a release that logs its first export sends before it and after each type. */
+/** The logs of a release that reports its first export, before it and after each type. */
 export function exportLogs({ provider, name }: Release): string[] {
   const isIos = provider === 'apple'
   const type = isIos ? `${QUANTITY}HeartRate` : 'HEART_RATE'

@@ -1,7 +1,7 @@
-// Which samples there are after uploads and deletions, by the simplest means: a map of instants.
+// The samples after uploads and deletions, in the simplest form: a map of instants.
 import fc from 'fast-check'
 
-/** A record as a phone sends it: minutes after a start, its value, its id or none. */
+/** A record of a phone: minutes after a start, its value, its id or none. */
 export interface ModelRecord {
   minute: number
   value: number
@@ -16,15 +16,15 @@ export interface ModelUpload {
 
 interface ModelSample {
   value: number
-  /** The records that say it. */
+  /** The records that state it. */
   records: Set<number>
 }
 
-/** What becomes of a user's samples of one series and source. */
+/** The samples of one series and source of a user. */
 export class RecordModel {
   readonly samples = new Map<number, ModelSample>()
 
-  /** Applies an upload and returns how many of the ids it deletes were known. */
+  /** Applies an upload and returns how many of the deleted ids were known. */
   upload({ records, deleted }: ModelUpload): number {
     for (const minute of new Set(records.map((record) => record.minute))) {
       const sent = records.filter((record) => record.minute === minute)
@@ -48,14 +48,14 @@ export class RecordModel {
     return known
   }
 
-  /** The samples that are left, by time. */
+  /** The remaining samples, by time. */
   left(): string[] {
     const minutes = [...this.samples].sort(([a], [b]) => a - b)
     return minutes.map(([minute, { value }]) => `${minute} ${value}`)
   }
 }
 
-/** Sequences of uploads: few instants, values and ids, so that they meet; ids come at one instant or at several. */
+/** Sequences of uploads: few instants, values and ids, so that they collide; ids occur at one instant or at several. */
 export const modelUploads = fc.array(
   fc.record({
     records: fc.array(

@@ -1,9 +1,9 @@
-// Events as they are recorded for developers.
+// The events recorded for developers.
 import { eventBody } from '../../server/webhooks/body.ts'
 import type { TestApp } from './app.ts'
 import { undescribedEvent } from './described.ts'
 
-/** A recorded event with the body its receivers get, and the bytes of it. */
+/** A recorded event with the body its receivers get, also as bytes. */
 export interface RecordedEvent {
   id: number
   uid: string

@@ -1,4 +1,4 @@
-// Nights with known bedtimes, what is measured in them, and the scores they get.
+// Nights with known bedtimes, the measurements in them, and their scores.
 import type { Database, Transaction } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import type { Jobs } from '../../server/queue.ts'
@@ -10,10 +10,10 @@ export const MIN_MS = 60_000
 export const HOUR_MS = 60 * MIN_MS
 export const DAY_MS = 24 * HOUR_MS
 
-/** 00:00 UTC of this day: only what is recent is scored. */
+/** 00:00 UTC of today: only recent days are scored. */
 export const TODAY = Math.floor(Date.now() / DAY_MS) * DAY_MS
 
-/** 23:00 at +01:00 of the evening before the day that was so many days ago. */
+/** 23:00 at +01:00 of the evening before the day this many days ago. */
 export const eleven = (daysAgo: number): number => TODAY - daysAgo * DAY_MS - 2 * HOUR_MS
 
 /**
@@ -52,7 +52,7 @@ export function getScores(
   return app.request('GET', `/api/v1/users/${user}/health-scores?${text}`, { headers })
 }
 
-/** The scores that fit one page, which must be all, the earliest first. */
+/** The scores, which must fit on one page, the earliest first. */
 export async function allScores(
   app: TestApp,
   user: string,
@@ -64,14 +64,14 @@ export async function allScores(
   return body.data.toReversed()
 }
 
-/** Uploads a body, and waits until it is imported and nothing holds the ingest lock of its user any more. */
+/** Uploads a body, and waits until it is imported and the ingest lock of its user is free. */
 export async function send(app: TestApp, user: string, content: unknown): Promise<void> {
   await importBody(app, user, content)
   const idle = () => app.db.query('select 1 from graphile_worker.jobs where key = $1', [`import:${user}`])
   if (!(await waitUntil(async () => (await idle()).length === 0, 10_000, 5))) throw new Error('the import goes on')
 }
 
-/** Has the queue do a job, and waits for its end. */
+/** Runs a job through the queue, and waits for its end. */
 export async function runJob(app: TestApp, jobs: Jobs, name: string): Promise<void> {
   await jobs.enqueue(name, `test:${name}`)
   const done = () =>
@@ -89,7 +89,7 @@ export const scoreVersions = (db: Database, user: string): Promise<unknown[]> =>
     [user],
   )
 
-/** The same database, with the statements that its transactions run. */
+/** The same database, and the statements that its transactions run. */
 export function watched(db: Database): { db: Database; statements: string[] } {
   const statements: string[] = []
   const watch = (tx: Transaction): Transaction => {

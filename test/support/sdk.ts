@@ -1,4 +1,4 @@
-// What phones do: records, bodies and uploads, and what became of them.
+// Phones: records, bodies and uploads, and their results.
 import type { Test } from 'tap'
 import { storedSeries } from '../../server/catalogue/series.ts'
 import { type Database, openDatabase } from '../../server/db/database.ts'
@@ -11,16 +11,16 @@ import { runs, THOROUGH } from './thorough.ts'
 
 const WAIT_MS = 60_000
 
-/** How many of a kind the tests of large uploads send; `npm run test:long` sends as many as an upload may hold. */
+/** Items of one kind in the tests of large uploads; `npm run test:long` sends as many as an upload may contain. */
 export const MANY = runs(1_000, 50_000)
 
-/** Anything that answers requests: a `TestApp`, or a service in a process of its own, whose database need not be known. */
+/** Anything that answers requests: a `TestApp`, or a service in a separate process, whose database may be unknown. */
 export interface Api {
   db?: Database
   request(method: string, path: string, options?: TestRequest): Promise<TestAnswer>
 }
 
-/** An item of `data.records`; tests may leave out or spoil any field. */
+/** An item of `data.records`; tests may omit or corrupt any field. */
 export type SdkRecord = Record<string, unknown>
 
 /** Whole seconds in UTC, as every SDK writes instants. */
@@ -70,20 +70,20 @@ export function eachEngine(t: Test, name: string, test: (t: Test, engine: Engine
 }
 
 /**
- * Runs a test on one engine, for what is the same text of SQL on every engine, over reads and writes of samples that
- * other tests do on each; `npm run test:long` runs it on each.
+ * Runs a test on one engine, for SQL that is the same on every engine, with reads and writes of samples that other
+ * tests cover on each; `npm run test:long` runs it on each.
  */
 export function oneEngine(t: Test, name: string, test: (t: Test, engine: Engine) => Promise<void>): void {
   const chosen = THOROUGH ? engines() : engines().slice(0, 1)
   for (const engine of chosen) void t.test(`${name} (${engine.name})`, (t) => test(t, engine))
 }
 
-/** Skips a subtest on the second engine, where the first one shows enough; never in `npm run test:long`. */
+/** Skips a subtest on the second engine if the first one is enough; never in `npm run test:long`. */
 export const onceIsEnough = ({ name }: Engine): { skip: string | false } => ({
   skip: !THOROUGH && name !== engines()[0]?.name && 'once is enough',
 })
 
-/** An importer of this process; `means` replace what it works with. */
+/** An importer of this process; `means` replace its dependencies. */
 export function importerOf(app: TestApp, means: Partial<ImportMeans> = {}): Importer {
   const { config: settings, metrics, log } = app.deps
   return createImporter({
@@ -92,7 +92,7 @@ export function importerOf(app: TestApp, means: Partial<ImportMeans> = {}): Impo
   })
 }
 
-/** Starts taking import jobs, as the service does beside its API; ends with the test. */
+/** Starts taking import jobs, as the service does; ends with the test. */
 export async function startImports(t: Test, app: TestApp, concurrency = 4, uploadRetentionDays = 30): Promise<Jobs> {
   const { log } = app.deps
   const db = openDatabase({
@@ -109,7 +109,7 @@ export async function startImports(t: Test, app: TestApp, concurrency = 4, uploa
   })
   const stop = jobs.stop.bind(jobs)
   let stopping: Promise<void> | undefined
-  // Once by the test, and again at its end.
+  // Called by the test, and again at its end.
   jobs.stop = () => {
     stopping ??= stop().then(() => db.end())
     return stopping
@@ -131,7 +131,7 @@ interface UploadOptions {
   auth?: TestRequest['auth']
 }
 
-/** Uploads a body: bytes and text as they are, anything else as JSON. */
+/** Uploads a body: bytes and text unchanged, anything else as JSON. */
 export function upload(
   api: Api,
   userId: string,
@@ -148,7 +148,7 @@ export function upload(
 
 const asText = (content: unknown) => (typeof content === 'string' ? content : JSON.stringify(content))
 
-/** What the batch status says. */
+/** The fields of the batch status. */
 export interface BatchStatus {
   batch_id: string
   run_id: string
@@ -184,7 +184,7 @@ export async function waitForBatch(api: Api, userId: string, batchId: string): P
   return batch
 }
 
-/** Asks the database until nothing is queued of an upload or a user, where it can: a request costs ten times as much. */
+/** Queries the database, if it can, until a user or an upload has nothing queued: a request costs ten times as much. */
 async function queueLeft({ db }: Api, column: 'id' | 'user_id', id: string): Promise<void> {
   if (!db) return
   const queued = () => db.query(`select from upload where ${column} = $1 and status = 'queued' limit 1`, [id])
@@ -203,7 +203,7 @@ export async function importBody(
   return waitForBatch(api, userId, answer.body.batch_id)
 }
 
-/** Waits until no upload of the user is queued any more, and returns all its batches, oldest first. */
+/** Waits until no upload of the user is queued, and returns all its batches, oldest first. */
 export async function waitForAll(api: Api, userId: string): Promise<BatchStatus[]> {
   let batches: BatchStatus[] = []
   await queueLeft(api, 'user_id', userId)
@@ -219,7 +219,7 @@ export async function waitForAll(api: Api, userId: string): Promise<BatchStatus[
   return batches.reverse()
 }
 
-/** Where every item of a batch went; the sum of these is what it received. */
+/** The result of every item of a batch; their sum is the number received. */
 export const accounted = (batch: BatchStatus): number =>
   batch.inserted +
   batch.updated +
@@ -229,7 +229,7 @@ export const accounted = (batch: BatchStatus): number =>
   batch.dropped_count +
   batch.deleted
 
-/** A stored sample with what identifies it outside of this database. */
+/** A stored sample with its identity outside this database. */
 export interface StoredSample {
   provider: string
   device: string
@@ -274,7 +274,7 @@ export async function rowVersions(db: Database, userId: string): Promise<Record<
   return { samples, sources, users }
 }
 
-/** What the rollups of a user's samples are behind with, in the order it was noted. */
+/** The dirty ranges of a user's rollups, in the order in which they were recorded. */
 export function dirtyRanges(db: Database, userId: string): Promise<{ type: string; lo: string; hi: string }[]> {
   return db.query(
     `select t.type, r.lo, r.hi

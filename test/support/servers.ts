@@ -8,27 +8,27 @@ import { takeLock } from '../../server/db/embedded/lock.ts'
 import { startTime } from '../../server/db/embedded/processes.ts'
 import { stopLeftover } from '../../server/db/embedded/server.ts'
 
-/** A database server the tests may use: superuser address of its database `postgres`. */
+/** A database server for the tests: superuser address of its database `postgres`. */
 export interface Engine {
   name: 'plain' | 'timescale'
   url: string
 }
 
-/** What before.ts started, and for whom; kept in .tap/pulsebase-servers.json. */
+/** The servers that before.ts started, and for whom; kept in .tap/pulsebase-servers.json. */
 export interface ServerRecord {
-  /** False while before.ts is at work: what it started may be incomplete. */
+  /** False while before.ts is running: the record may be incomplete. */
   ready: boolean
   engines: Engine[]
-  /** Directories made for this run; each server's cluster lies in one of them. */
+  /** Directories created for this run; each server's cluster is in one of them. */
   directories: string[]
   clusters: string[]
-  /** The tap processes that use the servers: runs at the same time in one checkout share them. */
+  /** The tap processes that use the servers: simultaneous runs in one checkout share them. */
   runs: { pid: number; start: string }[]
   /** The TEST_* variables that decided which servers these are. */
   environment: string
 }
 
-/** The file that tells the test processes, and after.ts, about the servers. */
+/** The file in which the test processes, and after.ts, find the servers. */
 export const RECORD_FILE = fileURLToPath(new URL('../../.tap/pulsebase-servers.json', import.meta.url))
 
 /**
@@ -44,7 +44,7 @@ export function engines(): Engine[] {
   )
 }
 
-/** Does `work` while no other before.ts or after.ts of this checkout is at it; waits for them. */
+/** Does `work` while no other before.ts or after.ts of this checkout does; waits for them. */
 export async function withRecordLock(work: () => Promise<void>): Promise<void> {
   const directory = dirname(RECORD_FILE)
   await mkdir(directory, { recursive: true })
@@ -60,7 +60,7 @@ export async function withRecordLock(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** The record as last written, undefined when there is none that can be read. */
+/** The record as last written, undefined if there is no readable one. */
 export function readRecord(): ServerRecord | undefined {
   try {
     return JSON.parse(readFileSync(RECORD_FILE, 'utf8')) as ServerRecord
@@ -69,7 +69,7 @@ export function readRecord(): ServerRecord | undefined {
   }
 }
 
-/** Writes the record, which holds passwords, whole or not at all. */
+/** Writes the record, which contains passwords, completely or not at all. */
 export async function writeRecord(record: ServerRecord): Promise<void> {
   await mkdir(dirname(RECORD_FILE), { recursive: true })
   // Two servers that start write it at the same time.
@@ -78,13 +78,13 @@ export async function writeRecord(record: ServerRecord): Promise<void> {
   await rename(unfinished, RECORD_FILE)
 }
 
-/** The runs of `record` whose tap process still lives. */
+/** The runs of `record` whose tap process is alive. */
 export async function liveRuns(record: ServerRecord): Promise<ServerRecord['runs']> {
   const starts = await Promise.all(record.runs.map(({ pid }) => startTime(pid)))
   return record.runs.filter(({ start }, index) => starts[index] === start)
 }
 
-/** Stops the servers of `record`, and nothing else, removes their directories and then the record. */
+/** Stops exactly the servers of `record`, removes their directories and then the record. */
 export async function stopServers(record: ServerRecord): Promise<void> {
   await Promise.all(
     record.clusters.map(async (cluster) => {

@@ -1,4 +1,4 @@
-// The service as operators start it: a process of its own, which tests can measure and kill.
+// The service as operators start it: a separate process, which tests can measure and kill.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -11,21 +11,21 @@ import type { Api } from './sdk.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const START_MS = 60_000
 
-/** What a process that a test starts needs to run what is compiled for this run of tap. */
+/** The environment in which a child process of a test runs the files compiled for this run of tap. */
 export const COMPILED = './test/support/compiled.mjs'
 export const THIS_RUN = { TAP_RUN: String(process.ppid) }
 
-/** A running service in a process group of its own. */
+/** A running service in a separate process group. */
 export interface Service extends Api {
   url: string
   pid: number
-  /** Everything it printed so far. */
+  /** Its output so far. */
   output(): string
-  /** Whether the process still runs. */
+  /** Whether the process is still running. */
   alive(): boolean
-  /** Runs `work` and returns the longest time that the event loop of a measured service worked without a pause meanwhile, in ms. */
+  /** Runs `work` and returns the longest time a measured service's event loop was blocked meanwhile, in ms. */
   loopDelay(work: () => Promise<unknown>): Promise<number>
-  /** Sets the clock of a service with a clock of its own ahead of ours by so much, in ms; or behind. */
+  /** Sets the clock of a service with its own clock ahead of ours, in ms; negative values set it back. */
   setClock(aheadMs: number): Promise<void>
   /** Resident memory of the process in MiB. */
   rssMiB(): Promise<number>
@@ -45,13 +45,13 @@ const SETTINGS = {
   BOOTSTRAP_API_KEY: API_KEY,
 }
 
-/** Settings for a database that is there already. */
+/** Settings for an existing database. */
 export const onDatabase = (url: string): Record<string, string> => ({
   DATABASE_URL: url,
   SECRET_KEY: '8d2f6c0b9e7a41d35f1c8b6a0e9d7c5b',
 })
 
-/** Starts the service with these settings and resolves when it serves; the process ends with the test. */
+/** Starts the service with these settings and resolves when it is ready; the process ends with the test. */
 export async function startService(
   t: Test,
   settings: Record<string, string>,
@@ -73,7 +73,7 @@ export async function startService(
   const { pid } = child
   if (pid === undefined) throw new Error('the service could not be started')
   const alive = () => child.exitCode === null && child.signalCode === null
-  // Also when the test is ended from outside, before its teardown.
+  // Also when the test is killed from outside, before its teardown.
   const onExit = () => signalGroup(pid)
   process.once('exit', onExit)
   child.once('exit', () => process.off('exit', onExit))
@@ -116,7 +116,7 @@ export async function startService(
   }
 }
 
-/** Ends the process with all it started in its group; its database server is in a session of its own. */
+/** Kills the process group; its database server has a session of its own. */
 async function endGroup(child: ChildProcess, pid: number): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')

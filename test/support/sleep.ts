@@ -1,8 +1,8 @@
-// Nights as phones send them, and what is stored of them.
+// Nights as phones send them, and their stored form.
 import type { Database } from '../../server/db/database.ts'
 import { body, iso, type SdkRecord, WATCH } from './sdk.ts'
 
-/** An item of `data.sleep` from one instant to another (epoch ms); `fields` replace or add. */
+/** An item of `data.sleep` between two instants (epoch ms); `fields` replace or add. */
 export const stage = (name: unknown, startMs: number, endMs: number, fields: SdkRecord = {}): SdkRecord => ({
   id: null,
   parentId: null,
@@ -20,7 +20,7 @@ export const stage = (name: unknown, startMs: number, endMs: number, fields: Sdk
 export const sleepBody = (sleep: unknown, envelope: Record<string, unknown> = {}): Record<string, unknown> =>
   body([], { data: { records: [], sleep, workouts: [] }, ...envelope })
 
-/** A stored session, with what identifies its source outside of this database. */
+/** A stored session, with its source's identity outside this database. */
 export interface StoredSleep {
   provider: string
   device: string
@@ -61,7 +61,7 @@ export function storedSleep(db: Database, userId: string): Promise<StoredSleep[]
 export function storedStages(db: Database, userId: string): Promise<Record<string, unknown>[]> {
   return db.query(
     `select d.provider, d.device_model as device, s.session, s.stage, s.start_at as start, s.end_at as end,
-            s.zone_offset_min as zone, s.external_id as id, s.score
+            s.zone_offset_min as zone, s.external_id as id, s.other_ids as others, s.score
      from sleep_stage s
      join data_source d on d.id = s.source_id
      where d.user_id = $1
@@ -70,7 +70,7 @@ export function storedStages(db: Database, userId: string): Promise<Record<strin
   )
 }
 
-/** The versions of everything that sleep is stored in: any write to a row, even of the same values, changes this. */
+/** The versions of all rows of sleep: any write to a row, even of the same values, changes this. */
 export async function sleepVersions(db: Database, userId: string): Promise<unknown> {
   const versions = await Promise.all(
     [

@@ -1,14 +1,14 @@
 import type { Pool, PoolClient } from 'pg'
 
 /**
- * Now and then, when a key was last used is noted, on behalf of no request, and a key that was looked up a minute ago is
- * looked up again (server/http/api-keys.ts): how often depends on how fast the machine is.
+ * Now and then the last use of a key is written, and a key found a minute ago is looked up again
+ * (server/http/api-keys.ts), not as part of a request: how often depends on the speed of the machine.
  */
 const KEYS = /^\s*(update api_key k\s|select id from api_key where key_hash)/
 
 /**
- * Hears the statements that a pool runs for requests from now on; the returned function tells those since it was last
- * asked.
+ * Records the statements that a pool runs for requests from now on; the returned function returns those since its last
+ * call.
  */
 export function hearStatements(pool: Pool): () => string[] {
   let heard: string[] = []

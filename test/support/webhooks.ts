@@ -1,4 +1,4 @@
-// Receivers of webhooks, and what the service would store for them.
+// Receivers of webhooks, and rows that the service would store for them.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,13 +16,13 @@ import { onDatabase } from './service.ts'
 
 const WAIT_MS = 30_000
 
-/** Decrypts the secrets of test endpoints; the same as that of a service started `onDatabase`. */
+/** Decrypts the secrets of test endpoints; the same key as that of a service started `onDatabase`. */
 export const KEY = deriveKeys(onDatabase('').SECRET_KEY as string).webhookSecret
 
-/** Lets endpoints be on this machine. */
+/** Allows endpoints on this machine. */
 export const LOCAL: GuardSettings = { allowHttp: true, allowNetworks: ['127.0.0.0/8'] }
 
-/** A call as a receiver saw it. */
+/** A call as received. */
 export interface Received {
   path: string
   id: string
@@ -31,7 +31,7 @@ export interface Received {
   signature: string
   headers: IncomingMessage['headers']
   body: string
-  /** When all of it was there (monotonic clock, ms). */
+  /** When it had arrived completely (monotonic clock, ms). */
   at: number
 }
 
@@ -39,7 +39,7 @@ export interface Received {
 export interface Receiver {
   origin: string
   calls: Received[]
-  /** Waits for so many calls in all. */
+  /** Waits for this many calls in total. */
   got(count: number, timeoutMs?: number): Promise<Received[]>
   close(): Promise<void>
 }
@@ -56,7 +56,7 @@ export async function startReceiver(t: Test, answer: Answers = (_, response) => 
     try {
       for await (const chunk of request) body += chunk
     } catch {
-      // The caller was killed in the middle: it did not deliver.
+      // The caller was killed in the middle: it delivered nothing.
       return
     }
     const { headers } = request
@@ -90,7 +90,7 @@ export async function startReceiver(t: Test, answer: Answers = (_, response) => 
   }
 }
 
-/** An endpoint that was registered. */
+/** A registered endpoint. */
 export interface TestEndpoint {
   id: number
   uid: string
@@ -123,7 +123,7 @@ export async function createEndpoint(
   return { id, uid, secret }
 }
 
-/** An event that is to be recorded. */
+/** An event to record. */
 export interface TestEvent {
   type?: string
   userId?: string | null
@@ -158,7 +158,7 @@ export async function createUsers(db: Database, count: number): Promise<string[]
   return rows.map(({ id }) => id)
 }
 
-/** A part of the service that delivers, as one process has. */
+/** The delivering part of a service, as in one process. */
 export interface Delivering {
   db: Database
   metrics: ReturnType<typeof createMetrics>
@@ -200,7 +200,7 @@ export async function startDelivering(
   return { db, metrics, stop }
 }
 
-/** Opens the database of a test for what it looks at itself. */
+/** Opens the database of a test for its own queries. */
 export function openTestDatabase(t: Test, url: string): Database {
   const db = openDatabase({ url, name: 'pulsebase test', maxConnections: 8, statementTimeoutMs: 60_000, onError() {} })
   t.teardown(() => db.end())
@@ -241,7 +241,7 @@ export const attemptsOf = (db: Database, { id }: TestEndpoint): Promise<StoredAt
     [id],
   )
 
-/** Waits until something read from the database is as wanted, and returns it. */
+/** Waits until a value read from the database is as wanted, and returns it. */
 export async function eventually<T>(
   read: () => Promise<T>,
   wanted: (value: T) => boolean,

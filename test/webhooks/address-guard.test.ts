@@ -1,4 +1,4 @@
-// A developer's URL must not lead into the network of whoever runs the service.
+// A developer's URL must not lead into the operator's network.
 import type { LookupAddress, LookupAllOptions } from 'node:dns'
 import { isIP } from 'node:net'
 import fc from 'fast-check'
@@ -27,13 +27,13 @@ t.test('public addresses and names may be endpoints', async (t) => {
 
 t.test('addresses that are private or reserved may not, in any notation', async (t) => {
   const hosts = [
-    // Of IPv4, the first and last of each block.
+    // The first and last address of each IPv4 block.
     ...['0.0.0.0', '0.255.255.255', '10.0.0.1', '10.255.255.255', '100.64.0.1', '100.100.100.200', '100.127.255.255'],
     ...['127.0.0.1', '127.255.255.254', '168.63.129.16', '169.254.0.1', '169.254.169.254', '169.254.170.2'],
     ...['172.16.0.1', '172.31.255.255', '192.0.0.1', '192.0.0.192', '192.0.2.1', '192.31.196.1', '192.52.193.1'],
     ...['192.88.99.1', '192.168.0.1', '192.168.255.255', '192.175.48.1', '198.18.0.1', '198.19.255.255'],
     ...['198.51.100.1', '203.0.113.1', '224.0.0.1', '239.255.255.255', '240.0.0.1', '255.255.255.255'],
-    // 127.0.0.1 and 169.254.169.254 as number, octal, hexadecimal, short and with a dot at the end.
+    // 127.0.0.1 and 169.254.169.254 as number, octal, hexadecimal, short, and with a dot at the end.
     ...['2130706433', '0177.0.0.1', '0x7f.0.0.1', '0x7f000001', '017700000001', '127.1', '127.0.1', '127.0.0.1.'],
     ...['2852039166', '0xa9fea9fe', '0251.0376.0251.0376', '169.254.43518', '①②⑦.0.0.1', '127。0。0。1'],
     ...['localhost', 'LOCALHOST', 'localhost.', 'api.localhost', 'a.b.localhost.'],
@@ -163,7 +163,7 @@ t.test('names that hang do not hold up others', async (t) => {
 
 type Done = (error: Error | null, addresses: LookupAddress[]) => void
 
-// Like the system's, it answers later.
+// Asynchronous, like the system's.
 const resolver = (addressesOf: (name: string) => string[] | undefined) =>
   ((name: string, _: LookupAllOptions, done: Done) => {
     const addresses = addressesOf(name)

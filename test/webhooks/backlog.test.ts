@@ -1,4 +1,4 @@
-// Ten thousand deliveries that failed before, and the new ones that must not wait for them.
+// Ten thousand deliveries that failed before must not delay new ones.
 import t from 'tap'
 import { DUE } from '../../server/webhooks/due.ts'
 import { createTestDatabase, startTestApp } from '../support/app.ts'
@@ -17,7 +17,7 @@ import {
 const RETRIES = 10_000
 const NEW = 100
 
-/** Deliveries that have failed, as if they had been made in the past; due now unless `dueIn` says later. */
+/** Failed deliveries from the past; due now unless `dueIn` says later. */
 const insertRetries = (db: ReturnType<typeof openTestDatabase>, { id }: TestEndpoint, count: number, dueIn = '0 s') =>
   db.query(
     `with made as (
@@ -85,7 +85,7 @@ oneEngine(t, 'what waits is told by the probe and by the metrics', async (t, eng
     t.equal(status, 200)
     return body
   }
-  // Whatever keeps the count waiting.
+  // Whatever delays the count.
   await app.db.transaction(async (tx) => {
     await tx.query('lock table delivery')
     const { pid } = await tx.one<{ pid: number }>('select pg_backend_pid() as pid')

@@ -1,4 +1,4 @@
-// What happens to an endpoint, a process and a clock while deliveries wait or are on their way.
+// Changes of an endpoint, a process and a clock while deliveries wait or are in flight.
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { createTestDatabase } from '../support/app.ts'
@@ -29,7 +29,7 @@ oneEngine(t, 'an endpoint is changed while calls are on their way', async (t, en
   const fence = await startReceiver(t)
   await createEndpoint(db, fence.origin, { filterTypes: ['test.fence'] })
   const WORKOUTS = { filterTypes: ['workout.created'] }
-  /** Waits until the process has seen what was changed: notifications come in order. */
+  /** Waits until the process has processed a change: notifications arrive in order. */
   async function seen(): Promise<void> {
     for (let turn = 0; turn < 2; turn += 1) {
       const before = fence.calls.length
@@ -87,7 +87,7 @@ oneEngine(t, 'an endpoint is changed while calls are on their way', async (t, en
     await db.query(`update endpoint set disabled_at = now(), disabled_reason = 'by_hand' where id = $1`, [endpoint.id])
     await seen()
     release()
-    // What was on its way is answered, and counts.
+    // Calls in flight are answered, and count.
     await eventually(
       async () => (await deliveriesOf(db, endpoint)).filter(({ state }) => state === 'delivered').length,
       (delivered) => delivered === 5,
@@ -138,13 +138,12 @@ oneEngine(t, 'calls in flight at a stop are finished, or due again', async (t, e
   const delivering = await startDelivering(t, url)
   await recordEvents(db, [{}])
   await Promise.all([slow.got(1), hanging.got(1)])
-  const started = performance.now()
   const stopped = delivering.stop()
   for (const response of held) response.end()
   await stopped
-  t.ok(performance.now() - started < 6_000, 'within some seconds')
   t.match(await deliveriesOf(db, finished), [{ state: 'delivered', attempts: 1 }])
-  t.match(await deliveriesOf(db, abandoned), [{ state: 'waiting', attempts: 0 }])
+  const left = [{ state: 'waiting', attempts: 0 }]
+  t.match(await deliveriesOf(db, abandoned), left, 'not waited for until it fails')
   t.strictSame(await db.query('select from endpoint where process_id is not null'), [], 'no endpoint stays leased')
   await startDelivering(t, url)
   const calls = await hanging.got(2)

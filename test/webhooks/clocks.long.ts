@@ -1,5 +1,5 @@
-// The clock of the process is set, by an operator or NTP, while deliveries wait and calls are on their way: a real
-// service, with a call that takes all of its 15 seconds. Run with: npm run test:long
+// An operator or NTP sets the clock of the process while deliveries wait and calls are in flight: a real service, with
+// a call that takes all of its 15 seconds. Run with: npm run test:long
 import t, { type Test } from 'tap'
 import { createTestDatabase } from '../support/app.ts'
 import { eachEngine } from '../support/sdk.ts'
@@ -18,7 +18,7 @@ import {
 import { SETTINGS } from './kills.ts'
 
 const HOUR_MS = 3_600_000
-/** What `Retry-After` asks for: within what is heeded before the second attempt, whatever the jitter. */
+/** The delay requested by `Retry-After`: within the limit for the second attempt, whatever the jitter. */
 const ASKED_SECONDS = 8
 
 eachEngine(t, 'the clock of the process is set an hour ahead or back', async (t, engine) => {
@@ -50,7 +50,7 @@ async function setProcessClock(t: Test, engine: Engine, aheadMs: number): Promis
   const answering = await createEndpoint(db, `${receiver.origin}/answers`, { filterTypes: ['test.second'] })
   const holder = () => db.one<{ held: number }>('select count(distinct process_id) as held from endpoint')
 
-  // The answers of some are read after the clock is set, and all retries wait meanwhile.
+  // Some answers are read after the clock is set, and all retries wait meanwhile.
   const [id] = await recordEvents(db, [{ type: 'test.first' }])
   await receiver.got(paths.length)
   await service.setClock(aheadMs)
@@ -78,7 +78,7 @@ async function setProcessClock(t: Test, engine: Engine, aheadMs: number): Promis
   within('/fails', 3.9, 8)
   within('/seconds', ASKED_SECONDS - 0.1, ASKED_SECONDS + 2)
   within('/dates', ASKED_SECONDS - 0.1, ASKED_SECONDS + 2)
-  // Without a date beside it, the hour counts; but never for more than twice the delay.
+  // Without a `Date` beside it, the hour counts, but for no more than twice the delay.
   within('/date', 3.9, 14)
   for (const path of paths.slice(0, -1)) {
     const [first, second] = at(path) as [Received, Received]
@@ -100,7 +100,7 @@ async function setProcessClock(t: Test, engine: Engine, aheadMs: number): Promis
     `select count(*) as wrong from attempt where attempted_at not between now() - interval '1 minute' and now()`,
   )
   t.equal(wrong, 0, `${how}: attempts have the time of the database`)
-  // The call that hangs was longer than a lease is held without being renewed.
+  // The hanging call took longer than a lease lasts without being renewed.
   t.strictSame(await holder(), { held: 1 }, `${how}: the endpoints stay with the process`)
   const { seconds } = await db.one<{ seconds: number }>(
     `select date_part('epoch', leased_until - now()) as seconds from endpoint where id = $1`,

@@ -1,4 +1,4 @@
-// The clock of the database, by which everything that waits is due, is set while deliveries wait.
+// The clock of the database, which decides what is due, is set while deliveries wait.
 import t from 'tap'
 import { createTestDatabase } from '../support/app.ts'
 import { oneEngine } from '../support/sdk.ts'
@@ -30,7 +30,7 @@ oneEngine(t, 'the clock of the database is set an hour ahead or back', async (t,
       async () => calls(path).length,
       (now) => now === count,
     )
-  /** Records an event that is answered, and waits until so many of them are written down. */
+  /** Records an event that is answered, and waits until this many attempts are recorded. */
   const deliverOne = async (count: number) => {
     await recordEvents(db, [{ type: 'test.second' }])
     await came('/answers', count)
@@ -39,7 +39,7 @@ oneEngine(t, 'the clock of the database is set an hour ahead or back', async (t,
       ({ length }) => length === count,
     )
   }
-  /** Sets the clock ahead, as far as one database of a server can have it: all that it has written was then, not now. */
+  /** Sets the clock ahead, as far as that is possible for one database of a server: moves all stored times back. */
   const setClock = (hours: number) =>
     db.query(
       `with moved_endpoint as (
@@ -58,7 +58,7 @@ oneEngine(t, 'the clock of the database is set an hour ahead or back', async (t,
   )
   await deliverOne(1)
 
-  // Back: what waits does so for an hour more, and what is new does not.
+  // Back: waiting deliveries wait an hour longer, new ones do not.
   await setClock(-1)
   await deliverOne(2)
   const [waiting] = await deliveriesOf(db, failing)
@@ -72,7 +72,7 @@ oneEngine(t, 'the clock of the database is set an hour ahead or back', async (t,
   await deliverOne(3)
   t.equal(calls('/fails').length, 1, 'the retry still waits')
 
-  // Ahead again: leases are over and the retry is due at once.
+  // Ahead again: leases have expired and the retry is due at once.
   await setClock(1)
   await came('/fails', 2)
   t.strictSame(

@@ -1,4 +1,4 @@
-// What is connected to is what was checked, by the name that was meant.
+// A call connects to the checked address, under the intended name.
 import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -13,7 +13,7 @@ import { LOCAL, startReceiver } from '../support/webhooks.ts'
 const PUBLIC: GuardSettings = { allowHttp: true, allowNetworks: [] }
 const BODY = Buffer.from('{}')
 
-/** Connections whose names are resolved by `addressesOf`; they end with the test. */
+/** Connections that resolve names by `addressesOf`; they end with the test. */
 function connections(t: Test, url: string, settings: GuardSettings, addressesOf: (name: string) => string[]) {
   const resolve = (name: string, _: unknown, done: (error: null, addresses: LookupAddress[]) => void) => {
     setImmediate(() =>
@@ -52,7 +52,7 @@ t.test('a name is resolved once for a connection, which is kept; a new one is ch
     return asked.length === 1 ? ['127.0.0.1'] : ['169.254.169.254']
   })
   t.equal((await post(pool, { path: '/first', headers: {}, body: BODY })).outcome, 'delivered')
-  // The connection is free a moment after its answer has come.
+  // The connection is free a moment after its answer has arrived.
   await nextTurn()
   t.equal((await post(pool, { path: '/last', headers: {}, body: BODY })).outcome, 'delivered', 'on the same connection')
   t.strictSame(asked, ['hook.example'])

@@ -1,4 +1,4 @@
-// The service is killed in the middle of its deliveries a hundred times. Run with: npm run test:long
+// The service is killed a hundred times in the middle of its deliveries. Run with: npm run test:long
 import t from 'tap'
 import { engines } from '../support/servers.ts'
 import { surviveKills } from './kills.ts'

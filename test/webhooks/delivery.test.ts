@@ -88,7 +88,7 @@ oneEngine(t, 'what is delivered is recorded when a change of its endpoint is ove
   await startDelivering(t, url)
   await receiver.got(2)
   await db.transaction(async (tx) => {
-    // Whatever it is: one of the filter takes deliveries, and would take them in another order.
+    // Any change but one of the filter, which locks deliveries, in another order.
     await tx.query(`update endpoint set description = 'changed' where id = $1`, [endpoint.id])
     const { pid } = await tx.one<{ pid: number }>('select pg_backend_pid() as pid')
     for (const response of held) response.end('ok')
@@ -202,7 +202,7 @@ oneEngine(t, 'delivering ends well while a call to an endpoint that was disabled
   await recordEvents(db, [{}])
   await receiver.got(1)
   await db.query(`update endpoint set disabled_at = now(), disabled_reason = 'by_hand' where id = $1`, [endpoint.id])
-  // When this comes, it has looked at its endpoints again.
+  // When this arrives, the process has read its endpoints again.
   const other = await createEndpoint(db, `${receiver.origin}/other`)
   await recordEvents(db, [{}])
   await receiver.got(2)

@@ -1,4 +1,4 @@
-// The examples that tests of endpoints send (contract 10.3, 10.5).
+// The example events of endpoint tests (contract 10.3, 10.5).
 import t from 'tap'
 import { type EventName, eventNames, seriesOfEvent } from '../../server/catalogue/events.ts'
 import { seriesByName } from '../../server/catalogue/series.ts'

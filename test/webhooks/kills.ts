@@ -14,7 +14,7 @@ import {
   startReceiver,
 } from '../support/webhooks.ts'
 
-/** Of a service that delivers to this machine. */
+/** Settings of a service that delivers to this machine. */
 export const SETTINGS = {
   OUTGOING_WEBHOOKS_ENABLED: 'true',
   WEBHOOKS_ALLOW_HTTP: 'true',
@@ -24,8 +24,8 @@ const ENDPOINTS = ['/one', '/two', '/three']
 const FINISH_MS = 120_000
 
 /**
- * Kills the real service with SIGKILL, again and again, while it delivers what transactions record: nothing that was
- * committed is missing, what comes twice has the same id, and nothing comes of what was rolled back.
+ * Kills the real service with SIGKILL, again and again, while it delivers what transactions record: no committed event
+ * is missing, repeated ones have the same id, and no rolled back event arrives.
  */
 export async function surviveKills(
   t: Test,
@@ -59,7 +59,7 @@ export async function surviveKills(
         if (error.message !== 'undone') throw error
       })
   }
-  /** Commits and undoes its share of all. */
+  /** Commits and rolls back one round's share. */
   async function writeShare(round: number): Promise<void> {
     while (written < Math.round((commits * (round + 1)) / kills)) {
       written += 1
@@ -76,7 +76,7 @@ export async function surviveKills(
     const service = await startService(t, environment)
     const known = receiver.calls.length
     const writing = writeShare(round)
-    // So many calls, or all there are.
+    // This many calls, or all there are.
     await Promise.race([receiver.got(known + calls, FINISH_MS), writing.then(() => settled())])
     await service.kill()
     await writing
@@ -113,7 +113,7 @@ export async function surviveKills(
   t.equal(attempts, commits * ENDPOINTS.length, 'each delivery has one attempt that is recorded')
 }
 
-/** Kills the real service at each point where it may die of a delivery: every event comes, and again with the same id. */
+/** Kills the real service at each critical point of a delivery: every event arrives, repeated ones with the same id. */
 export async function surviveEachMoment(t: Test, engine: Engine): Promise<void> {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
@@ -126,7 +126,7 @@ export async function surviveEachMoment(t: Test, engine: Engine): Promise<void> 
   const start = async () => {
     service = await startService(t, { ...onDatabase(url), ...SETTINGS })
   }
-  /** Records an event and kills the service while it waits to write to `table`, which it then has not done. */
+  /** Records an event and kills the service while it waits to write to `table`, before it has written. */
   const dieBeforeWritingTo = (table: 'delivery' | 'attempt', statement: string) =>
     db.transaction(async (tx) => {
       await tx.query(`lock table ${table} in share mode`)
@@ -138,7 +138,7 @@ export async function surviveEachMoment(t: Test, engine: Engine): Promise<void> 
         ({ length }) => length > 0,
       )
       await service?.kill()
-      // The database would go on with what it was asked before.
+      // The database would still execute the statement it has received.
       await db.query(`select pg_terminate_backend(pid, 10000) ${waiting}`)
       return id
     })

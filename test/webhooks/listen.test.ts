@@ -17,7 +17,7 @@ if (!engine) throw new Error('no engine')
 
 const HERE = { webhooksAllowHttp: true, webhooksAllowNetworks: ['127.0.0.0/8'] }
 
-/** Runs the command; `printed` is what it said so far. */
+/** Runs the command; `printed` returns its output so far. */
 function listen(t: Test, app: TestApp, args: string[], env: Record<string, string> = {}) {
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(

@@ -1,4 +1,4 @@
-// What docs/webhooks.md shows to receivers, run: programs that verify, and what events contain.
+// Runs the receivers shown in docs/webhooks.md: programs that verify signatures, and the content of events.
 import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const block = (language: string) => new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?
 const USER = JSON.parse(exampleData('workout.created')).user_id
 const BODY = Buffer.from(`{"type":"workout.created","data":${exampleData('workout.created')}}`)
 
-/** Runs a receiver, and delivers to it what it must take and what it must refuse. */
+/** Runs a receiver, and delivers calls that it must accept and others that it must refuse. */
 async function checkReceiver(t: Test, command: string, args: string[]): Promise<void> {
   const [secret, former, port] = [newSecret(), newSecret(), await freePort()]
   const { PATH = '', HOME = '' } = process.env

@@ -1,4 +1,4 @@
-// What is recorded for developers: what changed, all of it, nothing else (contract 10.1 to 10.4).
+// The events recorded for developers: every change, complete, and nothing else (contract 10.1 to 10.4).
 import { readdir, readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -37,7 +37,7 @@ const minutes = (count: number, device?: object) =>
     heartRate(START + minute * 60_000, 60 + (minute % 90), device && { source: device }),
   )
 
-/** A sample in one line, of a row and of an event. */
+/** A sample in one line, from a row or from an event. */
 const line = (type: string, ts: string, value: number, zone: string | null, device: string | null, daily: unknown) =>
   `${type} ${Date.parse(ts)} ${value} ${zone} ${device} ${daily}`
 
@@ -53,7 +53,7 @@ const ADDITIVE = 'select type from series_type where aggregation = $1'
 
 async function rowLines(db: Database, user: string): Promise<Set<string>> {
   const additive = new Set((await db.query<{ type: string }>(ADDITIVE, ['sum'])).map(({ type }) => type))
-  // What cannot be true is stored, and no event carries it.
+  // Implausible values are stored, but in no event.
   const rows = (await storedSamples(db, user)).filter(({ type, value }) => {
     const { lowest, highest } = seriesByName.get(type) as SeriesType
     return value >= lowest && value <= highest
@@ -73,7 +73,7 @@ async function rowLines(db: Database, user: string): Promise<Set<string>> {
   )
 }
 
-/** Where two lists begin to differ, place by place: comparing thousands of lines in one assertion takes seconds. */
+/** The first differences of two lists, by position: comparing thousands of lines in one assertion takes seconds. */
 const firstDifferences = (found: string[], wanted: string[]): (string | undefined)[][] =>
   Array.from({ length: Math.max(found.length, wanted.length) }, (_, place) => [found[place], wanted[place]])
     .filter(([one, other]) => one !== other)
@@ -123,7 +123,7 @@ oneEngine(t, 'samples are told in events of at most 2,500 and less than 1 MB', a
   }
 })
 
-/** What a user has of everything that has events, as far as these tell of it. */
+/** A user's data of every kind that has events, as far as events show it. */
 interface Held {
   samples: Set<string>
   rows: Map<string, string>
@@ -146,14 +146,14 @@ async function held({ db }: TestApp, user: string): Promise<Held> {
   }
 }
 
-/** Ends every night, as time does. */
+/** Closes every night, as time does. */
 async function endNights({ db, deps }: TestApp): Promise<void> {
   await db.query(`update sleep set changed_at = now() - interval '11 minutes' where closed_at is null`)
   await db.query(`update sleep set end_at = end_at where closed_at is null`)
   await closeSleep(db, deps.config)
 }
 
-/** What differs between two states must be what the events of the time between tell. */
+/** The difference between two states must equal the events recorded in between. */
 function compare(t: Test, before: Held, after: Held, events: readonly RecordedEvent[], name: string): void {
   const changedSamples = [...after.samples].filter((one) => !before.samples.has(one))
   const wanted = changedSamples.map((one) => one.slice(one.indexOf('|') + 1)).sort()
@@ -179,7 +179,7 @@ const FLOWS: Record<string, string> = {
   health_connect: 'MENSTRUATION_FLOW',
 }
 
-/** Flow on a day of February, of which 1 is the first. */
+/** Flow on a day of February, counted from 1. */
 const flow = (day: number, fields: SdkRecord = {}, provider = 'apple') =>
   record(FLOWS[provider] ?? '', START + (day - 1) * 24 * HOUR_MS + 8 * HOUR_MS, 2, { id: `flow ${day}`, ...fields })
 
@@ -187,7 +187,7 @@ const flow = (day: number, fields: SdkRecord = {}, provider = 'apple') =>
 const asleep = (id: string, from: number, until: number, parentId: string | null) =>
   stage('light', START + from * HOUR_MS, START + until * HOUR_MS, { id, parentId })
 
-/** What falls apart or becomes another thing when something is deleted: flow on every other day, nights and naps in parts. */
+/** Data that splits or changes kind when something is deleted: flow every other day, nights and naps in parts. */
 function fragile(provider: 'apple' | 'health_connect'): { name: string; provider: string; data: Items } {
   const parts = [-2, 0.5, 3, 12, 13.1].flatMap((from, part) =>
     [24, 48].map((day) => {
@@ -231,8 +231,8 @@ oneEngine(t, 'rows change if and only if an event tells of it', async (t, engine
     t.strictSame(await recordedEvents(app, last), [], `${sample.name} again: nothing changed`)
   }
 
-  // Parts of them, with other values, in any order, with deletions of what came and of what comes; most of them
-  // of what falls apart.
+  // Parts of them, with other values, in any order, with deletions of earlier and later items; mostly of data that
+  // splits.
   const loose = [fragile('apple'), fragile('health_connect')]
   const all = Array.from({ length: 12 }, () => true)
   const nothing = all.map(() => false)
@@ -269,7 +269,7 @@ oneEngine(t, 'rows change if and only if an event tells of it', async (t, engine
           items
             .filter((_, at) => take[at % take.length])
             .map((item) => (typeof item?.value === 'number' ? { ...item, value: item.value + add } : item))
-        // A night that one batch makes longer and shorter again is told, though it is as it was.
+        // A night that one batch extends and shortens again gets an event, though it is the same as before.
         const coming = new Set(some(data.sleep))
         const kept = (data.sleep ?? []).filter((item) => !coming.has(item))
         const ids = [...(data.records ?? []), ...kept, ...(data.workouts ?? [])].map((item) => item?.id)
@@ -299,7 +299,7 @@ oneEngine(t, 'what follows from a deletion is told, and a night that becomes a n
   const app = await startTestApp(t, engine, ON)
   await startImports(t, app)
   await createEndpoint(app.db, HOOK)
-  /** What the work has told of rows: the event, and from which hour to which. */
+  /** The rows in the events that the work records: the event, and its hours. */
   const told = async (work: () => Promise<unknown>) => {
     const last = await latestEvent(app)
     await work()
@@ -449,7 +449,7 @@ oneEngine(t, 'a connection that ends while its first import is committed is told
   const app = await startTestApp(t, engine, ON)
   await createEndpoint(app.db, HOOK)
   const user = await createUser(app)
-  // It waits to be imported, and the import has yet to commit.
+  // The upload is queued, and its import has not committed yet.
   await upload(app, user, body(minutes(1)))
   const importer = await app.db.pool.connect()
   await importer.query('begin')

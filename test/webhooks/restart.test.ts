@@ -37,7 +37,7 @@ t.test('the database is stopped and started again while events are recorded and 
   })
   for (const path of ENDPOINTS) await createEndpoint(db, receiver.origin + path)
 
-  /** Events whose commit was answered, by what they say. */
+  /** Ids of the events whose commit was confirmed, by their body. */
   const committed = new Map<string, string>()
   let stopWriting = false
   async function write(writer: number): Promise<void> {
@@ -47,7 +47,7 @@ t.test('the database is stopped and started again while events are recorded and 
         const [id = ''] = await recordEvents(db, [{ data: { name } }])
         committed.set(`{"type":"workout.created","data":${JSON.stringify({ name })}}`, id)
       } catch {
-        // Whether it was committed is not known. The server is away: one look for it, and the next event.
+        // It is unknown whether it was committed. The server is down: wait for it, then write the next event.
         await eventually(
           () => db.query('select 1').catch(() => []),
           ({ length }) => length === 1,
@@ -66,7 +66,7 @@ t.test('the database is stopped and started again while events are recorded and 
     signalProcess(await postmaster(), 'SIGQUIT')
     await server.exited
     t.ok(held.length >= 2 * ENDPOINTS.length, `${held.length} calls were on their way when the database went`)
-    // Some are answered while it is away, the others lose their connection.
+    // Some are answered while it is down, the others lose their connection.
     for (const [index, response] of held.splice(0).entries()) {
       if (index % 3 > 0) response.end('ok')
       else response.destroy()

@@ -40,14 +40,14 @@ const aSet = fc.record({
   }),
 })
 
-/** Says, one rule after the other, whether an endpoint is sent an event. */
+/** The rules, one after the other, that decide whether an endpoint is sent an event. */
 function wants({ types, user, disabled }: AnEndpoint, event: AnEvent): boolean {
   if (disabled !== null) return false
   if (user !== null && user !== event.user) return false
   return types === null || types.includes(event.type)
 }
 
-/** Delivers random events to random sets of endpoints, and compares what came with what should. */
+/** Delivers random events to random sets of endpoints, and compares received with expected events. */
 export async function compareSelections(t: Test, engine: Engine, numRuns: number, seed: number): Promise<void> {
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)

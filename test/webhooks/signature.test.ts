@@ -1,4 +1,4 @@
-// What receivers do with a delivery, with the libraries they use.
+// Verifies deliveries with the libraries that receivers use.
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { Webhook as SvixWebhook } from 'svix'
 import t from 'tap'
@@ -16,7 +16,7 @@ import {
   startReceiver,
 } from '../support/webhooks.ts'
 
-/** How each library names the three headers. */
+/** The names of the three headers in each library. */
 const LIBRARIES = [
   { name: 'standardwebhooks', prefix: 'webhook', Verifier: StandardWebhook },
   { name: 'svix', prefix: 'svix', Verifier: SvixWebhook },
@@ -24,7 +24,7 @@ const LIBRARIES = [
 
 type Signed = Pick<Received, 'id' | 'timestamp' | 'signature' | 'body'>
 
-/** Throws when the library refuses the call. */
+/** Throws if the library rejects the call. */
 function verify({ prefix, Verifier }: (typeof LIBRARIES)[number], secret: string, call: Signed): void {
   new Verifier(secret).verify(call.body, {
     [`${prefix}-id`]: call.id,

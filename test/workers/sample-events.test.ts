@@ -1,4 +1,4 @@
-// Events of samples: which sample is in which, by a straightforward recomputation.
+// Which event contains which sample, compared with a straightforward recomputation.
 import fc from 'fast-check'
 import t from 'tap'
 import { DAILY_TOTAL_OFFSET, seriesByName } from '../../server/catalogue/series.ts'

@@ -1,4 +1,4 @@
-// The entry of the worker threads: bytes in, columns or the reason of a refusal out; nothing is ever thrown.
+// The entry of the worker threads: bytes in, columns or the reason of a rejection out; it never throws.
 import { brotliDecompressSync, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
@@ -81,7 +81,7 @@ t.test('strings mean the same with escapes and without', async (t) => {
       const parsed = parseJsonBytes(json)
       if (typeof parsed === 'string') return false
       const { a, b } = parsed.body as { a: [string]; b: number }
-      // Half of a surrogate pair has no UTF-8: as bytes it is a replacement character.
+      // Half of a surrogate pair has no UTF-8 form: as bytes it is a replacement character.
       const expected = JSON.parse(json.toString('utf8')).a[0]
       if (b !== 1 || parsed.decode(a[0]) !== expected) return false
     }
@@ -106,7 +106,7 @@ t.test('sources taken out of a body mean what they meant in it', async (t) => {
   const spellings: ((body: unknown) => string)[] = [
     (body) => JSON.stringify(body),
     (body) => JSON.stringify(body, null, 1),
-    // Whole values that only start like a known source, or go on behind it.
+    // Whole values that only start like a known source, or continue after it.
     (body) => JSON.stringify(body).replace('{"name":"Watch"}', '{"name":"Watch"}5'),
     (body) => JSON.stringify(body).replace('{"name":"Watch"}', '{"name":"Watch"'),
     (body) => JSON.stringify(body).replace('"source":', '"source":{"name":"Watch"},"source":'),

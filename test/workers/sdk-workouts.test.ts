@@ -25,7 +25,7 @@ const run = (fields: Fields = {}): Fields => ({
   ...fields,
 })
 
-/** As a phone sends them: as bytes, in which repeated sources are shortened. */
+/** In the form in which phones send them: as bytes, in which repeated sources are replaced. */
 function read(workouts: unknown[], provider: SdkProvider = 'apple'): Batch {
   const parsed = parseJsonBytes(Buffer.from(JSON.stringify(body([], { data: { workouts } }))))
   if (typeof parsed === 'string') throw new Error(parsed)
@@ -92,7 +92,7 @@ t.test('a workout without statistics says what it is and how long it took', asyn
   t.strictSame(samplesOf(read([run()])), [])
 })
 
-// sdk-types 8.2: what is sent, and which field of the workout, or which sample at its end, it becomes.
+// sdk-types 8.2: the sent statistic, and the field of the workout, or the sample at its end, that it becomes.
 const fields: [type: string, value: number, unit: string | null, field: keyof Workout, stored: number][] = [
   ['duration', 2751.3, 's', 'durationSeconds', 2751],
   ['duration', 2_710_000, 'ms', 'durationSeconds', 2710],

@@ -2,13 +2,13 @@ import type { Context } from 'koa'
 import { type AppError, errors } from '../../errors.ts'
 import { clientNetwork } from '../../http/client-address.ts'
 
-/** A caller for whom something is done that only a few may do at once. */
+/** A caller of work that only a few callers may do at once. */
 export interface Caller {
   /** The network it calls from; callers of one network share its turns. */
   network: string
   /** Whether we know it, so that strangers cannot keep it waiting. */
   known: boolean
-  /** Whether nobody waits for the answer any longer. */
+  /** Whether nobody waits for the answer any more. */
   gone(): boolean
 }
 

@@ -12,7 +12,7 @@ export interface Limit {
 
 /**
  * The subject that an attempt is counted under. Subjects share 65,536 counters for each limit, so no flood of names and
- * addresses makes the table larger than that. Without our key nobody can tell which two share one.
+ * addresses makes the table larger than that. Only a holder of our key can find out which two share one.
  */
 export function counterOf(keys: Keys, limit: Limit, subject: string): Buffer {
   const hash = createHmac('sha256', keys.throttle).update(`${limit.name}\n${subject}`).digest()

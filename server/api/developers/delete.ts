@@ -22,7 +22,7 @@ export const deleteDeveloper = route(
   },
   async ({ params }, { db }) =>
     db.transaction(async (tx) => {
-      // All of them, in one order: of two deletions the second one sees what the first has left.
+      // Locks all of them, in one order: the second of two deletions sees the result of the first.
       const developers = await tx.query<{ id: string }>('select id from developer order by id for update')
       if (!developers.some(({ id }) => id === params.developer_id)) {
         throw errors.notFound('Developer', params.developer_id)

@@ -29,7 +29,7 @@ export interface EventFilters {
 /** The selected events: those of a user's sources that start within the window. */
 export interface Selection {
   userId: string
-  /** Revision of the user's data; what is read after it is at least as new. */
+  /** Revision of the user's data; later reads are at least as new. */
   revision: number
   /** Half-open, as contract 1.2. */
   start: string

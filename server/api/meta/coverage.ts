@@ -133,7 +133,7 @@ const coverage = {
     ),
     ...seriesTypes.filter(isNutrient).flatMap(({ type }) => fields([type], sending(type))),
   ],
-  // A score comes with the sessions of platforms that report sessions; others are computed here (contract 14).
+  // Platforms that report sessions send scores with them; other scores are computed here (contract 14).
   health_scores: [
     {
       code: 'sleep',
@@ -148,7 +148,7 @@ const coverage = {
   ],
 }
 
-/** What can be stored, and which providers send it: what this version can read, not what the providers offer (contract 11). */
+/** What this version can store and which providers send it, whatever else they offer (contract 11). */
 export const getCoverage = route(
   {
     method: 'GET',

@@ -117,7 +117,7 @@ const PUT_SQL = (table: string, key: string) => `
 const PUT_PROVIDERS_SQL = PUT_SQL('provider_priority', 'provider')
 const PUT_DEVICE_TYPES_SQL = PUT_SQL('device_type_priority', 'device_type')
 
-/** Sets priorities and invalidates the answers that depend on them. @throws AppError bad_request for one given twice */
+/** Sets priorities and invalidates the answers that depend on them. @throws AppError bad_request for duplicates */
 export const writeProviders = (db: Database, items: readonly { provider: string; priority: number }[]) =>
   write(
     db,
@@ -125,7 +125,7 @@ export const writeProviders = (db: Database, items: readonly { provider: string;
     items.map(({ provider, priority }) => [provider, priority]),
   )
 
-/** Sets priorities and invalidates the answers that depend on them. @throws AppError bad_request for one given twice */
+/** Sets priorities and invalidates the answers that depend on them. @throws AppError bad_request for duplicates */
 export const writeDeviceTypes = (db: Database, items: readonly { device_type: string; priority: number }[]) =>
   write(
     db,
@@ -138,7 +138,7 @@ async function write(db: Database, sql: string, items: readonly [key: string, pr
   const twice = keys.find((key, index) => keys.indexOf(key) !== index)
   if (twice !== undefined) throw errors.badRequest(`'${twice}' is listed twice`)
   await db.transaction(async (tx) => {
-    // The row that all writers need first, so that none holds what another waits for, whatever the order of its items.
+    // The row that all writers lock first, so that they never wait for each other, whatever the order of their items.
     await tx.query('select from ranking for update')
     await tx.query(sql, [keys, items.map(([, priority]) => priority)])
   })

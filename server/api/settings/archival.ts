@@ -1,11 +1,12 @@
 import { Type } from 'typebox'
+import { counted } from '../../counted.ts'
 import type { Database } from '../../db/database.ts'
 import { Nullable } from '../../http/schema.ts'
 import type { ArchivalSettings } from '../../rollups/archive.ts'
 
 const days = (max: number) => Nullable(Type.Integer({ minimum: 1, maximum: max }))
 
-/** What is kept for how long; an absent field means forever (contract 13). */
+/** How long samples and rollups are kept; an absent field means forever (contract 13). */
 export const ArchivalBody = Type.Object(
   {
     archive_after_days: Type.Optional(days(3650)),
@@ -35,7 +36,7 @@ const PRETTY_FIELDS = [
   'total_pretty',
 ] as const
 
-/** The settings and what is stored: `live` are samples, `archive` are rollups. */
+/** The settings and the sizes of the data: `live` are samples, `archive` are rollups. */
 export const Archival = Type.Object(
   {
     settings: Type.Object(
@@ -149,5 +150,5 @@ const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB']
 
 function pretty(bytes: number): string {
   const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
-  return power === 0 ? `${bytes} bytes` : `${(bytes / 1024 ** power).toFixed(1)} ${UNITS[power]}`
+  return power === 0 ? counted(bytes, 'byte') : `${(bytes / 1024 ** power).toFixed(1)} ${UNITS[power]}`
 }

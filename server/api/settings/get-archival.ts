@@ -1,7 +1,7 @@
 import { route } from '../../http/route.ts'
 import { Archival, archivalExample, readArchival } from './archival.ts'
 
-/** What is kept for how long, and what is stored (contract 13). */
+/** How long data is kept, and how much is stored (contract 13). */
 export const getArchival = route(
   {
     method: 'GET',

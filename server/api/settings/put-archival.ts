@@ -1,7 +1,7 @@
 import { route } from '../../http/route.ts'
 import { Archival, ArchivalBody, archivalExample, readArchival } from './archival.ts'
 
-/** Sets what is kept for how long; both values are replaced, an absent one means forever (contract 13). */
+/** Sets how long data is kept; both values are replaced, an absent one means forever (contract 13). */
 export const putArchival = route(
   {
     method: 'PUT',

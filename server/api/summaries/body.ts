@@ -151,7 +151,7 @@ export const getBodySummary = route(
         body_temperature_measured_at: body ? isoInstant(body.ms) : null,
         skin_temperature_celsius: skin?.value ?? null,
         skin_temperature_measured_at: skin ? isoInstant(skin.ms) : null,
-        ...told(pressure),
+        ...pressureFields(pressure),
       },
     }
   },
@@ -160,7 +160,7 @@ export const getBodySummary = route(
 const rounded = (value: number | null) => (value === null ? null : Math.round(value))
 const toTenths = (value: number | null) => (value === null ? null : tenths(value))
 
-function told(pressure: Pressure | null) {
+function pressureFields(pressure: Pressure | null) {
   if (!pressure) return { blood_pressure: null, blood_pressure_measured_at: null }
   const { measuredMs, ...rest } = pressure
   return { blood_pressure: rest, blood_pressure_measured_at: isoInstant(measuredMs) }

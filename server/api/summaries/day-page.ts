@@ -126,7 +126,7 @@ function beyond(range: Days, mark: Mark | undefined, backward: boolean): Days {
   return backward ? { ...range, endDay: day } : { ...range, firstDay: day + 1 }
 }
 
-/** What the clock on the wall shows at an instant, whose text says in which zone: summaries have local days (D-06). */
+/** The local clock time at an instant, in the zone of its text: summaries have local days (D-06). */
 function wallMs(text: string, ms: number): number {
   const [, zone = ''] = /:\d{2}(?:[.,]\d+)?\s*([+ -]\d{2}:?\d{2})$/.exec(text.trim()) ?? []
   return ms + (parseZoneOffset(zone.replace(' ', '+')) ?? 0) * 60_000

@@ -3,6 +3,7 @@ import type { Database } from '../../db/database.ts'
 import { Reply, route } from '../../http/route.ts'
 import { DateInput, Enum, Provider, UserPath } from '../../http/schema.ts'
 import { type Stored, userView } from '../../sources/user-view.ts'
+import { DAY_MS } from '../../time.ts'
 import { requireUser } from '../users/exists.ts'
 import { optionalWindow } from './window.ts'
 
@@ -93,7 +94,7 @@ export const getTimeline = route(
     }
     const metric = query.group_by === 'workout_type' ? 'workouts' : 'data_points'
     const series = [...keys]
-      .map(([key, buckets]) => ({ key, ...told(buckets) }))
+      .map(([key, buckets]) => ({ key, ...totalAndPairs(buckets) }))
       .sort((a, b) => b.total - a.total || (a.key < b.key ? -1 : 1))
       .map(({ key, pairs }) => `{"key":"${key}","metric":"${metric}","buckets":[${pairs}]}`)
     const text = `{"bucket":"${query.bucket}","group_by":"${query.group_by}","series":[${series.join(',')}]}`
@@ -121,7 +122,7 @@ function daysOf(db: Database, series: readonly Stored[], start: number, end: num
 }
 
 /** The total of a key's buckets, by day since 1970-01-01, and their pairs in order of time, as JSON. */
-function told(buckets: Map<number, number>): { total: number; pairs: string } {
+function totalAndPairs(buckets: Map<number, number>): { total: number; pairs: string } {
   let total = 0
   let pairs = ''
   for (const day of [...buckets.keys()].sort((a, b) => a - b)) {
@@ -138,7 +139,7 @@ const dateTexts = new Map<number, string>()
 function dateText(day: number): string {
   let text = dateTexts.get(day)
   if (text === undefined) {
-    text = new Date(day * 86_400_000).toISOString().slice(0, 10)
+    text = new Date(day * DAY_MS).toISOString().slice(0, 10)
     dateTexts.set(day, text)
   }
   return text

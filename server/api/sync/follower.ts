@@ -7,7 +7,7 @@ const STALLED_HEARTBEATS = 2
 const RETRY_MS = 1_000
 
 /** A progress event as text of the stream, with its place in the user's order. */
-export interface Told {
+export interface StreamEvent {
   id: number
   text: string
 }
@@ -16,7 +16,7 @@ interface Source {
   /** Id after which to begin. */
   after: number
   /** The next events in order, at most a page; undefined: the user no longer exists. */
-  read(after: number): Promise<{ events: Told[]; more: boolean } | undefined>
+  read(after: number): Promise<{ events: StreamEvent[]; more: boolean } | undefined>
   onClose(): void
 }
 

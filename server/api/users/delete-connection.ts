@@ -23,7 +23,7 @@ const REVOKE_SQL = `
   returning c.id, c.revoked_at, before.status = 'active' as ended`
 
 // An upload that waits for its import stands for a connection that is about to be created: it is then created revoked.
-// The user is not locked before: whoever deletes it has locked its connections first.
+// The user is not locked first: deleting a user locks its connections first.
 const CREATE_REVOKED_SQL = `
   insert into connection as c (user_id, provider, status, revoked_at)
   select $1, $2, 'revoked', clock_timestamp()
@@ -54,7 +54,7 @@ export async function revokeConnection(
     if (created.length > 0) return provider
     ;[row] = await revoke()
   }
-  if (row?.ended) await tell(tx, settings, { ...path, provider }, row)
+  if (row?.ended) await recordRevoked(tx, settings, { ...path, provider }, row)
   if (row) return provider
   await requireUser(tx, path.user_id)
   // The text names the user (contract 3.8).
@@ -68,7 +68,7 @@ interface Revoked {
   ended: boolean
 }
 
-async function tell(
+async function recordRevoked(
   tx: Transaction,
   settings: EventSettings,
   { user_id, provider }: { user_id: string; provider: string },

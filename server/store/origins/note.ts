@@ -50,7 +50,7 @@ export async function noteOrigins(tx: Transaction, written: readonly WrittenSamp
   await compactLists(tx, lists)
 }
 
-/** What to state of changed samples, and the samples whose statement depends on what is known. */
+/** The new statements about changed samples, and the samples whose statement depends on stored ones. */
 function sortOut(columns: SampleColumns, changed: ReadonlySet<number>): { origins: Origin[]; asked: Asked[] } {
   const { timeMs, origins: sent } = columns
   const entries = sent

@@ -15,12 +15,16 @@ const SESSIONS_AT_ONCE = 5_000
 export async function closeSleep(db: Database, settings: EventSettings): Promise<boolean> {
   return db.transaction(async (tx) => {
     const closed = await tx.query<{ id: string; user_id: string }>(CLOSE_SQL, [SESSIONS_AT_ONCE])
-    await tell(tx, settings, closed)
+    await recordClosed(tx, settings, closed)
     return closed.length === SESSIONS_AT_ONCE
   })
 }
 
-async function tell(tx: Transaction, settings: EventSettings, closed: readonly { id: string; user_id: string }[]) {
+async function recordClosed(
+  tx: Transaction,
+  settings: EventSettings,
+  closed: readonly { id: string; user_id: string }[],
+) {
   const asked = new Set<string>()
   for (const userId of new Set(closed.map(({ user_id }) => user_id))) {
     const wanted = await wantedEvents(tx, settings, userId)

@@ -1,9 +1,9 @@
--- Ordinary tables have no columnstore: there is never a chunk to compress.
+-- Ordinary tables have no columnstore: no chunk ever needs compression.
 create or replace function compress_next(age interval) returns boolean
 language sql
 return false;
 
--- Nothing is opened by a change or a deletion.
+-- Changes and deletions decompress nothing here.
 create or replace function expect_changed(samples int8) returns void
 language sql
 as $$ select $$;

@@ -1,4 +1,4 @@
--- A table has no chunks that could be dropped: archived samples are removed row by row.
+-- A plain table has no chunks to drop: archived samples are removed row by row.
 create or replace function archived_chunks() returns table (starts timestamptz, ends timestamptz)
 language sql
 as $$ select null::timestamptz, null::timestamptz where false $$;
@@ -10,7 +10,7 @@ create or replace function removed_by_row_from() returns timestamptz
 language sql
 return '-infinity'::timestamptz;
 
--- What the planner takes a table to hold; counted when it has never been looked at.
+-- The planner's estimate of a table's rows; counted if the table was never analyzed.
 create or replace function estimated_rows(the_table regclass) returns int8
 language plpgsql stable
 as $$
@@ -24,8 +24,8 @@ begin
 end
 $$;
 
--- Sizes of what holds samples and of what holds rollups, in bytes. Row counts and the span of time are the planner's
--- estimates: counting would read everything.
+-- Sizes of the samples and of the rollups, in bytes. Row counts and the span of time are the planner's estimates:
+-- counting would read everything.
 create or replace function storage_report()
 returns table (
   live_data_bytes int8, live_index_bytes int8, live_rows int8, live_span_days float8,

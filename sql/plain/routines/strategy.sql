@@ -3,12 +3,12 @@ create or replace function continuous_obstacle() returns text
 language sql
 return 'this database has no continuous aggregates';
 
--- Whether other editions of this engine have them, so that their absence is worth a word.
+-- Whether other editions of this engine have continuous aggregates, so that the log mentions their absence.
 create or replace function continuous_expected() returns boolean
 language sql
 return false;
 
--- There are no rollups of minutes here: the samples answer in their place.
+-- This engine has no rollups of minutes: reads use the samples.
 create or replace function refresh_minutes(the_source int4, the_series int2, ranges tstzmultirange) returns void
 language sql
 as $$ select $$;

@@ -1,4 +1,4 @@
--- Tells every process that a key no longer is what it remembers.
+-- Notifies every process that an API key changed, so that none trusts its cache.
 create or replace function notify_api_key_changed() returns trigger
 language plpgsql as $$
 begin

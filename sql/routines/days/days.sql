@@ -1,10 +1,10 @@
--- Number of the local day of a sample: days since 1970-01-01 at its own zone offset (null = UTC). Written so that the
--- planner inlines it, which it does with immutable parts only: a call would take ten times as long.
+-- Number of a sample's local day: days since 1970-01-01 at its own zone offset (null = UTC). Written so that the
+-- planner inlines it, which works with immutable parts only: a call would take ten times as long.
 create or replace function local_day(ts timestamptz, zone_offset_min int2) returns int4
 language sql immutable parallel safe
 return (ts at time zone 'UTC' + coalesce(zone_offset_min, 0) * interval '1 minute')::date - date '1970-01-01';
 
--- From this instant on nothing is archived, of no series: whoever asks for later samples need not look further.
+-- No series has archived samples at or after this instant: reads of later samples need not check further.
 create or replace function raw_floor() returns timestamptz
 language sql stable
 as $$ select coalesce(a.raw_floor, '-infinity') from archival a $$;
@@ -14,14 +14,14 @@ create or replace function rollup_floor() returns timestamptz
 language sql stable
 as $$ select coalesce(a.rollup_floor, '-infinity') from archival a $$;
 
--- Time of a series that is archived: only the rollups know of it. Whole quarter hours.
+-- The archived time of a series, which only the rollups cover. Whole quarter hours.
 create or replace function archived_time(the_source int4, the_series int2) returns tstzmultirange
 language sql stable
 as $$
   select coalesce((select k.archived from source_series k where k.source_id = the_source and k.series_id = the_series), '{}')
 $$;
 
--- The parts of [lo, hi) whose samples can be read: they are neither archived nor older than what is kept.
+-- The parts of [lo, hi) whose samples can be read: neither archived nor past retention.
 create or replace function live_time(the_source int4, the_series int2, lo timestamptz, hi timestamptz) returns tstzmultirange
 language plpgsql stable
 as $$
@@ -44,7 +44,7 @@ begin
 end
 $$;
 
--- From this instant on there are rollups of `width`, a divisor of a day; 'infinity' where there are none.
+-- Start of the rollups of `width`, a divisor of a day; 'infinity' if there are none.
 create or replace function rollup_from(width interval) returns timestamptz
 language sql stable
 as $$

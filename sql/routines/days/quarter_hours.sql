@@ -1,5 +1,5 @@
--- What the samples of a series add up to in each quarter hour of [lo, hi): from the rollups where they are clean, from
--- the samples elsewhere. `lo` and `hi` are whole quarter hours.
+-- The samples of a series in each quarter hour of [lo, hi), added up: from the rollups where they are clean, from the
+-- samples elsewhere. `lo` and `hi` are whole quarter hours.
 create or replace function quarter_hours(the_source int4, the_series int2, lo timestamptz, hi timestamptz)
 returns table (bucket timestamptz, n int8, total float8, lowest float8, highest float8, last_zone int2)
 language plpgsql stable
@@ -22,7 +22,7 @@ begin
         from (
           select time_bucket('15 minutes', s.ts) as bucket, count(*) as n, sum(s.value) as total,
                  min(s.value) as lowest, max(s.value) as highest,
-                 -- The zone offset of the latest sample: packed behind its time, so that a plain max finds it.
+                 -- The zone offset of the latest sample: packed behind its time, so a plain max finds it.
                  max((date_part('epoch', s.ts) * 1000)::int8 * 4096 + coalesce(s.zone_offset_min, -2048) + 2048) as last_packed
           from sample s
           where s.source_id = the_source and s.series_id = the_series and s.ts >= part.starts and s.ts < part.ends
@@ -33,7 +33,7 @@ begin
 end
 $$;
 
--- The same of what lies in ranges, which are whole quarter hours.
+-- The same for several ranges of whole quarter hours.
 create or replace function quarter_hours_within(the_source int4, the_series int2, ranges tstzmultirange)
 returns table (bucket timestamptz, n int8, total float8, lowest float8, highest float8, last_zone int2)
 language plpgsql stable
@@ -51,7 +51,7 @@ begin
       return query
         select q.*
         from unnest(part.ranges) u
-        -- With an order of its own it is looked up range by range.
+        -- With an order by of its own, the planner looks it up range by range.
         cross join lateral (
           select r.bucket, r.n, r.total, r.lowest, r.highest, r.last_zone
           from rollup_15min r
@@ -67,8 +67,8 @@ begin
 end
 $$;
 
--- In which quarter hours a series has samples: bits by half day of UTC, the lowest one for its first quarter hour. A half
--- day may come in several rows. The ranges are whole quarter hours.
+-- The quarter hours in which a series has samples: one bit each, by half day of UTC, the lowest bit for the first
+-- quarter hour. A half day may come in several rows. The ranges are whole quarter hours.
 create or replace function quarter_bits_within(the_source int4, the_series int2, ranges tstzmultirange)
 returns table (half timestamptz, bits int8)
 language plpgsql stable
@@ -109,8 +109,8 @@ begin
 end
 $$;
 
--- What the samples of a series within [lo, hi) add up to on each local day, which is for a whole quarter hour that of its
--- latest sample: so a day does not change when its samples are archived. A day may come in several rows.
+-- The samples of a series within [lo, hi) added up by local day. A whole quarter hour counts for the local day of its
+-- latest sample, so a day does not change when its samples are archived. A day may come in several rows.
 create or replace function day_sums(the_source int4, the_series int2, lo timestamptz, hi timestamptz)
 returns table (day int4, n int8, total float8, lowest float8, highest float8)
 language plpgsql stable

@@ -1,9 +1,8 @@
--- A window of a series in parts, in order of time: those its rollups answer, which are whole buckets of `width` that are
--- not dirty, and those only the samples answer: dirty buckets and the cut ones at the window's ends. What is archived the
--- rollups answer, and a bucket that the window cuts counts as a whole there; but rollups of minutes, where there are any,
--- begin later than that. Where samples came late beside archived ones, a dirty or cut bucket that is wider than a quarter
--- hour has some of both: such a part is whole buckets and has `spans`, what of them counts. `archived` is the archived
--- time of the series; pass '{}' for a window in which there is none.
+-- Splits a window of a series into parts, in order of time: whole clean buckets of `width`, answered by the rollups,
+-- and dirty buckets and those the window cuts, answered by the samples. Rollups also answer archived time, where a cut
+-- bucket counts as a whole; rollups of minutes, if any, begin later than that. If samples arrived late beside archived
+-- ones, a dirty or cut bucket wider than a quarter hour has some of both: such a part is whole buckets, and its `spans`
+-- say what counts. `archived` is the archived time of the series; pass '{}' for a window without any.
 drop function if exists rollup_parts(int4, int2, timestamptz, timestamptz, interval);
 create or replace function rollup_parts(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, archived tstzmultirange default null
@@ -32,7 +31,7 @@ begin
   archived := archived * tstzmultirange(tstzrange(time_bucket(width, lo), time_bucket(width, hi - interval '1 microsecond') + width));
   asked := tstzmultirange(tstzrange(lo, hi));
   if width < interval '15 minutes' then
-    -- The same on every engine: minutes are told where there are samples.
+    -- Buckets of minutes only cover live samples, on every engine.
     asked := asked - archived;
     first := greatest(first, rollup_from(width));
   else
@@ -48,7 +47,7 @@ begin
   cross join rollup_dirty d
   where d.source_id = the_source and d.series_id = the_series and d.lo < rollup_parts.hi + rollup_parts.width and d.hi >= rollup_parts.lo - rollup_parts.width;
   if not isempty(archived) then
-    -- What lies between late samples is archived, and never dirty.
+    -- Archived time between late samples is never dirty.
     behind := coalesce(widened(behind - archived, width), '{}');
   end if;
   clean := tstzmultirange(tstzrange(first, greatest(first, last)));
@@ -102,7 +101,8 @@ begin
 end
 $$;
 
--- Rollups of one or of five minutes within [lo, hi), where there are any (see rollup_from): the first ones, or the last.
+-- Rollups of one or of five minutes within [lo, hi), as far back as they reach (rollup_from): the first or the last
+-- ones.
 create or replace function minute_rollup_page(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, most int4, backward boolean
 ) returns table (bucket timestamptz, n int8, total float8, highest float8, last_zone int2)
@@ -136,8 +136,9 @@ begin
 end
 $$;
 
--- The first `most` buckets (the last ones with `backward`) that hold samples of one series of one source within
--- [lo, hi): from the rollups where they are clean, from the samples elsewhere. `ranges` limits it to what lies in them.
+-- The first `most` buckets (the last ones with `backward`) that hold samples of one series of one source within [lo,
+-- hi): from the rollups where they are clean, from the samples elsewhere. `ranges`, if given, limits the buckets to
+-- them.
 drop function if exists archived_bucket_page(int4, int2, timestamptz, timestamptz, interval, int4[]);
 drop function if exists bucket_page(int4, int2, timestamptz, timestamptz, interval, int4, boolean, int4[]);
 create or replace function bucket_page(
@@ -201,8 +202,8 @@ begin
 end
 $$;
 
--- Number of samples of a series within [lo, hi), in which nothing is archived: whole days from the rollups, of what
--- is left whole hours, then whole quarter hours; the rest is counted.
+-- Number of samples of a series within [lo, hi), which has no archived time: whole days from the rollups, then whole
+-- hours, then whole quarter hours; the rest is counted.
 create or replace function live_count(the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval)
 returns int8
 language plpgsql stable
@@ -243,7 +244,7 @@ begin
 end
 $$;
 
--- Number of samples of a series within [lo, hi) that are not archived.
+-- Number of live samples of a series within [lo, hi).
 drop function if exists sample_count(int4, int2, timestamptz, timestamptz, interval);
 create or replace function sample_count(the_source int4, the_series int2, lo timestamptz, hi timestamptz) returns int8
 language sql stable
@@ -252,7 +253,7 @@ as $$
   from unnest(live_time(the_source, the_series, lo, hi)) r;
 $$;
 
--- Number of buckets of `width` that hold samples of a series within [lo, hi), as bucket_page has them.
+-- Number of buckets of `width` that hold samples of a series within [lo, hi), the same buckets as in bucket_page.
 drop function if exists bucket_count(int4, int2, timestamptz, timestamptz, interval);
 create or replace function bucket_count(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, ranges tstzmultirange
@@ -300,10 +301,10 @@ begin
 end
 $$;
 
--- Number of samples of each series on each day of UTC within [lo, hi), archived ones included. `place` is the place of
--- the series in the arrays, from 1. `pairs` has eight bytes for each day with samples, in any order: its number, counted
--- from 1970-01-01, and how many they are, as int4. Bytes, since ten thousand pairs take longer to write as text than to
--- read from the rollups. A series comes in two rows where the rollups do not know all of it.
+-- Number of samples of each series on each UTC day within [lo, hi), including archived ones. `place` is the position of
+-- the series in the arrays, from 1. `pairs` has eight bytes for each day with samples, in any order: days since
+-- 1970-01-01 and the count, both int4. Writing ten thousand pairs as text takes longer than reading them from the
+-- rollups. A series comes in two rows if the rollups do not cover all of it.
 drop function if exists daily_counts(int4[], int2[], timestamptz, timestamptz);
 create function daily_counts(source_ids int4[], series_ids int2[], lo timestamptz, hi timestamptz)
 returns table (place int8, pairs bytea, total int8)
@@ -314,7 +315,7 @@ as $$
 declare
   first timestamptz := time_bucket('1 day', lo + interval '1 day' - interval '1 microsecond');
   last timestamptz := greatest(first, time_bucket('1 day', hi));
-  -- Of each series, the days that its rollups answer, and what else there is to count.
+  -- For each series: the days its rollups answer, and the rest to count.
   clean tstzmultirange[];
   rest tstzmultirange[];
 begin
@@ -351,7 +352,7 @@ begin
         and r.bucket >= lower(part) and r.bucket < upper(part)
       having count(*) > 0
     ) c;
-  -- Most often nothing is left. Both statements see the same snapshot, that of the caller, since the function is stable.
+  -- Usually nothing is left. The function is stable, so both statements see the caller's snapshot.
   if '{}' = all (rest) then
     return;
   end if;

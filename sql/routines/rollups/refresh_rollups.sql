@@ -1,7 +1,7 @@
--- Brings the rollups of a series up to date where they are dirty, at most `span` of time from its first dirty instant
--- on, and forgets the dirty ranges it covered. Changes that are committed meanwhile have dirty ranges of their own, which
--- stay. Buckets are computed anew from the samples below them, never by adding differences. Returns whether it did
--- anything: false when nothing is dirty or another session is at it.
+-- Refreshes the rollups of a series where they are dirty, at most `span` of time from its first dirty instant on, and
+-- removes the dirty ranges it covered. Changes committed in the meantime have dirty ranges of their own, which stay.
+-- Recomputes buckets from the samples, never by adding differences. Returns whether it did anything: false if nothing
+-- is dirty or another session is refreshing the series.
 create or replace function refresh_series(the_source int4, the_series int2, span interval) returns boolean
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -14,12 +14,12 @@ declare
   until timestamptz;
   ranges tstzmultirange;
 begin
-  -- The first is held alone while all rollups are refreshed or converted, by a session that may call this itself.
+  -- A session that refreshes or converts all rollups holds the first lock alone; it may call this function itself.
   if not pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0))
      or not pg_try_advisory_xact_lock(hashtextextended('rollup:' || the_source || ':' || the_series, 0)) then
     return false;
   end if;
-  -- A deletion of the user waits for this; one that is under way leaves nothing to do.
+  -- Deleting the user waits for this; if a deletion is already running, there is nothing to do.
   perform 1 from data_source where id = the_source for key share skip locked;
   if not found then
     return false;
@@ -30,13 +30,13 @@ begin
   if claimed is null then
     return false;
   end if;
-  -- Whole days, so that what is left starts where no bucket is half done.
+  -- Whole days, so the rest starts at a bucket boundary of every width.
   until := time_bucket('1 day', least(high, low + span)) + interval '1 day';
   select range_agg(tstzrange(time_bucket('15 minutes', d.lo), least(time_bucket('15 minutes', d.hi) + interval '15 minutes', until)))
   into ranges
   from rollup_dirty d
   where d.seq = any (claimed) and d.lo < until;
-  -- Between them there may be what can never be computed again.
+  -- Dirty ranges may enclose archived or expired time, which cannot be recomputed.
   ranges := ranges - archived_time(the_source, the_series) - tstzmultirange(tstzrange('-infinity', rollup_floor()));
 
   perform refresh_minutes(the_source, the_series, ranges);
@@ -60,13 +60,13 @@ return (
   from unnest(ranges) r
 );
 
--- Writes the function `refresh_<name>`, which computes every bucket of ranges of the rollup `rollup_<name>` anew from the
--- samples or a narrower rollup, and stores those that changed; a bucket that lost its last sample goes. One text makes
--- the functions of all widths, whose statements are then planned once: planned at each call they took twice the time.
--- What is written is looked up bucket by bucket by its key, so that any plan opens only the batches of the columnstore that
--- change. The sum of the same numbers in another order may differ in the last bits, which is no change. The latest sample
--- of a bucket is the largest of (time, value, zone), compared as arrays. One range at a time, since joins of the ranges
--- with the rows were planned as squares while tables were new.
+-- Creates the function `refresh_<name>`, which recomputes every bucket of the rollup `rollup_<name>` within ranges from
+-- the samples or a narrower rollup, stores those that changed and deletes those that lost their last sample. One text
+-- generates the functions of all widths, so their statements are planned once: planning at each call took twice the
+-- time. Rows are looked up bucket by bucket by key, so any plan opens only the columnstore batches that change. Summing
+-- the same numbers in another order may change the last bits, which does not count as a change. The latest sample of a
+-- bucket is the largest of (time, value, zone), compared as arrays. It handles one range at a time: with new tables the
+-- planner joined the ranges with the rows quadratically.
 create or replace function create_refresh(name text, width interval, narrower text) returns void
 language plpgsql
 as $create$
@@ -118,6 +118,9 @@ begin
       select the_source, the_series, c.bucket, c.n, c.total, c.lowest, c.highest, c.last_value, c.last_zone
       from changed c
       where c.n is not null
+      -- Neighbours in time are then neighbours on disk: a merged page of three weeks read 6,534 pages of quarter hours in the
+      -- order of hashes.
+      order by c.bucket
       on conflict (source_id, series_id, bucket) do update
       set n = excluded.n, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest,
           last_value = excluded.last_value, last_zone = excluded.last_zone
@@ -143,8 +146,8 @@ begin
 end
 $$;
 
--- Removes the rollups of sources. The caller has locked the sources, which keeps refreshes of their series away; a
--- refresh of everybody's rollups is waited for, since it may have read the samples already.
+-- Removes the rollups of sources. The caller has locked the sources, which keeps refreshes of their series away. Waits
+-- for a refresh of all rollups, which may have read the samples already.
 create or replace function delete_rollups(source_ids int4[]) returns void
 language plpgsql
 as $$

@@ -1,5 +1,5 @@
--- Stage and status of a run, from its uploads and from what the phone reported (sync_run_report): in progress while an
--- upload waits or an announced type has not ended. A run that has neither is what it was opened as.
+-- Sets stage and status of a run from its uploads and from the phone's reports (sync_run_report): in progress while an
+-- upload is queued or an announced type has not ended. A run with neither keeps its initial state.
 create or replace function settle_run(the_user uuid, the_run_key text, the_message text) returns sync_run
 language plpgsql as $$
 declare
@@ -26,7 +26,7 @@ begin
       when kept = 0 and (run.failures > 0 or (reports > 0 and failed = reports)) then 'failed'
       when unfinished > 0 then 'unfinished'
       when run.items_rejected > 0 or run.failures > 0 or failed > 0 then 'partial'
-      -- Nothing is wrong with what it held, and nothing of it is of a kind that is stored.
+      -- Nothing was wrong with the uploads, but none of their types is stored.
       when kept = 0 and exists (
         select from upload where user_id = the_user and run_key = the_run_key and status = 'skipped'
       ) then 'skipped'

@@ -1,6 +1,6 @@
--- Progress events of a user become visible in the order of their ids, so that a reader who remembers the last id
--- misses none: whoever writes one waits until the transaction that wrote the one before has ended, and only then takes
--- a number. Transactions write their events last.
+-- Makes a user's progress events visible in the order of their ids, so a reader that remembers the last id misses none:
+-- a writer waits until the transaction that wrote the previous event has ended, and only then takes an id. Transactions
+-- write their events last.
 create or replace function order_sync_event() returns trigger
 language plpgsql as $$
 begin
@@ -14,14 +14,14 @@ create or replace trigger sync_event_order
 before insert on sync_event
 for each row execute function order_sync_event();
 
--- Processes with somebody who follows a user hold this lock, shared.
+-- Processes with a client that follows a user hold this lock, shared.
 create or replace function sync_watch_key(the_user uuid) returns int8
 language sql immutable as $$
   select hashtextextended('sync events followed:' || the_user, 0)
 $$;
 
--- Notifies only of users that somebody follows, since transactions that notify commit one after the other. Who follows
--- nobody yet gets the lock when this transaction has ended, and reads then.
+-- Notifies only about users that somebody follows, since transactions that notify commit one at a time. A process that
+-- is about to follow gets the lock once this transaction has ended, and then reads.
 create or replace function notify_sync_event() returns trigger
 language plpgsql as $$
 begin

@@ -1,11 +1,11 @@
--- Deletions from what may be compressed: samples and rollups. TimescaleDB finds the batches of the columnstore that a
--- deletion concerns by comparisons with constants only: a plan for any parameters, which a function that runs often gets
--- by itself, opens every batch of the chunk. So these plan each statement for its very values, which `using` makes constants.
--- A plain server does the same without a difference.
+-- Deletions from tables that may be compressed: samples and rollups. TimescaleDB finds the columnstore batches of a
+-- deletion only by comparing with constants: a generic plan, which a function that runs often gets by itself, opens
+-- every batch of the chunk. So these functions plan each statement for its actual values, which `using` turns into
+-- constants. On a plain server it makes no difference.
 
--- Removes the rows of a series at `instants`, which are values of the column `instant` of the table `stored`; returns those
--- there were. Rows far apart go one by one: a range would open every batch between them, and a list of instants says
--- nothing to the columnstore. Rows within a thousand of each other, as many as a batch holds, go at once.
+-- Removes the rows of a series at `instants`, values of the column `instant` of the table `stored`; returns those that
+-- existed. Distant rows go one by one: a range would open every batch between them, and the columnstore cannot use a
+-- list of instants. Rows within a thousand of each other, the size of a batch, go together.
 create or replace function delete_instants(stored text, instant text, the_source int4, the_series int2, instants timestamptz[])
 returns timestamptz[]
 language plpgsql

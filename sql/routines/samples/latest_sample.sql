@@ -1,4 +1,4 @@
--- The latest sample of a series before an instant. Of an archived one the value is known, and the quarter hour.
+-- The latest sample of a series before an instant. If it is archived, only its value and its quarter hour are known.
 create or replace function latest_sample(the_source int4, the_series int2, before timestamptz)
 returns table (ts timestamptz, value float8)
 language plpgsql stable
@@ -19,7 +19,7 @@ begin
       and archived @> r.bucket
     order by r.bucket desc
     limit 1;
-    -- Samples that came late may be later than what is archived.
+    -- Late samples may be newer than the archived ones.
     for part in
       select p from unnest(live_time(the_source, the_series, coalesce(ts, '1970-01-01'), before)) p order by p desc
     loop

@@ -1,11 +1,11 @@
--- The readers below plan once (planning over many chunks costs more than a page) and do not let TimescaleDB test
--- every chunk again for each series, which took 0.5 ms a series at 37 chunks; a plain server ignores that setting.
--- They walk in windows of time, since opening every chunk of a long range costs 0.7 ms where a page needs one or two.
+-- The readers below plan once (planning over many chunks costs more than a page) and stop TimescaleDB from testing
+-- every chunk again for each series, which took 0.5 ms per series at 37 chunks; a plain server ignores that setting.
+-- They walk in windows of time: opening every chunk of a long range costs 0.7 ms where a page needs one or two.
 
--- A page of raw samples, in order of time, series, source (all descending with `backward`). Within a window one
--- index probe per series of a source, each at most a page long, merged by a top-N sort: never more than
--- series × page rows are read. `los` and `his` bound each series, which may come several times with bounds that do not
--- meet; `start_at` and `end_at` bound all.
+-- A page of raw samples, in order of time, series, source (all descending with `backward`). Within a window it takes
+-- one index probe per series of a source, each at most a page long, merged by a top-N sort: it never reads more than
+-- series × page rows. `los` and `his` bound each series, which may occur several times with bounds that do not meet;
+-- `start_at` and `end_at` bound all of them.
 create or replace function sample_page(
   source_ids int4[], series_ids int2[], los float8[], his float8[], start_at float8, end_at float8, most int4, backward boolean
 ) returns table (at float8, value float8, source_id int4, series_id int2, zone_offset_min int2)
@@ -22,7 +22,7 @@ declare
   found_rows int4;
 begin
   if low < raw_floor() then
-    -- Each series in those parts of its bounds that are not archived.
+    -- The live parts of each series within its bounds.
     select array_agg(k.source_id), array_agg(k.series_id), array_agg(date_part('epoch', lower(r))),
            array_agg(date_part('epoch', upper(r)))
     into source_ids, series_ids, los, his
@@ -85,7 +85,7 @@ begin
 end
 $$;
 
--- Time of the sample of a series nearest to the start of [lo, hi) (to its end with `backward`), null when there is none.
+-- Time of the sample of a series nearest to the start of [lo, hi) (to its end with `backward`); null if there is none.
 drop function if exists nearest_sample(int4, int2, timestamptz, timestamptz, boolean, int4[]);
 create or replace function nearest_sample(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, backward boolean
@@ -122,9 +122,9 @@ begin
 end
 $$;
 
--- The first `most` buckets (the last ones with `backward`) that hold samples of one series of one source within
--- [lo, hi), of which nothing is archived, computed from raw samples: jumps to the next sample by index, so empty time costs nothing, aggregates a
--- page's worth of time from there, and stops with the page.
+-- The first `most` buckets (the last ones with `backward`) that hold samples of one series of one source within [lo,
+-- hi), which has no archived time, computed from raw samples. It jumps to the next sample by index, so empty time costs
+-- nothing, aggregates a page's worth of time from there, and stops when the page is full.
 drop function if exists raw_bucket_page(int4, int2, timestamptz, timestamptz, interval, int4, boolean, int4[]);
 create or replace function raw_bucket_page(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, most int4, backward boolean
@@ -156,7 +156,7 @@ begin
       select g.bucket, g.n, g.total, g.highest, nullif(g.last_packed % 4096 - 2048, -2048)::int2
       from (
         select time_bucket(width, s.ts) as bucket, count(*) as n, sum(s.value) as total, max(s.value) as highest,
-               -- The zone offset of the latest sample: packed behind its time, so that a plain max finds it.
+               -- The zone offset of the latest sample: packed behind its time, so a plain max finds it.
                max((date_part('epoch', s.ts) * 1000)::int8 * 4096 + coalesce(s.zone_offset_min, -2048) + 2048) as last_packed
         from sample s
         where s.source_id = the_source

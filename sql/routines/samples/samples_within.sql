@@ -1,6 +1,5 @@
--- The samples of one series within each of the given spans, [lo, hi) in seconds, of a source, as far
--- as they can be read; `place` counts from 1. One
--- probe of the index per span, planned as in sums_in_spans.
+-- The live samples of one series of a source within each of the given spans, [lo, hi) in seconds; `place` is the number
+-- of the span, from 1. One index probe per span, planned as in sums_in_spans.
 create or replace function samples_within(source_ids int4[], the_series int2, los float8[], his float8[])
 returns table (place int8, at float8, value float8)
 language plpgsql stable
@@ -25,7 +24,7 @@ begin
         and p.ts >= low
         and p.ts < high
       order by p.ts
-      -- Kept as a probe for each span.
+      -- Keeps one probe per span.
       offset 0
     ) s;
 end

@@ -1,5 +1,5 @@
--- When each series has samples within the given spans, [lo, hi] in seconds; `place` is that of the span, from 1. Planned as
--- in write_samples.sql.
+-- The instants of each series' samples within the given spans, [lo, hi] in seconds; `place` is the number of the span,
+-- from 1. Planned as in write_samples.sql.
 create or replace function stored_instants(source_ids int4[], series_ids int2[], los float8[], his float8[])
 returns table (place int8, at float8)
 language plpgsql stable
@@ -22,7 +22,7 @@ begin
         and p.ts <= to_timestamp(k.hi)
         and p.ts >= first
         and p.ts <= last
-      -- Kept as a probe for each span.
+      -- Keeps one probe per span.
       offset 0
     ) s;
 end

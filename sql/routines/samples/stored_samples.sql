@@ -1,13 +1,13 @@
--- How many samples there are in all: those that can be read, and those of which only the rollups are left. From the
--- rollups of days; days that are dirty are counted anew. Planned for the very bounds, which most often leave out nothing:
--- for any bounds every row would be looked up by the index (344 ms against 41 with 170,000 rollups in chunks).
+-- Number of all samples: live ones, and archived ones of which only the rollups remain. From the daily rollups; dirty
+-- days are counted from the samples. Planned for the actual bounds, which usually exclude nothing: a generic plan looks
+-- up every row by the index (344 ms against 41 with 170,000 rollups in chunks).
 create or replace function stored_samples() returns table (live int8, archived int8)
 language plpgsql stable
 set plan_cache_mode = force_custom_plan
 set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
-  -- A midnight of UTC, so that no day is divided.
+  -- A UTC midnight, so it splits no day.
   oldest timestamptz := rollup_floor();
   parts int8;
   behind int8;
@@ -17,7 +17,7 @@ begin
   from rollup_1day r
   join source_series k on k.source_id = r.source_id and k.series_id = r.series_id
   where r.bucket >= oldest;
-  -- Of days that are archived in part, where samples came late, their quarter hours.
+  -- Quarter hours of days that are partly archived because samples arrived late.
   select coalesce(sum(r.n), 0) into parts
   from source_series k
   cross join lateral (

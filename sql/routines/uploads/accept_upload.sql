@@ -1,6 +1,6 @@
--- Everything a 202 promises, in one statement and so in one transaction: the body, the upload, its run
--- and the job that imports it. `stored_body` is null when the same body is stored already. Returns the upload, or the
--- one that was stored within 24 hours for the same request id and body. `the_original` is the upload that is imported again.
+-- Stores everything a 202 promises in one statement, and so in one transaction: the body, the upload, its run and the
+-- job that imports it. `stored_body` is null if the same body is already stored. Returns the upload, or the one stored
+-- within the last 24 hours for the same request id and body. `the_original` is the upload to import again.
 create or replace function accept_upload(
   the_id uuid, the_user uuid, the_provider text, body_sha256 bytea, stored_body bytea, body_bytes int4, items int4,
   the_request_id text, session_id text, the_sync_type text, the_sdk_version text, the_run_key text,
@@ -12,7 +12,7 @@ declare
   job_id int8;
 begin
   if the_request_id is not null then
-    -- A phone that lost the answer sends again, perhaps while the first request is still under way.
+    -- A phone that lost the answer sends again, perhaps while the first request is still running.
     perform pg_advisory_xact_lock(hashtextextended('request:' || the_user || ':' || the_request_id, 0));
     return query
       select u.id, u.run_key, u.provider
@@ -26,8 +26,8 @@ begin
       return;
     end if;
   end if;
-  -- No purge comes in between: a body that is found stays, and one it has removed is stored again. An unknown user is
-  -- told by the foreign keys.
+  -- No purge can interfere: a body found here stays, and one already removed is stored again. The foreign keys reject
+  -- an unknown user.
   perform 1 from app_user where id = the_user for key share;
   if stored_body is not null then
     insert into upload_body (user_id, sha256, body, decoded_bytes)
@@ -43,10 +43,10 @@ begin
       stage = 'queued', status = 'in_progress', ended_at = null, updated_at = now();
   insert into sync_event (user_id, run_key, stage, status, items_total, metadata)
   values (the_user, the_run_key, 'queued', 'in_progress', items, jsonb_build_object('batch_id', the_id));
-  -- One job per user drains its uploads in order; a queued one covers this upload too. It keeps its place, so that
-  -- users take turns, unless it waits for a later time, after a failure or behind a running job: new data is tried at
-  -- once. When a worker takes the job in this very moment the queue adds none and answers null: the next attempt then
-  -- sees it taken.
+  -- One job per user drains its uploads in order; a queued job covers this upload too. It keeps its position, so users
+  -- take turns, unless it is scheduled for later, after a failure or behind a running job: new data is tried at once.
+  -- If a worker takes the job at this very moment, the queue adds none and returns null: the next attempt sees the job
+  -- taken.
   loop
     select j.id into job_id
     from graphile_worker.add_job(

@@ -1,6 +1,6 @@
--- Records what became of an upload: on its row, on its run (counts, per series) and as a progress event, and
--- moves the user's revision when data changed. `result` has the columns of `upload`; `series` is an array of
--- {type, kind (series or event), inserted, updated, first_ts, last_ts}; a type may come more than once.
+-- Records the result of an upload: on its row, on its run (counts, per series) and as a progress event. Increments the
+-- user's revision if data changed. `result` has the columns of `upload`; `series` is an array of {type, kind (series or
+-- event), inserted, updated, first_ts, last_ts}; a type may occur more than once.
 create or replace function finish_upload(batch_id uuid, the_user uuid, result jsonb, series jsonb) returns void
 language plpgsql as $$
 declare
@@ -28,7 +28,7 @@ begin
   ) r
   where u.id = batch_id and u.status = 'queued'
   returning u.* into up;
-  -- Finished by somebody else in the meantime: counted there.
+  -- Another process finished it in the meantime and counted it there.
   if not found then
     return;
   end if;
@@ -51,7 +51,7 @@ begin
   run := settle_run(
     the_user, up.run_key,
     initcap(replace(run.provider, '_', ' ')) || ' batch saved: ' || up.inserted || ' new, ' || up.updated || ' updated'
-    || case when up.rejected > 0 then ' (' || up.rejected || ' record(s) dropped by validation)' else '' end
+    || case when up.rejected > 0 then ' (' || up.rejected || case up.rejected when 1 then ' record' else ' records' end || ' dropped by validation)' else '' end
   );
 
   insert into sync_run_type as t (user_id, run_key, data_type, kind, items_inserted, items_updated, covered_start, covered_end)

@@ -1,6 +1,6 @@
--- Removes stored bodies that no upload since `before` needs, at most `most` of them; returns how many. What waits for
--- its import is needed, and what could not be imported stays for 30 days, since it is nowhere else. Users that are being
--- deleted, or what they have of a provider, are left to the next time.
+-- Removes stored bodies that no upload since `before` needs, at most `most` of them; returns how many. Queued uploads
+-- need their body, and failed ones keep it for 30 days, since it is the only copy. Bodies of a user or connection that
+-- is being deleted are left for the next run.
 create or replace function forget_bodies(before timestamptz, most int4) returns int8
 language sql as $$
   with doomed as (
@@ -29,7 +29,7 @@ language sql as $$
   select count(*) from gone;
 $$;
 
--- Queues the stored body of an upload again, as an upload of its own; no row when its body is not kept any more.
+-- Queues the stored body of an upload again, as a new upload; no row if the body is no longer stored.
 create or replace function replay_upload(the_upload uuid) returns table (batch_id uuid, run_key text)
 language sql as $$
   select a.batch_id, a.run_key
@@ -40,8 +40,9 @@ language sql as $$
   where u.id = the_upload and u.sha256 is not null;
 $$;
 
--- Versions before 0.9.0 left sleep, workouts, meals and cycles in the stored bodies and counted them as deferred. Queues
--- such a user's uploads again, from the first of them on, so that the last word stays the last; returns how many.
+-- Versions before 0.9.0 left sleep, workouts, meals and cycles in the stored bodies and counted them as deferred.
+-- Queues all uploads of such users again from the first deferred one on, so the latest data still wins; returns how
+-- many.
 create or replace function replay_deferred() returns int8
 language plpgsql as $$
 declare

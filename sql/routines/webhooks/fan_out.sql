@@ -1,6 +1,6 @@
--- Gives the next pending events their places in the feed and, with `to_endpoints`, makes the deliveries of each to the
--- endpoints that want it; returns how many events it took. One transaction at a time: places are given in the order in
--- which events become visible, so that a reader who remembers the last place misses none.
+-- Assigns the next pending events their positions in the feed and, with `to_endpoints`, creates their deliveries to the
+-- matching endpoints; returns the number of events. One transaction at a time: positions follow the order in which
+-- events become visible, so a reader that remembers the last position misses none.
 create or replace function fan_out_key() returns int8
 language sql immutable as $$
   select hashtextextended('fan out', 0)
@@ -15,7 +15,7 @@ begin
     return 0;
   end if;
   if to_endpoints then
-    -- Who deletes a user deletes its endpoints and then its events: we lock in the same order.
+    -- Deleting a user deletes its endpoints and then its events: lock in the same order.
     perform from endpoint n
     where n.user_id in (select e.user_id from event e where e.pending order by e.id limit at_most)
     order by n.id
@@ -35,7 +35,7 @@ begin
     select ready.id, n.id
     from ready
     join endpoint n
-      -- What was recorded before it had failed for too long goes on waiting for it; later ones it misses.
+      -- Events recorded before an endpoint was disabled for failing still wait for it; it misses later ones.
       on (n.disabled_at is null or n.disabled_reason = 'failing' and ready.created_at < n.disabled_at)
      and n.after_event_id < ready.id
      and (n.user_id is null or n.user_id = ready.user_id)
@@ -53,7 +53,7 @@ begin
 end
 $$;
 
--- Drops what waits for an endpoint that its filter or user does not let through, of the places after one up to another.
+-- Drops waiting deliveries that the endpoint's filter or user excludes, with positions in (after_place, last_place].
 create or replace function drop_unmatched(the_endpoint endpoint, after_place int8, last_place int8) returns void
 language sql as $$
   delete from delivery d
@@ -67,9 +67,9 @@ language sql as $$
              and (the_endpoint.filter_types is null or e.type = any (the_endpoint.filter_types)));
 $$;
 
--- An endpoint that is given another filter or user gets nothing more of what it no longer matches, except tests. Many may
--- wait, and nobody else's events shall wait for them: only for the few that were fanned out meanwhile we take the lock,
--- which makes sure that no fan-out is just adding some.
+-- After a change of filter or user, an endpoint no longer gets events that do not match, except tests. Many deliveries
+-- may wait, and dropping them must not delay other events: the lock, which excludes a concurrent fan-out, is only taken
+-- for the few events fanned out in the meantime.
 create or replace function apply_endpoint_filter() returns trigger
 language plpgsql as $$
 declare
@@ -88,7 +88,7 @@ for each row
 when (old.filter_types is distinct from new.filter_types or old.user_id is distinct from new.user_id)
 execute function apply_endpoint_filter();
 
--- Whoever delivers learns at once of a new address or secret, and of an endpoint that is disabled or enabled again.
+-- Notifies delivering processes of a new address or secret, and of an endpoint that was disabled, enabled or deleted.
 create or replace function notify_endpoint_changed() returns trigger
 language plpgsql as $$
 begin

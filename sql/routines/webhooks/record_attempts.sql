@@ -1,7 +1,7 @@
--- Stores what became of calls, given as columns: the attempts, the new state of their deliveries, and the health of their
--- endpoints. A call counts only while its delivery waits with as many attempts as when it was begun: another process may
--- have made the same. `delay_seconds` is the time to the next attempt, null after the last. Returns the endpoints that are
--- disabled by it: with 410 at once, or when every call has failed for `patience`.
+-- Stores the results of calls, given as columns: the attempts, the new state of their deliveries, and the health of
+-- their endpoints. A call counts only if its delivery still waits with the attempt number it started from: another
+-- process may have made the same call. `delay_seconds` is the time to the next attempt, null after the last. Returns
+-- the endpoints it disables: at once with 410, or when every call has failed for `patience`.
 create or replace function record_attempts(
   endpoint_ids int4[], event_ids int8[], attempt_counts int2[], urls text[], successes boolean[], statuses int2[],
   responses text[], durations_ms int4[], ages_seconds float8[], manuals boolean[], delays_seconds float8[],
@@ -10,8 +10,8 @@ create or replace function record_attempts(
 language plpgsql as $$
 #variable_conflict use_column
 begin
-  -- An endpoint that is being deleted is waited for, and so is a change of its filter, which deletes deliveries: who holds
-  -- the endpoint may take its deliveries in any order.
+  -- Waits for a deletion of an endpoint and for a change of its filter, which delete deliveries: the holder of the
+  -- endpoint may lock its deliveries in any order.
   perform from endpoint n where n.id = any (endpoint_ids) order by n.id for no key update;
   with result as (
     select *
@@ -54,7 +54,7 @@ begin
         end
     from health h
     where n.id = h.endpoint_id
-      -- Not of the address it had before.
+      -- Failures of the previous address do not count.
       and n.url = h.url
       and n.disabled_at is null
       and (h.gone or case

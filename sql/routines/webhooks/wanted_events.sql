@@ -1,5 +1,5 @@
--- Names of the kinds of events of a user that some endpoint asks for; null = all kinds, '{}' = none. One that was disabled
--- because its deliveries failed still asks: what it misses can be recovered.
+-- Types of a user's events that some endpoint wants; null = all types, '{}' = none. An endpoint disabled for failing
+-- still counts: it can recover the events it misses.
 create or replace function wanted_events(the_user uuid) returns text[]
 language sql stable
 as $$

@@ -8,8 +8,8 @@
 --   source_id               series_id, ts         9.1    3.5  ms         7.0  ms         5.7 ms
 --   source_id               ts                   11.7    0.26 ms         0.24 ms         4.2 ms
 --
--- A hypertable of this database that is not set up yet is set up here, so that a server whose licence was changed to one
--- with a columnstore gets it without a migration. The aggregates have it from their creation. Returns whether it did.
+-- Sets up hypertables of this database that have no columnstore yet, so a server whose licence changed to one with a
+-- columnstore needs no migration. The aggregates have it from their creation. Returns whether it did anything.
 create or replace function enable_columnstore() returns boolean
 language plpgsql as $$
 declare
@@ -31,11 +31,11 @@ begin
 end
 $$;
 
--- Compresses one chunk that ended at least `age` ago: first those that never were, then those that got late data since,
--- of which only the touched segments are done again. One that is in use is left for another time. Returns whether it did
--- anything. Uploads into that chunk wait meanwhile, all others and all reads go on; so that none waits long behind us, we wait for
--- locks briefly, and never for one held by a transaction that has read the chunk and now waits to write to it: where the
--- old rows cannot be cut off within five seconds, they are deleted.
+-- Compresses one chunk that ended at least `age` ago: first those never compressed, then those that received late data,
+-- recompressing only the touched segments. Skips a chunk that is in use. Returns whether it did anything. Only uploads
+-- into that chunk wait. To keep those waits short, it waits only briefly for locks, and never for one held by a
+-- transaction that has read the chunk and now waits to write to it: if the old rows cannot be truncated within five
+-- seconds, they are deleted.
 create or replace function compress_next(age interval) returns boolean
 language plpgsql
 set lock_timeout = '2s'
@@ -49,7 +49,7 @@ begin
     return false;
   end if;
   begin
-    -- By itself, since it locks the tables until its transaction ends.
+    -- In a transaction of its own, since it locks the tables until the end.
     if enable_columnstore() then
       return true;
     end if;
@@ -63,11 +63,11 @@ begin
     cross join lateral (select shown.chunk, _timescaledb_functions.chunk_status(shown.chunk) as status) c
     -- Bit 1: compressed; 2 and 8: it holds rows beside its columns.
     where to_regclass(name) is not null and (c.status & 1 = 0 or c.status & 10 <> 0)
-    -- At random, so that one that fails again and again does not keep all others waiting.
+    -- In random order, so that a chunk that keeps failing does not block the others.
     order by c.status & 1, random()
   loop
     begin
-      -- The archive may have dropped it since it was listed: what is locked stays.
+      -- The archive may have dropped the chunk since; the lock keeps it from doing so from here on.
       select format('%I.%I', n.nspname, c.relname) into named
       from pg_class c
       join pg_namespace n on n.oid = c.relnamespace
@@ -84,10 +84,10 @@ begin
 end
 $$;
 
--- By default TimescaleDB refuses a statement that would open more than 100,000 compressed rows. These raise the limit for
--- this transaction to what a write may need and no further.
+-- By default TimescaleDB refuses a statement that opens more than 100,000 compressed rows. These functions raise the
+-- limit for this transaction, only as far as the write may need.
 --
--- When so many samples change, each opens the batch it lies in, of at most 1,000 rows.
+-- For changing this many samples: each opens its batch of at most 1,000 rows.
 create or replace function expect_changed(samples int8) returns void
 language sql
 as $$
@@ -96,8 +96,8 @@ as $$
   );
 $$;
 
--- When all rows of a source in the table `stored` are deleted: batches go unopened, at least up from 2.28, and otherwise
--- only those of the source are opened. Counting reads no more than how many rows each batch has.
+-- For deleting all rows of a source in the table `stored`: batches stay unopened, at least from 2.28 on; earlier
+-- versions open only those of the source. Counting reads only the row count of each batch.
 create or replace function expect_deleted(stored text, the_source int4) returns void
 language plpgsql
 as $$

@@ -1,4 +1,4 @@
--- Rollups of one and of five minutes of a series, where there are any and as far back as they reach.
+-- Refreshes the rollups of one and of five minutes of a series, as far back as they reach.
 create or replace function refresh_minutes(the_source int4, the_series int2, ranges tstzmultirange) returns void
 language plpgsql
 as $$

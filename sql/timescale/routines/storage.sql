@@ -1,4 +1,4 @@
--- Chunks of samples that are archived as a whole, or will be when what is still live in them is, the oldest first.
+-- Chunks of samples that are archived as a whole, or will be once their remaining live samples are, the oldest first.
 create or replace function archived_chunks() returns table (starts timestamptz, ends timestamptz)
 language sql stable
 as $$
@@ -8,8 +8,8 @@ as $$
   order by 1
 $$;
 
--- Drops such a chunk, unless it holds anything that is not archived: then, or while it is in use, false. An import that
--- is about to write to it has said so before (take_late), or waits and then finds no chunk, which is made again.
+-- Drops such a chunk. Returns false if it holds anything live or is in use. An import that is about to write to the
+-- chunk has announced it before (take_late), or waits, finds no chunk and creates a new one.
 create or replace function drop_archived_chunk(chunk_starts timestamptz, chunk_ends timestamptz) returns boolean
 language plpgsql
 set lock_timeout = '2s'
@@ -23,7 +23,7 @@ begin
     from timescaledb_information.chunks c
     where c.hypertable_schema = current_schema() and c.hypertable_name = 'sample' and c.range_start = chunk_starts
   );
-  -- What was committed until we had it to ourselves.
+  -- Rows committed before the lock was granted.
   if holds_live(chunk_starts, chunk_ends) then
     return false;
   end if;
@@ -35,7 +35,7 @@ end
 $$;
 drop function if exists drop_archived_chunks();
 
--- Archived samples are removed row by row from here on: in the chunk that the end of what is archived cuts.
+-- Archived samples from here on are removed row by row: the end of the archived time cuts this chunk.
 create or replace function removed_by_row_from() returns timestamptz
 language sql stable
 as $$
@@ -49,7 +49,7 @@ as $$
   )
 $$;
 
--- The hypertable that holds the rows of a rollup, which is a table or an aggregate; null when there is none.
+-- The hypertable that holds the rows of a rollup (a table or an aggregate); null if there is none.
 create or replace function stored_in(rollup text) returns regclass
 language sql stable
 as $$
@@ -61,8 +61,8 @@ as $$
   )
 $$;
 
--- Sizes of what holds samples and of what holds rollups, in bytes. Row counts are estimates: counting would read
--- everything. The span of time is that of the chunks, up to now.
+-- Sizes of the samples and of the rollups, in bytes. Row counts are estimates: counting would read everything. The span
+-- of time is that of the chunks, up to now.
 create or replace function storage_report()
 returns table (
   live_data_bytes int8, live_index_bytes int8, live_rows int8, live_span_days float8,

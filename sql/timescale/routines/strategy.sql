@@ -6,15 +6,15 @@ as $$
   where current_setting('timescaledb.license') <> 'timescale'
 $$;
 
--- Whether other editions of this engine have them, so that their absence is worth a word.
+-- Whether other editions of this engine have continuous aggregates, so that the log mentions their absence.
 create or replace function continuous_expected() returns boolean
 language sql
 return true;
 
--- Creates one aggregate without data, with the columns of the tables that it takes the place of. What it is computed from
--- is either samples or a narrower aggregate. It can be written to like a table, through a view that PostgreSQL itself
--- finds updatable; the unique index is what such a write, and every reader, looks up. The index on the bucket that
--- comes with an aggregate stays: its own refresh deletes by it.
+-- Creates an aggregate without data, with the columns of the table it replaces, computed from the samples or a narrower
+-- aggregate. Its view is updatable by PostgreSQL itself, so it can be written like a table; such writes and every
+-- reader look rows up in the unique index. The index on the bucket that comes with an aggregate stays: its refresh
+-- deletes by that index.
 create or replace function create_aggregate(name text, width interval, source text, chunk interval) returns void
 language plpgsql
 as $$
@@ -43,18 +43,18 @@ begin
 end
 $$;
 
--- Puts aggregates in the place of the tables. They begin empty: everything stored is marked dirty, so that reads stay exact.
+-- Replaces the tables by aggregates. These begin empty: everything stored is marked dirty, so that reads stay exact.
 create or replace function use_continuous() returns void
 language plpgsql
 as $$
 begin
-  -- No refresh and no archival goes on meanwhile: they would forget, or drop, what is not in the new rollups yet.
+  -- Blocks refreshes and archiving: they would remove or drop what the new rollups do not contain yet.
   perform pg_advisory_xact_lock(hashtextextended('refresh all rollups', 0));
   perform pg_advisory_xact_lock(hashtextextended('archival', 0));
   if raw_floor() > '-infinity' then
     raise exception 'samples are archived: their rollups cannot be computed again';
   end if;
-  -- One by one: older versions drop no hypertable along with others.
+  -- One at a time: older versions cannot drop a hypertable together with others.
   drop table rollup_15min;
   drop table rollup_1hour;
   drop table rollup_1day;
@@ -76,15 +76,14 @@ begin
 end
 $$;
 
--- Puts tables in the place of the aggregates, with what those hold: samples of archived rollups are gone. What is dirty
--- stays so.
+-- Replaces the aggregates by tables and copies their rows, since archived samples are gone. Dirty ranges stay dirty.
 create or replace function use_per_series() returns void
 language plpgsql
 as $$
 declare
   name text;
 begin
-  -- No refresh goes on meanwhile, and no deletion of a user: they would be lost on the copy.
+  -- Blocks refreshes and the deletion of a user: the copy would lose them.
   perform pg_advisory_xact_lock(hashtextextended('refresh all rollups', 0));
   foreach name in array array['rollup_15min', 'rollup_1hour', 'rollup_1day'] loop
     execute format('create temporary table %I on commit drop as select * from %I', 'held_' || name, name);
@@ -112,12 +111,12 @@ begin
 end
 $$;
 
--- Where the rollups of minutes begin: they are as large as the samples, and charts ask for minutes of the last weeks.
+-- Where the rollups of minutes begin: they are as large as the samples, and charts ask for minutes of recent weeks.
 create or replace function minutes_horizon() returns timestamptz
 language sql stable
 as $$ select time_bucket('1 day', now() - interval '30 days') $$;
 
--- Drops rollups of minutes that are too old. A reader that still knows the old horizon has a day to finish.
+-- Drops rollups of minutes before the horizon. A reader that still uses the old horizon has a day to finish.
 create or replace function forget_old_minutes() returns void
 language plpgsql
 as $$

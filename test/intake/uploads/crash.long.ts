@@ -1,5 +1,5 @@
-// The service is killed in the middle of its work, again and again, its database server too: nothing that was answered
-// 202 is lost, nothing is imported twice. Run with: npm run test:long
+// The service is killed while it works, again and again, and its database server too: nothing answered 202 is lost,
+// nothing is imported twice. Run with: npm run test:long
 import { chmod, mkdtemp, readFile, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -19,19 +19,19 @@ const REPEATED = 100
 const BASE = Date.UTC(2025, 0, 1)
 const FINISH_MS = 120_000
 
-/** A phone: it sends one upload after the other, and what was not answered 202 again. */
+/** A phone: it sends one upload after the other, and repeats those not answered 202. */
 interface Phone {
   user: string
   /** Number of the upload to send next. */
   next: number
-  /** Batches that were answered 202, and the uploads they were answered for. */
+  /** Batches answered 202, with the uploads they stand for. */
   accepted: Map<string, number>
 }
 
 const valueAt = (upload: number, place: number) => 40 + ((upload * 31 + place * 7) % 120)
 const timeOf = (upload: number, place: number) => BASE + (upload * RECORDS + place) * 1000
 
-/** New samples, some that were sent before, and one that says which upload was the last. */
+/** New samples, some repeated ones, and one that shows which upload was the last. */
 const content = (upload: number) => {
   const records = (upload: number, count: number) =>
     Array.from({ length: count }, (_, place) => heartRate(timeOf(upload, place), valueAt(upload, place)))
@@ -40,7 +40,7 @@ const content = (upload: number) => {
   return body([...records(upload, RECORDS), ...known, last], { syncSessionId: String(upload) })
 }
 
-/** Sends the next upload. iOS gives an upload an id that it keeps when it sends it again, Android does not. */
+/** Sends the next upload. iOS repeats an upload under the same id, Android does not. */
 function send(service: Service, { user, next }: Phone) {
   const headers: Record<string, string> = next % 2 ? { 'X-Request-Id': `${user}-${next}` } : {}
   return upload(service, user, content(next), { headers })
@@ -69,7 +69,7 @@ interface Run {
 const runsOf = async (service: Service, { user }: Phone): Promise<Run[]> =>
   (await service.request('GET', `/api/v1/sync/runs?user_id=${user}&limit=10000`)).body
 
-/** Waits until every upload that was stored is imported; live uploads are a run each. */
+/** Waits until every stored upload is imported; live uploads are a run each. */
 async function waitForImports(service: Service, phones: Phone[]): Promise<number> {
   const started = performance.now()
   const finished = async () => {
@@ -118,7 +118,7 @@ async function survive(
     }
     longestMs = Math.max(longestMs, await waitForImports(service, phones))
   }
-  // What the last kill cut off is sent once more.
+  // Repeats the upload that the last kill cut off.
   for (const phone of phones) {
     const answer = await send(service, phone)
     t.equal(answer.status, 202)
@@ -193,7 +193,7 @@ t.test(`${KILLS} kills, with the embedded database`, async (t) => {
   await chmod(dataDir, 0o755)
   const cluster = join(dataDir, 'postgres')
   t.teardown(async () => {
-    // The server outlives a killed service, and may lie elsewhere.
+    // The server outlives a killed service, and may be in another directory.
     await killPostmaster(cluster)
     const place = await readlink(cluster).catch(() => undefined)
     if (place) await rm(dirname(place), { recursive: true, force: true })

@@ -1,4 +1,4 @@
-// What parsed uploads may take of the memory while they wait for their import.
+// How much memory parsed uploads may use while they wait for their import.
 import t from 'tap'
 import { createHandover } from '../../../server/intake/uploads/handover.ts'
 import { readUpload } from '../../../workers/sdk-upload.ts'
@@ -9,7 +9,7 @@ const NOON = Date.UTC(2026, 1, 24, 12)
 const KEY = Buffer.alloc(32)
 const LIMIT_BYTES = 100_000
 
-/** An upload of twenty workouts as the worker threads hand it over; `fields` as the phone sends them. */
+/** An upload of twenty workouts in the form that the worker threads return; `fields` as the phone sends them. */
 function workouts(fields: SdkRecord) {
   const items = Array.from({ length: 20 }, (_, n) => workout('RUNNING', NOON + n * 3_600_000, 30, fields))
   const bytes = Buffer.from(JSON.stringify(workoutBody(items)))
@@ -25,7 +25,7 @@ t.test('texts of workouts count as the room they take', async (t) => {
   small.put('user', KEY, bare)
   t.equal(small.get('user', KEY), bare)
 
-  // Each more than 4,000 characters a workout, twice as many bytes.
+  // Each more than 4,000 characters per workout, twice as many bytes.
   const parts = Array.from({ length: 50 }, (_, n) => ({
     startDate: iso(NOON + n * 1000),
     endDate: iso(NOON + n * 1000 + 1000),

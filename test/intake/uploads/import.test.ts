@@ -27,7 +27,7 @@ import { runs } from '../../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 const DAY_MS = 86_400_000
-/** More than are imported in one go. */
+/** More than one job imports. */
 const MANY_UPLOADS = runs(30, 60)
 
 eachEngine(t, 'imports', async (t, engine) => {
@@ -92,7 +92,7 @@ eachEngine(t, 'imports', async (t, engine) => {
   await t.test('do not blame an upload for what is not its fault', onceIsEnough(engine), async (t) => {
     const user = await createUser(app)
     await queue(user, [heartRate(NOON, 60)])
-    // A stored body has to be read again, and all threads are busy.
+    // A stored body has to be read again while all threads are busy.
     const threads = { ...app.threads(), readUpload: () => Promise.reject(errors.overloaded('Too many uploads.', 5)) }
     const busy = importerOf(app, { threads, handover: nothing })
     for (let attempt = 1; attempt <= 7; attempt += 1) await t.rejects(busy.importUploads(user))
@@ -167,7 +167,7 @@ eachEngine(t, 'imports', async (t, engine) => {
   })
 
   await t.test('merge any mixture of new, changed and known samples', async (t) => {
-    // Against a map: dense and sparse overlaps, several series and sources, in and out of order.
+    // Compared with a map: dense and sparse overlaps, several series and sources, in and out of order.
     const item = fc.noBias(
       fc.record({
         minute: fc.oneof(fc.nat(40), fc.nat(1_000_000)),
@@ -227,7 +227,7 @@ eachEngine(t, 'imports', async (t, engine) => {
   })
 
   await t.test('at the same time end in one row each', async (t) => {
-    // A second service on the same database, with jobs of its own.
+    // A second service on the same database, with its own jobs.
     const another = await app.another()
     await startImports(t, another)
     const users = await Promise.all(Array.from({ length: runs(2, 4) }, () => createUser(app)))

@@ -1,5 +1,5 @@
-// A million samples of one user through the front door: all of them readable, memory bounded. The figures are printed.
-// Run with: npm run test:long
+// A million samples of one user through the API: all of them readable, memory bounded. Prints the figures. Run with:
+// npm run test:long
 import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { createTestDatabase } from '../../support/app.ts'
@@ -11,7 +11,7 @@ const PER_REQUEST = 2000
 const REQUESTS = SAMPLES / PER_REQUEST
 const IN_FLIGHT = 4
 const BASE = Date.UTC(2025, 0, 1)
-/** Resident memory the service may take beyond what it has when idle: bodies in flight, and pages of 200,000 rows. */
+/** Resident memory the service may use beyond its idle memory: bodies in flight, and pages of 200,000 rows. */
 const UPLOADING_MIB = 256
 const READING_MIB = 800
 
@@ -28,7 +28,7 @@ eachEngine(t, 'a million samples', async (t, engine) => {
         return heartRate(BASE + index * 5000, valueAt(index), { id: `sample ${index}` })
       }),
     )
-  // Threads and connections are there before anything is measured.
+  // Threads and connections exist before the measurement.
   await upload(service, await createUser(service), request(0))
   const idleMiB = await service.rssMiB()
   let peakMiB = 0

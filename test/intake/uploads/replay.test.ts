@@ -1,4 +1,4 @@
-// Uploads that were kept, for how long, and their import with the rules of today.
+// Which uploads are kept, for how long, and their import by the current rules.
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -30,7 +30,7 @@ const NOON = Date.UTC(2026, 1, 24, 12)
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** What is told about a replay. */
+/** The output of a replay. */
 async function replayed(app: TestApp, selection: Partial<Selection>, write = false): Promise<string> {
   const lines: string[] = []
   const all = { batch: null, user: null, from: null, to: null, ...selection }
@@ -42,7 +42,7 @@ async function replayed(app: TestApp, selection: Partial<Selection>, write = fal
 const AS_OPERATORS_DO = ['npm', 'run', '--silent', 'replay', '--']
 const COMPILED_BEFORE = [process.execPath, '--import', COMPILED, 'server/replay.ts']
 
-/** Runs the command in a process of its own; its output, and its words when it fails. */
+/** Runs the command in a separate process; returns its output, or its message when it fails. */
 async function command(databaseUrl: string, args: string[], [file = '', ...first] = COMPILED_BEFORE) {
   const { PATH = '', HOME = '' } = process.env
   const env = { PATH, HOME, ...THIS_RUN, ...onDatabase(databaseUrl) }
@@ -62,7 +62,7 @@ oneEngine(t, 'stored uploads are imported again after it was shown what that cha
   const values = async () => (await storedSamples(app.db, user)).map(({ type, value }) => `${type} ${value}`)
   const first = await importBody(app, user, body([heartRate(NOON, 60), heartRate(NOON + 1000, 61), steps(NOON, 10)]))
   await importBody(app, user, body([heartRate(NOON + 1000, 71)]))
-  // As an older mapping would have left it: one value wrong, one record not read at all.
+  // As an older mapping would have stored it: one value wrong, one record not read at all.
   await app.db.query(
     `update sample set value = 6 where value = 60 and source_id in (select id from data_source where user_id = $1)`,
     [user],
@@ -75,8 +75,8 @@ oneEngine(t, 'stored uploads are imported again after it was shown what that cha
 
   await t.test('what it would change is shown, and nothing is changed', async (t) => {
     const { out } = await command(app.databaseUrl, ['--user', user])
-    t.match(out, /^2 uploads\. The bodies of 0 more are no longer kept\.$/m)
-    // The second upload has the last word on its instant again.
+    t.match(out, /^2 uploads\. No longer kept: 0 bodies\.$/m)
+    // The second upload wins at its instant again.
     t.match(out, /^heart_rate +0 +3 +2026-02-24 +2026-02-24$/m)
     t.match(out, /^steps +1 +0 +2026-02-24 +2026-02-24$/m)
     t.match(out, /^unchanged 0, deleted 0, rejected 0$/m)
@@ -132,7 +132,7 @@ oneEngine(t, 'nights and cycles of an older rule become those of today', async (
   const flow = (day: number) => record('HKCategoryTypeIdentifierMenstrualFlow', NOON + day * DAY_MS, 3)
   const uploads = [
     sleepBody([light(-14, -10, scored), light(-9, -5)]),
-    // Sleep of the day that ends with that night, the beginning of the next night, and one the platform gives.
+    // Sleep of the day that ends with that night, the beginning of the next night, and one the platform defines.
     sleepBody([light(0, 1), light(10, 14)]),
     sleepBody([light(34, 40, given)], { provider: 'samsung' }),
     body([flow(0), flow(1), flow(28), flow(29)]),
@@ -144,8 +144,8 @@ oneEngine(t, 'nights and cycles of an older rule become those of today', async (
   const [main = '', nap = '', next = '', ofPlatform = ''] = await sleepIds(app.db, user)
 
   await t.test('ordinary uploads leave them, also when the same ones come again', async (t) => {
-    // A night in two parts and without its score, a nap that is none, a night that was not made, another total; a cycle
-    // that was not made, and another period.
+    // A night in two parts and without its score, a wrong nap, a missing night, another total; a missing cycle, and
+    // another period.
     await app.db.query(
       `insert into sleep (user_id, source_id, session, start_at, end_at, asleep_s, in_bed_s, stages)
        select user_id, source_id, session, end_at - interval '4 hours', end_at, 14400, 14400, '[]' from sleep where id = $1`,
@@ -222,7 +222,7 @@ oneEngine(t, 'bodies are kept for a while', async (t, engine) => {
     status: 409,
     body: { detail: 'The body of this upload is no longer kept.' },
   })
-  t.match(await replayed(app, { user }), /^0 uploads\. The bodies of 1 more are no longer kept/)
+  t.match(await replayed(app, { user }), /^0 uploads\. No longer kept: 1 body\./)
   const again = await importBody(app, user, content)
   t.match(again, { unchanged: 1, inserted: 0, body_kept: true }, 'the same body may come again')
 })
@@ -238,7 +238,7 @@ oneEngine(t, 'without retention no body outlives its import', async (t, engine) 
   t.match(await importBody(app, user, body([heartRate(NOON, 60)])), { status: 'success', unchanged: 1 })
 })
 
-/** Waits until a condition is no longer met. */
+/** Waits until a condition no longer holds. */
 async function untilNot(condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 20_000
   while (await condition()) if (Date.now() > deadline) throw new Error('not in time')
