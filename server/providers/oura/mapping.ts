@@ -3,14 +3,12 @@ import { withoutNoise } from '../../batch/units.ts'
 import type { ScoreCategory } from '../../catalogue/score-categories.ts'
 import type { SeriesName } from '../../catalogue/series.ts'
 import { listedBetween } from '../listed.ts'
-import type { At, Item, MapPart, Out } from '../part.ts'
+import { mapStreams } from '../map-streams.ts'
+import type { At, Item, Out } from '../part.ts'
 import { sleep } from './sleep.ts'
 import { workoutType } from './workouts.ts'
 
 // What Oura's documents become: docs/providers.md.
-
-/** Oura gives no device with its documents; the ring is known by the provider. */
-const SOURCE = ['', 'Oura'] as const
 
 const intensities: ReadonlyMap<string, 'low' | 'moderate' | 'high'> = new Map([
   ['easy', 'low'],
@@ -24,9 +22,6 @@ const entrySources: ReadonlyMap<string, EntrySource> = new Map([
   ['confirmed', 'automatic'],
   ['workout_heart_rate', 'automatic'],
 ])
-
-/** Adds what the documents of a page hold. */
-type Read = (out: Out) => void
 
 /** The totals of a day that its document brings, and what they are. */
 const totals: readonly (readonly [SeriesName, (day: Item) => number | undefined])[] = [
@@ -222,25 +217,18 @@ const contributorsOf: Readonly<Partial<Record<ScoreCategory, readonly string[]>>
 const contributors = (day: Item, names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, day.number('contributors', name)]))
 
-const readers: ReadonlyMap<string, Read> = new Map([
-  ['workout', workouts],
-  ['sleep', sleep],
-  ['daily_sleep', dailySleep],
-  ['daily_readiness', dailyReadiness],
-  ['daily_activity', dailyActivity],
-  ['daily_stress', dailyStress],
-  ['daily_resilience', dailyResilience],
-  ['daily_spo2', dailySpo2],
-  ['daily_cardiovascular_age', cardiovascularAge],
-  ['vo2_max', vo2Max],
-  ['heartrate', heartRate],
-  ['personal_info', personalInfo],
-])
-
 /** Adds what a part of Oura's holds. */
-export const map: MapPart = (part, out) => {
-  const read = readers.get(part.stream)
-  if (!read) return out.ignore(part.stream)
-  out.source(...SOURCE)
-  read(out)
-}
+export const map = mapStreams('Oura', {
+  workout: workouts,
+  sleep,
+  daily_sleep: dailySleep,
+  daily_readiness: dailyReadiness,
+  daily_activity: dailyActivity,
+  daily_stress: dailyStress,
+  daily_resilience: dailyResilience,
+  daily_spo2: dailySpo2,
+  daily_cardiovascular_age: cardiovascularAge,
+  vo2_max: vo2Max,
+  heartrate: heartRate,
+  personal_info: personalInfo,
+})

@@ -1,7 +1,8 @@
 import { withoutNoise } from '../../batch/units.ts'
 import { DAY_MS } from '../../time.ts'
 import { listedBetween } from '../listed.ts'
-import type { At, Item, MapPart, Out, Part } from '../part.ts'
+import { mapStreams } from '../map-streams.ts'
+import type { At, Item, Out, Part } from '../part.ts'
 import type { RecoveryArgs } from './streams.ts'
 import { workoutType } from './workouts.ts'
 
@@ -230,18 +231,11 @@ function body(out: Out): void {
   }
 }
 
-const readers: ReadonlyMap<string, (out: Out, part: Part) => void> = new Map([
-  ['workout', workouts],
-  ['sleep', sleeps],
-  ['recovery', recoveries],
-  ['cycle', cycles],
-  ['body', body],
-])
-
 /** Adds what a part of WHOOP's holds. */
-export const map: MapPart = (part, out) => {
-  const read = readers.get(part.stream)
-  if (!read) return out.ignore(part.stream)
-  out.source('', 'WHOOP')
-  read(out, part)
-}
+export const map = mapStreams('WHOOP', {
+  workout: workouts,
+  sleep: sleeps,
+  recovery: recoveries,
+  cycle: cycles,
+  body,
+})
