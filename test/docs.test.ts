@@ -6,6 +6,8 @@ import t from 'tap'
 import { providers } from '../server/catalogue/providers.ts'
 import { seriesTypes } from '../server/catalogue/series.ts'
 import { paceTypes, workoutTypes } from '../server/catalogue/workouts.ts'
+import { workoutNames } from '../server/providers/oura/workouts.ts'
+import { sports } from '../server/providers/whoop/workouts.ts'
 import { wireWorkoutTypes } from '../server/providers/workout-types.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
@@ -136,6 +138,18 @@ t.test('what platforms call a workout is what docs/sdk-types.md says', async (t)
   t.strictSame(documented, [...wireWorkoutTypes])
 })
 
+t.test('what cloud providers call a workout is what docs/providers.md says', async (t) => {
+  const list = (names: readonly unknown[]) => names.join(', ')
+  t.strictSame(
+    await rows('providers', 'Workouts of Oura'),
+    workoutNames.map(([type, ...names]) => [type, list(names)]),
+  )
+  t.strictSame(
+    await rows('providers', 'Workouts of WHOOP'),
+    sports.map(([type, ...own]) => [type, list(own.map((sport) => sport.join(' ')))]),
+  )
+})
+
 function isPage(name: string): boolean {
   return name.endsWith('.md')
 }
@@ -180,9 +194,11 @@ function citations(content: string): Set<string> {
   return found
 }
 
-/** The text below the heading with a number, up to the next heading. */
+/** The text below the heading with a number or a title, up to the next heading. */
 async function section(page: string, number: string): Promise<string> {
-  const found = (await text(`docs/${page}.md`)).split(/^#+ /m).find((one) => one.startsWith(`${number} `))
+  const found = (await text(`docs/${page}.md`))
+    .split(/^#+ /m)
+    .find((one) => /^[ \n]/.test(one.slice(number.length)) && one.startsWith(number))
   if (!found) throw new Error(`docs/${page}.md has no section ${number}`)
   return found
 }

@@ -52,7 +52,7 @@ t.test('a provider is named in its folder and in the catalogue only', async (t) 
   t.strictSame(naming, [])
   for (const folder of await subfolders('server/providers')) {
     t.ok(slugs.includes(folder as never), `server/providers/${folder} is a provider`)
-    t.match(text('server/providers/index.ts'), `./${folder}/index.ts`)
+    t.match(text('server/providers/folders.ts'), `./${folder}/index.ts`)
   }
 })
 
@@ -85,9 +85,11 @@ t.test('a simulated provider is a folder and a line', async (t) => {
 })
 
 t.test('mapping code imports the catalogue and column types, nothing that does something', async (t) => {
-  for (const file of source.filter((name) => /^server\/providers\/.*\/(records|map|workouts)\.ts$/.test(name))) {
+  for (const file of source.filter((name) =>
+    /^server\/providers\/.+\/(index|streams|mapping|records|workouts)\.ts$/.test(name),
+  )) {
     const imports = [...text(file).matchAll(/from '([^']+)'/g)].map(([, from]) => from ?? '')
-    const pure = /^(\.\/|\.\.\/[^/]+\.ts$|\.\.\/\.\.\/(catalogue\/|time\.ts|batch\/(units|columns)\.ts))/
+    const pure = /^(\.\/|\.\.\/(\w+\/)?[^/]+\.ts$|\.\.\/\.\.\/(catalogue\/|time\.ts|batch\/(units|columns)\.ts))/
     t.strictSame(
       imports.filter((from) => !pure.test(from)),
       [],

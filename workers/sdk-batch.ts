@@ -1,10 +1,10 @@
-import type { Batch, UnknownField } from '../server/batch/columns.ts'
+import { type Batch, noEvents, type UnknownField } from '../server/batch/columns.ts'
 import { dayCounts } from '../server/batch/day-counts.ts'
 import { SampleStreams } from '../server/batch/sample-streams.ts'
 import { type SdkProvider, sdkProviders } from '../server/providers/index.ts'
+import { Account, type Place } from './account.ts'
 import type { ParsedBody } from './json-bytes.ts'
 import { likelyName } from './likely-names.ts'
-import { Account, type Place } from './sdk-account.ts'
 import { readDeletion } from './sdk-deletions.ts'
 import { isObject, type Json, type Problem, plausibleInstant } from './sdk-fields.ts'
 import type { Reading } from './sdk-reading.ts'
@@ -58,7 +58,7 @@ export function readSdkBatch(parsed: ParsedBody, provider: SdkProvider, nowMs: n
     account: new Account(parsed.decode, (type) => meantBy(type, provider)),
     streams: new SampleStreams(),
     derived: new SampleStreams(),
-    events: { sleep: [], workouts: [], meals: [], nutrients: [], cycles: [], activities: [], deletions: [] },
+    events: noEvents(),
     totals: [],
     sleepIds: new Map(),
     implausibleParts: {},

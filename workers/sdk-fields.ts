@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000
  * Earliest plausible instant (README: limits), since weights of 1985 exist and a device without a clock writes 1970-01-01;
  * later than now + 24 h is implausible too.
  */
-const MIN_TIME_MS = Date.UTC(1970, 0, 2)
+export const MIN_TIME_MS = Date.UTC(1970, 0, 2)
 
 /** Stored characters of a platform's id; a longer one is hashed, never cut (sdk-payload 5.3). */
 const MAX_ID_LENGTH = 100

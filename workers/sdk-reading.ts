@@ -2,8 +2,8 @@ import type { BatchEvents } from '../server/batch/columns.ts'
 import type { OriginHash } from '../server/batch/origins.ts'
 import type { SampleStreams } from '../server/batch/sample-streams.ts'
 import type { SdkAbility } from '../server/providers/sdk.ts'
+import type { Account } from './account.ts'
 import type { Decode } from './json-bytes.ts'
-import type { Account } from './sdk-account.ts'
 import type { Sources } from './sdk-sources.ts'
 
 /** State that the readers of an upload's collections share and fill. */

@@ -5,7 +5,7 @@ import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import { DAILY_TOTAL_OFFSET, hasManualTwin, storedId } from '../server/catalogue/series.ts'
 import { type ActivityRule, type CycleRule, isNutrient, type RecordRule } from '../server/providers/sdk.ts'
 import { DAY_MS } from '../server/time.ts'
-import type { Place } from './sdk-account.ts'
+import type { Place } from './account.ts'
 import {
   externalId,
   isProblem,

@@ -1,6 +1,7 @@
 import type { WorkoutMeasures } from '../server/batch/columns.ts'
 import { convertUnit } from '../server/batch/units.ts'
-import { type SeriesName, type SeriesType, seriesByName } from '../server/catalogue/series.ts'
+import { isMeasure, MAX_WORKOUT_DAYS, rangeOf } from '../server/batch/workout-measures.ts'
+import type { SeriesName, SeriesType } from '../server/catalogue/series.ts'
 import { recordRule } from '../server/providers/sdk.ts'
 import type { Decode } from './json-bytes.ts'
 import { isObject, type Json, type Problem, WRONG_UNIT } from './sdk-fields.ts'
@@ -8,8 +9,6 @@ import { isObject, type Json, type Problem, WRONG_UNIT } from './sdk-fields.ts'
 /** Far above anything a person does in one workout, and within the integer columns. */
 const MAX_VALUE = 1e9
 
-/** Longest workout; a longer one was never ended, or has a wrong date. */
-export const MAX_WORKOUT_DAYS = 7
 const MAX_SECONDS = MAX_WORKOUT_DAYS * 86_400
 
 const NO_DURATION = ['implausible_duration', `Input should be a time of at most ${MAX_WORKOUT_DAYS} days`] as const
@@ -57,24 +56,6 @@ const measured: readonly (readonly [measure: keyof WorkoutMeasures, unit: string
   ['elevationHighMeters', 'meters', 'maxAltitude'],
   ['elevationLowMeters', 'meters', 'minAltitude'],
 ]
-
-/** The plausible range of a measure is that of its series; only an altitude may be below zero. */
-const sameRange: Partial<Record<string, SeriesName>> = {
-  caloriesKcal: 'energy',
-  distanceMeters: 'distance_walking_running',
-  steps: 'steps',
-  heartRateMin: 'heart_rate',
-  heartRateAvg: 'heart_rate',
-  heartRateMax: 'heart_rate',
-  averageSpeed: 'speed',
-  maxSpeed: 'speed',
-  averageCadence: 'cadence',
-  averageWatts: 'power',
-  maxWatts: 'power',
-  elevationGainMeters: 'elevation',
-  elevationHighMeters: 'elevation',
-  elevationLowMeters: 'elevation',
-} satisfies Partial<Record<keyof WorkoutMeasures, SeriesName>>
 
 // Series, wire unit, statistics as above, factor if the unit text misleads: humidity is a fraction of 1.
 type Sampled = readonly [series: SeriesName, wireUnit: string, names: readonly string[], factor?: number]
@@ -179,7 +160,7 @@ function readStatistic(own: readonly Rule[], sent: number, unit: string | null, 
   for (const { target, rank, convert } of own) {
     const value = convert(sent, unit)
     const series = seriesOf.get(target)
-    const range = seriesByName.get(sameRange[target] ?? '')
+    const range = isMeasure(target) ? rangeOf(target) : undefined
     const problem = problemOf(target, value)
     if (problem) Object.assign(fate, { problem, ...(series && { series }) })
     else if (value !== undefined && range && (value < range.lowest || value > range.highest)) {

@@ -1,5 +1,6 @@
 import type { EntrySource, Workout } from '../server/batch/columns.ts'
 import { originHash } from '../server/batch/origins.ts'
+import { MAX_WORKOUT_DAYS } from '../server/batch/workout-measures.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import type { WorkoutType } from '../server/catalogue/workouts.ts'
 import { type RecordRule, recordRule } from '../server/providers/sdk.ts'
@@ -19,7 +20,7 @@ import {
 import type { Reading } from './sdk-reading.ts'
 import { MAX_VALUE, TOO_LARGE } from './sdk-records.ts'
 import { recordingMethodOf, TOO_MANY_SOURCES } from './sdk-sources.ts'
-import { folded, MAX_WORKOUT_DAYS, readStatistics, type Statistics } from './sdk-statistics.ts'
+import { folded, readStatistics, type Statistics } from './sdk-statistics.ts'
 import { movingSeconds, readLaps, readRoute, readSegments } from './sdk-workout-documents.ts'
 
 const MAX_SECONDS = MAX_WORKOUT_DAYS * 86_400

@@ -1,6 +1,6 @@
 import { seriesById, typeIdOf } from '../catalogue/series.ts'
 import { DAY_MS } from '../time.ts'
-import type { BatchEvents, DayCounts, EventItem, RejectedDays, SampleColumns } from './columns.ts'
+import type { BatchEvents, DayCounts, RejectedDays, SampleColumns } from './columns.ts'
 
 /**
  * Counts the items of an upload by type and UTC day, including the `rejected` ones. A series and its daily totals are
@@ -18,16 +18,18 @@ export function dayCounts(
     return days
   }
   for (const { seriesId, timeMs } of samples) {
-    addDays(daysOf(seriesById.get(typeIdOf(seriesId))?.type ?? 'unknown'), timeMs)
+    addDays(daysOf(typeOf(seriesId)), timeMs)
   }
-  const kinds: readonly (readonly [type: string, items: readonly EventItem[]])[] = events
+  for (const { seriesId, timeMs } of events?.currents ?? []) addDays(daysOf(typeOf(seriesId)), [timeMs])
+  const kinds: readonly (readonly [type: string, items: readonly { startMs: number }[]])[] = events
     ? [
-        ['sleep', events.sleep],
+        ['sleep', [...events.sleep, ...events.nights]],
         ['workout', events.workouts],
         ['meal', events.meals],
         ['meal_nutrient', events.nutrients],
-        ['menstrual_cycle', events.cycles],
+        ['menstrual_cycle', [...events.cycles, ...events.wholeCycles]],
         ['activity', events.activities],
+        ['health_score', events.scores.map(({ timeMs }) => ({ startMs: timeMs }))],
       ]
     : []
   for (const [type, items] of kinds) {
@@ -54,6 +56,8 @@ export function dayCounts(
     ]),
   )
 }
+
+const typeOf = (seriesId: number) => seriesById.get(typeIdOf(seriesId))?.type ?? 'unknown'
 
 /** Adds items of a type and a day that were rejected for one reason. */
 export function addRejected(

@@ -7,9 +7,9 @@ const REASON = 'too_many_sources'
 
 /** Events by the collection of an upload they come from. */
 const COLLECTIONS = {
-  sleep: ['sleep'],
+  sleep: ['sleep', 'nights'],
   workouts: ['workouts'],
-  records: ['meals', 'nutrients', 'cycles', 'activities'],
+  records: ['meals', 'nutrients', 'cycles', 'activities', 'wholeCycles', 'scores', 'currents'],
 } satisfies Record<string, (keyof BatchEvents)[]>
 
 /** The batch without the items of sources that have no key in `ids`, which it counts as rejected. */
@@ -25,6 +25,11 @@ export function rejectFurtherSources(batch: Batch, ids: readonly (number | null)
     cycles: batch.events.cycles.filter(wanted),
     activities: batch.events.activities.filter(wanted),
     deletions: batch.events.deletions,
+    nights: batch.events.nights.filter(wanted),
+    scores: batch.events.scores.filter(wanted),
+    wholeCycles: batch.events.wholeCycles.filter(wanted),
+    currents: batch.events.currents.filter(wanted),
+    spans: batch.events.spans.filter(wanted),
   })
   const samples = batch.samples.filter(isFurther)
   const gone = events(isFurther)

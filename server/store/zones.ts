@@ -142,10 +142,14 @@ function missingTimes({ samples, derived, events }: Batch): number[] {
     for (const [at, zone] of zoneMin.entries()) if (zone === NO_ZONE) times.push(timeMs[at] as number)
   for (const items of itemsOf(events))
     for (const { startMs, zoneMin } of items) if (zoneMin === null) times.push(startMs)
+  for (const { timeMs, zoneMin } of [...events.scores, ...events.currents]) if (zoneMin === null) times.push(timeMs)
   return times
 }
 
-const itemsOf = ({ deletions: _, ...events }: BatchEvents): EventItem[][] => Object.values(events)
+const itemsOf = (events: BatchEvents): readonly (readonly EventItem[])[] => {
+  const { sleep, nights, workouts, meals, nutrients, cycles, wholeCycles, activities } = events
+  return [sleep, nights, workouts, meals, nutrients, cycles, wholeCycles, activities]
+}
 
 type ZoneAt = (ms: number) => number | null
 
@@ -199,13 +203,19 @@ function movedOrigins({ origins }: SampleColumns, moved: ReadonlyMap<number, num
 function zonedEvents(events: BatchEvents, zoneAt: ZoneAt): BatchEvents {
   const zonedItem = <Item extends EventItem>(item: Item): Item =>
     item.zoneMin === null ? { ...item, zoneMin: zoneAt(item.startMs) } : item
+  const zonedValue = <Item extends { timeMs: number; zoneMin: number | null }>(item: Item): Item =>
+    item.zoneMin === null ? { ...item, zoneMin: zoneAt(item.timeMs) } : item
   return {
+    ...events,
     sleep: events.sleep.map(zonedItem),
     workouts: events.workouts.map(zonedItem),
     meals: events.meals.map(zonedItem),
     nutrients: events.nutrients.map(zonedItem),
     cycles: events.cycles.map(zonedItem),
     activities: events.activities.map(zonedItem),
-    deletions: events.deletions,
+    nights: events.nights.map(zonedItem),
+    wholeCycles: events.wholeCycles.map(zonedItem),
+    scores: events.scores.map(zonedValue),
+    currents: events.currents.map(zonedValue),
   }
 }

@@ -23,6 +23,7 @@ const ENTRIES = [
   'server/webhooks/listen.ts',
   'workers/sdk-upload.ts',
   'workers/sample-events.ts',
+  'workers/parcel.ts',
 ]
 
 /** Packages that are bundled: those of many files, none of which looks for files beside its own. */

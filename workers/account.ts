@@ -25,7 +25,7 @@ interface LeftOut {
   place: Place | undefined
 }
 
-/** The account of an upload's items: every one is received, and stored, ignored or rejected. */
+/** The account of the items of an upload or a parcel: every one is received, and stored, ignored or rejected. */
 export class Account {
   received = 0
   /** Items of a type that is not stored. */
@@ -51,8 +51,13 @@ export class Account {
 
   /** An item has a type that is not stored. */
   ignoreItem(collection: string, item: Json): void {
+    this.ignoreType(collection, wireType(item))
+  }
+
+  /** An item of this type is not stored. */
+  ignoreType(collection: string, type: unknown): void {
     this.ignored += 1
-    this.#count(collection, wireType(item), 'ignored_type')
+    this.#count(collection, type, 'ignored_type')
   }
 
   /** A whole collection, or all the data, has the wrong shape: it counts as one item. */
@@ -71,9 +76,14 @@ export class Account {
   ): void {
     if (place) addRejected(this.rejectedDays, { type: place[0], day: dayText(place[1]), reason: type }, 1)
     const known = isObject(item) ? item : {}
-    this.#count(collection, wireType(known), type)
     const loc = ['data', collection, index, ...(field ? [field] : [])]
-    this.#reject({ collection, index, loc, type, msg }, known.id)
+    this.rejectPlace({ collection, index, loc, type, msg }, known.id, wireType(known))
+  }
+
+  /** What is at `loc` cannot be stored; `id` and `kind`: the platform's id and name of it, if it has them. */
+  rejectPlace(rejection: Omit<Rejection, 'id'>, id: unknown, kind: unknown): void {
+    this.#count(rejection.collection, kind, rejection.type)
+    this.#reject(rejection, id)
   }
 
   /**

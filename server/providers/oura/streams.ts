@@ -1,0 +1,100 @@
+import { isoInstant } from '../../time.ts'
+import { listAt, textAt } from '../answers.ts'
+import type { Answer, Form, Provider, Request, Stream, Window } from '../provider.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_S = 86_400
+
+const COLLECTIONS = '/v2/usercollection/'
+
+// Fact page, section 2: a page has `data` and `next_token`, which is sent back with the same parameters until it is null,
+// even if `data` is empty.
+function next(answer: Answer, asked: Request): Request | null {
+  const token = textAt(answer.json, 'next_token')
+  return token ? { ...asked, query: { ...asked.query, next_token: token } } : null
+}
+
+/**
+ * Days are those of the person's clock, wherever that is, so a day more is asked for at each end. Both are included; with
+ * a date alone as the end, today was missing.
+ */
+function days({ fromMs, untilMs }: Window): Form {
+  return { start_date: dateAt(fromMs - 12 * HOUR_MS), end_date: `${dateAt(untilMs + 14 * HOUR_MS)}T23:59:59` }
+}
+
+const dateAt = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+
+/** Documents, one a day or one a night or workout. Any range can be asked for; 30 days are a page or two. */
+function collection(
+  name: string,
+  scope: string,
+  { path = name, family = '247' as const, ...more }: Differences = {},
+): Stream {
+  return {
+    name,
+    family,
+    scope,
+    windowDays: 30,
+    historyDays: null,
+    overlapHours: 48,
+    first: (window) => ({ path: COLLECTIONS + path, query: days(window) }),
+    next,
+    ...more,
+  }
+}
+
+interface Differences extends Partial<Pick<Stream, 'zone'>> {
+  path?: string
+  family?: Stream['family']
+}
+
+/** The offset that the last document of a page was written in. */
+const zone =
+  (field: string) =>
+  (answer: Answer): string | null =>
+    /(?:Z|[+-]\d\d:\d\d)$/.exec(textAt(listAt(answer.json, 'data').at(-1), field) ?? '')?.[0] ?? null
+
+/** Everything that is asked of Oura. */
+export const streams: readonly Stream[] = [
+  collection('workout', 'workout', { family: 'workouts' }),
+  collection('sleep', 'daily', { zone: zone('bedtime_end') }),
+  collection('daily_sleep', 'daily'),
+  collection('daily_readiness', 'daily'),
+  collection('daily_activity', 'daily', { zone: zone('timestamp') }),
+  collection('daily_stress', 'daily'),
+  collection('daily_resilience', 'stress'),
+  collection('daily_spo2', 'spo2'),
+  collection('daily_cardiovascular_age', 'heart_health'),
+  collection('vo2_max', 'heart_health', { path: 'vO2_max' }),
+  {
+    name: 'heartrate',
+    family: '247',
+    scope: 'heartrate',
+    // More is refused.
+    windowDays: 30,
+    historyDays: null,
+    overlapHours: 24,
+    first: ({ fromMs, untilMs }) => ({
+      path: `${COLLECTIONS}heartrate`,
+      query: { start_datetime: isoInstant(fromMs), end_datetime: isoInstant(untilMs) },
+    }),
+    next,
+  },
+  {
+    name: 'personal_info',
+    family: '247',
+    scope: 'personal',
+    windowDays: 30,
+    // Weight and height as they are now.
+    historyDays: 0,
+    overlapHours: 0,
+    pollSeconds: DAY_S,
+    first: () => ({ path: `${COLLECTIONS}personal_info` }),
+  },
+]
+
+/** Workouts as Oura lists them; it takes no number of them. */
+export const workouts: NonNullable<Provider['workouts']> = {
+  list: ({ window }) => ({ path: `${COLLECTIONS}workout`, query: days(window) }),
+  one: (id) => ({ path: `${COLLECTIONS}workout/${encodeURIComponent(id)}` }),
+}

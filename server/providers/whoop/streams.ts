@@ -1,0 +1,137 @@
+import { parseInstant, parseZoneOffset } from '../../time.ts'
+import { listAt, textAt, valueAt } from '../answers.ts'
+import type { Answer, Form, Provider, Request, Stream, Window } from '../provider.ts'
+
+const DAY_S = 86_400
+
+/** The largest page that WHOOP gives. */
+const PAGE = 25
+
+// Pages have the newest first. The start is included, the end is not; an id of the next page that is absent, null or
+// empty says that there is none, as does a page without records.
+function next(answer: Answer, asked: Request): Request | null {
+  const token = textAt(answer.json, 'next_token')
+  if (!token || listAt(answer.json, 'records').length === 0) return null
+  return { ...asked, query: { ...asked.query, nextToken: token } }
+}
+
+const within = ({ fromMs, untilMs }: Window): Form => ({
+  limit: String(PAGE),
+  start: new Date(fromMs).toISOString(),
+  end: new Date(untilMs).toISOString(),
+})
+
+const SLEEP = '/v2/activity/sleep'
+
+// WHOOP scores late and edits, and cannot be asked what has changed: a week is asked again. Any range may be asked for;
+// 30 days are two pages.
+const SHARED = { windowDays: 30, historyDays: null, overlapHours: 168 } as const
+
+/** The offset of the newest record of a page. */
+const zone = (answer: Answer): string | null => {
+  const text = textAt(listAt(answer.json, 'records')[0], 'timezone_offset') ?? ''
+  return parseZoneOffset(text) === undefined ? null : text
+}
+
+/** Everything that is asked of WHOOP. */
+export const streams: readonly Stream[] = [
+  {
+    ...SHARED,
+    name: 'workout',
+    family: 'workouts',
+    scope: 'read:workout',
+    first: (window) => ({ path: '/v2/activity/workout', query: within(window) }),
+    next,
+  },
+  {
+    ...SHARED,
+    name: 'sleep',
+    family: '247',
+    scope: 'read:sleep',
+    first: (window) => ({ path: SLEEP, query: within(window) }),
+    next,
+    zone,
+  },
+  {
+    ...SHARED,
+    name: 'recovery',
+    family: '247',
+    scope: 'read:recovery',
+    first: (window, { scope }) =>
+      scope === null || scope.has('read:sleep') ? sleepsFirst(window) : recoveries(within(window), {}),
+    next: nextRecovery,
+  },
+  {
+    ...SHARED,
+    name: 'cycle',
+    family: '247',
+    scope: 'read:cycles',
+    first: (window) => ({ path: '/v2/cycle', query: within(window) }),
+    next,
+  },
+  {
+    name: 'body',
+    family: '247',
+    scope: 'read:body_measurement',
+    windowDays: 30,
+    // Weight and height as they are now.
+    historyDays: 0,
+    overlapHours: 0,
+    pollSeconds: DAY_S,
+    first: () => ({ path: '/v2/user/measurement/body' }),
+  },
+]
+
+/**
+ * `args` of the requests for recoveries. A recovery names its sleep, and says neither when that was nor in which zone: so
+ * the sleeps are asked for first, and what they told goes with the pages of recoveries, to their mapping too.
+ */
+export interface RecoveryArgs {
+  readonly of: 'sleep' | 'recovery'
+  /** Start and end in epoch milliseconds, and minutes east of UTC or null, of nights by their ids. */
+  readonly sleeps: Readonly<Record<string, readonly [startMs: number, endMs: number, zoneMin: number | null]>>
+  /** Of the recoveries, while sleeps are asked for. */
+  readonly query?: Form
+}
+
+/** A recovery may be listed whose sleep began before the window. */
+function sleepsFirst(window: Window): Request {
+  const earlier = { ...window, fromMs: window.fromMs - 2 * DAY_S * 1000 }
+  return { path: SLEEP, query: within(earlier), args: { of: 'sleep', sleeps: {}, query: within(window) } }
+}
+
+const recoveries = (query: Form, sleeps: RecoveryArgs['sleeps']): Request => ({
+  path: '/v2/recovery',
+  query,
+  args: { of: 'recovery', sleeps },
+})
+
+function nextRecovery(answer: Answer, asked: Request): Request | null {
+  const args = asked.args as unknown as RecoveryArgs
+  const more = next(answer, asked)
+  if (args.of === 'recovery') return more
+  const sleeps = { ...args.sleeps, ...nightsOf(answer) }
+  return more ? { ...more, args: { ...args, sleeps } } : recoveries(args.query ?? {}, sleeps)
+}
+
+/** The nights of a page of sleeps; naps have no recovery. */
+function nightsOf(answer: Answer): RecoveryArgs['sleeps'] {
+  const nights = listAt(answer.json, 'records').flatMap((record) => {
+    const id = textAt(record, 'id')
+    const startMs = parseInstant(textAt(record, 'start') ?? '')
+    const endMs = parseInstant(textAt(record, 'end') ?? '')
+    if (!id || startMs === undefined || endMs === undefined || valueAt(record, 'nap') === true) return []
+    const zoneMin = parseZoneOffset(textAt(record, 'timezone_offset') ?? '') ?? null
+    return [[id, [startMs, endMs, zoneMin]] as const]
+  })
+  return Object.fromEntries(nights)
+}
+
+/** Workouts as WHOOP lists them. */
+export const workouts: NonNullable<Provider['workouts']> = {
+  list: ({ window, limit }) => ({
+    path: '/v2/activity/workout',
+    query: { ...within(window), limit: String(Math.min(limit, PAGE)) },
+  }),
+  one: (id) => ({ path: `/v2/activity/workout/${encodeURIComponent(id)}` }),
+}

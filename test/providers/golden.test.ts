@@ -1,0 +1,54 @@
+// What each stream of each provider becomes: bodies as providers document them, with invented values, and the rows.
+// GOLDEN=update writes the rows as they are now and says what is different; read the difference before committing it.
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { cloudProviders } from '../../server/providers/index.ts'
+import { batchOf, rowsOf, type TestPart } from '../support/parcels.ts'
+
+interface Golden {
+  parts: TestPart[]
+  rows: unknown
+}
+
+const UPDATE = process.env.GOLDEN === 'update'
+const FOLDER = fileURLToPath(new URL('.', import.meta.url))
+
+for (const [id, provider] of cloudProviders) {
+  t.test(`${id}: the parcels of every stream become these rows`, async (t) => {
+    const folder = `${FOLDER}${id}/golden/`
+    const files = (await readdir(folder)).sort()
+    const covered = new Set<string>()
+    const different: string[] = []
+    for (const file of files) {
+      const golden: Golden = JSON.parse(await readFile(folder + file, 'utf8'))
+      for (const { stream } of golden.parts) covered.add(stream)
+      const rows = JSON.parse(JSON.stringify(rowsOf(batchOf(id, golden.parts))))
+      const lines = difference(golden.rows, rows)
+      if (UPDATE && lines.length > 0) {
+        await writeFile(folder + file, `${JSON.stringify({ ...golden, rows }, null, 2)}\n`)
+        console.log([`${id}/${file}`, ...lines].join('\n'))
+      } else different.push(...lines.map((line) => `${file} ${line}`))
+    }
+    t.strictSame(different, [])
+    const streams = (provider.streams ?? []).map(({ name }) => name)
+    t.strictSame(
+      streams.filter((name) => !covered.has(name)),
+      [],
+      'every stream has one',
+    )
+  })
+}
+
+/** Lines that only one of two documents has. */
+function difference(before: unknown, after: unknown): string[] {
+  const [old, now] = [before, after].map((rows) =>
+    (JSON.stringify(rows, null, 1) ?? '').split('\n').map((line) => line.replace(/,$/, '')),
+  )
+  if (JSON.stringify(before) === JSON.stringify(after)) return []
+  const lines = [
+    ...(old ?? []).filter((line) => !now?.includes(line)).map((line) => `- ${line}`),
+    ...(now ?? []).filter((line) => !old?.includes(line)).map((line) => `+ ${line}`),
+  ]
+  return lines.length > 0 ? lines : ['the order differs']
+}

@@ -1,0 +1,293 @@
+// What is asked of providers: requests, pages, scopes and accounts, without a provider.
+import t from 'tap'
+import { cloudProviders } from '../../server/providers/index.ts'
+import type { Answer, Call, OAuth, Provider, Request, StreamState } from '../../server/providers/provider.ts'
+import { grantedScopes } from '../../server/providers/scopes.ts'
+
+const DAY_MS = 86_400_000
+const WINDOW = { fromMs: Date.UTC(2026, 2, 1, 10), untilMs: Date.UTC(2026, 2, 8, 10, 30) }
+const EVERYTHING: StreamState = { scope: null, zone: null, options: {} }
+
+const provider = (id: string): Provider => cloudProviders.get(id)!
+const answer = (json: unknown, headers: Record<string, string> = {}, status = 200): Answer => ({
+  status,
+  headers,
+  json,
+})
+const stream = (id: string, name: string) => provider(id).streams!.find((one) => one.name === name)!
+
+/** A request as one line. */
+const line = ({ path, query = {}, method = 'GET' }: Request) =>
+  `${method} ${path} ${Object.entries(query)
+    .map((pair) => pair.join('='))
+    .join('&')}`.trim()
+
+t.test('the first request of every stream', async (t) => {
+  const days = 'start_date=2026-02-28&end_date=2026-03-09T23:59:59'
+  const week = 'limit=25&start=2026-03-01T10:00:00.000Z&end=2026-03-08T10:30:00.000Z'
+  const expected: Record<string, Record<string, string>> = {
+    oura: {
+      ...Object.fromEntries(
+        'workout sleep daily_sleep daily_readiness daily_activity daily_stress daily_resilience daily_spo2 daily_cardiovascular_age'
+          .split(' ')
+          .map((name) => [name, `GET /v2/usercollection/${name} ${days}`]),
+      ),
+      vo2_max: `GET /v2/usercollection/vO2_max ${days}`,
+      heartrate:
+        'GET /v2/usercollection/heartrate start_datetime=2026-03-01T10:00:00Z&end_datetime=2026-03-08T10:30:00Z',
+      personal_info: 'GET /v2/usercollection/personal_info',
+    },
+    whoop: {
+      workout: `GET /v2/activity/workout ${week}`,
+      sleep: `GET /v2/activity/sleep ${week}`,
+      recovery: `GET /v2/activity/sleep ${week.replace('03-01', '02-27')}`,
+      cycle: `GET /v2/cycle ${week}`,
+      body: 'GET /v2/user/measurement/body',
+    },
+  }
+  const asked = Object.fromEntries(
+    [...cloudProviders].map(([id, { streams = [] }]) => [
+      id,
+      Object.fromEntries(streams.map(({ name, first }) => [name, line(first(WINDOW, EVERYTHING)!)])),
+    ]),
+  )
+  t.strictSame(asked, expected)
+  const scopes = [...cloudProviders].flatMap(([id, { streams = [], oauth }]) => {
+    const granted = grantedScopes(oauth({ more: {} }).scopes.join(' '), oauth({ more: {} }))
+    return streams.filter(({ scope }) => scope && !granted?.has(scope)).map(({ name }) => `${id} ${name}`)
+  })
+  t.strictSame(scopes, [], 'what a stream needs is asked for')
+})
+
+t.test('pages go on where the provider says so, with the same parameters', async (t) => {
+  const next = (id: string, name: string, json: unknown) => {
+    const one = stream(id, name)
+    const request = one.next?.(answer(json), one.first(WINDOW, EVERYTHING)!)
+    return request ? line(request) : null
+  }
+  const cases: [string, string, unknown, string | null][] = [
+    [
+      'oura',
+      'sleep',
+      { data: [], next_token: 'a+/=' },
+      'start_date=2026-02-28&end_date=2026-03-09T23:59:59&next_token=a+/=',
+    ],
+    ['oura', 'sleep', { data: [{}], next_token: null }, null],
+    ['oura', 'sleep', { data: [{}] }, null],
+    ['oura', 'sleep', { data: [{}], next_token: '' }, null],
+    ['oura', 'sleep', { data: [{}], next_token: 7 }, null],
+    ['oura', 'sleep', undefined, null],
+    ['oura', 'personal_info', { id: 'a', next_token: 'b' }, null],
+    [
+      'whoop',
+      'cycle',
+      { records: [{}], next_token: 'x' },
+      'start=2026-03-01T10:00:00.000Z&end=2026-03-08T10:30:00.000Z&nextToken=x',
+    ],
+    ['whoop', 'cycle', { records: [], next_token: 'x' }, null],
+    ['whoop', 'cycle', { records: [{}], next_token: '' }, null],
+    ['whoop', 'cycle', { records: [{}] }, null],
+    ['whoop', 'cycle', null, null],
+  ]
+  const wrong = cases.filter(([id, name, json, expected]) => {
+    const got = next(id, name, json)
+    return expected === null ? got !== null : !got?.endsWith(expected)
+  })
+  t.strictSame(wrong, [])
+})
+
+t.test('recoveries are asked for after the sleeps they belong to, which tell when and where those were', async (t) => {
+  const { first, next } = stream('whoop', 'recovery')
+  const night = (id: string, day: number, more = {}) => ({
+    id,
+    start: `2026-03-0${day}T22:00:00.000Z`,
+    end: `2026-03-0${day + 1}T06:00:00.000Z`,
+    timezone_offset: '-05:00',
+    nap: false,
+    ...more,
+  })
+  const asked = [first(WINDOW, EVERYTHING)!]
+  const answers = [
+    { records: [night('b', 3), night('nap', 3, { nap: true })], next_token: 'two' },
+    { records: [night('a', 2, { timezone_offset: null }), night('broken', 1, { end: null }), null, 5] },
+    { records: [{ sleep_id: 'b' }], next_token: 'three' },
+    { records: [{ sleep_id: 'a' }] },
+  ]
+  for (const json of answers) {
+    const request = next!(answer(json), asked.at(-1)!)
+    if (request) asked.push(request)
+  }
+  const window = 'start=2026-03-01T10:00:00.000Z&end=2026-03-08T10:30:00.000Z'
+  t.strictSame(asked.map(line), [
+    `GET /v2/activity/sleep limit=25&${window.replace('03-01', '02-27')}`,
+    `GET /v2/activity/sleep limit=25&${window.replace('03-01', '02-27')}&nextToken=two`,
+    `GET /v2/recovery limit=25&${window}`,
+    `GET /v2/recovery limit=25&${window}&nextToken=three`,
+  ])
+  const at = (day: number, hour: number) => Date.UTC(2026, 2, day, hour)
+  const args = { of: 'recovery', sleeps: { b: [at(3, 22), at(4, 6), -300], a: [at(2, 22), at(3, 6), null] } }
+  t.strictSame(
+    asked.slice(2).map((request) => request.args),
+    [args, args],
+  )
+  const alone = first(WINDOW, { ...EVERYTHING, scope: new Set(['read:recovery']) })!
+  t.equal(line(alone), `GET /v2/recovery limit=25&${window}`, 'without the sleeps, if they were not granted')
+})
+
+t.test('the zone of a page is that of its latest record', async (t) => {
+  const cases: [string, string, unknown, string | null][] = [
+    ['oura', 'sleep', { data: [{ bedtime_end: 'x' }, { bedtime_end: '2026-03-07T07:04:12+05:45' }] }, '+05:45'],
+    ['oura', 'sleep', { data: [{ bedtime_end: 7 }] }, null],
+    ['oura', 'daily_activity', { data: [{ timestamp: '2026-03-07T04:00:00Z' }] }, 'Z'],
+    ['oura', 'daily_activity', {}, null],
+    ['whoop', 'sleep', { records: [{ timezone_offset: '-03:30' }, { timezone_offset: '+01:00' }] }, '-03:30'],
+    ['whoop', 'sleep', { records: [{ timezone_offset: 'home' }] }, null],
+    ['whoop', 'sleep', null, null],
+  ]
+  t.strictSame(
+    cases.filter(([id, name, json, zone]) => stream(id, name).zone?.(answer(json)) !== zone),
+    [],
+  )
+})
+
+t.test('ranges and histories are those the providers allow', async (t) => {
+  const limits = [...cloudProviders].flatMap(([id, { streams = [] }]) =>
+    streams
+      .filter(({ windowDays, historyDays, overlapHours, pollSeconds }) => {
+        const isCurrent = historyDays === 0
+        // Nights and totals of days are revised; heart rate alone is not.
+        return windowDays > 30 || (isCurrent ? pollSeconds === undefined : overlapHours < 24)
+      })
+      .map(({ name }) => `${id} ${name}`),
+  )
+  t.strictSame(limits, [])
+  const { first } = stream('oura', 'heartrate')
+  const { query } = first({ fromMs: WINDOW.untilMs - 30 * DAY_MS, untilMs: WINDOW.untilMs }, EVERYTHING)!
+  t.equal(Date.parse(query!.end_datetime!) - Date.parse(query!.start_datetime!), 30 * DAY_MS)
+})
+
+t.test('workouts are listed as the provider has them', async (t) => {
+  const query = { window: WINDOW, limit: 50, options: {} }
+  const asked = (id: string) =>
+    [provider(id).workouts!.list(query), provider(id).workouts!.one('a/b?c', query)].map(line)
+  t.strictSame(asked('oura'), [
+    'GET /v2/usercollection/workout start_date=2026-02-28&end_date=2026-03-09T23:59:59',
+    'GET /v2/usercollection/workout/a%2Fb%3Fc',
+  ])
+  t.strictSame(asked('whoop'), [
+    'GET /v2/activity/workout limit=25&start=2026-03-01T10:00:00.000Z&end=2026-03-08T10:30:00.000Z',
+    'GET /v2/activity/workout/a%2Fb%3Fc',
+  ])
+})
+
+/** A `call` that notes what was asked and answers in order. */
+function recorder(answers: Answer[], tokenUrl: string): { call: Call; asked: Request[] } {
+  const asked: Request[] = []
+  const call = Object.assign(
+    async (request: Request) => {
+      asked.push(request)
+      return answers[asked.length - 1]!
+    },
+    { settings: { clientId: 'id', clientSecret: 'secret', more: {} }, tokenUrl, nowSeconds: 0 },
+  )
+  return { call, asked }
+}
+
+const TOKENS = { access: 'a', accessSeconds: 60, refresh: null, scope: null, answer: {} }
+const ACCOUNT = { id: 'x', username: null, zone: null, ref: 'grant' }
+const oauth = (id: string, host?: string, issuer?: string): OAuth =>
+  provider(id).oauth({ more: host === undefined ? {} : { AUTH_HOST: host } }, issuer ?? null)
+
+t.test('the account is named by the provider, or there is none', async (t) => {
+  const named = async (id: string, json: unknown) => {
+    const { call, asked } = recorder([answer(json, {}, 200)], 'https://example.org/token')
+    const identity = await oauth(id)
+      .identify(TOKENS, call)
+      .catch((error: Error) => error.message)
+    return [asked.map(line), identity]
+  }
+  t.strictSame(await named('oura', { id: '8b97e1b6-user', email: 'user@example.com' }), [
+    ['GET /v2/usercollection/personal_info'],
+    { id: '8b97e1b6-user', username: null, zone: null },
+  ])
+  t.strictSame(await named('whoop', { user_id: 10129, email: 'jane@example.org' }), [
+    ['GET /v2/user/profile/basic'],
+    { id: '10129', username: 'jane@example.org', zone: null },
+  ])
+  for (const json of [{}, null, { id: 7, user_id: 1.5 }, { id: '', user_id: null }]) {
+    t.match((await named('oura', json))[1], /did not name the account/)
+    t.match((await named('whoop', json))[1], /did not name the account/)
+  }
+})
+
+t.test('a grant of Oura stays with the service that issued it', async (t) => {
+  const told = (...args: Parameters<typeof oauth>) => {
+    const { issuer, tokenUrl, scopes } = oauth(...args)
+    return [issuer, new URL(tokenUrl).host, scopes.length, scopes[0]]
+  }
+  const moi = ['moi', 'moi.ouraring.com', 7, 'extapi:personal']
+  const legacy = ['legacy', 'api.ouraring.com', 5, 'personal']
+  t.strictSame(
+    [told('oura'), told('oura', 'legacy'), told('oura', 'moi', 'legacy'), told('oura', 'legacy', 'moi')],
+    [moi, legacy, legacy, moi],
+  )
+})
+
+t.test('a grant is ended as the provider wants it', async (t) => {
+  const left = async (one: OAuth, answers: Answer[], tokenUrl: string) => {
+    const { call, asked } = recorder(answers, tokenUrl)
+    await one.leave!(ACCOUNT, call)
+    return asked
+  }
+  const ok = answer(undefined)
+  t.strictSame(await left(oauth('oura'), [ok], 'http://localhost:9/oura/oauth-token'), [
+    {
+      path: 'http://localhost:9/oura/oauth-revoke',
+      method: 'POST',
+      token: { in: 'form', name: 'token' },
+      form: { token_type_hint: 'access_token', client_id: 'id', client_secret: 'secret' },
+    },
+  ])
+  const revoke = { path: 'https://api.ouraring.com/oauth/revoke', token: { in: 'query', name: 'access_token' } }
+  const old = oauth('oura', 'legacy')
+  t.strictSame(await left(old, [answer('', {}, 405), ok], old.tokenUrl), [{ ...revoke, method: 'POST' }, revoke])
+  t.strictSame(await left(oauth('whoop'), [ok], ''), [{ path: '/v2/user/access', method: 'DELETE' }])
+})
+
+t.test('scopes are compared without the prefix, whoever wrote them', async (t) => {
+  const granted = (scope: string | null, id: string) => {
+    const names = grantedScopes(scope, oauth(id))
+    return names && [...names]
+  }
+  t.strictSame(granted('extapi:daily  extapi:spo2 personal', 'oura'), ['daily', 'spo2', 'personal'])
+  t.strictSame(granted('read:sleep,offline', 'whoop'), ['read:sleep', 'offline'])
+  t.strictSame(granted('', 'whoop'), [])
+  t.equal(granted(null, 'whoop'), null)
+})
+
+t.test("the provider's own count of requests", async (t) => {
+  const read = (id: string, headers: Record<string, string>) =>
+    provider(id).api.readBudget?.(answer(null, headers, 429))
+  t.strictSame(
+    read('whoop', {
+      'x-ratelimit-limit': '100, 100;window=60, 10000;window=86400',
+      'x-ratelimit-remaining': '98',
+      'x-ratelimit-reset': '3',
+    }),
+    [
+      { per: 'application', seconds: 60, limit: 100, remaining: 98, resetSeconds: 3 },
+      { per: 'application', seconds: 86_400, limit: 10_000 },
+    ],
+  )
+  t.strictSame(read('whoop', {}), [])
+  t.strictSame(read('whoop', { 'x-ratelimit-limit': 'many, 5;window=x' }), [])
+  t.strictSame(read('oura', { 'x-ratelimit-tier': 'application', 'retry-after': '17', 'x-ratelimit-limit': '5000' }), [
+    { per: 'application', seconds: 300, remaining: 0, limit: 5000, resetSeconds: 17 },
+  ])
+  t.strictSame(read('oura', { 'x-ratelimit-tier': 'token', 'retry-after': 'soon' }), [
+    { per: 'account', seconds: 300, remaining: 0 },
+  ])
+  t.strictSame(read('oura', {}), [])
+  t.equal(provider('oura').api.judge?.(answer(null, {}, 426)), 'denied')
+  t.equal(provider('oura').api.judge?.(answer(null)), undefined)
+})

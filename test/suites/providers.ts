@@ -1,0 +1,5 @@
+import '../providers/computed.test.ts'
+import '../providers/golden.test.ts'
+import '../providers/order.test.ts'
+import '../providers/streams.test.ts'
+import '../workers/parcel.test.ts'

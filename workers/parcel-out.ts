@@ -1,0 +1,376 @@
+import {
+  type Batch,
+  type EventItem,
+  noEvents,
+  type Score,
+  type SourceIdentity,
+  type Span,
+  type WholeCycle,
+  type WorkoutMeasures,
+} from '../server/batch/columns.ts'
+import { dayCounts } from '../server/batch/day-counts.ts'
+import { originHash } from '../server/batch/origins.ts'
+import { SampleStreams } from '../server/batch/sample-streams.ts'
+import { MAX_WORKOUT_DAYS, rangeOf, workoutMeasures } from '../server/batch/workout-measures.ts'
+import { localMidnight, ZoneMarks } from '../server/batch/zones.ts'
+import { inferDeviceType, normaliseDeviceString } from '../server/catalogue/devices.ts'
+import {
+  DAILY_TOTAL_OFFSET,
+  type SeriesName,
+  type SeriesType,
+  seriesByName,
+  storedId,
+} from '../server/catalogue/series.ts'
+import type {
+  At,
+  CyclePart,
+  Item,
+  Listed,
+  NightPart,
+  Out,
+  Part,
+  ScorePart,
+  WorkoutPart,
+} from '../server/providers/part.ts'
+import { DAY_MS } from '../server/time.ts'
+import { Account } from './account.ts'
+import { ParcelItem, type Problem, problems, type Rejections } from './parcel-item.ts'
+import { isObject, MIN_TIME_MS } from './sdk-fields.ts'
+
+/** Longest night and menstrual cycle; what is longer was never ended, or has a wrong date. */
+const MAX_WORKOUT_MS = MAX_WORKOUT_DAYS * DAY_MS
+const MAX_NIGHT_MS = 2 * DAY_MS
+const MAX_CYCLE_DAYS = 366
+
+const MAX_TITLE_LENGTH = 255
+const MAX_NOTES_LENGTH = 4_000
+/** Contract 14.1. */
+const MAX_QUALIFIER_LENGTH = 32
+
+const asIs = (raw: string) => raw
+
+/** Fields of a cycle that count days, or phases, of which there are fewer. */
+type CycleDays = {
+  [Field in keyof WholeCycle]: WholeCycle[Field] extends number | null ? Field : never
+}[keyof WholeCycle] &
+  keyof CyclePart
+
+/** Collects what the parts of a parcel hold, see `Out`; one part is read at a time. */
+export class ParcelOut implements Out, Rejections {
+  readonly #provider: string
+  readonly #account = new Account(asIs, () => ({ likely: null, known_to: [] }))
+  readonly #samples = new SampleStreams()
+  readonly #zones = new ZoneMarks()
+  readonly #events = noEvents()
+  readonly #sources: SourceIdentity[] = []
+  readonly #implausibleParts: Record<number, number> = {}
+  #part: Part = { stream: '', body: null, atMs: 0, zone: null, args: null }
+  #rejectedBefore = 0
+  #spans: Span[] = []
+  /** Place of the source in the list; undefined until something of it is stored. */
+  #source: number | undefined
+  #device = ''
+  #app = ''
+  /** Way to the item that is being read, from the body; its last part is its place in the list. */
+  #here: readonly (string | number)[] = []
+
+  constructor(provider: string) {
+    this.#provider = provider
+  }
+
+  get latestMs(): number {
+    return this.#part.atMs + DAY_MS
+  }
+
+  /** Begins a part; what is collected until the next one belongs to it. */
+  begin(part: Part): void {
+    this.#endPart()
+    this.#part = part
+    this.#here = []
+    this.#rejectedBefore = this.#account.rejected
+    this.source('', '')
+  }
+
+  /** The batch of all parts. */
+  finish(): Batch {
+    this.#endPart()
+    const account = this.#account
+    const { samples, duplicates } = this.#samples.finish()
+    return {
+      sources: this.#sources,
+      samples,
+      zones: this.#zones.runs(),
+      derived: [],
+      received: account.received,
+      duplicates,
+      ignored: account.ignored,
+      rejected: account.rejected,
+      rejections: account.rejections,
+      unstored: account.unstored,
+      unknownFields: [],
+      implausibleParts: this.#implausibleParts,
+      days: dayCounts(samples, this.#events),
+      rejectedDays: account.rejectedDays,
+      events: this.#events,
+    }
+  }
+
+  reject(problem: Problem, path: readonly (string | number)[], item?: unknown): void {
+    const { stream } = this.#part
+    const id = isObject(item) ? item.id : undefined
+    const index = path.find((part) => typeof part === 'number') ?? null
+    const rejection = { collection: stream, index, type: problem, msg: problems[problem] }
+    this.#account.received += 1
+    this.#account.rejectPlace({ ...rejection, loc: [stream, ...path] }, id, null)
+  }
+
+  *items(...path: readonly string[]): Iterable<Item> {
+    for (const body of this.whole()) {
+      const list = body.list(...path)
+      if (!list) body.reject('missing', ...path)
+      for (const [index, value] of list?.entries() ?? []) {
+        this.#here = [...path, index]
+        if (isObject(value)) yield new ParcelItem(value, this.#here, this)
+        else this.reject('dict_type', this.#here)
+      }
+      this.#here = []
+    }
+  }
+
+  *whole(): Iterable<ParcelItem> {
+    const { body } = this.#part
+    if (isObject(body)) yield new ParcelItem(body, [], this)
+    else this.reject('dict_type', [])
+  }
+
+  source(device: string, app: string): void {
+    this.#device = normaliseDeviceString(device, 100)
+    this.#app = normaliseDeviceString(app, 100)
+    this.#source = undefined
+  }
+
+  sample(series: SeriesName, at: At, value: number | undefined, record?: string): void {
+    this.#addSample(idOf(series), at, value, record)
+  }
+
+  total(series: SeriesName, at: At, value: number | undefined): void {
+    const ms = at.zoneMin === null ? at.ms : localMidnight(at.ms, at.zoneMin)
+    this.#addSample(idOf(series) + DAILY_TOTAL_OFFSET, { ...at, ms }, value)
+  }
+
+  workout({ type, zoneSeconds, partial, version, ...given }: WorkoutPart): boolean {
+    const event = this.#event(given, MAX_WORKOUT_MS)
+    if (!event) return false
+    const seconds = (field: 'durationSeconds' | 'movingSeconds') =>
+      floor(this.#within(given[field], MAX_WORKOUT_MS / 1000, field))
+    const zones = zoneSeconds?.flatMap((seconds, zone) => (seconds === undefined ? [] : [{ zone, seconds }])) ?? []
+    this.#events.workouts.push({
+      ...event,
+      type,
+      ...this.#measures(given),
+      title: clean(given.title, MAX_TITLE_LENGTH),
+      notes: clean(given.notes, MAX_NOTES_LENGTH),
+      entrySource: given.entrySource ?? null,
+      durationSeconds: seconds('durationSeconds') ?? Math.floor((event.endMs - event.startMs) / 1000),
+      movingSeconds: seconds('movingSeconds'),
+      segments: null,
+      laps: null,
+      route: null,
+      ...(given.intensity && { intensity: given.intensity }),
+      ...(zones.length > 0 && { hrZones: JSON.stringify({ zones }) }),
+      ...(version !== undefined && { version }),
+      ...(partial && { partial }),
+    })
+    return true
+  }
+
+  night({ rank = 0, version, isNap, stages, ...given }: NightPart): boolean {
+    const event = this.#event(given, MAX_NIGHT_MS)
+    if (!event) return false
+    const seconds = (field: keyof typeof given & `${string}Seconds`) =>
+      floor(this.#within(given[field], MAX_NIGHT_MS / 1000, field))
+    this.#events.nights.push({
+      ...event,
+      version: version ?? null,
+      rank,
+      asleepS: seconds('asleepSeconds'),
+      inBedS: seconds('inBedSeconds'),
+      awakeS: seconds('awakeSeconds'),
+      lightS: seconds('lightSeconds'),
+      deepS: seconds('deepSeconds'),
+      remS: seconds('remSeconds'),
+      efficiencyPercent: this.#within(given.efficiencyPercent, 100, 'efficiencyPercent'),
+      isNap: isNap ?? null,
+      stages: stages?.map(([stage, startMs, endMs]) => [stage, startMs, endMs]) ?? null,
+    })
+    return true
+  }
+
+  score({ category, externalId, at, value, qualifier, components, ...rest }: ScorePart): void {
+    const word = clean(qualifier, MAX_QUALIFIER_LENGTH)
+    if (value === undefined && word === null) return
+    this.#account.received += 1
+    this.#events.scores.push({
+      source: this.#place(),
+      category,
+      externalId,
+      timeMs: at.ms,
+      zoneMin: at.zoneMin,
+      value: value ?? null,
+      qualifier: word,
+      components: componentsOf(components),
+      night: rest.night ?? null,
+      workout: rest.workout ?? null,
+      version: rest.version ?? null,
+    })
+  }
+
+  cycle(given: CyclePart): void {
+    const event = this.#event(given, MAX_CYCLE_DAYS * DAY_MS)
+    if (!event) return
+    const days = (field: CycleDays) => floor(this.#within(given[field], MAX_CYCLE_DAYS, field))
+    this.#events.wholeCycles.push({
+      ...event,
+      currentPhase: days('currentPhase'),
+      currentPhaseType: clean(given.currentPhaseType, MAX_QUALIFIER_LENGTH),
+      dayInCycle: days('dayInCycle'),
+      cycleLength: days('cycleLength'),
+      predictedCycleLength: days('predictedCycleLength'),
+      periodLength: days('periodLength'),
+      lengthOfCurrentPhase: days('lengthOfCurrentPhase'),
+      daysUntilNextPhase: days('daysUntilNextPhase'),
+      fertileWindowStart: days('fertileWindowStart'),
+      lengthOfFertileWindow: days('lengthOfFertileWindow'),
+      isPredictedCycle: given.isPredictedCycle ?? null,
+      hasSpecifiedCycleLength: given.hasSpecifiedCycleLength ?? null,
+      hasSpecifiedPeriodLength: given.hasSpecifiedPeriodLength ?? null,
+      lastUpdatedMs: given.lastUpdatedMs ?? null,
+      pregnancySnapshot: given.pregnancySnapshot ?? null,
+    })
+  }
+
+  current(series: SeriesName, value: number | undefined): void {
+    if (value === undefined) return
+    this.#account.received += 1
+    this.#events.currents.push({
+      source: this.#place(),
+      seriesId: storedId(idOf(series), value),
+      timeMs: this.#part.atMs,
+      zoneMin: null,
+      value,
+    })
+  }
+
+  only(what: Listed, loMs: number, hiMs: number): void {
+    if (!(hiMs > loMs && hiMs - loMs <= DAY_MS)) return
+    this.#spans.push({ source: this.#place(), what: idOfListed(what), loMs, hiMs, atMs: this.#part.atMs })
+  }
+
+  gone(externalId: string): void {
+    this.#account.received += 1
+    this.#events.deletions.push({ externalId, seriesId: null })
+  }
+
+  ignore(type: string): void {
+    this.#account.received += 1
+    this.#account.ignoreType(this.#part.stream, type)
+  }
+
+  /** What was rejected may be what the page lists: then it does not say what is not there. */
+  #endPart(): void {
+    if (this.#account.rejected === this.#rejectedBefore) this.#events.spans.push(...this.#spans)
+    this.#spans = []
+  }
+
+  #addSample(seriesId: number, at: At, value: number | undefined, record?: string): void {
+    if (value === undefined) return
+    const ms = Math.round(at.ms)
+    if (!(ms >= MIN_TIME_MS && ms <= this.latestMs)) {
+      this.reject('implausible_timestamp', this.#here)
+      return
+    }
+    this.#account.received += 1
+    const origin = record === undefined ? null : originHash(record, null)
+    this.#noteZone(at)
+    this.#samples.of(this.#place(), seriesId).add({ startMs: ms, endMs: ms, zoneMin: at.zoneMin }, value, origin)
+  }
+
+  /** The fields of every event; undefined, and rejected, when its times cannot be true. */
+  #event(
+    { externalId, start, endMs }: { externalId: string; start: At; endMs: number },
+    maxMs: number,
+  ): (EventItem & { externalId: string }) | undefined {
+    const problem =
+      endMs < start.ms ? 'end_before_start' : endMs - start.ms > maxMs ? 'implausible_duration' : undefined
+    if (problem) {
+      this.reject(problem, this.#here, { id: externalId })
+      return undefined
+    }
+    this.#account.received += 1
+    this.#noteZone(start)
+    return { source: this.#place(), externalId, startMs: start.ms, endMs, zoneMin: start.zoneMin }
+  }
+
+  #noteZone({ ms, zoneMin, isDate }: At): void {
+    if (zoneMin !== null && !isDate) this.#zones.add(ms, zoneMin)
+  }
+
+  /** A measure that no workout can have is left out, and counted; ascent is never negative. */
+  #measures(given: Partial<Record<keyof WorkoutMeasures, number | null | undefined>>): WorkoutMeasures {
+    const entries = workoutMeasures.map((measure) => {
+      const value = given[measure] ?? null
+      const { id, lowest, highest } = rangeOf(measure)
+      if (value === null) return [measure, null]
+      if (measure === 'elevationGainMeters' && value < 0) {
+        this.reject('implausible_value', [...this.#here, measure])
+        return [measure, null]
+      }
+      if (value < lowest || value > highest) {
+        this.#implausibleParts[id] = (this.#implausibleParts[id] ?? 0) + 1
+        return [measure, null]
+      }
+      return [measure, measure === 'steps' ? Math.floor(value) : value]
+    })
+    return Object.fromEntries(entries) as unknown as WorkoutMeasures
+  }
+
+  /** The value, if it is from 0 to `highest`; otherwise it is rejected. */
+  #within(value: number | null | undefined, highest: number, field: string): number | null {
+    if (value === undefined || value === null) return null
+    if (value >= 0 && value <= highest) return value
+    this.reject('implausible_value', [...this.#here, field])
+    return null
+  }
+
+  #place(): number {
+    this.#source ??= this.#sourceOf(this.#device, this.#app)
+    return this.#source
+  }
+
+  #sourceOf(deviceModel: string, source: string): number {
+    const known = this.#sources.findIndex((one) => one.deviceModel === deviceModel && one.source === source)
+    if (known >= 0) return known
+    const deviceType = inferDeviceType({ provider: this.#provider, model: deviceModel, sourceName: source })
+    return this.#sources.push({ deviceModel, source, softwareVersion: null, deviceType }) - 1
+  }
+}
+
+const idOf = (series: SeriesName) => (seriesByName.get(series) as SeriesType).id
+
+function idOfListed(what: Listed): Span['what'] {
+  if (typeof what === 'string') return what
+  return 'series' in what ? idOf(what.series) : idOf(what.total) + DAILY_TOTAL_OFFSET
+}
+
+const floor = (value: number | null) => (value === null ? null : Math.floor(value))
+
+const clean = (text: string | null | undefined, max: number) => normaliseDeviceString(text, max) || null
+
+function componentsOf(components: ScorePart['components'] = {}): Score['components'] {
+  const known = Object.entries(components).flatMap(([name, value]) => {
+    if (value === undefined) return []
+    const word = typeof value === 'number' ? null : clean(String(value), MAX_QUALIFIER_LENGTH)
+    return [[name, { value: typeof value === 'number' ? value : null, qualifier: word }] as const]
+  })
+  return known.length > 0 ? Object.fromEntries(known) : null
+}
