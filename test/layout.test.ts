@@ -50,7 +50,7 @@ t.test('a provider is named in its folder and in the catalogue only', async (t) 
   t.strictSame(naming, [])
   for (const folder of await folders('server/providers')) {
     t.ok(slugs.includes(folder as never), `server/providers/${folder} is a provider`)
-    t.match(text('server/providers/index.ts'), `./${folder}/index.ts`)
+    t.match(text('server/providers/folders.ts'), `./${folder}/index.ts`)
   }
 })
 

@@ -1,4 +1,4 @@
-import type { Batch, UnknownField } from '../server/batch/columns.ts'
+import { type Batch, noEvents, type UnknownField } from '../server/batch/columns.ts'
 import { dayCounts } from '../server/batch/day-counts.ts'
 import { SampleStreams } from '../server/batch/sample-streams.ts'
 import { type SdkProvider, sdkProviders } from '../server/providers/index.ts'
@@ -57,7 +57,7 @@ export function readSdkBatch(parsed: ParsedBody, provider: SdkProvider, nowMs: n
     account: new Account(parsed.decode, (type) => meantBy(type, provider)),
     streams: new SampleStreams(),
     derived: new SampleStreams(),
-    events: { sleep: [], workouts: [], meals: [], nutrients: [], cycles: [], activities: [], deletions: [] },
+    events: noEvents(),
   }
   const body = isObject(parsed.body) ? parsed.body : {}
   readData(reading, body.data)

@@ -1,3 +1,4 @@
+import type { ScoreCategory } from '../catalogue/score-categories.ts'
 import type { WorkoutType } from '../catalogue/workouts.ts'
 
 /** The fields that identify a source within a user and provider (contract 12.9), and other known facts. */
@@ -109,7 +110,28 @@ export interface BatchEvents {
   cycles: CycleObservation[]
   activities: Activity[]
   deletions: Deletion[]
+  nights: Night[]
+  scores: Score[]
+  wholeCycles: WholeCycle[]
+  currents: Current[]
+  spans: Span[]
 }
+
+/** The events of a batch that holds samples only. */
+export const noEvents = (): BatchEvents => ({
+  sleep: [],
+  workouts: [],
+  meals: [],
+  nutrients: [],
+  cycles: [],
+  activities: [],
+  deletions: [],
+  nights: [],
+  scores: [],
+  wholeCycles: [],
+  currents: [],
+  spans: [],
+})
 
 /**
  * The fields of every event: its source, epoch milliseconds, minutes east of UTC or null, the platform's id or null.
@@ -153,6 +175,10 @@ export interface Workout extends EventItem, WorkoutMeasures {
   laps: string | null
   /** RoutePoint[] */
   route: string | null
+  /** The provider's time of the last change, epoch ms: an older one never overwrites; absent = not said. */
+  version?: number
+  /** What is null is not said, and stays as stored. */
+  partial?: true
 }
 
 /** Who or what started a workout (contract 2.2). */
@@ -240,6 +266,88 @@ export interface CycleObservation extends EventItem {
 /** A session that is neither workout nor sleep. */
 export interface Activity extends EventItem {
   type: string
+}
+
+/**
+ * A night or a nap that a provider gives as a whole, perhaps with totals only; in whole seconds, null = not said. Parts of
+ * one source make up sessions as stages do.
+ */
+export interface Night extends EventItem {
+  externalId: string
+  /** As that of workouts; null = not said. */
+  version: number | null
+  /** Of two that overlap by more than half the higher one stands alone, then the later one. */
+  rank: number
+  asleepS: number | null
+  inBedS: number | null
+  awakeS: number | null
+  lightS: number | null
+  deepS: number | null
+  remS: number | null
+  efficiencyPercent: number | null
+  isNap: boolean | null
+  /** Ascending, without overlaps, epoch ms; null = not known. */
+  stages: [stage: SleepStageName, startMs: number, endMs: number][] | null
+}
+
+/** A provider's health score, on its own scale (contract 14.1). */
+export interface Score {
+  source: number
+  category: ScoreCategory
+  /** Unique within provider and category: a score that moved replaces itself. */
+  externalId: string
+  timeMs: number
+  zoneMin: number | null
+  value: number | null
+  qualifier: string | null
+  components: Record<string, { value: number | null; qualifier: string | null }> | null
+  /** External id of the night or the workout that it describes. */
+  night: string | null
+  workout: string | null
+  version: number | null
+}
+
+/** A menstrual cycle that a provider gives as a whole; fields as the columns of the table `menstrual_cycle`. */
+export interface WholeCycle extends EventItem {
+  externalId: string
+  currentPhase: number | null
+  currentPhaseType: string | null
+  dayInCycle: number | null
+  cycleLength: number | null
+  predictedCycleLength: number | null
+  periodLength: number | null
+  lengthOfCurrentPhase: number | null
+  daysUntilNextPhase: number | null
+  fertileWindowStart: number | null
+  lengthOfFertileWindow: number | null
+  isPredictedCycle: boolean | null
+  hasSpecifiedCycleLength: boolean | null
+  hasSpecifiedPeriodLength: boolean | null
+  lastUpdatedMs: number | null
+  /** A list of objects, as JSON text. */
+  pregnancySnapshot: string | null
+}
+
+/** A value that held when the provider was asked: a sample, unless the latest stored one differs by 0.01 at most. */
+export interface Current {
+  source: number
+  /** As that of samples, but without twins. */
+  seriesId: number
+  timeMs: number
+  zoneMin: number | null
+  value: number
+}
+
+/**
+ * The batch holds everything that there is of a kind from `loMs` until before `hiMs`: what else is stored of the source
+ * goes. Samples by their time; nights and workouts by their start, if they have an external id.
+ */
+export interface Span {
+  source: number
+  /** A series id, or that plus DAILY_TOTAL_OFFSET; with it goes the twin of implausible values. */
+  what: number | 'nights' | 'workouts'
+  loMs: number
+  hiMs: number
 }
 
 /** The platform deleted something. */

@@ -1,17 +1,36 @@
-import * as apple from './apple/index.ts'
-import * as healthConnect from './health_connect/index.ts'
-import * as samsung from './samsung/index.ts'
+import { type ProviderName, providerNames } from '../catalogue/providers.ts'
+import * as folders from './folders.ts'
+import type { Provider } from './provider.ts'
 import type { SdkAbility } from './sdk.ts'
 
-/** Provider an SDK uploads for (contract 2.1, clientSdk). */
-export type SdkProvider = 'apple' | 'samsung' | 'health_connect'
+type Folders = typeof folders
 
-/** SDK abilities by provider; adding one is a folder and a line here. */
-export const sdkProviders: ReadonlyMap<SdkProvider, SdkAbility> = new Map([
-  ['apple', apple.sdk],
-  ['samsung', samsung.sdk],
-  ['health_connect', healthConnect.sdk],
-])
+/** Provider an SDK uploads for (contract 2.1, clientSdk). */
+export type SdkProvider = {
+  [Name in keyof Folders]: Folders[Name] extends { readonly sdk: SdkAbility } ? Name : never
+}[keyof Folders]
+
+/** The exports of the index of a provider's folder. */
+interface Folder {
+  readonly sdk?: SdkAbility
+  readonly cloud?: Provider
+}
+
+// In the order of the catalogue.
+const named = providerNames.flatMap((name): (readonly [ProviderName, Folder])[] => {
+  const folder = (folders as Partial<Record<ProviderName, Folder>>)[name]
+  return folder ? [[name, folder]] : []
+})
+
+/** SDK abilities by provider. */
+export const sdkProviders: ReadonlyMap<SdkProvider, SdkAbility> = new Map(
+  named.flatMap(([name, { sdk }]) => (sdk ? [[name as SdkProvider, sdk]] : [])),
+)
+
+/** Cloud providers by slug: those that people can connect. */
+export const cloudProviders: ReadonlyMap<string, Provider> = new Map(
+  named.flatMap(([name, { cloud }]) => (cloud ? [[name, cloud]] : [])),
+)
 
 /** Older names that SDK builds in the field still send, accepted forever (D-22). */
 export const sdkProviderAliases: ReadonlyMap<string, SdkProvider> = new Map([['google', 'health_connect']])

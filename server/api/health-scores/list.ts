@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { type ScoreCategory, scoreCategories } from '../../catalogue/score-categories.ts'
 import { errors } from '../../errors.ts'
 import { zoneOf } from '../../events/row.ts'
 import { parseDateInput } from '../../http/dates.ts'
@@ -7,22 +8,10 @@ import { Reply, route } from '../../http/route.ts'
 import { CursorPage, DateInput, Enum, Instant, Limit, Nullable, Provider, UserPath, Uuid } from '../../http/schema.ts'
 import { isoInstant } from '../../time.ts'
 
-/** HealthScoreCategory of contract 2.2, in definition order. */
-const categories = [
-  'sleep',
-  'recovery',
-  'readiness',
-  'activity',
-  'stress',
-  'resilience',
-  'body_battery',
-  'strain',
-] as const
-
 const HealthScore = Type.Object(
   {
     id: Uuid(),
-    category: Enum(categories, { title: 'HealthScoreCategory' }),
+    category: Enum(scoreCategories, { title: 'HealthScoreCategory' }),
     value: Nullable(
       Type.Number({
         description: 'On the scale of its provider; for resilience the coefficient of variation, a fraction',
@@ -91,7 +80,7 @@ const PAGE_SQL = `
 
 interface ScoreRow {
   id: string
-  category: (typeof categories)[number]
+  category: ScoreCategory
   value: number | null
   qualifier: string | null
   recorded_at: string
@@ -117,7 +106,7 @@ export const listHealthScores = route(
     query: Type.Object({
       start_date: Type.Optional(DateInput('Recorded at or after this. ISO 8601, date (00:00 UTC) or Unix seconds.')),
       end_date: Type.Optional(DateInput('Recorded before this; a date alone includes that day.')),
-      category: Type.Optional(Enum(categories, { title: 'HealthScoreCategory' })),
+      category: Type.Optional(Enum(scoreCategories, { title: 'HealthScoreCategory' })),
       provider: Type.Optional(Provider()),
       limit: Limit(),
       offset: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),

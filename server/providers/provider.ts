@@ -1,0 +1,397 @@
+import type { SleepStageName, WholeCycle, Workout } from '../batch/columns.ts'
+import type { ProviderName } from '../catalogue/providers.ts'
+import type { ScoreCategory } from '../catalogue/score-categories.ts'
+import type { SeriesName } from '../catalogue/series.ts'
+
+// The seam between the engine and the folders of cloud providers. A folder is data and pure functions: it says which
+// request comes first and which comes next, and what an answer means; the engine alone makes requests, keeps tokens and
+// stores. Folders do nothing at import, since worker threads import them too. Read one in this order: index.ts (the
+// manifest), streams.ts, mapping.ts.
+
+/** Everything that JSON can hold. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/** Fields of a query, a form or a header, by name. */
+export type Form = Readonly<Record<string, string>>
+
+/** A request to a provider. It holds no token: `call` adds that of the account as a bearer header. */
+export interface Request {
+  /** Below `Api.url`, with a leading slash and its parts encoded; or an address at the origin of the API or token URL. */
+  readonly path: string
+  /** GET without one. */
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly query?: Form
+  readonly headers?: Form
+  /** A body of type application/x-www-form-urlencoded, or of JSON. */
+  readonly form?: Form
+  readonly json?: Json
+  /** Whose credentials are sent; the account's by default. `application`: client id and secret in the form. */
+  readonly as?: 'account' | 'application' | 'nobody'
+  /** Where the token of the account goes, if not into a bearer header. */
+  readonly token?: { readonly in: 'query' | 'form'; readonly name: string }
+  /** What a later request or the mapping has to know of this one; stored with the answer, so without secrets. */
+  readonly args?: Json
+}
+
+/** A provider's answer to a request, whatever its status. */
+export interface Answer {
+  readonly status: number
+  /** By lower-case name. */
+  readonly headers: Form
+  /** The parsed body, with integers beyond 2^53 as text; undefined when it is not JSON. */
+  readonly json: unknown
+}
+
+/** How an operator runs a provider's application. */
+export interface ProviderSettings {
+  readonly clientId: string
+  readonly clientSecret: string
+  /** Values of the further variables that a folder names in `settings`, by these names; absent ones are absent. */
+  readonly more: Form
+}
+
+/**
+ * Makes a request with an account's token, and returns the answer whatever its status. It rejects only when there is no
+ * answer: network, time-out, a body that is too large.
+ */
+export interface Call {
+  (request: Request): Promise<Answer>
+  readonly settings: ProviderSettings
+  /** The token URL in use, which the operator may have replaced. */
+  readonly tokenUrl: string
+  readonly nowSeconds: number
+}
+
+/** A provider with a cloud API: the export `cloud` of its folder. */
+export interface Provider {
+  readonly id: ProviderName
+  /** Names of further variables, without the prefix: `AUTH_HOST` is read from `OURA_AUTH_HOST` by server/config.ts. */
+  readonly settings?: readonly string[]
+  readonly api: Api
+  /**
+   * How access is granted. `issuer`: of a grant that exists, the `OAuth.issuer` it was granted by, which stays right
+   * when settings change.
+   */
+  oauth(settings: Pick<ProviderSettings, 'more'>, issuer?: string | null): OAuth
+  /** Runs in a worker thread. */
+  readonly map: MapPart
+  /** What can be asked for; absent: the provider cannot be pulled. */
+  readonly streams?: readonly Stream[]
+  /** Workouts as the provider lists them, passed through (contract 7.4). */
+  readonly workouts?: {
+    list(query: WorkoutQuery): Request
+    one(id: string, query: WorkoutQuery): Request
+  }
+}
+
+/** A provider's API. */
+export interface Api {
+  /** `<PROVIDER>_API_URL` replaces it. Without a slash at its end. */
+  readonly url: string
+  readonly budgets: readonly Budget[]
+  /** The provider's own account of requests, from any answer; empty when the answer has none. */
+  readBudget?(answer: Answer): readonly BudgetReading[]
+  /** The meaning of an answer where its status alone misleads; undefined: by status (`Verdict`). */
+  judge?(answer: Answer): Verdict | undefined
+}
+
+/** How many requests a provider takes. */
+export interface Budget {
+  readonly per: 'application' | 'account'
+  readonly seconds: number
+  readonly limit: number
+  /** Added to the limit for every connected account. */
+  readonly perAccount?: number
+  /** Windows begin at multiples of `seconds` since 1970, UTC; otherwise the limit holds for any span of that length. */
+  readonly aligned: boolean
+}
+
+/** What a provider says of a budget, named by `per` and `seconds`. */
+export interface BudgetReading extends Pick<Budget, 'per' | 'seconds'> {
+  readonly limit?: number
+  /** Requests left in the window. */
+  readonly remaining?: number
+  /** Until the window ends. */
+  readonly resetSeconds?: number
+}
+
+/**
+ * What an answer means. By status: `ok` 2xx; `empty` 204; `missing` 404 and 410; `auth` 401; `denied` 403; later 408,
+ * 425, 429 and 5xx (`afterSeconds` null: not said); `wrong` everything else, such as 2xx that is not JSON.
+ */
+export type Verdict =
+  | 'ok'
+  | 'empty'
+  | 'missing'
+  | 'auth'
+  | 'denied'
+  | 'wrong'
+  | { readonly later: true; readonly afterSeconds: number | null }
+
+/** How a provider grants access (RFC 6749). */
+export interface OAuth {
+  /** Which of several sign-in services this is; stored with a grant and given back to `Provider.oauth`. */
+  readonly issuer?: string
+  /** `<PROVIDER>_AUTHORIZE_URL` and `_TOKEN_URL` replace these. */
+  readonly authorizeUrl: string
+  readonly tokenUrl: string
+  /** How the client identifies itself: Basic, or id and secret in the body. */
+  readonly client: 'basic' | 'body'
+  /** Whether a code challenge (S256) is sent. */
+  readonly pkce: boolean
+  /** As they are asked for, unless `<PROVIDER>_DEFAULT_SCOPE` says otherwise. */
+  readonly scopes: readonly string[]
+  readonly separator: ' ' | ','
+  /** Left out when granted names are compared with those of `needs` and streams (`grantedScopes`). */
+  readonly scopePrefix?: string
+  /** Further parameters of the authorize URL. */
+  readonly params?: Form
+  /** One of each group must be granted, or there is no connection; names without the prefix. */
+  readonly needs?: readonly (readonly string[])[]
+  /** How access is renewed; null: it is not. */
+  readonly refresh: Refresh | null
+  /**
+   * The account that tokens belong to.
+   * @throws Error when the provider does not say
+   */
+  identify(tokens: Tokens, call: Call): Promise<Identity>
+  /** Ends the grant at the provider; its answer says whether that was needed. Absent: there is no such request. */
+  readonly leave?: (account: Account, call: Call) => Promise<Answer>
+}
+
+/** How access is renewed. */
+export interface Refresh {
+  /** Whether each refresh brings a new refresh token and ends the old one. */
+  readonly rotates: boolean
+  /** After so many days without use the refresh token may end, so it is used before. */
+  readonly idleDays?: number
+  /** Further fields of the request. */
+  readonly form?: Form
+}
+
+/** What a token endpoint grants. */
+export interface Tokens {
+  readonly access: string
+  /** How long it is valid; null when the provider does not say. */
+  readonly accessSeconds: number | null
+  /** Null: none was given. */
+  readonly refresh: string | null
+  /** As the provider writes it; null when it does not say. */
+  readonly scope: string | null
+  /** The whole answer: some providers name the account in it. */
+  readonly answer: unknown
+}
+
+/** What a token endpoint says instead (RFC 6749, 5.2). */
+export interface Refusal {
+  readonly status: number
+  /** `invalid_grant` and so on; null when the answer has no such field. */
+  readonly error: string | null
+  readonly description: string | null
+}
+
+/** A person's account at a provider. */
+export interface Identity {
+  /** Null: not known. */
+  readonly id: string | null
+  /** For people to recognise it by. */
+  readonly username: string | null
+  /** Time zone of the profile: an IANA name, or an offset such as +02:00. */
+  readonly zone: string | null
+}
+
+/** An account with our own name for it, the id of its grant. */
+export interface Account extends Identity {
+  readonly ref: string
+}
+
+/** Something that a provider can be asked for: the unit of cursors, of reports and of mapping. */
+export interface Stream {
+  readonly name: string
+  readonly family: 'workouts' | '247'
+  /** What has to be granted, as the provider writes it, without `scopePrefix`. */
+  readonly scope?: string
+  /** The longest range of one request, and how far back there is data; null = no limit known. */
+  readonly windowDays: number
+  readonly historyDays: number | null
+  /** How late data may come or change: windows begin that long before what is covered. */
+  readonly overlapHours: number
+  /** Asked for at most so often; absent: with every pull. */
+  readonly pollSeconds?: number
+  /** 404 means that there is nothing. */
+  readonly emptyOn404?: true
+  /** The first request for a window; null: nothing to ask. */
+  first(window: Window, state: StreamState): Request | null
+  /** The request for the next page, after this answer to that request; null: there is none. */
+  next?(answer: Answer, asked: Request): Request | null
+  /** The zone that an answer tells of, for parts that do not say: an IANA name or an offset; null: none. */
+  zone?(answer: Answer): string | null
+  /** What to ask for because of this page. */
+  follow?(answer: Answer): readonly Wish[]
+}
+
+/** A span of time, half-open, epoch milliseconds. */
+export interface Window {
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
+/** What is known when a window is asked for. */
+export interface StreamState {
+  /** Granted names (`grantedScopes`); null: the provider does not say, so everything. */
+  readonly scope: ReadonlySet<string> | null
+  /** The person's zone, as far as profile and pages told. */
+  readonly zone: string | null
+  /** What the caller of a sync asked for beside its range (contract 7.1). */
+  readonly options: Readonly<Record<string, Json>>
+}
+
+/** Another stream that has to be asked for because of a page; wishes of one key grow together. */
+export interface Wish {
+  readonly stream: string
+  readonly key: string
+  readonly span: Window
+  readonly afterSeconds?: number
+}
+
+/** Which workouts are listed as the provider has them (contract 7.4). */
+export interface WorkoutQuery {
+  /** Null: not asked for. */
+  readonly fromMs: number | null
+  readonly untilMs: number | null
+  readonly limit: number
+  readonly options: Readonly<Record<string, Json>>
+}
+
+/** A part of a parcel: one answer, and all that may be known when it is read, again next year too. */
+export interface Part {
+  readonly stream: string
+  /** The parsed body, with integers beyond 2^53 as text. */
+  readonly body: unknown
+  /** When it was answered, epoch milliseconds. */
+  readonly atMs: number
+  /** The person's zone, as it was known then. */
+  readonly zone: string | null
+  /** Those of the request. */
+  readonly args: Json
+}
+
+/** Adds what a part holds to `out`. Never throws, whatever the provider sent. */
+export type MapPart = (part: Part, out: Out) => void
+
+/** An instant, in epoch milliseconds, and minutes east of UTC; null = not said. */
+export interface At {
+  readonly ms: number
+  readonly zoneMin: number | null
+}
+
+/**
+ * A JSON object of a provider, to be read field by field; `path` is the way to a nested one. A field that is absent or
+ * null is undefined. So is one of the wrong type, which is rejected, by its place and with the reason, and loses nothing
+ * else.
+ */
+export interface Item {
+  /** A finite number of at most 15 digits. */
+  number(...path: readonly string[]): number | undefined
+  boolean(...path: readonly string[]): boolean | undefined
+  /** Text without control characters, at most 255 characters. */
+  text(...path: readonly string[]): string | undefined
+  /** An identifier: text, or a whole number as text; a longer one than 100 characters is hashed. */
+  id(...path: readonly string[]): string | undefined
+  /** A date-time, with the zone that it is written in, from 1970-01-02 to 24 hours after the answer. */
+  instant(...path: readonly string[]): At | undefined
+  /** A date, `YYYY-MM-DD`, as 00:00 UTC in epoch milliseconds. */
+  day(...path: readonly string[]): number | undefined
+  /** Minutes east of UTC of a zone offset. */
+  zoneMin(...path: readonly string[]): number | undefined
+  object(...path: readonly string[]): Item | undefined
+  /** The elements of a list, whatever they are. */
+  list(...path: readonly string[]): readonly unknown[] | undefined
+  /** Rejects the whole item: a required field is absent, or a value cannot be true. */
+  reject(reason: Reason, ...path: readonly string[]): void
+}
+
+/** Why an item is rejected. */
+export type Reason = 'missing' | 'end_before_start' | 'implausible_duration' | 'implausible_value' | 'enum'
+
+/** Collects what parts hold; `value` undefined: there is nothing to store. */
+export interface Out {
+  /** The objects of the list at `path` of a body, or of the body; what is no object is rejected. */
+  items(part: Part, ...path: readonly string[]): Iterable<Item>
+  /** The body itself, when it is an object. */
+  whole(part: Part): Iterable<Item>
+  /** Whose measurements follow, until the next call: device model and app as reads show them, '' for none. */
+  source(identity: { readonly device: string; readonly app: string }): void
+  /** One sample, in the unit of its series; with the id of the record that it belongs to and goes with. */
+  sample(series: SeriesName, at: At, value: number | undefined, record?: string): void
+  /** The total of a day that begins at `at`. */
+  total(series: SeriesName, at: At, value: number | undefined): void
+  workout(workout: WorkoutPart): void
+  night(night: NightPart): void
+  score(score: ScorePart): void
+  cycle(cycle: Omit<WholeCycle, 'source'>): void
+  /** A value that holds now, such as the weight of a profile: stored where it differs by more than 0.01. */
+  current(series: SeriesName, at: At, value: number | undefined): void
+  /**
+   * These are all: what else is stored of the source from `loMs` until before `hiMs`, a day at most, goes. Samples and
+   * totals by their time, nights and workouts by their start. Without effect where anything of the part was rejected.
+   */
+  only(what: Listed, loMs: number, hiMs: number): void
+  /** The provider deleted a record. */
+  gone(externalId: string): void
+  /** Counts an item that is known and not stored, by its type. */
+  ignore(type: string): void
+}
+
+/** What a page can list completely. */
+export type Listed = { readonly series: SeriesName } | { readonly total: SeriesName } | 'nights' | 'workouts'
+
+/** A workout; measures that are not given are unknown. */
+export interface WorkoutPart
+  extends Pick<Workout, 'type'>,
+    Partial<Omit<Workout, 'source' | 'externalId' | 'startMs' | 'endMs' | 'zoneMin' | 'type'>> {
+  readonly externalId: string
+  readonly start: At
+  readonly endMs: number
+  /** The provider's time of the last change, epoch milliseconds: an older one never overwrites. */
+  readonly version?: number
+  /** What is not given is kept as stored. */
+  readonly partial?: true
+}
+
+/** A night or a nap as the provider gives it; seconds, undefined = not said. */
+export interface NightPart {
+  readonly externalId: string
+  /** As that of workouts. */
+  readonly version?: number
+  /** Of two that overlap by more than half the higher one stands alone; 0 by default. */
+  readonly rank?: number
+  readonly start: At
+  readonly endMs: number
+  readonly asleepSeconds?: number
+  readonly inBedSeconds?: number
+  readonly awakeSeconds?: number
+  readonly lightSeconds?: number
+  readonly deepSeconds?: number
+  readonly remSeconds?: number
+  readonly efficiencyPercent?: number
+  readonly isNap?: boolean
+  /** Ascending, without overlaps, within the night; epoch milliseconds. */
+  readonly stages?: readonly (readonly [stage: SleepStageName, startMs: number, endMs: number])[]
+}
+
+/** A provider's score, on its own scale (contract 14.1). */
+export interface ScorePart {
+  readonly category: ScoreCategory
+  /** Unique among the scores of the provider and category. */
+  readonly externalId: string
+  readonly at: At
+  readonly value?: number
+  /** The provider's word for it. */
+  readonly qualifier?: string
+  readonly components?: Readonly<Record<string, number | string | boolean | undefined>>
+  /** External id of the night, or of the workout, that it describes. */
+  readonly night?: string
+  readonly workout?: string
+  readonly version?: number
+}
