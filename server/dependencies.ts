@@ -8,6 +8,7 @@ import type { Uploads } from './intake/uploads/accept.ts'
 import type { Gates, Limits } from './limits.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import type { OAuthParts } from './oauth/parts.ts'
 import type { Backlog } from './webhooks/observe.ts'
 
 /** Everything that handlers use; `main.ts` and the tests build it. */
@@ -21,6 +22,8 @@ export interface Dependencies {
   apiKeys: ApiKeys
   uploads: Uploads
   syncFeed: SyncFeed
+  /** What connects people to cloud providers; each of its statements takes a connection of its own. */
+  oauth: OAuthParts
   log: Logger
   metrics: Metrics
   /** Whether migrations have run and jobs can run, for `/readyz`. */

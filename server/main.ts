@@ -14,6 +14,7 @@ import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
 import { closeServer, listen } from './http/server.ts'
 import { deriveKeys, type Keys } from './http/tokens.ts'
+import { type Http, openHttp } from './intake/pulls/http.ts'
 import { startThreads, type Threads } from './intake/threads.ts'
 import { acceptUploads } from './intake/uploads/accept.ts'
 import { createHandover, type Handover } from './intake/uploads/handover.ts'
@@ -21,6 +22,12 @@ import { createImporter } from './intake/uploads/import.ts'
 import { API_CONNECTIONS, LIMITS, openGates } from './limits.ts'
 import { type Logger, logProcess, openLog } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { type OAuthClients, oauthClients } from './oauth/clients.ts'
+import { IDENTIFY_MS, type OAuthParts } from './oauth/parts.ts'
+import { openAccessTokens } from './oauth/refresh.ts'
+import { storeLeftBehind } from './oauth/refreshed.ts'
+import { openVault, type Vault } from './oauth/vault.ts'
+import { cloudProviders } from './providers/index.ts'
 import { type Jobs, migrateJobs, startJobs } from './queue.ts'
 import { observeRollups } from './rollups/observe.ts'
 import { applyStrategy } from './rollups/strategy.ts'
@@ -51,6 +58,10 @@ interface Shared {
   metrics: Metrics
   threads: Threads
   handover: Handover
+  /** For cloud providers. */
+  http: Http
+  vault: Vault
+  clients: OAuthClients
   /** Whether events are recorded for endpoints and the feed. */
   recordsEvents: boolean
   /** Parts this process cannot run without; each resolves with the reason when it ends. */
@@ -60,11 +71,16 @@ interface Shared {
 /** Starts every part of the role. Resolves, with the reason, when it cannot continue. */
 async function start(config: Config, log: Logger, closers: Closers): Promise<string> {
   const { url, embedded } = await prepareDatabase(config, log, closers)
-  const keys = deriveKeys(config.secretKey ?? (await dataDirSecret(config.dataDir)))
+  const secretKey = config.secretKey ?? (await dataDirSecret(config.dataDir))
   const threads = startThreads()
   closers.push(() => threads.close())
+  const http = openHttp()
+  closers.push(() => http.close())
   const shared: Shared = {
-    ...{ config, log, closers, url, keys, threads },
+    ...{ config, log, closers, url, threads, http },
+    keys: deriveKeys(secretKey),
+    vault: openVault(secretKey, config.previousSecretKey),
+    clients: oauthClients(cloudProviders, config),
     isEmbedded: embedded !== undefined,
     metrics: createMetrics(),
     // Another process imports the uploads and reads them from the database.
@@ -96,9 +112,14 @@ async function startWork(shared: Shared): Promise<void> {
     maxConnections: JOB_CONCURRENCY + 1,
     statementTimeoutMs: JOB_TIMEOUT_MS,
   })
+  const parts = oauthParts(shared, db)
+  const tokens = openAccessTokens(parts)
+  closers.push(() => tokens.idle())
+  void storeLeftBehind(parts)
   const jobs = await startJobs({
     url,
     db,
+    grants: { parts, tokens },
     importer: createImporter({ db, threads, handover, settings: config, metrics, log }),
     settings: config,
     concurrency: JOB_CONCURRENCY,
@@ -173,12 +194,17 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
     apiKeys,
     uploads: acceptUploads({ db, gates, limits: LIMITS, metrics, threads, handover }),
     syncFeed,
+    oauth: oauthParts(shared, gated(db, gates.write)),
     log,
     metrics,
     ready: async () => isOpen() && (await probe.answers()),
     ...(shared.recordsEvents && { webhookBacklog: observeWebhooks(metrics.registry, gated(db, gates.metrics)) }),
   }
 }
+
+const oauthParts = ({ config, log, metrics, http, vault, clients }: Shared, db: Database): OAuthParts => ({
+  ...{ db, vault, http, clients, settings: config, metrics, log, identifyMs: IDENTIFY_MS },
+})
 
 type Opening = Parameters<typeof openDatabase>[0]
 

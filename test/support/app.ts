@@ -17,11 +17,16 @@ import type { Dependencies } from '../../server/dependencies.ts'
 import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
 import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
+import { type Http, openHttp } from '../../server/intake/pulls/http.ts'
 import { startThreads, type Threads } from '../../server/intake/threads.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
 import { API_CONNECTIONS, LIMITS, type Limits, openGates } from '../../server/limits.ts'
 import { createMetrics } from '../../server/metrics.ts'
+import { oauthClients } from '../../server/oauth/clients.ts'
+import { openVault } from '../../server/oauth/vault.ts'
+import { cloudProviders } from '../../server/providers/index.ts'
+import type { Provider } from '../../server/providers/provider.ts'
 import { migrateJobs } from '../../server/queue.ts'
 import { observeRollups } from '../../server/rollups/observe.ts'
 import { applyStrategy } from '../../server/rollups/strategy.ts'
@@ -64,7 +69,13 @@ export interface TestAnswer {
 }
 
 /** Settings that a test replaces, and limits on what requests hold. */
-type Overrides = Partial<Config> & { limits?: Limits }
+type Overrides = Partial<Config> & {
+  limits?: Limits
+  /** Connectors in place of the list, by slug. */
+  clouds?: ReadonlyMap<string, Provider>
+  /** How long a provider is asked whose account was connected. */
+  identifyMs?: number
+}
 
 /** Connections that a test and its own processes may hold in addition to the requests. */
 const TEST_CONNECTIONS = 12
@@ -184,8 +195,18 @@ function sharedThreads(): Threads {
   return threads
 }
 
+let http: Http | undefined
+
+function sharedHttp(): Http {
+  if (!http) {
+    http = openHttp()
+    root.teardown(http.close)
+  }
+  return http
+}
+
 async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides: Overrides): Promise<TestApp> {
-  const { limits = LIMITS, ...settings } = overrides
+  const { limits = LIMITS, clouds = cloudProviders, identifyMs = 2_000, ...settings } = overrides
   const config: Config = {
     ...loadConfig({
       DATABASE_URL: databaseUrl,
@@ -235,6 +256,11 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     apiKeys,
     uploads: { accept: (upload) => startedUploads().accept(upload) },
     syncFeed,
+    oauth: {
+      ...{ db: gated(db, gates.write), http: sharedHttp(), settings: config, metrics, log, identifyMs },
+      vault: openVault(config.secretKey ?? SECRET_KEY, config.previousSecretKey),
+      clients: oauthClients(clouds, config),
+    },
     log,
     metrics,
     ready: async () => true,

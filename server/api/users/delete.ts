@@ -2,6 +2,7 @@ import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { UserPath } from '../../http/schema.ts'
 import { allowMinutes } from '../../limits.ts'
+import { lockGrants, removeUnused } from '../../oauth/disconnect.ts'
 import { deleteEvents, lockForDeletion, lockUser } from '../../store/lock.ts'
 import { foldUsers, USER_COLUMNS, User, type UserConnectionRow, userExample, usersWithConnections } from './user.ts'
 
@@ -25,6 +26,7 @@ export const deleteUser = route(
       await allowMinutes(tx)
       // An import holds this lock: this waits for it, and the next one finds no user.
       await lockUser(tx, params.user_id)
+      const grants = await lockGrants(tx, params.user_id, null)
       const sources = await lockForDeletion(tx, params.user_id, null)
       if (!sources) throw errors.notFound('User', params.user_id)
       if (sources.length > 0) await tx.query('select delete_sources($1)', [sources])
@@ -44,6 +46,7 @@ export const deleteUser = route(
          ${usersWithConnections('deleted')}`,
         [params.user_id],
       )
+      await removeUnused(tx, grants, true)
       return foldUsers(rows)[0]
     }),
 )
