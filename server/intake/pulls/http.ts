@@ -107,6 +107,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #reject: (reason: NoAnswer) => void
   #timer: NodeJS.Timeout
   #controller: Dispatcher.DispatchController | undefined
+  #failed = false
   #status = 0
   #headers: Form = {}
   readonly #chunks: Buffer[] = []
@@ -123,7 +124,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
+    // It waited for a connection too long: nobody may be asked any more.
+    if (this.#failed) controller.abort(new Error('too late'))
+    else this.#controller = controller
   }
 
   onResponseStart(
@@ -137,6 +140,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#failed) return
     // A copy: the chunk is a view of the socket's buffer.
     this.#chunks.push(Buffer.from(chunk))
     this.#bytes += chunk.length
@@ -161,6 +165,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #fail(message: string, cause?: Error): void {
+    if (this.#failed) return
+    this.#failed = true
     clearTimeout(this.#timer)
     this.#reject(new NoAnswer(message, this.#controller !== undefined, cause))
   }
