@@ -1,1 +1,2 @@
 import '../oauth/callback.test.ts'
+import '../oauth/refresh.test.ts'

@@ -159,6 +159,8 @@ export async function startProvider(t: Test, id: ProviderName, variant: Variant 
           .digest('base64url')
     if (!grant || !verified || (form.code && form.redirect_uri !== grant.redirectUri))
       return [400, { error: 'invalid_grant', error_description: `of ${sent}` }]
+    // Of a code only who granted what, so that tokens of one consent share it.
+    const granted = form.code ? { account: grant.account, scope: grant.scope } : grant
     const { rotates, seconds, refreshes, scopeInAnswer } = provider.tokens
     const replaced = form.code !== undefined || rotates
     if (replaced) known.delete(sent)
@@ -166,11 +168,11 @@ export async function startProvider(t: Test, id: ProviderName, variant: Variant 
     return [
       200,
       {
-        access_token: issue('access', access, grant),
+        access_token: issue('access', access, granted),
         token_type: 'bearer',
         ...(seconds !== null && { expires_in: seconds }),
-        ...(refreshes && replaced && { refresh_token: issue('refresh', refresh, grant) }),
-        ...(scopeInAnswer && { scope: grant.scope }),
+        ...(refreshes && replaced && { refresh_token: issue('refresh', refresh, granted) }),
+        ...(scopeInAnswer && { scope: granted.scope }),
       },
     ]
   }

@@ -62,7 +62,7 @@ export const authorizeProvider = route(
     const browser = isBrowser ? markBrowser(ctx, deps.config) : null
     const { url, state } = await authorize(deps, client, { userId, provider: client.id, redirectUri, browser })
     // The provider's page must not learn of the link that led there.
-    if (isBrowser) return new Reply(303, 'text/html', null, { Location: url, 'Referrer-Policy': 'no-referrer' })
+    if (isBrowser) return new Reply(303, 'text/plain', '', { Location: url, 'Referrer-Policy': 'no-referrer' })
     return { authorization_url: url, state }
   },
 )

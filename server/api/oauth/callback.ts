@@ -43,7 +43,7 @@ export const completeConnection = route(
     const browser = browserOf(ctx, config)
     const isStillEnabled = () => isEnabled(parts.db, provider)
     const landing = await complete({ parts, client, keys, browser, isEnabled: isStillEnabled }, query)
-    return new Reply(303, 'text/html', null, { Location: locationOf(landing, provider) })
+    return new Reply(303, 'text/plain', '', { Location: locationOf(landing, provider) })
   },
 )
 
