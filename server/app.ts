@@ -4,7 +4,8 @@ import Router from '@koa/router'
 import Koa, { type Context, type Next } from 'koa'
 import { healthRoutes } from './api/health/index.ts'
 import { routes } from './api/index.ts'
-import { databaseUnavailable } from './db/database.ts'
+import { HELD } from './db/changes.ts'
+import { databaseUnavailable, lockTimedOut } from './db/database.ts'
 import type { Dependencies } from './dependencies.ts'
 import { AppError, errors } from './errors.ts'
 import { clientAddresses } from './http/client-address.ts'
@@ -78,7 +79,7 @@ function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId
     refuse(ctx, error)
   } else if ((error as { code?: string }).code === STATEMENT_TIMEOUT) {
     refuse(ctx, tookTooLong(ctx.method))
-  } else if ((error as { code?: string }).code === LOCK_TIMEOUT) {
+  } else if (lockTimedOut(error)) {
     refuse(ctx, errors.overloaded(HELD, 5))
   } else if (databaseUnavailable(error)) {
     log(error)
@@ -92,12 +93,8 @@ function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId
   if (!ctx.req.complete) ctx.set('Connection', 'close')
 }
 
-/** SQLSTATE of a statement that exceeded its time limit, and of one that waited too long for a lock. */
+/** SQLSTATE of a statement that exceeded its time limit. */
 const STATEMENT_TIMEOUT = '57014'
-const LOCK_TIMEOUT = '55P03'
-
-const HELD =
-  'The same data is being changed, for example by the import of an upload. Nothing was changed; please retry.'
 
 /** 503 for a request that was too expensive, not wrong. */
 function tookTooLong(method: string): AppError {

@@ -1,3 +1,4 @@
+import type { Passwords } from './api/auth/passwords.ts'
 import type { SyncFeed } from './api/sync/feed.ts'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
@@ -20,6 +21,7 @@ export interface Dependencies {
   answers: Answers
   keys: Keys
   apiKeys: ApiKeys
+  passwords: Passwords
   uploads: Uploads
   syncFeed: SyncFeed
   /** What connects people to cloud providers; each of its statements takes a connection of its own. */

@@ -1,3 +1,5 @@
+import { counted } from './counted.ts'
+
 /** One failed check of a request, in the shape of contract 1.8. */
 export interface Issue {
   type: string
@@ -24,7 +26,7 @@ const MAX_CREDENTIAL = 2_000
 /** The part of a client's text that an error may repeat: `max` characters of it, and no credential. */
 export function shortened(text: string, max = 300): string {
   const start = text.slice(0, max + MAX_CREDENTIAL).replaceAll(CREDENTIAL, HIDDEN)
-  return start.length <= max ? start : `${start.slice(0, max).toWellFormed()}… (${text.length} characters)`
+  return start.length <= max ? start : `${start.slice(0, max).toWellFormed()}… (${counted(text.length, 'character')})`
 }
 
 interface AppErrorOptions {
@@ -76,7 +78,11 @@ export const errors = {
   notAcceptable: (types: readonly string[]) =>
     new AppError('not_acceptable', 406, `Not acceptable. This path answers ${types.join(', ')}: name one in Accept.`),
   tooLarge: (limitBytes: number) =>
-    new AppError('too_large', 413, `Request body is larger than ${limitBytes} bytes. Send less per request.`),
+    new AppError(
+      'too_large',
+      413,
+      `Request body is larger than ${counted(limitBytes, 'byte')}. Send less per request.`,
+    ),
   wrongMediaType: (accepted: string) =>
     new AppError('wrong_media_type', 415, `Unsupported media type. Send the body as ${accepted}.`),
   wrongEncoding: () =>
@@ -98,7 +104,7 @@ export const errors = {
       cause,
     }),
   throttled: (retryAfterSeconds: number) =>
-    new AppError('throttled', 429, `Too many attempts. Try again in ${retryAfterSeconds} seconds.`, {
+    new AppError('throttled', 429, `Too many attempts. Try again in ${counted(retryAfterSeconds, 'second')}.`, {
       headers: { 'Retry-After': String(retryAfterSeconds) },
     }),
   webhooksOff: () =>

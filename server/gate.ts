@@ -8,8 +8,10 @@ export interface GateLimits {
   capacity: number
   /** What one key, a caller or a user, may hold of it. */
   perKey: number
-  /** How many may wait, at most half of them with the same key; 0 = nobody waits. */
+  /** How many may wait; 0 = nobody waits. */
   waiting: number
+  /** How many of them may wait with the same key, by default half of them. */
+  waitingPerKey?: number
   /** Longest time to wait; shorter than the patience of the clients that come here. */
   waitMs: number
   /** What a refusal names as `Retry-After`. */
@@ -81,6 +83,11 @@ export class Gate {
   /** How many wait. */
   waiting(): number {
     return this.#line.length
+  }
+
+  /** Whether anybody with this key holds a place or waits for one. */
+  knows(key: string): boolean {
+    return this.#heldBy.has(key) || this.#line.some((place) => place.key === key)
   }
 
   #heldOf(key: string): number {
@@ -159,9 +166,9 @@ export class Gate {
 
   /** Whether more wait than may, the last one of them with this key. */
   #isFull(key: string): boolean {
-    const { waiting } = this.#limits
+    const { waiting, waitingPerKey = Math.ceil(waiting / 2) } = this.#limits
     const line = this.#line
-    return line.length > waiting || line.filter((place) => place.key === key).length > Math.ceil(waiting / 2)
+    return line.length > waiting || line.filter((place) => place.key === key).length > waitingPerKey
   }
 
   #refusal(): Error {

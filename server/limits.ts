@@ -5,8 +5,8 @@ import { Gate, type GateLimits } from './gate.ts'
 const MIB = 1024 * 1024
 
 /**
- * How many connections of the API each kind of request may hold at once, so that none starves another. A request
- * belongs to one of these for as long as its handler runs, or takes one of its connections for each statement.
+ * How many connections of the API each kind of request may hold at once, so that none starves another. A read belongs
+ * to one of these for as long as its handler runs; everything else takes a connection for each statement or transaction.
  */
 const CONNECTIONS = {
   // Looking up the caller's credential. For one statement each; every request needs it, so nearly all may wait.
@@ -15,14 +15,19 @@ const CONNECTIONS = {
   login: { what: 'logins', capacity: 2, perKey: 2, waiting: 200, waitMs: 3_000, retrySeconds: 5 },
   // Reads of a page.
   read: { what: 'requests', capacity: 6, perKey: 5, waiting: 200, waitMs: 3_000, retrySeconds: 2 },
-  // Reads that compute: summaries, totals, coverage, statistics.
+  // Reads that compute: summaries, totals, coverage, statistics, counts of buckets, the best sources of a range.
   report: { what: 'reports', capacity: 3, perKey: 2, waiting: 100, waitMs: 5_000, retrySeconds: 3 },
   // Pages of more than a thousand samples.
   bulk: { what: 'large pages', capacity: 3, perKey: 2, waiting: 60, waitMs: 5_000, retrySeconds: 5 },
   // Changes, per user if the path names one.
   write: { what: 'changes', capacity: 4, perKey: 2, waiting: 100, waitMs: 3_000, retrySeconds: 3 },
   // Requests that may take minutes: deleting all of a user or of a connection, or an endpoint; recovering deliveries.
-  long: { what: 'deletions', capacity: 3, perKey: 2, waiting: 20, waitMs: 5_000, retrySeconds: 5 },
+  long: { what: 'deletions', capacity: 3, perKey: 2, waiting: 100, waitMs: 5_000, retrySeconds: 5 },
+  // Any of the last four that found a lock taken (db/changes.ts), by turns; per kind and user.
+  locked: {
+    ...{ what: 'changes of the same data', capacity: 3, perKey: 1, waiting: 500, waitingPerKey: 20 },
+    ...{ waitMs: 5_000, retrySeconds: 5 },
+  },
   // Accepting an upload. For one statement each; between them threads read its body.
   upload: { what: 'uploads', capacity: 3, perKey: 2, waiting: 500, waitMs: 5_000, retrySeconds: 5 },
   // Pages of events for live streams, for one statement each.
@@ -35,7 +40,25 @@ const CONNECTIONS = {
 const OTHER_CONNECTIONS = 3
 
 /** Other limits, for all callers together and for one: bodies in memory (bytes) and their parsing (threads). */
-const UPLOADS = {
+const BODIES = {
+  // JSON and forms of at most 64 KiB, compressed 4 KiB: accepted however many large ones there are.
+  smallRequests: {
+    what: 'requests',
+    capacity: 32 * MIB,
+    perKey: 8 * MIB,
+    waiting: 500,
+    waitMs: 3_000,
+    retrySeconds: 2,
+  },
+  // Larger ones, and those of an unknown length; each counts as 1 MiB, the most that one may have.
+  largeRequests: {
+    what: 'requests',
+    capacity: 32 * MIB,
+    perKey: 4 * MIB,
+    waiting: 100,
+    waitMs: 5_000,
+    retrySeconds: 5,
+  },
   // Bodies of at most 1 MiB, compressed 64 KiB: accepted however many large ones there are.
   smallBodies: { what: 'uploads', capacity: 64 * MIB, perKey: 2 * MIB, waiting: 500, waitMs: 5_000, retrySeconds: 5 },
   // Larger bodies: 32 MiB per user. The phone is not read from while it waits.
@@ -52,11 +75,13 @@ export type Share = keyof typeof CONNECTIONS
 
 /** Every limit on what requests hold of this process and of the database, and on how long they wait. */
 export interface Limits {
-  gates: Record<Share | keyof typeof UPLOADS, GateLimits>
+  gates: Record<Share | keyof typeof BODIES, GateLimits>
   /** Time after which a statement of a request is cancelled. */
   statementMs: number
   /** Time after which a statement that waits for somebody else's lock fails. */
   lockMs: number
+  /** Of a change, the time it waits in its place before others get a turn. */
+  lockTurnMs: number
   /** Time that the probe of the database waits to connect, and for its answer. */
   probeMs: number
   /** A body that brings less than `bytes` in `windowMs`, or is not complete after `totalMs`, is given up. */
@@ -68,9 +93,10 @@ export interface Limits {
 }
 
 export const LIMITS: Limits = {
-  gates: { ...CONNECTIONS, ...UPLOADS },
+  gates: { ...CONNECTIONS, ...BODIES },
   statementMs: 10_000,
   lockMs: 4_000,
+  lockTurnMs: 50,
   probeMs: 1_000,
   // In total less than the 300 s after which Node answers 408: released SDKs lose data that is answered with a 4xx.
   bodyPace: { bytes: 10_240, windowMs: 20_000, totalMs: 240_000 },
@@ -84,6 +110,11 @@ const LONG_STATEMENT_MS = 600_000
 /** Lets the statements of this transaction take minutes. */
 export async function allowMinutes(tx: Transaction): Promise<void> {
   await tx.query(`select set_config('statement_timeout', $1, true)`, [String(LONG_STATEMENT_MS)])
+}
+
+/** Lets the statements of this transaction wait for locks: it has those that are held for long. */
+export async function allowWaiting(tx: Transaction): Promise<void> {
+  await tx.query(`select set_config('lock_timeout', $1, true)`, [String(LIMITS.lockMs)])
 }
 
 /** Maximum of connections of the API. */

@@ -1,10 +1,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { bootstrapAccounts } from './api/auth/bootstrap.ts'
+import { createPasswords } from './api/auth/passwords.ts'
 import { openSyncFeed } from './api/sync/feed.ts'
 import { buildApp } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { startCron } from './cron.ts'
+import { changing } from './db/changes.ts'
 import { type Database, gated, openDatabase } from './db/database.ts'
 import { type EmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
@@ -15,7 +17,6 @@ import { openApiKeys } from './http/api-keys.ts'
 import { closeServer, listen } from './http/server.ts'
 import { deriveKeys, type Keys } from './http/tokens.ts'
 import { type Http, openHttp } from './intake/pulls/http.ts'
-import { startThreads, type Threads } from './intake/threads.ts'
 import { acceptUploads } from './intake/uploads/accept.ts'
 import { createHandover, type Handover } from './intake/uploads/handover.ts'
 import { createImporter } from './intake/uploads/import.ts'
@@ -32,6 +33,7 @@ import { type Jobs, migrateJobs, startJobs } from './queue.ts'
 import { observeRollups } from './rollups/observe.ts'
 import { applyStrategy } from './rollups/strategy.ts'
 import { dataDirSecret } from './secrets.ts'
+import { startThreads, type Threads } from './threads.ts'
 import { observeWebhooks } from './webhooks/observe.ts'
 import { startWebhooks, WEBHOOK_CONNECTIONS } from './webhooks/start.ts'
 import { welcome } from './welcome.ts'
@@ -149,11 +151,11 @@ function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void
 
 /** Starts to serve: every role does, at least its probes. */
 async function startApi(shared: Shared): Promise<void> {
-  const { config, closers } = shared
+  const { config, log, closers } = shared
   let open = false
   const deps = await openDependencies(shared, () => open)
   const server = createServer(buildApp(deps).callback())
-  closers.push(() => closeServer(server))
+  closers.push(() => closeServer(server, () => log.warn('requests were cut off: they did not finish in time')))
   // Streams never end on their own.
   closers.push(() => deps.syncFeed.close())
   closers.push(async () => {
@@ -161,7 +163,7 @@ async function startApi(shared: Shared): Promise<void> {
   })
   await listen(server, config.port, config.host)
   // Only now, since the secrets are shown once: a start that fails before must not have made them.
-  const created = await bootstrapAccounts(deps.db, config)
+  const created = await bootstrapAccounts(deps.db, config, deps.passwords)
   open = true
   // The probe answers with the last count; this is the first.
   deps.webhookBacklog?.()
@@ -192,15 +194,19 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
     answers: countAnswers(LIMITS),
     keys,
     apiKeys,
+    passwords: createPasswords(),
     uploads: acceptUploads({ db, gates, limits: LIMITS, metrics, threads, handover }),
     syncFeed,
-    oauth: oauthParts(shared, gated(db, gates.write)),
+    oauth: oauthParts(shared, changing(db, { gates, limits: LIMITS }, OAUTH_CHANGES)),
     log,
     metrics,
     ready: async () => isOpen() && (await probe.answers()),
     ...(shared.recordsEvents && { webhookBacklog: observeWebhooks(metrics.registry, gated(db, gates.metrics)) }),
   }
 }
+
+/** Whose place the consents of all people take together: the address that calls back says nothing about them. */
+const OAUTH_CHANGES = { share: 'write', key: 'oauth', user: undefined } as const
 
 const oauthParts = ({ config, log, metrics, http, vault, clients }: Shared, db: Database): OAuthParts => ({
   ...{ db, vault, http, clients, settings: config, metrics, log, identifyMs: IDENTIFY_MS },

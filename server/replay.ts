@@ -6,8 +6,8 @@ import { clusterExists } from './db/embedded/cluster.ts'
 import { runningEmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
 import { uuidProblem } from './http/formats.ts'
-import { startThreads } from './intake/threads.ts'
 import { replay, type Selection } from './intake/uploads/replay.ts'
+import { startThreads } from './threads.ts'
 
 const USAGE = `npm run replay -- --user <id> [--from <date>] [--to <date>] [--write]
 npm run replay -- --batch <id> [--write]

@@ -77,6 +77,33 @@ t.test('a citation of a section that does not exist is noticed', async (t) => {
   ])
 })
 
+t.test('every text of an error is in the contract', async (t) => {
+  const contract = await text('docs/contract.md')
+  const missing: string[] = []
+  let found = 0
+  for (const file of (await sources()).filter((name) => name.startsWith('server/'))) {
+    const thrown = /errors\s*\.(?:badRequest|missing|conflict|forbidden)\(\s*(?:'([^']+)'|`([^`]+)`)/g
+    for (const [, plain, template] of (await text(file)).matchAll(thrown)) {
+      found += 1
+      // The longest part without a value.
+      const [part = ''] = (plain ?? template ?? '').split(/\$\{[^}]*\}/).sort((a, b) => b.length - a.length)
+      if (!contract.includes(part.trim())) missing.push(`${file}: ${part}`)
+    }
+  }
+  t.ok(found > 30, 'texts are found')
+  t.strictSame(missing, [])
+})
+
+t.test('a message counts with its noun: one sample, two samples', async (t) => {
+  const wrong: string[] = []
+  // Constants are no 1, and verbs and SQL are no nouns.
+  const uncounted =
+    /\$\{(?![A-Z_\d]+\}|counted\()[^{}]*\} (?!as\b|is\b|has\b|was\b|rows unbounded\b|belongs\b|holds\b)\w+s\b|\b(?:record|type|failure|item|sample|upload|row)\(s\)/g
+  for (const file of (await sources()).filter((name) => /^(server|workers|sql)\//.test(name)))
+    for (const [found] of (await text(file)).matchAll(uncounted)) wrong.push(`${file}: ${found}`)
+  t.strictSame(wrong, [])
+})
+
 t.test('the tables of the contract are those of the catalogue', async (t) => {
   t.strictSame(
     await rows('contract', '2.6'),

@@ -3,10 +3,10 @@
 import pg from 'pg'
 import t from 'tap'
 import { waitUntil } from '../server/db/embedded/processes.ts'
-import type { Threads } from '../server/intake/threads.ts'
 import { createHandover } from '../server/intake/uploads/handover.ts'
 import type { Importer } from '../server/intake/uploads/import.ts'
 import { startJobs } from '../server/queue.ts'
+import type { Threads } from '../server/threads.ts'
 import { startTestApp, type TestApp } from './support/app.ts'
 import {
   body,

@@ -110,6 +110,24 @@ t.test('no file imports itself through others', async (t) => {
   t.ok([...imports.values()].flat().length > 1000, 'imports are found')
 })
 
+t.test('of two folders one is the floor of the other', async (t) => {
+  const folderOf = (file: string) => /^server\/([^/]+)\//.exec(file)?.[1]
+  const imports = new Set<string>()
+  for (const file of source) {
+    for (const [, from = ''] of text(file).matchAll(/(?:from|import) '(\.[^']+)'/g)) {
+      const [folder, other] = [folderOf(file), folderOf(join(dirname(file), from))]
+      if (folder && other && folder !== other) imports.add(`${folder} ${other}`)
+    }
+  }
+  t.ok(imports.has('api http') && imports.size > 30, 'they are found')
+  // The description of the API says what webhooks send, in the forms of the API.
+  t.ok(imports.delete('http webhooks'))
+  t.strictSame(
+    [...imports].filter((one) => imports.has(one.split(' ').reverse().join(' '))),
+    [],
+  )
+})
+
 t.test('the environment is read by the configuration', async (t) => {
   // Passing it on, npm's own marker, and the few variables that programs we start need.
   const others = new Set([

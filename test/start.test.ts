@@ -54,14 +54,12 @@ t.test('a data directory from its first start to its last', async (t) => {
   await t.test('SIGTERM lets the upload that is under way finish, then ends with 0', async (t) => {
     const upload = await beginUpload(first.url, apiKey, userId, JSON.stringify(hourOfHeartRates(0)))
     first.child.kill('SIGTERM')
-    t.ok(await waitUntil(async () => first.output().includes('"stopping"'), 5000))
+    t.ok(await waitUntil(async () => first.output().includes('"stopping"'), START_MS))
     await t.rejects(fetch(`${first.url}/readyz`), 'nothing new is taken')
     const answer = await upload.finish()
-    const answered = performance.now()
     t.match(answer, { status: 202, body: { batch_id: /^[0-9a-f-]{36}$/ } })
     t.strictSame(await first.ended, [0, null])
-    // The client keeps its connection open; nobody must wait for that.
-    t.ok(performance.now() - answered < 8000)
+    t.notMatch(first.output(), /cut off/, 'and waits for nobody who only keeps a connection open')
   })
 
   const second = await startService(t, env)
@@ -82,7 +80,7 @@ t.test('a data directory from its first start to its last', async (t) => {
       })
       if (answer.status === 202) acknowledged.push(answer.body.batch_id)
     })
-    t.ok(await waitUntil(async () => acknowledged.length >= 5, 10_000, 1))
+    t.ok(await waitUntil(async () => acknowledged.length >= 5, START_MS, 1))
     process.kill(-(second.child.pid ?? 0), 'SIGKILL')
     await Promise.allSettled(uploads)
     t.strictSame(await second.ended, [null, 'SIGKILL'])

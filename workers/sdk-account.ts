@@ -15,6 +15,16 @@ export type Place = readonly [type: string, ms: number]
 /** The probable meaning of a record type that is not stored. */
 type MeantBy = (type: string) => Required<Pick<Unstored, 'likely' | 'known_to'>>
 
+/** A part of an item that cannot be stored, and why. */
+interface LeftOut {
+  /** Such as `['workouts', 0, 'values', 3, 'unit']`. */
+  path: readonly [collection: string, index: number, parts: string, at: number, field: string]
+  part: Json
+  item: Json
+  reason: readonly [type: string, msg: string]
+  place: Place | undefined
+}
+
 /** The account of an upload's items: every one is received, and stored, ignored or rejected. */
 export class Account {
   received = 0
@@ -66,6 +76,17 @@ export class Account {
     this.#reject({ collection, index, loc, type, msg }, known.id)
   }
 
+  /**
+   * A part of an item cannot be stored, such as a statistic of a workout: it is listed like a rejected item, but counts as
+   * none, since the item itself is stored. `place` is absent if the part would not have been a sample.
+   */
+  leaveOut({ path, part, item, reason: [type, msg], place }: LeftOut): void {
+    const [collection, index, parts] = path
+    if (place) addRejected(this.rejectedDays, { type: place[0], day: dayText(place[1]), reason: type }, 1)
+    this.#count(`${collection}.${parts}`, part.type, type)
+    this.#list({ collection, index, loc: ['data', ...path], type, msg }, item.id)
+  }
+
   #count(collection: string, type: unknown, reason: string): void {
     const group = `${collection}\n${reason}\n`
     let key = typeof type === 'string' ? group + type : group
@@ -82,6 +103,10 @@ export class Account {
 
   #reject(rejection: Omit<Rejection, 'id'>, id: unknown): void {
     this.rejected += 1
+    this.#list(rejection, id)
+  }
+
+  #list(rejection: Omit<Rejection, 'id'>, id: unknown): void {
     if (this.rejections.length >= REJECTIONS_KEPT) return
     const shownId = typeof id === 'string' ? normaliseDeviceString(this.#decode(id), 100) || null : null
     this.rejections.push({ ...rejection, id: shownId })

@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000
 const NOT_AN_OBJECT: Problem = ['', 'dict_type', 'Input should be a valid dictionary']
 
 /** Reads one item: adds its content, or returns which field is wrong. */
-type ReadItem = (reading: Reading, item: Json) => Problem | 'ignored' | undefined
+type ReadItem = (reading: Reading, item: Json, index: number) => Problem | 'ignored' | undefined
 
 /** Returns the type and time that an item counts under, even if nothing else of it is right. */
 type PlaceOf = (reading: Reading, item: Json) => Place | undefined
@@ -58,6 +58,7 @@ export function readSdkBatch(parsed: ParsedBody, provider: SdkProvider, nowMs: n
     streams: new SampleStreams(),
     derived: new SampleStreams(),
     events: noEvents(),
+    implausibleParts: {},
   }
   const body = isObject(parsed.body) ? parsed.body : {}
   readData(reading, body.data)
@@ -91,7 +92,7 @@ function readItems(reading: Reading, [name, read, placeOf]: Collection, items: u
   account.received += items.length
   for (let index = 0; index < items.length; index += 1) {
     const item = items[index]
-    const problem = isObject(item) ? read(reading, item) : NOT_AN_OBJECT
+    const problem = isObject(item) ? read(reading, item, index) : NOT_AN_OBJECT
     if (problem === 'ignored') account.ignoreItem(name, item as Json)
     else if (problem) {
       account.rejectItem([name, index], item, problem, isObject(item) ? placeOf(reading, item) : undefined)
@@ -99,7 +100,10 @@ function readItems(reading: Reading, [name, read, placeOf]: Collection, items: u
   }
 }
 
-function finish({ account, streams, derived, sources, events }: Reading, unknown: UnknownField[]): Batch {
+function finish(
+  { account, streams, derived, sources, events, implausibleParts }: Reading,
+  unknown: UnknownField[],
+): Batch {
   const { samples, duplicates } = streams.finish()
   const brought = derived.finish().samples
   return {
@@ -111,6 +115,7 @@ function finish({ account, streams, derived, sources, events }: Reading, unknown
     ignored: account.ignored,
     rejected: account.rejected,
     rejections: account.rejections,
+    implausibleParts,
     unstored: account.unstored,
     unknownFields: unknown,
     days: dayCounts([...samples, ...brought], events, account.rejectedDays),

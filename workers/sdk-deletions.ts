@@ -1,3 +1,5 @@
+import type { Deletion } from '../server/batch/columns.ts'
+import type { SdkAbility } from '../server/providers/sdk.ts'
 import { externalId, type Json, MISSING, type Problem } from './sdk-fields.ts'
 import type { Reading } from './sdk-reading.ts'
 
@@ -5,8 +7,16 @@ import type { Reading } from './sdk-reading.ts'
 export function readDeletion({ ability, decode, events }: Reading, item: Json): Problem | undefined {
   const id = externalId(item.id, decode)
   if (id === null) return ['id', ...MISSING]
-  const kind = typeof item.type === 'string' ? ability.recordKind(item.type) : 'ignored'
-  const seriesId = typeof kind === 'object' && 'series' in kind ? kind.series.id : null
-  events.deletions.push({ externalId: id, seriesId })
+  events.deletions.push({
+    externalId: id,
+    seriesId: typeof item.type === 'string' ? seriesOf(ability, item.type) : null,
+  })
   return undefined
+}
+
+/** Samples come from records and with workouts, never from stages, meals, observations or sessions. */
+function seriesOf(ability: SdkAbility, type: string): Deletion['seriesId'] {
+  const kind = ability.recordKind(type)
+  if (kind === 'ignored') return ability.loggedEvents.get(type) === 'sleep' ? 'none' : null
+  return typeof kind === 'object' && 'series' in kind ? kind.series.id : 'none'
 }

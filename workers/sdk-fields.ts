@@ -24,6 +24,9 @@ export type Json = Record<string, unknown>
 export type Problem = readonly [field: string, type: string, msg: string]
 
 export const MISSING = ['missing', 'Field required'] as const
+export const WRONG_UNIT = ['unit', 'Input should be a unit that the value can be converted from'] as const
+const NOT_FINITE = ['finite_number', 'Input should be a finite number'] as const
+const NOT_A_NUMBER = ['float_parsing', 'Input should be a valid number'] as const
 const IMPLAUSIBLE = ['implausible_timestamp', 'Time should be between 1970-01-02 and 24 hours from now'] as const
 
 /** Whether a value is an object, neither null nor a list. */
@@ -52,6 +55,16 @@ export function spanOf(item: Json, latestMs: number): Span | Problem {
 export function plausibleInstant(value: unknown, latestMs: number): number | undefined {
   const ms = instant(value)
   return ms !== undefined && ms >= MIN_TIME_MS && ms <= latestMs ? ms : undefined
+}
+
+/** Why something is no `plausibleInstant`. */
+export const instantProblem = (value: unknown): readonly [type: string, msg: string] =>
+  instant(value) === undefined ? dateProblem(value) : IMPLAUSIBLE
+
+/** Why something is not `numeric`. */
+export function valueProblem(value: unknown): readonly [type: string, msg: string] {
+  if (value === undefined || value === null) return MISSING
+  return typeof value === 'number' ? NOT_FINITE : NOT_A_NUMBER
 }
 
 /** Whether the result of reading is a problem instead of a value. */

@@ -17,4 +17,6 @@ export interface Reading {
   /** See `Batch`. */
   derived: SampleStreams
   events: BatchEvents
+  /** See `Batch`. */
+  implausibleParts: Record<number, number>
 }

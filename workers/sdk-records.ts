@@ -15,6 +15,8 @@ import {
   plausibleInstant,
   type Span,
   spanOf,
+  valueProblem,
+  WRONG_UNIT,
   zoneOf,
 } from './sdk-fields.ts'
 import type { Reading } from './sdk-reading.ts'
@@ -25,7 +27,7 @@ const HOUR_MS = 3_600_000
 /**
  * Far above any measurement, far below values whose sum over a year would overflow and make good samples unreadable.
  */
-const MAX_VALUE = 1e15
+export const MAX_VALUE = 1e15
 
 /** Far longer than any activity, and than any period. */
 const MAX_ACTIVITY_MS = 24 * HOUR_MS
@@ -35,10 +37,7 @@ const MAX_PERIOD_MS = 60 * DAY_MS
 const MAX_TITLE = 255
 const MAX_MEAL_TYPE = 64
 
-const NOT_FINITE = ['finite_number', 'Input should be a finite number'] as const
-const NOT_A_NUMBER = ['float_parsing', 'Input should be a valid number'] as const
-const TOO_LARGE = ['implausible_value', 'Input should be a number of at most 15 digits'] as const
-const WRONG_UNIT = ['unit', 'Input should be a unit that the value can be converted from'] as const
+export const TOO_LARGE = ['implausible_value', 'Input should be a number of at most 15 digits'] as const
 const NO_LEVEL = ['enum', 'Input should be a value the platform documents'] as const
 const END_BEFORE_START = ['end_before_start', 'Input should not be before startDate'] as const
 const TOO_LONG = ['implausible_duration', 'Input is too long after startDate'] as const
@@ -103,11 +102,6 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
 function localMidnight(ms: number, zoneMin: number | null): number {
   const shift = (zoneMin ?? 0) * 60_000
   return Math.floor((ms + shift) / DAY_MS) * DAY_MS - shift
-}
-
-function valueProblem(value: unknown): readonly [type: string, msg: string] {
-  if (value === undefined || value === null) return MISSING
-  return typeof value === 'number' ? NOT_FINITE : NOT_A_NUMBER
 }
 
 /** A meal is keyed by its id; its nutrients are separate records that name it (sdk-types 6). */

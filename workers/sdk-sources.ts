@@ -1,10 +1,10 @@
-import type { SourceIdentity } from '../server/batch/columns.ts'
+import { MAX_SOURCES, type SourceIdentity } from '../server/batch/columns.ts'
 import { inferDeviceType, isVague, normaliseDeviceString } from '../server/catalogue/devices.ts'
 import type { SdkProvider } from '../server/providers/index.ts'
 import type { ParsedBody } from './json-bytes.ts'
 import { isObject } from './sdk-fields.ts'
 
-export const TOO_MANY_SOURCES = ['too_many_sources', 'An upload may have at most 500 sources'] as const
+export const TOO_MANY_SOURCES = ['too_many_sources', `An upload may have at most ${MAX_SOURCES} sources`] as const
 
 /** The identifying parts of a source object, each with its spelling in older payloads. */
 const SOURCE_FIELDS = [
@@ -22,9 +22,6 @@ const VERSION_FIELDS = [
   ['minorVersion', 'minor_version'],
   ['patchVersion', 'patch_version'],
 ] as const
-
-/** Sources of one upload: a person has a handful, and each is a row that later reads look at. */
-const MAX_SOURCES = 500
 
 /** The distinct sources of an upload. */
 export class Sources {

@@ -3,10 +3,17 @@ import { convertUnit } from '../server/batch/units.ts'
 import { type SeriesName, type SeriesType, seriesByName } from '../server/catalogue/series.ts'
 import { recordRule } from '../server/providers/sdk.ts'
 import type { Decode } from './json-bytes.ts'
-import { isObject } from './sdk-fields.ts'
+import { isObject, type Json, type Problem, WRONG_UNIT } from './sdk-fields.ts'
 
 /** Far above anything a person does in one workout, and within the integer columns. */
 const MAX_VALUE = 1e9
+
+/** Longest workout; a longer one was never ended, or has a wrong date. */
+export const MAX_WORKOUT_DAYS = 7
+const MAX_SECONDS = MAX_WORKOUT_DAYS * 86_400
+
+const NO_DURATION = ['implausible_duration', `Input should be a time of at most ${MAX_WORKOUT_DAYS} days`] as const
+const NO_MEASURE = ['implausible_value', 'Input should be a number that fits the statistic'] as const
 
 /** Values from the statistics of a workout; null = not reported. */
 export interface Statistics {
@@ -16,6 +23,17 @@ export interface Statistics {
   samples: [series: SeriesType, value: number][]
   indoor: boolean
   water: 'pool' | 'open' | null
+  leftOut: LeftOutStatistic[]
+  /** Series whose plausible range statistics exceed, which are left out; once for each statistic. */
+  implausible: SeriesType[]
+}
+
+/** A statistic that cannot be stored: its place in the list, what is wrong, and the series that it is a sample of. */
+interface LeftOutStatistic {
+  at: number
+  part: Json
+  problem: Problem
+  series: SeriesType | undefined
 }
 
 /** Undefined when the unit is unknown or of another dimension. */
@@ -108,26 +126,28 @@ export function folded(name: string): string {
   return name.toLowerCase().replaceAll('_', '')
 }
 
+/** What of the statistics read so far counts, by target. */
+type Best = Map<string, { rank: number; value: number }>
+
 /**
- * Reads `values` of a workout (sdk-types 8.2). A statistic that is unknown, not a number, in another unit or out of
- * bounds is left out; the others stay.
+ * Reads `values` of a workout (sdk-types 8.2). A statistic that is unknown or not a number is ignored; one in another
+ * unit, or implausible, is left out and reported; the others stay.
  */
 export function readStatistics(values: unknown, decode: Decode): Statistics {
-  const best = new Map<string, { rank: number; value: number }>()
+  const best: Best = new Map()
   const marks = new Map<string, number>()
-  for (const item of Array.isArray(values) ? values : []) {
+  const leftOut: LeftOutStatistic[] = []
+  const implausible: SeriesType[] = []
+  for (const [at, item] of (Array.isArray(values) ? values : []).entries()) {
     if (!isObject(item) || typeof item.type !== 'string') continue
     const name = folded(item.type)
     if (typeof item.value === 'boolean') marks.set(name, Number(item.value))
     if (typeof item.value !== 'number') continue
     marks.set(name, item.value)
     const unit = typeof item.unit === 'string' ? decode(item.unit) : null
-    for (const { target, rank, convert } of rules.get(name) ?? []) {
-      const value = convert(item.value, unit)
-      const known = best.get(target)
-      if (value !== undefined && inBounds(target, value) && (!known || rank <= known.rank))
-        best.set(target, { rank, value })
-    }
+    const { problem, series, outside } = readStatistic(rules.get(name) ?? [], item.value, unit, best)
+    if (problem) leftOut.push({ at, part: item, problem, series })
+    if (outside) implausible.push(outside)
   }
   const get = (target: string) => best.get(target)?.value ?? null
   const measures = Object.fromEntries(measured.map(([measure]) => [measure, get(measure)])) as unknown
@@ -140,12 +160,40 @@ export function readStatistics(values: unknown, decode: Decode): Statistics {
     }),
     indoor: marks.get('indoorworkout') === 1,
     water: ([null, 'pool', 'open'] as const)[marks.get('swimminglocationtype') ?? 0] ?? null,
+    leftOut,
+    implausible,
   }
 }
 
-function inBounds(target: string, value: number): boolean {
-  const range = seriesByName.get(sameRange[target] ?? '')
-  if (target === 'elevationGainMeters' && value < 0) return false
-  if (range) return value >= range.lowest && value <= range.highest
-  return Math.abs(value) <= MAX_VALUE && (value >= 0 || seriesOf.has(target))
+/** What is wrong with one statistic. */
+interface Fate {
+  problem?: Problem
+  series?: SeriesType
+  /** The series whose range it exceeds, unless it is also stored as a sample of that, which is flagged. */
+  outside?: SeriesType
+}
+
+/** Notes a statistic in `best` for each of its targets that it fits. */
+function readStatistic(own: readonly Rule[], sent: number, unit: string | null, best: Best): Fate {
+  const fate: Fate = {}
+  for (const { target, rank, convert } of own) {
+    const value = convert(sent, unit)
+    const series = seriesOf.get(target)
+    const range = seriesByName.get(sameRange[target] ?? '')
+    const problem = problemOf(target, value)
+    if (problem) Object.assign(fate, { problem, ...(series && { series }) })
+    else if (value !== undefined && range && (value < range.lowest || value > range.highest)) {
+      if (!own.some((other) => seriesOf.get(other.target) === range)) fate.outside = range
+    } else if (value !== undefined && !(rank > (best.get(target)?.rank ?? rank))) best.set(target, { rank, value })
+  }
+  return fate
+}
+
+function problemOf(target: string, value: number | undefined): Problem | undefined {
+  if (value === undefined) return ['unit', ...WRONG_UNIT]
+  if (target === 'durationSeconds') return value >= 0 && value <= MAX_SECONDS ? undefined : ['value', ...NO_DURATION]
+  const isNegative = value < 0 && target === 'elevationGainMeters'
+  // A measure has the range of its series.
+  const isBeyond = seriesOf.has(target) && Math.abs(value) > MAX_VALUE
+  return isNegative || isBeyond ? ['value', ...NO_MEASURE] : undefined
 }

@@ -5,6 +5,7 @@ import type { WorkoutType } from '../server/catalogue/workouts.ts'
 import { type RecordRule, recordRule } from '../server/providers/sdk.ts'
 import {
   externalId,
+  instantProblem,
   isObject,
   isProblem,
   type Json,
@@ -12,24 +13,22 @@ import {
   type Problem,
   plausibleInstant,
   spanOf,
+  valueProblem,
+  WRONG_UNIT,
 } from './sdk-fields.ts'
 import type { Reading } from './sdk-reading.ts'
+import { MAX_VALUE, TOO_LARGE } from './sdk-records.ts'
 import { TOO_MANY_SOURCES } from './sdk-sources.ts'
-import { folded, readStatistics, type Statistics } from './sdk-statistics.ts'
+import { folded, MAX_WORKOUT_DAYS, readStatistics, type Statistics } from './sdk-statistics.ts'
 import { movingSeconds, readLaps, readRoute, readSegments } from './sdk-workout-documents.ts'
 
-/** Longest workout; a longer one was never ended, or has a wrong date. */
-const MAX_DAYS = 7
-const MAX_SECONDS = MAX_DAYS * 86_400
+const MAX_SECONDS = MAX_WORKOUT_DAYS * 86_400
 
 const END_BEFORE_START = ['end_before_start', 'End should not be before the start'] as const
-const TOO_LONG = ['implausible_duration', `Workout should last at most ${MAX_DAYS} days`] as const
+const TOO_LONG = ['implausible_duration', `Workout should last at most ${MAX_WORKOUT_DAYS} days`] as const
 
 const MAX_TITLE_LENGTH = 255
 const MAX_NOTES_LENGTH = 4_000
-
-/** Bound of a sample, as of those in `data.records`. */
-const MAX_VALUE = 1e15
 
 // How the source got a workout, in the words of the SDKs (sdk-types 8.1).
 const RECORDING_METHOD = ['recordingMethod', 'recording_method'] as const
@@ -49,7 +48,7 @@ const sampleRules: ReadonlyMap<string, RecordRule> = new Map([
 ])
 
 /** Reads an item of `data.workouts`: the workout, and its samples (sdk-types 8). */
-export function readWorkout(reading: Reading, item: Json): Problem | undefined {
+export function readWorkout(reading: Reading, item: Json, index: number): Problem | undefined {
   const span = spanOf(item, reading.latestMs)
   if (isProblem(span)) return span
   const elapsedSeconds = Math.trunc((span.endMs - span.startMs) / 1000)
@@ -69,7 +68,8 @@ export function readWorkout(reading: Reading, item: Json): Problem | undefined {
   reading.events.workouts.push(workout)
   for (const [series, value] of statistics.samples)
     addSample(reading, workout, { seriesId: series.id, timeMs: span.endMs, value })
-  readSamples(reading, workout, item.samples)
+  reportStatistics(reading, statistics, { item, index, endMs: span.endMs })
+  readSamples(reading, workout, item, index)
   return undefined
 }
 
@@ -113,22 +113,54 @@ function measures({ measures }: Statistics) {
   return { ...measures, steps: measures.steps === null ? null : Math.trunc(measures.steps) }
 }
 
-function duration({ durationSeconds }: Statistics, elapsedSeconds: number): number {
-  if (durationSeconds === null || durationSeconds > MAX_SECONDS) return elapsedSeconds
-  return Math.trunc(durationSeconds)
+const duration = ({ durationSeconds }: Statistics, elapsedSeconds: number): number =>
+  durationSeconds === null ? elapsedSeconds : Math.trunc(durationSeconds)
+
+function reportStatistics(
+  { account, implausibleParts }: Reading,
+  { leftOut, implausible }: Statistics,
+  { item, index, endMs }: { item: Json; index: number; endMs: number },
+): void {
+  for (const { id } of implausible) implausibleParts[id] = (implausibleParts[id] ?? 0) + 1
+  for (const { at, part, problem, series } of leftOut) {
+    const [field, ...reason] = problem
+    const place = series && ([series.type, endMs] as const)
+    account.leaveOut({ path: ['workouts', index, 'values', at, field], part, item, reason, place })
+  }
 }
 
-function readSamples(reading: Reading, workout: Workout, values: unknown): void {
-  for (const item of Array.isArray(values) ? values : []) {
-    if (!isObject(item) || typeof item.type !== 'string') continue
-    const rule = sampleRules.get(folded(item.type))
-    const value = numeric(item.value)
-    const timeMs = plausibleInstant(item.timestamp, reading.latestMs)
-    if (!rule || value === undefined || timeMs === undefined) continue
-    const converted = rule.convert(value, typeof item.unit === 'string' ? reading.decode(item.unit) : null)
-    if (converted === undefined || Math.abs(converted) > MAX_VALUE) continue
-    addSample(reading, workout, { seriesId: rule.series.id, timeMs, value: converted })
+function readSamples(reading: Reading, workout: Workout, item: Json, index: number): void {
+  const samples = Array.isArray(item.samples) ? item.samples : []
+  for (const [at, part] of samples.entries()) {
+    const rule = isObject(part) && typeof part.type === 'string' ? sampleRules.get(folded(part.type)) : undefined
+    if (!rule) continue
+    const sample = readSample(reading, part, rule)
+    if (!isProblem(sample)) {
+      addSample(reading, workout, { seriesId: rule.series.id, ...sample })
+      continue
+    }
+    const [field, ...reason] = sample
+    const timeMs = plausibleInstant(part.timestamp, reading.latestMs)
+    const place = timeMs === undefined ? undefined : ([rule.series.type, timeMs] as const)
+    reading.account.leaveOut({ path: ['workouts', index, 'samples', at, field], part, item, reason, place })
   }
+}
+
+/** Time and converted value of a sample of a workout, or which of its fields is wrong. */
+function readSample({ latestMs, decode }: Reading, part: Json, rule: RecordRule): Problem | Instant {
+  const value = numeric(part.value)
+  if (value === undefined) return ['value', ...valueProblem(part.value)]
+  const timeMs = plausibleInstant(part.timestamp, latestMs)
+  if (timeMs === undefined) return ['timestamp', ...instantProblem(part.timestamp)]
+  const converted = rule.convert(value, typeof part.unit === 'string' ? decode(part.unit) : null)
+  if (converted === undefined) return ['unit', ...WRONG_UNIT]
+  return Math.abs(converted) <= MAX_VALUE ? { timeMs, value: converted } : ['value', ...TOO_LARGE]
+}
+
+/** Epoch ms, and a value in the unit of the series. */
+interface Instant {
+  timeMs: number
+  value: number
 }
 
 /** Adds a sample of a workout: it has the workout's source and zone, and is deleted with its id. */

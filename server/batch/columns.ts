@@ -1,6 +1,9 @@
 import type { ScoreCategory } from '../catalogue/score-categories.ts'
 import type { WorkoutType } from '../catalogue/workouts.ts'
 
+/** Sources of an upload, and of a user: a person has a handful, and every read looks at each of them. */
+export const MAX_SOURCES = 200
+
 /** The fields that identify a source within a user and provider (contract 12.9), and other known facts. */
 export interface SourceIdentity {
   deviceModel: string
@@ -58,8 +61,10 @@ export interface Batch {
   /** Records of a type that is not stored. */
   ignored: number
   rejected: number
-  /** The first REJECTIONS_KEPT of them. */
+  /** The first REJECTIONS_KEPT of them, and of parts of items that are left out. */
   rejections: Rejection[]
+  /** Implausible statistics of workouts, which are left out: their number by the id of the series whose range counts. */
+  implausibleParts: Record<number, number>
   /** Ignored and rejected items, counted by type and reason. */
   unstored: Unstored[]
   /** The first UNKNOWN_FIELDS_KEPT unknown fields of the body, and of its `data`. */
@@ -353,8 +358,8 @@ export interface Span {
 /** The platform deleted something. */
 export interface Deletion {
   externalId: string
-  /** Series of the deleted record; null when its type is not that of a sample, or unknown. */
-  seriesId: number | null
+  /** Series of the deleted record; null = any, as its type is unknown; 'none' = by its type, it is no sample. */
+  seriesId: number | 'none' | null
 }
 
 /** How many rejections of an upload are listed; all are counted. */

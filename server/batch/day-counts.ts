@@ -66,6 +66,20 @@ export function addRejected(
   to[type][day][reason] = (to[type][day][reason] ?? 0) + items
 }
 
+/** The rejected items of an upload with these samples and events, all rejected for one reason, added to them. */
+export function withRejected(
+  rejected: RejectedDays,
+  reason: string,
+  samples: readonly SampleColumns[],
+  events?: BatchEvents,
+): RejectedDays {
+  const all = structuredClone(rejected)
+  for (const [type, days] of Object.entries(dayCounts(samples, events))) {
+    for (const [day, items] of Object.entries(days)) addRejected(all, { type, day, reason }, items)
+  }
+  return all
+}
+
 /** The UTC day of an instant in epoch ms, `YYYY-MM-DD`. */
 export const dayText = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 

@@ -22,7 +22,8 @@ export interface Transaction extends Queryable {
 
 /** The only access to SQL. */
 export interface Database extends Queryable {
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /** `lockMs`: how long one of its statements waits for a lock, if not as long as any other. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>, lockMs?: number): Promise<T>
   pool: pg.Pool
   end(): Promise<void>
 }
@@ -105,11 +106,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     ...queryable(pool),
     pool,
-    async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    async transaction<T>(work: (tx: Transaction) => Promise<T>, lockMs?: number): Promise<T> {
       const client = await pool.connect()
       let broken: Error | undefined
       try {
-        await client.query('begin')
+        await client.query(lockMs === undefined ? 'begin' : `begin; set local lock_timeout = ${Math.ceil(lockMs)}`)
         const result = await work({ ...queryable(client), client })
         await client.query('commit')
         return result
@@ -132,7 +133,7 @@ export function gated(db: Database, gate: Gate, key = ''): Database {
     query: (text, params) => gate.run(key, () => db.query(text, params)),
     rows: (text, params) => gate.run(key, () => db.rows(text, params)),
     one: (text, params) => gate.run(key, () => db.one(text, params)),
-    transaction: (work) => gate.run(key, () => db.transaction(work)),
+    transaction: (work, lockMs) => gate.run(key, () => db.transaction(work, lockMs)),
     pool: db.pool,
     end: () => db.end(),
   }
@@ -182,7 +183,7 @@ export function cancelledBy(db: Database, client: Client): Database {
     query: (text, params) => read((on) => on.query(text, params)),
     rows: (text, params) => read((on) => on.rows(text, params)),
     one: (text, params) => read((on) => on.one(text, params)),
-    transaction: (work) => db.transaction(work),
+    transaction: (work, lockMs) => db.transaction(work, lockMs),
     pool: db.pool,
     end: () => db.end(),
   }
@@ -196,6 +197,9 @@ export function databaseUnavailable(error: unknown): boolean {
   const { code = '', message = '' } = error as { code?: string; message?: string }
   return UNAVAILABLE_CODE.test(code) || /^(Connection terminated|timeout exceeded when trying to connect)/.test(message)
 }
+
+/** Whether a statement waited too long for a lock. */
+export const lockTimedOut = (error: unknown) => (error as { code?: string }).code === '55P03'
 
 /** The constraint a failed statement violated, undefined for any other failure. */
 export function violatedConstraint(error: unknown): string | undefined {

@@ -1,3 +1,4 @@
+import { counted } from '../counted.ts'
 import { type AppError, HIDDEN, type Issue, shortened } from '../errors.ts'
 
 /** Failures that one answer lists; the others are counted. */
@@ -39,7 +40,7 @@ function listed(issues: readonly Issue[]): Issue[] {
   }
   const unlisted = issues.length - list.length
   if (unlisted > 0) {
-    const msg = `${unlisted} more failure(s) are not listed`
+    const msg = `Not listed: ${counted(unlisted, 'more failure')}`
     list.push({ type: 'too_many_errors', loc: [], msg, input: null, ctx: { unlisted } })
   }
   return list
@@ -65,7 +66,7 @@ function echo(value: unknown, depth = 0): unknown {
   if (Array.isArray(value)) {
     if (depth === MAX_DEPTH) return value.length === 0 ? [] : ['…']
     const few = value.slice(0, MAX_ENTRIES).map((item) => echo(item, depth + 1))
-    return value.length > MAX_ENTRIES ? [...few, `… (${value.length} items)`] : few
+    return value.length > MAX_ENTRIES ? [...few, `… (${counted(value.length, 'item')})`] : few
   }
   const few: [string, unknown][] = []
   for (const name in value) {

@@ -157,7 +157,8 @@ function responses(route: Route, name: string, components: Components): Record<s
     described[code] = { description, ...(headers && { headers }), content: json(schema) }
   }
   // Unknown query parameters are refused everywhere.
-  described[422] = { description: 'Validation failures, the first 50 of them', content: json(ValidationBody) }
+  if (!route.onInvalid)
+    described[422] = { description: 'Validation failures, the first 50 of them', content: json(ValidationBody) }
   return described
 }
 
@@ -183,11 +184,25 @@ function success(route: Route, name: string, { refer }: Components): Answer {
   }
 }
 
+type Errors = NonNullable<Route['errors']>
+
 /** The errors of a route besides 422: those that its guard, path and body imply, and those it declares. */
-function errorsOf(route: Route): NonNullable<Route['errors']> {
+function errorsOf(route: Route): Errors {
+  const implied = impliedErrors(route)
+  const own = Object.entries(route.errors ?? {}).map(([code, one]): [string, Errors[number]] => {
+    const other = implied[Number(code)]
+    // These two have many causes, and one of a route replaces none of them.
+    const isFurther = (code === '400' || code === '503') && typeof one === 'string' && typeof other === 'string'
+    return [code, isFurther ? `${one}; ${other.charAt(0).toLowerCase()}${other.slice(1)}` : one]
+  })
+  return { ...implied, ...Object.fromEntries(own) }
+}
+
+function impliedErrors(route: Route): Errors {
   const own = route.path.includes('{user_id}')
+  const isUpload = route.bodyKind === 'bytes'
   return {
-    ...(route.body && { 400: 'The body cannot be read' }),
+    ...(route.body && !isUpload && { 400: 'The body cannot be read', 408: 'The body arrives too slowly' }),
     ...(route.guard !== 'public' && {
       401: route.guard === 'developer' ? 'No valid access token of a developer' : 'No valid credential',
     }),
@@ -196,7 +211,6 @@ function errorsOf(route: Route): NonNullable<Route['errors']> {
     ...(route.method === 'GET' && { 406: 'None of the accepted media types; the text lists the available ones' }),
     ...(route.body && { 413: 'The body is too large', 415: 'Another media type or encoding' }),
     ...(route.tag !== 'Health' && { 503: 'Overloaded, or the database does not answer; retry' }),
-    ...route.errors,
   }
 }
 
@@ -208,8 +222,7 @@ function errorHeaders(code: number, route: Route): object | undefined {
 
 /** Any one of them is enough. */
 function security(guard: Guard, { apiKeyHeaders }: Served): object[] {
-  const further = apiKeyHeaders.slice(1)
-  const keys = ['apiKey', ...further].map((scheme) => ({ [scheme]: [] }))
+  const keys = apiKeyHeaders.map((_, at) => ({ [keyScheme(at)]: [] }))
   const sdkKey = apiKeyHeaders.some((name) => name.toLowerCase() === SDK_KEY_HEADER) ? [] : [{ sdkApiKey: [] }]
   const credentials: Record<Guard, object[]> = {
     public: [],
@@ -223,13 +236,20 @@ function security(guard: Guard, { apiKeyHeaders }: Served): object[] {
   return credentials[guard]
 }
 
+/** Name of the scheme of a header for keys. Not that of the header, which may be anything, such as `bearer`. */
+const keyScheme = (at: number) => (at === 0 ? 'apiKey' : `apiKey${at + 1}`)
+
 function securitySchemes({ apiKeyHeaders }: Served): Record<string, object> {
   const key = (name: string, description: string) => ({ type: 'apiKey', in: 'header', name, description })
-  const [first = '', ...further] = apiKeyHeaders
+  const keys = apiKeyHeaders.map((name, at) => {
+    return [
+      keyScheme(at),
+      key(name, at === 0 ? 'An API key of this instance' : 'An API key, in another header'),
+    ] as const
+  })
   const bearer = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }
   return {
-    apiKey: key(first, 'An API key of this instance'),
-    ...Object.fromEntries(further.map((name) => [name, key(name, 'An API key, in another header')])),
+    ...Object.fromEntries(keys),
     sdkApiKey: key('X-Open-Wearables-API-Key', 'An API key, in the header that released mobile SDKs send'),
     bearer: { ...bearer, description: "A developer's access token (POST /api/v1/auth/login)" },
     linkToken: {

@@ -1,22 +1,17 @@
 import type { Readable } from 'node:stream'
 import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { koaBody } from 'koa-body'
 import type { Static, TSchema } from 'typebox'
 import { Type } from 'typebox'
-import { cancelledBy, gated } from '../db/database.ts'
+import { changing } from '../db/changes.ts'
+import { cancelledBy } from '../db/database.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { AppError, errors, type Issue } from '../errors.ts'
-import type { Limits, Share } from '../limits.ts'
+import { type AppError, errors, type Issue } from '../errors.ts'
+import type { Share } from '../limits.ts'
 import { requireAcceptable } from './accept.ts'
-import { contentEncoding } from './encoding.ts'
 import { type Auth, authenticate, type Guard, requireOwner } from './guards.ts'
-import { jsonDepth, jsonProblem, MAX_JSON_DEPTH } from './json.ts'
-import { atPace } from './pace.ts'
-import { type Check, compile, compileQuery } from './validate.ts'
-
-/** Size limit of a JSON or form body (D-37). */
-const BODY_LIMIT_BYTES = 1024 * 1024
+import { admitBody, bodyReader } from './read-body.ts'
+import { compile, compileQuery } from './validate.ts'
 
 /** Maximum of fields in a query; Node's parser silently drops all others. */
 const MAX_QUERY_FIELDS = 1_000
@@ -53,6 +48,8 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** OpenAPI form: `/api/v1/users/{user_id}`. */
   path: string
+  /** A path that old clients use for the same, which is not described. */
+  oldPath?: string
   operationId: string
   summary: string
   description?: string
@@ -122,7 +119,11 @@ export function route<
   const checkQuery = compileQuery(definition.query ?? Nothing, openQuery)
   const variant = definition.queryVariant
   const checkVariant = variant && compileQuery(variant.schema)
-  const readBody = bodyReader(definition as Definition<TSchema, TSchema, TSchema>)
+  const { body: bodySchema, bodyKind = 'json', bodyOptional = false } = definition
+  const readBody =
+    bodySchema && bodyKind !== 'bytes'
+      ? bodyReader(bodySchema, { forms: bodyKind === 'form or json', optional: bodyOptional })
+      : undefined
   const produced = [definition.produces ?? 'application/json', ...Object.keys(definition.alsoProduces ?? {})]
   return {
     ...definition,
@@ -139,18 +140,23 @@ export function route<
       const check = checkVariant && variant?.applies(ctx) ? checkVariant : checkQuery
       countQueryFields(ctx.querystring, issues)
       const query = check(ctx.query, ['query'], issues)
-      const body = await readBody(ctx, issues, deps.limits)
-      if (issues.length > 0) throw definition.onInvalid?.() ?? errors.invalid(issues)
-      const input = { params, query, body, auth, ctx } as Input<P, Q, B>
-      const share = definition.shareOf?.(input.query) ?? definition.share
       const caller = callerOf(auth, ctx)
-      const user = (input.params as { user_id?: string }).user_id
-      const result = await inShare(
-        share ?? (definition.method === 'GET' ? 'read' : 'write'),
-        { caller, user, ctx, deps },
-        (admitted) => handler(input, admitted),
-      )
-      respond(ctx, definition.status ?? 200, result)
+      const forgetBody = readBody && (await admitBody(ctx, caller, deps.gates))
+      try {
+        const body = await readBody?.(ctx, issues, deps.limits)
+        if (issues.length > 0) throw definition.onInvalid?.() ?? errors.invalid(issues)
+        const input = { params, query, body, auth, ctx } as Input<P, Q, B>
+        const share = definition.shareOf?.(input.query) ?? definition.share
+        const user = (input.params as { user_id?: string }).user_id
+        const result = await inShare(
+          share ?? (definition.method === 'GET' ? 'read' : 'write'),
+          { caller, user, ctx, deps },
+          (admitted) => handler(input, admitted),
+        )
+        respond(ctx, definition.status ?? 200, result)
+      } finally {
+        forgetBody?.()
+      }
       deps.answers.sending(caller, ctx.response.length ?? 0, ctx.res)
     },
   }
@@ -193,12 +199,12 @@ async function inShare(
   work: (deps: Dependencies) => Promise<unknown>,
 ): Promise<unknown> {
   if (share === 'own') return work(deps)
-  const gate = deps.gates[share]
-  // A login waits for its hash, and holds no connection meanwhile.
-  if (share === 'login') return work({ ...deps, db: gated(deps.db, gate) })
-  const changes = share === 'write' || share === 'long'
-  // Changes of one user wait for each other, whoever the caller is.
-  const leave = await gate.enter(changes && user ? user : caller, { client: ctx.res })
+  if (share === 'write' || share === 'long' || share === 'login') {
+    // Changes of one user wait for each other, whoever the caller is. All logins are alike.
+    const key = share === 'login' ? '' : (user ?? caller)
+    return work({ ...deps, db: changing(deps.db, deps, { share, key, user, client: ctx.res }) })
+  }
+  const leave = await deps.gates[share].enter(caller, { client: ctx.res })
   try {
     if (share === 'bulk') deps.answers.admit(caller)
     const cancellable = share === 'bulk' || share === 'report'
@@ -226,83 +232,10 @@ function respond(ctx: Context, status: number, result: unknown): void {
   ctx.body = JSON.stringify(result)
 }
 
-type ReadBody = (ctx: Context, issues: Issue[], limits: Limits) => Promise<unknown>
-
-function bodyReader(definition: Definition<TSchema, TSchema, TSchema>): ReadBody {
-  const { body: schema, bodyKind = 'json', bodyOptional = false } = definition
-  if (!schema || bodyKind === 'bytes') return async () => undefined
-  const forms = bodyKind === 'form or json'
-  const accepted = forms ? 'application/x-www-form-urlencoded or application/json' : 'application/json'
-  const [checkJson, checkForm] = [compile(schema, 'json'), compile(schema, 'text')]
-  const parse = koaBody({
-    json: true,
-    urlencoded: forms,
-    text: false,
-    multipart: false,
-    jsonStrict: false,
-    jsonLimit: BODY_LIMIT_BYTES,
-    formLimit: BODY_LIMIT_BYTES,
-    includeUnparsed: true,
-    parsedMethods: ['POST', 'PUT', 'PATCH', 'DELETE'] as never,
-    onError: (error) => {
-      throw error
-    },
-  })
-  return async (ctx, issues, { bodyPace }) => {
-    const form = forms && ctx.is('urlencoded') !== false
-    const check = form ? checkForm : checkJson
-    if (!hasBody(ctx)) return missingBody(check, bodyOptional, issues)
-    if (!form && !ctx.is('json')) throw errors.wrongMediaType(accepted)
-    if (!contentEncoding(ctx.get('content-encoding'))) throw errors.wrongEncoding()
-    try {
-      await atPace(
-        ctx.req,
-        bodyPace,
-        parse(ctx as never, async () => {}),
-      )
-    } catch (error) {
-      if (error instanceof AppError) throw error
-      const issue = parseFailure(error)
-      issues.push(issue)
-      return undefined
-    }
-    const { body, rawBody } = ctx.request as unknown as { body: unknown; rawBody?: string }
-    if (body === undefined || rawBody === '') return missingBody(check, bodyOptional, issues)
-    if (!form && rawBody !== undefined && jsonDepth(Buffer.from(rawBody)) > MAX_JSON_DEPTH) {
-      issues.push(jsonProblem(rawBody))
-      return undefined
-    }
-    return check(body, ['body'], issues)
-  }
-}
-
-/** Whether the request announces a body at all. */
-const hasBody = (ctx: Context) => ctx.get('transfer-encoding') !== '' || (ctx.request.length ?? 0) > 0
-
-function missingBody(check: Check, optional: boolean, issues: Issue[]): unknown {
-  if (optional) return check({}, ['body'], issues)
-  issues.push({ type: 'missing', loc: ['body'], msg: 'Field required', input: null })
-  return undefined
-}
-
-/** Malformed JSON becomes an issue; a body refused by the parser for its size or coding gets that status. */
-function parseFailure(error: unknown): Issue {
-  const { status, body, type } = error as { status?: number; body?: unknown; type?: string }
-  if (status === 413) throw errors.tooLarge(BODY_LIMIT_BYTES)
-  if (status === 415) throw errors.wrongEncoding()
-  if (type === 'request.aborted' || type === 'request.size.invalid')
-    throw errors.badRequest('The request body ended early.')
-  if (status === 400 && typeof body === 'string') return jsonProblem(body)
-  if (status === 400) throw errors.badRequest('The request body could not be read.')
-  const code = (error as { code?: string }).code
-  if (code?.startsWith('Z_')) throw errors.badRequest('The compressed request body is damaged.')
-  throw error
-}
-
 /** Mounts routes; two hops from here to the SQL: wrapper, handler. */
 export function mount(router: Router, routes: readonly Route[], deps: Dependencies): void {
   for (const one of routes) {
-    const path = one.path.replaceAll(/\{(\w+)\}/g, ':$1')
-    router.register(path, [one.method.toLowerCase() as 'get'], (ctx) => one.handle(ctx as unknown as Context, deps))
+    const paths = [one.path, ...(one.oldPath ? [one.oldPath] : [])].map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'))
+    router.register(paths, [one.method.toLowerCase() as 'get'], (ctx) => one.handle(ctx as unknown as Context, deps))
   }
 }

@@ -25,11 +25,17 @@ export function listen(server: Server, port: number, host: string): Promise<void
   })
 }
 
-/** Lets running requests finish; a connection is closed as soon as it is idle, kept alive or not. */
-export async function closeServer(server: Server): Promise<void> {
+/**
+ * Lets running requests finish; a connection is closed as soon as it is idle, kept alive or not. `cutOff` is called if
+ * some do not finish in time and are cut off.
+ */
+export async function closeServer(server: Server, cutOff: () => void): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   const idle = setInterval(() => server.closeIdleConnections(), POLL_MS)
-  const late = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
+  const late = setTimeout(() => {
+    cutOff()
+    server.closeAllConnections()
+  }, DRAIN_MS)
   await closed
   clearInterval(idle)
   clearTimeout(late)

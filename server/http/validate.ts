@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { counted } from '../counted.ts'
 import { HIDDEN, type Issue, type Issues } from '../errors.ts'
 import { checkDate, checkDatetime, checkEmail, checkUri, checkUuid } from './formats.ts'
 
@@ -128,15 +129,12 @@ function compileString(schema: Schema, text: boolean): Check {
       )
     const length = charactersOf(input, minLength, maxLength)
     if (length < minLength) {
-      const unit = minLength === 1 ? 'character' : 'characters'
-      return fail({ issues, loc, input }, 'string_too_short', `String should have at least ${minLength} ${unit}`, {
-        min_length: minLength,
-      })
+      const msg = `String should have at least ${counted(minLength, 'character')}`
+      return fail({ issues, loc, input }, 'string_too_short', msg, { min_length: minLength })
     }
     if (length > maxLength) {
-      return fail({ issues, loc, input }, 'string_too_long', `String should have at most ${maxLength} characters`, {
-        max_length: maxLength,
-      })
+      const msg = `String should have at most ${counted(maxLength, 'character')}`
+      return fail({ issues, loc, input }, 'string_too_long', msg, { max_length: maxLength })
     }
     if (pattern && !pattern.test(input)) {
       const source = schema.pattern
@@ -238,15 +236,13 @@ function compileArray(schema: Schema, text: boolean): Check {
     const size = (type: string, msg: string, ctx: object) =>
       issues.push({ type, loc: [...loc], msg, input, ctx: { field_type: 'List', ...ctx, actual_length: items.length } })
     if (items.length > maxItems) {
-      size('too_long', `List should have at most ${maxItems} items after validation, not ${items.length}`, {
-        max_length: maxItems,
-      })
+      const msg = `List should have at most ${counted(maxItems, 'item')} after validation, not ${items.length}`
+      size('too_long', msg, { max_length: maxItems })
       return undefined
     }
     if (items.length < minItems) {
-      size('too_short', `List should have at least ${minItems} items after validation, not ${items.length}`, {
-        min_length: minItems,
-      })
+      const msg = `List should have at least ${counted(minItems, 'item')} after validation, not ${items.length}`
+      size('too_short', msg, { min_length: minItems })
       return undefined
     }
     return items.map((item, index) => check(item, [...loc, index], issues))
@@ -261,7 +257,7 @@ function compileRecord(schema: Schema, text: boolean): Check {
     if (!isDictionary(input, loc, issues)) return undefined
     const count = Object.keys(input).length
     if (count > maxProperties) {
-      const msg = `Dictionary should have at most ${maxProperties} items after validation, not ${count}`
+      const msg = `Dictionary should have at most ${counted(maxProperties, 'item')} after validation, not ${count}`
       const ctx = { field_type: 'Dictionary', max_length: maxProperties, actual_length: count }
       return fail({ issues, loc, input }, 'too_long', msg, ctx)
     }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { counted } from '../counted.ts'
 import type { Database, Queryable } from '../db/database.ts'
 import { DAY_MS } from '../time.ts'
 import { refreshRollups } from './refresh.ts'
@@ -147,9 +148,8 @@ async function archiveUsers(db: Database, untilMs: number, withRollups: boolean,
 
 /** Removes archived data, and data older than anything kept. True when the deadline came before the end. */
 async function removeArchived(db: Database, deadline: number, log: (message: string) => void): Promise<boolean> {
-  await orderExpired(db)
   const chunks = await db.query<{ starts: string; ends: string }>('select starts, ends from archived_chunks()')
-  const [marked] = await db.query('select 1 from source_series where to_remove limit 1')
+  const [marked] = await db.query(`select 1 from source_series where ${REMOVABLE} limit 1`)
   if (chunks.length === 0 && !marked) return false
   // A refresh of everybody's rollups that does not know the new floor would treat removed data as deleted.
   const { free } = await db.one<{ free: boolean }>(
@@ -165,30 +165,23 @@ async function removeArchived(db: Database, deadline: number, log: (message: str
     if (gone) dropped += 1
   }
   const { rows, more } = await removeRows(db, deadline)
-  if (dropped + rows > 0) log(`archival removed ${dropped} chunks of samples and ${rows} rows`)
+  if (dropped + rows > 0) log(`archival removed ${counted(dropped, 'chunk')} of samples and ${counted(rows, 'row')}`)
   return more
 }
 
-/** When the floor of the rollups has risen, every series may have some that are no longer kept. */
-async function orderExpired(db: Database): Promise<void> {
-  await db.query(
-    `with ordered as (
-       update archival set expired_to = rollup_floor where expired_to is distinct from rollup_floor returning 1
-     )
-     update source_series set to_remove = true where exists (select 1 from ordered) and not to_remove`,
-  )
-}
+// A series of which archived samples may still be stored, or anything from before the floor of the rollups.
+const REMOVABLE = `(to_remove or coalesce(expired_to, '-infinity') < (select rollup_floor from archival))`
 
 const REMOVE_SQL = `
   select k.source_id, k.series_id, remove_archived(k.source_id, k.series_id, $1)
   from (
     select source_id, series_id from source_series
-    where to_remove and (source_id, series_id) > ($2, $3)
+    where ${REMOVABLE} and (source_id, series_id) > ($2, $3)
     order by 1, 2
     limit ${SERIES_AT_ONCE}
   ) k`
 
-/** Removes rows of every series that has some to remove; rows in use stay marked for another run. */
+/** Removes rows of every series that has some to remove; those in use are left to another run. */
 async function removeRows(db: Database, deadline: number): Promise<{ rows: number; more: boolean }> {
   let rows = 0
   let [source, series] = [-1, -1]
@@ -214,9 +207,9 @@ async function removeRows(db: Database, deadline: number): Promise<{ rows: numbe
 async function lowerRollupFloor(db: Database, rollupMs: number | null): Promise<void> {
   await db.query(
     `with lowered as (
-       update archival set rollup_floor = to_timestamp($1), expired_to = to_timestamp($1)
+       update archival set rollup_floor = to_timestamp($1)
        where rollup_floor > coalesce(to_timestamp($1), '-infinity')
-         and not exists (select 1 from source_series where to_remove)
+         and not exists (select 1 from source_series where ${REMOVABLE})
          and not exists (select 1 from archived_chunks() c where c.ends <= rollup_floor)
        returning 1
      ), ${everybodyIf('lowered')}

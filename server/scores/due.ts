@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '../db/database.ts'
 import { ingestLockKey } from '../store/lock.ts'
+import { DAY_MS } from '../time.ts'
 
 /** The kinds of computed scores, as `score_due` and `health_score` name them. */
 export type ScoreCategory = 'sleep' | 'resilience'
@@ -64,7 +65,7 @@ export async function computeDue(
   compute: (tx: Transaction, due: readonly Due[]) => Promise<readonly string[]>,
 ): Promise<boolean> {
   const deadline = performance.now() + budgetMs
-  const today = Math.floor(nowMs / 86_400_000)
+  const today = Math.floor(nowMs / DAY_MS)
   const days = [today - backfillDays, today + AHEAD[category]]
   for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
     const rows = await db.transaction(async (tx) => {

@@ -1,5 +1,6 @@
-import { type Batch, countSamples, type RejectedDays, type SampleColumns } from '../batch/columns.ts'
-import { addRejected, dayCounts } from '../batch/day-counts.ts'
+import { type Batch, countSamples, type SampleColumns } from '../batch/columns.ts'
+import { withRejected } from '../batch/day-counts.ts'
+import { counted } from '../counted.ts'
 import type { Transaction } from '../db/database.ts'
 
 /** The reason of a rejection. */
@@ -118,17 +119,17 @@ export function rejectArchived(batch: Batch, samples: Sifted, derived: Sifted): 
   const expired = countSamples(samples.expired)
   const messages: string[] = []
   if (archived > 0)
-    messages.push(`${archived} samples belong to archived quarter hours: these keep only their final sums`)
+    messages.push(`${counted(archived, 'sample')} of archived quarter hours, which keep only their final sums`)
   if (expired > 0) {
     const day = new Date(samples.keptFromMs ?? 0).toISOString().slice(0, 10)
-    messages.push(`${expired} samples are too old to be kept: before ${day}`)
+    messages.push(`${counted(expired, 'sample')} from before ${day}, which is too long ago to be kept`)
   }
   const rejected = archived + expired
   return {
     ...batch,
     samples: samples.kept,
     derived: derived.kept,
-    rejectedDays: withRejected(batch.rejectedDays, gone),
+    rejectedDays: withRejected(batch.rejectedDays, ARCHIVED, gone),
     rejected: batch.rejected + rejected,
     rejections: [
       ...batch.rejections,
@@ -141,12 +142,4 @@ export function rejectArchived(batch: Batch, samples: Sifted, derived: Sifted): 
         ? batch.unstored
         : [...batch.unstored, { collection: 'records', type: null, reason: ARCHIVED, items: rejected }],
   }
-}
-
-function withRejected(rejected: RejectedDays, samples: readonly SampleColumns[]): RejectedDays {
-  const all = structuredClone(rejected)
-  for (const [type, days] of Object.entries(dayCounts(samples))) {
-    for (const [day, items] of Object.entries(days)) addRejected(all, { type, day, reason: ARCHIVED }, items)
-  }
-  return all
 }

@@ -1,11 +1,11 @@
+import type { ChangedSamples } from '../batch/changes.ts'
 import { type Batch, countSamples, type SampleColumns } from '../batch/columns.ts'
 import { storedSeries } from '../catalogue/series.ts'
 import { type Database, type Transaction, violatedConstraint } from '../db/database.ts'
-import type { Threads } from '../intake/threads.ts'
+import type { Threads } from '../threads.ts'
 import { recordBatch } from '../webhooks/batch-events.ts'
 import { type EventSettings, wantedEvents } from '../webhooks/record.ts'
 import { rejectArchived, withoutArchived } from './archived.ts'
-import type { ChangedSamples } from './changes.ts'
 import { removeCorrected } from './corrected.ts'
 import { applyDeletions } from './deletions.ts'
 import type { EventCounts, EventTarget } from './event-items.ts'
@@ -13,6 +13,7 @@ import { writeEvents } from './events.ts'
 import { ingestLockKey, lockUser } from './lock.ts'
 import { type SeriesCounts, writeSamples } from './samples.ts'
 import { resolveSources } from './sources.ts'
+import { rejectFurtherSources } from './too-many-sources.ts'
 
 /** What writing an upload did; `ignored` and `duplicates` include what only the database could tell. */
 export interface Outcome {
@@ -138,13 +139,16 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
   // In the order of locks (lock.ts): what follows refers to the user, and its revision moves in the end.
   await tx.query('select 1 from app_user where id = $1 for key share', [userId])
   const sources = await resolveSources(tx, { userId, provider, connectionId: connection.id }, received.sources)
+  const sifted = rejectFurtherSources(received, sources.ids)
+  // Nothing that is left is of a source without a key.
+  const sourceIds = sources.ids as number[]
   const batch = rejectArchived(
-    received,
-    await withoutArchived(tx, received.samples, sources.ids),
-    await withoutArchived(tx, received.derived, sources.ids),
+    sifted,
+    await withoutArchived(tx, sifted.samples, sourceIds),
+    await withoutArchived(tx, sifted.derived, sourceIds),
   )
   const changes: ChangedSamples[] | undefined = wanted && []
-  const target = { userId, provider, sourceIds: sources.ids, changes }
+  const target = { userId, provider, sourceIds, changes }
   const written = await writeRows(tx, target, batch, receivedAt === null)
   if (wanted && changes) {
     const connected = connection.opened ? connection : null

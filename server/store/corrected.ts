@@ -1,7 +1,8 @@
+import { type ChangedSamples, withoutRemoved } from '../batch/changes.ts'
 import type { SampleColumns } from '../batch/columns.ts'
 import { IMPLAUSIBLE_OFFSET } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
-import { type ChangedSamples, withoutRemoved } from './changes.ts'
+import { DAY_MS } from '../time.ts'
 
 // A corrected value can become implausible, or plausible. Its instant then belongs to the other series of the pair, and
 // the old value has to be removed from the first.
@@ -82,7 +83,7 @@ async function corrected(tx: Transaction, twins: readonly Twin[]) {
   })
 }
 
-const SPAN_MS = 86_400_000
+const SPAN_MS = DAY_MS
 
 /** Range in which samples of a twin are looked for, epoch ms, both ends included. */
 function spansOf({ seriesId, columns: { timeMs } }: Twin): [loMs: number, hiMs: number][] {

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { CycleObservation } from '../batch/columns.ts'
 import type { Transaction } from '../db/database.ts'
+import { planned } from '../db/planned.ts'
 import { type Cycle, cyclesOf, type Observation } from './cycle-rules.ts'
 import type { EventCounts, EventTarget, Rebuilt, RemovedItems } from './event-items.ts'
-import { type ChangedItem, countItems, deleteItems, derivedChanges, lastOfEach, planned } from './event-items.ts'
+import { countItems, derivedChanges } from './event-items.ts'
+import { deleteRows, placeText, relabelRows, storedRows, takeIds } from './held-rows.ts'
+import { columnsOf, type HeldRow, hasMoved, resolveItems } from './platform-ids.ts'
 
 type Owner = Pick<EventTarget, 'userId' | 'provider'>
 
@@ -18,36 +21,33 @@ export async function writeCycles(
   again: boolean,
 ): Promise<EventCounts | undefined> {
   if (observations.length === 0) return undefined
-  const kept = lastOfEach(
-    lastOfEach(observations, ({ externalId }) => externalId),
-    ({ source, kind, startMs, endMs }) => `${source} ${kind} ${startMs} ${endMs}`,
-  )
-  const items = kept.map(({ source, externalId, kind, level, cycleStart, startMs, endMs, zoneMin }, position) => ({
-    position,
-    source_id: target.sourceIds[source],
-    external_id: externalId,
-    kind,
-    level,
-    cycle_start: cycleStart,
-    start_ms: startMs,
-    end_ms: endMs,
-    zone_offset_min: zoneMin,
+  const placeOf = ({ source, startMs, endMs, kind }: CycleObservation) => ({
+    ...{ sourceId: target.sourceIds[source] as number, startMs, endMs, kind },
+  })
+  const ids = observations.map(({ externalId }) => externalId)
+  const stored = await storedRows(tx, target, 'cycle_observation', { ids, places: observations.map(placeOf) })
+  const { taken, relabelled, gone } = resolveItems(stored, observations, (one) => placeText(placeOf(one)))
+  // Moved observations are removed first, since the new place of one may be the old place of another.
+  await deleteRows(tx, 'cycle_observation', [...gone, ...taken.filter(hasMoved).map(({ stored }) => stored as HeldRow)])
+  const rows = taken.map(({ ids, item }, position) => ({
+    ...{ position, ...columnsOf(ids), source_id: target.sourceIds[item.source], kind: item.kind, level: item.level },
+    ...{ cycle_start: item.cycleStart, start_ms: item.startMs, end_ms: item.endMs, zone_offset_min: item.zoneMin },
   }))
-  const input = JSON.stringify(items)
-  const moved = await planned<{ external_id: string }>(tx, MOVED_SQL, [target.userId, target.provider, input])
-  const movedIds = moved.map(({ external_id }) => external_id)
-  const changed = await planned<ChangedItem>(tx, WRITE_SQL, [target.userId, input, movedIds])
+  const written = await planned<{ position: number }>(tx, WRITE_SQL, [target.userId, JSON.stringify(rows)])
+  await relabelRows(tx, 'cycle_observation', relabelled)
+  const changed = written.map(({ position }) => ({ position, is_new: taken[position]?.stored === null }))
   const rebuilt = changed.length > 0 || again ? await rebuildCycles(tx, target) : { derived: [], told: [] }
+  const kept = taken.map(({ item }) => item)
   return { ...countItems('menstrual_cycle', observations.length, kept, changed), ...rebuilt }
 }
 
-/** Removes the observations with one of these ids and derives the cycles again. */
+/** Takes these ids from the observations that have them, deletes those left without one, and derives the cycles again. */
 export async function deleteCycleObservations(
   tx: Transaction,
   target: Owner,
   externalIds: readonly string[],
 ): Promise<RemovedItems> {
-  const found = await deleteItems(tx, target, 'cycle_observation', externalIds)
+  const found = await takeIds(tx, target, 'cycle_observation', externalIds)
   const { told } = found.length > 0 ? await rebuildCycles(tx, target) : { told: [] }
   return { found, told }
 }
@@ -79,51 +79,36 @@ const DELETE_CYCLE_SQL = `
   )
   select provider from gone`
 
-const INPUT = (parameter: string) => `
-  select i.*, to_timestamp(i.start_ms / 1000) as start_at, to_timestamp(i.end_ms / 1000) as end_at
-  from jsonb_to_recordset(${parameter}) as i (position int4, source_id int4, external_id text, kind text, level text,
-                                              cycle_start boolean, start_ms float8, end_ms float8, zone_offset_min int2)`
-
-// Moved observations are removed first, since the new place of one may be the old place of another.
-const MOVED_SQL = `
-  with input as (${INPUT('$3')})
-  delete from cycle_observation
-  where ctid = any (array(
-    select o.ctid
-    from input i
-    cross join lateral (
-      select o.ctid, o.source_id, o.kind, o.start_at, o.end_at
-      from cycle_observation o
-      where o.user_id = $1 and o.external_id = i.external_id
-      offset 0
-    ) o
-    join data_source d on d.id = o.source_id and d.provider = $2
-    where (o.source_id, o.kind, o.start_at, o.end_at) is distinct from (i.source_id, i.kind, i.start_at, i.end_at)))
-  returning external_id`
-
+// Which ids an observation has changes no cycle.
 const WRITE_SQL = `
-  with input as (${INPUT('$2')}), changed as (
-    select i.*, o.source_id is null and i.external_id in (select unnest($3::text[])) is not true as is_new
+  with input as (
+    select i.*, to_timestamp(i.start_ms / 1000) as start_at, to_timestamp(i.end_ms / 1000) as end_at
+    from jsonb_to_recordset($2) as i (position int4, source_id int4, external_id text, other_ids text[], kind text,
+                                      level text, cycle_start boolean, start_ms float8, end_ms float8,
+                                      zone_offset_min int2)
+  ), compared as (
+    select i.*, o.source_id is null or (o.level, o.cycle_start, o.zone_offset_min)
+                  is distinct from (i.level, i.cycle_start, i.zone_offset_min) as changed,
+           (o.external_id, o.other_ids) is distinct from (i.external_id, i.other_ids) as relabelled
     from input i
     left join lateral (
-      select o.source_id, o.external_id, o.level, o.cycle_start, o.zone_offset_min
+      select o.source_id, o.external_id, o.other_ids, o.level, o.cycle_start, o.zone_offset_min
       from cycle_observation o
       where (o.source_id, o.kind, o.start_at, o.end_at) = (i.source_id, i.kind, i.start_at, i.end_at)
       limit 1
     ) o on true
-    where o.source_id is null
-       or (o.external_id, o.level, o.cycle_start, o.zone_offset_min)
-            is distinct from (coalesce(i.external_id, o.external_id), i.level, i.cycle_start, i.zone_offset_min)
   ), written as (
-    insert into cycle_observation as o (
-      user_id, source_id, kind, start_at, end_at, zone_offset_min, external_id, level, cycle_start)
-    select $1, c.source_id, c.kind, c.start_at, c.end_at, c.zone_offset_min, c.external_id, c.level, c.cycle_start
-    from changed c
+    insert into cycle_observation (
+      user_id, source_id, kind, start_at, end_at, zone_offset_min, external_id, other_ids, level, cycle_start)
+    select $1, c.source_id, c.kind, c.start_at, c.end_at, c.zone_offset_min, c.external_id, c.other_ids, c.level,
+           c.cycle_start
+    from compared c
+    where c.changed or c.relabelled
     on conflict (source_id, kind, start_at, end_at) do update
-    set zone_offset_min = excluded.zone_offset_min, external_id = coalesce(excluded.external_id, o.external_id),
-        level = excluded.level, cycle_start = excluded.cycle_start
+    set zone_offset_min = excluded.zone_offset_min, external_id = excluded.external_id,
+        other_ids = excluded.other_ids, level = excluded.level, cycle_start = excluded.cycle_start
   )
-  select position, is_new from changed`
+  select position from compared where changed`
 
 /** A stored cycle; times in epoch milliseconds. */
 interface StoredCycle {

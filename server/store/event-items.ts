@@ -1,5 +1,4 @@
-import type { Transaction } from '../db/database.ts'
-import type { ChangedSamples } from './changes.ts'
+import type { ChangedSamples, EventKind } from '../batch/changes.ts'
 
 /** Whose events are written; `sourceIds` are the keys of the batch's sources, in its order. */
 export interface EventTarget {
@@ -12,7 +11,7 @@ export interface EventTarget {
 
 /** The result for the items of one kind of event; the instants (epoch ms) bound those that changed something. */
 export interface EventCounts {
-  type: 'sleep' | 'workout' | 'meal' | 'menstrual_cycle' | 'activity'
+  type: EventKind
   inserted: number
   updated: number
   unchanged: number
@@ -28,9 +27,6 @@ export interface EventCounts {
 
 /** Which derived rows are different, and which of them developers get events about. */
 export type Rebuilt = Required<Pick<EventCounts, 'derived' | 'told'>>
-
-/** Rows of one kind that developers get events about. */
-export type ToldRows = Pick<EventCounts, 'type' | 'told'>
 
 /** The result of deleting items by the platform's ids: the ids found, and the rows that developers get events about. */
 export interface RemovedItems {
@@ -56,15 +52,6 @@ export function lastOfEach<Item>(items: readonly Item[], keyOf: (item: Item) => 
     const key = keyOf(item)
     return key === null || last.get(key) === item
   })
-}
-
-/**
- * Runs a statement with a plan made for these parameters. A plan kept from a time with few items takes minutes for
- * many: 25,000 meals took 20 s instead of one; the same goes for sleep and workouts.
- */
-export async function planned<Row>(tx: Transaction, text: string, params: readonly unknown[]): Promise<Row[]> {
-  const { rows } = await tx.client.query(text, [...params])
-  return rows as Row[]
 }
 
 /** Time of an item, epoch ms. */
@@ -109,28 +96,6 @@ export function boundsOf(items: readonly Timed[]): Pick<EventCounts, 'firstMs' |
     lastMs = Math.max(lastMs ?? endMs, endMs)
   }
   return { firstMs, lastMs }
-}
-
-/**
- * Removes the items of `table` that the user and provider have with one of these platform ids, and returns the ids
- * found.
- */
-export async function deleteItems(
-  tx: Transaction,
-  { userId, provider }: Pick<EventTarget, 'userId' | 'provider'>,
-  table: 'activity' | 'cycle_observation',
-  externalIds: readonly string[],
-): Promise<string[]> {
-  const rows = await planned<{ external_id: string }>(
-    tx,
-    `delete from ${table} i
-     using data_source d
-     where i.user_id = $1 and i.external_id = any ($3) and d.id = i.source_id and d.provider = $2
-     returning i.external_id`,
-    [userId, provider, externalIds],
-  )
-  const gone = new Set(rows.map(({ external_id }) => external_id))
-  return externalIds.filter((id) => gone.has(id))
 }
 
 /** The account of derived rows: of those written or removed, the new ones are not in `before`. */

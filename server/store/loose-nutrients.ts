@@ -1,8 +1,8 @@
+import { type Removed, withoutRemoved } from '../batch/changes.ts'
 import { NO_ZONE, type SampleColumns } from '../batch/columns.ts'
 import type { Transaction } from '../db/database.ts'
-import { type Removed, withoutRemoved } from './changes.ts'
+import { planned } from '../db/planned.ts'
 import type { EventTarget } from './event-items.ts'
-import { planned } from './event-items.ts'
 
 // Until its meal arrives, a nutrient is also a sample (sdk-types 6). Several of one source, series and instant add up
 // in that sample, so none is lost and the order does not matter. A sample that was uploaded as such has the instant to

@@ -1,8 +1,9 @@
 import type { Meal, Nutrient } from '../batch/columns.ts'
 import { DAILY_TOTAL_OFFSET } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
+import { planned } from '../db/planned.ts'
 import type { EventCounts, EventTarget } from './event-items.ts'
-import { type ChangedItem, countItems, lastOfEach, planned } from './event-items.ts'
+import { type ChangedItem, countItems, lastOfEach } from './event-items.ts'
 import { type Loose, looseSums, settleLoose } from './loose-nutrients.ts'
 import { writeSamples } from './samples.ts'
 

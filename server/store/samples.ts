@@ -1,9 +1,9 @@
+import { type ChangedSamples, samplesAt } from '../batch/changes.ts'
 import type { SampleColumns } from '../batch/columns.ts'
 import { DAILY_TOTAL_OFFSET, seriesById } from '../catalogue/series.ts'
 import { copyInto, encodeSamples } from '../db/copy.ts'
 import type { Transaction } from '../db/database.ts'
-import { isoInstant } from '../time.ts'
-import { type ChangedSamples, samplesAt } from './changes.ts'
+import { DAY_MS, isoInstant } from '../time.ts'
 import { noteOrigins, type WrittenSamples } from './origins/note.ts'
 
 /** What a batch did to one series; times bound the samples that changed. */
@@ -157,7 +157,7 @@ function* atPlaces(
 }
 
 /** Samples of a series further apart than this become separate dirty ranges: what lies between has not changed. */
-const RANGE_GAP_MS = 86_400_000
+const RANGE_GAP_MS = DAY_MS
 
 /** Notes which series a source has and which ranges the rollups lack; the merge does so itself. */
 async function noteAdded(tx: Transaction, samples: readonly SampleColumns[], sourceIds: readonly number[]) {

@@ -1,32 +1,16 @@
-import { randomUUID } from 'node:crypto'
-import type { Deletion, Workout } from '../batch/columns.ts'
+import type { Workout } from '../batch/columns.ts'
 import type { Transaction } from '../db/database.ts'
+import { planned } from '../db/planned.ts'
 import { isoInstant } from '../time.ts'
-import type { EventCounts, EventTarget } from './event-items.ts'
-import { countItems, planned } from './event-items.ts'
+import { countItems, type EventCounts, type EventTarget } from './event-items.ts'
+import { deleteRows, placeText, relabelRows, storedRows, takeIds } from './held-rows.ts'
 import { deleteSamples } from './origins/delete-samples.ts'
+import { columnsOf, type IdColumns, idsIn, resolveItems, type Taken } from './platform-ids.ts'
 
-/** A stored or new row of `workout`: its current keys, and its new content. */
-interface Entry {
-  id: string
-  externalId: string | null
-  /** Key of source and times; null when another took its place. */
-  times: string | null
-  stored: boolean
-  /** What an item of this batch says; absent until one does. */
-  workout?: Workout
-  /** Whether it took the place of another stored row. */
-  displaced: boolean
-}
-
-/** An entry that an item of the batch ended in. */
-type Taken = Entry & { workout: Workout }
-
-// Columns an upload fills, beside id and user; JSON documents are sent as text.
+// Columns an upload fills, beside the ids and the user; JSON documents are sent as text.
 type Column = readonly [name: string, type: string, value: (workout: Workout) => string | number | null]
 const columns: readonly Column[] = [
   ['source_id', 'int4', ({ source }) => source],
-  ['external_id', 'text', ({ externalId }) => externalId],
   ['type', 'text', ({ type }) => type],
   ['title', 'text', ({ title }) => title],
   ['notes', 'text', ({ notes }) => notes],
@@ -66,176 +50,83 @@ export async function writeWorkouts(
   workouts: readonly Workout[],
 ): Promise<EventCounts | undefined> {
   if (workouts.length === 0) return undefined
-  const stored = await storedKeys(tx, target, workouts)
-  const { entries, replaced } = resolve(stored, workouts, target)
-  await deleteSamples(tx, target, moved(stored, entries))
-  if (replaced.length > 0) await planned(tx, 'delete from workout where id = any ($1)', [replaced])
-  const rows = entries.map((entry) => rowOf(entry, target))
-  const written = new Set(
-    (await planned<{ id: string }>(tx, WRITE_SQL, [target.userId, JSON.stringify(rows)])).map(({ id }) => id),
+  const placeOf = ({ source, startMs, endMs }: Workout) => ({
+    ...{ sourceId: target.sourceIds[source] as number, startMs, endMs },
+  })
+  const ids = workouts.map(({ externalId }) => externalId)
+  const stored = await storedRows(tx, target, 'workout', { ids, places: workouts.map(placeOf) })
+  const { taken, relabelled, gone, moved } = resolveItems(stored, workouts, (one) => placeText(placeOf(one)))
+  // The samples that a workout came with are removed when it moves, and arrive again with the batch.
+  await deleteSamples(
+    tx,
+    target,
+    moved.map((externalId) => ({ externalId, seriesId: null })),
   )
-  const changed = entries.flatMap(({ id, stored, displaced }, position) =>
-    written.has(id) || displaced ? [{ position, is_new: !stored, id }] : [],
+  await deleteRows(tx, 'workout', gone)
+  const rows = taken.map((entry) => rowOf(entry, target))
+  const written = await planned<{ id: string }>(tx, WRITE_SQL, [target.userId, JSON.stringify(rows)])
+  await relabelRows(tx, 'workout', relabelled)
+  const different = new Set(written.map(({ id }) => id))
+  const changed = taken.flatMap(({ row: id, stored, displaced }, position) =>
+    different.has(id) || displaced ? [{ position, is_new: stored === null, id }] : [],
   )
-  const kept = entries.map(({ workout }) => workout)
+  const kept = taken.map(({ item }) => item)
   return countItems('workout', workouts.length, kept, changed)
 }
 
-/** Stored workouts that moved: the samples they came with are removed, and arrive again with the batch. */
-function moved(stored: readonly StoredKeys[], entries: readonly Taken[]): Deletion[] {
-  const times = new Map(entries.map((entry) => [entry.id, entry.times]))
-  return stored.flatMap((row) =>
-    row.external_id === null || times.get(row.id) === timesOf(row)
-      ? []
-      : [{ externalId: row.external_id, seriesId: null }],
-  )
-}
-
-const timesOf = ({ source_id, start_ms, end_ms }: StoredKeys) => `${source_id} ${start_ms} ${end_ms}`
-
 /**
- * Deletes workouts of the user and provider by the platform's ids and returns those found. An id also stands for the
- * sessions made of it, `{id}-s0` and so on (sdk-payload 4.7, 8).
+ * Takes the platform's ids from the workouts of the user and provider that have them, deletes those left without one, and
+ * returns the ids found. An id also stands for the sessions made of it, `{id}-s0` and so on (sdk-payload 4.7, 8).
  */
-export async function deleteWorkouts(
+export function deleteWorkouts(
   tx: Transaction,
-  { userId, provider }: EventTarget,
+  target: EventTarget,
   externalIds: readonly string[],
 ): Promise<string[]> {
-  const rows = await planned<{ id: string }>(
-    tx,
-    `with asked as materialized (
-       select distinct id from unnest($3::text[]) as a (id)
-     ), deleted as (
-       delete from workout w
-       using data_source d
-       where w.user_id = $1 and d.id = w.source_id and d.provider = $2
-         and (w.external_id in (select id from asked)
-              or regexp_replace(w.external_id, '-s\\d+$', '') in (select id from asked))
-       returning w.external_id
-     )
-     select id
-     from asked
-     where id in (select external_id from deleted)
-        or id in (select regexp_replace(external_id, '-s\\d+$', '') from deleted)`,
-    [userId, provider, externalIds],
+  return takeIds(tx, target, 'workout', externalIds)
+}
+
+/** Deletes a workout of the user and returns its provider and the ids it had; undefined when there is none. */
+export async function deleteWorkout(
+  tx: Transaction,
+  userId: string,
+  id: string,
+): Promise<{ provider: string; ids: string[] } | undefined> {
+  const [gone] = await tx.query<IdColumns & { provider: string }>(
+    `delete from workout w using data_source d
+     where w.id = $1 and w.user_id = $2 and d.id = w.source_id
+     returning d.provider, w.external_id, w.other_ids`,
+    [id, userId],
   )
-  return rows.map(({ id }) => id)
-}
-
-interface StoredKeys {
-  id: string
-  source_id: number
-  external_id: string | null
-  start_ms: number
-  end_ms: number
-}
-
-/** The stored workouts that share a key with one of the batch. */
-function storedKeys(tx: Transaction, target: EventTarget, workouts: readonly Workout[]): Promise<StoredKeys[]> {
-  return planned<StoredKeys>(tx, KEYS_SQL, [
-    target.userId,
-    target.provider,
-    workouts.map(({ externalId }) => externalId).filter((id) => id !== null),
-    workouts.map(({ source }) => target.sourceIds[source] as number),
-    workouts.map(({ startMs }) => startMs / 1000),
-    workouts.map(({ endMs }) => endMs / 1000),
-  ])
-}
-
-// One look-up per item: until a user's first export is in the statistics, a join compares every item with every row of
-// the user (4 s for 10,000 workouts against 0.1 s).
-const KEYS_SQL = `
-  with key as (
-    select e.id, e.source_id, e.external_id, e.start_at, e.end_at
-    from unnest($3::text[]) as i (external_id)
-    cross join lateral (
-      select w.id, w.source_id, w.external_id, w.start_at, w.end_at
-      from workout w
-      where w.user_id = $1 and w.external_id = i.external_id
-      offset 0
-    ) e
-    where e.source_id = any (array (select d.id from data_source d where d.user_id = $1 and d.provider = $2))
-    union
-    select s.id, s.source_id, s.external_id, s.start_at, s.end_at
-    from unnest($4::int4[], $5::float8[], $6::float8[]) as i (source_id, start_s, end_s)
-    cross join lateral (
-      select w.id, w.source_id, w.external_id, w.start_at, w.end_at
-      from workout w
-      where w.source_id = i.source_id and w.start_at = to_timestamp(i.start_s) and w.end_at = to_timestamp(i.end_s)
-      offset 0
-    ) s
-  )
-  select id, source_id, external_id,
-         round(date_part('epoch', start_at) * 1000) as start_ms, round(date_part('epoch', end_at) * 1000) as end_ms
-  from key`
-
-/**
- * Takes the items one after another, as if each had its own upload, so it makes no difference how they are spread. An
- * item goes to the row with its id, else to the one with its times. If the times are those of a third row, that row is
- * removed, unless its id still follows. Returns the rows that items of the batch ended in, and the removed stored rows.
- */
-function resolve(stored: readonly StoredKeys[], workouts: readonly Workout[], { sourceIds }: EventTarget) {
-  const byId = new Map<string, Entry>()
-  const byTimes = new Map<string, Entry>()
-  const entries = new Set<Entry>()
-  const gone = new Set<Entry>()
-  for (const row of stored) {
-    const times = timesOf(row)
-    const entry = { id: row.id, externalId: row.external_id, times, stored: true, displaced: false }
-    byTimes.set(times, entry)
-    if (entry.externalId !== null) byId.set(entry.externalId, entry)
-  }
-  for (const workout of workouts) {
-    const { externalId, startMs, endMs } = workout
-    const times = `${sourceIds[workout.source]} ${startMs} ${endMs}`
-    const same = externalId === null ? undefined : byId.get(externalId)
-    const there = byTimes.get(times)
-    const entry = same ?? there ?? { id: randomUUID(), externalId, times, stored: false, displaced: false }
-    if (there && there !== entry) {
-      there.times = null
-      gone.add(there)
-      entries.delete(there)
-      entry.displaced ||= there.stored || there.displaced
-    }
-    gone.delete(entry)
-    entries.add(entry)
-    if (entry.times !== null) byTimes.delete(entry.times)
-    entry.times = times
-    byTimes.set(times, entry)
-    // An item without its id is still the workout whose id is known.
-    if (externalId !== null) {
-      if (entry.externalId !== null) byId.delete(entry.externalId)
-      entry.externalId = externalId
-      byId.set(externalId, entry)
-    }
-    entry.workout = workout
-  }
-  const replaced = [...gone].filter((entry) => entry.stored).map(({ id }) => id)
-  return { entries: [...entries] as Taken[], replaced }
+  return gone && { provider: gone.provider, ids: idsIn(gone) }
 }
 
 /** The stored content of an entry, by column. */
-function rowOf({ id, externalId, workout }: Taken, { sourceIds }: EventTarget) {
-  const stored = { ...workout, externalId, source: sourceIds[workout.source] as number }
-  return { id, ...Object.fromEntries(columns.map(([name, , value]) => [name, value(stored)])) }
+function rowOf({ row, ids, item }: Taken<Workout>, { sourceIds }: EventTarget) {
+  const stored = { ...item, source: sourceIds[item.source] as number }
+  return { id: row, ...columnsOf(ids), ...Object.fromEntries(columns.map(([name, , value]) => [name, value(stored)])) }
 }
 
 const named = (prefix: string) => columns.map(([name]) => `${prefix}${name}`).join(', ')
 const asSent = columns.map(([name, type]) => `${name} ${type === 'jsonb' ? 'text' : type}`).join(', ')
 const asStored = columns.map(([name, type]) => (type === 'jsonb' ? `r.${name}::jsonb` : `r.${name}`)).join(', ')
 
-// A row with unchanged content is not even touched.
+// A row with unchanged content and ids is not even touched; which ids it has is no change that a reader sees.
 const WRITE_SQL = `
-  with input (id, ${named('')}) as materialized (
-    select r.id, ${asStored}
-    from json_to_recordset($2::json) as r (id uuid, ${asSent})
+  with input (id, external_id, other_ids, ${named('')}) as materialized (
+    select r.id, r.external_id, r.other_ids, ${asStored}
+    from json_to_recordset($2::json) as r (id uuid, external_id text, other_ids text[], ${asSent})
+  ), compared as (
+    select i.*, o.id is null or (${named('o.')}) is distinct from (${named('i.')}) as changed,
+           (o.external_id, o.other_ids) is distinct from (i.external_id, i.other_ids) as relabelled
+    from input i
+    left join workout o on o.id = i.id
+  ), written as (
+    insert into workout as w (id, user_id, external_id, other_ids, ${named('')})
+    select c.id, $1, c.external_id, c.other_ids, ${named('c.')}
+    from compared c
+    where c.changed or c.relabelled
+    on conflict (id) do update
+    set (external_id, other_ids, ${named('')}) = (excluded.external_id, excluded.other_ids, ${named('excluded.')})
   )
-  insert into workout as w (id, user_id, ${named('')})
-  select i.id, $1, ${named('i.')}
-  from input i
-  left join workout o on o.id = i.id
-  where o.id is null or (${named('o.')}) is distinct from (${named('i.')})
-  on conflict (id) do update
-  set (${named('')}) = (${named('excluded.')})
-  returning w.id`
+  select c.id from compared c where c.changed`

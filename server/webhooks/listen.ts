@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { eventNames } from '../catalogue/events.ts'
 import { ConfigError, loadConfig } from '../config.ts'
+import { counted } from '../counted.ts'
 import { signature } from './sign.ts'
 
 const USAGE = `npm run webhooks:listen -- [--port <port>] [--types <name,…>] [--user <id>] [--bodies]
@@ -68,7 +69,7 @@ interface Event {
 
 function print(event: Event, bytes: number, whole: boolean): void {
   const user = event.data.user_id ?? '-'
-  process.stdout.write(`${new Date().toISOString()} ${event.type} ${event.id} user ${user} ${bytes} bytes\n`)
+  process.stdout.write(`${new Date().toISOString()} ${event.type} ${event.id} user ${user} ${counted(bytes, 'byte')}\n`)
   if (whole) process.stdout.write(`${JSON.stringify(event, undefined, 2)}\n`)
 }
 

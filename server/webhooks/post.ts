@@ -1,4 +1,5 @@
 import { type Dispatcher, Pool } from 'undici'
+import { counted } from '../counted.ts'
 import { type AddressGuard, RefusedAddress } from './address-guard.ts'
 import { retryAfterSeconds } from './schedule.ts'
 
@@ -80,7 +81,7 @@ class Call {
   constructor(settled: (answer: Answer) => void) {
     this.#settled = settled
     this.#timer = setTimeout(() => {
-      this.#settle('timeout', 0, `There was no complete answer within ${CALL_TIMEOUT_MS / 1000} seconds.`)
+      this.#settle('timeout', 0, `There was no complete answer within ${counted(CALL_TIMEOUT_MS / 1000, 'second')}.`)
       this.#abort?.(new Error('time is over'))
     }, CALL_TIMEOUT_MS)
   }

@@ -1,11 +1,11 @@
+import type { EventKind, ToldRows } from '../batch/changes.ts'
 import type { EventName } from '../catalogue/events.ts'
 import type { Transaction } from '../db/database.ts'
+import { planned } from '../db/planned.ts'
 import { MEAL_COLUMNS, type MealRow, mealItem } from '../events/meal.ts'
 import { type EventRow, zoneOf } from '../events/row.ts'
 import { SLEEP_COLUMNS, type SleepRow, sleepItem } from '../events/sleep.ts'
 import { pace, rounded, type WorkoutRow } from '../events/workout.ts'
-import type { EventCounts, ToldRows } from '../store/event-items.ts'
-import { planned } from '../store/event-items.ts'
 import { type EventSettings, type NewEvent, recordEvents, wantedEvents } from './record.ts'
 
 // Events that report one row each: their content is read from the row, after everything of its batch was written.
@@ -23,9 +23,6 @@ interface Session<Row> {
   /** Distinguishes two events of one row; absent if a row has at most one. */
   version?(row: WithSource<Row>): string
 }
-
-/** A kind of row that has events. */
-export type SessionKind = EventCounts['type']
 
 const spanSeconds = ({ start_at, end_at }: EventRow) => Math.floor((Date.parse(end_at) - Date.parse(start_at)) / 1000)
 
@@ -109,16 +106,16 @@ const activity: Session<EventRow & { type: string }> = {
 }
 
 const sessions = { workout, sleep, meal, menstrual_cycle: cycle, activity } satisfies Record<
-  SessionKind,
+  EventKind,
   // biome-ignore lint/suspicious/noExplicitAny: each has columns of its own
   Session<any>
 >
 
 /** Name of the event that reports a kind of row. */
-export const eventOf = (kind: SessionKind): EventName => sessions[kind].event
+export const eventOf = (kind: EventKind): EventName => sessions[kind].event
 
 /** The events of rows of one kind, in order of time; a row that no longer exists, or waits to be closed, has none. */
-export async function sessionEvents(tx: Transaction, kind: SessionKind, ids: readonly string[]): Promise<NewEvent[]> {
+export async function sessionEvents(tx: Transaction, kind: EventKind, ids: readonly string[]): Promise<NewEvent[]> {
   if (ids.length === 0) return []
   const { event, columns, data, condition = 'true', version }: Session<EventRow> = sessions[kind]
   const rows = await planned<WithSource<EventRow>>(

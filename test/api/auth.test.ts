@@ -2,10 +2,11 @@ import crypto, { type ScryptOptions } from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import t, { type Test } from 'tap'
 import { bootstrapAccounts } from '../../server/api/auth/bootstrap.ts'
-import { hashPassword, verifyPassword } from '../../server/api/auth/passwords.ts'
+import { createPasswords } from '../../server/api/auth/passwords.ts'
 import { openDatabase } from '../../server/db/database.ts'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { verifyAccessToken } from '../../server/http/tokens.ts'
-import { createTestDatabase, realCost, startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
+import { CHEAP_HASHES, createTestDatabase, startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
 import { runs } from '../support/thorough.ts'
 
@@ -30,6 +31,7 @@ const BAD_REFRESH = { detail: 'Invalid or revoked refresh token' }
 const NOT_VALID = { detail: 'Could not validate credentials' }
 
 const app = await startTestApp(t, engine)
+const { passwords } = app.deps
 
 /** The options of every scrypt call from now on, until the test ends. */
 function hearScrypt(t: Test): ScryptOptions[] {
@@ -126,7 +128,7 @@ t.test('login', async (t) => {
   t.test('does the same work when there is no such account', async (t) => {
     await app.db.query('insert into developer (email, password_hash) values ($1, $2)', [
       'known@example.org',
-      await hashPassword('a password of somebody'),
+      await passwords.hash('a password of somebody'),
     ])
     const heard = hearScrypt(t)
     for (const username of ['known@example.org', 'nobody@example.org'])
@@ -264,7 +266,7 @@ t.test('logout', async (t) => {
 
   const [grace] = await app.db.query<{ id: string }>(
     `insert into developer (email, password_hash) values ('grace@example.org', $1) returning id`,
-    [await hashPassword('a password of grace')],
+    [await passwords.hash('a password of grace')],
   )
   t.ok(grace)
   const hers = (await login(app, { username: 'grace@example.org', password: 'a password of grace' })).body
@@ -387,17 +389,16 @@ t.test('refresh tokens', async (t) => {
 
 t.test('passwords', async (t) => {
   await t.test('are costly to guess', async (t) => {
-    realCost(t)
-    const costly = await hashPassword('correct horse')
+    const costly = await createPasswords().hash('correct horse')
     t.match(costly, /^\$scrypt\$ln=15,r=8,p=3\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
-    t.equal(await verifyPassword('correct horse', costly), true)
+    t.equal(await passwords.verify('correct horse', costly), true, 'whatever a new one costs')
   })
 
-  const stored = await hashPassword('correct horse')
-  t.not(await hashPassword('correct horse'), stored, 'salted')
+  const stored = await passwords.hash('correct horse')
+  t.not(await passwords.hash('correct horse'), stored, 'salted')
   // More than run at the same time, in all orders.
   const guesses = ['correct horse', 'correct horsf', '', 'correct horse', 'Correct horse', 'correct horse ']
-  t.strictSame(await Promise.all(guesses.map((guess) => verifyPassword(guess, stored))), [
+  t.strictSame(await Promise.all(guesses.map((guess) => passwords.verify(guess, stored))), [
     true,
     false,
     false,
@@ -406,18 +407,48 @@ t.test('passwords', async (t) => {
     false,
   ])
   t.equal(
-    await verifyPassword('caf\u00e9 caf\u00e9', await hashPassword('cafe\u0301 cafe\u0301')),
+    await passwords.verify('caf\u00e9 caf\u00e9', await passwords.hash('cafe\u0301 cafe\u0301')),
     true,
     'composed or not',
   )
-  t.equal(await verifyPassword('anything', undefined), false)
-  await t.rejects(verifyPassword('anything', 'plain text'), /damaged/)
+  t.equal(await passwords.verify('anything', undefined), false)
+  await t.rejects(passwords.verify('anything', 'plain text'), /damaged/)
   const flood = await Promise.allSettled(
-    Array.from({ length: 110 }, () => verifyPassword('x', '$scrypt$ln=10,r=8,p=1$AAAA$AAAA')),
+    Array.from({ length: 110 }, () => passwords.verify('x', '$scrypt$ln=10,r=8,p=1$AAAA$AAAA')),
   )
   const refused = flood.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
   t.equal(refused.length, 68, 'two run and forty wait')
   t.match(refused[0], { status: 503, headers: { 'Retry-After': '5' } })
+})
+
+t.test('a password is hashed again when it is used, once new hashes cost more or less', async (t) => {
+  const first = await startTestApp(t, engine)
+  const costlier = createPasswords({ ...CHEAP_HASHES, ln: 6 })
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const held = { ...costlier, hash: async (password: string) => released.then(() => costlier.hash(password)) }
+  const [cheap, slow] = [first, await first.another({ passwords: held })]
+  const cost = async () =>
+    (await first.db.one<{ ln: string }>(`select substring(password_hash from 'ln=[0-9]+') as ln from developer`)).ln
+  const became = (ln: string) => waitUntil(async () => (await cost()) === ln, 20_000, 5)
+  const statuses = async (...apps: TestApp[]) =>
+    (await Promise.all(apps.map((one) => login(one, credentials(one))))).map(({ status }) => status)
+
+  t.equal((await login(slow, { ...credentials(slow), password: 'wrong' })).status, 401)
+  t.strictSame(await statuses(slow, slow, slow), [200, 200, 200], 'nobody waits for the new hash')
+  t.equal(await cost(), 'ln=4')
+  release()
+  t.ok(await became('ln=6'), 'the client is long gone')
+  const session = (await login(slow, credentials(slow))).body
+  t.equal((await me(slow, session.access_token)).status, 200)
+  t.strictSame(
+    await statuses(cheap, slow, cheap, slow, cheap, slow),
+    Array(6).fill(200),
+    'whatever is replaced meanwhile',
+  )
+  t.equal((await refresh(slow, session.refresh_token)).status, 200, 'sessions go on')
 })
 
 t.test('the first accounts', async (t) => {
@@ -426,7 +457,7 @@ t.test('the first accounts', async (t) => {
   t.teardown(() => db.end())
   const { adminPassword: _, bootstrapApiKey: __, ...config } = { ...app.deps.config, adminEmail: 'admin@localhost' }
 
-  const results = await Promise.all(Array.from({ length: 5 }, () => bootstrapAccounts(db, config)))
+  const results = await Promise.all(Array.from({ length: 5 }, () => bootstrapAccounts(db, config, passwords)))
   const created = results.filter((result) => result.admin)
   t.equal(created.length, 1, 'one of several starters creates them')
   const first = created[0]
@@ -437,26 +468,26 @@ t.test('the first accounts', async (t) => {
   })
   t.equal(results.filter((result) => Object.keys(result).length === 0).length, 4)
   const [developer] = await db.query<{ id: string; password_hash: string }>('select id, password_hash from developer')
-  t.equal(await verifyPassword(first?.admin?.password ?? '', developer?.password_hash), true)
+  t.equal(await passwords.verify(first?.admin?.password ?? '', developer?.password_hash), true)
   t.strictSame(await db.query('select name, key_prefix, created_by from api_key'), [
     { name: 'Default', key_prefix: first?.apiKey?.slice(0, 9), created_by: developer?.id },
   ])
 
   await db.query('delete from api_key')
   const bootstrapApiKey = 'a key that somebody chose themselves'
-  t.strictSame(await bootstrapAccounts(db, { ...config, bootstrapApiKey }), {
+  t.strictSame(await bootstrapAccounts(db, { ...config, bootstrapApiKey }, passwords), {
     apiKey: bootstrapApiKey,
     apiKeyGenerated: false,
   })
   await db.query('delete from developer')
-  const given = await bootstrapAccounts(db, { ...config, adminPassword: 'given in the environment' })
+  const given = await bootstrapAccounts(db, { ...config, adminPassword: 'given in the environment' }, passwords)
   t.strictSame(given, { admin: { email: 'admin@localhost' } }, 'a password that was given is not told again')
 })
 
 // The last test: it changes the password that the others log in with.
 t.test('change of password', async (t) => {
-  const change = (bearer: string, current: string, next: string, confirm = next) =>
-    app.request('POST', '/api/v1/auth/change-password', {
+  const change = (bearer: string, current: string, next: string, { confirm = next, service = app } = {}) =>
+    service.request('POST', '/api/v1/auth/change-password', {
       auth: { bearer },
       body: { current_password: current, new_password: next, confirm_password: confirm },
     })
@@ -466,7 +497,9 @@ t.test('change of password', async (t) => {
     const incorrect = await change(bearer, 'wrong', 'another long password')
     t.equal(incorrect.status, 400)
     t.strictSame(incorrect.body, { detail: 'Incorrect current password' })
-    const mismatch = await change(bearer, app.developer.password, 'another long password', 'another long passwort')
+    const mismatch = await change(bearer, app.developer.password, 'another long password', {
+      confirm: 'another long passwort',
+    })
     t.equal(mismatch.status, 422)
     t.strictSame(mismatch.body.detail, [
       {
@@ -512,12 +545,12 @@ t.test('change of password', async (t) => {
 
   t.test('of two at the same time one wins', async (t) => {
     // Both are let in before the first new hash is done.
-    realCost(t)
+    const slow = await app.another({ passwords: createPasswords() })
     const password = 'the second new password'
     const { access_token } = (await login(app, { username: app.developer.email, password })).body
     const answers = await Promise.all([
-      change(access_token, password, 'from the first browser'),
-      change(access_token, password, 'from the second browser'),
+      change(access_token, password, 'from the first browser', { service: slow }),
+      change(access_token, password, 'from the second browser', { service: slow }),
     ])
     t.strictSame(answers.map((answer) => answer.status).sort(), [200, 400])
   })

@@ -170,7 +170,7 @@ oneEngine(t, 'a connection', async (t, engine) => {
       [user],
     )
     const purging = purge(app, user)
-    t.ok(await waitUntil(() => waiting('select 1 from app_user%for update'), 10_000, 5))
+    t.ok(await waitUntil(() => waiting('select 1 from app_user%for update'), 60_000, 5))
     await client.query('commit')
     t.equal((await purging).status, 204)
     t.strictSame(await leftOf(app, user, 'apple'), { sources: 0, uploads: 0, bodies: 0, runs: 0, events: 0, types: 0 })

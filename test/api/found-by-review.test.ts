@@ -110,7 +110,64 @@ oneEngine(t, 'uploads and reads', async (t, engine) => {
     )
     const { body: accepted } = await upload(app, user, body(records))
     const batch = await waitForBatch(app, user, accepted.batch_id)
-    t.match(batch, { inserted: 500, dropped_count: 100, dropped: [{ index: 500, type: 'too_many_sources' }] })
+    t.match(batch, { inserted: 200, dropped_count: 400, dropped: [{ index: 200, type: 'too_many_sources' }] })
+    const reason = 'too_many_sources'
+    const record = (type: string, n: number, of: string, more: object) => ({
+      ...heartRate(NOON + n * 3_600_000, 61),
+      ...{ type, id: `${of} ${n}`, source: { name: of }, ...more },
+    })
+    const [mindful, water] = ['HKCategoryTypeIdentifierMindfulSession', 'HKQuantityTypeIdentifierDietaryWater']
+    const night = { startDate: '2026-02-24T22:00:00Z', endDate: '2026-02-25T06:00:00Z', stage: 'deep' }
+    const run = { startDate: '2026-02-25T10:00:00Z', endDate: '2026-02-25T11:00:00Z', type: 'running' }
+    const of = (name: string) => ({ source: { name } })
+    const more = await upload(app, user, {
+      provider: 'apple',
+      data: {
+        records: [
+          record('HKQuantityTypeIdentifierHeartRate', 1, 'Watch 3', {}),
+          record('HKQuantityTypeIdentifierHeartRate', 2, 'Watch 600', {}),
+          record('HKQuantityTypeIdentifierHeartRate', 3, 'Watch 601', {}),
+          record(mindful, 4, 'Watch 602', {}),
+          record(water, 5, 'Watch 603', { unit: 'mL' }),
+        ],
+        sleep: [
+          { ...night, ...of('Watch 3') },
+          { ...night, ...of('Watch 604') },
+        ],
+        workouts: [
+          { ...run, ...of('Watch 3') },
+          { ...run, ...of('Watch 605') },
+        ],
+      },
+    })
+    const rest = await waitForBatch(app, user, more.body.batch_id)
+    const msg = (n: number) => `${n} items are of further sources; a user may have at most 200`
+    t.match(rest, { status: 'partial', received: 9, inserted: 3, dropped_count: 6 })
+    t.strictSame(
+      rest.dropped.map(({ collection, index, type, msg }) => [collection, index, type, msg]),
+      [
+        ['sleep', null, reason, msg(1)],
+        ['workouts', null, reason, msg(1)],
+        ['records', null, reason, msg(4)],
+      ],
+    )
+    const sources = await app.request('GET', `/api/v1/users/${user}/data-sources`)
+    t.equal(sources.body.total, 200, 'neither one upload nor several')
+    const coverage = await app.request(
+      'GET',
+      `/api/v1/users/${user}/coverage?start_date=2026-02-24&end_date=2026-02-26`,
+    )
+    const rejected = coverage.body.days.filter((day: { rejected: number }) => day.rejected > 0)
+    t.strictSame(
+      rejected.map(({ type, received, rejected }: Record<string, unknown>) => [type, received, rejected]),
+      [
+        ['activity', 1, 1],
+        ['heart_rate', 603, 402],
+        ['hydration', 1, 1],
+        ['sleep', 2, 1],
+        ['workout', 2, 1],
+      ],
+    )
   })
 
   await t.test('a batch imported again keeps the kind of its upload', async (t) => {
@@ -131,7 +188,7 @@ oneEngine(t, 'uploads and reads', async (t, engine) => {
     // A running one ends by itself.
     const jobs = () =>
       app.db.query(`select 1 from graphile_worker._private_jobs where payload ->> 'user_id' = $1`, [user])
-    t.ok(await waitUntil(async () => (await jobs()).length === 0, 10_000))
+    t.ok(await waitUntil(async () => (await jobs()).length === 0, 60_000))
   })
 })
 

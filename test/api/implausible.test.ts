@@ -28,6 +28,11 @@ const DAY = { start_time: '2026-02-24', end_time: '2026-02-24' }
 const weight = (ms: number, value: number, fields: SdkRecord = {}) =>
   record('HKQuantityTypeIdentifierBodyMass', ms, value, { unit: 'kg', ...fields })
 
+interface Reason {
+  reason: string
+  items: number
+}
+
 interface Shown {
   timestamp: string
   type: string
@@ -205,12 +210,28 @@ oneEngine(t, 'values that cannot be true', async (t, engine) => {
       { ...span, id: 'run', type: 'running', values, samples },
     ]
     const heart = [120, 140, 9000].map((value, n) => heartRate(NOON + n * MINUTE_MS, value))
-    const workouts = run([
-      { type: 'maxHeartRate', value: 9000, unit: 'bpm' },
-      { type: 'distance', value: 2000, unit: 'm' },
-      { type: 'stepCount', value: 900, unit: 'parsecs' },
-      { type: 'weatherTemperature', value: 900, unit: 'degC' },
-    ])
+    const workouts = run(
+      [
+        { type: 'maxHeartRate', value: 9000, unit: 'bpm' },
+        { type: 'distance', value: 2000, unit: 'm' },
+        { type: 'stepCount', value: 900, unit: 'parsecs' },
+        { type: 'weatherTemperature', value: 900, unit: 'degC' },
+        { type: 'averageMETs', value: 9, unit: 'hogsheads' },
+        { type: 'averageCyclingCadence', value: 9000, unit: 'rpm' },
+        { type: 'duration', value: -7, unit: 's' },
+        { type: 'elevationAscended', value: -7, unit: 'm' },
+        { type: 'swimmingStrokeCount', value: 1e10, unit: 'count' },
+        { type: 'weather', value: 1, unit: 'parsecs' },
+      ],
+      [
+        { type: 'heartRate', timestamp: iso(NOON + MINUTE_MS), value: 130, unit: 'parsecs' },
+        { type: 'heartRate', timestamp: iso(NOON + 2 * MINUTE_MS), value: 7000, unit: 'bpm' },
+        { type: 'speed', timestamp: 'yesterday', value: 3, unit: 'm/s' },
+        { type: 'power', timestamp: iso(NOON + MINUTE_MS), value: 'much', unit: 'W' },
+        { type: 'power', timestamp: iso(NOON + MINUTE_MS), value: 1e16, unit: 'W' },
+        { type: 'luck', timestamp: iso(NOON + MINUTE_MS), value: 1e16, unit: 'W' },
+      ],
+    )
     const food = (type: string, value: number, unit: string) =>
       record(`HKQuantityTypeIdentifier${type}`, NOON, value, { unit, id: type, parentId: 'meal' })
     const records = [
@@ -223,8 +244,24 @@ oneEngine(t, 'values that cannot be true', async (t, engine) => {
     const batch = await importBody(app, user, body([], { data: { records, workouts } }))
     t.match(batch, { status: 'success' })
     t.strictSame(
-      (batch.implausible as { type: string }[]).map(({ type }) => type),
-      ['dietary_carbohydrates', 'dietary_fat_total', 'heart_rate'],
+      (batch.implausible as { type: string; items: number }[]).map(({ type, items }) => `${items} ${type}`),
+      // A record, a statistic and a sample of the workout; its temperature and its cadence.
+      ['3 heart_rate', '1 cadence', '1 dietary_carbohydrates', '1 dietary_fat_total', '1 weather_temperature'],
+    )
+    t.match(batch, { dropped_count: 0, saved: { workout: { inserted: 1 } } }, 'the workout itself is stored')
+    t.strictSame(
+      batch.dropped.map(({ collection, id, loc, type }) => [collection, id, loc.slice(2).join('.'), type].join(' ')),
+      [
+        'workouts run 0.values.2.unit unit',
+        'workouts run 0.values.4.unit unit',
+        'workouts run 0.values.6.value implausible_duration',
+        'workouts run 0.values.7.value implausible_value',
+        'workouts run 0.values.8.value implausible_value',
+        'workouts run 0.samples.0.unit unit',
+        'workouts run 0.samples.2.timestamp datetime_parsing',
+        'workouts run 0.samples.3.value float_parsing',
+        'workouts run 0.samples.4.value implausible_value',
+      ],
     )
     const day = 'start_date=2026-02-24&end_date=2026-02-24'
     const [workout] = (await get(app, `/api/v1/users/${user}/events/workouts?${day}`)).data
@@ -234,6 +271,16 @@ oneEngine(t, 'values that cannot be true', async (t, engine) => {
     const { rows } = await read(app, user, { types: 'weather_temperature' })
     t.strictSame(rows, ['12:10:00 weather_temperature 900 implausible'])
     const coverage = await get(app, `/api/v1/users/${user}/coverage?${day}`)
+    const rejected = coverage.days.flatMap((day: { type: string; received: number; reasons: Reason[] }) =>
+      day.reasons.map(({ reason, items }) => `${day.type} ${items} of ${day.received}: ${reason}`),
+    )
+    t.strictSame(rejected.sort(), [
+      'average_met 1 of 1: unit',
+      'heart_rate 1 of 5: unit',
+      'power 1 of 2: float_parsing',
+      'power 1 of 2: implausible_value',
+      'swimming_stroke_count 1 of 1: implausible_value',
+    ])
     t.match(
       coverage.days.find(({ type }: { type: string }) => type === 'meal_nutrient'),
       { stored: 3, implausible: 2 },
@@ -277,7 +324,8 @@ t.test('nothing that real phones sent is implausible, or in a unit of another ki
     const bytes = await readFile(new URL(name, folder))
     const result = readUpload({ bytes, encoding: 'identity', queryProvider: null, provider: null, nowMs: Date.now() })
     if (!result.ok) throw new Error(`${name}: ${result.code}`)
-    const { samples, derived, events, rejections, unknownFields } = result.batch
+    const { samples, derived, events, rejections, unknownFields, implausibleParts } = result.batch
+    wrong.push(...Object.keys(implausibleParts).map((id) => [name, id]))
     const ids = [...samples, ...derived, ...events.nutrients].map(({ seriesId }) => seriesId)
     wrong.push(...ids.filter((id) => id >= 20_000).map((id) => [name, id]))
     wrong.push(...rejections.filter(({ type }) => type === 'unit').map(({ loc }) => [name, loc]))

@@ -92,10 +92,25 @@ t.test('the API description', async (t) => {
     })
     const served = { apiBaseUrl: 'https://health.example.org', apiKeyHeaders: ['X-First', 'X-Second'] }
     const other = JSON.parse(JSON.stringify(openApiDocument(routes, served)))
-    t.equal(other.components.securitySchemes.apiKey.name, 'X-First')
-    t.equal(other.components.securitySchemes['X-Second'].name, 'X-Second')
-    const keys = [{ apiKey: [] }, { 'X-Second': [] }, { bearer: [] }]
+    const keys = [{ apiKey: [] }, { apiKey2: [] }, { bearer: [] }]
     t.strictSame(other.paths['/api/v1/users'].get.security, keys)
+    const named = ['bearer', 'sdkToken', 'apiKey', 'sdkApiKey', "x!#$%&'*+.^_`|~"]
+    for (const apiKeyHeaders of [served.apiKeyHeaders, named]) {
+      const { components, paths } = JSON.parse(JSON.stringify(openApiDocument(routes, { ...served, apiKeyHeaders })))
+      t.match(components.securitySchemes, {
+        ...Object.fromEntries(apiKeyHeaders.map((name, at) => [`apiKey${at ? at + 1 : ''}`, { in: 'header', name }])),
+        sdkApiKey: { name: 'X-Open-Wearables-API-Key' },
+        bearer: { type: 'http', scheme: 'bearer' },
+        sdkToken: { type: 'http', scheme: 'bearer' },
+      })
+      const schemes: { [scheme: string]: [] }[] = paths['/api/v1/users'].get.security
+      t.equal(schemes.length, apiKeyHeaders.length + 1, 'each header and the token')
+      t.ok(
+        schemes.every((one) =>
+          Object.keys(one).every((name) => /^[\w.-]+$/.test(name) && name in components.securitySchemes),
+        ),
+      )
+    }
     t.strictSame(other.servers[0].url, 'https://health.example.org')
   })
 
@@ -134,13 +149,17 @@ t.test('the API description', async (t) => {
     const problems = wrong(({ path, method, operation: { responses: described, security, requestBody } }) => {
       const answers = Object.entries(described).map(([status, answer]) => [status, resolved(answer) as Answer] as const)
       const responses = Object.fromEntries(answers)
+      const isUpload = path.endsWith('/sync')
       const expected = [
         ...(security.some((one) => Object.keys(one).length > 0) ? ['401'] : []),
         ...(path.includes('{user_id}') ? ['404', '422'] : []),
         ...(method === 'get' ? ['406'] : []),
         ...(requestBody ? ['400', '413', '415'] : []),
+        ...(requestBody && !isUpload ? ['408'] : []),
         ...(path.startsWith('/api/') ? ['503'] : []),
       ]
+      const says = (status: string, pattern: RegExp) =>
+        responses[status] && !pattern.test(responses[status].description) && `${status} does not say ${pattern}`
       const bodies = answers.filter(([status]) => status >= '400')
       return [
         !Object.keys(responses).some((status) => status.startsWith('2')) && 'no success',
@@ -150,6 +169,11 @@ t.test('the API description', async (t) => {
           (status) => responses[status] && !responses[status].headers && `${status} without Retry-After`,
         ),
         ...answers.map(([status, { description }]) => !description && `${status} not described`),
+        path.startsWith('/api/') && says('503', /overloaded, or the database does not answer/i),
+        requestBody && !isUpload && says('400', /the body cannot be read/i),
+        /\{user_id\}.*\{\w+\}/.test(path) && says('404', /^Unknown user( or|,) /),
+        // Whatever is wrong with a login, it is a wrong one.
+        path.endsWith('/login') && responses['422'] && '422 is never sent',
       ]
     })
     t.strictSame(problems, [])

@@ -115,9 +115,9 @@ oneEngine(t, 'logs of phones', async (t, engine) => {
     ])
     const events = (await recent(app, user)).reverse()
     t.match(events, [
-      { run_id: runKey, stage: 'started', status: 'in_progress', message: 'Export of 3 data type(s) announced' },
+      { run_id: runKey, stage: 'started', status: 'in_progress', message: 'Export of 3 data types announced' },
       { metadata: { event_type: 'device_state', battery_level: null, thermal_state: 'nominal' } },
-      { stage: 'fetching', message: `${HEART_RATE}: sent, 412331 record(s)`, metadata: { duration_ms: 1_991_000 } },
+      { stage: 'fetching', message: `${HEART_RATE}: sent, 412331 records`, metadata: { duration_ms: 1_991_000 } },
       { stage: 'fetching', status: 'in_progress', error: 'timeout', metadata: { error_code: 'network' } },
     ])
     t.equal(events[0].metadata.logged_at, '2025-05-06T14:58:00Z')

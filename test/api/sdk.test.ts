@@ -339,11 +339,11 @@ oneEngine(t, 'an upload', async (t, engine) => {
     const answer = upload(app, user, body([heartRate(NOON, 61)]))
     const waiting = async () => {
       const rows = await app.db.query(
-        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%accept_upload%'`,
+        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%app_user%for key share%'`,
       )
       return rows.length > 0
     }
-    t.ok(await waitUntil(waiting, 10_000, 5))
+    t.ok(await waitUntil(waiting, 60_000, 5))
     await client.query('commit')
     client.release()
     t.equal((await answer).status, 404)

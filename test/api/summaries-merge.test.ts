@@ -132,6 +132,7 @@ eachEngine(t, 'a page of days', async (t, engine) => {
   const DAYS = runs(100, 200)
   const { user } = await filled(app, DAYS, runs(15, 5))
   const [low, high] = [firstDay, firstDay + DAYS]
+  const behind = new Map<boolean, number>()
   for (const state of ['behind', 'up to date']) {
     if (state === 'up to date') await catchUp(app)
     for (const merged of [false, true]) {
@@ -143,6 +144,8 @@ eachEngine(t, 'a page of days', async (t, engine) => {
         const trail = await cost(app, user, [low, high + 2500], true, merged)
         t.strictSame([few.rows, start.rows, lead.rows, end.rows, trail.rows], [21, 21, 21, 21, 21])
         const told = JSON.stringify({ few, start, lead, end, trail })
+        if (state === 'behind') behind.set(merged, few.pages)
+        t.ok(few.pages <= (behind.get(merged) ?? 0), `no more than from the samples: ${told}`)
         t.ok(start.pages < few.pages * 1.5 + 200, `as much as of a short range: ${told}`)
         t.ok(lead.pages < start.pages * 1.5 + 100, `nothing for years before the first day: ${told}`)
         t.ok(trail.pages < end.pages * 1.5 + 100, `nor for years after the last one: ${told}`)

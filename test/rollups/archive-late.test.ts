@@ -174,7 +174,7 @@ eachEngine(t, 'archiving switched on, then a new user with years of history', as
     {
       index: null,
       type: 'archived',
-      msg: `${before} samples belong to archived quarter hours: these keep only their final sums`,
+      msg: `${before} samples of archived quarter hours, which keep only their final sums`,
     },
   ])
   for (const one of [user, old])
@@ -269,7 +269,7 @@ eachEngine(t, 'a quarter hour of a series is archived, or it is not', async (t, 
     const refused = await importBody(app, user, body([heartRate(start, 60)]))
     t.match(refused, {
       status: 'failed',
-      dropped: [{ type: 'archived', msg: `1 samples are too old to be kept: before ${day(FLOOR)}` }],
+      dropped: [{ type: 'archived', msg: `1 sample from before ${day(FLOOR)}, which is too long ago to be kept` }],
     })
     await settings(app, {})
     await run(app)

@@ -131,7 +131,7 @@ eachEngine(t, 'archival', async (t, engine) => {
     const late = heartRate(ARCHIVED, 200)
     const batch = await importBody(app, user, body([late, heartRate(FLOOR, 201), late]))
     t.match(batch, { status: 'partial', received: 3, inserted: 0, updated: 1, dropped_count: 1, duplicates: 1 })
-    t.match(batch.dropped, [{ index: null, type: 'archived', msg: /^1 samples belong to archived quarter hours/ }])
+    t.match(batch.dropped, [{ index: null, type: 'archived', msg: /^1 sample of archived quarter hours/ }])
     t.match(await importBody(app, user, body([heartRate(ARCHIVED, 200)])), { status: 'failed', dropped_count: 1 })
     await importBody(
       app,

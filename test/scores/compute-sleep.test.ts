@@ -75,7 +75,7 @@ oneEngine(t, 'sleep scores', async (t, engine) => {
     t.equal((await app.db.query(soon, [user])).length, 1, 'and soon after an upload')
     const often = { sleepScoreIntervalSeconds: 0.1, resilienceScoreIntervalSeconds: 0.1 }
     const stop = startCron(jobs, often, app.deps.log)
-    t.ok(await waitUntil(async () => (await internal(user)).length === 1, 10_000))
+    t.ok(await waitUntil(async () => (await internal(user)).length === 1, 60_000))
     await stop()
   })
 

@@ -77,7 +77,7 @@ oneEngine(t, 'a session that comes again with other times is the same one', asyn
   // Each moves to the time of the other.
   t.match(await importBody(app, user, body([mindful('a', 10, 15), mindful('b', 0, 7)])), { ...nothing, updated: 2 })
   t.strictSame(await rows(), [{ ...b, start: 0, end: 7 }, { ...a, start: 10, end: 15 }, c])
-  t.match(await importBody(app, user, body([mindful('c', 20, 25)])), { ...nothing, updated: 1 }, 'it has an id now')
+  t.match(await importBody(app, user, body([mindful('c', 20, 25)])), { ...nothing, unchanged: 1 }, 'it has an id now')
   t.match(await importBody(app, user, body([mindful(null, 20, 25)])), { ...nothing, unchanged: 1 }, 'and keeps it')
   t.match(await importBody(app, user, body([mindful('c', 20, 25, { zoneOffset: '+02:00' })])), {
     ...nothing,
@@ -86,7 +86,10 @@ oneEngine(t, 'a session that comes again with other times is the same one', asyn
   t.strictSame((await rows()).at(-1), { ...c, external_id: 'c' })
   t.match(await importBody(app, user, body([mindful('b', 20, 25)])), { ...nothing, updated: 1 }, 'two become one')
   t.equal((await rows()).length, 2)
-  t.match(await importBody(app, user, body([mindful('b', 20, 25, { source: PHONE })])), { ...nothing, updated: 1 })
+  const phone = body([mindful('b', 20, 25, { source: PHONE })])
+  t.match(await importBody(app, user, phone), { ...nothing, inserted: 1 }, 'and two again: the other id stayed')
+  t.match(await rows(), [{ external_id: 'a' }, {}, {}])
+  t.match(await importBody(app, user, body([], { data: { deleted: [{ id: 'c' }] } })), { deleted: 1 })
   t.match(await storedActivities(app.db, user), [{ external_id: 'a' }, { external_id: 'b', source: 'Phone of Ada' }])
 
   const same = [mindful('d', 30, 31), mindful('d', 30, 32), mindful('e', 30, 32)]
@@ -99,6 +102,8 @@ oneEngine(t, 'a session that comes again with other times is the same one', asyn
     app.db.transaction((tx) => deleteActivities(tx, { ...target, provider }, ids))
   t.strictSame(await remove('samsung', 'a'), [])
   t.strictSame(await remove('apple', 'a', 'e', 'unknown'), ['a', 'e'])
+  t.match(await rows(), [{ external_id: 'b' }, { external_id: 'd' }], 'what has another id stays')
+  t.strictSame(await remove('apple', 'd'), ['d'])
   t.match(await rows(), [{ external_id: 'b' }])
 })
 

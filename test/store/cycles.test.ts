@@ -184,6 +184,8 @@ oneEngine(t, 'a cycle stays the same row while it grows, and goes with its days'
   t.strictSame(await rows(), [{ id: first?.id, external_id: 'cycle-apple-2025-04-02', period_length: 2 }])
   t.strictSame(await removeFrom('x', ['flow 2']), [])
   t.strictSame(await remove('flow 2', 'flow 3', 'flow 4'), ['flow 2', 'flow 3', 'flow 4'])
+  t.match(await rows(), [{ id: first?.id, period_length: 1 }], 'the third day was sent under two ids')
+  t.strictSame(await remove('again'), ['again'])
   t.strictSame(await rows(), [])
   t.equal((await app.request('GET', `/api/v1/users/${user}`)).body.has_womens_health_data, false)
 })

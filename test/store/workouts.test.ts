@@ -52,6 +52,7 @@ const energy = (kcal: number) => ({ values: [{ type: 'activeEnergyBurned', value
 type StoredWorkout = Record<string, unknown> & { id?: string; external_id: string | null; start_at: string }
 
 const absent = {
+  other_ids: null,
   title: null,
   notes: null,
   entry_source: null,
@@ -91,11 +92,12 @@ async function stored(db: Database, user: string): Promise<StoredWorkout[]> {
   return rows.map(({ id: _, user_id: __, source_id: ___, ...row }) => row as StoredWorkout)
 }
 
-/** `external id, minutes after noon, length in minutes, energy`. */
+/** `external ids, minutes after noon, length in minutes, energy`. */
 const brief = async (db: Database, user: string) =>
-  (await stored(db, user)).map(({ external_id, start_at, duration_s, calories_kcal }) =>
-    [external_id, (Date.parse(start_at) - NOON) / MINUTE_MS, Number(duration_s) / 60, calories_kcal].join(' '),
-  )
+  (await stored(db, user)).map(({ external_id, other_ids, start_at, duration_s, calories_kcal }) => {
+    const ids = [external_id, ...((other_ids ?? []) as string[])].sort().join('+')
+    return [ids, (Date.parse(start_at) - NOON) / MINUTE_MS, Number(duration_s) / 60, calories_kcal].join(' ')
+  })
 
 const ids = async (db: Database, user: string) =>
   (await db.query<{ id: string }>('select id from workout where user_id = $1 order by start_at, end_at', [user])).map(
@@ -413,8 +415,8 @@ oneEngine(t, 'workouts', async (t, engine) => {
       run('b', 60),
       run('c', 0, 30, { source: PHONE }),
     ])
-    t.match(counts(batch), { inserted: 1, updated: 2 })
-    t.strictSame((await brief(app.db, user)).sort(), ['a2 0 30 5', 'b 60 30 ', 'c 0 30 '])
+    t.match(counts(batch), { inserted: 1, updated: 1, unchanged: 1 })
+    t.strictSame((await brief(app.db, user)).sort(), ['a+a2 0 30 5', 'b 60 30 ', 'c 0 30 '])
     t.strictSame(
       (await ids(app.db, user)).filter((id) => before.includes(id)),
       before,
@@ -436,15 +438,21 @@ oneEngine(t, 'workouts', async (t, engine) => {
     t.strictSame(await brief(app.db, user), ['b 0 30 ', 'a 60 30 ', 'c 120 30 '])
     t.strictSame((await ids(app.db, user)).slice(0, 2), [b, a])
     t.match(counts(await importWorkouts(app, user, [run('a', 120)])), { inserted: 0, updated: 1 })
-    t.strictSame(await brief(app.db, user), ['b 0 30 ', 'a 120 30 '])
-    t.strictSame(await ids(app.db, user), [b, a], 'the one that was there is gone')
+    t.strictSame(await brief(app.db, user), ['b 0 30 ', 'a+c 120 30 '])
+    t.strictSame(await ids(app.db, user), [b, a], 'the two are one, under both ids')
 
     const revision = async () => (await rowVersions(app.db, user)).users
     const before = await revision()
     const back = await importWorkouts(app, user, [run('a', 0), run('a', 120)])
-    t.match(counts(back), { received: 2, updated: 1, unchanged: 0, duplicates: 1 })
-    t.strictSame(await brief(app.db, user), ['a 120 30 '], 'also for a moment only')
-    t.notSame(await revision(), before, 'and readers learn of it')
+    t.match(counts(back), { received: 2, inserted: 0, updated: 0 })
+    t.strictSame(await brief(app.db, user), ['b 0 30 ', 'a+c 120 30 '], 'b is there when a has left again')
+    t.strictSame(await ids(app.db, user), [b, a])
+    t.strictSame(await revision(), before)
+
+    const apart = await importWorkouts(app, user, [run('a', 200)])
+    t.match(counts(apart), { inserted: 1, updated: 0 })
+    t.strictSame(await brief(app.db, user), ['b 0 30 ', 'c 120 30 ', 'a 200 30 '], 'two again')
+    t.strictSame((await ids(app.db, user)).slice(0, 2), [b, a])
   })
 
   await t.test('that repeat one another in an upload count once, the last of them', async (t) => {
@@ -459,7 +467,7 @@ oneEngine(t, 'workouts', async (t, engine) => {
       run(null, 90),
     ])
     t.match(counts(batch), { received: 7, inserted: 3, updated: 0, unchanged: 0, duplicates: 4, dropped_count: 0 })
-    t.strictSame(await brief(app.db, user), ['a 5 30 4', 'c 60 30 ', ' 90 30 '])
+    t.strictSame(await brief(app.db, user), ['a 5 30 4', 'b+c 60 30 ', ' 90 30 '])
   })
 
   await t.test('end in the same rows in one upload as one by one', async (t) => {
@@ -565,16 +573,20 @@ oneEngine(t, 'workouts', async (t, engine) => {
   })
 })
 
-/** The rule in other words: each item removes what has its id or its times, and stands for the first of them. */
+/** The rule in other words: an item takes its id from wherever it was, and goes to what is at its time. */
 function simulated(history: { id: string | null; minutes: number; kcal: number }[]): string[] {
-  let rows: typeof history = []
-  for (const item of history) {
-    const sameId = rows.find(({ id }) => id !== null && id === item.id)
-    const sameTimes = rows.find(({ minutes }) => minutes === item.minutes)
-    rows = rows.filter((row) => row !== sameId && row !== sameTimes)
-    rows.push({ ...item, id: item.id ?? sameTimes?.id ?? null })
+  const rows = new Map<number, { ids: string[]; kcal: number }>()
+  for (const { id, minutes, kcal } of history) {
+    const row = rows.get(minutes) ?? { ids: [], kcal }
+    for (const [time, other] of rows) {
+      if (other === row || id === null || !other.ids.includes(id)) continue
+      other.ids = other.ids.filter((one) => one !== id)
+      if (other.ids.length === 0) rows.delete(time)
+    }
+    if (id !== null && !row.ids.includes(id)) row.ids.push(id)
+    rows.set(minutes, { ...row, kcal })
   }
-  return rows
-    .toSorted((a, b) => a.minutes - b.minutes)
-    .map(({ id, minutes, kcal }) => [id, minutes, 30, kcal].join(' '))
+  return [...rows]
+    .toSorted(([a], [b]) => a - b)
+    .map(([minutes, { ids, kcal }]) => [ids.toSorted().join('+'), minutes, 30, kcal].join(' '))
 }

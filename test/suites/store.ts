@@ -1,4 +1,5 @@
 import '../store/activities.test.ts'
+import '../store/platform-ids.test.ts'
 import '../store/cycle-rules.test.ts'
 import '../store/cycles.test.ts'
 import '../store/meals.test.ts'

@@ -7,10 +7,11 @@ import pg from 'pg'
 import { pino } from 'pino'
 import root, { type Test } from 'tap'
 import { bootstrapAccounts } from '../../server/api/auth/bootstrap.ts'
-import { HASH_COST } from '../../server/api/auth/passwords.ts'
+import { createPasswords, type HashCost, type Passwords } from '../../server/api/auth/passwords.ts'
 import { openSyncFeed } from '../../server/api/sync/feed.ts'
 import { buildApp } from '../../server/app.ts'
 import { type Config, loadConfig } from '../../server/config.ts'
+import { changing } from '../../server/db/changes.ts'
 import { type Database, gated, openDatabase } from '../../server/db/database.ts'
 import { migrate } from '../../server/db/migrate.ts'
 import type { Dependencies } from '../../server/dependencies.ts'
@@ -18,7 +19,6 @@ import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
 import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
 import { type Http, openHttp } from '../../server/intake/pulls/http.ts'
-import { startThreads, type Threads } from '../../server/intake/threads.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
 import { API_CONNECTIONS, LIMITS, type Limits, openGates } from '../../server/limits.ts'
@@ -30,6 +30,7 @@ import type { Provider } from '../../server/providers/provider.ts'
 import { migrateJobs } from '../../server/queue.ts'
 import { observeRollups } from '../../server/rollups/observe.ts'
 import { applyStrategy } from '../../server/rollups/strategy.ts'
+import { startThreads, type Threads } from '../../server/threads.ts'
 import { observeWebhooks } from '../../server/webhooks/observe.ts'
 import { undescribed } from './described.ts'
 import type { Engine } from './servers.ts'
@@ -46,10 +47,9 @@ const TEMPLATE_SOURCES = [
 
 const EMAIL = 'developer@example.org'
 const PASSWORD = 'correct horse battery staple'
-/** Its hash at a cost of next to nothing, as all hashes of the tests have it, unless they ask for the `realCost`. */
+/** Its hash at a cost of next to nothing, as all hashes of the tests have it, unless they ask for another. */
 const PASSWORD_HASH = '$scrypt$ln=4,r=8,p=1$cHVsc2ViYXNlIHRlc3RzIQ$LU//oOIQp68a9HTm+CaLCp6gqpaNG4PhUKkLTbUrWZ0'
-const REAL_COST = HASH_COST.ln
-HASH_COST.ln = 4
+export const CHEAP_HASHES: HashCost = { ln: 4, r: 8, p: 1 }
 const SECRET_KEY = '8d2f6c0b9e7a41d35f1c8b6a0e9d7c5b'
 
 /** The options of a request; by default `auth` is the API key. */
@@ -68,14 +68,17 @@ export interface TestAnswer {
   body: any
 }
 
-/** Settings that a test replaces, and limits on what requests hold. */
+/** Settings that a test replaces, limits on what requests hold, and how passwords are hashed. */
 type Overrides = Partial<Config> & {
   limits?: Limits
+  passwords?: Passwords
   /** Connectors in place of the list, by slug. */
   clouds?: ReadonlyMap<string, Provider>
   /** How long a provider is asked whose account was connected. */
   identifyMs?: number
 }
+
+const OAUTH_CHANGES = { share: 'write', key: 'oauth', user: undefined } as const
 
 /** Connections that a test and its own processes may hold in addition to the requests. */
 const TEST_CONNECTIONS = 12
@@ -107,15 +110,6 @@ export async function startTestApp(t: Test, engine: Engine, overrides: Overrides
   const databaseUrl = await createTestDatabase(t, engine)
   const apiKey = `sk-${randomBytes(16).toString('hex')}`
   return startApp(t, databaseUrl, apiKey, overrides)
-}
-
-/** Lets passwords be hashed at the cost that the service hashes them at, until the test ends. */
-export function realCost(t: Test): void {
-  const ln = HASH_COST.ln
-  HASH_COST.ln = REAL_COST
-  t.teardown(() => {
-    HASH_COST.ln = ln
-  })
 }
 
 /** Creates a migrated, empty database on the engine's server and returns its address; it is dropped with the test. */
@@ -206,7 +200,8 @@ function sharedHttp(): Http {
 }
 
 async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides: Overrides): Promise<TestApp> {
-  const { limits = LIMITS, clouds = cloudProviders, identifyMs = 2_000, ...settings } = overrides
+  const { limits = LIMITS, passwords = createPasswords(CHEAP_HASHES), ...others } = overrides
+  const { clouds = cloudProviders, identifyMs = 2_000, ...settings } = others
   const config: Config = {
     ...loadConfig({
       DATABASE_URL: databaseUrl,
@@ -234,7 +229,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     `insert into developer (email, password_hash) select $1, $2 where not exists (select from developer)`,
     [EMAIL, PASSWORD_HASH],
   )
-  await bootstrapAccounts(db, config)
+  await bootstrapAccounts(db, config, passwords)
   const metrics = createMetrics()
   const gates = openGates(limits, metrics.registry)
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
@@ -254,10 +249,11 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     answers: countAnswers(limits),
     keys,
     apiKeys,
+    passwords,
     uploads: { accept: (upload) => startedUploads().accept(upload) },
     syncFeed,
     oauth: {
-      ...{ db: gated(db, gates.write), http: sharedHttp(), settings: config, metrics, log, identifyMs },
+      ...{ db: changing(db, { gates, limits }, OAUTH_CHANGES), http: sharedHttp(), settings: config, metrics, log, identifyMs },
       vault: openVault(config.secretKey ?? SECRET_KEY, config.previousSecretKey),
       clients: oauthClients(clouds, config),
     },

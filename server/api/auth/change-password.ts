@@ -4,8 +4,8 @@ import { route } from '../../http/route.ts'
 import { Confirmation, Secret } from '../../http/schema.ts'
 import { developerOf } from './developer.ts'
 import { callerOf } from './hash-turns.ts'
-import { hashPassword, MIN_PASSWORD_LENGTH, verifyPassword } from './passwords.ts'
-import { changePassword as storePassword } from './sessions.ts'
+import { MIN_PASSWORD_LENGTH } from './passwords.ts'
+import { changePassword as storePassword, VALID_FROM } from './sessions.ts'
 
 const NewPassword = () => Secret({ minLength: MIN_PASSWORD_LENGTH })
 const MISMATCH = 'The confirmation password does not match the new password'
@@ -34,18 +34,21 @@ export const changePassword = route(
     example: { message: 'Password updated successfully' },
     errors: { 400: 'Incorrect current password' },
   },
-  async ({ auth, body, ctx }, { db }) => {
+  async ({ auth, body, ctx }, { db, passwords }) => {
     if (body.new_password !== body.confirm_password) {
       const issue = { type: 'value_error', msg: `Value error, ${MISMATCH}`, input: HIDDEN }
       throw errors.invalid([{ ...issue, loc: ['body', 'confirm_password'], ctx: { error: MISMATCH } }])
     }
     const id = developerOf(auth)
-    const current = await db.one<{ password_hash: string }>('select password_hash from developer where id = $1', [id])
+    const current = await db.one<{ password_hash: string; valid_from: number }>(
+      `select password_hash, ${VALID_FROM} from developer where id = $1`,
+      [id],
+    )
     const caller = callerOf(ctx, true)
-    const fits = await verifyPassword(body.current_password, current.password_hash, caller)
-    const passwordHash = fits && (await hashPassword(body.new_password, caller))
+    const fits = await passwords.verify(body.current_password, current.password_hash, caller)
+    const passwordHash = fits && (await passwords.hash(body.new_password, caller))
     const changed =
-      passwordHash && (await db.transaction((tx) => storePassword(tx, id, passwordHash, current.password_hash)))
+      passwordHash && (await db.transaction((tx) => storePassword(tx, id, passwordHash, current.valid_from)))
     if (!changed) throw errors.badRequest('Incorrect current password')
     return { message: 'Password updated successfully' }
   },

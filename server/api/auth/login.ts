@@ -6,8 +6,8 @@ import { route } from '../../http/route.ts'
 import { Secret } from '../../http/schema.ts'
 import { callerOf } from './hash-turns.ts'
 import { hashNetwork, KNOWS_NETWORK } from './known-networks.ts'
-import { verifyPassword } from './passwords.ts'
-import { openSession, TokenResponse, tokenExample } from './sessions.ts'
+import { rehash } from './rehash.ts'
+import { openSession, TokenResponse, tokenExample, VALID_FROM } from './sessions.ts'
 import { countAttempt, forgiveAttempt, type Limit } from './throttle.ts'
 
 const LoginForm = Type.Object({
@@ -61,27 +61,31 @@ export const login = route(
       401: 'Incorrect email or password',
       415: 'Neither a form nor JSON',
       429: 'Too many attempts; Retry-After says when to try again',
-      503: 'Too many logins at once; Retry-After says when to try again',
+      503: 'Too many logins at once',
     },
   },
   async ({ body, ctx }, deps) => {
-    const { db, keys, config } = deps
+    const { db, keys, config, passwords } = deps
     const account = body.username.trim().toLowerCase()
     const network = clientNetwork(ctx.ip)
     const networkHash = hashNetwork(keys, network)
     await countAttempt(deps, perAddress(config), network)
-    const [developer] = await db.query<{ id: string; password_hash: string; known: boolean }>(
-      `select d.id, d.password_hash, ${KNOWS_NETWORK} as known from developer d where lower(d.email) = lower($1)`,
+    const [developer] = await db.query<{ id: string; password_hash: string; valid_from: number; known: boolean }>(
+      `select d.id, d.password_hash, ${VALID_FROM}, ${KNOWS_NETWORK} as known
+       from developer d
+       where lower(d.email) = lower($1)`,
       [account, networkHash],
     )
     const known = developer?.known === true
     const limit = known ? perKnownNetwork(config) : perAccount(config)
     const subject = `${developer?.id ?? account}${known ? ` ${network}` : ''}`
     await countAttempt(deps, limit, subject)
-    const fits = await verifyPassword(body.password, developer?.password_hash, callerOf(ctx, known))
+    const fits = await passwords.verify(body.password, developer?.password_hash, callerOf(ctx, known))
     const tokens = developer && fits && (await openSession(deps, { ...developer, networkHash }))
     if (!tokens) throw errors.badLogin()
     await forgiveAttempt(deps, limit, subject)
+    // The client does not wait for it.
+    void rehash(deps, developer, body.password)
     return tokens
   },
 )

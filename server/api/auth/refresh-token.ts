@@ -10,9 +10,9 @@ export const refreshToken = route(
     operationId: 'refreshToken',
     summary: 'Exchange a refresh token for new tokens',
     description:
-      'For developers and phones alike: the new tokens are of the same kind. The old refresh token is spent. For 60 seconds ' +
-      'it returns the same successor again, in case the answer was lost; reusing it later revokes every token from the ' +
-      'same login.',
+      'For developers and phones alike: the new tokens are of the same kind. The old refresh token is spent. In case the ' +
+      'answer was lost, it may be sent again until its successor has been used: for 60 seconds it returns the same one, ' +
+      'later another in its place. Reusing it after that revokes every token from the same login.',
     tag: 'Auth',
     guard: 'public',
     share: 'login',

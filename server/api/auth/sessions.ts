@@ -54,27 +54,29 @@ const hashOf = (token: string) => createHash('sha256').update(token).digest()
 const newToken = () => `rt-${randomBytes(16).toString('hex')}`
 
 /**
- * The token that follows a rotated one. Only a holder of our key can compute it, and it is the same each time: a client
- * that lost our answer and asks again gets the same token, so a family never has two heads that live on side by side.
+ * The token that follows a rotated one, the first (0) or a later one. Only a holder of our key can compute it, and it is
+ * the same each time: a client that lost our answer and asks again at once gets the same token, so a family never has
+ * two heads that live on side by side.
  */
-function successorOf(keys: Keys, token: string): string {
+function successorOf(keys: Keys, token: string, successor: number): string {
   const key = Buffer.from(hkdfSync('sha256', keys.developer, '', 'pulsebase refresh token successor', 32))
-  return `rt-${createHmac('sha256', key).update(token).digest('hex').slice(0, 32)}`
+  const text = successor === 0 ? token : `${token} ${successor}`
+  return `rt-${createHmac('sha256', key).update(text).digest('hex').slice(0, 32)}`
 }
+
+/**
+ * Instant from which on tokens of a developer are valid, epoch seconds. A change of the password moves it, so that it
+ * also says whether a password is still the one that was verified; its hash may be replaced by one of another cost.
+ */
+export const VALID_FROM = `date_part('epoch', tokens_valid_from) as valid_from`
 
 /**
  * Everything that opens, renews or ends sessions of a developer first locks the developer, so that a revocation
  * cannot miss a token that is being issued.
  */
-async function lockDeveloper(
-  tx: Transaction,
-  id: string,
-): Promise<{ password_hash: string; valid_from: number } | undefined> {
-  const [row] = await tx.query<{ password_hash: string; valid_from: number }>(
-    `select password_hash, date_part('epoch', tokens_valid_from) as valid_from
-     from developer
-     where id = $1
-     for no key update`,
+async function lockDeveloper(tx: Transaction, id: string): Promise<{ valid_from: number } | undefined> {
+  const [row] = await tx.query<{ valid_from: number }>(
+    `select ${VALID_FROM} from developer where id = $1 for no key update`,
     [id],
   )
   return row
@@ -127,18 +129,18 @@ async function startSession(tx: Transaction, holder: Holder, validFrom: number):
   return session
 }
 
-/** A developer whose password was verified against this hash, and where it called from. */
+/** A developer whose password of that time was verified, and where it called from. */
 interface Verified {
   id: string
-  password_hash: string
+  valid_from: number
   networkHash: Buffer
 }
 
 /** Opens a session after a login; undefined when the password was changed while it was being verified. */
-export async function openSession({ db, keys }: Dependencies, { id, password_hash, networkHash }: Verified) {
+export async function openSession({ db, keys }: Dependencies, { id, valid_from, networkHash }: Verified) {
   const session = await db.transaction(async (tx): Promise<Session | undefined> => {
     const developer = await lockDeveloper(tx, id)
-    if (developer?.password_hash !== password_hash) return undefined
+    if (developer?.valid_from !== valid_from) return undefined
     await rememberNetwork(tx, id, networkHash)
     const holder = { developer_id: id, user_id: null, app_id: null, application_id: null, let_in_by: null }
     return startSession(tx, holder, developer.valid_from)
@@ -157,7 +159,11 @@ export async function openPhoneSession(tx: Transaction, keys: Keys, phone: Phone
   return answer(keys, await startSession(tx, holder, validFrom))
 }
 
-type TokenState = 'fresh' | 'repeatable' | 'reused' | 'dead'
+/** A refresh token: unused, rotated within the last minute, rotated before that, or of no use; and its last successor. */
+interface TokenState {
+  state: 'fresh' | 'repeatable' | 'spent' | 'dead'
+  successor: number
+}
 
 // clock_timestamp(): the transaction may have waited for a lock. The grace is that of sdk-payload 2.4.
 const STATE_SQL = `
@@ -166,8 +172,9 @@ const STATE_SQL = `
       when revoked_at is not null or expires_at <= clock_timestamp() then 'dead'
       when rotated_at is null then 'fresh'
       when rotated_at > clock_timestamp() - interval '60 seconds' then 'repeatable'
-      else 'reused'
-    end as state
+      else 'spent'
+    end as state,
+    successor
   from refresh_token
   where token_hash = $1`
 
@@ -187,8 +194,13 @@ async function findToken(tx: Transaction, token: string) {
   const validFrom = await lockHolder(tx, holder)
   if (validFrom === undefined) return undefined
   await tx.query(`select ${LOCK_FAMILY} from (select $1::uuid as family_id) f`, [familyId])
-  const [row] = await tx.query<{ state: TokenState }>(STATE_SQL, [hashOf(token)])
-  return row && { holder, validFrom, familyId, state: row.state }
+  const state = await stateOf(tx, token)
+  return state && { token, holder, validFrom, familyId, ...state }
+}
+
+async function stateOf(tx: Transaction, token: string): Promise<TokenState | undefined> {
+  const [row] = await tx.query<TokenState>(STATE_SQL, [hashOf(token)])
+  return row
 }
 
 async function revokeFamily(tx: Transaction, familyId: string): Promise<void> {
@@ -196,49 +208,78 @@ async function revokeFamily(tx: Transaction, familyId: string): Promise<void> {
 }
 
 /** The last token of the chain that starts behind a rotated one, undefined when the chain is broken. */
-async function headOf(tx: Transaction, keys: Keys, rotated: string): Promise<string | undefined> {
-  const next = successorOf(keys, rotated)
-  const [row] = await tx.query<{ state: TokenState }>(STATE_SQL, [hashOf(next)])
-  if (row?.state === 'fresh') return next
-  return row?.state === 'repeatable' ? headOf(tx, keys, next) : undefined
+async function headOf(tx: Transaction, keys: Keys, rotated: string, successor: number): Promise<string | undefined> {
+  const next = successorOf(keys, rotated, successor)
+  const found = await stateOf(tx, next)
+  if (found?.state === 'fresh') return next
+  return found?.state === 'repeatable' ? headOf(tx, keys, next, found.successor) : undefined
+}
+
+type Found = NonNullable<Awaited<ReturnType<typeof findToken>>>
+
+const ROTATE_SQL = 'update refresh_token set rotated_at = clock_timestamp(), successor = $2 where token_hash = $1'
+
+/** Spends a token, and returns its first successor (0) or a later one. */
+async function rotate(tx: Transaction, keys: Keys, { token, holder, familyId }: Found, successor: number) {
+  const next = successorOf(keys, token, successor)
+  await tx.query(ROTATE_SQL, [hashOf(token), successor])
+  await storeToken(tx, holder, familyId, next)
+  return next
+}
+
+/**
+ * Answers a token that was spent a while ago. If its successor is unused, the answer was lost: another one takes its
+ * place, so that of two who hold the spent token, one is noticed. If the successor was used, or is one that was
+ * replaced, somebody else holds these tokens: the family is revoked.
+ */
+async function replaceSuccessor(tx: Transaction, keys: Keys, found: Found): Promise<string | undefined> {
+  const unused = successorOf(keys, found.token, found.successor)
+  if ((await stateOf(tx, unused))?.state !== 'fresh') {
+    await revokeFamily(tx, found.familyId)
+    return undefined
+  }
+  await tx.query(`update refresh_token set rotated_at = '-infinity' where token_hash = $1`, [hashOf(unused)])
+  return rotate(tx, keys, found, found.successor + 1)
 }
 
 /**
  * Exchanges a refresh token for a new pair (contract 9.8, D-33); undefined when it is unknown, expired or revoked. For
- * 60 seconds a rotated token returns its successor again, since the first answer may have been lost; later its reuse
- * means that it was stolen, and its whole family is revoked.
+ * 60 seconds a rotated token returns its successor again, later another one, as long as its successor is unused: the
+ * answer may have been lost. Otherwise it was stolen, and its whole family is revoked.
  */
 export async function renewSession({ db, keys }: Dependencies, token: string) {
   const session = await db.transaction(async (tx): Promise<Session | undefined> => {
     const found = await findToken(tx, token)
-    if (!found || found.state === 'dead') return undefined
-    const { holder, validFrom, familyId, state } = found
-    if (state === 'reused') {
-      await revokeFamily(tx, familyId)
-      return undefined
-    }
-    if (state === 'repeatable') {
-      const refreshToken = await headOf(tx, keys, token)
-      return refreshToken ? { holder, familyId, validFrom, refreshToken } : undefined
-    }
-    const refreshToken = successorOf(keys, token)
-    await tx.query('update refresh_token set rotated_at = clock_timestamp() where token_hash = $1', [hashOf(token)])
-    await storeToken(tx, holder, familyId, refreshToken)
-    return { holder, familyId, validFrom, refreshToken }
+    if (!found) return undefined
+    const refreshToken = await nextToken(tx, keys, found)
+    return refreshToken === undefined ? undefined : { ...found, refreshToken }
   })
   return session && answer(keys, session)
 }
 
+async function nextToken(tx: Transaction, keys: Keys, found: Found): Promise<string | undefined> {
+  switch (found.state) {
+    case 'fresh':
+      return rotate(tx, keys, found, 0)
+    case 'repeatable':
+      return headOf(tx, keys, found.token, found.successor)
+    case 'spent':
+      return replaceSuccessor(tx, keys, found)
+    default:
+      return undefined
+  }
+}
+
 /**
  * Ends the session of a refresh token, with every token of its family; with `developerId` only a session of that
- * developer. False when the token would not have been accepted anyway.
+ * developer. False when it is unknown, expired or revoked before.
  */
 export async function endSession(db: Database, token: string, developerId?: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     const found = await findToken(tx, token)
     if (!found || found.state === 'dead' || (developerId && found.holder.developer_id !== developerId)) return false
     await revokeFamily(tx, found.familyId)
-    return found.state !== 'reused'
+    return true
   })
 }
 
@@ -275,16 +316,16 @@ export async function endPhoneSessions(db: Database, userId: string, id?: string
 
 /**
  * Stores a new password and ends every session of the developer: refresh tokens are revoked, and access tokens issued
- * so far stop working. With `verifiedHash`, only if that is still the stored one; otherwise returns false.
+ * so far stop working. With `verifiedFrom`, only if `VALID_FROM` is still that; otherwise returns false.
  */
 export async function changePassword(
   tx: Transaction,
   developerId: string,
   passwordHash: string,
-  verifiedHash?: string,
+  verifiedFrom?: number,
 ): Promise<boolean> {
   const developer = await lockDeveloper(tx, developerId)
-  if (!developer || (verifiedHash && developer.password_hash !== verifiedHash)) return false
+  if (!developer || (verifiedFrom !== undefined && developer.valid_from !== verifiedFrom)) return false
   // Tokens carry whole seconds: the next one, even by our own clock, is later than every token so far.
   await tx.query(
     `update developer

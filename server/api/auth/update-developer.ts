@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox'
-import { type Database, violatedConstraint } from '../../db/database.ts'
+import { violatedConstraint } from '../../db/database.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
 import { Nullable, Secret } from '../../http/schema.ts'
 import { DEVELOPER_COLUMNS, EMAIL_TAKEN } from './developer.ts'
 import type { Caller } from './hash-turns.ts'
-import { hashPassword, MIN_PASSWORD_LENGTH } from './passwords.ts'
+import { MIN_PASSWORD_LENGTH } from './passwords.ts'
 import { changePassword } from './sessions.ts'
 
 const COLUMNS = ['first_name', 'last_name', 'email'] as const
@@ -26,9 +27,14 @@ export const DeveloperUpdate = Type.Object(
  * Changes a developer and returns it: absent fields stay, null clears a name.
  * @throws AppError conflict when the email address belongs to another developer
  */
-export async function updateDeveloper(db: Database, id: string, body: Static<typeof DeveloperUpdate>, caller: Caller) {
+export async function updateDeveloper(
+  { db, passwords }: Pick<Dependencies, 'db' | 'passwords'>,
+  id: string,
+  body: Static<typeof DeveloperUpdate>,
+  caller: Caller,
+) {
   const given = COLUMNS.filter((column) => body[column] !== undefined)
-  const passwordHash = body.password === undefined ? undefined : await hashPassword(body.password, caller)
+  const passwordHash = body.password === undefined ? undefined : await passwords.hash(body.password, caller)
   const changes = given.map((column, index) => `${column} = $${index + 2}, `).join('')
   try {
     return await db.transaction(async (tx) => {

@@ -19,5 +19,5 @@ export const updateMe = route(
     example: developerExample,
     errors: { 409: 'The email address belongs to another developer' },
   },
-  async ({ auth, body, ctx }, { db }) => updateDeveloper(db, developerOf(auth), body, callerOf(ctx, true)),
+  async ({ auth, body, ctx }, deps) => updateDeveloper(deps, developerOf(auth), body, callerOf(ctx, true)),
 )

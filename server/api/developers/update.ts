@@ -22,10 +22,10 @@ export const updateDeveloperById = route(
     example: developerExample,
     errors: { 403: 'Not your own account', 409: 'The email address belongs to another developer' },
   },
-  async ({ auth, params, body, ctx }, { db }) => {
+  async ({ auth, params, body, ctx }, deps) => {
     if (params.developer_id !== developerOf(auth)) {
       throw errors.forbidden('You can only update your own developer account')
     }
-    return updateDeveloper(db, params.developer_id, body, callerOf(ctx, true))
+    return updateDeveloper(deps, params.developer_id, body, callerOf(ctx, true))
   },
 )

@@ -1,7 +1,7 @@
+import type { ToldRows } from '../../batch/changes.ts'
 import type { Config } from '../../config.ts'
 import type { Database, Transaction } from '../../db/database.ts'
 import { allowMinutes } from '../../limits.ts'
-import type { ToldRows } from '../../store/event-items.ts'
 import { lockUser } from '../../store/lock.ts'
 import { recordRows } from '../../webhooks/session-events.ts'
 import { requireUser } from '../users/exists.ts'

@@ -3,6 +3,7 @@ import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Uuid } from '../../http/schema.ts'
 import { deleteSamples } from '../../store/origins/delete-samples.ts'
+import { deleteWorkout as deleteStored } from '../../store/workouts.ts'
 import { changeEvents } from './change-events.ts'
 
 /** Deletes a workout and its samples (contract 5.7). */
@@ -22,19 +23,12 @@ export const deleteWorkout = route(
   },
   async ({ params: { user_id, workout_id } }, deps) =>
     changeEvents(deps, user_id, async (tx) => {
-      const [workout] = await tx.query<{ provider: string; external_id: string | null }>(
-        `delete from workout w using data_source d
-         where w.id = $1 and w.user_id = $2 and d.id = w.source_id
-         returning d.provider, w.external_id`,
-        [workout_id, user_id],
-      )
+      const workout = await deleteStored(tx, user_id, workout_id)
       if (!workout) throw errors.missing('Workout not found')
-      const { provider, external_id } = workout
       // Without an id nothing distinguishes its samples from others of that time.
-      if (external_id === null) return undefined
-      await deleteSamples(tx, { userId: user_id, provider, sourceIds: [] }, [
-        { externalId: external_id, seriesId: null },
-      ])
+      const { provider, ids } = workout
+      const deletions = ids.map((externalId) => ({ externalId, seriesId: null }))
+      await deleteSamples(tx, { userId: user_id, provider, sourceIds: [] }, deletions)
       return undefined
     }),
 )

@@ -56,8 +56,10 @@ const example = {
 const listing = {
   name: 'sleep',
   table: 'sleep',
-  columns: `${SLEEP_COLUMNS}, case when $10 then e.stages end as stages`,
+  columns: `${SLEEP_COLUMNS}, case when $10 then jsonb_array_length(e.stages) end as parts`,
 }
+
+const STAGES_SQL = 'select id, stages from sleep where id = any ($1)'
 
 /** Sleep sessions of a user, including naps, the latest first (contract 5.4). */
 export const listSleep = route(
@@ -69,6 +71,7 @@ export const listSleep = route(
     description: "Those that start within the range, the latest first. The ETag changes when the user's data does.",
     tag: 'Events',
     guard: 'key',
+    shareOf: ({ filter_by_priority }) => (filter_by_priority ? 'report' : 'read'),
     params: UserPath,
     query: Type.Object({
       ...listParameters,
@@ -81,12 +84,18 @@ export const listSleep = route(
     errors: { 400: 'Bad date or cursor' },
   },
   async (input, deps) => {
-    const params = [...sleepParams(input.query), input.query.include?.includes('stages') === true]
+    const withStages = input.query.include?.includes('stages') === true
+    const params = [...sleepParams(input.query), withStages]
     return listEvents<SleepRow>(
       { ...listing, where: whereSleep(9, input.query), params },
       input,
       deps,
-      (rows, sourceOf) => rows.map((row) => sleepItem(row, sourceOf(row))),
+      async (rows, sourceOf) => {
+        const ids = withStages ? rows.map(({ id }) => id) : []
+        const found = ids.length > 0 ? await deps.db.rows<[string, SleepRow['stages']]>(STAGES_SQL, [ids]) : []
+        const stages = new Map(found)
+        return rows.map((row) => sleepItem({ ...row, stages: stages.get(row.id) ?? null }, sourceOf(row)))
+      },
     )
   },
 )

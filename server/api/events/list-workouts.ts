@@ -103,7 +103,7 @@ const listing = {
   table: 'workout',
   columns: `${WORKOUT_COLUMNS},
     case when $11 then e.hr_zones end as hr_zones, case when $11 then e.power_zones end as power_zones,
-    case when $12 then e.segments end as segments`,
+    case when $12 then jsonb_array_length(e.segments) end as parts`,
   where: whereWorkout(9),
 }
 
@@ -132,11 +132,11 @@ export const listWorkouts = route(
     const included = new Set(input.query.include)
     const params = [...workoutParams(input.query), included.has('zones'), included.has('segments')]
     return listEvents<WorkoutRow>({ ...listing, params }, input, deps, async (rows, sourceOf) => {
-      const means = await meanHeartRates(
-        deps.db,
-        rows.filter(({ heart_rate_avg }) => heart_rate_avg === null),
-      )
-      return rows.map((row) => workoutItem(row, sourceOf(row), row.heart_rate_avg ?? means.get(row) ?? null))
+      const { means, segments } = await readDetails(deps.db, rows, included.has('segments'))
+      return rows.map((row) => {
+        const shown = { ...row, segments: segments.get(row.id) ?? null }
+        return workoutItem(shown, sourceOf(row), row.heart_rate_avg ?? means.get(row) ?? null)
+      })
     })
   },
 )
@@ -166,14 +166,34 @@ const MEANS_SQL = `
   cross join lateral sums_in_spans(s.source_id, $2::int2, s.los, s.his) v
   where v.n > 0`
 
-/** The mean heart rate that the source of each workout measured during it; one statement for all of them. */
-async function meanHeartRates(db: Database, rows: readonly WorkoutRow[]): Promise<Map<WorkoutRow, number>> {
-  if (rows.length === 0) return new Map()
-  const means = await db.rows<[place: number, mean: number]>(MEANS_SQL, [
-    rows.map(({ source_id }) => source_id),
+/** The means, and the segments of workouts. */
+const DETAILS_SQL = `
+  select null as id, m.place, m.mean, null as segments from (${MEANS_SQL}) m (place, mean)
+  union all
+  select w.id, null, null, w.segments from workout w where w.id = any ($5::uuid[])`
+
+type Detail = [id: string, place: null, mean: null, segments: object[] | null] | [null, number, number, null]
+
+/**
+ * The mean heart rate that the source of each workout without one measured during it, and their segments by the ids of
+ * the workouts, if they are wanted; one statement for all of them.
+ */
+async function readDetails(db: Database, rows: readonly WorkoutRow[], withSegments: boolean) {
+  const means = new Map<WorkoutRow, number>()
+  const segments = new Map<string, object[] | null>()
+  const unmeasured = rows.filter(({ heart_rate_avg }) => heart_rate_avg === null)
+  const shown = withSegments ? rows.map(({ id }) => id) : []
+  if (unmeasured.length + shown.length === 0) return { means, segments }
+  const details = await db.rows<Detail>(DETAILS_SQL, [
+    unmeasured.map(({ source_id }) => source_id),
     seriesByName.get('heart_rate')?.id as number,
-    rows.map(({ start_at }) => start_at),
-    rows.map(({ end_at }) => end_at),
+    unmeasured.map(({ start_at }) => start_at),
+    unmeasured.map(({ end_at }) => end_at),
+    shown,
   ])
-  return new Map(means.map(([place, mean]) => [rows[place - 1] as WorkoutRow, mean]))
+  for (const [id, place, mean, document] of details) {
+    if (id === null) means.set(unmeasured[place - 1] as WorkoutRow, mean)
+    else segments.set(id, document)
+  }
+  return { means, segments }
 }

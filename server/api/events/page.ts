@@ -21,7 +21,7 @@ export interface Listing {
   /** Names the list in cursors and ETags. */
   name: string
   table: string
-  /** Columns of `e` beside those of EventRow. */
+  /** Columns of `e` beside those of EventRow; `parts` is the number of entries in the documents of its item, if any. */
   columns: string
   /** Further conditions on `e`, each with an `and` before it; their parameters begin at $9. */
   where?: string
@@ -83,10 +83,13 @@ interface Page<Row> {
   total: number
 }
 
+/** Entries of documents in an answer, some 2 MB: a phone decides how many one row has, such as stages of a night. */
+const MOST_PARTS = 20_000
+
 /** Comes before every id. */
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
-async function readPage<Row extends EventRow>(
+async function readPage<Row extends EventRow & { parts?: number | null }>(
   db: Database,
   listing: Listing,
   selection: Selection,
@@ -102,12 +105,23 @@ async function readPage<Row extends EventRow>(
   ])
   // What lay before was deleted meanwhile: the page that has nothing before it is the first.
   if (mark?.backward && rows.length === 0) return readPage(db, listing, selection, { mark: undefined, limit })
-  const further = rows.length > limit
   const total = mark?.total ?? rows[0]?.total ?? 0
-  if (further) rows.pop()
+  const fitting = fittingRows(rows.slice(0, limit))
+  const further = rows.length > fitting
+  rows.length = fitting
   // The row a cursor points at lies on the other side of the page.
   if (mark?.backward) return { rows: rows.reverse(), more: true, before: further, total }
   return { rows, more: further, before: mark !== undefined, total }
+}
+
+/** Number of the first rows that an answer has space for; at least one. */
+function fittingRows(rows: readonly { parts?: number | null }[]): number {
+  let parts = 0
+  const first = rows.findIndex((row, place) => {
+    parts += row.parts ?? 0
+    return place > 0 && parts > MOST_PARTS
+  })
+  return first < 0 ? rows.length : first
 }
 
 /** A page before or behind a row; with $8 each row has the number of rows on all pages, which is counted once. */

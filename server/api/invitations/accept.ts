@@ -7,7 +7,7 @@ import { route } from '../../http/route.ts'
 import { Secret } from '../../http/schema.ts'
 import { DEVELOPER_COLUMNS, Developer, developerExample, EMAIL_TAKEN } from '../auth/developer.ts'
 import { callerOf } from '../auth/hash-turns.ts'
-import { hashPassword, MIN_PASSWORD_LENGTH } from '../auth/passwords.ts'
+import { MIN_PASSWORD_LENGTH } from '../auth/passwords.ts'
 import { countAttempt } from '../auth/throttle.ts'
 import { hashInvitationToken, INVITATION_COLUMNS } from './invitation.ts'
 
@@ -53,14 +53,14 @@ export const acceptInvitation = route(
     },
   },
   async ({ body, ctx }, deps) => {
-    const { db, config } = deps
+    const { db, config, passwords } = deps
     const perAddress = { name: 'accept address', attempts: config.loginAttemptsPerMinute, windowSeconds: 60 }
     const perInvitation = { name: 'accept invitation', attempts: config.loginAttemptsPerAccount, windowSeconds: 900 }
     await countAttempt(deps, perAddress, clientNetwork(ctx.ip))
     const tokenHash = hashInvitationToken(body.token)
     // Nobody can make us hash passwords without a valid invitation.
     await countAttempt(deps, perInvitation, await requirePending(db, tokenHash))
-    const passwordHash = await hashPassword(body.password, callerOf(ctx, true))
+    const passwordHash = await passwords.hash(body.password, callerOf(ctx, true))
     try {
       return await addEntry(db, DEVELOPERS, async (tx) => {
         const [spent] = await tx.query<{ email: string }>(SPEND_SQL, [tokenHash])

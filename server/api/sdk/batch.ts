@@ -75,9 +75,13 @@ export const Batch = Type.Object(
           'Saved items that are not samples: sleep (stages), workout, meal (with nutrients), menstrual_cycle, activity',
       },
     ),
-    dropped: Type.Array(REJECTION, { description: 'The first 100 dropped items, without measured values' }),
+    dropped: Type.Array(REJECTION, {
+      description:
+        'The first 100 dropped items, and parts of workouts that are left out, without measured values; the first 10 where several uploads are listed, which also holds for the lists below',
+    }),
     implausible: Type.Array(IMPLAUSIBLE, {
-      description: 'Items with implausible values, by series type: stored, but excluded from everything computed',
+      description:
+        'Implausible values, by series type: stored, but excluded from everything computed; statistics of workouts are left out',
     }),
     ignored_types: Type.Array(IGNORED_TYPE, { description: 'Types that are not stored, the 20 most frequent' }),
     unknown_fields: Type.Array(UNKNOWN_FIELD, { description: 'Fields that were not read, at most 20' }),
@@ -126,11 +130,12 @@ export const batchExample = {
   body_kept: true,
 }
 
-/** Columns of `upload` under the names of the API. */
-export const BATCH_COLUMNS = `
+/** Columns of `upload` under the names of the API, with so many entries of each list. */
+const batchColumns = (most: number) => `
   id as batch_id, user_id, provider, run_key as run_id, sync_session_id, sync_type, status, received_at, finished_at,
   received, inserted, updated, unchanged, duplicates, ignored as ignored_type, rejected as dropped_count, deleted, saved,
-  rejections as dropped, implausible, unknown_fields, error,
+  ${firstOf('rejections', most)} as dropped, ${firstOf('implausible', most)} as implausible,
+  ${firstOf('unknown_fields', most)} as unknown_fields, error,
   (
     select coalesce(json_agg(k), '[]')
     from (
@@ -138,7 +143,15 @@ export const BATCH_COLUMNS = `
       from jsonb_to_recordset(unstored) k (collection text, type text, reason text, items int8, likely text, known_to jsonb)
       where k.reason = 'ignored_type'
       order by k.items desc, k.collection, k.type
-      limit 20
+      limit ${Math.min(most, 20)}
     ) k
   ) as ignored_types,
   replay_of, sha256 is not null as body_kept`
+
+const firstOf = (column: string, most: number) => `jsonb_path_query_array(${column}, '$[0 to ${most - 1}]')`
+
+/** One upload with all that is known of it. */
+export const BATCH_COLUMNS = batchColumns(1_000)
+
+/** One of many uploads: a phone decides how long these lists are, and a reader how many there are of them. */
+export const LISTED_BATCH_COLUMNS = batchColumns(10)

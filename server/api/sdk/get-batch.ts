@@ -17,6 +17,7 @@ export const getBatch = route(
     params: Type.Object({ user_id: Uuid(), batch_id: Uuid() }),
     response: Batch,
     example: batchExample,
+    errors: { 404: 'Unknown user or batch' },
   },
   async ({ params }, { db }) => {
     const [batch] = await db.query(`select ${BATCH_COLUMNS} from upload where id = $1 and user_id = $2`, [

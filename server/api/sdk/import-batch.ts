@@ -23,7 +23,7 @@ export const importBatch = route(
     params: Type.Object({ user_id: Uuid(), batch_id: Uuid() }),
     status: 202,
     response: Type.Object({ batch_id: Uuid(), run_id: Type.String() }),
-    errors: { 409: 'The body is no longer kept' },
+    errors: { 404: 'Unknown user or batch', 409: 'The body is no longer kept' },
     example: { batch_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77', run_id: '5a0e4c1b-3c58-4c5e-8f3c-0d9f0f6f2c77' },
   },
   async ({ params }, { db }) => {

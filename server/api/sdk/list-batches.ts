@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 import { Limit, UserPath } from '../../http/schema.ts'
 import { requireUser } from '../users/exists.ts'
-import { BATCH_COLUMNS, Batch, batchExample } from './batch.ts'
+import { Batch, batchExample, LISTED_BATCH_COLUMNS } from './batch.ts'
 
 /** The uploads of a user, newest first (sdk-payload 5.2). */
 export const listBatches = route(
@@ -20,7 +20,7 @@ export const listBatches = route(
   },
   async ({ params, query }, { db }) => {
     await requireUser(db, params.user_id)
-    return db.query(`select ${BATCH_COLUMNS} from upload where user_id = $1 order by seq desc limit $2`, [
+    return db.query(`select ${LISTED_BATCH_COLUMNS} from upload where user_id = $1 order by seq desc limit $2`, [
       params.user_id,
       query.limit,
     ])

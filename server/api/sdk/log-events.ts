@@ -195,7 +195,8 @@ async function openRun(tx: Transaction, { userId, provider, syncSessionId, event
 
 /**
  * Notes what an event reports about data types. An event older than the known one changes nothing, so neither order nor
- * repetition of logs matters. A start after something else is a new attempt.
+ * repetition of logs matters. A start after something else is a new attempt. Of types beyond MAX_TYPES in a run, only
+ * the number of reports is noted. The caller holds the run.
  */
 async function report(
   tx: Transaction,
@@ -204,14 +205,29 @@ async function report(
   atMs: number,
 ): Promise<void> {
   if (reports.length === 0) return
-  const rows = reports.map((one) => ({ ...one, ...dataType(provider, one.nativeType) }))
+  const rows = reports.map((one, place) => ({ ...one, ...dataType(provider, one.nativeType), place }))
   await tx.query(
-    `insert into sync_run_report as r (user_id, run_key, native_type, data_type, kind, reported_records, status,
+    `with given as (
+       select x.*, k.native_type is not null as is_known,
+              row_number() over (partition by k.native_type is null order by x.place) as new_place
+       from jsonb_to_recordset($4) as x ("nativeType" text, "dataType" text, kind text, records int8, status text,
+                                         "errorCode" text, error text, place int4)
+       left join sync_run_report k on k.user_id = $1 and k.run_key = $2 and k.native_type = x."nativeType"
+     ), kept as (
+       select * from given
+       where is_known
+          or new_place <= $5::int4 - (select count(*) from sync_run_report where user_id = $1 and run_key = $2)
+     ), left_out as (
+       update sync_run s
+       set types_left_out = s.types_left_out + n.n
+       from (select (select count(*) from given) - (select count(*) from kept) as n) n
+       where s.user_id = $1 and s.run_key = $2 and n.n > 0
+     )
+     insert into sync_run_report as r (user_id, run_key, native_type, data_type, kind, reported_records, status,
                                        error_code, error, reported_at)
      select $1, $2, x."nativeType", x."dataType", x.kind, x.records, x.status, x."errorCode", x.error,
             to_timestamp($3::float8 / 1000)
-     from jsonb_to_recordset($4) as x ("nativeType" text, "dataType" text, kind text, records int8, status text,
-                                       "errorCode" text, error text)
+     from kept x
      on conflict (user_id, run_key, native_type) do update
      set data_type = excluded.data_type, kind = excluded.kind,
          reported_records = coalesce(excluded.reported_records, r.reported_records),
@@ -220,7 +236,7 @@ async function report(
          reported_at = excluded.reported_at
      where excluded.reported_at > r.reported_at
         or (excluded.reported_at = r.reported_at and excluded.status <> 'in_progress')`,
-    [userId, runKey, atMs, JSON.stringify(rows)],
+    [userId, runKey, atMs, JSON.stringify(rows), MAX_TYPES],
   )
 }
 

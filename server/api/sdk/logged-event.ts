@@ -1,7 +1,8 @@
 import { normaliseDeviceString } from '../../catalogue/devices.ts'
+import { counted } from '../../counted.ts'
 import { isoInstant, parseInstant } from '../../time.ts'
 
-/** Data types of one announcement that are kept. */
+/** Data types of one announcement, and of one run, that are kept. */
 export const MAX_TYPES = 300
 
 /** What a phone reports about one data type, under the platform's own name. */
@@ -69,7 +70,7 @@ function readStart(fields: Fields): Reading {
   }
   const { startMs, endMs } = timeRange(fields)
   return {
-    message: `Export of ${reports.size} data type(s) announced`,
+    message: `Export of ${counted(reports.size, 'data type')} announced`,
     metadata: { data_types: reports.size, range_start: instantText(startMs), range_end: instantText(endMs) },
     reports: [...reports.values()],
     window: startMs !== undefined && endMs !== undefined ? { startMs, endMs } : undefined,
@@ -85,7 +86,7 @@ function readTypeEnd(fields: Fields): Reading | undefined {
   const records = integer(fields.recordCount)
   const error = fields.success ? null : text(fields.errorMessage, 500)
   const { startMs, endMs } = timeRange(fields)
-  const sent = records === null ? '' : `, ${records} record(s)`
+  const sent = records === null ? '' : `, ${counted(records, 'record')}`
   return {
     message: `${nativeType}: ${{ success: 'sent', failed: 'failed', unfinished: 'not finished yet' }[status]}${sent}`,
     error: error ?? (status === 'failed' ? errorCode : null),

@@ -96,11 +96,16 @@ const Upload = Type.Object(
   { title: 'Upload' },
 )
 
+const OLD_PATH_END = '/sync/'
+const OLD_PATH = `/api/v1/sdk/users/{user_id}${OLD_PATH_END}`
+
 /** Takes an upload of a phone SDK: stored durably before the 202, imported in the background (contract 9.1). */
 export const syncUpload = route(
   {
     method: 'POST',
     path: '/api/v1/sdk/users/{user_id}/sync',
+    // Of the iOS SDK before 0.4.0; the body of its first two releases names no provider.
+    oldPath: `${OLD_PATH}apple`,
     operationId: 'uploadSdkData',
     summary: 'Upload health data of a phone',
     description:
@@ -146,11 +151,11 @@ export const syncUpload = route(
       403: 'The token belongs to another user',
       413: 'More than 32 MiB',
       415: 'Another content type or encoding',
-      503: 'Overloaded; retry',
     },
   },
   async ({ params, query, ctx }, { uploads }) => {
-    const queryProvider = checkQueryProvider(query.provider)
+    const [, pathProvider] = ctx.path.split(OLD_PATH_END)
+    const queryProvider = checkQueryProvider(query.provider ?? pathProvider)
     if (ctx.request.type && ctx.is('json', '+json') === false) throw errors.wrongMediaType('application/json')
     const encoding = contentEncoding(ctx.get('content-encoding'))
     if (!encoding) throw errors.wrongEncoding()

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { counted } from '../../counted.ts'
 import type { Database } from '../../db/database.ts'
 import { Nullable } from '../../http/schema.ts'
 import type { ArchivalSettings } from '../../rollups/archive.ts'
@@ -149,5 +150,5 @@ const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB']
 
 function pretty(bytes: number): string {
   const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
-  return power === 0 ? `${bytes} bytes` : `${(bytes / 1024 ** power).toFixed(1)} ${UNITS[power]}`
+  return power === 0 ? counted(bytes, 'byte') : `${(bytes / 1024 ** power).toFixed(1)} ${UNITS[power]}`
 }

@@ -268,9 +268,12 @@ function amounts(parts: Part[]): Record<Amount, number | null> {
   return sums
 }
 
+/** Sources of a day that are explained: a phone decides how many there are. */
+export const SOURCES_EXPLAINED = 20
+
 /** The sources of a day, best first, with what of them counts and what does not. */
 function explained({ parts }: Day) {
-  const sources = [...new Set(parts.map(({ stored }) => stored.source))]
+  const sources = [...new Set(parts.map(({ stored }) => stored.source))].slice(0, SOURCES_EXPLAINED)
   return sources.map((source) => {
     const own = parts.filter(({ stored }) => stored.source === source)
     const told = (counted: boolean) => {

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 import { CursorPage, Enum, Nullable, SourceMetadata, UserPath, Uuid } from '../../http/schema.ts'
 import { userView } from '../../sources/user-view.ts'
-import { type ActivityRow, readActivity } from './activity-days.ts'
+import { type ActivityRow, readActivity, SOURCES_EXPLAINED } from './activity-days.ts'
 import { dayPage, dayQuery } from './day-page.ts'
 
 const Amounts = Type.Object(
@@ -44,8 +44,7 @@ const ActivitySummary = Type.Object(
           dropped: Amounts,
         }),
         {
-          description:
-            'With explain=true: every source of the day, best first, with what of it the row counts and drops',
+          description: `With explain=true: the sources of the day, at most ${SOURCES_EXPLAINED}, best first, with what of them the row counts and drops`,
         },
       ),
     ),

@@ -228,6 +228,9 @@ function sumKnown(values: readonly (number | null)[]): number | null {
   return known.length > 0 ? known.reduce((sum, value) => sum + value, 0) : null
 }
 
+/** Sessions of a day that are listed: a phone decides how many there are. */
+export const SESSIONS_LISTED = 24
+
 function dayOf(columns: DayColumns): SleepDay {
   const sessions = columns.sessions.map(sessionOf)
   const main = sessions.filter(({ nap }) => !nap)
@@ -253,7 +256,7 @@ function dayOf(columns: DayColumns): SleepDay {
     interruptions_count: sumKnown(main.map(({ interruptions }) => interruptions)),
     nap_count: naps.length,
     nap_duration_minutes: napMinutes,
-    sessions: sessions.map(({ startMs, endMs, zone, durationS, nap }) => ({
+    sessions: sessions.slice(0, SESSIONS_LISTED).map(({ startMs, endMs, zone, durationS, nap }) => ({
       start_time: isoInstant(startMs),
       end_time: isoInstant(endMs),
       zone_offset: zone,

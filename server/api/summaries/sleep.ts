@@ -4,7 +4,7 @@ import { route } from '../../http/route.ts'
 import { CursorPage, Instant, Nullable, SourceMetadata, UserPath } from '../../http/schema.ts'
 import { userView } from '../../sources/user-view.ts'
 import { dayPage, dayQuery } from './day-page.ts'
-import { readSleep, type SleepRow } from './sleep-days.ts'
+import { readSleep, SESSIONS_LISTED, type SleepRow } from './sleep-days.ts'
 
 const Minutes = () => Nullable(Type.Integer())
 
@@ -32,6 +32,7 @@ const SleepSummary = Type.Object(
           duration_minutes: Type.Integer(),
           is_nap: Type.Boolean(),
         }),
+        { description: `The first ${SESSIONS_LISTED} of the day; all of them count` },
       ),
     ),
     avg_heart_rate_bpm: Nullable(Type.Integer()),

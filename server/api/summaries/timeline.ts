@@ -3,6 +3,7 @@ import type { Database } from '../../db/database.ts'
 import { Reply, route } from '../../http/route.ts'
 import { DateInput, Enum, Provider, UserPath } from '../../http/schema.ts'
 import { type Stored, userView } from '../../sources/user-view.ts'
+import { DAY_MS } from '../../time.ts'
 import { requireUser } from '../users/exists.ts'
 import { optionalWindow } from './window.ts'
 
@@ -138,7 +139,7 @@ const dateTexts = new Map<number, string>()
 function dateText(day: number): string {
   let text = dateTexts.get(day)
   if (text === undefined) {
-    text = new Date(day * 86_400_000).toISOString().slice(0, 10)
+    text = new Date(day * DAY_MS).toISOString().slice(0, 10)
     dateTexts.set(day, text)
   }
   return text

@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Instant, Nullable } from '../../http/schema.ts'
-import { BATCH_COLUMNS, Batch, batchExample } from '../sdk/batch.ts'
+import { Batch, batchExample, LISTED_BATCH_COLUMNS } from '../sdk/batch.ts'
+import { MAX_TYPES } from '../sdk/logged-event.ts'
 import { RECORD_COLUMNS, RunRecord, recordExample } from './run.ts'
 
 const RunType = Type.Object(
@@ -47,6 +48,9 @@ export const getRun = route(
       {
         ...RunRecord.properties,
         data_types: Type.Array(RunType),
+        data_types_left_out: Type.Integer({
+          description: `Reports about further types: a run lists at most ${MAX_TYPES} that its phone names`,
+        }),
         batches: Type.Array(Batch, { description: 'The newest 50 uploads of the run' }),
       },
       { title: 'SyncRunDetail' },
@@ -69,13 +73,14 @@ export const getRun = route(
           attempt: 1,
         },
       ],
+      data_types_left_out: 0,
       batches: [batchExample],
     },
     errors: { 404: 'Unknown run' },
   },
   async ({ params }, { db }) => {
     const [run] = await db.query<{ user_id: string; run_key: string }>(
-      `select ${RECORD_COLUMNS} from sync_run where run_key = $1 order by started_at desc limit 1`,
+      `select ${RECORD_COLUMNS}, types_left_out as data_types_left_out from sync_run where run_key = $1 order by started_at desc limit 1`,
       [params.run_key],
     )
     if (!run) throw errors.missing('Sync run not found')
@@ -90,7 +95,7 @@ export const getRun = route(
       [run.user_id, run.run_key],
     )
     const batches = await db.query(
-      `select ${BATCH_COLUMNS} from upload where user_id = $1 and run_key = $2 order by seq desc limit 50`,
+      `select ${LISTED_BATCH_COLUMNS} from upload where user_id = $1 and run_key = $2 order by seq desc limit 50`,
       [run.user_id, run.run_key],
     )
     return { ...run, data_types: types, batches }

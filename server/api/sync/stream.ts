@@ -28,7 +28,7 @@ export const streamEvents = route(
     produces: 'text/event-stream',
     response: Type.String({ description: 'Each `data` is what /sync/recent lists' }),
     example: `: connected\n\nid: ${eventExample.event_id}\nevent: sync.status\ndata: ${JSON.stringify(eventExample)}\n\n: heartbeat\n\n`,
-    errors: { 503: 'Too many open streams; retry' },
+    errors: { 503: 'Too many open streams' },
   },
   async ({ params, query, ctx }, deps) => {
     const stream = await deps.syncFeed.open({

@@ -22,6 +22,7 @@ import {
   UserPath,
   Uuid,
 } from '../../http/schema.ts'
+import type { Share } from '../../limits.ts'
 import { oncePerRevision, rememberedView, type Stored, type UserView, userView } from '../../sources/user-view.ts'
 import { COLUMNS_JSON, columnarForms } from './columns.ts'
 import {
@@ -126,7 +127,7 @@ export const getTimeseries = route(
     description: `Cursor-paged. With Accept ${FORMATS.slice(1).join(', ')} the page is returned as columns, msgpack or CSV, up to ${COLUMNS_LIMIT} points. The ETag changes when the user's data does.`,
     tag: 'Timeseries',
     guard: 'key',
-    shareOf: ({ limit }) => (limit > PAGE_LIMIT ? 'bulk' : 'read'),
+    shareOf,
     params: UserPath,
     query: Query,
     queryVariant: { applies: (ctx) => formatOf(ctx) !== 'application/json', schema: query(COLUMNS_LIMIT) },
@@ -151,6 +152,12 @@ export const getTimeseries = route(
     return reply ?? replyFrom(await userView(deps.db, params.user_id), asked, deps, false)
   },
 )
+
+/** First pages of buckets count all of them, and the best sources of a range are found by reading all of it. */
+function shareOf({ limit, resolution, filter_by_priority, cursor }: Static<typeof Query>): Share {
+  if (limit > PAGE_LIMIT) return 'bulk'
+  return filter_by_priority || (resolution !== 'raw' && cursor === undefined) ? 'report' : 'read'
+}
 
 /** A request for a page. */
 interface Asked {

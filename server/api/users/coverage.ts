@@ -11,6 +11,9 @@ import { DAY_MS } from '../../time.ts'
 /** Longest range of one answer. */
 const MAX_DAYS = 366
 
+/** Types of a day and provider that are listed apart: a phone decides what they are called, and how many there are. */
+const TYPES_LISTED = 20
+
 const Coverage = Type.Object(
   {
     days: Type.Array(
@@ -59,7 +62,11 @@ const Coverage = Type.Object(
             Type.Object(
               {
                 collection: Type.String(),
-                type: Nullable(Type.String({ description: "The platform's name" })),
+                type: Nullable(
+                  Type.String({
+                    description: `The platform's name; null for items without one, and all but the ${TYPES_LISTED} most frequent of the day`,
+                  }),
+                ),
                 reason: Type.String({ description: 'ignored_type, or why the items were rejected' }),
                 items: Type.Integer(),
               },
@@ -144,11 +151,20 @@ const ARRIVALS_SQL = `
     ) l
     where u.user_id = $1 and u.replay_of is null
       and u.received_at >= to_timestamp($2) and u.received_at < to_timestamp($3)
-  ), kinds as (
-    select a.day, a.provider, k.collection, k.type, k.reason, sum(k.items)::int8 as items
+  ), named as (
+    select a.day, a.provider, k.collection, k.type, k.reason, sum(k.items)::int8 as items,
+           row_number() over (
+             partition by a.day, a.provider, k.type is null
+             order by sum(k.items) desc, k.collection, k.type, k.reason
+           ) as place
     from arrived a
     cross join lateral jsonb_to_recordset(a.unstored) k (collection text, type text, reason text, items int8)
     group by 1, 2, 3, 4, 5
+  ), kinds as (
+    select n.day, n.provider, n.collection, n.reason, sum(n.items)::int8 as items,
+           case when n.place <= ${TYPES_LISTED} then n.type end as type
+    from named n
+    group by 1, 2, 3, 4, 6
   )
   select c.*, coalesce(u.unstored, '[]') as unstored
   from (

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../db/database.ts'
 import { route } from '../../http/route.ts'
-import { allowMinutes } from '../../limits.ts'
+import { allowMinutes, allowWaiting } from '../../limits.ts'
 import { deleteEvents, lockForDeletion, lockUser } from '../../store/lock.ts'
 import { ConnectionPath, revokeConnection } from './delete-connection.ts'
 
@@ -28,7 +28,9 @@ export const deleteConnectionData = route(
       await lockUser(tx, params.user_id)
       const provider = await revokeConnection(tx, config, params, { tellProvider: true })
       // A later upload is new, and opens the connection again.
-      await deleteSources(tx, (await lockForDeletion(tx, params.user_id, provider)) ?? [])
+      const sources = await lockForDeletion(tx, params.user_id, provider)
+      await allowWaiting(tx)
+      await deleteSources(tx, sources ?? [])
       await deleteUploads(tx, params.user_id, provider)
       await tx.query('update app_user set revision = revision + 1 where id = $1', [params.user_id])
       await deleteEvents(tx, params.user_id, provider)

@@ -1,7 +1,7 @@
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { UserPath } from '../../http/schema.ts'
-import { allowMinutes } from '../../limits.ts'
+import { allowMinutes, allowWaiting } from '../../limits.ts'
 import { lockGrants, removeUnused } from '../../oauth/disconnect.ts'
 import { deleteEvents, lockForDeletion, lockUser } from '../../store/lock.ts'
 import { foldUsers, USER_COLUMNS, User, type UserConnectionRow, userExample, usersWithConnections } from './user.ts'
@@ -29,6 +29,7 @@ export const deleteUser = route(
       const grants = await lockGrants(tx, params.user_id, null)
       const sources = await lockForDeletion(tx, params.user_id, null)
       if (!sources) throw errors.notFound('User', params.user_id)
+      await allowWaiting(tx)
       if (sources.length > 0) await tx.query('select delete_sources($1)', [sources])
       // In the order of locks (store/lock.ts), and slow deletions before rows that others wait for.
       for (const table of ['data_source', 'upload', 'upload_body', 'sync_run'])

@@ -4,6 +4,7 @@ import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Instant } from '../../http/schema.ts'
 import { allowMinutes } from '../../limits.ts'
+import { DAY_MS } from '../../time.ts'
 import {
   EndpointPath,
   enabledEndpoint,
@@ -44,7 +45,7 @@ export const recoverEndpoint = route(
   },
   async ({ params, body }, { config, db }) => {
     requireWebhooks(config)
-    if (Date.parse(body.since) < Date.now() - RECOVER_DAYS * 86_400_000)
+    if (Date.parse(body.since) < Date.now() - RECOVER_DAYS * DAY_MS)
       throw errors.invalid([valueError('since', `since must be at most ${RECOVER_DAYS} days ago`, body.since)])
     const endpoint = await enabledEndpoint(db, params.endpoint_id)
     let queued = 0

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { type Envelope, UPLOAD_LIMIT_BYTES, type UploadResult } from '../../../workers/sdk-upload.ts'
+import { changing } from '../../db/changes.ts'
 import { type Database, gated, violatedConstraint } from '../../db/database.ts'
 import { AppError, errors, shortened } from '../../errors.ts'
 import type { Gates, Limits } from '../../limits.ts'
 import type { Metrics } from '../../metrics.ts'
 import { resolveSdkProvider, type SdkProvider, sdkProviders } from '../../providers/index.ts'
-import type { Threads } from '../threads.ts'
+import type { Threads } from '../../threads.ts'
 import { type IncomingBody, type ReadBody, readBody } from './body.ts'
 import type { Handover } from './handover.ts'
 
@@ -100,11 +101,12 @@ async function acceptUpload(means: Means, upload: IncomingUpload): Promise<Accep
 async function acceptBody(means: Means, upload: IncomingUpload, body: ReadBody): Promise<AcceptedUpload> {
   const { userId } = upload
   const { sha256 } = body
-  const on = gated(means.db, means.gates.upload, userId)
-  const known = await on.one<Known>(KNOWN_SQL, [userId, sha256, upload.requestId])
+  const reading = gated(means.db, means.gates.upload, userId)
+  const known = await reading.one<Known>(KNOWN_SQL, [userId, sha256, upload.requestId])
   if (!known.user_exists) throw errors.notFound('User', userId)
   if (known.replayed_id && known.replayed_run && known.replayed_provider)
     return { batchId: known.replayed_id, runKey: known.replayed_run, provider: known.replayed_provider }
+  const on = changing(means.db, means, { share: 'upload', key: userId, user: userId })
   const again = known.provider && (await storeAgain(on, upload, sha256, known))
   if (again) return again
   const { envelope, batch, stored, decodedBytes } = await parsed(means, upload, body)
@@ -219,7 +221,11 @@ async function store(
     runKeyOf(envelope, upload.userId, batchId),
   ]
   try {
-    const row = await db.one<{ batch_id: string; run_key: string; provider: SdkProvider }>(STORE_SQL, params)
+    const row = await db.transaction(async (tx) => {
+      // By itself, so that the body is not sent again and again while the user is locked.
+      await tx.query('select 1 from app_user where id = $1 for key share', [upload.userId])
+      return tx.one<{ batch_id: string; run_key: string; provider: SdkProvider }>(STORE_SQL, params)
+    })
     return { batchId: row.batch_id, runKey: row.run_key, provider: row.provider }
   } catch (error) {
     // The user was deleted after the look-up.

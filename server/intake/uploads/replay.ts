@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { counted } from '../../counted.ts'
 import { openLog } from '../../log.ts'
 import { createMetrics } from '../../metrics.ts'
 import { type Outcome, rehearseBatches } from '../../store/commit.ts'
@@ -131,7 +132,7 @@ async function write(means: ReplayMeans, uploads: readonly SelectedUpload[], say
   const failed = await db.query<{ id: string }>(`select id from upload where id = any ($1) and status = 'failed'`, [
     queued,
   ])
-  say(`Imported ${queued.length - failed.length} uploads again.`)
+  say(`Imported ${counted(queued.length - failed.length, 'upload')} again.`)
   for (const { id } of failed) say(`Failed: batch ${id}; its status says why.`)
 }
 
@@ -147,7 +148,7 @@ export async function replay(
 ): Promise<void> {
   const all = await means.db.query<SelectedUpload & { sha256: Buffer | null }>(UPLOADS_SQL, [batch, user, from, to])
   const kept = all.filter(({ sha256 }) => sha256 !== null)
-  say(`${kept.length} uploads. The bodies of ${all.length - kept.length} more are no longer kept.`)
+  say(`${counted(kept.length, 'upload')}. No longer kept: ${counted(all.length - kept.length, 'body', 'bodies')}.`)
   if (all.length === 0) say('No such upload: check the id and the days.')
   if (kept.length === 0) return
   print(await rehearse(means, kept), say)

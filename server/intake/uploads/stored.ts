@@ -1,7 +1,7 @@
 import type { Batch } from '../../batch/columns.ts'
 import type { Queryable } from '../../db/database.ts'
 import type { SdkProvider } from '../../providers/index.ts'
-import type { Threads } from '../threads.ts'
+import type { Threads } from '../../threads.ts'
 
 /** An upload whose body is stored. */
 export interface StoredUpload {

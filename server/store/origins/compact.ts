@@ -1,6 +1,6 @@
+import { groupBy } from '../../batch/group-by.ts'
 import { NO_RECORD, type Origin } from '../../batch/origins.ts'
 import type { Transaction } from '../../db/database.ts'
-import { groupBy } from '../group-by.ts'
 import { FILTERED_BYTES, newList, readLists, type Stream, storeLists, streamKey } from './lists.ts'
 
 // A phone that uploads twenty times a day leaves twenty small lists per day and series. They are merged as in a

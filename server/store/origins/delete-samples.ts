@@ -1,15 +1,27 @@
+import { type Removed, withoutRemoved } from '../../batch/changes.ts'
 import type { Deletion } from '../../batch/columns.ts'
+import { groupBy } from '../../batch/group-by.ts'
 import { NO_RECORD, type Origin, type OriginHash, originHash } from '../../batch/origins.ts'
 import { DAILY_TOTAL_OFFSET } from '../../catalogue/series.ts'
 import type { Transaction } from '../../db/database.ts'
-import { type Removed, withoutRemoved } from '../changes.ts'
 import type { EventTarget } from '../event-items.ts'
-import { groupBy } from '../group-by.ts'
 import { compactLists } from './compact.ts'
-import { type ListPlace, newList, readLists, recordsAt, type Stream, storeLists, streamKey } from './lists.ts'
+import {
+  type ListPlace,
+  mayHaveOf,
+  newList,
+  readLists,
+  recordsAt,
+  type Stream,
+  storeLists,
+  streamKey,
+} from './lists.ts'
+
+/** The deletion of what may be a sample. */
+type SampleDeletion = Deletion & { seriesId: number | null }
 
 /** A record to delete: its hashes, and the ids sent for it. */
-type Wanted = ReadonlyMap<number, readonly (Deletion & { part: number })[]>
+type Wanted = ReadonlyMap<number, readonly (SampleDeletion & { part: number })[]>
 
 /** A sample of records to delete: their ids, and the other records that state it. */
 interface Said extends Removed {
@@ -26,8 +38,9 @@ export async function deleteSamples(
   target: EventTarget,
   deletions: readonly Deletion[],
 ): Promise<string[]> {
-  if (deletions.length === 0) return []
-  const said = await samplesOf(tx, target, deletions)
+  const asked = deletions.filter((one): one is SampleDeletion => one.seriesId !== 'none')
+  if (asked.length === 0) return []
+  const said = await samplesOf(tx, target, asked)
   const alone = said.filter(({ others }) => others.length === 0)
   const gone = await tx.rows<[place: number]>('select place from delete_sample_points($1, $2, $3)', [
     alone.map(({ sourceId }) => sourceId),
@@ -42,7 +55,7 @@ export async function deleteSamples(
 }
 
 /** The samples that records to delete state. */
-async function samplesOf(tx: Transaction, target: EventTarget, deletions: readonly Deletion[]): Promise<Said[]> {
+async function samplesOf(tx: Transaction, target: EventTarget, deletions: readonly SampleDeletion[]): Promise<Said[]> {
   const hashed = deletions.map((deletion) => ({ ...deletion, ...originHash(deletion.externalId, null) }))
   const wanted = groupBy(hashed, ({ record }) => record)
   const found: (Stream & { timeMs: number })[] = []
@@ -78,27 +91,35 @@ function asked(wanted: Wanted, seriesId: number, { record, part }: OriginHash): 
 
 const NONE: readonly string[] = []
 
-/** More deletions than this scan all lists: asking each list for each of them would take longer. */
-const ASKED_ONE_BY_ONE = 64
+/** More deletions than this read whole filters: asking for a piece of each, for each deletion, would take longer. */
+const ASKED_ONE_BY_ONE = 16
+
+/** With more deletions than this, most filters say yes, so all lists are read once. */
+const ASKED_AT_ALL = 2_000
 
 /** The lists of the user and provider that may have one of these records. */
 async function listsOf(tx: Transaction, { userId, provider }: EventTarget, wanted: Wanted): Promise<ListPlace[]> {
   const all = [...wanted.values()].flat()
-  if (all.length > ASKED_ONE_BY_ONE) return tx.rows<[number, number]>(ALL_LISTS_SQL, [userId, provider])
-  return tx.rows<[number, number]>(ASKED_LISTS_SQL, [
-    userId,
-    provider,
-    all.map(({ externalId }) => originHash(externalId, null).record),
-    all.map(({ seriesId }) => seriesId),
-    DAILY_TOTAL_OFFSET,
-  ])
+  const series = all.map(({ seriesId }) => seriesId)
+  const records = [...wanted.keys()]
+  const owner = [userId, provider, DAILY_TOTAL_OFFSET]
+  if (all.length <= ASKED_ONE_BY_ONE) {
+    const asked = all.map(({ externalId }) => originHash(externalId, null).record)
+    return tx.rows<[number, number]>(ASKED_LISTS_SQL, [...owner, asked, series])
+  }
+  const named = series.includes(null) ? null : [...new Set(series)]
+  const lists = await tx.rows<[seq: number, bytes: number, filterBytes: number | null]>(LISTS_SQL, [...owner, named])
+  if (records.length > ASKED_AT_ALL) return lists.map(([seq, bytes]) => [seq, bytes])
+  const filters = lists.flatMap(([seq, , filterBytes]): ListPlace[] => (filterBytes ? [[seq, filterBytes]] : []))
+  const small = lists.flatMap(([seq, bytes, filterBytes]): ListPlace[] => (filterBytes ? [] : [[seq, bytes]]))
+  return [...small, ...(await mayHaveOf(tx, filters, records))]
 }
 
-const ALL_LISTS_SQL = `
-  select o.seq, octet_length(o.ids) as bytes
+const LISTS_SQL = `
+  select o.seq, octet_length(o.ids) as bytes, octet_length(o.filter) as filter_bytes
   from data_source d
   join sample_origin o on o.source_id = d.id
-  where d.user_id = $1 and d.provider = $2`
+  where d.user_id = $1 and d.provider = $2 and ($4::int2[] is null or o.series_id % $3::int4 = any ($4))`
 
 const ASKED_LISTS_SQL = `
   select o.seq, octet_length(o.ids) as bytes
@@ -107,8 +128,8 @@ const ASKED_LISTS_SQL = `
   where d.user_id = $1 and d.provider = $2
     and exists (
       select
-      from unnest($3::int8[], $4::int2[]) as a (record, series_id)
-      where (a.series_id is null or o.series_id % $5::int4 = a.series_id)
+      from unnest($4::int8[], $5::int2[]) as a (record, series_id)
+      where (a.series_id is null or o.series_id % $3::int4 = a.series_id)
         and may_have_record(o.ids, o.filter, a.record)
     )`
 

@@ -1,7 +1,8 @@
+import { groupBy } from '../../batch/group-by.ts'
 import { decodeOrigins, encodeOrigins, NO_RECORD, type Origin, type OriginHash } from '../../batch/origins.ts'
 import type { Transaction } from '../../db/database.ts'
-import { groupBy } from '../group-by.ts'
-import { originFilter } from './filter.ts'
+import { DAY_MS } from '../../time.ts'
+import { mayHave, originFilter } from './filter.ts'
 
 /** A source and a series. */
 export interface Stream {
@@ -75,16 +76,38 @@ const STORE_AGAIN_SQL = `
 /** Place of a list in the order of all, and its size. */
 export type ListPlace = readonly [seq: number, bytes: number]
 
-/** Reads lists, earliest first, in portions. */
-export async function* readLists(tx: Transaction, places: readonly ListPlace[]): AsyncGenerator<OriginList> {
-  const ordered = [...places].sort(([a], [b]) => a - b)
-  for (let next = 0; next < ordered.length; ) {
+/** Cuts places into those that are read at once. */
+function* portions(places: readonly ListPlace[]): Generator<number[]> {
+  for (let next = 0; next < places.length; ) {
     const portion: number[] = []
-    for (let bytes = 0; next < ordered.length && (portion.length === 0 || bytes < PORTION_BYTES); next += 1) {
-      const [seq, size] = ordered[next] as ListPlace
+    for (let bytes = 0; next < places.length && (portion.length === 0 || bytes < PORTION_BYTES); next += 1) {
+      const [seq, size] = places[next] as ListPlace
       portion.push(seq)
       bytes += size
     }
+    yield portion
+  }
+}
+
+/** The places of the lists whose filter says that they may have one of these records; `filters`: places of filters. */
+export async function mayHaveOf(
+  tx: Transaction,
+  filters: readonly ListPlace[],
+  records: readonly number[],
+): Promise<ListPlace[]> {
+  const found: ListPlace[] = []
+  for (const portion of portions(filters)) {
+    const rows = await tx.query<{ seq: number; bytes: number; filter: Buffer }>(FILTERS_SQL, [portion])
+    for (const { seq, bytes, filter } of rows) if (mayHave(filter, records)) found.push([seq, bytes])
+  }
+  return found
+}
+
+const FILTERS_SQL = 'select seq, octet_length(ids) as bytes, filter from sample_origin where seq = any ($1)'
+
+/** Reads lists, earliest first, in portions. */
+export async function* readLists(tx: Transaction, places: readonly ListPlace[]): AsyncGenerator<OriginList> {
+  for (const portion of portions([...places].sort(([a], [b]) => a - b))) {
     const rows = await tx.query<{ source_id: number; series_id: number; first_ms: number; ids: Buffer }>(READ_SQL, [
       portion,
     ])
@@ -140,7 +163,7 @@ function replaceRecords(
 }
 
 /** Instants further apart than this are looked up one by one: what lies between need not be read. */
-const RANGE_GAP_MS = 86_400_000
+const RANGE_GAP_MS = DAY_MS
 
 /** With more than this, looking up ranges would cost more than reading what lies between. */
 const MAX_RANGES = 64

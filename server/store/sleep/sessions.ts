@@ -1,6 +1,6 @@
 import { type SleepStageName, sleepStages } from '../../batch/columns.ts'
+import { groupBy } from '../../batch/group-by.ts'
 import { DAY_MS } from '../../time.ts'
-import { groupBy } from '../group-by.ts'
 import {
   type CleanStage,
   cleanStages,
@@ -38,6 +38,8 @@ export interface Stage {
   endMs: number
   zoneMin: number | null
   externalId: string | null
+  /** Further ids under which it was received, in that order. */
+  otherIds?: readonly string[] | null
   score: number | null
 }
 

@@ -13,7 +13,9 @@ import {
   readStagesById,
   type StageChanges,
   type Surroundings,
+  stageIds,
   stageKey,
+  stageWithIds,
   touchedChains,
   writeStages,
 } from './stages.ts'
@@ -39,19 +41,29 @@ export async function writeSleep(
 }
 
 /**
- * Removes what the platform deleted: stages by their own id, their session's or their parent's. Sessions are rebuilt
- * from what is left.
+ * Removes what the platform deleted: stages by their session's or parent's id, and by their own, unless another id has
+ * them. Sessions are rebuilt from what is left.
  */
 export async function deleteSleep(
   tx: Transaction,
   target: EventTarget,
   externalIds: readonly string[],
 ): Promise<RemovedItems> {
-  const removed = externalIds.length > 0 ? await readStagesById(tx, target, externalIds) : []
-  if (removed.length === 0) return { found: [], told: [] }
-  const { told } = await change(tx, target, { written: [], removed }, await readAround(tx, target, removed))
-  const known = new Set(removed.flatMap(({ externalId, session }) => [externalId, session]))
-  return { found: [...new Set(externalIds)].filter((id) => known.has(id)), told }
+  const named = externalIds.length > 0 ? await readStagesById(tx, target, externalIds) : []
+  if (named.length === 0) return { found: [], told: [] }
+  const asked = new Set(externalIds)
+  const left = named.map((stage) => {
+    const ids = asked.has(stage.session) ? [] : stageIds(stage).filter((id) => !asked.has(id))
+    return stageWithIds(stage, ids)
+  })
+  const changes = {
+    written: [],
+    removed: named.filter((_, place) => left[place]?.externalId === null),
+    relabelled: left.filter(({ externalId }) => externalId !== null),
+  }
+  const { told } = await change(tx, target, changes, await readAround(tx, target, changes.removed))
+  const known = new Set(named.flatMap((stage) => [...stageIds(stage), stage.session]))
+  return { found: [...asked].filter((id) => known.has(id)), told }
 }
 
 /**
@@ -80,7 +92,10 @@ async function change(
 ): Promise<Rebuilt> {
   const { others = [] } = changes
   const touched = [...changes.written, ...changes.removed, ...others]
-  if (touched.length === 0) return { derived: [], told: [] }
+  if (touched.length === 0) {
+    await writeStages(tx, changes)
+    return { derived: [], told: [] }
+  }
   const { stored } = await readChains(tx, target, touched, around)
   await writeStages(tx, changes)
   return rebuildSessions(tx, target, { before: stored, after: changedStages(stored, changes), touched })

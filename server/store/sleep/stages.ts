@@ -1,7 +1,9 @@
 import { MAX_STAGE_MS, type SleepStageName } from '../../batch/columns.ts'
+import { groupBy } from '../../batch/group-by.ts'
 import type { Transaction } from '../../db/database.ts'
-import { type EventTarget, planned } from '../event-items.ts'
-import { groupBy } from '../group-by.ts'
+import { planned } from '../../db/planned.ts'
+import type { EventTarget } from '../event-items.ts'
+import { columnsOf, idsIn, sameIds, withIds } from '../platform-ids.ts'
 import { type Chain, chainsOf, SESSION_GAP_MS, type Stage, sessionKey } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
@@ -10,6 +12,8 @@ export interface StageChanges {
   /** New stages, and stored ones of which more than the time changed. */
   written: Stage[]
   removed: Stage[]
+  /** Stored ones that only have other ids, which no session shows. */
+  relabelled?: Stage[]
 }
 
 /** The result for the stages of an upload. */
@@ -24,72 +28,88 @@ export interface ComparedStages extends StageChanges {
 export const stageKey = ({ sourceId, session, startMs, endMs, stage }: Stage): string =>
   `${sourceId} ${startMs} ${endMs} ${stage} ${session}`
 
-/** Identifies a stage of a session given by the platform by its id; undefined if only the interval identifies it. */
-const idKey = (stage: Stage) =>
-  stage.session === '' || stage.externalId === null ? undefined : `${sessionKey(stage)}\0${stage.externalId}`
+/** The platform's ids of a stage. */
+export const stageIds = ({ externalId, otherIds }: Stage): string[] =>
+  idsIn({ external_id: externalId, other_ids: otherIds ?? null })
+
+/** A stage with these ids instead of its own. */
+export function stageWithIds(stage: Stage, ids: readonly string[]): Stage {
+  const { external_id: externalId, other_ids: otherIds } = columnsOf(ids)
+  return { ...stage, externalId, otherIds }
+}
+
+/** The ids that identify a stage of a session given by the platform; none if only the interval identifies it. */
+const idKeys = (stage: Stage) =>
+  stage.session === '' ? [] : stageIds(stage).map((id) => `${sessionKey(stage)}\0${id}`)
 
 /**
  * Computes what the stages of an upload change in the stored ones, which must include every stage of the same interval
- * and every given session that is touched. Intervals count: an interval that arrives under several ids keeps the
- * smallest id, so their order does not matter. In a session given by the platform, an id that arrives with another
- * interval or stage was rewritten: its old interval is removed, and so are those it overlaps, unless they are in the
- * upload as well. Everything else is added, since a session may be divided among uploads in any order.
+ * and every given session that is touched. Intervals count: an interval that arrives under several ids keeps them. In a
+ * session given by the platform, an id that arrives with another interval or stage was rewritten: its old interval is
+ * removed unless another id has it, and so are those it overlaps, unless they are in the upload as well. Everything else
+ * is added, since a session may be divided among uploads in any order.
  */
 export function compareStages(incoming: readonly Stage[], stored: readonly Stage[]): ComparedStages {
   const items = withoutRepeatedIds(incoming)
   const latest = new Map<string, Stage>()
   for (const item of items) {
     const same = latest.get(stageKey(item))
-    latest.set(stageKey(item), same ? { ...item, externalId: smaller(same.externalId, item.externalId) } : item)
+    latest.set(stageKey(item), same ? stageWithIds(item, withIds(stageIds(same), stageIds(item))) : item)
   }
-  const { rewritten, replaced } = rewrittenOf(items, stored)
-  const sent = new Set(items.map(idKey))
-  const wasSent = (stage: Stage) => idKey(stage) !== undefined && sent.has(idKey(stage))
+  const sent = new Set(items.flatMap(idKeys))
+  // An id that the upload assigns to another interval is not kept.
+  const keptIds = (stage: Stage) => {
+    const keys = idKeys(stage)
+    const now = latest.get(stageKey(stage))
+    const here = now ? stageIds(now) : []
+    return stageIds(stage).filter((id, place) => here.includes(id) || !sent.has(keys[place] ?? ''))
+  }
+  const rewritten = rewrittenOf(items, stored)
   const storedByKey = new Map(stored.map((stage) => [stageKey(stage), stage]))
 
   const written: Stage[] = []
+  const relabelled: Stage[] = []
   const counts = { inserted: 0, updated: 0, unchanged: 0, duplicates: incoming.length - latest.size }
   for (const [key, item] of latest) {
     const before = storedByKey.get(key)
-    // An id that the upload assigns to another interval is not kept.
-    const kept = before && !(wasSent(before) && before.externalId !== item.externalId) ? before.externalId : null
-    const stage = { ...item, externalId: smaller(kept, item.externalId) }
-    if (before && sameDetails(before, stage)) counts.unchanged += 1
-    else {
+    const stage = stageWithIds(item, withIds(before ? keptIds(before) : [], stageIds(item)))
+    if (before && sameDetails(before, stage)) {
+      counts.unchanged += 1
+      if (!sameIds(stageIds(before), stageIds(stage))) relabelled.push(stage)
+    } else {
       written.push(stage)
       counts[before || rewritten.has(key) ? 'updated' : 'inserted'] += 1
     }
   }
-  const gone = new Set(replaced)
-  for (const stage of overlapping(stored, [...rewritten.values()])) if (!wasSent(stage)) gone.add(stage)
-  return { written, removed: [...gone].filter((stage) => !latest.has(stageKey(stage))), ...counts }
+  const overlapped = new Set(overlapping(stored, [...rewritten.values()]))
+  const removed: Stage[] = []
+  for (const stage of stored) {
+    if (latest.has(stageKey(stage))) continue
+    const [ids, kept] = [stageIds(stage), keptIds(stage)]
+    if (overlapped.has(stage) || (ids.length > 0 && kept.length === 0)) removed.push(stage)
+    else if (kept.length < ids.length) relabelled.push(stageWithIds(stage, kept))
+  }
+  return { written, removed, relabelled, ...counts }
 }
 
 /** The items without those of a given session whose id a later one repeats. */
 function withoutRepeatedIds(items: readonly Stage[]): Stage[] {
-  const last = new Map(items.map((item) => [idKey(item), item]))
-  return items.filter((item) => idKey(item) === undefined || last.get(idKey(item)) === item)
+  const last = new Map(items.flatMap((item) => idKeys(item).map((key) => [key, item])))
+  return items.filter((item) => idKeys(item).every((key) => last.get(key) === item))
 }
 
-/** The items, by key, whose id had another interval or stage before, with what is stored of it. */
-function rewrittenOf(items: readonly Stage[], stored: readonly Stage[]) {
-  const storedById = new Map(stored.map((stage) => [idKey(stage), stage]))
-  const rewritten = new Map<string, Stage>()
-  const replaced: Stage[] = []
-  for (const item of items) {
-    const before = idKey(item) === undefined ? undefined : storedById.get(idKey(item))
-    if (!before || stageKey(before) === stageKey(item)) continue
-    rewritten.set(stageKey(item), item)
-    replaced.push(before)
-  }
-  return { rewritten, replaced }
+/** The items, by key, whose id had another interval or stage before. */
+function rewrittenOf(items: readonly Stage[], stored: readonly Stage[]): Map<string, Stage> {
+  const storedById = new Map(stored.flatMap((stage) => idKeys(stage).map((key) => [key, stageKey(stage)])))
+  return new Map(
+    items.flatMap((item) => {
+      const [before] = idKeys(item).map((key) => storedById.get(key))
+      return before === undefined || before === stageKey(item) ? [] : [[stageKey(item), item]]
+    }),
+  )
 }
 
-const smaller = (one: string | null, other: string | null) =>
-  one === null || (other !== null && other < one) ? other : one
-
-const sameDetails = (one: Stage, other: Stage) =>
-  one.externalId === other.externalId && one.zoneMin === other.zoneMin && one.score === other.score
+const sameDetails = (one: Stage, other: Stage) => one.zoneMin === other.zoneMin && one.score === other.score
 
 /** The stored stages that overlap one of `changed` of the same session. */
 function overlapping(stored: readonly Stage[], changed: readonly Stage[]): Stage[] {
@@ -196,6 +216,7 @@ interface StageRow {
   end_s: number
   zone_offset_min: number | null
   external_id: string | null
+  other_ids: string[] | null
   score: number | null
 }
 
@@ -207,12 +228,13 @@ const stageOf = (row: StageRow): Stage => ({
   endMs: Math.round(row.end_s * 1000),
   zoneMin: row.zone_offset_min,
   externalId: row.external_id,
+  otherIds: row.other_ids,
   score: row.score,
 })
 
 const COLUMNS = `
   s.source_id, s.session, s.stage, date_part('epoch', s.start_at) as start_s, date_part('epoch', s.end_at) as end_s,
-  s.zone_offset_min, s.external_id, s.score`
+  s.zone_offset_min, s.external_id, s.other_ids, s.score`
 
 // "offset 0" keeps the planner from joining whole sources, or the whole table, and filtering afterwards. Sessions and
 // ids are looked up in one go: for each by itself, the planner may scan the table every time while its statistics
@@ -232,28 +254,52 @@ const READ_STAGES_SQL = `
   from sleep_stage s
   where s.source_id = any ($5) and s.session = any ($6)`
 
-/**
- * Reads the stages that platform ids refer to: a stage's own id, a session's, or the parent of stages. Scans all stages
- * of the user once, since there may be as many ids as an upload holds, and as many sources.
- */
+/** Ids of one statement: the time to search an index of lists of ids grows with their square. */
+const IDS_AT_ONCE = 1_000
+
+/** Reads the stages that platform ids refer to: a stage's own, or a session's, which is the parent of stages. */
 export async function readStagesById(
   tx: Transaction,
   { userId, provider }: EventTarget,
   ids: readonly string[],
 ): Promise<Stage[]> {
-  const rows = await planned<StageRow>(
-    tx,
-    `select ${COLUMNS}
-     from sleep_stage s
-     where s.source_id = any (array (select d.id from data_source d where d.user_id = $1 and d.provider = $2))
-       and (s.external_id = any ($3) or s.session = any ($3))`,
-    [userId, provider, ids],
-  )
-  return rows.map(stageOf)
+  const found = new Map<string, Stage>()
+  for (let from = 0; from < ids.length; from += IDS_AT_ONCE) {
+    const some = ids.slice(from, from + IDS_AT_ONCE)
+    const rows = await planned<StageRow>(tx, STAGES_BY_ID_SQL, [userId, provider, some])
+    for (const stage of rows.map(stageOf)) found.set(stageKey(stage), stage)
+  }
+  return [...found.values()]
 }
 
+// The few sessions of a user lead to their stages, of which there are many, and of many sources. "offset 0" as above.
+const STAGES_BY_ID_SQL = `
+  with mine as materialized (
+    select d.id from data_source d where d.user_id = $1 and d.provider = $2
+  )
+  select ${COLUMNS}
+  from (select * from sleep_stage where external_id = any ($3) offset 0) s
+  where s.source_id in (select id from mine)
+  union all
+  select ${COLUMNS}
+  from (select * from sleep_stage where other_ids && $3::text[] offset 0) s
+  where s.source_id in (select id from mine)
+  union all
+  select ${COLUMNS}
+  from (
+    select source_id, session from sleep where user_id = $1 and session = any ($3) and session <> '' offset 0
+  ) n
+  cross join lateral (
+    select * from sleep_stage where source_id = n.source_id and session = n.session offset 0
+  ) s
+  where n.source_id in (select id from mine)`
+
 /** Stores the changes of the stages. */
-export async function writeStages(tx: Transaction, { written, removed }: StageChanges): Promise<void> {
+export async function writeStages(
+  tx: Transaction,
+  { written: changed, removed, relabelled = [] }: StageChanges,
+): Promise<void> {
+  const written = [...changed, ...relabelled]
   if (removed.length > 0) {
     await planned(
       tx,
@@ -266,19 +312,25 @@ export async function writeStages(tx: Transaction, { written, removed }: StageCh
     )
   }
   if (written.length > 0) {
+    const labels = written.map((stage) => ({ other_ids: stage.otherIds ?? null }))
     await planned(
       tx,
-      `insert into sleep_stage (source_id, session, stage, start_at, end_at, zone_offset_min, external_id, score)
-       select source_id, session, stage, to_timestamp(start_s), to_timestamp(end_s), zone_min, external_id, score
-       from unnest($1::int4[], $2::text[], $3::text[], $4::float8[], $5::float8[], $6::int2[], $7::text[], $8::float8[])
-         new (source_id, session, stage, start_s, end_s, zone_min, external_id, score)
+      `insert into sleep_stage (
+         source_id, session, stage, start_at, end_at, zone_offset_min, external_id, score, other_ids)
+       select source_id, session, stage, to_timestamp(start_s), to_timestamp(end_s), zone_min, external_id, score, other_ids
+       from rows from (
+         unnest($1::int4[], $2::text[], $3::text[], $4::float8[], $5::float8[], $6::int2[], $7::text[], $8::float8[]),
+         json_to_recordset($9) as (other_ids text[])
+       ) new (source_id, session, stage, start_s, end_s, zone_min, external_id, score, other_ids)
        on conflict on constraint sleep_stage_pkey do update
-       set zone_offset_min = excluded.zone_offset_min, external_id = excluded.external_id, score = excluded.score`,
+       set zone_offset_min = excluded.zone_offset_min, external_id = excluded.external_id,
+           other_ids = excluded.other_ids, score = excluded.score`,
       [
         ...keyColumns(written),
         written.map(({ zoneMin }) => zoneMin),
         written.map(({ externalId }) => externalId),
         written.map(({ score }) => score),
+        JSON.stringify(labels),
       ],
     )
   }

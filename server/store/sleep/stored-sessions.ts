@@ -1,7 +1,7 @@
+import { groupBy } from '../../batch/group-by.ts'
 import type { Transaction } from '../../db/database.ts'
+import { planned } from '../../db/planned.ts'
 import type { EventTarget } from '../event-items.ts'
-import { planned } from '../event-items.ts'
-import { groupBy } from '../group-by.ts'
 import { napsOf, type Session, sessionKey, sleepDay } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 

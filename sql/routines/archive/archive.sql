@@ -131,7 +131,7 @@ begin
     removed := removed + delete_expired_rollups(the_source, the_series, oldest, most);
   end if;
   if removed = 0 then
-    update source_series k set to_remove = false where k.source_id = the_source and k.series_id = the_series;
+    update source_series k set to_remove = false, expired_to = oldest where k.source_id = the_source and k.series_id = the_series;
   end if;
   return removed;
 end

@@ -118,6 +118,9 @@ begin
       select the_source, the_series, c.bucket, c.n, c.total, c.lowest, c.highest, c.last_value, c.last_zone
       from changed c
       where c.n is not null
+      -- Neighbours in time are then neighbours on disk: a merged page of three weeks read 6,534 pages of quarter hours in the
+      -- order of hashes.
+      order by c.bucket
       on conflict (source_id, series_id, bucket) do update
       set n = excluded.n, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest,
           last_value = excluded.last_value, last_zone = excluded.last_zone

@@ -51,7 +51,7 @@ begin
   run := settle_run(
     the_user, up.run_key,
     initcap(replace(run.provider, '_', ' ')) || ' batch saved: ' || up.inserted || ' new, ' || up.updated || ' updated'
-    || case when up.rejected > 0 then ' (' || up.rejected || ' record(s) dropped by validation)' else '' end
+    || case when up.rejected > 0 then ' (' || up.rejected || case up.rejected when 1 then ' record' else ' records' end || ' dropped by validation)' else '' end
   );
 
   insert into sync_run_type as t (user_id, run_key, data_type, kind, items_inserted, items_updated, covered_start, covered_end)

@@ -75,7 +75,7 @@ oneEngine(t, 'stored uploads are imported again after it was shown what that cha
 
   await t.test('what it would change is shown, and nothing is changed', async (t) => {
     const { out } = await command(app.databaseUrl, ['--user', user])
-    t.match(out, /^2 uploads\. The bodies of 0 more are no longer kept\.$/m)
+    t.match(out, /^2 uploads\. No longer kept: 0 bodies\.$/m)
     // The second upload wins at its instant again.
     t.match(out, /^heart_rate +0 +3 +2026-02-24 +2026-02-24$/m)
     t.match(out, /^steps +1 +0 +2026-02-24 +2026-02-24$/m)
@@ -222,7 +222,7 @@ oneEngine(t, 'bodies are kept for a while', async (t, engine) => {
     status: 409,
     body: { detail: 'The body of this upload is no longer kept.' },
   })
-  t.match(await replayed(app, { user }), /^0 uploads\. The bodies of 1 more are no longer kept/)
+  t.match(await replayed(app, { user }), /^0 uploads\. No longer kept: 1 body\./)
   const again = await importBody(app, user, content)
   t.match(again, { unchanged: 1, inserted: 0, body_kept: true }, 'the same body may come again')
 })

@@ -34,7 +34,7 @@ oneEngine(t, 'sleep is closed', async (t, engine) => {
     await jobs.enqueue('close_sleep', 'test:close')
     const done = () =>
       app.db.query(`select 1 from graphile_worker.jobs where key = 'test:close'`).then(({ length }) => length === 0)
-    if (!(await waitUntil(done, 10_000))) throw new Error('the job was not done in time')
+    if (!(await waitUntil(done, 60_000))) throw new Error('the job was not done in time')
   }
 
   await t.test('when it ended two hours ago and has not changed for ten minutes', async (t) => {
@@ -150,9 +150,9 @@ oneEngine(t, 'sleep is closed while users are deleted', async (t, engine) => {
     const { closing, removing } = await db.transaction(async (tx) => {
       await tx.query('lock table event in share mode')
       const closing = close()
-      t.ok(await waitUntil(waits('%insert into event%'), 10_000), 'it has closed the nights and is telling of them')
+      t.ok(await waitUntil(waits('%insert into event%'), 60_000), 'it has closed the nights and is telling of them')
       const removing = remove(gone)
-      t.ok(await waitUntil(waits('%from app_user%for update%'), 10_000), 'the deletion has begun')
+      t.ok(await waitUntil(waits('%from app_user%for update%'), 60_000), 'the deletion has begun')
       return { closing, removing }
     })
     t.equal(await closing, false)

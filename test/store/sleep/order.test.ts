@@ -30,7 +30,7 @@ const anyStage = fc
       source,
       stage,
       session,
-      externalId: zoned === 0 ? null : id,
+      externalId: zoned === 0 ? null : `${id} ${zoned}`,
       startMs: START + from * 15 * MIN,
       endMs: START + (from + length) * 15 * MIN,
       // Of the same interval always the same: what contradicts itself depends on the order.
@@ -117,7 +117,7 @@ async function expected(app: TestApp, userId: string, sourceIds: number[]): Prom
 const stageRows = (app: TestApp, { userId, sourceIds }: { userId: string; sourceIds: number[] }) =>
   app.db.query(
     `select array_position($2::int4[], s.source_id) as source, s.session, s.stage, s.start_at, s.end_at, s.zone_offset_min,
-            s.external_id, s.score
+            array(select i from unnest(s.external_id || s.other_ids) i where i is not null order by i) as ids, s.score
      from sleep_stage s join data_source d on d.id = s.source_id where d.user_id = $1 order by 1, 2, 3, 4, 5`,
     [userId, sourceIds],
   )

@@ -1,9 +1,18 @@
-import type { SampleColumns } from '../batch/columns.ts'
+import type { SampleColumns } from './columns.ts'
 
 /** Samples of a stream that a batch inserted or changed, as in `SampleColumns`. */
 export interface ChangedSamples extends Pick<SampleColumns, 'seriesId' | 'timeMs' | 'value' | 'zoneMin'> {
   /** Key in the database. */
   sourceId: number
+}
+
+/** A kind of event that is stored. */
+export type EventKind = 'sleep' | 'workout' | 'meal' | 'menstrual_cycle' | 'activity'
+
+/** Rows of one kind that developers get events about: the ids of new ones, and of changed sleep. */
+export interface ToldRows {
+  type: EventKind
+  told: string[]
 }
 
 /** A sample that was removed; `timeMs` in epoch milliseconds. */

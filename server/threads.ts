@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
-import { type SampleEvent, type SampleEventsTask, sampleEvents } from '../../workers/sample-events.ts'
-import type { UploadResult, UploadTask } from '../../workers/sdk-upload.ts'
-import { Gate } from '../gate.ts'
-import { smallBodyBytes } from '../limits.ts'
+import { type SampleEvent, type SampleEventsTask, sampleEvents } from '../workers/sample-events.ts'
+import type { UploadResult, UploadTask } from '../workers/sdk-upload.ts'
+import { Gate } from './gate.ts'
+import { smallBodyBytes } from './limits.ts'
 
 /** Samples whose events are made in one task, within a millisecond. */
 const SAMPLES_AT_ONCE = 10_000
@@ -34,7 +34,7 @@ const WITHOUT_END = { waiting: Number.POSITIVE_INFINITY, waitMs: 2 ** 31 - 1, re
  * for small uploads.
  */
 export function startThreads(count = Math.max(2, availableParallelism() - 1)): Threads {
-  const workers = fileURLToPath(new URL('../../workers/', import.meta.url))
+  const workers = fileURLToPath(new URL('../workers/', import.meta.url))
   const pool = new Piscina({
     filename: `${workers}sdk-upload.ts`,
     minThreads: 1,
