@@ -51,6 +51,7 @@ export async function reseal({ db, vault, log }: Pick<OAuthParts, 'db' | 'vault'
         sealed.map(({ refresh }) => refresh),
       ],
     )
+    log.info({ grants: sealed.length }, 'tokens are sealed with the present SECRET_KEY')
     // Damaged ones alone would come back forever.
     return sealed.length > 0 && grants.length === GRANTS
   })
