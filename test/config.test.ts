@@ -160,7 +160,13 @@ t.test('SECRET_KEY_PREVIOUS', async (t) => {
 t.test('OAUTH_REDIRECT_ORIGINS', async (t) => {
   const origins = ['https://app.example.org', 'http://localhost:3000']
   t.strictSame(loadConfig({ OAUTH_REDIRECT_ORIGINS: origins.join(', ') }).oauthRedirectOrigins, origins)
-  const wrong = ['app.example.org', 'https://app.example.org/', 'https://*.example.org/x', 'http://app.example.org', '*']
+  const wrong = [
+    'app.example.org',
+    'https://app.example.org/',
+    'https://*.example.org/x',
+    'http://app.example.org',
+    '*',
+  ]
   refuses(t, 'OAUTH_REDIRECT_ORIGINS', /must be a comma list of origins such as https:\/\/app\.example\.org$/, ...wrong)
 })
 
@@ -223,7 +229,12 @@ t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
   })
   t.strictSame(config.providers, {
     google_health: { tokenUrl: 'http://localhost:9000/token', apiUrl: 'http://localhost:9000/api' },
-    oura: { clientId: 'id', clientSecret: 'hush', authorizeUrl: 'http://localhost:9000/authorize', defaultScope: 'daily workout' },
+    oura: {
+      clientId: 'id',
+      clientSecret: 'hush',
+      authorizeUrl: 'http://localhost:9000/authorize',
+      defaultScope: 'daily workout',
+    },
   })
   refuses(t, 'OURA_API_URL', /must be an http\(s\) address$/, 'api.ouraring.com')
 })

@@ -39,7 +39,7 @@ const USABLE_SECONDS = 30
 const HOLD_SECONDS = 45
 /** How long a caller waits for somebody else's refresh, and how often it looks. */
 const WAIT_MS = 35_000
-const LOOK_MS: readonly number[] = [20, 40, 80, 160, 250]
+const LOOK_MS: readonly number[] = [20, 40, 80, 100]
 
 /** A grant as refreshing sees it. */
 interface GrantRow extends StoredTokens {

@@ -253,7 +253,14 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     uploads: { accept: (upload) => startedUploads().accept(upload) },
     syncFeed,
     oauth: {
-      ...{ db: changing(db, { gates, limits }, OAUTH_CHANGES), http: sharedHttp(), settings: config, metrics, log, identifyMs },
+      ...{
+        db: changing(db, { gates, limits }, OAUTH_CHANGES),
+        http: sharedHttp(),
+        settings: config,
+        metrics,
+        log,
+        identifyMs,
+      },
       vault: openVault(config.secretKey ?? SECRET_KEY, config.previousSecretKey),
       clients: oauthClients(clouds, config),
     },

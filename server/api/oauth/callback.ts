@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { Reply, route } from '../../http/route.ts'
+import { Secret } from '../../http/schema.ts'
 import { browserOf } from '../../oauth/browser.ts'
 import { complete, type Landing } from '../../oauth/flow.ts'
 import { ProviderPath } from './authorize.ts'
@@ -20,8 +21,8 @@ export const completeConnection = route(
     guard: 'public',
     params: ProviderPath,
     query: Type.Object({
-      code: given('Of the provider, valid once'),
-      state: given('Of authorize, valid once'),
+      code: Type.Optional(Secret({ description: 'Of the provider, valid once' })),
+      state: Type.Optional(Secret({ description: 'Of authorize, valid once' })),
       scope: given('What was granted, if the provider says so here'),
       error: given('Why nothing was granted'),
       error_description: given('The same for people'),

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import { Client, type Dispatcher, Pool } from 'undici'
-import { jsonDepth, MAX_JSON_DEPTH } from '../../http/json.ts'
+import { parseExactJson } from '../../../workers/exact-json.ts'
 import type { Answer, Form } from '../../providers/provider.ts'
 
 /** Time for a whole request, from its connection to the end of the answer (contract 12.10). */
@@ -102,7 +102,6 @@ function exchange(connections: Dispatcher, request: HttpRequest, requestMs: numb
 
 /** One request on its way: the events from undici become one answer or one failure. */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly #requestMs: number
   readonly #resolve: (answer: RawAnswer) => void
   readonly #reject: (reason: NoAnswer) => void
   #timer: NodeJS.Timeout
@@ -114,7 +113,6 @@ class Exchange implements Dispatcher.DispatchHandler {
   #bytes = 0
 
   constructor(requestMs: number, resolve: (answer: RawAnswer) => void, reject: (reason: NoAnswer) => void) {
-    this.#requestMs = requestMs
     this.#resolve = resolve
     this.#reject = reject
     // The clock of a process that slept runs out before it reads what arrived meanwhile: that is read first.
@@ -159,7 +157,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #timeIsOver(): void {
-    const reason = `there was no complete answer within ${this.#requestMs / 1000} seconds`
+    const reason = 'there was no complete answer in time'
     this.#fail(reason)
     this.#controller?.abort(new Error(reason))
   }
@@ -202,19 +200,11 @@ async function received({ status, headers, body }: RawAnswer): Promise<Received>
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
   const decode = body.length > 0 ? DECODERS[encoding] : undefined
   const decoded = decode ? await decode(body, { maxOutputLength: ANSWER_BYTES }).catch(cannotDecode) : body
-  return { status, headers, body: decoded, json: jsonOf(decoded) }
+  const parsed = parseExactJson(decoded)
+  // Neither what is not JSON, nor what is too deep to be read safely.
+  return { status, headers, body: decoded, json: typeof parsed === 'string' ? undefined : parsed.value }
 }
 
 function cannotDecode(error: { code?: string }): never {
   throw new NoAnswer(error.code === 'ERR_BUFFER_TOO_LARGE' ? TOO_LARGE : 'the answer is damaged', true, error)
-}
-
-/** Undefined for what is not JSON, or too deep to be read safely. */
-function jsonOf(body: Buffer): unknown {
-  if (body.length === 0 || jsonDepth(body) > MAX_JSON_DEPTH) return undefined
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return undefined
-  }
 }
