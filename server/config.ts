@@ -89,8 +89,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   if (databaseUrl && !(/^postgres(ql)?:\/\//.test(databaseUrl) && URL.canParse(databaseUrl))) {
     throw new ConfigError('DATABASE_URL', 'must be an address such as postgres://user:password@host:5432/database')
   }
-  const secretKey = secret('SECRET_KEY', text('SECRET_KEY'), databaseUrl !== undefined)
-  const previousSecretKey = secret('SECRET_KEY_PREVIOUS', text('SECRET_KEY_PREVIOUS'), false)
+  const secretKeys = secrets(env, databaseUrl !== undefined)
   const adminPassword = text('ADMIN_PASSWORD')
   if (adminPassword && adminPassword.length < 12) {
     throw new ConfigError('ADMIN_PASSWORD', 'must have at least 12 characters')
@@ -115,8 +114,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     webhooksAllowNetworks: networks(env, 'WEBHOOKS_ALLOW_NETWORKS'),
     webhookMessageRetentionDays: integer(env, 'WEBHOOK_MESSAGE_RETENTION_DAYS', 30, [1, 36_500]),
     webhookAttemptRetentionDays: integer(env, 'WEBHOOK_ATTEMPT_RETENTION_DAYS', 90, [1, 36_500]),
-    corsOrigins: list(text('CORS_ORIGINS')),
-    oauthRedirectOrigins: redirectOrigins(env),
+    ...{ corsOrigins: list(text('CORS_ORIGINS')), oauthRedirectOrigins: redirectOrigins(env) },
     trustedProxies: proxies(env),
     rollupStrategy: choice(env, 'ROLLUP_STRATEGY', ['auto', 'continuous', 'per_series'] as const, 'auto'),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
@@ -128,11 +126,16 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     loginAttemptsPerAccount: integer(env, 'LOGIN_ATTEMPTS_PER_ACCOUNT', 5, [1, 100_000]),
     providers: providerConfigs(env),
     ...(databaseUrl && { databaseUrl }),
-    ...(secretKey && { secretKey }),
-    ...(previousSecretKey && { previousSecretKey }),
+    ...secretKeys,
     ...(adminPassword && { adminPassword }),
     ...(bootstrapApiKey && { bootstrapApiKey }),
   }
+}
+
+function secrets(env: Env, required: boolean): Pick<Config, 'secretKey' | 'previousSecretKey'> {
+  const secretKey = secret('SECRET_KEY', env.SECRET_KEY?.trim() || undefined, required)
+  const previousSecretKey = secret('SECRET_KEY_PREVIOUS', env.SECRET_KEY_PREVIOUS?.trim() || undefined, false)
+  return { ...(secretKey && { secretKey }), ...(previousSecretKey && { previousSecretKey }) }
 }
 
 function secret(name: string, value: string | undefined, required: boolean): string | undefined {

@@ -21,7 +21,6 @@ export function openLog(level: string, destination?: DestinationStream): Logger 
         '*.refresh_token',
         '*.client_secret',
         '*.clientSecret',
-        '*.code',
         '*.key',
         '*.connectionString',
         // Where the database quotes the row or the text it could not store, which may contain measurements.

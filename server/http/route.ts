@@ -128,10 +128,7 @@ export function route<
   return {
     ...definition,
     async handle(ctx, deps) {
-      if (openQuery) {
-        ctx.set('Referrer-Policy', 'no-referrer')
-        if (ctx.method === 'HEAD') return respond(ctx, 200, '')
-      }
+      if (openQuery && isProbe(ctx)) return respond(ctx, 200, '')
       const auth = await authenticate(definition.guard, ctx, deps)
       if (definition.method === 'GET') requireAcceptable(ctx.get('accept'), produced)
       const issues: Issue[] = []
@@ -160,6 +157,12 @@ export function route<
       deps.answers.sending(caller, ctx.response.length ?? 0, ctx.res)
     },
   }
+}
+
+/** Whether an address that providers call is only probed; no other page learns of it. */
+function isProbe(ctx: Context): boolean {
+  ctx.set('Referrer-Policy', 'no-referrer')
+  return ctx.method === 'HEAD'
 }
 
 function countQueryFields(querystring: string, issues: Issue[]): void {

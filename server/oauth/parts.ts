@@ -1,9 +1,9 @@
 import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
-import type { Http } from '../intake/pulls/http.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import type { OAuthClients } from './clients.ts'
+import type { OAuthClients } from '../provider-client/clients.ts'
+import type { Http } from '../provider-client/http.ts'
 import type { Vault } from './vault.ts'
 
 /** What granting, refreshing and ending access works with, in requests and in jobs. */

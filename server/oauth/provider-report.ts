@@ -1,7 +1,7 @@
 import { providerByName } from '../catalogue/providers.ts'
 import type { Config } from '../config.ts'
+import { callbackUri } from '../provider-client/clients.ts'
 import type { Provider } from '../providers/provider.ts'
-import { callbackUri } from './clients.ts'
 
 /** What an operator has to know of each provider with a connector: what to register there, and what is not yet set. */
 export function providerReport(

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Transaction } from '../db/database.ts'
 import { type AppError, errors } from '../errors.ts'
-import { NoAnswer } from '../intake/pulls/http.ts'
+import { NoAnswer } from '../provider-client/http.ts'
 import type { Tokens } from '../providers/provider.ts'
 import { endGrant } from './disconnect.ts'
 import { openToken, type StoredTokens } from './grants.ts'

@@ -1,8 +1,8 @@
-import { excerpt } from '../intake/pulls/call.ts'
-import { type Http, NoAnswer, type Received } from '../intake/pulls/http.ts'
+import { excerpt } from '../provider-client/call.ts'
+import type { OAuthClient } from '../provider-client/clients.ts'
+import { type Http, NoAnswer, type Received } from '../provider-client/http.ts'
 import type { Form, OAuth, Refusal, Tokens } from '../providers/provider.ts'
 import { retryAfterSeconds } from '../webhooks/schedule.ts'
-import type { OAuthClient } from './clients.ts'
 
 /** What a token endpoint says: tokens, a refusal, or neither at this time. */
 export type TokenAnswer =

@@ -209,6 +209,12 @@ oneEngine(t, 'a refresh that fails costs a connection only when the provider has
     provider.fault = undefined
   }
   t.strictSame(wrong, [])
+  const metrics = await app.deps.metrics.registry.metrics()
+  const counted = [...metrics.matchAll(/^pulsebase_token_refreshes_total\{.*outcome="(\w+)"\} (\d+)$/gm)]
+  t.strictSame(Object.fromEntries(counted.map(([, outcome, count]) => [outcome, Number(count)])), {
+    ...{ refused: 1, revoked: 1, misconfigured: 3, unavailable: 1 },
+  })
+  t.match(metrics, 'pulsebase_provider_requests_total{provider="polar",status="429"} 1')
   const revoked = (await connectionEvents(app)).filter(({ type }) => type === 'connection.revoked')
   t.strictSame(
     revoked.map(({ data }) => data.reason),

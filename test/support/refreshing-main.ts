@@ -2,11 +2,11 @@
 // message {callers, grant} is answered with what each of them got.
 import { pino } from 'pino'
 import { openDatabase } from '../../server/db/database.ts'
-import { openHttp } from '../../server/intake/pulls/http.ts'
 import { createMetrics } from '../../server/metrics.ts'
-import { oauthClients } from '../../server/oauth/clients.ts'
 import { openAccessTokens } from '../../server/oauth/refresh.ts'
 import { openVault } from '../../server/oauth/vault.ts'
+import { oauthClients } from '../../server/provider-client/clients.ts'
+import { openHttp } from '../../server/provider-client/http.ts'
 import { connectorOf } from './oauth-provider.ts'
 
 const {

@@ -2,7 +2,7 @@ import { providerByName } from '../../catalogue/providers.ts'
 import type { Queryable } from '../../db/database.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
-import type { OAuthClient } from '../../oauth/clients.ts'
+import type { OAuthClient } from '../../provider-client/clients.ts'
 
 /**
  * The client for a provider that people can connect now.

@@ -1,5 +1,5 @@
-import type { OAuthClient } from '../../oauth/clients.ts'
-import type { Call, Form, OAuth, Request } from '../../providers/provider.ts'
+import type { Call, Form, OAuth, Request } from '../providers/provider.ts'
+import type { OAuthClient } from './clients.ts'
 import { type Http, type HttpRequest, NoAnswer, type Received } from './http.ts'
 
 /** A request to an address that is neither of the provider's API nor of its sign-in: it is not sent. */

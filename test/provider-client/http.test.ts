@@ -4,11 +4,11 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { callOf, excerpt, ForbiddenAddress } from '../../../server/intake/pulls/call.ts'
-import { NoAnswer, openHttp } from '../../../server/intake/pulls/http.ts'
-import { type OAuthClient, oauthClients } from '../../../server/oauth/clients.ts'
-import type { Request } from '../../../server/providers/provider.ts'
-import { connectorOf } from '../../support/oauth-provider.ts'
+import { callOf, excerpt, ForbiddenAddress } from '../../server/provider-client/call.ts'
+import { type OAuthClient, oauthClients } from '../../server/provider-client/clients.ts'
+import { NoAnswer, openHttp } from '../../server/provider-client/http.ts'
+import type { Request } from '../../server/providers/provider.ts'
+import { connectorOf } from '../support/oauth-provider.ts'
 
 const MIB = 2 ** 20
 

@@ -1,8 +1,8 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import { Client, type Dispatcher, Pool } from 'undici'
-import { parseExactJson } from '../../../workers/exact-json.ts'
-import type { Answer, Form } from '../../providers/provider.ts'
+import { parseExactJson } from '../../workers/exact-json.ts'
+import type { Answer, Form } from '../providers/provider.ts'
 
 /** Time for a whole request, from its connection to the end of the answer (contract 12.10). */
 export const REQUEST_MS = 30_000
