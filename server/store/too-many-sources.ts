@@ -1,5 +1,6 @@
 import { type Batch, type BatchEvents, countSamples, MAX_SOURCES } from '../batch/columns.ts'
 import { withRejected } from '../batch/day-counts.ts'
+import { counted } from '../counted.ts'
 
 /** The reason of a rejection. */
 const REASON = 'too_many_sources'
@@ -48,7 +49,7 @@ export function rejectFurtherSources(batch: Batch, ids: readonly (number | null)
     rejections: [
       ...batch.rejections,
       ...rejected.map(({ collection, items }) => {
-        const msg = `${items} items are of further sources; a user may have at most ${MAX_SOURCES}`
+        const msg = `${counted(items, 'item')} of further sources; a user may have at most ${MAX_SOURCES}`
         return { collection, index: null, id: null, loc: ['data', collection], type: REASON, msg }
       }),
     ],

@@ -141,7 +141,7 @@ oneEngine(t, 'uploads and reads', async (t, engine) => {
       },
     })
     const rest = await waitForBatch(app, user, more.body.batch_id)
-    const msg = (n: number) => `${n} items are of further sources; a user may have at most 200`
+    const msg = (n: number) => `${n === 1 ? '1 item' : `${n} items`} of further sources; a user may have at most 200`
     t.match(rest, { status: 'partial', received: 9, inserted: 3, dropped_count: 6 })
     t.strictSame(
       rest.dropped.map(({ collection, index, type, msg }) => [collection, index, type, msg]),

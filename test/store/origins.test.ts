@@ -1,6 +1,7 @@
 // Which sample a platform's record became, and its deletion: sdk-payload 4.7 and 8.
 import fc from 'fast-check'
 import t from 'tap'
+import { MAX_SOURCES } from '../../server/batch/columns.ts'
 import { decodeOrigins, encodeOrigins, type Origin, originHash } from '../../server/batch/origins.ts'
 import { startTestApp } from '../support/app.ts'
 import { modelUploads, RecordModel } from '../support/record-model.ts'
@@ -217,7 +218,9 @@ eachEngine(t, 'deleted records are gone', async (t, engine) => {
 
   await t.test('as many as an upload holds, of as many sources as it may have', onceIsEnough(engine), async (t) => {
     const user = await createUser(app)
-    const sources = Array.from({ length: 500 }, (_, n) => heartRate(NOON + n, 60, { source: { name: `source ${n}` } }))
+    const sources = Array.from({ length: MAX_SOURCES }, (_, n) =>
+      heartRate(NOON + n, 60, { source: { name: `source ${n}` } }),
+    )
     await importBody(app, user, body([...sources.slice(1), heartRate(NOON, 61, { id: id(7) })]))
     const many = Array.from({ length: MANY }, (_, n) => ({ id: id(n + 7) }))
     t.match(await importBody(app, user, deletions(many)), { status: 'success', deleted: 1, ignored_type: MANY - 1 })
