@@ -417,6 +417,8 @@ oneEngine(t, 'a link connects one person, in one browser, once', async (t, engin
   const made = await linkFor(app, user, { provider: 'polar', redirect_uri: 'https://app.example.org/done' })
   t.equal(made.status, 201)
   t.match(made.body, { provider: 'polar', expires_at: /Z$/ })
+  const looked = await app.request('HEAD', made.body.url.slice(app.deps.config.apiBaseUrl.length), { auth: 'none' })
+  t.equal(looked.status, 200, 'a scanner of mails does not use it up')
   const opened = await follow(made.body.url)
   t.equal(opened.status, 303)
   t.equal(opened.headers.get('referrer-policy'), 'no-referrer')

@@ -57,6 +57,8 @@ export const authorizeProvider = route(
     const client = await connectable(deps, params.provider)
     await requireUser(deps.db, userId)
     if (redirectUri !== null) checkRedirect(redirectUri, deps.config)
+    // A mail scanner looks whether the address exists: the link is the person's.
+    if (link && ctx.method === 'HEAD') return new Reply(200, 'text/plain', '')
     if (link && !(await useLinkToken(deps.db, link.id))) throw errors.badLink()
     const isBrowser = link !== undefined && ctx.get('accept').includes('text/html')
     const browser = isBrowser ? markBrowser(ctx, deps.config) : null
