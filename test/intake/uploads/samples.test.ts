@@ -328,9 +328,16 @@ function eventLines(events: Record<string, unknown[]>): string[] {
     .map(({ line }) => line)
 }
 
+/** Which of several platform ids came first depends on the order of the uploads; which there are does not. */
+function withoutOrder(row: unknown): object {
+  const { external_id = null, other_ids = null, ...rest } = row as { external_id?: string; other_ids?: string[] }
+  return { ...rest, ids: [external_id, ...(other_ids ?? [])].sort() }
+}
+
 /** Everything that is stored of a user. */
 async function everything(db: Database, user: string): Promise<Record<string, unknown[]>> {
-  return { samples: await storedSamples(db, user), ...(await storedEvents(db, user)) }
+  const events = Object.entries(await storedEvents(db, user)).map(([kind, rows]) => [kind, rows.map(withoutOrder)])
+  return { samples: await storedSamples(db, user), ...Object.fromEntries(events) }
 }
 
 eachEngine(t, 'each body gives the rows that are listed here, and only once:', async (t, engine) => {
