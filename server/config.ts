@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { providerNames } from './catalogue/providers.ts'
 import { networkList } from './networks.ts'
+import { cloudProviders } from './providers/index.ts'
 
 /** OAuth client and addresses of one provider; absent values keep the provider's own. */
 export interface ProviderConfig {
@@ -9,6 +10,10 @@ export interface ProviderConfig {
   authorizeUrl?: string
   tokenUrl?: string
   apiUrl?: string
+  /** What is asked for, in place of the connector's scopes; as the provider writes it. */
+  defaultScope?: string
+  /** Values of the further variables that the connector names, by these names. */
+  more?: Readonly<Record<string, string>>
 }
 
 /** Everything the environment decides, read once at start. */
@@ -21,6 +26,8 @@ export interface Config {
   role: 'all' | 'api' | 'worker'
   /** Absent only with the embedded database, where it is generated into `dataDir`. */
   secretKey?: string
+  /** What it was before: opens the tokens that are not yet sealed again. */
+  previousSecretKey?: string
   adminEmail: string
   adminPassword?: string
   bootstrapApiKey?: string
@@ -36,6 +43,8 @@ export interface Config {
   /** Days the attempts to deliver them are kept. */
   webhookAttemptRetentionDays: number
   corsOrigins: string[]
+  /** Origins that a browser may be sent to once its person has connected a provider; empty = any with https. */
+  oauthRedirectOrigins: string[]
   /** Networks of the proxies in front of us, whose `X-Forwarded-For` is believed. */
   trustedProxies: string[]
   /** How rollups are kept; `auto`: as continuous aggregates where the database has them. */
@@ -80,7 +89,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   if (databaseUrl && !(/^postgres(ql)?:\/\//.test(databaseUrl) && URL.canParse(databaseUrl))) {
     throw new ConfigError('DATABASE_URL', 'must be an address such as postgres://user:password@host:5432/database')
   }
-  const secretKey = secret(text('SECRET_KEY'), databaseUrl !== undefined)
+  const secretKeys = secrets(env, databaseUrl !== undefined)
   const adminPassword = text('ADMIN_PASSWORD')
   if (adminPassword && adminPassword.length < 12) {
     throw new ConfigError('ADMIN_PASSWORD', 'must have at least 12 characters')
@@ -105,7 +114,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     webhooksAllowNetworks: networks(env, 'WEBHOOKS_ALLOW_NETWORKS'),
     webhookMessageRetentionDays: integer(env, 'WEBHOOK_MESSAGE_RETENTION_DAYS', 30, [1, 36_500]),
     webhookAttemptRetentionDays: integer(env, 'WEBHOOK_ATTEMPT_RETENTION_DAYS', 90, [1, 36_500]),
-    corsOrigins: list(text('CORS_ORIGINS')),
+    ...{ corsOrigins: list(text('CORS_ORIGINS')), oauthRedirectOrigins: redirectOrigins(env) },
     trustedProxies: proxies(env),
     rollupStrategy: choice(env, 'ROLLUP_STRATEGY', ['auto', 'continuous', 'per_series'] as const, 'auto'),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
@@ -117,19 +126,25 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     loginAttemptsPerAccount: integer(env, 'LOGIN_ATTEMPTS_PER_ACCOUNT', 5, [1, 100_000]),
     providers: providerConfigs(env),
     ...(databaseUrl && { databaseUrl }),
-    ...(secretKey && { secretKey }),
+    ...secretKeys,
     ...(adminPassword && { adminPassword }),
     ...(bootstrapApiKey && { bootstrapApiKey }),
   }
 }
 
-function secret(value: string | undefined, required: boolean): string | undefined {
+function secrets(env: Env, required: boolean): Pick<Config, 'secretKey' | 'previousSecretKey'> {
+  const secretKey = secret('SECRET_KEY', env.SECRET_KEY?.trim() || undefined, required)
+  const previousSecretKey = secret('SECRET_KEY_PREVIOUS', env.SECRET_KEY_PREVIOUS?.trim() || undefined, false)
+  return { ...(secretKey && { secretKey }), ...(previousSecretKey && { previousSecretKey }) }
+}
+
+function secret(name: string, value: string | undefined, required: boolean): string | undefined {
   if (value === undefined) {
     if (!required) return undefined
-    throw new ConfigError('SECRET_KEY', 'is required with DATABASE_URL: set 32 or more random characters')
+    throw new ConfigError(name, 'is required with DATABASE_URL: set 32 or more random characters')
   }
   if (value.length < 32 || PLACEHOLDERS.test(value) || new Set(value).size < 8) {
-    throw new ConfigError('SECRET_KEY', 'must be 32 or more random characters, for example from: openssl rand -hex 32')
+    throw new ConfigError(name, 'must be 32 or more random characters, for example from: openssl rand -hex 32')
   }
   return value
 }
@@ -200,6 +215,17 @@ function proxies(env: Env): string[] {
   return ranges
 }
 
+/** Plain http only on this machine, where nobody else sees what passes. */
+function redirectOrigins(env: Env): string[] {
+  const origins = list(env.OAUTH_REDIRECT_ORIGINS)
+  const usable = (origin: string) =>
+    /^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:|$))/.test(origin) &&
+    URL.canParse(origin) &&
+    new URL(origin).origin === origin
+  if (origins.every(usable)) return origins
+  throw new ConfigError('OAUTH_REDIRECT_ORIGINS', 'must be a comma list of origins such as https://app.example.org')
+}
+
 function providerConfigs(env: Env): Record<string, ProviderConfig> {
   const configs: Record<string, ProviderConfig> = {}
   for (const provider of providerNames) {
@@ -210,11 +236,18 @@ function providerConfigs(env: Env): Record<string, ProviderConfig> {
     const authorizeUrl = url(env, `${prefix}_AUTHORIZE_URL`)
     const tokenUrl = url(env, `${prefix}_TOKEN_URL`)
     const apiUrl = url(env, `${prefix}_API_URL`)
+    const defaultScope = env[`${prefix}_DEFAULT_SCOPE`]?.trim()
+    const more = (cloudProviders.get(provider)?.settings ?? []).flatMap((name) => {
+      const value = env[`${prefix}_${name}`]?.trim()
+      return value ? [[name, value] as const] : []
+    })
     if (clientId) config.clientId = clientId
     if (clientSecret) config.clientSecret = clientSecret
     if (authorizeUrl) config.authorizeUrl = authorizeUrl
     if (tokenUrl) config.tokenUrl = tokenUrl
     if (apiUrl) config.apiUrl = apiUrl
+    if (defaultScope) config.defaultScope = defaultScope
+    if (more.length > 0) config.more = Object.fromEntries(more)
     if (Object.keys(config).length > 0) configs[provider] = config
   }
   return configs

@@ -7,6 +7,8 @@ import type { Jobs } from './queue.ts'
 const ENTRIES: readonly [expression: string, job: string][] = [
   ['*/15 * * * * *', 'recover_processes'],
   ['* * * * *', 'refresh_rollups'],
+  ['* * * * *', 'refresh_grants'],
+  ['23 * * * *', 'reseal'],
   ['7 * * * *', 'close_silent_runs'],
   ['*/5 * * * *', 'close_sleep'],
   ['0 3 * * *', 'archive'],

@@ -9,6 +9,7 @@ import type { Uploads } from './intake/uploads/accept.ts'
 import type { Gates, Limits } from './limits.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import type { OAuthParts } from './oauth/parts.ts'
 import type { Backlog } from './webhooks/observe.ts'
 
 /** Everything that handlers use; `main.ts` and the tests build it. */
@@ -23,6 +24,8 @@ export interface Dependencies {
   passwords: Passwords
   uploads: Uploads
   syncFeed: SyncFeed
+  /** What connects people to cloud providers; each of its statements takes a connection of its own. */
+  oauth: OAuthParts
   log: Logger
   metrics: Metrics
   /** Whether migrations have run and jobs can run, for `/readyz`. */

@@ -30,6 +30,7 @@ export function shortened(text: string, max = 300): string {
 }
 
 interface AppErrorOptions {
+  retryAtMs?: number
   headers?: Record<string, string>
   cause?: unknown
   hint?: string | undefined
@@ -46,6 +47,8 @@ export class AppError extends Error {
   readonly headers: Record<string, string>
   /** What to do instead, if the text itself is fixed (contract 1.6). */
   readonly hint: string | undefined
+  /** For jobs: when it may succeed, epoch milliseconds; undefined: not by trying again. */
+  readonly retryAtMs: number | undefined
 
   constructor(code: string, status: number, detail: string | Issue[], options: AppErrorOptions = {}) {
     super(typeof detail === 'string' ? detail : `${detail.length} validation failures`, { cause: options.cause })
@@ -55,6 +58,7 @@ export class AppError extends Error {
     this.detail = detail
     this.headers = options.headers ?? {}
     this.hint = options.hint
+    this.retryAtMs = options.retryAtMs
   }
 }
 
@@ -127,6 +131,37 @@ export const errors = {
   badLogin: (hint?: string) => new AppError('bad_login', 401, 'Incorrect email or password', { headers: BEARER, hint }),
   badApp: () => new AppError('bad_app', 401, 'Invalid app credentials'),
   badRefreshToken: () => new AppError('bad_refresh_token', 401, 'Invalid or revoked refresh token'),
+  badLink: () =>
+    new AppError('bad_link', 401, 'Invalid or expired link token', {
+      hint: 'A link works once and for 15 minutes. Ask for a new one.',
+    }),
+  noOAuth: (provider: string) => new AppError('no_oauth', 400, `Provider '${provider}' does not support OAuth`),
+  notConfigured: (provider: string) =>
+    new AppError('not_configured', 400, `Provider '${provider}' is not configured`, {
+      hint: `Set ${provider.toUpperCase()}_CLIENT_ID and ${provider.toUpperCase()}_CLIENT_SECRET; npm run providers lists what is missing.`,
+    }),
+  providerDisabled: (provider: string) => new AppError('provider_disabled', 400, `Provider '${provider}' is disabled`),
+  badState: (hint?: string) => new AppError('bad_state', 400, 'Invalid or expired state parameter', { hint }),
+  wrongState: () => new AppError('wrong_state', 400, 'Provider mismatch in state'),
+  exchangeRefused: (text: string) =>
+    new AppError('exchange_refused', 400, `Failed to exchange authorization code: ${text}`),
+  exchangeFailed: (text: string, cause?: unknown) =>
+    new AppError('exchange_failed', 500, `Token exchange failed: ${text}`, { cause }),
+  notConnected: (provider: string) => new AppError('not_connected', 401, `User not connected to ${provider}`),
+  noRefreshToken: (provider: string) =>
+    new AppError('no_refresh_token', 401, `Token expired and no refresh token available for ${provider}`),
+  authorizationExpired: (provider: string) =>
+    new AppError(
+      'authorization_expired',
+      401,
+      `${provider.charAt(0).toUpperCase()}${provider.slice(1)} authorization expired. Please re-authorize.`,
+    ),
+  refreshRejected: (provider: string) =>
+    new AppError('refresh_rejected', 401, `Refresh token rejected for ${provider}; reconnection required`),
+  refreshRefused: (text: string, retryAtMs: number) =>
+    new AppError('refresh_refused', 400, `Failed to refresh token: ${text}`, { retryAtMs }),
+  refreshFailed: (text: string, retryAtMs: number) =>
+    new AppError('refresh_failed', 500, `Token refresh failed: ${text}`, { retryAtMs }),
   badDatetime: (value: string) =>
     new AppError(
       'bad_datetime',

@@ -5,6 +5,11 @@ import { type Database, violatedConstraint } from './db/database.ts'
 import type { Importer } from './intake/uploads/import.ts'
 import { closeSilentRuns } from './intake/uploads/silent-runs.ts'
 import type { Logger } from './log.ts'
+import { leaveTask } from './oauth/leave.ts'
+import type { OAuthParts } from './oauth/parts.ts'
+import type { AccessTokens } from './oauth/refresh.ts'
+import { refreshAhead } from './oauth/refresh-ahead.ts'
+import { reseal } from './oauth/reseal.ts'
 import { type LivingProcess, recoverDeadProcesses } from './processes.ts'
 import { archive } from './rollups/archive.ts'
 import { refreshRollups } from './rollups/refresh.ts'
@@ -28,11 +33,13 @@ export interface JobsOptions {
   settings: EventSettings & WebhookRetention & Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays'>
   concurrency: number
   log: Logger
+  /** Grants of cloud providers, and their access tokens; absent: no such jobs are taken. */
+  grants?: { parts: OAuthParts; tokens: AccessTokens }
 }
 
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
 export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
-  const { db, settings, log } = options
+  const { db, settings, log, grants } = options
   const { scoreBackfillDays } = settings
   return {
     import_uploads: importUploads(options),
@@ -48,6 +55,11 @@ export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
     score_sleep: untilDone(() => computeSleepScores(db, scoreBackfillDays)),
     score_resilience: untilDone(() => computeResilience(db, scoreBackfillDays)),
     prune: () => prune(db, settings),
+    ...(grants && {
+      refresh_grants: untilDone(() => refreshAhead(grants.parts, grants.tokens)),
+      reseal: untilDone(() => reseal(grants.parts)),
+      leave: leaveTask(grants.parts),
+    }),
   }
 }
 
@@ -79,6 +91,8 @@ async function prune(db: Database, settings: JobsOptions['settings']): Promise<v
   await db.query('delete from score_due where day < first_scored_day() and not scored')
   await db.query("delete from refresh_token where expires_at < now() - interval '1 day'")
   await db.query('delete from invitation_code where expires_at < now()')
+  await db.query('delete from oauth_state where expires_at < now()')
+  await db.query('delete from used_link_token where expires_at < now()')
   await db.query("delete from invitation where expires_at < now() - interval '30 days'")
   await db.query("delete from sync_event where created_at < now() - interval '30 days'")
   await forgetBodies(db, settings.uploadRetentionDays)

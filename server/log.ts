@@ -17,6 +17,10 @@ export function openLog(level: string, destination?: DestinationStream): Logger 
         'req.headers',
         '*.password',
         '*.token',
+        '*.access_token',
+        '*.refresh_token',
+        '*.client_secret',
+        '*.clientSecret',
         '*.key',
         '*.connectionString',
         // Where the database quotes the row or the text it could not store, which may contain measurements.

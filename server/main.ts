@@ -6,6 +6,7 @@ import { openSyncFeed } from './api/sync/feed.ts'
 import { buildApp } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { startCron } from './cron.ts'
+import { changing } from './db/changes.ts'
 import { type Database, gated, openDatabase } from './db/database.ts'
 import { type EmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
@@ -21,6 +22,13 @@ import { createImporter } from './intake/uploads/import.ts'
 import { API_CONNECTIONS, LIMITS, openGates } from './limits.ts'
 import { type Logger, logProcess, openLog } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { IDENTIFY_MS, type OAuthParts } from './oauth/parts.ts'
+import { openAccessTokens } from './oauth/refresh.ts'
+import { storeLeftBehind } from './oauth/refreshed.ts'
+import { openVault, type Vault } from './oauth/vault.ts'
+import { type OAuthClients, oauthClients } from './provider-client/clients.ts'
+import { type Http, openHttp } from './provider-client/http.ts'
+import { cloudProviders } from './providers/index.ts'
 import { type Jobs, migrateJobs, startJobs } from './queue.ts'
 import { observeRollups } from './rollups/observe.ts'
 import { applyStrategy } from './rollups/strategy.ts'
@@ -52,6 +60,10 @@ interface Shared {
   metrics: Metrics
   threads: Threads
   handover: Handover
+  /** For cloud providers. */
+  http: Http
+  vault: Vault
+  clients: OAuthClients
   /** Whether events are recorded for endpoints and the feed. */
   recordsEvents: boolean
   /** Parts this process cannot run without; each resolves with the reason when it ends. */
@@ -61,11 +73,16 @@ interface Shared {
 /** Starts every part of the role. Resolves, with the reason, when it cannot continue. */
 async function start(config: Config, log: Logger, closers: Closers): Promise<string> {
   const { url, embedded } = await prepareDatabase(config, log, closers)
-  const keys = deriveKeys(config.secretKey ?? (await dataDirSecret(config.dataDir)))
+  const secretKey = config.secretKey ?? (await dataDirSecret(config.dataDir))
   const threads = startThreads()
   closers.push(() => threads.close())
+  const http = openHttp()
+  closers.push(() => http.close())
   const shared: Shared = {
-    ...{ config, log, closers, url, keys, threads },
+    ...{ config, log, closers, url, threads, http },
+    keys: deriveKeys(secretKey),
+    vault: openVault(secretKey, config.previousSecretKey),
+    clients: oauthClients(cloudProviders, config),
     isEmbedded: embedded !== undefined,
     metrics: createMetrics(),
     // Another process imports the uploads and reads them from the database.
@@ -97,9 +114,14 @@ async function startWork(shared: Shared): Promise<void> {
     maxConnections: JOB_CONCURRENCY + 1,
     statementTimeoutMs: JOB_TIMEOUT_MS,
   })
+  const parts = oauthParts(shared, db)
+  const tokens = openAccessTokens(parts)
+  closers.push(() => tokens.idle())
+  void storeLeftBehind(parts)
   const jobs = await startJobs({
     url,
     db,
+    grants: { parts, tokens },
     importer: createImporter({ db, threads, handover, settings: config, metrics, log }),
     settings: config,
     concurrency: JOB_CONCURRENCY,
@@ -175,12 +197,20 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
     passwords: createPasswords(),
     uploads: acceptUploads({ db, gates, limits: LIMITS, metrics, threads, handover }),
     syncFeed,
+    oauth: oauthParts(shared, changing(db, { gates, limits: LIMITS }, OAUTH_CHANGES)),
     log,
     metrics,
     ready: async () => isOpen() && (await probe.answers()),
     ...(shared.recordsEvents && { webhookBacklog: observeWebhooks(metrics.registry, gated(db, gates.metrics)) }),
   }
 }
+
+/** Whose place the consents of all people take together: the address that calls back says nothing about them. */
+const OAUTH_CHANGES = { share: 'write', key: 'oauth', user: undefined } as const
+
+const oauthParts = ({ config, log, metrics, http, vault, clients }: Shared, db: Database): OAuthParts => ({
+  ...{ db, vault, http, clients, settings: config, metrics, log, identifyMs: IDENTIFY_MS },
+})
 
 type Opening = Parameters<typeof openDatabase>[0]
 

@@ -11,6 +11,8 @@ export interface Metrics {
   syncStreams: Gauge
   deliveryAttempts: Counter<'outcome'>
   deliverySeconds: Histogram
+  providerRequests: Counter<'provider' | 'status'>
+  tokenRefreshes: Counter<'provider' | 'outcome'>
 }
 
 /** Creates the metrics of one process in a registry of its own. */
@@ -18,7 +20,13 @@ export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
-  return { registry, ...httpMetrics(registers), ...uploadMetrics(registers), ...deliveryMetrics(registers) }
+  return {
+    registry,
+    ...httpMetrics(registers),
+    ...uploadMetrics(registers),
+    ...deliveryMetrics(registers),
+    ...providerMetrics(registers),
+  }
 }
 
 function httpMetrics(registers: Registry[]): Pick<Metrics, 'httpSeconds' | 'syncStreams'> {
@@ -81,6 +89,23 @@ function deliveryMetrics(registers: Registry[]): Pick<Metrics, 'deliveryAttempts
       name: 'pulsebase_webhook_call_seconds',
       help: 'Time of a call of an endpoint, to the end of its answer',
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+      registers,
+    }),
+  }
+}
+
+function providerMetrics(registers: Registry[]): Pick<Metrics, 'providerRequests' | 'tokenRefreshes'> {
+  return {
+    providerRequests: new Counter({
+      name: 'pulsebase_provider_requests_total',
+      help: 'Requests to cloud providers, by the status of the answer, or none',
+      labelNames: ['provider', 'status'],
+      registers,
+    }),
+    tokenRefreshes: new Counter({
+      name: 'pulsebase_token_refreshes_total',
+      help: 'Attempts to refresh the access of a grant, by what became of them',
+      labelNames: ['provider', 'outcome'],
       registers,
     }),
   }

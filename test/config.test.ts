@@ -31,6 +31,7 @@ t.test('an empty environment is a complete configuration, with the embedded data
     webhookMessageRetentionDays: 30,
     webhookAttemptRetentionDays: 90,
     corsOrigins: [],
+    oauthRedirectOrigins: [],
     trustedProxies: [],
     rollupStrategy: 'auto',
     logLevel: 'info',
@@ -150,6 +151,25 @@ t.test('TRUSTED_PROXIES', async (t) => {
   refuses(t, 'TRUSTED_PROXIES', /must not contain every address/, '0.0.0.0/0', '::/0', '10.0.0.0/8,0.0.0.0/00')
 })
 
+t.test('SECRET_KEY_PREVIOUS', async (t) => {
+  t.equal(loadConfig({ SECRET_KEY_PREVIOUS: KEY }).previousSecretKey, KEY)
+  t.notOk(loadConfig({}).previousSecretKey)
+  refuses(t, 'SECRET_KEY_PREVIOUS', /must be 32 or more random characters/, 'short')
+})
+
+t.test('OAUTH_REDIRECT_ORIGINS', async (t) => {
+  const origins = ['https://app.example.org', 'http://localhost:3000']
+  t.strictSame(loadConfig({ OAUTH_REDIRECT_ORIGINS: origins.join(', ') }).oauthRedirectOrigins, origins)
+  const wrong = [
+    'app.example.org',
+    'https://app.example.org/',
+    'https://*.example.org/x',
+    'http://app.example.org',
+    '*',
+  ]
+  refuses(t, 'OAUTH_REDIRECT_ORIGINS', /must be a comma list of origins such as https:\/\/app\.example\.org$/, ...wrong)
+})
+
 t.test('CORS_ORIGINS', async (t) => {
   const origins = ['https://portal.example.org', 'http://localhost:3000']
   t.strictSame(loadConfig({ CORS_ORIGINS: origins.join(', ') }).corsOrigins, origins)
@@ -203,12 +223,18 @@ t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
     OURA_CLIENT_ID: 'id',
     OURA_CLIENT_SECRET: 'hush',
     OURA_AUTHORIZE_URL: 'http://localhost:9000/authorize',
+    OURA_DEFAULT_SCOPE: ' daily workout ',
     GOOGLE_HEALTH_TOKEN_URL: 'http://localhost:9000/token/',
     GOOGLE_HEALTH_API_URL: 'http://localhost:9000/api',
   })
   t.strictSame(config.providers, {
     google_health: { tokenUrl: 'http://localhost:9000/token', apiUrl: 'http://localhost:9000/api' },
-    oura: { clientId: 'id', clientSecret: 'hush', authorizeUrl: 'http://localhost:9000/authorize' },
+    oura: {
+      clientId: 'id',
+      clientSecret: 'hush',
+      authorizeUrl: 'http://localhost:9000/authorize',
+      defaultScope: 'daily workout',
+    },
   })
   refuses(t, 'OURA_API_URL', /must be an http\(s\) address$/, 'api.ouraring.com')
 })
@@ -217,7 +243,7 @@ t.test('every variable is tested above', async (t) => {
   const tests = await readFile(fileURLToPath(import.meta.url), 'utf8')
   const untested = variables().filter((name) => !tests.includes(name))
   t.strictSame(
-    untested.filter((name) => !/_(CLIENT_ID|CLIENT_SECRET|AUTHORIZE_URL|TOKEN_URL|API_URL)$/.test(name)),
+    untested.filter((name) => !/_(CLIENT_ID|CLIENT_SECRET|AUTHORIZE_URL|TOKEN_URL|API_URL|DEFAULT_SCOPE)$/.test(name)),
     [],
   )
 })

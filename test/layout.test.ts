@@ -165,6 +165,7 @@ t.test('the environment is read by the configuration', async (t) => {
   const others = new Set([
     'server/main.ts',
     'server/replay.ts',
+    'server/list-providers.ts',
     'server/webhooks/listen.ts',
     'server/db/embedded/processes.ts',
     'server/db/embedded/cluster.ts',

@@ -29,6 +29,20 @@ oneEngine(t, 'an error of the database is logged without what was to be stored',
   }
 })
 
+t.test('credentials are cut wherever they stand', async (t) => {
+  const lines: string[] = []
+  const log = openLog('info', { write: (line) => lines.push(line) })
+  const tokens = {
+    access_token: 'hush',
+    refresh_token: 'hush',
+    client_secret: 'hush',
+    clientSecret: 'hush',
+  }
+  log.info({ answer: tokens, authorization: 'hush', request: { authorization: 'hush', token: 'hush' } }, 'said')
+  t.match(lines[0], '[cut]')
+  t.notMatch(lines[0], 'hush')
+})
+
 t.test('every line of the log is JSON, and what clients break is not logged as an error of ours', async (t) => {
   const [engine] = engines()
   if (!engine) throw new Error('no engine')

@@ -6,15 +6,16 @@ import { type AccessToken, verifyAccessToken } from './tokens.ts'
 
 /**
  * Who may call a route; contract 1.6 lists the routes that a phone (`sdk`) may call. The route itself decides about `app or developer`: the application is in its
- * body.
+ * body; and about a link token, once the query has been read.
  */
-export type Guard = 'key' | 'developer' | 'sdk' | 'sdk or key' | 'app or developer' | 'public'
+export type Guard = 'key' | 'developer' | 'sdk' | 'sdk or key' | 'app or developer' | 'key or link token' | 'public'
 
 /** Who calls. */
 export type Auth =
   | { kind: 'developer'; developerId: string }
   | { kind: 'key'; keyId: string }
   | { kind: 'sdk'; userId: string }
+  | { kind: 'link' }
   | { kind: 'public' }
 
 type SdkToken = Extract<AccessToken, { scope: 'sdk' }>
@@ -29,6 +30,7 @@ export const SDK_KEY_HEADER = 'x-open-wearables-api-key'
  */
 export async function authenticate(guard: Guard, ctx: Context, deps: Dependencies): Promise<Auth> {
   if (guard === 'public' || guard === 'app or developer') return { kind: 'public' }
+  if (guard === 'key or link token' && ctx.query.link_token !== undefined) return { kind: 'link' }
   const token = await bearerToken(ctx, deps)
   if (guard === 'developer') {
     if (token?.scope === 'sdk') throw errors.sdkTokenRefused()

@@ -150,6 +150,7 @@ function responses(route: Route, name: string, components: Components): Record<s
       description: 'Not modified: the answer with that ETag still holds',
       headers: { ETag: header('ETag') },
     }
+  if (route.redirects) described[303] = { description: route.redirects, headers: { Location: text('Where to go') } }
   for (const [code, one] of Object.entries(errorsOf(route))) {
     const { description, schema } = typeof one === 'string' ? { description: one, schema: ErrorBody } : one
     const headers = errorHeaders(Number(code), route)
@@ -230,6 +231,7 @@ function security(guard: Guard, { apiKeyHeaders }: Served): object[] {
     sdk: [{ sdkToken: [] }, ...keys, ...sdkKey],
     'sdk or key': [{ sdkToken: [] }, ...keys, ...sdkKey, { bearer: [] }],
     'app or developer': [{}, { bearer: [] }],
+    'key or link token': [...keys, { bearer: [] }, { linkToken: [] }],
   }
   return credentials[guard]
 }
@@ -250,6 +252,10 @@ function securitySchemes({ apiKeyHeaders }: Served): Record<string, object> {
     ...Object.fromEntries(keys),
     sdkApiKey: key('X-Open-Wearables-API-Key', 'An API key, in the header that released mobile SDKs send'),
     bearer: { ...bearer, description: "A developer's access token (POST /api/v1/auth/login)" },
+    linkToken: {
+      ...{ type: 'apiKey', in: 'query', name: 'link_token' },
+      description: 'A link for one person (POST /api/v1/users/{user_id}/link-tokens)',
+    },
     sdkToken: { ...bearer, description: "A user's access token for phones (POST /api/v1/users/{user_id}/token)" },
   }
 }

@@ -57,6 +57,11 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   guard: Guard
   params?: P
   query?: Q
+  /**
+   * For addresses that providers call: unknown parameters of the query are ignored, since they append their own; HEAD
+   * answers 200 without the handler; and no other page learns of the address.
+   */
+  openQuery?: boolean
   /** The query schema for some requests: another format of the answer can allow more. */
   queryVariant?: { applies(ctx: Context): boolean; schema: Q }
   body?: B
@@ -78,6 +83,8 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   response?: TSchema
   /** Content type of the success answer, by default JSON. */
   produces?: string
+  /** When it answers 303 instead, with the address in `Location`. */
+  redirects?: string
   example?: unknown
   /** Other content types of the success answer. */
   alsoProduces?: Record<string, { schema: TSchema; example?: unknown }>
@@ -108,7 +115,8 @@ export function route<
   B extends TSchema = typeof Nothing,
 >(definition: Definition<P, Q, B>, handler: (input: Input<P, Q, B>, deps: Dependencies) => Promise<unknown>): Route {
   const checkParams = compile(definition.params ?? Nothing, 'text')
-  const checkQuery = compileQuery(definition.query ?? Nothing)
+  const { openQuery = false } = definition
+  const checkQuery = compileQuery(definition.query ?? Nothing, openQuery)
   const variant = definition.queryVariant
   const checkVariant = variant && compileQuery(variant.schema)
   const { body: bodySchema, bodyKind = 'json', bodyOptional = false } = definition
@@ -120,6 +128,7 @@ export function route<
   return {
     ...definition,
     async handle(ctx, deps) {
+      if (openQuery && isProbe(ctx)) return respond(ctx, 200, '')
       const auth = await authenticate(definition.guard, ctx, deps)
       if (definition.method === 'GET') requireAcceptable(ctx.get('accept'), produced)
       const issues: Issue[] = []
@@ -148,6 +157,12 @@ export function route<
       deps.answers.sending(caller, ctx.response.length ?? 0, ctx.res)
     },
   }
+}
+
+/** Whether an address that providers call is only probed; no other page learns of it. */
+function isProbe(ctx: Context): boolean {
+  ctx.set('Referrer-Policy', 'no-referrer')
+  return ctx.method === 'HEAD'
 }
 
 function countQueryFields(querystring: string, issues: Issue[]): void {

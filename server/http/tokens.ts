@@ -18,6 +18,10 @@ export interface Keys {
   invitation: Uint8Array
   /** For counters of clients' attempts, and for the networks they are remembered by. */
   throttle: Uint8Array
+  /** For links that connect a provider. */
+  linkToken: Uint8Array
+  /** Derives code verifiers from states. */
+  oauthVerifier: Uint8Array
   /** Encrypts the signing secrets of endpoints. */
   webhookSecret: Uint8Array
 }
@@ -31,6 +35,8 @@ export function deriveKeys(secretKey: string): Keys {
     cursor: derive('cursor'),
     invitation: derive('invitation code'),
     throttle: derive('throttle'),
+    linkToken: derive('link token'),
+    oauthVerifier: derive('oauth verifier'),
     webhookSecret: derive('webhook secret'),
   }
 }

@@ -305,9 +305,9 @@ const isSecret = (schema: Schema): boolean => schema.writeOnly === true || (sche
 
 /**
  * Checks a query string: `name[]` counts as `name`, and an unknown name is an error,
- * since a silently ignored filter returns wrong data (contract 1.1).
+ * since a silently ignored filter returns wrong data (contract 1.1), unless the query is `open`.
  */
-export function compileQuery(schema: TSchema): Check {
+export function compileQuery(schema: TSchema, open = false): Check {
   const known = new Set(Object.keys((schema as Schema).properties ?? {}))
   const check = compile(schema, 'text')
   return (input, loc, issues) => {
@@ -316,7 +316,7 @@ export function compileQuery(schema: TSchema): Check {
     for (const [key, value] of Object.entries(input as Record<string, unknown>)) {
       const name = key.endsWith('[]') ? key.slice(0, -2) : key
       if (known.has(name)) query[name] = query[name] === undefined ? value : [query[name], value].flat()
-      else
+      else if (!open)
         unknown.push({
           type: 'extra_forbidden',
           loc: [...loc, key],

@@ -44,7 +44,8 @@ const CONNECTION_SQL = `
   on conflict (user_id, provider) do update
   set last_synced_at = case when $3::timestamptz is null then c.last_synced_at else now() end,
       updated_at = case when $3 is null then c.updated_at else now() end,
-      status = case when $3 is null or c.revoked_at > $3 then c.status else 'active' end
+      status = case when $3 is null or c.revoked_at > $3 then c.status else 'active' end,
+      status_reason = case when $3 is null or c.revoked_at > $3 then c.status_reason end
   returning id, status = 'active' and (select status from before) is distinct from 'active' as opened, updated_at as at`
 
 // Changed nights are scored soon (contract 14.2), but not with each of the uploads that extend them. The key is the

@@ -12,9 +12,11 @@ import type { Queryable, Transaction } from '../db/database.ts'
 //   logEvents of a phone                                           k                      w
 //   closeSilentRuns                                                k s                    w
 //   forget_bodies                                                  k s                    s
-//   deleteUser                                 w       w           w      w       w       w             w
-//   deleteConnectionData                       w       w           w      w       w       w             w
-//   deleteConnection, a phone's sign-out               w           k                                    w
+//   deleteUser                                 w       g, w        w      w       w       w             w
+//   deleteConnectionData                       w       g, w        w      w       w       w             w
+//   deleteConnection, a phone's sign-out               g, w        k                                    w
+//   connect (a consent), endGrant                      g, w        k                                    w
+//   tokens of a grant (refresh, reseal)                g
 //   changeEvents (deletes a workout, a night)  w                   w      w                             w
 //   computeDue (scores)                        t                   w
 //   raiseFloors, lowerRollupFloor (archive)                        w, all
@@ -29,7 +31,8 @@ import type { Queryable, Transaction } from '../db/database.ts'
 // `, w`: the revision of the user moves in the end. Whoever moves it then holds the ingest lock, as does everybody who
 // locks the user first and its sources or series afterwards. A series is a row of source_series. Its rows are changed in
 // any order, so nobody but the holder of the ingest lock waits for one while holding another: never change those of
-// several users in one statement. A grant of a provider will come between ingest and connection. Several rows of any
+// several users in one statement. `g`: the grants of a cloud provider come before the
+// connections that use them, since the end of the last one removes the grant. Several rows of any
 // other column are locked in the order of their ids. Whoever holds an endpoint may take its deliveries in any order.
 
 /** The key of a user's ingest lock; `user` is an SQL expression of its id as text. */

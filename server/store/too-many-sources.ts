@@ -24,12 +24,12 @@ export function rejectFurtherSources(batch: Batch, ids: readonly (number | null)
     nutrients: batch.events.nutrients.filter(wanted),
     cycles: batch.events.cycles.filter(wanted),
     activities: batch.events.activities.filter(wanted),
-    deletions: batch.events.deletions,
     nights: batch.events.nights.filter(wanted),
     scores: batch.events.scores.filter(wanted),
     wholeCycles: batch.events.wholeCycles.filter(wanted),
     currents: batch.events.currents.filter(wanted),
     spans: batch.events.spans.filter(wanted),
+    deletions: batch.events.deletions,
   })
   const samples = batch.samples.filter(isFurther)
   const gone = events(isFurther)

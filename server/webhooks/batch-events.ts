@@ -38,7 +38,11 @@ export async function recordBatch(
   await recordEvents(tx, events)
 }
 
-function connectionCreated({ userId, provider }: BatchChanges, { id, at }: { id: string; at: string }): NewEvent {
+/** The event of a connection that was opened, with its id and the instant. */
+export function connectionCreated(
+  { userId, provider }: Pick<BatchChanges, 'userId' | 'provider'>,
+  { id, at }: { id: string; at: string },
+): NewEvent {
   const data = { user_id: userId, provider, connection_id: id, connected_at: at }
   return {
     userId,

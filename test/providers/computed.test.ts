@@ -83,7 +83,7 @@ t.test('Oura: sums of a day and of a night', async (t) => {
   const rest = basal.map(([total, part]) => {
     const fields = { total_calories: total, active_calories: part }
     const { samples } = rowsOf(batchOf('oura', [page('daily_activity', [{ ...day, ...fields }])]))
-    const line = (samples as string[]).find((one) => one.startsWith('basal_energy day 2026-03-09T22:15:00Z '))
+    const line = (samples as string[]).find((one) => one.startsWith('basal_energy day 2026-03-09T18:15:00Z '))
     return line ? Number(line.split(' ')[3]) : null
   })
   t.strictSame(

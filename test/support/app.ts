@@ -11,6 +11,7 @@ import { createPasswords, type HashCost, type Passwords } from '../../server/api
 import { openSyncFeed } from '../../server/api/sync/feed.ts'
 import { buildApp } from '../../server/app.ts'
 import { type Config, loadConfig } from '../../server/config.ts'
+import { changing } from '../../server/db/changes.ts'
 import { type Database, gated, openDatabase } from '../../server/db/database.ts'
 import { migrate } from '../../server/db/migrate.ts'
 import type { Dependencies } from '../../server/dependencies.ts'
@@ -21,6 +22,11 @@ import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
 import { API_CONNECTIONS, LIMITS, type Limits, openGates } from '../../server/limits.ts'
 import { createMetrics } from '../../server/metrics.ts'
+import { openVault } from '../../server/oauth/vault.ts'
+import { oauthClients } from '../../server/provider-client/clients.ts'
+import { type Http, openHttp } from '../../server/provider-client/http.ts'
+import { cloudProviders } from '../../server/providers/index.ts'
+import type { Provider } from '../../server/providers/provider.ts'
 import { migrateJobs } from '../../server/queue.ts'
 import { observeRollups } from '../../server/rollups/observe.ts'
 import { applyStrategy } from '../../server/rollups/strategy.ts'
@@ -63,7 +69,16 @@ export interface TestAnswer {
 }
 
 /** Settings that a test replaces, limits on what requests hold, and how passwords are hashed. */
-type Overrides = Partial<Config> & { limits?: Limits; passwords?: Passwords }
+type Overrides = Partial<Config> & {
+  limits?: Limits
+  passwords?: Passwords
+  /** Connectors in place of the list, by slug. */
+  clouds?: ReadonlyMap<string, Provider>
+  /** How long a provider is asked whose account was connected. */
+  identifyMs?: number
+}
+
+const OAUTH_CHANGES = { share: 'write', key: 'oauth', user: undefined } as const
 
 /** Connections that a test and its own processes may hold in addition to the requests. */
 const TEST_CONNECTIONS = 12
@@ -174,8 +189,19 @@ function sharedThreads(): Threads {
   return threads
 }
 
+let http: Http | undefined
+
+function sharedHttp(): Http {
+  if (!http) {
+    http = openHttp()
+    root.teardown(http.close)
+  }
+  return http
+}
+
 async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides: Overrides): Promise<TestApp> {
-  const { limits = LIMITS, passwords = createPasswords(CHEAP_HASHES), ...settings } = overrides
+  const { limits = LIMITS, passwords = createPasswords(CHEAP_HASHES), ...others } = overrides
+  const { clouds = cloudProviders, identifyMs = 2_000, ...settings } = others
   const config: Config = {
     ...loadConfig({
       DATABASE_URL: databaseUrl,
@@ -226,6 +252,18 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     passwords,
     uploads: { accept: (upload) => startedUploads().accept(upload) },
     syncFeed,
+    oauth: {
+      ...{
+        db: changing(db, { gates, limits }, OAUTH_CHANGES),
+        http: sharedHttp(),
+        settings: config,
+        metrics,
+        log,
+        identifyMs,
+      },
+      vault: openVault(config.secretKey ?? SECRET_KEY, config.previousSecretKey),
+      clients: oauthClients(clouds, config),
+    },
     log,
     metrics,
     ready: async () => true,

@@ -27,7 +27,7 @@ export const deleteConnectionData = route(
       await allowMinutes(tx)
       // An import holds this lock: this waits for it, and the next one finds no upload.
       await lockUser(tx, params.user_id)
-      const provider = await revokeConnection(tx, config, params)
+      const provider = await revokeConnection(tx, config, params, { tellProvider: true })
       // A later upload is new, and opens the connection again.
       const sources = (await lockForDeletion(tx, params.user_id, provider)) ?? []
       await allowWaiting(tx)

@@ -2,6 +2,7 @@ import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { UserPath } from '../../http/schema.ts'
 import { allowMinutes, allowWaiting } from '../../limits.ts'
+import { lockGrants, removeUnused } from '../../oauth/disconnect.ts'
 import { deleteEvents, lockForDeletion, lockUser } from '../../store/lock.ts'
 import { foldUsers, USER_COLUMNS, User, type UserConnectionRow, userExample, usersWithConnections } from './user.ts'
 
@@ -25,6 +26,7 @@ export const deleteUser = route(
       await allowMinutes(tx)
       // An import holds this lock: this waits for it, and the next one finds no user.
       await lockUser(tx, params.user_id)
+      const grants = await lockGrants(tx, params.user_id, null)
       const sources = await lockForDeletion(tx, params.user_id, null)
       if (!sources) throw errors.notFound('User', params.user_id)
       await allowWaiting(tx)
@@ -45,6 +47,7 @@ export const deleteUser = route(
          ${usersWithConnections('deleted')}`,
         [params.user_id],
       )
+      await removeUnused(tx, grants, true)
       return foldUsers(rows)[0]
     }),
 )

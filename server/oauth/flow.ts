@@ -1,0 +1,190 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { errors, shortened } from '../errors.ts'
+import type { Keys } from '../http/tokens.ts'
+import { callOf } from '../provider-client/call.ts'
+import type { OAuthClient } from '../provider-client/clients.ts'
+import { NoAnswer } from '../provider-client/http.ts'
+import type { Identity, OAuth, Tokens } from '../providers/provider.ts'
+import { grantedScopes } from '../providers/scopes.ts'
+import { connect } from './connect.ts'
+import { leaveAtOnce } from './leave.ts'
+import { askedOf, type OAuthParts } from './parts.ts'
+import { type Asked, challengeOf, createState, takeState, verifierOf } from './state.ts'
+import { requestTokens } from './token-request.ts'
+
+/** A new consent: where to send the browser, with the state that comes back. */
+export interface Authorization {
+  readonly url: string
+  readonly state: string
+}
+
+/** Asks for a consent: notes its state and builds the provider's address (RFC 6749, 4.1.1). @throws AppError not_found */
+export async function authorize(
+  { db, keys }: { db: OAuthParts['db']; keys: Pick<Keys, 'oauthVerifier'> },
+  client: OAuthClient,
+  asked: Asked,
+): Promise<Authorization> {
+  const state = await createState(db, asked)
+  const oauth = client.oauth(null)
+  const url = new URL(oauth.authorizeUrl)
+  const parameters = {
+    response_type: 'code',
+    client_id: client.settings.clientId,
+    redirect_uri: client.redirectUri,
+    ...(client.scope && { scope: client.scope }),
+    state,
+    ...(oauth.pkce && { code_challenge: challengeOf(verifierOf(keys, state)), code_challenge_method: 'S256' }),
+    ...oauth.params,
+  }
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+  return { url: url.href, state }
+}
+
+/** What a provider sends back through the browser (contract 6.5). */
+export interface Callback {
+  readonly code?: string | undefined
+  readonly state?: string | undefined
+  readonly scope?: string | undefined
+  readonly error?: string | undefined
+  readonly error_description?: string | undefined
+}
+
+/** Where the browser goes: to the page that was asked for, to ours, or to the one that says what went wrong. */
+export type Landing =
+  | { readonly kind: 'page'; readonly uri: string }
+  | { readonly kind: 'connected'; readonly userId: string }
+  | { readonly kind: 'failed'; readonly message: string }
+
+/** From the first attempt to ask for an account to the second; then twice as long each time. */
+const IDENTIFY_AGAIN_MS = 500
+
+/** What the callback knows beside the provider's parameters. */
+export interface CallbackContext {
+  readonly parts: OAuthParts
+  readonly client: OAuthClient
+  readonly keys: Pick<Keys, 'oauthVerifier'>
+  /** What the browser's cookie holds. */
+  readonly browser: string | undefined
+  /** Whether the provider is enabled. */
+  readonly isEnabled: () => Promise<boolean>
+}
+
+/** Characters of a provider's error that its page shows. */
+const MESSAGE_CHARACTERS = 200
+
+/**
+ * Completes a consent: exchanges the code, asks whose account it is, and stores the connection (contract 6.5).
+ * @throws AppError for a state that is not valid, and when the code cannot be exchanged
+ */
+export async function complete(context: CallbackContext, callback: Callback): Promise<Landing> {
+  const { parts, client, browser } = context
+  const { code, state, error } = callback
+  if (error) {
+    if (state) await takeState(parts.db, state, browser)
+    const message = shortened(`${error}: ${callback.error_description || 'Unknown error'}`, MESSAGE_CHARACTERS)
+    return failed(message.slice(0, MESSAGE_CHARACTERS).toWellFormed())
+  }
+  if (!code || !state) return failed('Missing OAuth parameters')
+  const taken = await takeState(parts.db, state, browser)
+  if (!taken) throw errors.badState()
+  if (taken.provider !== client.id) throw errors.wrongState()
+  if (!taken.sameBrowser) throw errors.badState('Follow the link again, and stay in the browser that opened it.')
+  if (!(await context.isEnabled())) throw errors.providerDisabled(client.id)
+  const oauth = client.oauth(null)
+  const tokens = await exchange(context, oauth, code, state)
+  const scope = tokens.scope ?? callback.scope ?? null
+  const consent = await identified(parts, client, oauth, tokens)
+  if (!consent) return failed(`${client.name} granted access, but did not say whose. Please connect again.`)
+  const missing = missingScopes(oauth, scope)
+  if (missing) {
+    await leaveAtOnce(parts, { client, oauth, tokens, account: consent.account })
+    return failed(`${client.name} was connected without access to ${missing}. Connect again, and allow it.`)
+  }
+  const issuer = oauth.issuer ?? null
+  const asked = { userId: taken.userId, provider: client.id, account: consent.account, tokens, scope, issuer }
+  if (!(await connect(parts, asked, consent.stillLives))) {
+    return failed(`${client.name} has just ended an earlier connection of this account. Please connect again.`)
+  }
+  return taken.redirectUri === null
+    ? { kind: 'connected', userId: taken.userId }
+    : { kind: 'page', uri: taken.redirectUri }
+}
+
+const failed = (message: string): Landing => ({ kind: 'failed', message })
+
+/** Sent once: a code works once. @throws AppError exchange_refused, exchange_failed */
+async function exchange(
+  { parts, client, keys }: CallbackContext,
+  oauth: OAuth,
+  code: string,
+  state: string,
+): Promise<Tokens> {
+  const form = {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: client.redirectUri,
+    ...(oauth.pkce && { code_verifier: verifierOf(keys, state) }),
+  }
+  const answer = await requestTokens({ http: parts.http, client, oauth, form, asked: askedOf(parts) }).catch(
+    (error: unknown) => {
+      if (error instanceof NoAnswer) throw errors.exchangeFailed(error.message)
+      throw error
+    },
+  )
+  if (answer.kind === 'refusal') throw errors.exchangeRefused(answer.text)
+  if (answer.kind === 'later') throw errors.exchangeFailed(answer.text)
+  return answer.tokens
+}
+
+interface Identified {
+  account: Identity
+  /** Whether the tokens still work. */
+  stillLives: () => Promise<boolean>
+}
+
+/** Longest id of an account, in characters. */
+const MAX_ID = 255
+
+/** Whose tokens they are; undefined when the provider does not say, however often it is asked in the time for that. */
+async function identified(
+  parts: OAuthParts,
+  client: OAuthClient,
+  oauth: OAuth,
+  tokens: Tokens,
+): Promise<Identified | undefined> {
+  const deadline = Date.now() + parts.identifyMs
+  const call = callOf({ http: parts.http, client, oauth, token: tokens.access, asked: askedOf(parts) })
+  const identify = () => oauth.identify(tokens, call)
+  const stillLives = () =>
+    identify().then(
+      () => true,
+      () => false,
+    )
+  for (let waitMs = IDENTIFY_AGAIN_MS; ; waitMs *= 2) {
+    try {
+      const account = await withinTime(identify(), deadline)
+      if (account.id !== null && account.id.length > MAX_ID) throw new Error('the id of the account is too long')
+      return { account, stillLives }
+    } catch (error) {
+      parts.log.warn({ err: error, provider: client.id }, 'a provider did not say whose account was connected')
+      if (Date.now() + waitMs >= deadline) return undefined
+      await delay(waitMs)
+    }
+  }
+}
+
+function withinTime<T>(work: Promise<T>, deadline: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error('there was no answer in time'))
+    const timer = setTimeout(late, Math.max(0, deadline - Date.now()))
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** The groups of which nothing was granted, for people to read; undefined: none is missing. */
+function missingScopes(oauth: OAuth, scope: string | null): string | undefined {
+  const granted = grantedScopes(scope, oauth)
+  if (granted === null) return undefined
+  const missing = (oauth.needs ?? []).filter((group) => !group.some((name) => granted.has(name)))
+  return missing.length > 0 ? missing.map((group) => group.join(' or ')).join(', ') : undefined
+}

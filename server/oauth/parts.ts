@@ -1,0 +1,29 @@
+import type { Config } from '../config.ts'
+import type { Database } from '../db/database.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import type { OAuthClients } from '../provider-client/clients.ts'
+import type { Http } from '../provider-client/http.ts'
+import type { Vault } from './vault.ts'
+
+/** What granting, refreshing and ending access works with, in requests and in jobs. */
+export interface OAuthParts {
+  readonly db: Database
+  readonly vault: Vault
+  readonly http: Http
+  readonly clients: OAuthClients
+  readonly settings: Pick<Config, 'outgoingWebhooksEnabled' | 'eventFeedEnabled' | 'dataDir'>
+  readonly metrics: Pick<Metrics, 'providerRequests' | 'tokenRefreshes'>
+  readonly log: Logger
+  /** How long a provider is asked whose account was connected, in milliseconds. */
+  readonly identifyMs: number
+}
+
+/** The usual time for that: a person waits for it. */
+export const IDENTIFY_MS = 10_000
+
+/** Counts a request to a provider for the metrics; status 0 = no answer. */
+export const askedOf =
+  ({ metrics }: Pick<OAuthParts, 'metrics'>) =>
+  (provider: string, status: number): void =>
+    metrics.providerRequests.labels(provider, status === 0 ? 'none' : String(status)).inc()

@@ -1,0 +1,58 @@
+import { openToken, type StoredTokens, sealTokens } from './grants.ts'
+import type { OAuthParts } from './parts.ts'
+import { CannotOpen } from './vault.ts'
+
+/** Grants sealed again in one transaction. */
+const GRANTS = 500
+
+/**
+ * The job that seals tokens again which SECRET_KEY_PREVIOUS opens. Returns whether there may be more. What no key opens
+ * stays as it is.
+ */
+export async function reseal({ db, vault, log }: Pick<OAuthParts, 'db' | 'vault' | 'log'>): Promise<boolean> {
+  const former = vault.keyIds.filter((id) => id !== vault.keyId)
+  if (former.length === 0) return false
+  return db.transaction(async (tx) => {
+    // One that is being refreshed is sealed with the new key by that.
+    const grants = await tx.query<StoredTokens>(
+      `select id, version, key_id, access, refresh
+       from provider_grant
+       where key_id = any ($1)
+       order by id
+       limit ${GRANTS}
+       for update skip locked`,
+      [former],
+    )
+    const sealed = grants.flatMap((grant) => {
+      try {
+        const access = openToken(vault, grant, 'access')
+        if (access === null) return []
+        return [
+          {
+            id: grant.id,
+            ...sealTokens(vault, grant.id, grant.version, { access, refresh: openToken(vault, grant, 'refresh') }),
+          },
+        ]
+      } catch (error) {
+        if (!(error instanceof CannotOpen)) throw error
+        log.error({ err: error, grant: grant.id }, 'a token cannot be sealed again')
+        return []
+      }
+    })
+    await tx.query(
+      `update provider_grant g
+       set key_id = $2, access = s.access, refresh = s.refresh
+       from unnest($1::uuid[], $3::bytea[], $4::bytea[]) as s (id, access, refresh)
+       where g.id = s.id`,
+      [
+        sealed.map(({ id }) => id),
+        vault.keyId,
+        sealed.map(({ access }) => access),
+        sealed.map(({ refresh }) => refresh),
+      ],
+    )
+    log.info({ grants: sealed.length }, 'tokens are sealed with the present SECRET_KEY')
+    // Damaged ones alone would come back forever.
+    return sealed.length > 0 && grants.length === GRANTS
+  })
+}

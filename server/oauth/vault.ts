@@ -1,0 +1,92 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+// AES-256-GCM (NIST SP 800-38D) with a fresh nonce of 96 bits; the stored form is nonce, tag, ciphertext.
+const CIPHER = 'aes-256-gcm'
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** Where a sealed value is stored: elsewhere, or with another version, it does not open. */
+export interface Place {
+  readonly table: string
+  /** The id of its row. */
+  readonly row: string
+  readonly column: string
+  readonly version: number
+}
+
+/** A sealed value with the id of its key. */
+export interface Sealed {
+  readonly keyId: number
+  readonly sealed: Buffer
+}
+
+/** No key of this process opens a value: SECRET_KEY is not the one it was sealed with, or the value was changed. */
+export class CannotOpen extends Error {
+  constructor({ table, row, column }: Place, cause?: unknown) {
+    super(`${table}.${column} of ${row} cannot be read: SECRET_KEY is not the one it was stored with`, { cause })
+    this.name = 'CannotOpen'
+  }
+}
+
+/** Seals and opens secrets of providers with keys derived from SECRET_KEY and SECRET_KEY_PREVIOUS. */
+export interface Vault {
+  /** Id of the key that seals. */
+  readonly keyId: number
+  /** Ids of all keys that open. */
+  readonly keyIds: readonly number[]
+  seal(place: Place, text: string): Sealed
+  /** @throws CannotOpen */
+  open(place: Place, value: Sealed): string
+}
+
+interface Key {
+  readonly id: number
+  readonly bytes: Uint8Array
+}
+
+/** Derives the keys of the vault with HKDF-SHA256 (RFC 5869); the id of a key is derived too, so it needs no list. */
+export function openVault(secretKey: string, previousSecretKey?: string): Vault {
+  const current = keyOf(secretKey)
+  const keys = [current, ...(previousSecretKey === undefined ? [] : [keyOf(previousSecretKey)])]
+  const byId = new Map(keys.toReversed().map((key) => [key.id, key]))
+  return {
+    keyId: current.id,
+    keyIds: [...byId.keys()],
+    seal: (place, text) => ({ keyId: current.id, sealed: seal(current, place, text) }),
+    open(place, { keyId, sealed }) {
+      const key = byId.get(keyId)
+      if (!key) throw new CannotOpen(place)
+      try {
+        return open(key, place, sealed)
+      } catch (cause) {
+        throw new CannotOpen(place, cause)
+      }
+    },
+  }
+}
+
+function keyOf(secretKey: string): Key {
+  const derive = (purpose: string, bytes: number) => Buffer.from(hkdfSync('sha256', secretKey, '', purpose, bytes))
+  return {
+    id: derive('pulsebase provider token id', 4).readInt32BE(),
+    bytes: derive('pulsebase provider token', KEY_BYTES),
+  }
+}
+
+// JSON keeps the parts apart, whatever they hold.
+const boundTo = ({ table, row, column, version }: Place) => Buffer.from(JSON.stringify([table, row, column, version]))
+
+function seal(key: Key, place: Place, text: string): Buffer {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv(CIPHER, key.bytes, nonce).setAAD(boundTo(place))
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
+}
+
+function open(key: Key, place: Place, sealed: Uint8Array): string {
+  const nonce = sealed.subarray(0, NONCE_BYTES)
+  const decipher = createDecipheriv(CIPHER, key.bytes, nonce, { authTagLength: TAG_BYTES }).setAAD(boundTo(place))
+  decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+  return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8')
+}

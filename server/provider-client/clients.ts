@@ -1,0 +1,52 @@
+import { type ProviderName, providerByName } from '../catalogue/providers.ts'
+import type { Config } from '../config.ts'
+import type { OAuth, Provider, ProviderSettings } from '../providers/provider.ts'
+
+/** What an operator registered at one provider: its connector, with the settings and addresses in use. */
+export interface OAuthClient {
+  readonly id: ProviderName
+  /** Display name. */
+  readonly name: string
+  readonly provider: Provider
+  readonly settings: ProviderSettings
+  readonly apiUrl: string
+  /** Where the provider sends the browser back to: has to be registered there, exactly so (contract 6.7). */
+  readonly redirectUri: string
+  /** How access is granted, with the operator's addresses; `issuer` is that of a grant that exists, else null. */
+  oauth(issuer: string | null): OAuth
+  /** The scope that is asked for, as the provider writes it. */
+  readonly scope: string
+}
+
+/** Clients by slug. */
+export type OAuthClients = ReadonlyMap<string, OAuthClient>
+
+/** The callback of a provider below this service (contract 6.7). */
+export const callbackUri = (apiBaseUrl: string, provider: string): string =>
+  `${apiBaseUrl}/api/v1/oauth/${provider}/callback`
+
+/** Those of these connectors that are configured, by slug. */
+export function oauthClients(
+  providers: ReadonlyMap<string, Provider>,
+  { providers: configs, apiBaseUrl }: Pick<Config, 'providers' | 'apiBaseUrl'>,
+): OAuthClients {
+  const clients = new Map<string, OAuthClient>()
+  for (const [id, provider] of providers) {
+    const { clientId, clientSecret, authorizeUrl, tokenUrl, apiUrl, defaultScope, more = {} } = configs[id] ?? {}
+    if (!clientId || !clientSecret) continue
+    const settings = { clientId, clientSecret, more }
+    const oauth = (issuer: string | null): OAuth => {
+      const own = provider.oauth(settings, issuer)
+      return { ...own, ...(authorizeUrl && { authorizeUrl }), ...(tokenUrl && { tokenUrl }) }
+    }
+    const { scopes, separator } = oauth(null)
+    clients.set(id, {
+      ...{ id: provider.id, provider, settings, oauth },
+      name: providerByName.get(id)?.name ?? id,
+      apiUrl: apiUrl ?? provider.api.url,
+      redirectUri: callbackUri(apiBaseUrl, id),
+      scope: defaultScope ?? scopes.join(separator),
+    })
+  }
+  return clients
+}

@@ -1,0 +1,3 @@
+import '../oauth/callback.test.ts'
+import '../oauth/disconnect.test.ts'
+import '../oauth/refresh.test.ts'
