@@ -224,6 +224,8 @@ t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
     OURA_CLIENT_SECRET: 'hush',
     OURA_AUTHORIZE_URL: 'http://localhost:9000/authorize',
     OURA_DEFAULT_SCOPE: ' daily workout ',
+    OURA_AUTH_HOST: ' legacy ',
+    GARMIN_AUTH_HOST: 'legacy',
     GOOGLE_HEALTH_TOKEN_URL: 'http://localhost:9000/token/',
     GOOGLE_HEALTH_API_URL: 'http://localhost:9000/api',
   })
@@ -234,6 +236,7 @@ t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
       clientSecret: 'hush',
       authorizeUrl: 'http://localhost:9000/authorize',
       defaultScope: 'daily workout',
+      more: { AUTH_HOST: 'legacy' },
     },
   })
   refuses(t, 'OURA_API_URL', /must be an http\(s\) address$/, 'api.ouraring.com')
