@@ -18,6 +18,7 @@ import type { Dependencies } from '../../server/dependencies.ts'
 import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
 import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
+import { queueFirst } from '../../server/intake/pulls/plan.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
 import { API_CONNECTIONS, LIMITS, type Limits, openGates } from '../../server/limits.ts'
@@ -241,6 +242,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     uploads ??= acceptUploads({ db, gates, limits, metrics, threads: sharedThreads(), handover })
     return uploads
   }
+  const clients = oauthClients(clouds, config)
   const deps: Dependencies = {
     config,
     db,
@@ -262,7 +264,8 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
         identifyMs,
       },
       vault: openVault(config.secretKey ?? SECRET_KEY, config.previousSecretKey),
-      clients: oauthClients(clouds, config),
+      clients,
+      connected: queueFirst(clients, config.historicalSyncOnConnect),
     },
     log,
     metrics,
