@@ -16,6 +16,7 @@ import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
 import { closeServer, listen } from './http/server.ts'
 import { deriveKeys, type Keys } from './http/tokens.ts'
+import { observePulls } from './intake/pulls/observe.ts'
 import { queueFirst } from './intake/pulls/plan.ts'
 import { startPulls } from './intake/pulls/pulls.ts'
 import { acceptUploads } from './intake/uploads/accept.ts'
@@ -199,6 +200,7 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
   })
   const gates = openGates(LIMITS, metrics.registry)
   observeRollups(metrics.registry, gated(db, gates.metrics))
+  observePulls(metrics.registry, gated(db, gates.metrics), shared.clients)
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
   closers.push(() => apiKeys.close())
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)

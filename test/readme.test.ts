@@ -13,6 +13,7 @@ import { loadConfig } from '../server/config.ts'
 import type { Database } from '../server/db/database.ts'
 import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
+import { observePulls } from '../server/intake/pulls/observe.ts'
 import { LIMITS, openGates } from '../server/limits.ts'
 import { createMetrics } from '../server/metrics.ts'
 import { sdkProviders } from '../server/providers/index.ts'
@@ -188,6 +189,7 @@ t.test('the metrics in docs/operations.md are those that are offered', async (t)
   openGates(LIMITS, registry)
   observeRollups(registry, {} as Database)
   observeWebhooks(registry, {} as Database)
+  observePulls(registry, {} as Database, new Map())
   const offered = registry.getMetricsAsArray()
   const documented = await namesIn('docs/operations.md', 'Probes and metrics')
   t.strictSame(

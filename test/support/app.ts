@@ -18,6 +18,7 @@ import type { Dependencies } from '../../server/dependencies.ts'
 import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
 import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
+import { observePulls } from '../../server/intake/pulls/observe.ts'
 import { queueFirst } from '../../server/intake/pulls/plan.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
@@ -236,13 +237,14 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
   observeRollups(metrics.registry, gated(db, gates.metrics))
+  const clients = oauthClients(clouds, config)
+  observePulls(metrics.registry, gated(db, gates.metrics), clients)
   const handover = createHandover()
   let uploads: Uploads | undefined
   const startedUploads = () => {
     uploads ??= acceptUploads({ db, gates, limits, metrics, threads: sharedThreads(), handover })
     return uploads
   }
-  const clients = oauthClients(clouds, config)
   const deps: Dependencies = {
     config,
     db,

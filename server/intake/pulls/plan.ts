@@ -69,7 +69,9 @@ const ENABLED_SQL = `
 
 const START_SQL = `
   select start_sync(p.grant_id, null, null, 'pull', 'live', null, '{}', p.streams)
-  from jsonb_to_recordset($1) with ordinality as p (grant_id uuid, streams jsonb, place int8)
+  from rows from (
+    jsonb_to_recordset($1::jsonb) as (grant_id uuid, streams jsonb)
+  ) with ordinality p (grant_id, streams, place)
   order by p.place`
 
 const NEXT_SQL = `
