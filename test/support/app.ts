@@ -22,7 +22,7 @@ import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
 import { API_CONNECTIONS, LIMITS, type Limits, openGates } from '../../server/limits.ts'
 import { createMetrics } from '../../server/metrics.ts'
-import { openVault } from '../../server/oauth/vault.ts'
+import { observeGrants } from '../../server/oauth/observe.ts'
 import { oauthClients } from '../../server/provider-client/clients.ts'
 import { type Http, openHttp } from '../../server/provider-client/http.ts'
 import { cloudProviders } from '../../server/providers/index.ts'
@@ -31,6 +31,7 @@ import { migrateJobs } from '../../server/queue.ts'
 import { observeRollups } from '../../server/rollups/observe.ts'
 import { applyStrategy } from '../../server/rollups/strategy.ts'
 import { startThreads, type Threads } from '../../server/threads.ts'
+import { openVault } from '../../server/vault.ts'
 import { observeWebhooks } from '../../server/webhooks/observe.ts'
 import { undescribed } from './described.ts'
 import type { Engine } from './servers.ts'
@@ -235,6 +236,8 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
   observeRollups(metrics.registry, gated(db, gates.metrics))
+  const vault = openVault(config.secretKey ?? SECRET_KEY, config.previousSecretKey)
+  observeGrants(metrics.registry, gated(db, gates.metrics), vault)
   const handover = createHandover()
   let uploads: Uploads | undefined
   const startedUploads = () => {
@@ -261,7 +264,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
         log,
         identifyMs,
       },
-      vault: openVault(config.secretKey ?? SECRET_KEY, config.previousSecretKey),
+      vault,
       clients: oauthClients(clouds, config),
     },
     log,
