@@ -63,6 +63,8 @@ export interface Config {
    */
   loginAttemptsPerMinute: number
   loginAttemptsPerAccount: number
+  /** Syncs of cloud providers that may be asked for, for each user and hour. */
+  syncTriggersPerHour: number
   providers: Record<string, ProviderConfig>
 }
 
@@ -124,6 +126,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     scoreBackfillDays: integer(env, 'SCORE_BACKFILL_DAYS', 30, [1, 366]),
     loginAttemptsPerMinute: integer(env, 'LOGIN_ATTEMPTS_PER_MINUTE', 10, [1, 100_000]),
     loginAttemptsPerAccount: integer(env, 'LOGIN_ATTEMPTS_PER_ACCOUNT', 5, [1, 100_000]),
+    syncTriggersPerHour: integer(env, 'SYNC_TRIGGERS_PER_HOUR', 8, [1, 100_000]),
     providers: providerConfigs(env),
     ...(databaseUrl && { databaseUrl }),
     ...secretKeys,

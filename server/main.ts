@@ -188,6 +188,9 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
   closers.push(() => apiKeys.close())
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
+  const oauth = oauthParts(shared, changing(db, { gates, limits: LIMITS }, OAUTH_CHANGES))
+  const tokens = openAccessTokens(oauth)
+  closers.push(() => tokens.idle())
   return {
     config,
     db,
@@ -199,7 +202,7 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
     passwords: createPasswords(),
     uploads: acceptUploads({ db, gates, limits: LIMITS, metrics, threads, handover }),
     syncFeed,
-    oauth: oauthParts(shared, changing(db, { gates, limits: LIMITS }, OAUTH_CHANGES)),
+    ...{ oauth, tokens },
     log,
     metrics,
     ready: async () => isOpen() && (await probe.answers()),

@@ -23,6 +23,8 @@ import { createHandover, type Handover } from '../../server/intake/uploads/hando
 import { API_CONNECTIONS, LIMITS, type Limits, openGates } from '../../server/limits.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { observeGrants } from '../../server/oauth/observe.ts'
+import type { OAuthParts } from '../../server/oauth/parts.ts'
+import { openAccessTokens } from '../../server/oauth/refresh.ts'
 import { oauthClients } from '../../server/provider-client/clients.ts'
 import { type Http, openHttp } from '../../server/provider-client/http.ts'
 import { cloudProviders } from '../../server/providers/index.ts'
@@ -244,6 +246,10 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     uploads ??= acceptUploads({ db, gates, limits, metrics, threads: sharedThreads(), handover })
     return uploads
   }
+  const oauth: OAuthParts = {
+    ...{ db: changing(db, { gates, limits }, OAUTH_CHANGES), http: sharedHttp(), settings: config, metrics, log },
+    ...{ identifyMs, vault, clients: oauthClients(clouds, config) },
+  }
   const deps: Dependencies = {
     config,
     db,
@@ -255,18 +261,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     passwords,
     uploads: { accept: (upload) => startedUploads().accept(upload) },
     syncFeed,
-    oauth: {
-      ...{
-        db: changing(db, { gates, limits }, OAUTH_CHANGES),
-        http: sharedHttp(),
-        settings: config,
-        metrics,
-        log,
-        identifyMs,
-      },
-      vault,
-      clients: oauthClients(clouds, config),
-    },
+    ...{ oauth, tokens: openAccessTokens(oauth) },
     log,
     metrics,
     ready: async () => true,
