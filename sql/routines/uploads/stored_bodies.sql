@@ -36,7 +36,8 @@ language sql as $$
   from upload u
   cross join lateral gen_random_uuid() again
   cross join lateral accept_upload(again, u.user_id, u.provider, u.sha256, null, 0, u.received, null,
-                                   u.sync_session_id, u.sync_type, u.sdk_version, again::text, u.id) a
+                                   u.sync_session_id, u.sync_type, u.sdk_version, again::text, u.id,
+                                   u.channel, u.connection_id) a
   where u.id = the_upload and u.sha256 is not null;
 $$;
 

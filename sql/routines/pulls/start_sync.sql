@@ -1,0 +1,84 @@
+-- Queues the asking of streams of a grant: a task for each, except those that such a task waits for already, and a run for
+-- everybody whose data it is, with a report for each stream, which keeps the run open until its task has ended. Returns
+-- the key of the run; null when nothing was queued. `the_connection` null = everybody who has connected the account;
+-- `asking` null = nobody asked. `streams`: array of {stream, lo, reach_days}; `until` null = until they are asked.
+create or replace function start_sync(
+  the_grant uuid, the_connection uuid, asking uuid, the_kind text, the_lane text, until timestamptz, options jsonb,
+  streams jsonb
+) returns text
+language plpgsql as $$
+declare
+  the_run text := gen_random_uuid();
+  the_provider text;
+  the_scope text := case the_kind when 'history' then 'historical' else 'live' end;
+  queued text[];
+  first_lo timestamptz;
+  one record;
+begin
+  -- First of all locks: whoever changes the tasks of a grant holds it (server/store/lock.ts).
+  select provider into the_provider from provider_grant where id = the_grant and state = 'live' for update;
+  if not found then
+    return null;
+  end if;
+  with asked as (
+    insert into sync_task (grant_id, kind, key, stream, connection_id, run_key, lane, lo, hi, reach_days, options)
+    select the_grant, the_kind, concat_ws(':', the_kind, the_connection, s.stream), s.stream, the_connection, the_run,
+           the_lane, s.lo, until, s.reach_days, start_sync.options
+    from jsonb_to_recordset(streams) with ordinality as s (stream text, lo timestamptz, reach_days int2, place int8)
+    order by s.place
+    on conflict (grant_id, key) do nothing
+    returning stream, lo
+  )
+  select array_agg(stream), min(lo) into queued, first_lo from asked;
+  if queued is null then
+    return null;
+  end if;
+  asking := coalesce(asking, (
+    select c.user_id from connection c
+    where c.grant_id = the_grant and c.status = 'active' and c.id = coalesce(the_connection, c.id)
+    order by c.user_id
+    limit 1
+  ));
+  for one in
+    select c.user_id from connection c
+    where c.grant_id = the_grant and c.status = 'active' and c.id = coalesce(the_connection, c.id)
+    order by c.user_id
+  loop
+    perform open_run(one.user_id, the_provider, the_run, asking, the_scope, tstzrange(first_lo, coalesce(until, now())), queued);
+  end loop;
+  update provider_grant
+  set asked_at = case the_lane when 'asked' then least(asked_at, now()) else asked_at end,
+      live_at = case the_lane when 'live' then least(live_at, now()) else live_at end,
+      history_at = case the_lane when 'history' then least(history_at, now()) else history_at end
+  where id = the_grant;
+  return the_run;
+end
+$$;
+
+-- Opens the run of a sync for one of those whose data it brings, unless it is there; returns its key. A key names one run:
+-- those of others than the user who asked have the user behind it; `asking` null = that one is gone.
+create or replace function open_run(
+  the_user uuid, the_provider text, the_run text, asking uuid, the_scope text, span tstzrange, streams text[]
+) returns text
+language plpgsql as $$
+declare
+  own_key text := case when the_user = asking then the_run else the_run || '_' || the_user end;
+begin
+  insert into sync_run (
+    run_key, user_id, provider, source, scope, stage, window_start, window_end, primary_user_id
+  )
+  values (
+    own_key, the_user, the_provider, case when the_user = asking then 'pull' else 'linked_account' end, the_scope, 'queued',
+    lower(span), upper(span), nullif(asking, the_user)
+  )
+  on conflict do nothing;
+  if not found then
+    return own_key;
+  end if;
+  insert into sync_run_report (user_id, run_key, native_type, data_type, kind, status, reported_at)
+  select the_user, own_key, stream, stream, 'task', 'in_progress', clock_timestamp()
+  from unnest(streams) stream;
+  insert into sync_event (user_id, run_key, stage, status) values (the_user, own_key, 'queued', 'in_progress');
+  return own_key;
+end
+$$;

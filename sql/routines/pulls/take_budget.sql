@@ -1,0 +1,108 @@
+-- Whether a provider may be asked now, and if so, that it is: null, or the instant from which it may be tried again. Of
+-- each of `budgets` ({account, seconds, limit, aligned, heard: {limit, used}}) at most `share` of the limit is used.
+-- Aligned windows begin at multiples of their length since 1970; of others the last eleven tenths count, which cover
+-- every span of that length. `heard`: the provider's own account, which corrects ours upwards. Everything by the clock of
+-- the database.
+create or replace function take_budget(the_provider text, the_grant uuid, the_lane text, share float8, budgets jsonb)
+returns timestamptz
+language plpgsql as $$
+declare
+  at float8 := date_part('epoch', clock_timestamp());
+  opens timestamptz;
+  one record;
+  b rate_budget;
+  newest int8;
+  oldest int8;
+  tenth float8;
+  allowed int4;
+  used int4;
+  place int4;
+  free timestamptz;
+begin
+  insert into rate_budget (provider, grant_id, seconds)
+  select the_provider, case when x.account then the_grant end, x.seconds
+  from jsonb_to_recordset(budgets) x (account boolean, seconds int4)
+  on conflict do nothing;
+  for one in
+    select x.* from jsonb_to_recordset(budgets) x (account boolean, seconds int4, "limit" int4, aligned boolean, heard jsonb)
+    order by x.account, x.seconds
+  loop
+    select * into b from rate_budget r
+    where r.provider = the_provider and r.grant_id is not distinct from case when one.account then the_grant end
+      and r.seconds = one.seconds
+    for update;
+    tenth := one.seconds / 10.0;
+    newest := floor(at / tenth);
+    -- Tenths that nobody asked in are empty.
+    if newest > b.slot then
+      b.slots := (array_fill(0, array[least(newest - b.slot, 11)::int4]) || b.slots)[1:11];
+      b.slot := newest;
+    end if;
+    oldest := case when one.aligned then floor(at / one.seconds) * 10 else b.slot - 10 end;
+    used := (select coalesce(sum(n), 0) from unnest(b.slots) with ordinality s (n, i) where b.slot - i + 1 >= oldest);
+    if (one.heard ->> 'used')::int4 > used then
+      b.slots[1] := b.slots[1] + (one.heard ->> 'used')::int4 - used;
+      used := (one.heard ->> 'used')::int4;
+    end if;
+    b.provider_limit := coalesce((one.heard ->> 'limit')::int4, b.provider_limit);
+    allowed := greatest(1, floor(coalesce(b.provider_limit, one."limit") * share));
+    free := b.closed_until;
+    if used >= allowed then
+      -- Until so many tenths have gone that one more fits.
+      place := 11;
+      while not one.aligned and place > 1 and used - b.slots[place] >= allowed loop
+        used := used - b.slots[place];
+        place := place - 1;
+      end loop;
+      free := greatest(free, to_timestamp(
+        case when one.aligned then (floor(at / one.seconds) + 1) * one.seconds else (b.slot - place + 12) * tenth end
+      ));
+      -- So that nobody of this lane is served in vain.
+      if not one.account and the_lane = 'live' then
+        b.live_until := free;
+      end if;
+      if not one.account and the_lane in ('live', 'history') then
+        b.history_until := free;
+      end if;
+    end if;
+    opens := greatest(opens, case when free > clock_timestamp() then free end);
+    update rate_budget r
+    set slot = b.slot, slots = b.slots, provider_limit = b.provider_limit, live_until = b.live_until,
+        history_until = b.history_until
+    where r.provider = b.provider and r.grant_id is not distinct from b.grant_id and r.seconds = b.seconds;
+  end loop;
+  if opens is null then
+    update rate_budget r
+    set slots[1] = r.slots[1] + 1
+    from jsonb_to_recordset(budgets) x (account boolean, seconds int4)
+    where r.provider = the_provider and r.grant_id is not distinct from case when x.account then the_grant end
+      and r.seconds = x.seconds;
+  end if;
+  return opens;
+end
+$$;
+
+-- Closes the fullest of a provider's budgets, since the provider refused a request: for so many seconds, or, when it did
+-- not say, for 15, 30, 60 s and on, at most for the length of its window. Returns until when.
+create or replace function close_budget(the_provider text, the_grant uuid, budgets jsonb, after_seconds float8)
+returns timestamptz
+language sql as $$
+  with fullest as (
+    select r.provider, r.grant_id, r.seconds
+    from rate_budget r
+    join jsonb_to_recordset(budgets) x (account boolean, seconds int4, "limit" int4)
+      on r.seconds = x.seconds and r.grant_id is not distinct from case when x.account then the_grant end
+    where r.provider = the_provider
+    order by (select sum(n) from unnest(r.slots) n)::float8 / x."limit" desc, r.seconds, r.grant_id
+    limit 1
+  )
+  update rate_budget r
+  set closures = case when r.closed_until > now() - make_interval(secs => r.seconds) then least(r.closures + 1, 20) else 1 end,
+      closed_until = greatest(r.closed_until, now() + make_interval(secs => coalesce(
+        after_seconds,
+        least(r.seconds, 15 * 2 ^ case when r.closed_until > now() - make_interval(secs => r.seconds) then r.closures else 0 end)
+      )))
+  from fullest f
+  where r.provider = f.provider and r.grant_id is not distinct from f.grant_id and r.seconds = f.seconds
+  returning r.closed_until
+$$;
