@@ -1,3 +1,4 @@
+import '../api/provider-sync.test.ts'
 import '../oauth/callback.test.ts'
 import '../oauth/disconnect.test.ts'
 import '../oauth/refresh.test.ts'

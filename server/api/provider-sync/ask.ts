@@ -42,7 +42,7 @@ export async function askProvider(
   const { workouts } = client.provider
   if (!workouts) throw errors.noWorkouts(provider)
   const request = requestOf(workouts)
-  const account = openAccount({ parts: deps.oauth, tokens: deps.tokens }, { id: grantId, provider, issuer }, 'asked')
+  const account = openAccount({ parts: deps.oauth, tokens: deps.tokens }, { id: grantId, provider, issuer })
   const answer = await account.ask(request).catch((error: unknown) => {
     throw failure(client, error)
   })

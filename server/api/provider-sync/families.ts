@@ -1,6 +1,8 @@
 import { providerByName } from '../../catalogue/providers.ts'
 import { type AppError, errors } from '../../errors.ts'
-import type { Provider as Connector, Stream } from '../../providers/provider.ts'
+import { grantedStreams } from '../../intake/pulls/tasks.ts'
+import type { Stream } from '../../providers/provider.ts'
+import type { Connected } from './connected.ts'
 
 /** What a sync may ask for (contract 7.1). */
 export const dataTypes = ['workouts', '247', 'all'] as const
@@ -19,11 +21,14 @@ export function requireOnDemand(provider: string, dataType: DataType): void {
   throw unsupported(provider, dataType)
 }
 
-/** The streams of a connector that a sync asks for. @throws AppError unsupported */
-export function streamsOf({ id, streams = [] }: Connector, dataType: DataType): readonly Stream[] {
-  const asked = dataType === 'all' ? streams : streams.filter(({ family }) => family === dataType)
-  if (asked.length === 0) throw unsupported(id, dataType)
-  return asked
+/** The streams that a sync asks for through a connection. @throws AppError unsupported, forbidden */
+export function streamsOf({ client, scope, issuer }: Connected, dataType: DataType): readonly Stream[] {
+  const { id, streams = [] } = client.provider
+  const asked = (one: Stream) => dataType === 'all' || one.family === dataType
+  if (!streams.some(asked)) throw unsupported(id, dataType)
+  const granted = grantedStreams(client, { scope, issuer }).filter(asked)
+  if (granted.length === 0) throw errors.forbidden(`User has not granted access to this data of ${id}`)
+  return granted
 }
 
 function unsupported(provider: string, dataType: DataType): AppError {

@@ -4,8 +4,10 @@ import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Instant, Uuid } from '../../http/schema.ts'
 import { startHistory } from '../../intake/pulls/tasks.ts'
+import { hasPast } from '../../intake/pulls/windows.ts'
 import { DAY_MS, isoInstant } from '../../time.ts'
 import { ProviderUserPath } from './connected.ts'
+import { streamsOf } from './families.ts'
 import { startErrors, startRun } from './start.ts'
 
 /** Asks a provider for the past of a user (contract 7.2). */
@@ -55,9 +57,11 @@ export const startHistoricalSync = route(
     const requireAble = () => {
       if (!providerByName.get(provider)?.hasCloudApi) throw unsupported(provider)
     }
-    const { runKey, fromMs, untilMs } = await startRun(deps, { params, ctx, requireAble }, (tx, { id: connectionId, grantId, client }) => {
-      if (!client.provider.streams) throw unsupported(provider)
-      return startHistory(tx, { grantId, connectionId, userId: user_id, days: query.days }, client.provider)
+    const { runKey, fromMs, untilMs } = await startRun(deps, { params, ctx, requireAble }, (tx, connected) => {
+      const { id: connectionId, grantId, client } = connected
+      if (!client.provider.streams?.some(hasPast)) throw unsupported(provider)
+      const streams = streamsOf(connected, 'all')
+      return startHistory(tx, { grantId, connectionId, userId: user_id, days: query.days }, streams)
     })
     return {
       ...{ success: true, provider, user_id, method: 'pull_api', task_id: runKey },

@@ -56,9 +56,9 @@ export const startSync = route(
     const { data_type: dataType } = query
     const requireAble = () => requireOnDemand(provider, dataType)
     const window = windowOf(query, Date.now())
-    const started = await startRun(deps, { params, ctx, requireAble }, (tx, { grantId, client }) => {
-      const streams = streamsOf(client.provider, dataType).map(({ name }) => name)
-      return startPull(tx, { grantId, userId, streams, window, options: optionsOf(query) })
+    const started = await startRun(deps, { params, ctx, requireAble }, (tx, connected) => {
+      const streams = streamsOf(connected, dataType).map(({ name }) => name)
+      return startPull(tx, { grantId: connected.grantId, userId, streams, window, options: optionsOf(query) })
     })
     const { runKey } = started
     const queued = {

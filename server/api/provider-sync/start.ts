@@ -2,6 +2,8 @@ import type { Context } from 'koa'
 import { changing } from '../../db/changes.ts'
 import type { Transaction } from '../../db/database.ts'
 import type { Dependencies } from '../../dependencies.ts'
+import { errors } from '../../errors.ts'
+import type { Started } from '../../intake/pulls/tasks.ts'
 import { type Connected, requireConnected } from './connected.ts'
 import { countTurn, lockSyncs } from './throttle.ts'
 
@@ -11,12 +13,6 @@ export const startErrors = {
   401: 'Not connected, or access has ended: the person connects again',
   429: 'Too many syncs of the user in an hour',
   501: 'The provider has no such data',
-}
-
-/** The run that was started, or that was running already. */
-export interface Started {
-  readonly runKey: string
-  readonly running: boolean
 }
 
 interface Starting {
@@ -33,7 +29,7 @@ interface Starting {
 export async function startRun<Run extends Started>(
   deps: Dependencies,
   { params, ctx, requireAble }: Starting,
-  start: (tx: Transaction, connected: Connected) => Promise<Run>,
+  start: (tx: Transaction, connected: Connected) => Promise<Run | undefined>,
 ): Promise<Run> {
   const { user_id: userId } = params
   const { syncTriggersPerHour: perHour } = deps.config
@@ -42,6 +38,8 @@ export async function startRun<Run extends Started>(
   return db.transaction(async (tx) => {
     await lockSyncs(tx, userId)
     const run = await start(tx, connected)
+    // The connection has ended at this moment.
+    if (!run) throw errors.notConnected(params.provider)
     if (!run.running) {
       await countTurn(tx, { userId, runKey: run.runKey, requestId: ctx.response.get('X-Request-Id') }, perHour)
     }
