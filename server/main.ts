@@ -16,6 +16,8 @@ import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
 import { closeServer, listen } from './http/server.ts'
 import { deriveKeys, type Keys } from './http/tokens.ts'
+import { queueFirst } from './intake/pulls/plan.ts'
+import { startPulls } from './intake/pulls/pulls.ts'
 import { acceptUploads } from './intake/uploads/accept.ts'
 import { createHandover, type Handover } from './intake/uploads/handover.ts'
 import { createImporter } from './intake/uploads/import.ts'
@@ -24,7 +26,7 @@ import { type Logger, logProcess, openLog } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { observeGrants } from './oauth/observe.ts'
 import { IDENTIFY_MS, type OAuthParts } from './oauth/parts.ts'
-import { openAccessTokens } from './oauth/refresh.ts'
+import { type AccessTokens, openAccessTokens } from './oauth/refresh.ts'
 import { storeLeftBehind } from './oauth/refreshed.ts'
 import { type OAuthClients, oauthClients } from './provider-client/clients.ts'
 import { type Http, openHttp } from './provider-client/http.ts'
@@ -41,6 +43,9 @@ import { welcome } from './welcome.ts'
 
 /** Imports at the same time; each has a connection, and the queue a few of its own. */
 const JOB_CONCURRENCY = 4
+
+/** Connections of pulls: none is held while a provider is asked. */
+const PULL_CONNECTIONS = 4
 const JOB_TIMEOUT_MS = 60_000
 
 /** Time from SIGTERM to the end, whatever still runs; the embedded database stops last. */
@@ -129,9 +134,20 @@ async function startWork(shared: Shared): Promise<void> {
     log,
   })
   closers.push(() => jobs.stop())
+  closers.push(startAsking(shared, tokens, jobs))
   shared.ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
   closers.push(startCron(jobs, config, log))
   if (shared.recordsEvents) closers.push(await startDeliveries(shared, jobs))
+}
+
+/** Starts asking cloud providers; returns a function that stops it. */
+function startAsking(shared: Shared, tokens: AccessTokens, { processId }: Jobs): () => Promise<void> {
+  const db = database(shared, 'pulsebase pulls', {
+    maxConnections: PULL_CONNECTIONS,
+    statementTimeoutMs: JOB_TIMEOUT_MS,
+  })
+  const pulls = startPulls({ db, parts: oauthParts(shared, db), tokens, processId })
+  return () => pulls.stop()
 }
 
 function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void>> {
@@ -215,6 +231,7 @@ const OAUTH_CHANGES = { share: 'write', key: 'oauth', user: undefined } as const
 
 const oauthParts = ({ config, log, metrics, http, vault, clients }: Shared, db: Database): OAuthParts => ({
   ...{ db, vault, http, clients, settings: config, metrics, log, identifyMs: IDENTIFY_MS },
+  connected: queueFirst(clients, config.historicalSyncOnConnect),
 })
 
 type Opening = Parameters<typeof openDatabase>[0]

@@ -18,6 +18,7 @@ import type { Dependencies } from '../../server/dependencies.ts'
 import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
 import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
+import { queueFirst } from '../../server/intake/pulls/plan.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
 import { API_CONNECTIONS, LIMITS, type Limits, openGates } from '../../server/limits.ts'
@@ -246,9 +247,10 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     uploads ??= acceptUploads({ db, gates, limits, metrics, threads: sharedThreads(), handover })
     return uploads
   }
+  const clients = oauthClients(clouds, config)
   const oauth: OAuthParts = {
     ...{ db: changing(db, { gates, limits }, OAUTH_CHANGES), http: sharedHttp(), settings: config, metrics, log },
-    ...{ identifyMs, vault, clients: oauthClients(clouds, config) },
+    ...{ identifyMs, vault, clients, connected: queueFirst(clients, config.historicalSyncOnConnect) },
   }
   const deps: Dependencies = {
     config,

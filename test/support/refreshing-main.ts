@@ -21,9 +21,14 @@ const db = openDatabase({ url, name: 'refreshing', maxConnections: 2, statementT
 const providers = { polar: { clientId: CLIENT_ID, clientSecret: CLIENT_SECRET } }
 const tokens = openAccessTokens({
   ...{ db, http: openHttp(), metrics: createMetrics(), log: pino({ level: 'silent' }), identifyMs: 0 },
+  connected: async () => {},
   vault: openVault(SECRET_KEY),
   clients: oauthClients(new Map([['polar', connectorOf('polar', ORIGIN)]]), { providers, apiBaseUrl: 'http://us' }),
-  settings: { outgoingWebhooksEnabled: false, eventFeedEnabled: false, dataDir: DATA_DIR },
+  settings: {
+    outgoingWebhooksEnabled: false,
+    eventFeedEnabled: false,
+    dataDir: DATA_DIR,
+  },
 })
 
 process.on('message', async ({ callers, grant }: { callers: number; grant: string }) => {

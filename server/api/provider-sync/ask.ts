@@ -54,7 +54,8 @@ export async function askProvider(
 }
 
 function failure({ name }: OAuthClient, error: unknown): unknown {
-  if (error instanceof BudgetClosed) return errors.throttled(Math.max(1, Math.ceil((error.untilMs - Date.now()) / 1000)))
+  if (error instanceof BudgetClosed)
+    return errors.throttled(Math.max(1, Math.ceil((error.untilMs - Date.now()) / 1000)))
   return error instanceof NoAnswer ? errors.providerFailed(name, error.message) : error
 }
 

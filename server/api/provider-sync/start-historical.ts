@@ -66,7 +66,11 @@ export const startHistoricalSync = route(
     return {
       ...{ success: true, provider, user_id, method: 'pull_api', task_id: runKey },
       message: `Historical sync queued for ${provider}.`,
-      ...{ days: Math.round((untilMs - fromMs) / DAY_MS), start_date: isoInstant(fromMs), end_date: isoInstant(untilMs) },
+      ...{
+        days: Math.round((untilMs - fromMs) / DAY_MS),
+        start_date: isoInstant(fromMs),
+        end_date: isoInstant(untilMs),
+      },
     }
   },
 )

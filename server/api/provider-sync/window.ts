@@ -24,7 +24,12 @@ export const askedFields = {
   ),
   summary_start_time: Type.Optional(DateInput('Instead of since')),
   summary_end_time: Type.Optional(DateInput('Not included; now unless given')),
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, description: 'Items of a page, where the provider can' }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 50,
+    description: 'Items of a page, where the provider can',
+  }),
   offset: Type.Integer({
     ...{ minimum: 0, maximum: 1_000_000_000, default: 0 },
     description: 'Items before the page, where the provider can',
