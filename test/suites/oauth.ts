@@ -1,4 +1,3 @@
-import '../api/provider-sync.test.ts'
 import '../oauth/callback.test.ts'
 import '../oauth/disconnect.test.ts'
 import '../oauth/refresh.test.ts'
