@@ -139,7 +139,7 @@ export class Task {
     if (since !== null && Date.now() - Date.parse(since) > GIVE_UP_DAYS[kind] * DAY_MS)
       return this.failed('gave_up', why)
     const failures = attempts + 1
-    const dueMs = Date.now() + delaySeconds(failures, afterSeconds) * 1000
+    const dueMs = Math.round(Date.now() + delaySeconds(failures, afterSeconds) * 1000)
     const due = { due_at: isoInstant(dueMs), attempts: Math.min(failures, 32_767), failing: true } as const
     return { ...this.#place(), answers: this.parts.length, ...due }
   }

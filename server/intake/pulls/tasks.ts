@@ -61,7 +61,7 @@ export async function queue(tx: Queryable, queued: Queued): Promise<string | nul
 
 /** As start_sync reads it. */
 export const asRow = ({ stream, loMs, reachDays = null }: Asked) => ({
-  ...{ stream, lo: isoInstant(loMs), reach_days: reachDays },
+  ...{ stream, lo: isoInstant(Math.round(loMs)), reach_days: reachDays },
 })
 
 const RUNNING_SQL = `
