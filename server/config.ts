@@ -66,6 +66,8 @@ export interface Config {
    */
   loginAttemptsPerMinute: number
   loginAttemptsPerAccount: number
+  /** Syncs of cloud providers that may be asked for, for each user and hour. */
+  syncTriggersPerHour: number
   providers: Record<string, ProviderConfig>
 }
 
@@ -230,10 +232,13 @@ function redirectOrigins(env: Env): string[] {
   throw new ConfigError('OAUTH_REDIRECT_ORIGINS', 'must be a comma list of origins such as https://app.example.org')
 }
 
-function clouds(env: Env): Pick<Config, 'syncIntervalSeconds' | 'historicalSyncOnConnect' | 'providers'> {
+function clouds(
+  env: Env,
+): Pick<Config, 'syncIntervalSeconds' | 'historicalSyncOnConnect' | 'syncTriggersPerHour' | 'providers'> {
   return {
     syncIntervalSeconds: integer(env, 'SYNC_INTERVAL_SECONDS', 3_600, [60, 604_800]),
     historicalSyncOnConnect: flag(env, 'HISTORICAL_SYNC_ON_CONNECT', true),
+    syncTriggersPerHour: integer(env, 'SYNC_TRIGGERS_PER_HOUR', 8, [1, 100_000]),
     providers: providerConfigs(env),
   }
 }

@@ -19,6 +19,7 @@ import { computeSleepScores } from './scores/compute-sleep.ts'
 import { closeSleep } from './store/sleep/close.ts'
 import { pruneWebhooks, type WebhookRetention } from './webhooks/prune.ts'
 import type { EventSettings } from './webhooks/record.ts'
+import { resealSecrets } from './webhooks/reseal.ts'
 
 /** Delay of a job that found another one importing for the same user. */
 const BUSY_DELAY_MS = 250
@@ -62,7 +63,10 @@ export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
     ...(grants && {
       plan_pulls: untilDone(() => planPulls(plan(grants.parts))),
       refresh_grants: untilDone(() => refreshAhead(grants.parts, grants.tokens)),
-      reseal: untilDone(() => reseal(grants.parts)),
+      reseal: untilDone(async () => {
+        await resealSecrets(grants.parts)
+        return reseal(grants.parts)
+      }),
       leave: leaveTask(grants.parts),
     }),
   }

@@ -25,10 +25,10 @@ import { createImporter } from './intake/uploads/import.ts'
 import { API_CONNECTIONS, LIMITS, openGates } from './limits.ts'
 import { type Logger, logProcess, openLog } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { observeGrants } from './oauth/observe.ts'
 import { IDENTIFY_MS, type OAuthParts } from './oauth/parts.ts'
 import { type AccessTokens, openAccessTokens } from './oauth/refresh.ts'
 import { storeLeftBehind } from './oauth/refreshed.ts'
-import { openVault, type Vault } from './oauth/vault.ts'
 import { type OAuthClients, oauthClients } from './provider-client/clients.ts'
 import { type Http, openHttp } from './provider-client/http.ts'
 import { cloudProviders } from './providers/index.ts'
@@ -37,6 +37,7 @@ import { observeRollups } from './rollups/observe.ts'
 import { applyStrategy } from './rollups/strategy.ts'
 import { dataDirSecret } from './secrets.ts'
 import { startThreads, type Threads } from './threads.ts'
+import { openVault, type Vault } from './vault.ts'
 import { observeWebhooks } from './webhooks/observe.ts'
 import { startWebhooks, WEBHOOK_CONNECTIONS } from './webhooks/start.ts'
 import { welcome } from './welcome.ts'
@@ -151,14 +152,14 @@ function startAsking(shared: Shared, tokens: AccessTokens, { processId }: Jobs):
 }
 
 function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void>> {
-  const { config, log, keys, metrics } = shared
+  const { config, log, vault, metrics } = shared
   return startWebhooks({
     db: database(shared, 'pulsebase webhooks', {
       maxConnections: WEBHOOK_CONNECTIONS,
       statementTimeoutMs: JOB_TIMEOUT_MS,
     }),
     deliver: config.outgoingWebhooksEnabled,
-    key: keys.webhookSecret,
+    vault,
     guard: { allowHttp: config.webhooksAllowHttp, allowNetworks: config.webhooksAllowNetworks },
     processId: jobs.processId,
     metrics,
@@ -190,7 +191,7 @@ async function startApi(shared: Shared): Promise<void> {
 
 /** Everything that handlers use; ready while `isOpen` and the database answers. */
 async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<Dependencies> {
-  const { config, log, closers, url, keys, metrics, threads, handover } = shared
+  const { config, log, closers, url, keys, metrics, threads, handover, vault } = shared
   const probe = openProbe(url, LIMITS.probeMs)
   closers.push(() => probe.end())
   const db = database(shared, 'pulsebase api', {
@@ -201,9 +202,13 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
   const gates = openGates(LIMITS, metrics.registry)
   observeRollups(metrics.registry, gated(db, gates.metrics))
   observePulls(metrics.registry, gated(db, gates.metrics), shared.clients)
+  observeGrants(metrics.registry, gated(db, gates.metrics), vault)
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
   closers.push(() => apiKeys.close())
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
+  const oauth = oauthParts(shared, changing(db, { gates, limits: LIMITS }, OAUTH_CHANGES))
+  const tokens = openAccessTokens(oauth)
+  closers.push(() => tokens.idle())
   return {
     config,
     db,
@@ -215,7 +220,7 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
     passwords: createPasswords(),
     uploads: acceptUploads({ db, gates, limits: LIMITS, metrics, threads, handover }),
     syncFeed,
-    oauth: oauthParts(shared, changing(db, { gates, limits: LIMITS }, OAUTH_CHANGES)),
+    ...{ oauth, tokens },
     log,
     metrics,
     ready: async () => isOpen() && (await probe.answers()),

@@ -43,6 +43,7 @@ t.test('an empty environment is a complete configuration, with the embedded data
     scoreBackfillDays: 30,
     loginAttemptsPerMinute: 10,
     loginAttemptsPerAccount: 5,
+    syncTriggersPerHour: 8,
     providers: {},
   })
 })
@@ -218,6 +219,11 @@ t.test('LOGIN_ATTEMPTS_PER_MINUTE and LOGIN_ATTEMPTS_PER_ACCOUNT', async (t) => 
   for (const variable of ['LOGIN_ATTEMPTS_PER_MINUTE', 'LOGIN_ATTEMPTS_PER_ACCOUNT']) {
     refuses(t, variable, /must be a whole number from 1 to 100000$/, '0', 'none')
   }
+})
+
+t.test('SYNC_TRIGGERS_PER_HOUR', async (t) => {
+  t.equal(loadConfig({ SYNC_TRIGGERS_PER_HOUR: '100' }).syncTriggersPerHour, 100)
+  refuses(t, 'SYNC_TRIGGERS_PER_HOUR', /must be a whole number from 1 to 100000$/, '0', 'none')
 })
 
 t.test('SYNC_INTERVAL_SECONDS and HISTORICAL_SYNC_ON_CONNECT', async (t) => {

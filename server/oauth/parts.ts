@@ -4,7 +4,7 @@ import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { OAuthClients } from '../provider-client/clients.ts'
 import type { Http } from '../provider-client/http.ts'
-import type { Vault } from './vault.ts'
+import type { Vault } from '../vault.ts'
 
 /** What granting, refreshing and ending access works with, in requests and in jobs. */
 export interface OAuthParts {

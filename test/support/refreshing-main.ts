@@ -4,9 +4,9 @@ import { pino } from 'pino'
 import { openDatabase } from '../../server/db/database.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { openAccessTokens } from '../../server/oauth/refresh.ts'
-import { openVault } from '../../server/oauth/vault.ts'
 import { oauthClients } from '../../server/provider-client/clients.ts'
 import { openHttp } from '../../server/provider-client/http.ts'
+import { openVault } from '../../server/vault.ts'
 import { connectorOf } from './oauth-provider.ts'
 
 const {
