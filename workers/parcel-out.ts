@@ -1,6 +1,7 @@
 import {
   type Batch,
   type EventItem,
+  MAX_NIGHT_MS,
   noEvents,
   type Score,
   type SourceIdentity,
@@ -37,9 +38,8 @@ import { Account } from './account.ts'
 import { ParcelItem, type Problem, problems, type Rejections } from './parcel-item.ts'
 import { isObject, MIN_TIME_MS } from './sdk-fields.ts'
 
-/** Longest night and menstrual cycle; what is longer was never ended, or has a wrong date. */
+/** Longest workout and menstrual cycle; what is longer was never ended, or has a wrong date. */
 const MAX_WORKOUT_MS = MAX_WORKOUT_DAYS * DAY_MS
-const MAX_NIGHT_MS = 2 * DAY_MS
 const MAX_CYCLE_DAYS = 366
 
 const MAX_TITLE_LENGTH = 255
@@ -179,6 +179,7 @@ export class ParcelOut implements Out, Rejections {
       ...(given.intensity && { intensity: given.intensity }),
       ...(zones.length > 0 && { hrZones: JSON.stringify({ zones }) }),
       ...(version !== undefined && { version }),
+      atMs: this.#part.atMs,
       ...(partial && { partial }),
     })
     return true
@@ -192,6 +193,7 @@ export class ParcelOut implements Out, Rejections {
     this.#events.nights.push({
       ...event,
       version: version ?? null,
+      atMs: this.#part.atMs,
       rank,
       asleepS: seconds('asleepSeconds'),
       inBedS: seconds('inBedSeconds'),
@@ -222,6 +224,7 @@ export class ParcelOut implements Out, Rejections {
       night: rest.night ?? null,
       workout: rest.workout ?? null,
       version: rest.version ?? null,
+      atMs: this.#part.atMs,
     })
   }
 
@@ -246,6 +249,7 @@ export class ParcelOut implements Out, Rejections {
       hasSpecifiedPeriodLength: given.hasSpecifiedPeriodLength ?? null,
       lastUpdatedMs: given.lastUpdatedMs ?? null,
       pregnancySnapshot: given.pregnancySnapshot ?? null,
+      atMs: this.#part.atMs,
     })
   }
 
@@ -268,7 +272,7 @@ export class ParcelOut implements Out, Rejections {
 
   gone(externalId: string): void {
     this.#account.received += 1
-    this.#events.deletions.push({ externalId, seriesId: null })
+    this.#events.deletions.push({ externalId, seriesId: null, atMs: this.#part.atMs })
   }
 
   ignore(type: string): void {

@@ -7,11 +7,14 @@ export interface ChangedSamples extends Pick<SampleColumns, 'seriesId' | 'timeMs
 }
 
 /** A kind of event that is stored. */
-export type EventKind = 'sleep' | 'workout' | 'meal' | 'menstrual_cycle' | 'activity'
+export type EventKind = ToldKind | 'health_score'
+
+/** A kind of event that developers get events about; scores are not among them (contract 10.1). */
+export type ToldKind = 'sleep' | 'workout' | 'meal' | 'menstrual_cycle' | 'activity'
 
 /** Rows of one kind that developers get events about: the ids of new ones, and of changed sleep. */
 export interface ToldRows {
-  type: EventKind
+  type: ToldKind
   told: string[]
 }
 

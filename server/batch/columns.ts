@@ -155,6 +155,8 @@ export interface EventItem {
   startMs: number
   endMs: number
   zoneMin: number | null
+  /** The zone was taken from the nearest record (store/zones.ts): a stored one stays. */
+  zoneTaken?: true
 }
 
 /** Stages of sleep that are stored (contract 2.2 SleepStageType without `unknown`). */
@@ -163,6 +165,9 @@ export type SleepStageName = (typeof sleepStages)[number]
 
 /** The longest accepted stage (sdk-types 7.4 Cap). */
 export const MAX_STAGE_MS = 24 * 3_600_000
+
+/** The longest accepted night of a provider; a longer one was never ended. */
+export const MAX_NIGHT_MS = 2 * 24 * 3_600_000
 
 /** One interval of sleep as a phone sends it; sessions are made of them. */
 export interface SleepStage extends EventItem {
@@ -196,6 +201,8 @@ export interface Workout extends EventItem, WorkoutMeasures {
   hrZones?: string
   /** The provider's time of the last change, epoch ms: an older one never overwrites; absent = not said. */
   version?: number
+  /** When the provider said so, epoch ms: without versions an older answer never overwrites. */
+  atMs?: number
   /** What is null is not said, and stays as stored. */
   partial?: true
 }
@@ -293,8 +300,9 @@ export interface Activity extends EventItem {
  */
 export interface Night extends EventItem {
   externalId: string
-  /** As that of workouts; null = not said. */
+  /** As those of workouts; null = not said. */
   version: number | null
+  atMs: number
   /** Of two that overlap by more than half the higher one stands alone, then the later one. */
   rank: number
   asleepS: number | null
@@ -317,13 +325,17 @@ export interface Score {
   externalId: string
   timeMs: number
   zoneMin: number | null
+  /** As that of events. */
+  zoneTaken?: true
   value: number | null
   qualifier: string | null
   components: Record<string, { value: number | null; qualifier: string | null }> | null
   /** External id of the night or the workout that it describes. */
   night: string | null
   workout: string | null
+  /** As those of workouts. */
   version: number | null
+  atMs: number
 }
 
 /** A menstrual cycle that a provider gives as a whole; fields as the columns of the table `menstrual_cycle`. */
@@ -345,6 +357,8 @@ export interface WholeCycle extends EventItem {
   lastUpdatedMs: number | null
   /** A list of objects, as JSON text. */
   pregnancySnapshot: string | null
+  /** As that of workouts; `lastUpdatedMs` is the version. */
+  atMs: number
 }
 
 /** A value that held when the provider was asked: a sample, unless the latest stored one differs by 0.01 at most. */
@@ -376,6 +390,8 @@ export interface Deletion {
   externalId: string
   /** Series of the deleted record; null = any, as its type is unknown; 'none' = by its type, it is no sample. */
   seriesId: number | 'none' | null
+  /** When the provider said so, epoch ms: events stored from a later answer stay; absent: all go. */
+  atMs?: number
 }
 
 /** How many rejections of an upload are listed; all are counted. */

@@ -1,4 +1,5 @@
 import { type Batch, countSamples, type SampleColumns } from '../batch/columns.ts'
+import { columnsAt } from '../batch/columns-at.ts'
 import { withRejected } from '../batch/day-counts.ts'
 import { counted } from '../counted.ts'
 import type { Transaction } from '../db/database.ts'
@@ -98,17 +99,8 @@ function divided<Kind>(columns: SampleColumns, kindOf: (ms: number) => Kind): Ma
     else places.set(kind, [at])
   }
   if (places.size === 1) return new Map([...places.keys()].map((kind) => [kind, columns]))
-  return new Map([...places].map(([kind, ats]) => [kind, piece(columns, ats)]))
+  return new Map([...places].map(([kind, ats]) => [kind, columnsAt(columns, ats)]))
 }
-
-const piece = (columns: SampleColumns, places: readonly number[]): SampleColumns => ({
-  ...columns,
-  timeMs: Float64Array.from(places, (at) => columns.timeMs[at] as number),
-  value: Float64Array.from(places, (at) => columns.value[at] as number),
-  zoneMin: Int16Array.from(places, (at) => columns.zoneMin[at] as number),
-  zoneTaken: columns.zoneTaken && Uint8Array.from(places, (at) => columns.zoneTaken?.[at] as number),
-  lastsS: columns.lastsS && Int32Array.from(places, (at) => columns.lastsS?.[at] as number),
-})
 
 /**
  * The batch without samples that cannot be stored, which it counts as rejected. Samples that come with events are not

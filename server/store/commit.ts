@@ -1,4 +1,4 @@
-import type { ChangedSamples } from '../batch/changes.ts'
+import type { ChangedSamples, ToldRows } from '../batch/changes.ts'
 import { type Batch, countSamples, type SampleColumns } from '../batch/columns.ts'
 import { storedSeries } from '../catalogue/series.ts'
 import { type Database, type Transaction, violatedConstraint } from '../db/database.ts'
@@ -6,14 +6,18 @@ import type { Threads } from '../threads.ts'
 import { recordBatch } from '../webhooks/batch-events.ts'
 import { type EventSettings, wantedEvents } from '../webhooks/record.ts'
 import { rejectArchived, withoutArchived } from './archived.ts'
+import { connectionOf, withoutConnection } from './connection.ts'
 import { removeCorrected } from './corrected.ts'
-import { applyDeletions } from './deletions.ts'
+import { changedCurrents } from './currents.ts'
+import { applyDeletions, type Deleted } from './deletions.ts'
 import type { EventCounts, EventTarget } from './event-items.ts'
 import { writeEvents } from './events.ts'
+import { withoutHidden } from './hidden.ts'
 import { ingestLockKey, lockUser } from './lock.ts'
 import { removeMovedTotals } from './origins/moved-totals.ts'
 import { type SeriesCounts, writeSamples } from './samples.ts'
 import { resolveSources } from './sources.ts'
+import { removeUnlisted } from './spans.ts'
 import { rejectFurtherSources } from './too-many-sources.ts'
 import { noteZones, withZones } from './zones.ts'
 
@@ -35,19 +39,6 @@ export interface Outcome {
   batch: Batch
 }
 
-// An upload connects its user with the provider, unless it arrived before the phone signed out; importing it again says
-// nothing new about that.
-const CONNECTION_SQL = `
-  with before as (select status from connection where user_id = $1 and provider = $2)
-  insert into connection as c (user_id, provider, last_synced_at)
-  values ($1, $2, now())
-  on conflict (user_id, provider) do update
-  set last_synced_at = case when $3::timestamptz is null then c.last_synced_at else now() end,
-      updated_at = case when $3 is null then c.updated_at else now() end,
-      status = case when $3 is null or c.revoked_at > $3 then c.status else 'active' end,
-      status_reason = case when $3 is null or c.revoked_at > $3 then c.status_reason end
-  returning id, status = 'active' and (select status from before) is distinct from 'active' as opened, updated_at as at`
-
 // Changed nights are scored soon (contract 14.2), but not with each of the uploads that extend them. The key is the
 // user's, since imports that share a key would wait for each other.
 const SCORE_SOON_SQL = `
@@ -67,6 +58,8 @@ export interface BatchTarget {
   receivedAt: string | null
   settings: EventSettings
   threads: Threads
+  /** The connection through which a provider was asked; absent for what a phone uploads, which opens one. */
+  connection?: { id: string }
 }
 
 /** How long a batch waits for others, such as the compression of a chunk; the caller tries again later. */
@@ -133,17 +126,15 @@ export async function rehearseBatches(
 async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Promise<Outcome> {
   const { userId, provider, receivedAt } = to
   const wanted = await wantedEvents(tx, to.settings, userId)
-  const connection = await tx.one<{ id: string; opened: boolean; at: string }>(CONNECTION_SQL, [
-    userId,
-    provider,
-    receivedAt,
-  ])
+  const connection = await connectionOf(tx, to)
+  if (!connection) return outcomeOf(withoutConnection(received), NOTHING, false)
   // In the order of locks (lock.ts): what follows refers to the user, and its revision moves in the end.
   await tx.query('select 1 from app_user where id = $1 for key share', [userId])
   const sources = await resolveSources(tx, { userId, provider, connectionId: connection.id }, received.sources)
-  const sifted = rejectFurtherSources(received, sources.ids)
+  const known = rejectFurtherSources(received, sources.ids)
   // Nothing that is left is of a source without a key.
   const sourceIds = sources.ids as number[]
+  const sifted = await withoutHidden(tx, to, known)
   const zoned = await withZones(tx, userId, sifted)
   await noteZones(tx, to, received.zones)
   const batch = rejectArchived(
@@ -153,10 +144,11 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
   )
   const changes: ChangedSamples[] | undefined = wanted && []
   const target = { userId, provider, sourceIds, changes }
-  const written = await writeRows(tx, target, batch, { sent: sifted.samples, again: receivedAt === null })
+  const listed = { ...zoned, events: known.events }
+  const written = await writeRows(tx, target, batch, { sent: sifted.samples, listed, again: receivedAt === null })
   if (wanted && changes) {
     const connected = connection.opened ? connection : null
-    const rows = [...written.events, ...written.deletions.told]
+    const rows = [...written.events, ...written.deletions.told].filter(isTold)
     await recordBatch(tx, to.threads, wanted, { userId, provider, rows, samples: changes, connected })
   }
   if (written.events.some(({ type, derived = [] }) => type === 'sleep' && derived.length > 0))
@@ -164,13 +156,30 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
   return outcomeOf(batch, written, sources.changed)
 }
 
+const isTold = (rows: EventCounts | ToldRows): rows is ToldRows => rows.type !== 'health_score'
+
 /** What was written of a batch. */
 interface Written {
   /** Of its samples, and of samples made of its events. */
   series: SeriesCounts[]
   besides: SeriesCounts[]
   events: EventCounts[]
-  deletions: Awaited<ReturnType<typeof applyDeletions>>
+  deletions: Deleted
+}
+
+const NOTHING: Written = {
+  ...{ series: [], besides: [], events: [] },
+  deletions: { deleted: 0, unknown: 0, duplicates: 0, told: [] },
+}
+
+/** A batch before it is written. */
+interface Sent {
+  /** Its samples without the zones that were taken from others. */
+  sent: readonly SampleColumns[]
+  /** Everything in it, stored or not. */
+  listed: Batch
+  /** Whether it was imported before. */
+  again: boolean
 }
 
 /** Writes samples, then events, then what is made of events, and deletes what the batch says is deleted. */
@@ -178,23 +187,35 @@ async function writeRows(
   tx: Transaction,
   target: EventTarget,
   batch: Batch,
-  { sent, again }: { sent: readonly SampleColumns[]; again: boolean },
+  { sent, listed, again }: Sent,
 ): Promise<Written> {
   const { sourceIds, changes } = target
+  const current = await changedCurrents(tx, batch.events.currents, sourceIds)
   const series = await writeMeasured(tx, batch.samples, sourceIds, changes)
   moveCounts(series, await removeMovedTotals(tx, { sent, stamped: batch.samples }, sourceIds, changes))
   // Samples have their instants to themselves, so which nutrients are samples is known after them.
   const { counts: events, loose } = await writeEvents(tx, target, batch.events, again)
+  const { kept: currentKept } = await withoutArchived(tx, current, sourceIds)
+  series.push(...(await writeMeasured(tx, currentKept, sourceIds, changes)))
   const { kept: looseKept } = await withoutArchived(tx, loose.samples, loose.sourceIds)
   const besides = [
     ...(await writeSamples(tx, looseKept, loose.sourceIds, changes)),
     ...(await writeMeasured(tx, batch.derived, sourceIds, changes)),
   ]
-  return { series, besides, events, deletions: await applyDeletions(tx, target, batch.events.deletions) }
+  const deletions = await applyDeletions(tx, target, batch.events.deletions)
+  const unlisted = await removeUnlisted(tx, target, listed)
+  return {
+    ...{ series, besides, events },
+    deletions: {
+      ...deletions,
+      deleted: deletions.deleted + unlisted.deleted,
+      told: [...deletions.told, ...unlisted.told],
+    },
+  }
 }
 
 function outcomeOf(batch: Batch, { series, besides, events, deletions }: Written, newSources: boolean): Outcome {
-  const samples = countSamples(batch.samples)
+  const samples = countSamples(batch.samples) + batch.events.currents.length
   const inserted = total(series, 'inserted')
   const updated = total(series, 'updated')
   const counts = {

@@ -1,8 +1,9 @@
-import { type ChangedSamples, withoutRemoved } from '../batch/changes.ts'
+import type { ChangedSamples } from '../batch/changes.ts'
 import type { SampleColumns } from '../batch/columns.ts'
 import { hasManualTwin, IMPLAUSIBLE_OFFSET, MANUAL_OFFSET, typeIdOf } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
 import { DAY_MS } from '../time.ts'
+import { removePoints } from './origins/delete-samples.ts'
 
 // A value that is corrected can become implausible, or plausible, and a record can turn out to be entered by hand: it is then
 // another series that has the instant, and the old value has to go from the others of the three.
@@ -40,13 +41,7 @@ export async function removeCorrected(
   if (twins.length === 0) return gone
   const found = await corrected(tx, twins)
   if (found.length === 0) return gone
-  const places = await tx.rows<[place: number]>('select place from delete_sample_points($1, $2, $3)', [
-    found.map(({ sourceId }) => sourceId),
-    found.map(({ seriesId }) => seriesId),
-    found.map(({ timeMs }) => timeMs / 1000),
-  ])
-  const removed = places.map(([place]) => found[place - 1] as (typeof found)[number])
-  changes?.splice(0, changes.length, ...withoutRemoved(changes, removed))
+  const removed = await removePoints(tx, found, changes)
   for (const { takenBy } of removed) gone.set(takenBy, (gone.get(takenBy) ?? 0) + 1)
   return gone
 }

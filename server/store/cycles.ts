@@ -53,12 +53,20 @@ export async function deleteCycleObservations(
 }
 
 /**
- * Removes a stored cycle with everything observed in it, and derives the others again. Returns the ids of new cycles;
- * undefined when the user has no cycle with this id.
+ * Removes a stored cycle: one that a provider gave, or with everything observed in it, and derives the others again. Returns
+ * its provider, the provider's id if it gave it as a whole, and the ids of new cycles; undefined when the user has no cycle
+ * with this id.
  */
-export async function deleteCycle(tx: Transaction, userId: string, id: string): Promise<string[] | undefined> {
-  const [cycle] = await tx.query<{ provider: string }>(DELETE_CYCLE_SQL, [id, userId])
-  return cycle && (await rebuildCycles(tx, { userId, provider: cycle.provider })).told
+export async function deleteCycle(
+  tx: Transaction,
+  userId: string,
+  id: string,
+): Promise<{ provider: string; externalId: string | null; told: string[] } | undefined> {
+  const [cycle] = await tx.query<{ provider: string; external_id: string | null }>(DELETE_CYCLE_SQL, [id, userId])
+  if (!cycle) return undefined
+  const { provider, external_id: externalId } = cycle
+  const told = externalId === null ? (await rebuildCycles(tx, { userId, provider })).told : []
+  return { provider, externalId, told }
 }
 
 // A cycle lasts until the first day of the next one, by the local dates of its observations.
@@ -66,18 +74,19 @@ const DELETE_CYCLE_SQL = `
   with gone as (
     delete from menstrual_cycle c
     where c.id = $1 and c.user_id = $2
-    returning c.provider, local_day(c.start_at, c.zone_offset_min) as first_day,
+    returning c.provider, case when c.given then c.external_id end as external_id, local_day(c.start_at, c.zone_offset_min) as first_day,
               (select min(local_day(next.start_at, next.zone_offset_min))
                from menstrual_cycle next
-               where next.user_id = $2 and next.provider = c.provider and next.start_at > c.start_at) as next_day
+               where next.user_id = $2 and next.provider = c.provider and next.start_at > c.start_at and not next.given
+              ) as next_day
   ), observations as (
     delete from cycle_observation o
     using gone c, data_source d
-    where o.user_id = $2 and d.id = o.source_id and d.provider = c.provider
+    where c.external_id is null and o.user_id = $2 and d.id = o.source_id and d.provider = c.provider
       and local_day(o.start_at, o.zone_offset_min) >= c.first_day
       and (c.next_day is null or local_day(o.start_at, o.zone_offset_min) < c.next_day)
   )
-  select provider from gone`
+  select provider, external_id from gone`
 
 // Which ids an observation has changes no cycle.
 const WRITE_SQL = `
@@ -170,7 +179,7 @@ const STORED = `
 const STORED_SQL = `
   select ${STORED}
   from menstrual_cycle
-  where user_id = $1 and provider = $2
+  where user_id = $1 and provider = $2 and not given
   order by start_at`
 
 const CYCLES_SQL = `
@@ -183,7 +192,7 @@ const CYCLES_SQL = `
       is_predicted_cycle boolean, last_updated_ms float8)
   ), gone as (
     delete from menstrual_cycle m
-    where m.user_id = $1 and m.provider = $2 and m.id not in (select i.id from input i)
+    where m.user_id = $1 and m.provider = $2 and not m.given and m.id not in (select i.id from input i)
   )
   insert into menstrual_cycle as m (
     id, user_id, provider, external_id, source_id, start_at, end_at, zone_offset_min, current_phase_type, day_in_cycle,

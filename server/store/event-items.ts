@@ -87,6 +87,22 @@ export function countItems(
   }
 }
 
+/** The account of several, one at least, of one kind. */
+export function sumCounts(counts: readonly EventCounts[]): EventCounts {
+  return counts.reduce((sum, one) => ({
+    type: sum.type,
+    inserted: sum.inserted + one.inserted,
+    updated: sum.updated + one.updated,
+    unchanged: sum.unchanged + one.unchanged,
+    duplicates: sum.duplicates + one.duplicates,
+    firstMs:
+      sum.firstMs === null || one.firstMs === null ? (sum.firstMs ?? one.firstMs) : Math.min(sum.firstMs, one.firstMs),
+    lastMs: sum.lastMs === null || one.lastMs === null ? (sum.lastMs ?? one.lastMs) : Math.max(sum.lastMs, one.lastMs),
+    told: [...sum.told, ...one.told],
+    ...((sum.derived ?? one.derived) && { derived: [...(sum.derived ?? []), ...(one.derived ?? [])] }),
+  }))
+}
+
 /** First start and last end of items; null when there are none. */
 export function boundsOf(items: readonly Timed[]): Pick<EventCounts, 'firstMs' | 'lastMs'> {
   let firstMs: number | null = null

@@ -1,11 +1,15 @@
 import type { BatchEvents } from '../batch/columns.ts'
+import { groupBy } from '../batch/group-by.ts'
 import type { Transaction } from '../db/database.ts'
 import { writeActivities } from './activities.ts'
 import { writeCycles } from './cycles.ts'
-import type { EventCounts, EventTarget } from './event-items.ts'
+import { type EventCounts, type EventTarget, sumCounts } from './event-items.ts'
 import type { Loose } from './loose-nutrients.ts'
 import { writeMeals } from './meals.ts'
+import { writeScores } from './scores.ts'
+import { writeNights } from './sleep/nights.ts'
 import { writeSleep } from './sleep/sleep.ts'
+import { writeWholeCycles } from './whole-cycles.ts'
 import { writeWorkouts } from './workouts.ts'
 
 /**
@@ -22,10 +26,14 @@ export async function writeEvents(
   const meals = await writeMeals(tx, target, events.meals, events.nutrients)
   const counts = [
     await writeSleep(tx, target, events.sleep, again),
+    await writeNights(tx, target, events.nights, again),
     await writeWorkouts(tx, target, events.workouts),
     meals.counts,
     await writeCycles(tx, target, events.cycles, again),
+    await writeWholeCycles(tx, target, events.wholeCycles),
     await writeActivities(tx, target, events.activities),
+    await writeScores(tx, target, events.scores),
   ]
-  return { counts: counts.filter((one): one is EventCounts => one !== undefined), loose: meals.loose }
+  const known = counts.filter((one): one is EventCounts => one !== undefined)
+  return { counts: [...groupBy(known, ({ type }) => type).values()].map(sumCounts), loose: meals.loose }
 }

@@ -6,11 +6,12 @@ import { countItems, type EventCounts, type EventTarget } from './event-items.ts
 import { deleteRows, placeText, relabelRows, storedRows, takeIds } from './held-rows.ts'
 import { deleteSamples } from './origins/delete-samples.ts'
 import { columnsOf, type IdColumns, idsIn, resolveItems, type Taken } from './platform-ids.ts'
+import { isOlder, type Versioned } from './versions.ts'
 
 // Columns an upload fills, beside the ids and the user; JSON documents are sent as text.
-type Column = readonly [name: string, type: string, value: (workout: Workout) => string | number | null]
+type Column = readonly [name: string, type: string, value: (workout: Placed) => string | number | null]
 const columns: readonly Column[] = [
-  ['source_id', 'int4', ({ source }) => source],
+  ['source_id', 'int4', ({ sourceId }) => sourceId],
   ['type', 'text', ({ type }) => type],
   ['title', 'text', ({ title }) => title],
   ['notes', 'text', ({ notes }) => notes],
@@ -41,10 +42,14 @@ const columns: readonly Column[] = [
   ['route', 'jsonb', ({ route }) => route],
 ]
 
+/** A workout with the key of its source. */
+type Placed = Workout & { sourceId: number }
+
 /**
  * Writes the workouts of a batch inside the caller's transaction, under the user's ingest lock (contract 12.9,
  * sdk-payload 7). The platform's id identifies a workout, else source, start and end; either way the later one replaces
- * the earlier and keeps its row. Undefined when there are none.
+ * the earlier and keeps its row. An older version never overwrites, and a partial one leaves what it does not say.
+ * Undefined when there are none.
  */
 export async function writeWorkouts(
   tx: Transaction,
@@ -52,12 +57,10 @@ export async function writeWorkouts(
   workouts: readonly Workout[],
 ): Promise<EventCounts | undefined> {
   if (workouts.length === 0) return undefined
-  const placeOf = ({ source, startMs, endMs }: Workout) => ({
-    ...{ sourceId: target.sourceIds[source] as number, startMs, endMs },
-  })
-  const ids = workouts.map(({ externalId }) => externalId)
-  const stored = await storedRows(tx, target, 'workout', { ids, places: workouts.map(placeOf) })
-  const { taken, relabelled, gone, moved } = resolveItems(stored, workouts, (one) => placeText(placeOf(one)))
+  const { items, older } = await currentItems(tx, target, workouts)
+  const ids = items.map(({ externalId }) => externalId)
+  const stored = await storedRows(tx, target, 'workout', { ids, places: items })
+  const { taken, relabelled, gone, moved } = resolveItems(stored, items, placeText)
   // The samples that a workout came with are removed when it moves, and arrive again with the batch.
   await deleteSamples(
     tx,
@@ -65,15 +68,69 @@ export async function writeWorkouts(
     moved.map((externalId) => ({ externalId, seriesId: null })),
   )
   await deleteRows(tx, 'workout', gone)
-  const rows = taken.map((entry) => rowOf(entry, target))
-  const written = await planned<{ id: string }>(tx, WRITE_SQL, [target.userId, JSON.stringify(rows)])
+  const written = await planned<{ id: string }>(tx, WRITE_SQL, [target.userId, JSON.stringify(taken.map(rowOf))])
   await relabelRows(tx, 'workout', relabelled)
   const different = new Set(written.map(({ id }) => id))
   const changed = taken.flatMap(({ row: id, stored, displaced }, position) =>
     different.has(id) || displaced ? [{ position, is_new: stored === null, id }] : [],
   )
   const kept = taken.map(({ item }) => item)
-  return countItems('workout', workouts.length, kept, changed)
+  const counts = countItems('workout', workouts.length - older, kept, changed)
+  return { ...counts, unchanged: counts.unchanged + older }
+}
+
+/**
+ * The workouts with the keys of their sources, without those of which a later version is stored, and how many these are. A
+ * partial one belongs to the source that the stored one has.
+ */
+async function currentItems(
+  tx: Transaction,
+  target: EventTarget,
+  workouts: readonly Workout[],
+): Promise<{ items: Placed[]; older: number }> {
+  const placed = workouts.map((item) => ({ ...item, sourceId: target.sourceIds[item.source] as number }))
+  // Phones give no versions.
+  if (placed.every(({ atMs }) => atMs === undefined)) return { items: placed, older: 0 }
+  const latest = joined(placed)
+  const ids = latest.map(({ externalId }) => externalId)
+  const stored = await storedRows(tx, target, 'workout', { ids, places: [] })
+  const said = await planned<Said>(tx, SAID_SQL, [stored.map(({ row }) => row)])
+  const byRow = new Map(said.map((one) => [one.id, one]))
+  const byId = new Map(stored.flatMap(({ row, ids }) => ids.map((id) => [id, byRow.get(row)])))
+  const items = latest.flatMap((item) => {
+    const before = item.externalId === null ? undefined : byId.get(item.externalId)
+    if (before && isOlder(item, before)) return []
+    return [item.partial && before ? { ...item, sourceId: before.sourceId } : item]
+  })
+  return { items, older: latest.length - items.length }
+}
+
+/** What is stored of when a workout was said. */
+interface Said extends Versioned {
+  id: string
+  sourceId: number
+}
+
+const SAID_SQL = `
+  select id, source_id as "sourceId", version, round(date_part('epoch', answered_at) * 1000) as "atMs"
+  from workout
+  where id = any ($1)`
+
+/** The latest of the workouts with one id; what a partial one says, over the others. */
+function joined(items: readonly Placed[]): Placed[] {
+  const kept = new Map<string | Placed, Placed>()
+  for (const item of items) {
+    const key = item.externalId ?? item
+    const before = kept.get(key)
+    if (!before) kept.set(key, item)
+    else if (!isOlder(item, before)) kept.set(key, item.partial ? over(before, item) : item)
+  }
+  return [...kept.values()]
+}
+
+function over(before: Placed, { partial: _, source: __, sourceId: ___, ...given }: Placed): Placed {
+  const said = Object.entries(given).filter(([, value]) => value !== null && value !== undefined)
+  return { ...before, ...Object.fromEntries(said) }
 }
 
 /**
@@ -103,32 +160,54 @@ export async function deleteWorkout(
   return gone && { provider: gone.provider, ids: idsIn(gone) }
 }
 
-/** The stored content of an entry, by column. */
-function rowOf({ row, ids, item }: Taken<Workout>, { sourceIds }: EventTarget) {
-  const stored = { ...item, source: sourceIds[item.source] as number }
-  return { id: row, ...columnsOf(ids), ...Object.fromEntries(columns.map(([name, , value]) => [name, value(stored)])) }
+/** What is written of an entry: its content by column, and how it is joined with what is stored. */
+function rowOf({ row, ids, item }: Taken<Placed>) {
+  const { atMs, version = null, partial = false, zoneTaken = false } = item
+  return {
+    ...{ id: row, ...columnsOf(ids), ...Object.fromEntries(columns.map(([name, , value]) => [name, value(item)])) },
+    ...{ version, answered_at: atMs === undefined ? null : isoInstant(atMs) },
+    ...{ partial, keeps_zone: zoneTaken && atMs !== undefined },
+  }
 }
 
 const named = (prefix: string) => columns.map(([name]) => `${prefix}${name}`).join(', ')
 const asSent = columns.map(([name, type]) => `${name} ${type === 'jsonb' ? 'text' : type}`).join(', ')
-const asStored = columns.map(([name, type]) => (type === 'jsonb' ? `r.${name}::jsonb` : `r.${name}`)).join(', ')
+const asStored = columns
+  .map(([name, type]) => (type === 'jsonb' ? `r.${name}::jsonb as ${name}` : `r.${name}`))
+  .join(', ')
+const asSaid = columns
+  .map(([name]) => {
+    const stays = name === 'zone_offset_min' ? 'i.keeps_zone and o.zone_offset_min is not null' : 'false'
+    return `case when ${stays} or i.partial and i.${name} is null then o.${name} else i.${name} end as ${name}`
+  })
+  .join(', ')
 
-// A row with unchanged content and ids is not even touched; which ids it has is no change that a reader sees.
+// A row with unchanged content and ids is not even touched; which ids and which version it has is no change that a reader
+// sees.
 const WRITE_SQL = `
-  with input (id, external_id, other_ids, ${named('')}) as materialized (
-    select r.id, r.external_id, r.other_ids, ${asStored}
-    from json_to_recordset($2::json) as r (id uuid, external_id text, other_ids text[], ${asSent})
-  ), compared as (
-    select i.*, o.id is null or (${named('o.')}) is distinct from (${named('i.')}) as changed,
-           (o.external_id, o.other_ids) is distinct from (i.external_id, i.other_ids) as relabelled
+  with input as materialized (
+    select r.id, r.external_id, r.other_ids, r.version, r.answered_at, r.partial, r.keeps_zone, ${asStored}
+    from json_to_recordset($2::json) as r (
+      id uuid, external_id text, other_ids text[], version int8, answered_at timestamptz, partial boolean,
+      keeps_zone boolean, ${asSent}
+    )
+  ), said as (
+    select i.id, i.external_id, i.other_ids, coalesce(i.version, case when i.partial then o.version end) as version,
+           i.answered_at, ${asSaid}
     from input i
     left join workout o on o.id = i.id
+  ), compared as (
+    select i.*, o.id is null or (${named('o.')}) is distinct from (${named('i.')}) as changed,
+           (o.external_id, o.other_ids, o.version) is distinct from (i.external_id, i.other_ids, i.version) as relabelled
+    from said i
+    left join workout o on o.id = i.id
   ), written as (
-    insert into workout as w (id, user_id, external_id, other_ids, ${named('')})
-    select c.id, $1, c.external_id, c.other_ids, ${named('c.')}
+    insert into workout as w (id, user_id, external_id, other_ids, version, answered_at, ${named('')})
+    select c.id, $1, c.external_id, c.other_ids, c.version, c.answered_at, ${named('c.')}
     from compared c
     where c.changed or c.relabelled
     on conflict (id) do update
-    set (external_id, other_ids, ${named('')}) = (excluded.external_id, excluded.other_ids, ${named('excluded.')})
+    set (external_id, other_ids, version, answered_at, ${named('')})
+        = (excluded.external_id, excluded.other_ids, excluded.version, excluded.answered_at, ${named('excluded.')})
   )
   select c.id from compared c where c.changed`

@@ -7,7 +7,7 @@ import {
   type SampleColumns,
   type SampleOrigins,
 } from '../batch/columns.ts'
-import { decodeOrigins, encodeOrigins } from '../batch/origins.ts'
+import { originsOf, sampleOrigins } from '../batch/columns-at.ts'
 import { GAP_MS, localMidnight, mergedRuns, nearestRun, type ZoneRun } from '../batch/zones.ts'
 import { storedSeries } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
@@ -190,21 +190,18 @@ function stampedTotals(columns: SampleColumns, zoneAt: ZoneAt): SampleColumns {
 }
 
 /** The records of samples that were moved; `moved` has the new instants by the old ones. */
-function movedOrigins({ origins }: SampleColumns, moved: ReadonlyMap<number, number>): SampleOrigins | null {
-  if (!origins) return null
-  const { bytes, firstMs } = origins
-  const entries = decodeOrigins(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), firstMs)
+function movedOrigins(columns: SampleColumns, moved: ReadonlyMap<number, number>): SampleOrigins | null {
+  const entries = originsOf(columns)
     .flatMap((one) => (moved.has(one.timeMs) ? [{ ...one, timeMs: moved.get(one.timeMs) as number }] : []))
     .sort((a, b) => a.timeMs - b.timeMs)
-  const [first, last] = [entries[0], entries.at(-1)]
-  return first && last ? { firstMs: first.timeMs, lastMs: last.timeMs, bytes: encodeOrigins(entries) } : null
+  return sampleOrigins(entries)
 }
 
 function zonedEvents(events: BatchEvents, zoneAt: ZoneAt): BatchEvents {
   const zonedItem = <Item extends EventItem>(item: Item): Item =>
-    item.zoneMin === null ? { ...item, zoneMin: zoneAt(item.startMs) } : item
+    item.zoneMin === null ? { ...item, zoneMin: zoneAt(item.startMs), zoneTaken: true } : item
   const zonedValue = <Item extends { timeMs: number; zoneMin: number | null }>(item: Item): Item =>
-    item.zoneMin === null ? { ...item, zoneMin: zoneAt(item.timeMs) } : item
+    item.zoneMin === null ? { ...item, zoneMin: zoneAt(item.timeMs), zoneTaken: true } : item
   return {
     ...events,
     sleep: events.sleep.map(zonedItem),

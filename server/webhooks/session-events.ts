@@ -1,4 +1,4 @@
-import type { EventKind, ToldRows } from '../batch/changes.ts'
+import type { ToldKind, ToldRows } from '../batch/changes.ts'
 import type { EventName } from '../catalogue/events.ts'
 import type { Transaction } from '../db/database.ts'
 import { planned } from '../db/planned.ts'
@@ -106,16 +106,16 @@ const activity: Session<EventRow & { type: string }> = {
 }
 
 const sessions = { workout, sleep, meal, menstrual_cycle: cycle, activity } satisfies Record<
-  EventKind,
+  ToldKind,
   // biome-ignore lint/suspicious/noExplicitAny: each has columns of its own
   Session<any>
 >
 
 /** Name of the event that reports a kind of row. */
-export const eventOf = (kind: EventKind): EventName => sessions[kind].event
+export const eventOf = (kind: ToldKind): EventName => sessions[kind].event
 
 /** The events of rows of one kind, in order of time; a row that no longer exists, or waits to be closed, has none. */
-export async function sessionEvents(tx: Transaction, kind: EventKind, ids: readonly string[]): Promise<NewEvent[]> {
+export async function sessionEvents(tx: Transaction, kind: ToldKind, ids: readonly string[]): Promise<NewEvent[]> {
   if (ids.length === 0) return []
   const { event, columns, data, condition = 'true', version }: Session<EventRow> = sessions[kind]
   const rows = await planned<WithSource<EventRow>>(

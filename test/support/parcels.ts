@@ -51,6 +51,8 @@ const componentOf = ([name, { value, qualifier }]: [string, Components[string]])
 function eventOf(event: object): Record<string, unknown> {
   const entries = Object.entries(event).flatMap(([name, value]): [string, unknown][] => {
     if (value === null || value === undefined || name === 'source') return []
+    // The part says when it was answered.
+    if (name === 'atMs' && !('loMs' in event)) return []
     if (name === 'components') return [[name, Object.entries(value as Components).map(componentOf)]]
     if (name === 'seriesId') return [['series', seriesOf(value)]]
     if (name === 'what' && typeof value === 'number') return [['what', seriesOf(value)]]

@@ -3,6 +3,7 @@ import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Uuid } from '../../http/schema.ts'
 import { deleteCycle } from '../../store/cycles.ts'
+import { hide } from '../../store/hidden.ts'
 import { changeEvents } from './change-events.ts'
 
 /** Deletes a menstrual cycle and its observations (contract 5.7). */
@@ -13,7 +14,7 @@ export const deleteMenstrualCycle = route(
     operationId: 'deleteMenstrualCycle',
     summary: 'Delete a menstrual cycle',
     description:
-      'Also deletes everything observed in it; the other cycles are rebuilt from what is left. It comes back if the observations are uploaded again.',
+      'Also deletes everything observed in it; the other cycles are rebuilt from what is left. It comes back if the observations are uploaded again; a cycle that a provider gave as a whole stays deleted, unless the provider changes it afterwards.',
     tag: 'Events',
     guard: 'key',
     params: Type.Object({ user_id: Uuid(), cycle_id: Uuid() }),
@@ -22,8 +23,10 @@ export const deleteMenstrualCycle = route(
   },
   async ({ params: { user_id, cycle_id } }, deps) =>
     changeEvents(deps, user_id, async (tx) => {
-      const told = await deleteCycle(tx, user_id, cycle_id)
-      if (!told) throw errors.missing('Menstrual cycle record not found')
+      const deleted = await deleteCycle(tx, user_id, cycle_id)
+      if (!deleted) throw errors.missing('Menstrual cycle record not found')
+      const { provider, externalId, told } = deleted
+      if (externalId !== null) await hide(tx, { userId: user_id, provider }, 'menstrual_cycle', [externalId])
       return { type: 'menstrual_cycle', told }
     }),
 )

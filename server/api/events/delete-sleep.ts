@@ -2,6 +2,9 @@ import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Uuid } from '../../http/schema.ts'
+import { deleteWith } from '../../store/deletions.ts'
+import { hide } from '../../store/hidden.ts'
+import { deleteNightSession } from '../../store/sleep/nights.ts'
 import { deleteSession } from '../../store/sleep/sleep.ts'
 import { changeEvents } from './change-events.ts'
 
@@ -13,7 +16,7 @@ export const deleteSleepSession = route(
     operationId: 'deleteSleepSession',
     summary: 'Delete a sleep session',
     description:
-      'Also deletes its stages, its score, and the time in bed that only another source reported. It comes back if it is uploaded again.',
+      'Also deletes its stages, its scores, the samples that came with it, and the time in bed that only another source reported. A later upload or pull of the same ids does not bring it back, unless the provider changed it after the deletion; what has no id comes back.',
     tag: 'Events',
     guard: 'key',
     params: Type.Object({ user_id: Uuid(), sleep_id: Uuid() }),
@@ -39,7 +42,11 @@ export const deleteSleepSession = route(
       if (!row) throw errors.missing('Sleep session not found')
       const { source_id: sourceId, session, start_ms: startMs, end_ms: endMs } = row
       const target = { userId: user_id, provider: row.provider, sourceIds: [] }
-      const told = await deleteSession(tx, target, { id: sleep_id, sourceId, session, startMs, endMs })
+      const given = await deleteNightSession(tx, target, sleep_id)
+      if (given) await deleteWith(tx, target, given.externalIds)
+      const { externalIds, told } =
+        given ?? (await deleteSession(tx, target, { id: sleep_id, sourceId, session, startMs, endMs }))
+      await hide(tx, target, 'sleep', externalIds)
       return { type: 'sleep', told }
     }),
 )

@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Uuid } from '../../http/schema.ts'
-import { deleteSamples } from '../../store/origins/delete-samples.ts'
+import { deleteWith } from '../../store/deletions.ts'
+import { hide } from '../../store/hidden.ts'
 import { deleteWorkout as deleteStored } from '../../store/workouts.ts'
 import { changeEvents } from './change-events.ts'
 
@@ -14,7 +15,7 @@ export const deleteWorkout = route(
     operationId: 'deleteWorkout',
     summary: 'Delete a workout',
     description:
-      'Also deletes the samples that came with it, if the platform gave it an id; what was measured at the same time stays. It comes back if it is uploaded again.',
+      'Also deletes the samples that came with it, if the platform gave it an id; what was measured at the same time stays. A later upload or pull of the same id does not bring it back, unless the provider changed it after the deletion; without an id it comes back.',
     tag: 'Events',
     guard: 'key',
     params: Type.Object({ user_id: Uuid(), workout_id: Uuid() }),
@@ -27,8 +28,8 @@ export const deleteWorkout = route(
       if (!workout) throw errors.missing('Workout not found')
       // Without an id nothing distinguishes its samples from others of that time.
       const { provider, ids } = workout
-      const deletions = ids.map((externalId) => ({ externalId, seriesId: null }))
-      await deleteSamples(tx, { userId: user_id, provider, sourceIds: [] }, deletions)
+      await deleteWith(tx, { userId: user_id, provider, sourceIds: [] }, ids)
+      await hide(tx, { userId: user_id, provider }, 'workout', ids)
       return undefined
     }),
 )

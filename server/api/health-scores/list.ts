@@ -34,7 +34,7 @@ const HealthScore = Type.Object(
     ),
     data_source_id: Nullable(Uuid()),
     provider: Provider(),
-    event_record_id: Nullable(Uuid({ description: 'The sleep session it belongs to' })),
+    event_record_id: Nullable(Uuid({ description: 'The sleep session or workout it belongs to' })),
   },
   { title: 'HealthScore' },
 )
@@ -72,9 +72,23 @@ const PAGE_SQL = `
   from (select count(*) as total ${CHOSEN}) t
   left join lateral (
     select h.id, h.category, h.value, h.qualifier, h.recorded_at, h.zone_offset_min, h.components, d.uid as data_source_id,
-           h.provider, h.sleep_id
+           h.provider, coalesce(h.sleep_id, n.id, w.id) as event_record_id
     from (select h.* ${CHOSEN} order by h.recorded_at desc, h.id desc limit $6 offset $7) h
     left join data_source d on d.id = h.source_id
+    left join lateral (
+      select s.sleep_id as id
+      from data_source o
+      join sleep_part s on s.source_id = o.id and s.external_id = h.night
+      where o.user_id = h.user_id and o.provider = h.provider
+      limit 1
+    ) n on true
+    left join lateral (
+      select e.id
+      from data_source o
+      join workout e on e.source_id = o.id and e.user_id = h.user_id and e.external_id = h.workout
+      where o.user_id = h.user_id and o.provider = h.provider
+      limit 1
+    ) w on true
   ) p on true
   order by p.recorded_at desc, p.id desc`
 
@@ -88,7 +102,7 @@ interface ScoreRow {
   components: Record<string, { value?: number | null; qualifier?: string | null }> | null
   data_source_id: string | null
   provider: string
-  sleep_id: string | null
+  event_record_id: string | null
 }
 
 /** Scores of a user, the latest first (contract 5.8); pages by offset (decision D-48). */
@@ -162,5 +176,5 @@ const itemOf = (row: ScoreRow) => ({
     ),
   data_source_id: row.data_source_id,
   provider: row.provider,
-  event_record_id: row.sleep_id,
+  event_record_id: row.event_record_id,
 })

@@ -22,7 +22,7 @@ const Coverage = Type.Object(
           day: Type.String({ format: 'date', description: 'UTC day of the data' }),
           provider: Type.String(),
           type: Type.String({
-            description: 'Series type; or sleep, workout, meal, meal_nutrient, menstrual_cycle, activity',
+            description: 'Series type; or sleep, workout, meal, meal_nutrient, menstrual_cycle, activity, health_score',
           }),
           received: Type.Integer({
             description: 'In all uploads, including samples of workouts and rejected items; repeated items count again',
@@ -67,7 +67,10 @@ const Coverage = Type.Object(
                     description: `The platform's name; null for items without one, and all but the ${TYPES_LISTED} most frequent of the day`,
                   }),
                 ),
-                reason: Type.String({ description: 'ignored_type, or why the items were rejected' }),
+                reason: Type.String({
+                  description:
+                    'ignored_type; deleted: through the API before; connection_ended; or why the items were rejected',
+                }),
                 items: Type.Integer(),
               },
               { title: 'CoverageUnstored' },
@@ -124,6 +127,8 @@ const DAYS_SQL = `
     select source_id, start_at, 'menstrual_cycle' from menstrual_cycle where user_id = $1
     union all
     select source_id, start_at, 'activity' from activity where user_id = $1
+    union all
+    select source_id, recorded_at, 'health_score' from health_score where user_id = $1 and external_id is not null
   ) e
   join data_source d on d.id = e.source_id
   where e.at >= to_timestamp($6) and e.at < to_timestamp($7)

@@ -13,7 +13,7 @@ export const deleteConnectionData = route(
     operationId: 'deleteConnectionData',
     summary: 'Disconnect a provider and delete all its data',
     description:
-      'Samples, events, devices, stored uploads, the history of their imports, and their waiting webhook deliveries.',
+      'Samples, events, devices, stored uploads, the history of their imports, and their waiting webhook deliveries. Also forgets what was deleted before, which can then be imported again.',
     tag: 'Users',
     guard: 'key',
     share: 'long',
@@ -33,7 +33,8 @@ export const deleteConnectionData = route(
       await allowWaiting(tx)
       await withoutSleepOf(tx, params.user_id, sources, () => deleteSources(tx, sources))
       await deleteUploads(tx, params.user_id, provider)
-      await tx.query('delete from zone_run where user_id = $1 and provider = $2', [params.user_id, provider])
+      for (const table of ['zone_run', 'hidden_item'])
+        await tx.query(`delete from ${table} where user_id = $1 and provider = $2`, [params.user_id, provider])
       await tx.query('update app_user set revision = revision + 1 where id = $1', [params.user_id])
       await deleteEvents(tx, params.user_id, provider)
     })

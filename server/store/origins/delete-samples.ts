@@ -1,4 +1,4 @@
-import { type Removed, withoutRemoved } from '../../batch/changes.ts'
+import { type ChangedSamples, type Removed, withoutRemoved } from '../../batch/changes.ts'
 import type { Deletion } from '../../batch/columns.ts'
 import { groupBy } from '../../batch/group-by.ts'
 import { NO_RECORD, type Origin, type OriginHash, originHash } from '../../batch/origins.ts'
@@ -42,16 +42,29 @@ export async function deleteSamples(
   if (asked.length === 0) return []
   const said = await samplesOf(tx, target, asked)
   const alone = said.filter(({ others }) => others.length === 0)
-  const gone = await tx.rows<[place: number]>('select place from delete_sample_points($1, $2, $3)', [
-    alone.map(({ sourceId }) => sourceId),
-    alone.map(({ seriesId }) => seriesId),
-    alone.map(({ timeMs }) => timeMs / 1000),
-  ])
-  const removed = gone.map(([place]) => alone[place - 1] as Said)
+  const removed = await removePoints(tx, alone, target.changes)
   const deleted = [...removed, ...said.filter(({ others }) => others.length > 0)]
   await noteDeleted(tx, deleted)
-  target.changes?.splice(0, target.changes.length, ...withoutRemoved(target.changes, removed))
   return [...new Set(deleted.flatMap(({ externalIds }) => externalIds))]
+}
+
+/**
+ * Removes single samples, from the `changes` of a batch as well, and returns those there were. Archived data stays. The
+ * rollups follow.
+ */
+export async function removePoints<Point extends Removed>(
+  tx: Transaction,
+  points: readonly Point[],
+  changes?: ChangedSamples[],
+): Promise<Point[]> {
+  const gone = await tx.rows<[place: number]>('select place from delete_sample_points($1, $2, $3)', [
+    points.map(({ sourceId }) => sourceId),
+    points.map(({ seriesId }) => seriesId),
+    points.map(({ timeMs }) => timeMs / 1000),
+  ])
+  const removed = gone.map(([place]) => points[place - 1] as Point)
+  changes?.splice(0, changes.length, ...withoutRemoved(changes, removed))
+  return removed
 }
 
 /** The samples that records to delete state. */

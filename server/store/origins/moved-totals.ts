@@ -1,10 +1,11 @@
-import { type ChangedSamples, withoutRemoved } from '../../batch/changes.ts'
+import type { ChangedSamples } from '../../batch/changes.ts'
 import type { SampleColumns } from '../../batch/columns.ts'
+import { originsOf } from '../../batch/columns-at.ts'
 import { groupBy } from '../../batch/group-by.ts'
-import { decodeOrigins, type Origin, type OriginHash, sameOrigin } from '../../batch/origins.ts'
+import { type Origin, type OriginHash, sameOrigin } from '../../batch/origins.ts'
 import { storedSeries } from '../../catalogue/series.ts'
 import type { Transaction } from '../../db/database.ts'
-import { noteDeleted } from './delete-samples.ts'
+import { noteDeleted, removePoints } from './delete-samples.ts'
 import { type ListPlace, readLists, recordsAt, type Stream, streamKey } from './lists.ts'
 
 // The total of a day is stored at its midnight, which depends on the zone. A record that comes again with another zone than it
@@ -43,14 +44,8 @@ export async function removeMovedTotals(
     }),
   )
   const alone = found.filter(({ others }) => others.length === 0)
-  const places = await tx.rows<[place: number]>('select place from delete_sample_points($1, $2, $3)', [
-    alone.map(({ sourceId }) => sourceId),
-    alone.map(({ seriesId }) => seriesId),
-    alone.map(({ timeMs }) => timeMs / 1000),
-  ])
-  const removed = places.map(([place]) => alone[place - 1] as (typeof alone)[number])
+  const removed = await removePoints(tx, alone, changes)
   await noteDeleted(tx, [...removed, ...found.filter(({ others }) => others.length > 0)])
-  changes?.splice(0, changes.length, ...withoutRemoved(changes, removed))
   for (const { seriesId } of removed) gone.set(seriesId, (gone.get(seriesId) ?? 0) + 1)
   return gone
 }
@@ -66,8 +61,7 @@ function totalsOf(
     if (!origins || !storedSeries(seriesId)?.isDailyTotal) return
     const stream = { sourceId: sourceIds[columns.source] as number, seriesId }
     const one = totals.get(streamKey(stream)) ?? { ...stream, sent: [], stamped: [] }
-    const { bytes, firstMs } = origins
-    one[name].push(...decodeOrigins(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), firstMs))
+    one[name].push(...originsOf(columns))
     totals.set(streamKey(stream), one)
   }
   for (const columns of sent) add(columns, 'sent')

@@ -1,5 +1,6 @@
 import type { SampleColumns } from '../../batch/columns.ts'
-import { decodeOrigins, NO_RECORD, type Origin, type OriginHash, sameOrigin, withRecord } from '../../batch/origins.ts'
+import { originsOf } from '../../batch/columns-at.ts'
+import { NO_RECORD, type Origin, type OriginHash, sameOrigin, withRecord } from '../../batch/origins.ts'
 import type { Transaction } from '../../db/database.ts'
 import { compactLists } from './compact.ts'
 import { type NewList, newList, recordsAt, storeLists } from './lists.ts'
@@ -52,10 +53,8 @@ export async function noteOrigins(tx: Transaction, written: readonly WrittenSamp
 
 /** The new statements about changed samples, and the samples whose statement depends on stored ones. */
 function sortOut(columns: SampleColumns, changed: ReadonlySet<number>): { origins: Origin[]; asked: Asked[] } {
-  const { timeMs, origins: sent } = columns
-  const entries = sent
-    ? decodeOrigins(Buffer.from(sent.bytes.buffer, sent.bytes.byteOffset, sent.bytes.length), sent.firstMs)
-    : []
+  const { timeMs } = columns
+  const entries = originsOf(columns)
   const origins: Origin[] = []
   const asked: Asked[] = []
   let next = 0

@@ -24,6 +24,8 @@ export interface Judged {
   asleepS: number
   /** Seconds of light sleep; null if the source reported no stages. */
   lightS: number | null
+  /** Whether the provider calls it a nap; null or absent if it does not say. */
+  saidNap?: boolean | null
 }
 
 /** The day a session belongs to, as days since 1970: the local day of its end, UTC if the zone is unknown (7.4). */
@@ -41,15 +43,17 @@ export function isShortByDay({ startMs, zoneMin, asleepS }: Pick<Judged, 'startM
 }
 
 /**
- * The naps among the sessions of one person and sleep day, from all sources (sdk-types 7.4): short, by day, and no part of
- * the longest session that is not `covered`. Of equally long ones the earliest is the longest. A session that overlaps the
- * longest is the same sleep, seen by another device.
+ * The naps among the sessions of one person and sleep day, from all sources (sdk-types 7.4): what its provider calls a nap;
+ * else what is short, by day, and no part of the longest session that is not `covered`. Of equally long ones the earliest is
+ * the longest. A session that overlaps the longest is the same sleep, seen by another device.
  */
 export function napsOf<One extends Judged>(sessions: readonly One[], covered: ReadonlySet<One>): Set<One> {
   const [longest] = sessions
     .filter((one) => !covered.has(one))
     .sort((a, b) => b.asleepS - a.asleepS || a.startMs - b.startMs || a.endMs - b.endMs)
-  return new Set(sessions.filter((one) => isShortByDay(one) && !(longest && overlap(one, longest))))
+  const isNap = (one: One) =>
+    isShortByDay(one) && (!longest || !overlap(one, longest) || (one !== longest && longest.saidNap === true))
+  return new Set(sessions.filter((one) => one.saidNap ?? isNap(one)))
 }
 
 const overlap = (one: Judged, other: Judged) => one.startMs < other.endMs && one.endMs > other.startMs

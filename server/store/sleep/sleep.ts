@@ -3,7 +3,7 @@ import type { SleepStage } from '../../batch/columns.ts'
 import type { Transaction } from '../../db/database.ts'
 import { planned } from '../../db/planned.ts'
 import type { EventCounts, EventTarget, Rebuilt, RemovedItems } from '../event-items.ts'
-import { boundsOf, derivedChanges } from '../event-items.ts'
+import { boundsOf } from '../event-items.ts'
 import {
   changedStages,
   compareStages,
@@ -25,7 +25,7 @@ import {
   touchedChains,
   writeStages,
 } from './stages.ts'
-import { deleteSessions, idsFor, judgeSessions, readSessions, saveScores, saveSessions } from './stored-sessions.ts'
+import { deleteSessions, idsFor, judgeSessions, readSessions, replaceSessions } from './stored-sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
 /**
@@ -78,19 +78,20 @@ export async function deleteSleep(
 
 /**
  * Removes a stored session with its stages, so no later upload builds it again without them; others around it are
- * rebuilt from what is left. Returns the ids of the sessions that developers get events about.
+ * rebuilt from what is left. Returns the platform's ids, of its session or of its stages, and the ids of the sessions that
+ * developers get events about.
  */
 export async function deleteSession(
   tx: Transaction,
   target: EventTarget,
   session: Pick<Session, 'sourceId' | 'session' | 'startMs' | 'endMs'> & { id: string },
-): Promise<string[]> {
+): Promise<{ externalIds: string[]; told: string[] }> {
   const span: Stage = { ...session, stage: 'sleeping', zoneMin: null, externalId: null, score: null }
   const around = await readChains(tx, target, [span], await readAround(tx, target, [span]))
   const removed = stagesOfSession(session, around.stored)
   const { told } = await change(tx, target, { written: [], removed }, around)
   await deleteSessions(tx, [session.id])
-  return told
+  return { externalIds: session.session === '' ? removed.flatMap(stageIds) : [session.session], told }
 }
 
 /**
@@ -114,7 +115,7 @@ export async function withoutSleepOf(
 const SESSIONS_OF_SOURCES_SQL = `
   select source_id as "sourceId", session, round(date_part('epoch', start_at) * 1000) as "startMs",
          round(date_part('epoch', end_at) * 1000) as "endMs", zone_offset_min as "zoneMin", 0 as "asleepS",
-         light_s as "lightS"
+         light_s as "lightS", said_nap as "saidNap"
   from sleep
   where source_id = any ($1)`
 
@@ -171,7 +172,7 @@ async function rebuildSessions(
   const chainRanges = union(chains.map(({ startMs, endMs }): Range => [startMs, endMs]))
   const inChain = (ms: number) =>
     (chainRanges[firstEndingAfter(chainRanges, ms)]?.[0] ?? Number.POSITIVE_INFINITY) <= ms
-  const [old, others] = divide(stored, (one) =>
+  const old = stored.filter((one) =>
     one.session === '' ? one.own && inChain(one.startMs) : given.has(sessionKey(one)),
   )
   const ids = idsFor(sessions, old)
@@ -181,23 +182,5 @@ async function rebuildSessions(
     id: ids.get(session) ?? randomUUID(),
     whole: session.session !== '' && cameWhole.get(sessionKey(session)) === true,
   }))
-  const kept = new Set(ids.values())
-  const gone = old.filter(({ id }) => !kept.has(id))
-  await deleteSessions(
-    tx,
-    gone.map(({ id }) => id),
-  )
-  const saved = await saveSessions(tx, target, rebuilt)
-  const judged = await judgeSessions(tx, [...rebuilt, ...others], [...rebuilt, ...old], stored)
-  const told = new Set([...saved, ...judged.told])
-  const written = new Set([...told, ...judged.changed, ...(await saveScores(tx, target, rebuilt))])
-  return {
-    derived: derivedChanges(stored, [...gone, ...[...rebuilt, ...others].filter(({ id }) => written.has(id))]),
-    told: [...told],
-  }
-}
-
-/** The items for which `test` holds, and the others. */
-function divide<Item>(items: readonly Item[], test: (item: Item) => boolean): [Item[], Item[]] {
-  return [items.filter(test), items.filter((item) => !test(item))]
+  return replaceSessions(tx, target, { rebuilt, old, stored })
 }

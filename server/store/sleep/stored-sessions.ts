@@ -1,10 +1,10 @@
 import { groupBy } from '../../batch/group-by.ts'
 import type { Transaction } from '../../db/database.ts'
 import { planned } from '../../db/planned.ts'
-import type { EventTarget } from '../event-items.ts'
+import { derivedChanges, type EventTarget, type Rebuilt } from '../event-items.ts'
 import { coveredOf, type Judged, napsOf, SAME_SLEEP_MS, sleepDay } from './day.ts'
 import { type Session, sessionKey } from './sessions.ts'
-import { firstEndingAfter, type Range, union } from './totals.ts'
+import { type CleanStage, firstEndingAfter, type Range, type Totals, union } from './totals.ts'
 
 // The stored sessions: read around the changes, and written where they differ.
 
@@ -24,8 +24,18 @@ interface Judgement {
   covered: boolean
 }
 
-/** A session with the key of its row. */
-export type SavedSession = Session & Pick<StoredSession, 'id' | 'whole'>
+/** A session with the key of its row; what is null is not known. */
+export interface SavedSession extends Omit<Session, keyof Totals | 'stages'>, Pick<StoredSession, 'id' | 'whole'> {
+  stages: readonly CleanStage[] | null
+  asleepS: number | null
+  inBedS: number | null
+  awakeS: number | null
+  lightS: number | null
+  deepS: number | null
+  remS: number | null
+  efficiencyPercent: number | null
+  saidNap?: boolean | null
+}
 
 /**
  * How far away the sessions end that are judged together with one that changes. A session that it covers or uncovers ends
@@ -46,7 +56,7 @@ export async function readSessions(
     `select s.id, s.source_id as "sourceId", s.session, round(date_part('epoch', s.start_at) * 1000) as "startMs",
             round(date_part('epoch', s.end_at) * 1000) as "endMs", s.zone_offset_min as "zoneMin",
             coalesce(s.asleep_s, date_part('epoch', s.end_at - s.start_at)) as "asleepS", s.light_s as "lightS",
-            s.is_nap is true as nap, s.covered, s.whole, date_part('epoch', s.created_at) as "createdS", d.provider = $2 as own
+            s.said_nap as "saidNap", s.is_nap is true as nap, s.covered, s.whole, date_part('epoch', s.created_at) as "createdS", d.provider = $2 as own
      from data_source d
      cross join unnest($3::float8[], $4::float8[]) around (lo, hi)
      cross join lateral (
@@ -59,12 +69,17 @@ export async function readSessions(
   )
 }
 
+type Place = Pick<Session, 'sourceId' | 'session' | 'startMs' | 'endMs'>
+
 /**
  * The keys that rebuilt sessions keep: a given one its own; others that of the oldest row they overlap (contract D-30).
  * The row of a divided session goes to the part it overlaps most.
  */
-export function idsFor(sessions: readonly Session[], old: readonly StoredSession[]): Map<Session, string> {
-  const ids = new Map<Session, string>()
+export function idsFor<One extends Place>(
+  sessions: readonly One[],
+  old: readonly (Place & Pick<StoredSession, 'id' | 'createdS'>)[],
+): Map<One, string> {
+  const ids = new Map<One, string>()
   const rebuilt = groupBy(sessions, sessionKey)
   for (const list of rebuilt.values()) list.sort((a, b) => a.startMs - b.startMs)
   const windows = new Map(
@@ -73,7 +88,7 @@ export function idsFor(sessions: readonly Session[], old: readonly StoredSession
   for (const row of [...old].sort((a, b) => a.createdS - b.createdS || a.startMs - b.startMs)) {
     const list = rebuilt.get(sessionKey(row)) ?? []
     const isOwn = row.session !== ''
-    let best: Session | undefined
+    let best: One | undefined
     let mostMs = 0
     for (let place = isOwn ? 0 : firstEndingAfter(windows.get(sessionKey(row)) ?? [], row.startMs); ; place += 1) {
       const session = list[place]
@@ -86,6 +101,43 @@ export function idsFor(sessions: readonly Session[], old: readonly StoredSession
     if (best) ids.set(best, row.id)
   }
   return ids
+}
+
+/** The sessions of a user around a change: what is stored, and what becomes of those that are rebuilt. */
+export interface Replacement {
+  rebuilt: readonly SavedSession[]
+  /** The rows that the rebuilt sessions replace or continue. */
+  old: readonly StoredSession[]
+  /** All rows, of all providers, that are judged together with them. */
+  stored: readonly StoredSession[]
+}
+
+/**
+ * Writes rebuilt sessions, removes the rows that none of them continues, and judges those around them again. Returns the
+ * sessions that are different now, and the ids of those whose events have changed.
+ */
+export async function replaceSessions(
+  tx: Transaction,
+  target: EventTarget,
+  { rebuilt, old, stored }: Replacement,
+): Promise<Rebuilt> {
+  const replaced = new Set(old)
+  const others = stored.filter((one) => !replaced.has(one))
+  const kept = new Set(rebuilt.map(({ id }) => id))
+  const gone = old.filter(({ id }) => !kept.has(id))
+  await deleteSessions(
+    tx,
+    gone.map(({ id }) => id),
+  )
+  const saved = await saveSessions(tx, target, rebuilt)
+  const now = rebuilt.map((one) => ({ ...one, asleepS: one.asleepS ?? (one.endMs - one.startMs) / 1000 }))
+  const judged = await judgeSessions(tx, [...now, ...others], [...now, ...old], stored)
+  const told = new Set([...saved, ...judged.told])
+  const written = new Set([...told, ...judged.changed, ...(await saveScores(tx, target, rebuilt))])
+  return {
+    derived: derivedChanges(stored, [...gone, ...[...rebuilt, ...others].filter(({ id }) => written.has(id))]),
+    told: [...told],
+  }
 }
 
 /** Removes sessions, with their scores. */
@@ -110,7 +162,7 @@ export async function saveSessions(
         ...session,
         startS: startMs / 1000,
         endS: endMs / 1000,
-        stages: stages.map(([stage, fromMs, untilMs]) => [stage, fromMs / 1000, untilMs / 1000]),
+        stages: stages?.map(([stage, fromMs, untilMs]) => [stage, fromMs / 1000, untilMs / 1000]) ?? null,
       })),
     ),
   ])
@@ -119,26 +171,28 @@ export async function saveSessions(
 
 const SAVE_SESSIONS_SQL = `
   insert into sleep as s (id, user_id, source_id, session, start_at, end_at, zone_offset_min, asleep_s, in_bed_s,
-                          awake_s, light_s, deep_s, rem_s, efficiency_percent, is_nap, stages, whole, closed_at)
+                          awake_s, light_s, deep_s, rem_s, efficiency_percent, is_nap, said_nap, stages, whole, closed_at)
   select n.id, $1, n."sourceId", n.session, to_timestamp(n."startS"), to_timestamp(n."endS"), n."zoneMin", n."asleepS",
-         n."inBedS", n."awakeS", n."lightS", n."deepS", n."remS", n."efficiencyPercent", false, n.stages, n.whole,
+         n."inBedS", n."awakeS", n."lightS", n."deepS", n."remS", n."efficiencyPercent", false, n."saidNap",
+         n.stages, n.whole,
          case when n.session <> '' then clock_timestamp() end
   from jsonb_to_recordset($2) as n (
     id uuid, "sourceId" int4, session text, "startS" float8, "endS" float8, "zoneMin" int2, "asleepS" int4,
-    "inBedS" int4, "awakeS" int4, "lightS" int4, "deepS" int4, "remS" int4, "efficiencyPercent" float8, stages jsonb, whole bool
+    "inBedS" int4, "awakeS" int4, "lightS" int4, "deepS" int4, "remS" int4, "efficiencyPercent" float8, "saidNap" bool, stages jsonb,
+    whole bool
   )
   on conflict (id) do update
   set start_at = excluded.start_at, end_at = excluded.end_at, zone_offset_min = excluded.zone_offset_min,
       asleep_s = excluded.asleep_s, in_bed_s = excluded.in_bed_s, awake_s = excluded.awake_s,
       light_s = excluded.light_s, deep_s = excluded.deep_s, rem_s = excluded.rem_s,
-      efficiency_percent = excluded.efficiency_percent, stages = excluded.stages,
+      efficiency_percent = excluded.efficiency_percent, said_nap = excluded.said_nap, stages = excluded.stages,
       changed_at = clock_timestamp(), closed_at = case when s.session <> '' then s.closed_at end
   where (s.start_at, s.end_at, s.zone_offset_min, s.asleep_s, s.in_bed_s, s.awake_s, s.light_s, s.deep_s, s.rem_s,
-         s.efficiency_percent, s.stages)
+         s.efficiency_percent, s.said_nap, s.stages)
         is distinct from
         (excluded.start_at, excluded.end_at, excluded.zone_offset_min, excluded.asleep_s, excluded.in_bed_s,
          excluded.awake_s, excluded.light_s, excluded.deep_s, excluded.rem_s, excluded.efficiency_percent,
-         excluded.stages)
+         excluded.said_nap, excluded.stages)
   returning s.id`
 
 /**
@@ -148,7 +202,7 @@ const SAVE_SESSIONS_SQL = `
  */
 export async function judgeSessions(
   tx: Transaction,
-  sessions: readonly (StoredSession | SavedSession)[],
+  sessions: readonly (Judged & Pick<StoredSession, 'id' | 'whole'>)[],
   changed: readonly Judged[],
   before: readonly StoredSession[],
 ): Promise<{ changed: string[]; told: string[] }> {

@@ -1,0 +1,61 @@
+import { type Batch, noEvents } from '../batch/columns.ts'
+import type { Transaction } from '../db/database.ts'
+
+// An upload connects its user with the provider, unless it arrived before the phone signed out; importing it again says
+// nothing new about that.
+const OPEN_SQL = `
+  with before as (select status from connection where user_id = $1 and provider = $2)
+  insert into connection as c (user_id, provider, last_synced_at)
+  values ($1, $2, now())
+  on conflict (user_id, provider) do update
+  set last_synced_at = case when $3::timestamptz is null then c.last_synced_at else now() end,
+      updated_at = case when $3 is null then c.updated_at else now() end,
+      status = case when $3 is null or c.revoked_at > $3 then c.status else 'active' end,
+      status_reason = case when $3 is null or c.revoked_at > $3 then c.status_reason end
+  returning id, status = 'active' and (select status from before) is distinct from 'active' as opened, updated_at as at`
+
+// What a provider answered before its connection ended is stored, as what a phone sent before it signed out.
+const NAMED_SQL = `
+  select id, false as opened, updated_at as at
+  from connection
+  where id = $1 and user_id = $2 and (status = 'active' or $3::timestamptz is null or revoked_at > $3)`
+
+/** Whose batch is written, and through which connection it came. */
+interface Target {
+  userId: string
+  provider: string
+  receivedAt: string | null
+  connection?: { id: string }
+}
+
+/** The connection of a batch; `opened`: it was opened by it. */
+export interface BatchConnection {
+  id: string
+  opened: boolean
+  at: string
+}
+
+/**
+ * The connection through which a batch came: a phone's upload opens one, an answer of a provider names it. Undefined when
+ * that ended before the answer came.
+ */
+export async function connectionOf(
+  tx: Transaction,
+  { userId, provider, receivedAt, connection }: Target,
+): Promise<BatchConnection | undefined> {
+  const rows = connection
+    ? await tx.query<BatchConnection>(NAMED_SQL, [connection.id, userId, receivedAt])
+    : await tx.query<BatchConnection>(OPEN_SQL, [userId, provider, receivedAt])
+  return rows[0]
+}
+
+/** A batch of which nothing is stored, since its connection had ended: all of its items are ignored. */
+export function withoutConnection(batch: Batch): Batch {
+  const { received } = batch
+  return {
+    ...batch,
+    ...{ sources: [], samples: [], derived: [], events: noEvents() },
+    ...{ duplicates: 0, ignored: received, rejected: 0, rejections: [], rejectedDays: {} },
+    unstored: received > 0 ? [{ collection: 'all', type: null, reason: 'connection_ended', items: received }] : [],
+  }
+}
