@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Client } from 'pg'
-import { deriveKeys } from '../server/http/tokens.ts'
+import { openVault } from '../server/vault.ts'
 import { newSecret, sealSecret } from '../server/webhooks/secrets.ts'
 import {
   type Bench,
@@ -67,8 +67,9 @@ function withSide<T>(bench: Bench, name: string, settings: Record<string, string
 
 async function hangingEndpoint(db: Client, receiver: Helper): Promise<void> {
   const origin = `http://127.0.0.1:${await receiver.ask<number>({ listen: true })}`
-  const secret = sealSecret(deriveKeys(SECRET_KEY).webhookSecret, 'ep_bench', newSecret())
-  await db.query('insert into endpoint (uid, url, secret) values ($1, $2, $3)', ['ep_bench', `${origin}/hang`, secret])
+  const { sealed, keyId } = sealSecret(openVault(SECRET_KEY), 'ep_bench', newSecret())
+  const values = ['ep_bench', `${origin}/hang`, sealed, keyId]
+  await db.query('insert into endpoint (uid, url, secret, key_id) values ($1, $2, $3, $4)', values)
 }
 
 interface Rounds {

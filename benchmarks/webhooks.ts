@@ -1,6 +1,6 @@
 import type { Client } from 'pg'
 import { Pool } from 'undici'
-import { deriveKeys } from '../server/http/tokens.ts'
+import { openVault } from '../server/vault.ts'
 import { eventBody } from '../server/webhooks/body.ts'
 import { packSamples } from '../server/webhooks/packed.ts'
 import { newSecret, sealSecret } from '../server/webhooks/secrets.ts'
@@ -122,15 +122,13 @@ export async function run(bench: Bench): Promise<Measure[]> {
 
 /** Replaces the registered endpoints by ones with these paths. */
 async function register({ db, origin }: Suite, paths: string[]): Promise<void> {
-  const key = deriveKeys(SECRET_KEY).webhookSecret
+  const vault = openVault(SECRET_KEY)
   await db.query('truncate endpoint, event cascade')
   for (const [index, path] of paths.entries()) {
     const uid = `ep_bench${index}`
-    await db.query('insert into endpoint (uid, url, secret) values ($1, $2, $3)', [
-      uid,
-      origin + path,
-      sealSecret(key, uid, newSecret()),
-    ])
+    const { sealed, keyId } = sealSecret(vault, uid, newSecret())
+    const values = [uid, origin + path, sealed, keyId]
+    await db.query('insert into endpoint (uid, url, secret, key_id) values ($1, $2, $3, $4)', values)
   }
 }
 

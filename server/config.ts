@@ -43,6 +43,9 @@ export interface Config {
   /** Days the attempts to deliver them are kept. */
   webhookAttemptRetentionDays: number
   corsOrigins: string[]
+  /** How often accounts at cloud providers are pulled, in seconds, and whether a new connection brings the last 90 days. */
+  syncIntervalSeconds: number
+  historicalSyncOnConnect: boolean
   /** Origins that a browser may be sent to once its person has connected a provider; empty = any with https. */
   oauthRedirectOrigins: string[]
   /** Networks of the proxies in front of us, whose `X-Forwarded-For` is believed. */
@@ -63,6 +66,8 @@ export interface Config {
    */
   loginAttemptsPerMinute: number
   loginAttemptsPerAccount: number
+  /** Syncs of cloud providers that may be asked for, for each user and hour. */
+  syncTriggersPerHour: number
   providers: Record<string, ProviderConfig>
 }
 
@@ -124,7 +129,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     scoreBackfillDays: integer(env, 'SCORE_BACKFILL_DAYS', 30, [1, 366]),
     loginAttemptsPerMinute: integer(env, 'LOGIN_ATTEMPTS_PER_MINUTE', 10, [1, 100_000]),
     loginAttemptsPerAccount: integer(env, 'LOGIN_ATTEMPTS_PER_ACCOUNT', 5, [1, 100_000]),
-    providers: providerConfigs(env),
+    ...clouds(env),
     ...(databaseUrl && { databaseUrl }),
     ...secretKeys,
     ...(adminPassword && { adminPassword }),
@@ -161,9 +166,10 @@ function integer(env: Env, name: string, fallback: number, [min, max]: readonly 
   return number
 }
 
-function flag(env: Env, name: string): boolean {
+function flag(env: Env, name: string, byDefault = false): boolean {
   const value = env[name]?.trim().toLowerCase()
-  if (!value || ['false', '0', 'no', 'off'].includes(value)) return false
+  if (!value) return byDefault
+  if (['false', '0', 'no', 'off'].includes(value)) return false
   if (['true', '1', 'yes', 'on'].includes(value)) return true
   throw new ConfigError(name, 'must be true or false')
 }
@@ -224,6 +230,17 @@ function redirectOrigins(env: Env): string[] {
     new URL(origin).origin === origin
   if (origins.every(usable)) return origins
   throw new ConfigError('OAUTH_REDIRECT_ORIGINS', 'must be a comma list of origins such as https://app.example.org')
+}
+
+function clouds(
+  env: Env,
+): Pick<Config, 'syncIntervalSeconds' | 'historicalSyncOnConnect' | 'syncTriggersPerHour' | 'providers'> {
+  return {
+    syncIntervalSeconds: integer(env, 'SYNC_INTERVAL_SECONDS', 3_600, [60, 604_800]),
+    historicalSyncOnConnect: flag(env, 'HISTORICAL_SYNC_ON_CONNECT', true),
+    syncTriggersPerHour: integer(env, 'SYNC_TRIGGERS_PER_HOUR', 8, [1, 100_000]),
+    providers: providerConfigs(env),
+  }
 }
 
 function providerConfigs(env: Env): Record<string, ProviderConfig> {

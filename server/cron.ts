@@ -7,6 +7,7 @@ import type { Jobs } from './queue.ts'
 const ENTRIES: readonly [expression: string, job: string][] = [
   ['*/15 * * * * *', 'recover_processes'],
   ['* * * * *', 'refresh_rollups'],
+  ['* * * * *', 'plan_pulls'],
   ['* * * * *', 'refresh_grants'],
   ['23 * * * *', 'reseal'],
   ['7 * * * *', 'close_silent_runs'],

@@ -10,6 +10,7 @@ import type { Gates, Limits } from './limits.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { OAuthParts } from './oauth/parts.ts'
+import type { AccessTokens } from './oauth/refresh.ts'
 import type { Backlog } from './webhooks/observe.ts'
 
 /** Everything that handlers use; `main.ts` and the tests build it. */
@@ -26,6 +27,8 @@ export interface Dependencies {
   syncFeed: SyncFeed
   /** What connects people to cloud providers; each of its statements takes a connection of its own. */
   oauth: OAuthParts
+  /** Access to the accounts of grants. */
+  tokens: AccessTokens
   log: Logger
   metrics: Metrics
   /** Whether migrations have run and jobs can run, for `/readyz`. */

@@ -62,6 +62,13 @@ export class AppError extends Error {
   }
 }
 
+/** A provider's answer that is an error of its own. */
+interface ProviderRefusal {
+  status: number
+  text: string
+  retryAfter?: string | undefined
+}
+
 const BEARER = { 'WWW-Authenticate': 'Bearer' }
 
 /** Every error a client can get, with the exact texts of contract 1.6 to 1.8. */
@@ -162,6 +169,15 @@ export const errors = {
     new AppError('refresh_refused', 400, `Failed to refresh token: ${text}`, { retryAtMs }),
   refreshFailed: (text: string, retryAtMs: number) =>
     new AppError('refresh_failed', 500, `Token refresh failed: ${text}`, { retryAtMs }),
+  unsupported: (detail: string) => new AppError('unsupported', 501, detail),
+  noWorkouts: (provider: string) =>
+    new AppError('unsupported', 501, `Provider '${provider}' does not support workouts`),
+  providerRefused: (name: string, { status, text, retryAfter }: ProviderRefusal) =>
+    new AppError('provider_refused', status, `${name} API error: ${text}`, {
+      headers: retryAfter === undefined ? {} : { 'Retry-After': retryAfter },
+    }),
+  providerFailed: (name: string, text: string, cause?: unknown) =>
+    new AppError('provider_failed', 500, `Failed to fetch data from ${name}: ${text}`, { cause }),
   badDatetime: (value: string) =>
     new AppError(
       'bad_datetime',

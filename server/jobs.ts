@@ -2,6 +2,7 @@ import type { Task, TaskList } from 'graphile-worker'
 import type { Config } from './config.ts'
 import { compressChunks } from './db/compress.ts'
 import { type Database, violatedConstraint } from './db/database.ts'
+import { planPulls } from './intake/pulls/plan.ts'
 import type { Importer } from './intake/uploads/import.ts'
 import { closeSilentRuns } from './intake/uploads/silent-runs.ts'
 import type { Logger } from './log.ts'
@@ -18,6 +19,7 @@ import { computeSleepScores } from './scores/compute-sleep.ts'
 import { closeSleep } from './store/sleep/close.ts'
 import { pruneWebhooks, type WebhookRetention } from './webhooks/prune.ts'
 import type { EventSettings } from './webhooks/record.ts'
+import { resealSecrets } from './webhooks/reseal.ts'
 
 /** Delay of a job that found another one importing for the same user. */
 const BUSY_DELAY_MS = 250
@@ -30,7 +32,9 @@ export interface JobsOptions {
   url: string
   db: Database
   importer: Importer
-  settings: EventSettings & WebhookRetention & Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays'>
+  settings: EventSettings &
+    WebhookRetention &
+    Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays' | 'syncIntervalSeconds'>
   concurrency: number
   log: Logger
   /** Grants of cloud providers, and their access tokens; absent: no such jobs are taken. */
@@ -40,6 +44,7 @@ export interface JobsOptions {
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
 export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
   const { db, settings, log, grants } = options
+  const plan = ({ clients }: OAuthParts) => ({ db, clients, syncIntervalSeconds: settings.syncIntervalSeconds })
   const { scoreBackfillDays } = settings
   return {
     import_uploads: importUploads(options),
@@ -56,8 +61,12 @@ export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
     score_resilience: untilDone(() => computeResilience(db, scoreBackfillDays)),
     prune: () => prune(db, settings),
     ...(grants && {
+      plan_pulls: untilDone(() => planPulls(plan(grants.parts))),
       refresh_grants: untilDone(() => refreshAhead(grants.parts, grants.tokens)),
-      reseal: untilDone(() => reseal(grants.parts)),
+      reseal: untilDone(async () => {
+        await resealSecrets(grants.parts)
+        return reseal(grants.parts)
+      }),
       leave: leaveTask(grants.parts),
     }),
   }
@@ -94,9 +103,23 @@ async function prune(db: Database, settings: JobsOptions['settings']): Promise<v
   await db.query('delete from oauth_state where expires_at < now()')
   await db.query('delete from used_link_token where expires_at < now()')
   await db.query("delete from invitation where expires_at < now() - interval '30 days'")
+  await forgetRuns(db)
   await db.query("delete from sync_event where created_at < now() - interval '30 days'")
   await forgetBodies(db, settings.uploadRetentionDays)
   await pruneWebhooks(db, settings)
+}
+
+/**
+ * Forgets runs of cloud providers that ended: scheduled ones that brought nothing after a day, since there are dozens a
+ * day, others after 90 days.
+ */
+async function forgetRuns(db: Database): Promise<void> {
+  await db.query(
+    `delete from sync_run
+     where source in ('pull', 'linked_account') and ended_at < now() - interval '1 day'
+       and (ended_at < now() - interval '90 days'
+            or (scope = 'live' and status = 'success' and items_inserted + items_updated + items_deleted = 0))`,
+  )
 }
 
 /** Removes the stored bodies of uploads received more than this many days ago. */

@@ -16,16 +16,19 @@ import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
 import { closeServer, listen } from './http/server.ts'
 import { deriveKeys, type Keys } from './http/tokens.ts'
+import { observePulls } from './intake/pulls/observe.ts'
+import { queueFirst } from './intake/pulls/plan.ts'
+import { startPulls } from './intake/pulls/pulls.ts'
 import { acceptUploads } from './intake/uploads/accept.ts'
 import { createHandover, type Handover } from './intake/uploads/handover.ts'
 import { createImporter } from './intake/uploads/import.ts'
 import { API_CONNECTIONS, LIMITS, openGates } from './limits.ts'
 import { type Logger, logProcess, openLog } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { observeGrants } from './oauth/observe.ts'
 import { IDENTIFY_MS, type OAuthParts } from './oauth/parts.ts'
-import { openAccessTokens } from './oauth/refresh.ts'
+import { type AccessTokens, openAccessTokens } from './oauth/refresh.ts'
 import { storeLeftBehind } from './oauth/refreshed.ts'
-import { openVault, type Vault } from './oauth/vault.ts'
 import { type OAuthClients, oauthClients } from './provider-client/clients.ts'
 import { type Http, openHttp } from './provider-client/http.ts'
 import { cloudProviders } from './providers/index.ts'
@@ -34,12 +37,16 @@ import { observeRollups } from './rollups/observe.ts'
 import { applyStrategy } from './rollups/strategy.ts'
 import { dataDirSecret } from './secrets.ts'
 import { startThreads, type Threads } from './threads.ts'
+import { openVault, type Vault } from './vault.ts'
 import { observeWebhooks } from './webhooks/observe.ts'
 import { startWebhooks, WEBHOOK_CONNECTIONS } from './webhooks/start.ts'
 import { welcome } from './welcome.ts'
 
 /** Imports at the same time; each has a connection, and the queue a few of its own. */
 const JOB_CONCURRENCY = 4
+
+/** Connections of pulls: none is held while a provider is asked. */
+const PULL_CONNECTIONS = 4
 const JOB_TIMEOUT_MS = 60_000
 
 /** Time from SIGTERM to the end, whatever still runs; the embedded database stops last. */
@@ -128,20 +135,31 @@ async function startWork(shared: Shared): Promise<void> {
     log,
   })
   closers.push(() => jobs.stop())
+  closers.push(startAsking(shared, tokens, jobs))
   shared.ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
   closers.push(startCron(jobs, config, log))
   if (shared.recordsEvents) closers.push(await startDeliveries(shared, jobs))
 }
 
+/** Starts asking cloud providers; returns a function that stops it. */
+function startAsking(shared: Shared, tokens: AccessTokens, { processId }: Jobs): () => Promise<void> {
+  const db = database(shared, 'pulsebase pulls', {
+    maxConnections: PULL_CONNECTIONS,
+    statementTimeoutMs: JOB_TIMEOUT_MS,
+  })
+  const pulls = startPulls({ db, parts: oauthParts(shared, db), tokens, processId })
+  return () => pulls.stop()
+}
+
 function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void>> {
-  const { config, log, keys, metrics } = shared
+  const { config, log, vault, metrics } = shared
   return startWebhooks({
     db: database(shared, 'pulsebase webhooks', {
       maxConnections: WEBHOOK_CONNECTIONS,
       statementTimeoutMs: JOB_TIMEOUT_MS,
     }),
     deliver: config.outgoingWebhooksEnabled,
-    key: keys.webhookSecret,
+    vault,
     guard: { allowHttp: config.webhooksAllowHttp, allowNetworks: config.webhooksAllowNetworks },
     processId: jobs.processId,
     metrics,
@@ -173,7 +191,7 @@ async function startApi(shared: Shared): Promise<void> {
 
 /** Everything that handlers use; ready while `isOpen` and the database answers. */
 async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<Dependencies> {
-  const { config, log, closers, url, keys, metrics, threads, handover } = shared
+  const { config, log, closers, url, keys, metrics, threads, handover, vault } = shared
   const probe = openProbe(url, LIMITS.probeMs)
   closers.push(() => probe.end())
   const db = database(shared, 'pulsebase api', {
@@ -183,9 +201,14 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
   })
   const gates = openGates(LIMITS, metrics.registry)
   observeRollups(metrics.registry, gated(db, gates.metrics))
+  observePulls(metrics.registry, gated(db, gates.metrics), shared.clients)
+  observeGrants(metrics.registry, gated(db, gates.metrics), vault)
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
   closers.push(() => apiKeys.close())
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
+  const oauth = oauthParts(shared, changing(db, { gates, limits: LIMITS }, OAUTH_CHANGES))
+  const tokens = openAccessTokens(oauth)
+  closers.push(() => tokens.idle())
   return {
     config,
     db,
@@ -197,7 +220,7 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
     passwords: createPasswords(),
     uploads: acceptUploads({ db, gates, limits: LIMITS, metrics, threads, handover }),
     syncFeed,
-    oauth: oauthParts(shared, changing(db, { gates, limits: LIMITS }, OAUTH_CHANGES)),
+    ...{ oauth, tokens },
     log,
     metrics,
     ready: async () => isOpen() && (await probe.answers()),
@@ -210,6 +233,7 @@ const OAUTH_CHANGES = { share: 'write', key: 'oauth', user: undefined } as const
 
 const oauthParts = ({ config, log, metrics, http, vault, clients }: Shared, db: Database): OAuthParts => ({
   ...{ db, vault, http, clients, settings: config, metrics, log, identifyMs: IDENTIFY_MS },
+  connected: queueFirst(clients, config.historicalSyncOnConnect),
 })
 
 type Opening = Parameters<typeof openDatabase>[0]

@@ -13,6 +13,7 @@ export interface Metrics {
   deliverySeconds: Histogram
   providerRequests: Counter<'provider' | 'status'>
   tokenRefreshes: Counter<'provider' | 'outcome'>
+  pulls: Counter<'provider' | 'outcome'>
 }
 
 /** Creates the metrics of one process in a registry of its own. */
@@ -94,8 +95,14 @@ function deliveryMetrics(registers: Registry[]): Pick<Metrics, 'deliveryAttempts
   }
 }
 
-function providerMetrics(registers: Registry[]): Pick<Metrics, 'providerRequests' | 'tokenRefreshes'> {
+function providerMetrics(registers: Registry[]): Pick<Metrics, 'providerRequests' | 'tokenRefreshes' | 'pulls'> {
   return {
+    pulls: new Counter({
+      name: 'pulsebase_pulls_total',
+      help: 'Streams asked of cloud providers, by what became of it',
+      labelNames: ['provider', 'outcome'],
+      registers,
+    }),
     providerRequests: new Counter({
       name: 'pulsebase_provider_requests_total',
       help: 'Requests to cloud providers, by the status of the answer, or none',

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
+import type { ParcelResult, ParcelTask } from '../workers/parcel.ts'
 import { type SampleEvent, type SampleEventsTask, sampleEvents } from '../workers/sample-events.ts'
 import type { UploadResult, UploadTask } from '../workers/sdk-upload.ts'
 import { Gate } from './gate.ts'
@@ -13,6 +14,8 @@ const SAMPLES_AT_ONCE = 10_000
 export interface Threads {
   /** Reads an upload; takes ownership of `task.bytes`. */
   readUpload(task: UploadTask): Promise<UploadResult>
+  /** Reads a parcel of what a provider answered; takes ownership of `task.bytes`. */
+  readParcel(task: ParcelTask): Promise<ParcelResult>
   /** Makes the events of changed samples. */
   sampleEvents(task: SampleEventsTask): Promise<SampleEvent[]>
   close(): Promise<void>
@@ -45,11 +48,13 @@ export function startThreads(count = Math.max(2, availableParallelism() - 1)): T
   })
   const most = Math.max(1, count - 1)
   const large = new Gate({ what: 'uploads', capacity: most, perKey: most, ...WITHOUT_END })
+  const run = (task: UploadTask | ParcelTask, filename: string) => {
+    const read = () => pool.run(task, { filename, transferList: transferable(task.bytes) })
+    return task.bytes.length > smallBodyBytes(task.encoding) ? large.run('', read) : read()
+  }
   return {
-    async readUpload(task) {
-      const read = () => pool.run(task, { transferList: transferable(task.bytes) })
-      return task.bytes.length > smallBodyBytes(task.encoding) ? large.run('', read) : read()
-    },
+    readUpload: (task) => run(task, `${workers}sdk-upload.ts`),
+    readParcel: (task) => run(task, `${workers}parcel.ts`),
     async sampleEvents(task) {
       const samples = task.changed.reduce((sum, { timeMs }) => sum + timeMs.length, 0)
       // A transfer of few samples takes longer.

@@ -31,6 +31,8 @@ t.test('an empty environment is a complete configuration, with the embedded data
     webhookMessageRetentionDays: 30,
     webhookAttemptRetentionDays: 90,
     corsOrigins: [],
+    syncIntervalSeconds: 3600,
+    historicalSyncOnConnect: true,
     oauthRedirectOrigins: [],
     trustedProxies: [],
     rollupStrategy: 'auto',
@@ -41,6 +43,7 @@ t.test('an empty environment is a complete configuration, with the embedded data
     scoreBackfillDays: 30,
     loginAttemptsPerMinute: 10,
     loginAttemptsPerAccount: 5,
+    syncTriggersPerHour: 8,
     providers: {},
   })
 })
@@ -216,6 +219,19 @@ t.test('LOGIN_ATTEMPTS_PER_MINUTE and LOGIN_ATTEMPTS_PER_ACCOUNT', async (t) => 
   for (const variable of ['LOGIN_ATTEMPTS_PER_MINUTE', 'LOGIN_ATTEMPTS_PER_ACCOUNT']) {
     refuses(t, variable, /must be a whole number from 1 to 100000$/, '0', 'none')
   }
+})
+
+t.test('SYNC_TRIGGERS_PER_HOUR', async (t) => {
+  t.equal(loadConfig({ SYNC_TRIGGERS_PER_HOUR: '100' }).syncTriggersPerHour, 100)
+  refuses(t, 'SYNC_TRIGGERS_PER_HOUR', /must be a whole number from 1 to 100000$/, '0', 'none')
+})
+
+t.test('SYNC_INTERVAL_SECONDS and HISTORICAL_SYNC_ON_CONNECT', async (t) => {
+  t.match(loadConfig({}), { syncIntervalSeconds: 3600, historicalSyncOnConnect: true })
+  const config = loadConfig({ SYNC_INTERVAL_SECONDS: '900', HISTORICAL_SYNC_ON_CONNECT: 'false' })
+  t.match(config, { syncIntervalSeconds: 900, historicalSyncOnConnect: false })
+  refuses(t, 'SYNC_INTERVAL_SECONDS', /must be a whole number from 60 to 604800$/, '59', 'hourly')
+  refuses(t, 'HISTORICAL_SYNC_ON_CONNECT', /must be true or false$/, 'maybe')
 })
 
 t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {

@@ -13,11 +13,14 @@ import { loadConfig } from '../server/config.ts'
 import type { Database } from '../server/db/database.ts'
 import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
+import { observePulls } from '../server/intake/pulls/observe.ts'
 import { LIMITS, openGates } from '../server/limits.ts'
 import { createMetrics } from '../server/metrics.ts'
+import { observeGrants } from '../server/oauth/observe.ts'
 import { sdkProviders } from '../server/providers/index.ts'
 import { observeRollups } from '../server/rollups/observe.ts'
 import { observeWebhooks } from '../server/webhooks/observe.ts'
+import { play } from './support/simulator.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
@@ -33,6 +36,8 @@ const PAGES = [
   'docs/rollups.md',
   'docs/sizing.md',
   'docs/webhooks.md',
+  // Last, since it brings data of other sources.
+  'docs/providers.md',
 ]
 
 interface Block {
@@ -53,15 +58,19 @@ type Variables = Record<
   | 'PHONE_TOKEN'
   | 'CODE'
   | 'REFRESH_TOKEN'
-  | 'ENDPOINT_ID',
+  | 'ENDPOINT_ID'
+  | 'AUTHORIZATION_URL'
+  | 'TASK_ID',
   string
 >
 
 t.test('npm start, and then everything the pages show', async (t) => {
-  const service = await npmStart(t)
+  const simulator = await play(t, { now: Date.now, people: 1, days: 10 })
+  const service = await npmStart(t, simulator.env)
   const variables: Variables = {
     ...{ URL: service.url, KEY: service.apiKey, PASSWORD: service.password, USER_ID: '', BATCH_ID: '' },
     ...{ TOKEN: '', APP_ID: '', APP_SECRET: '', PHONE_TOKEN: '', CODE: '', REFRESH_TOKEN: '', ENDPOINT_ID: '' },
+    ...{ AUTHORIZATION_URL: '', TASK_ID: '' },
   }
 
   await t.test('README.md shows what the first start prints', async (t) => {
@@ -186,8 +195,10 @@ t.test('the metrics in docs/operations.md are those that are offered', async (t)
   const { registry } = createMetrics()
   // No values are requested here, so no database is queried.
   openGates(LIMITS, registry)
+  observeGrants(registry, {} as Database, { keyIds: [] })
   observeRollups(registry, {} as Database)
   observeWebhooks(registry, {} as Database)
+  observePulls(registry, {} as Database, new Map())
   const offered = registry.getMetricsAsArray()
   const documented = await namesIn('docs/operations.md', 'Probes and metrics')
   t.strictSame(
@@ -224,7 +235,7 @@ t.test('the programs for phones in docs/phones.md send what their examples hold'
 })
 
 /** Starts the service with the README's command, in a separate data directory. */
-async function npmStart(t: Test) {
+async function npmStart(t: Test, settings: Record<string, string>) {
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'pulsebase-readme-')))
   await chmod(dataDir, 0o755)
   t.teardown(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }))
@@ -232,7 +243,7 @@ async function npmStart(t: Test) {
   const { PATH, HOME } = process.env
   const npm = spawn('npm', ['start'], {
     cwd: ROOT,
-    env: { PATH, HOME, PORT: port, DATA_DIR: dataDir, OUTGOING_WEBHOOKS_ENABLED: 'true' },
+    env: { PATH, HOME, PORT: port, DATA_DIR: dataDir, OUTGOING_WEBHOOKS_ENABLED: 'true', ...settings },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -311,6 +322,8 @@ function remember(variables: Variables, answer: string): void {
   variables.CODE = told('code') ?? variables.CODE
   variables.REFRESH_TOKEN = told('refresh_token') ?? variables.REFRESH_TOKEN
   variables.ENDPOINT_ID ||= /"id":"(ep_\w+)"/.exec(answer)?.[1] ?? ''
+  variables.AUTHORIZATION_URL = told('authorization_url') ?? variables.AUTHORIZATION_URL
+  variables.TASK_ID = told('task_id') ?? variables.TASK_ID
   // The first login is the developer's.
   if (variables.TOKEN) variables.PHONE_TOKEN = told('access_token') ?? variables.PHONE_TOKEN
   else variables.TOKEN = told('access_token') ?? ''

@@ -12,6 +12,7 @@ import { metaRoutes } from './meta/index.ts'
 import { oauthRoutes } from './oauth/index.ts'
 import { phoneRoutes } from './phones/index.ts'
 import { priorityRoutes } from './priorities/index.ts'
+import { providerSyncRoutes } from './provider-sync/index.ts'
 import { sdkRoutes } from './sdk/index.ts'
 import { settingsRoutes } from './settings/index.ts'
 import { summaryRoutes } from './summaries/index.ts'
@@ -32,6 +33,7 @@ export const routes: readonly Route[] = [
   ...phoneRoutes,
   ...sdkRoutes,
   ...syncRoutes,
+  ...providerSyncRoutes,
   ...timeseriesRoutes,
   ...eventRoutes,
   ...healthScoreRoutes,

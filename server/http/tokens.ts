@@ -22,8 +22,6 @@ export interface Keys {
   linkToken: Uint8Array
   /** Derives code verifiers from states. */
   oauthVerifier: Uint8Array
-  /** Encrypts the signing secrets of endpoints. */
-  webhookSecret: Uint8Array
 }
 
 /** Derives the keys with HKDF-SHA256 (RFC 5869). */
@@ -37,7 +35,6 @@ export function deriveKeys(secretKey: string): Keys {
     throttle: derive('throttle'),
     linkToken: derive('link token'),
     oauthVerifier: derive('oauth verifier'),
-    webhookSecret: derive('webhook secret'),
   }
 }
 

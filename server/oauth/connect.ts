@@ -70,6 +70,8 @@ async function store(tx: Transaction, parts: OAuthParts, consent: Consent): Prom
   const former = await formerGrant(tx, userId, provider)
   const id = await storeGrant(tx, parts, consent, grantId)
   const connection = await storeConnection(tx, consent, id)
+  const isNew = former?.id !== id
+  await parts.connected(tx, { provider, grantId: id, connectionId: connection.id, userId, isNew })
   if (former !== undefined && former.id !== id) {
     // Without both ids it may be the same account, whose consent would end.
     await removeUnused(tx, [former.id], former.account_id !== null && account.id !== null)

@@ -66,6 +66,7 @@ export async function endConnection(
     ;[row] = await revoke()
   }
   if (!row) return false
+  await tx.query('select cancel_sync($1, $2)', [userId, provider])
   await removeUnused(tx, grants, tellProvider)
   if (row.ended) await recordRevoked(tx, settings, row, 'user_disconnected')
   return true
@@ -134,7 +135,8 @@ export async function endGrant(
   await tx.query(
     `update provider_grant
      set state = 'ended', key_id = null, access = null, refresh = null, access_until = null, version = version + 1,
-         refresh_held_until = null, refresh_due_at = null, next_pull_at = null, live_at = null, history_at = null
+         refresh_held_until = null, refresh_due_at = null, next_pull_at = null, asked_at = null, live_at = null,
+         history_at = null
      where id = $1`,
     [grantId],
   )
@@ -146,7 +148,12 @@ export async function endGrant(
      returning id, user_id, provider, revoked_at, true as ended`,
     [grantId, status, reason],
   )
-  for (const one of ended) await recordRevoked(tx, settings, one, reason)
+  await tx.query('delete from sync_task where grant_id = $1', [grantId])
+  // In the order in which everybody writes events of several users.
+  for (const one of ended.toSorted((a, b) => (a.user_id < b.user_id ? -1 : 1))) {
+    await tx.query('select cancel_sync($1, $2)', [one.user_id, one.provider])
+    await recordRevoked(tx, settings, one, reason)
+  }
 }
 
 async function recordRevoked(

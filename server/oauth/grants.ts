@@ -1,5 +1,5 @@
 import type { Tokens } from '../providers/provider.ts'
-import type { Sealed, Vault } from './vault.ts'
+import type { Sealed, Vault } from '../vault.ts'
 
 /** Tokens as a grant stores them. */
 export interface SealedTokens {

@@ -3,9 +3,9 @@ import { callOf } from '../provider-client/call.ts'
 import type { OAuthClient } from '../provider-client/clients.ts'
 import { NoAnswer } from '../provider-client/http.ts'
 import type { Identity, OAuth, Tokens } from '../providers/provider.ts'
+import { CannotOpen } from '../vault.ts'
 import { openToken } from './grants.ts'
 import { askedOf, type OAuthParts } from './parts.ts'
-import { CannotOpen } from './vault.ts'
 
 /** What the job knows of a grant that was removed (disconnect.ts). */
 interface Leaving {

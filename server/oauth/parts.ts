@@ -1,10 +1,10 @@
 import type { Config } from '../config.ts'
-import type { Database } from '../db/database.ts'
+import type { Database, Transaction } from '../db/database.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { OAuthClients } from '../provider-client/clients.ts'
 import type { Http } from '../provider-client/http.ts'
-import type { Vault } from './vault.ts'
+import type { Vault } from '../vault.ts'
 
 /** What granting, refreshing and ending access works with, in requests and in jobs. */
 export interface OAuthParts {
@@ -13,10 +13,22 @@ export interface OAuthParts {
   readonly http: Http
   readonly clients: OAuthClients
   readonly settings: Pick<Config, 'outgoingWebhooksEnabled' | 'eventFeedEnabled' | 'dataDir'>
-  readonly metrics: Pick<Metrics, 'providerRequests' | 'tokenRefreshes'>
+  readonly metrics: Pick<Metrics, 'providerRequests' | 'tokenRefreshes' | 'pulls'>
   readonly log: Logger
+  /** Queues what a new connection is to bring, in the transaction that stores it, which holds the grant. */
+  readonly connected: (tx: Transaction, connection: Connected) => Promise<void>
   /** How long a provider is asked whose account was connected, in milliseconds. */
   readonly identifyMs: number
+}
+
+/** A connection that was just made, or made anew. */
+export interface Connected {
+  readonly provider: string
+  readonly grantId: string
+  readonly connectionId: string
+  readonly userId: string
+  /** Whether the connection is new to this grant: then it has a past. */
+  readonly isNew: boolean
 }
 
 /** The usual time for that: a person waits for it. */

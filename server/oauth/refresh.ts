@@ -3,13 +3,13 @@ import type { Transaction } from '../db/database.ts'
 import { type AppError, errors } from '../errors.ts'
 import { NoAnswer } from '../provider-client/http.ts'
 import type { Tokens } from '../providers/provider.ts'
+import { CannotOpen } from '../vault.ts'
 import { endGrant } from './disconnect.ts'
 import { openToken, type StoredTokens } from './grants.ts'
 import { askedOf, type OAuthParts } from './parts.ts'
 import { onRefusal, onTrouble } from './refresh-outcomes.ts'
 import { saveRefreshed } from './refreshed.ts'
 import { requestTokens, type TokenAnswer } from './token-request.ts'
-import { CannotOpen } from './vault.ts'
 
 // Access tokens of grants, refreshed by one caller at a time over all processes: most providers replace the refresh
 // token, and the second of two that use the same one loses the grant. Whoever refreshes holds the row for 45 s without a

@@ -1,6 +1,6 @@
+import { CannotOpen } from '../vault.ts'
 import { openToken, type StoredTokens, sealTokens } from './grants.ts'
 import type { OAuthParts } from './parts.ts'
-import { CannotOpen } from './vault.ts'
 
 /** Grants sealed again in one transaction. */
 const GRANTS = 500

@@ -14,9 +14,12 @@ import type { Queryable, Transaction } from '../db/database.ts'
 //   forget_bodies                                                  k s                    s
 //   deleteUser                                 w       g, w        w      w       w       w             w
 //   deleteConnectionData                       w       g, w        w      w       w       w             w
-//   deleteConnection, a phone's sign-out               g, w        k                                    w
-//   connect (a consent), endGrant                      g, w        k                                    w
+//   deleteConnection, a phone's sign-out               g, w        k                      w             w
+//   connect (a consent), endGrant                      g, w        k                      w             w
 //   tokens of a grant (refresh, reseal)                g
+//   planPulls, start_sync                              g s         k                      w
+//   claim_grants                                       g s
+//   store_parcel                                       g, w        k                      w
 //   changeEvents (deletes a workout, a night)  w                   w      w                             w
 //   computeDue (scores)                        t                   w
 //   raiseFloors, lowerRollupFloor (archive)                        w, all
@@ -32,8 +35,10 @@ import type { Queryable, Transaction } from '../db/database.ts'
 // locks the user first and its sources or series afterwards. A series is a row of source_series. Its rows are changed in
 // any order, so nobody but the holder of the ingest lock waits for one while holding another: never change those of
 // several users in one statement. `g`: the grants of a cloud provider come before the
-// connections that use them, since the end of the last one removes the grant. Several rows of any
-// other column are locked in the order of their ids. Whoever holds an endpoint may take its deliveries in any order.
+// connections that use them, since the end of the last one removes the grant; whoever changes the tasks of a grant holds
+// it. Runs of several users, and their events, are written in the order of the users. Several rows of any other column are
+// locked in the order of their ids. Whoever holds an endpoint may take its deliveries in any order. Budgets of providers
+// are taken in a transaction of their own.
 
 /** The key of a user's ingest lock; `user` is an SQL expression of its id as text. */
 export const ingestLockKey = (user: string): string => `hashtextextended('ingest:' || ${user}, 0)`

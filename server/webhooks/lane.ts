@@ -1,6 +1,7 @@
+import type { Vault } from '../vault.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { CALLS_PER_ENDPOINT, type Connections, connectionsTo } from './post.ts'
-import { canOpen, openSecret } from './secrets.ts'
+import { openSecret, readSecret } from './secrets.ts'
 
 /** Failures in a row after which an endpoint gets one call at a time, until one succeeds. */
 const WARY_AFTER = 5
@@ -31,8 +32,10 @@ export interface LeasedEndpoint {
   filter_types: string[] | null
   user_id: string | null
   secret: Buffer
+  key_id: number | null
   /** Only while the former secret signs as well. */
   former_secret: Buffer | null
+  former_key_id: number | null
 }
 
 /** An endpoint that this process delivers to. */
@@ -70,8 +73,8 @@ export interface Lane {
 }
 
 /** Starts to serve an endpoint. Throws if its secret cannot be read. */
-export function openLane(endpoint: LeasedEndpoint, key: Uint8Array, guard: AddressGuard): Lane {
-  const secrets = secretsOf(endpoint, key)
+export function openLane(endpoint: LeasedEndpoint, vault: Vault, guard: AddressGuard): Lane {
+  const secrets = secretsOf(endpoint, vault)
   const url = new URL(endpoint.url)
   return {
     id: endpoint.id,
@@ -103,19 +106,20 @@ const targetOf = ({ url, filter_types, user_id }: LeasedEndpoint) => JSON.string
 const sealedOf = ({ secret, former_secret }: LeasedEndpoint) =>
   `${secret.toString('base64')} ${former_secret?.toString('base64')}`
 
-function secretsOf({ uid, secret, former_secret }: LeasedEndpoint, key: Uint8Array): string[] {
-  const current = openSecret(key, uid, secret)
-  const former = former_secret && canOpen(key, uid, former_secret) ? [openSecret(key, uid, former_secret)] : []
-  return [current, ...former]
+function secretsOf(endpoint: LeasedEndpoint, vault: Vault): string[] {
+  const { uid, secret, key_id, former_secret, former_key_id } = endpoint
+  const current = openSecret(vault, uid, { keyId: key_id, sealed: secret })
+  const former = former_secret && readSecret(vault, uid, { keyId: former_key_id, sealed: former_secret })
+  return former ? [current, former] : [current]
 }
 
 /** Follows changes of an endpoint that is already served. Calls in flight go to the old address. */
-export function updateLane(lane: Lane, endpoint: LeasedEndpoint, key: Uint8Array, guard: AddressGuard): void {
+export function updateLane(lane: Lane, endpoint: LeasedEndpoint, vault: Vault, guard: AddressGuard): void {
   lane.served = true
   lane.moreFresh = true
   lane.moreRetries = true
   const secrets = sealedOf(endpoint)
-  if (secrets !== lane.made.secrets) lane.secrets = secretsOf(endpoint, key)
+  if (secrets !== lane.made.secrets) lane.secrets = secretsOf(endpoint, vault)
   const target = targetOf(endpoint)
   if (target !== lane.made.target) {
     dropQueues(lane)

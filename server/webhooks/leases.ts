@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts'
 import type { Logger } from '../log.ts'
+import type { Vault } from '../vault.ts'
 import type { AddressGuard } from './address-guard.ts'
 import { dropQueues, type Lane, type LeasedEndpoint, openLane, updateLane } from './lane.ts'
 
@@ -10,8 +11,8 @@ const RENEW_MS = 10_000
 /** Everything that leases need. */
 export interface LeaseOptions {
   db: Database
-  /** Decrypts the secrets of endpoints. */
-  key: Uint8Array
+  /** Opens the secrets of endpoints. */
+  vault: Vault
   guard: AddressGuard
   /** Id of this process in the list of living ones. */
   processId(): number
@@ -70,11 +71,11 @@ export class Leases {
 
   /** Opens or updates the lane of an endpoint; false when its secret cannot be read. */
   #serve(endpoint: LeasedEndpoint): boolean {
-    const { key, guard, log } = this.#options
+    const { vault, guard, log } = this.#options
     const lane = this.#lanes.get(endpoint.id)
     try {
-      if (lane) updateLane(lane, endpoint, key, guard)
-      else this.#lanes.set(endpoint.id, openLane(endpoint, key, guard))
+      if (lane) updateLane(lane, endpoint, vault, guard)
+      else this.#lanes.set(endpoint.id, openLane(endpoint, vault, guard))
       this.#unusable.delete(endpoint.id)
       return true
     } catch (error) {
@@ -114,7 +115,7 @@ const RENEW = `
   from (select id from endpoint where process_id = $1 order by id for no key update) held
   where n.id = held.id`
 
-const ENDPOINT = `n.id, n.uid, n.url, n.filter_types, n.user_id, n.secret,
+const ENDPOINT = `n.id, n.uid, n.url, n.filter_types, n.user_id, n.secret, n.key_id, n.former_key_id,
                   case when n.former_until > now() then n.former_secret end as former_secret`
 
 const LEASE = `

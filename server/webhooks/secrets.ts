@@ -1,9 +1,5 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-
-// AES-256-GCM (NIST SP 800-38D) with a fresh nonce of 96 bits; the stored form is nonce, tag, ciphertext.
-const CIPHER = 'aes-256-gcm'
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
+import { randomBytes } from 'node:crypto'
+import type { Sealed, Vault } from '../vault.ts'
 
 /** Random bytes of a signing secret (contract 10: 24 to 32). */
 const SECRET_BYTES = 32
@@ -15,33 +11,22 @@ export const newSecret = (): string => `${PREFIX}${randomBytes(SECRET_BYTES).toS
 /** The signing bytes of a secret in its shown form. */
 export const signingKey = (secret: string): Buffer => Buffer.from(secret.slice(PREFIX.length), 'base64')
 
-/** Encrypts a signing secret for storage; `endpoint` is the public id of its endpoint, to which the result is bound. */
-export function sealSecret(key: Uint8Array, endpoint: string, secret: string): Buffer {
-  const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(endpoint))
-  const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
-  return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
-}
+// A former secret was the secret before, so both are sealed for the same place.
+const placeOf = (endpoint: string) => ({ table: 'endpoint', row: endpoint, column: 'secret', version: 0 })
 
-/** Whether this key opens a result of `sealSecret`: not if SECRET_KEY was changed. */
-export function canOpen(key: Uint8Array, endpoint: string, sealed: Uint8Array): boolean {
+/** Seals a signing secret for storage, bound to the public id of its endpoint. */
+export const sealSecret = (vault: Vault, endpoint: string, secret: string): Sealed =>
+  vault.seal(placeOf(endpoint), secret)
+
+/** Opens a result of `sealSecret`. @throws CannotOpen */
+export const openSecret = (vault: Vault, endpoint: string, sealed: Sealed): string =>
+  vault.open(placeOf(endpoint), sealed)
+
+/** The secret; undefined when no key opens it: SECRET_KEY was changed. */
+export function readSecret(vault: Vault, endpoint: string, sealed: Sealed): string | undefined {
   try {
-    return openSecret(key, endpoint, sealed) !== ''
+    return openSecret(vault, endpoint, sealed)
   } catch {
-    return false
-  }
-}
-
-/**
- * Decrypts a result of `sealSecret`.
- * @throws Error when it was sealed with another SECRET_KEY, for another endpoint, or was changed
- */
-export function openSecret(key: Uint8Array, endpoint: string, sealed: Uint8Array): string {
-  const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(endpoint))
-  decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
-  try {
-    return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8')
-  } catch (cause) {
-    throw new Error(`the secret of ${endpoint} cannot be read: SECRET_KEY is not the one it was stored with`, { cause })
+    return undefined
   }
 }

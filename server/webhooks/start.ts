@@ -2,6 +2,7 @@ import type { Database } from '../db/database.ts'
 import { listen } from '../db/listen.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import type { Vault } from '../vault.ts'
 import { createGuard, type GuardSettings } from './address-guard.ts'
 import { coalesce } from './coalesce.ts'
 import { fanOut } from './fan-out.ts'
@@ -17,8 +18,8 @@ interface WebhooksOptions {
   db: Database
   /** Whether events go to endpoints; otherwise they only get their places in the feed. */
   deliver: boolean
-  /** Decrypts the secrets of endpoints. */
-  key: Uint8Array
+  /** Opens the secrets of endpoints. */
+  vault: Vault
   guard: GuardSettings
   /** Id of this process in the list of living ones. */
   processId(): number

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { Compile } from 'typebox/compile'
 import { webhookRoutes } from '../../server/api/webhooks/index.ts'
 import { eventNames } from '../../server/catalogue/events.ts'
+import { openVault } from '../../server/vault.ts'
 import { newSecret, openSecret, sealSecret } from '../../server/webhooks/secrets.ts'
 import { signature } from '../../server/webhooks/sign.ts'
 import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
@@ -279,10 +280,8 @@ oneEngine(t, 'endpoints', async (t, engine) => {
 
     // As after a change of SECRET_KEY.
     const unread = await createEndpoint(app)
-    await app.db.query('update endpoint set secret = $2 where uid = $1', [
-      unread.id,
-      sealSecret(new Uint8Array(32), unread.id, newSecret()),
-    ])
+    const { keyId, sealed } = sealSecret(openVault('a key that nobody has any more'), unread.id, newSecret())
+    await app.db.query('update endpoint set secret = $2, key_id = $3 where uid = $1', [unread.id, sealed, keyId])
     const refusal = await hooks(app, 'GET', `/endpoints/${unread.id}/secret`)
     t.strictSame(
       [refusal.status, refusal.body],
@@ -306,8 +305,15 @@ oneEngine(t, 'endpoints', async (t, engine) => {
     const { id } = await createEndpoint(app)
     const former = (await hooks(app, 'GET', `/endpoints/${id}/secret`)).body.key
     const { key } = (await hooks(app, 'POST', `/endpoints/${id}/secret/rotate`)).body
-    const row = await app.db.one<{ secret: Buffer; former_secret: Buffer; hours: number; text: string }>(
-      `select secret, former_secret, extract(epoch from former_until - now())::float8 / 3600 as hours,
+    const row = await app.db.one<{
+      secret: Buffer
+      key_id: number
+      former_secret: Buffer
+      former_key_id: number
+      hours: number
+      text: string
+    }>(
+      `select secret, key_id, former_secret, former_key_id, extract(epoch from former_until - now())::float8 / 3600 as hours,
               encode(secret, 'escape') || encode(former_secret, 'escape') as text
        from endpoint where uid = $1`,
       [id],
@@ -318,8 +324,8 @@ oneEngine(t, 'endpoints', async (t, engine) => {
       const bytes = Buffer.from(secret.slice('whsec_'.length), 'base64')
       t.notOk(row.secret.includes(bytes) || row.former_secret.includes(bytes))
     }
-    const open = (sealed: Buffer) => openSecret(app.deps.keys.webhookSecret, id, sealed)
-    t.strictSame([open(row.secret), open(row.former_secret)], [key, former])
+    const open = (keyId: number, sealed: Buffer) => openSecret(app.deps.oauth.vault, id, { keyId, sealed })
+    t.strictSame([open(row.key_id, row.secret), open(row.former_key_id, row.former_secret)], [key, former])
     const body = Buffer.from('{"type":"workout.created","data":{}}')
     const now = Math.floor(Date.now() / 1000)
     const headers = {

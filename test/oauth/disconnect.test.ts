@@ -10,6 +10,7 @@ import {
   callBack,
   connectAccount,
   connectionEvents,
+  dumpOf,
   startCloudApp,
   startGrantJobs,
 } from '../support/clouds.ts'
@@ -209,7 +210,7 @@ oneEngine(t, 'what is stored, logged and answered shows no token', async (t, eng
       .access(grant)
       .catch(({ message }) => answers.push(message))
   }
-  const found = await dump(app)
+  const found = await dumpOf(app.db)
   const all = [...found, ...lines, ...answers]
   const shown = [...provider.issued].filter((secret) => all.some((text) => text.includes(secret)))
   t.strictSame(shown, [])
@@ -221,18 +222,6 @@ oneEngine(t, 'what is stored, logged and answered shows no token', async (t, eng
     'nor in its bytes',
   )
 })
-
-/** Every row of every table, as text. */
-async function dump({ db }: TestApp): Promise<string[]> {
-  const tables = await db.query<{ name: string }>(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname in ('public', 'graphile_worker')`,
-  )
-  const rows = await Promise.all(
-    tables.map(({ name }) => db.query<{ row: string }>(`select x::text as row from ${name} x`)),
-  )
-  return rows.flat().map(({ row }) => row)
-}
 
 eachEngine(
   t,

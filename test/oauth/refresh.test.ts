@@ -11,7 +11,7 @@ import { type AccessTokens, openAccessTokens } from '../../server/oauth/refresh.
 import { refreshAhead } from '../../server/oauth/refresh-ahead.ts'
 import { storeLeftBehind } from '../../server/oauth/refreshed.ts'
 import { reseal } from '../../server/oauth/reseal.ts'
-import { openVault } from '../../server/oauth/vault.ts'
+import { openVault } from '../../server/vault.ts'
 import type { TestApp } from '../support/app.ts'
 import { connectAccount, connectionEvents, startCloudApp } from '../support/clouds.ts'
 import { type Fault, type OAuthProvider, startProvider } from '../support/oauth-provider.ts'
@@ -409,6 +409,8 @@ oneEngine(t, 'a token that ends without a refresh token expires the connections'
   t.equal(await got(tokens.access(grant)), '401 Token expired and no refresh token available for polar')
   for (const user of users)
     t.strictSame(await statusOf(app, user), { status: 'expired', status_reason: 'refresh_failed' })
+  const metrics = await app.deps.metrics.registry.metrics()
+  t.match(metrics, 'pulsebase_provider_grants{provider="polar",state="ended"} 1\n')
   t.equal(await got(tokens.access(grant)), '401 Polar authorization expired. Please re-authorize.')
   const revoked = (await connectionEvents(app)).filter(({ type }) => type === 'connection.revoked')
   t.strictSame(

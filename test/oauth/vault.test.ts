@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { CannotOpen, openVault, type Place } from '../../server/oauth/vault.ts'
+import { CannotOpen, openVault, type Place } from '../../server/vault.ts'
 
 const KEY = 'b5a41d35f1c8b6a0e9d7c5b8d2f6c0b9'
 const OTHER = '0e9d7c5b8d2f6c0b9e7a41d35f1c8b6a'

@@ -18,11 +18,15 @@ import type { Dependencies } from '../../server/dependencies.ts'
 import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
 import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
+import { observePulls } from '../../server/intake/pulls/observe.ts'
+import { queueFirst } from '../../server/intake/pulls/plan.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
 import { API_CONNECTIONS, LIMITS, type Limits, openGates } from '../../server/limits.ts'
 import { createMetrics } from '../../server/metrics.ts'
-import { openVault } from '../../server/oauth/vault.ts'
+import { observeGrants } from '../../server/oauth/observe.ts'
+import type { OAuthParts } from '../../server/oauth/parts.ts'
+import { openAccessTokens } from '../../server/oauth/refresh.ts'
 import { oauthClients } from '../../server/provider-client/clients.ts'
 import { type Http, openHttp } from '../../server/provider-client/http.ts'
 import { cloudProviders } from '../../server/providers/index.ts'
@@ -31,6 +35,7 @@ import { migrateJobs } from '../../server/queue.ts'
 import { observeRollups } from '../../server/rollups/observe.ts'
 import { applyStrategy } from '../../server/rollups/strategy.ts'
 import { startThreads, type Threads } from '../../server/threads.ts'
+import { openVault } from '../../server/vault.ts'
 import { observeWebhooks } from '../../server/webhooks/observe.ts'
 import { undescribed } from './described.ts'
 import type { Engine } from './servers.ts'
@@ -235,11 +240,19 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
   observeRollups(metrics.registry, gated(db, gates.metrics))
+  const clients = oauthClients(clouds, config)
+  observePulls(metrics.registry, gated(db, gates.metrics), clients)
+  const vault = openVault(config.secretKey ?? SECRET_KEY, config.previousSecretKey)
+  observeGrants(metrics.registry, gated(db, gates.metrics), vault)
   const handover = createHandover()
   let uploads: Uploads | undefined
   const startedUploads = () => {
     uploads ??= acceptUploads({ db, gates, limits, metrics, threads: sharedThreads(), handover })
     return uploads
+  }
+  const oauth: OAuthParts = {
+    ...{ db: changing(db, { gates, limits }, OAUTH_CHANGES), http: sharedHttp(), settings: config, metrics, log },
+    ...{ identifyMs, vault, clients, connected: queueFirst(clients, config.historicalSyncOnConnect) },
   }
   const deps: Dependencies = {
     config,
@@ -252,18 +265,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     passwords,
     uploads: { accept: (upload) => startedUploads().accept(upload) },
     syncFeed,
-    oauth: {
-      ...{
-        db: changing(db, { gates, limits }, OAUTH_CHANGES),
-        http: sharedHttp(),
-        settings: config,
-        metrics,
-        log,
-        identifyMs,
-      },
-      vault: openVault(config.secretKey ?? SECRET_KEY, config.previousSecretKey),
-      clients: oauthClients(clouds, config),
-    },
+    ...{ oauth, tokens: openAccessTokens(oauth) },
     log,
     metrics,
     ready: async () => true,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Config } from '../../server/config.ts'
-import { openDatabase } from '../../server/db/database.ts'
+import { openDatabase, type Queryable } from '../../server/db/database.ts'
 import type { OAuthParts } from '../../server/oauth/parts.ts'
 import { openAccessTokens } from '../../server/oauth/refresh.ts'
 import { type Jobs, startJobs } from '../../server/queue.ts'
@@ -95,4 +95,16 @@ export async function connectionEvents(app: TestApp): Promise<{ type: string; da
     `select type, data from event where type like 'connection.%' order by id`,
   )
   return rows.map(({ type, data }) => ({ type, data: JSON.parse(data.toString('utf8')) }))
+}
+
+/** Every row of every table, as text. */
+export async function dumpOf(db: Queryable): Promise<string[]> {
+  const tables = await db.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname in ('public', 'graphile_worker')`,
+  )
+  const rows = await Promise.all(
+    tables.map(({ name }) => db.query<{ row: string }>(`select x::text as row from ${name} x`)),
+  )
+  return rows.flat().map(({ row }) => row)
 }

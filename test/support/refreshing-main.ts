@@ -4,9 +4,9 @@ import { pino } from 'pino'
 import { openDatabase } from '../../server/db/database.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { openAccessTokens } from '../../server/oauth/refresh.ts'
-import { openVault } from '../../server/oauth/vault.ts'
 import { oauthClients } from '../../server/provider-client/clients.ts'
 import { openHttp } from '../../server/provider-client/http.ts'
+import { openVault } from '../../server/vault.ts'
 import { connectorOf } from './oauth-provider.ts'
 
 const {
@@ -21,9 +21,14 @@ const db = openDatabase({ url, name: 'refreshing', maxConnections: 2, statementT
 const providers = { polar: { clientId: CLIENT_ID, clientSecret: CLIENT_SECRET } }
 const tokens = openAccessTokens({
   ...{ db, http: openHttp(), metrics: createMetrics(), log: pino({ level: 'silent' }), identifyMs: 0 },
+  connected: async () => {},
   vault: openVault(SECRET_KEY),
   clients: oauthClients(new Map([['polar', connectorOf('polar', ORIGIN)]]), { providers, apiBaseUrl: 'http://us' }),
-  settings: { outgoingWebhooksEnabled: false, eventFeedEnabled: false, dataDir: DATA_DIR },
+  settings: {
+    outgoingWebhooksEnabled: false,
+    eventFeedEnabled: false,
+    dataDir: DATA_DIR,
+  },
 })
 
 process.on('message', async ({ callers, grant }: { callers: number; grant: string }) => {

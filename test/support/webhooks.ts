@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { type Database, openDatabase } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
-import { deriveKeys } from '../../server/http/tokens.ts'
 import { openLog } from '../../server/log.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { registerProcess } from '../../server/processes.ts'
+import { openVault } from '../../server/vault.ts'
 import type { GuardSettings } from '../../server/webhooks/address-guard.ts'
 import { newSecret, sealSecret } from '../../server/webhooks/secrets.ts'
 import { startWebhooks, WEBHOOK_CONNECTIONS } from '../../server/webhooks/start.ts'
@@ -16,8 +16,8 @@ import { onDatabase } from './service.ts'
 
 const WAIT_MS = 30_000
 
-/** Decrypts the secrets of test endpoints; the same key as that of a service started `onDatabase`. */
-export const KEY = deriveKeys(onDatabase('').SECRET_KEY as string).webhookSecret
+/** Opens the secrets of test endpoints, as a service does that was started `onDatabase`. */
+export const VAULT = openVault(onDatabase('').SECRET_KEY as string)
 
 /** Allows endpoints on this machine. */
 export const LOCAL: GuardSettings = { allowHttp: true, allowNetworks: ['127.0.0.0/8'] }
@@ -114,11 +114,12 @@ export async function createEndpoint(
   endpoints += 1
   const uid = `ep_test${endpoints}`
   const secret = newSecret()
+  const { keyId, sealed } = sealSecret(VAULT, uid, secret)
   const { id } = await db.one<{ id: number }>(
-    `insert into endpoint (uid, url, filter_types, user_id, secret, disabled_at, disabled_reason)
-     values ($1, $2, $3, $4, $5, case when $6::text is not null then now() end, $6)
+    `insert into endpoint (uid, url, filter_types, user_id, secret, key_id, disabled_at, disabled_reason)
+     values ($1, $2, $3, $4, $5, $6, case when $7::text is not null then now() end, $7)
      returning id`,
-    [uid, url, filterTypes, userId, sealSecret(KEY, uid, secret), disabledReason ?? null],
+    [uid, url, filterTypes, userId, sealed, keyId, disabledReason ?? null],
   )
   return { id, uid, secret }
 }
@@ -186,7 +187,7 @@ export async function startDelivering(
   })
   const metrics = createMetrics()
   const process = await registerProcess(url, log)
-  const stopWebhooks = await startWebhooks({ db, deliver, key: KEY, guard, processId: process.id, metrics, log })
+  const stopWebhooks = await startWebhooks({ db, deliver, vault: VAULT, guard, processId: process.id, metrics, log })
   let stopping: Promise<void> | undefined
   const stop = () => {
     stopping ??= (async () => {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
+import { openVault } from '../../server/vault.ts'
 import { packSamples } from '../../server/webhooks/packed.ts'
 import { newSecret, sealSecret } from '../../server/webhooks/secrets.ts'
 import { signature } from '../../server/webhooks/sign.ts'
@@ -65,11 +66,11 @@ oneEngine(
     const db = openTestDatabase(t, url)
     const receiver = await startReceiver(t)
     const { id, uid, secret } = await createEndpoint(db, receiver.origin)
-    const sealed = sealSecret(new Uint8Array(32), uid, newSecret())
-    await db.query(`update endpoint set former_secret = $2, former_until = now() + interval '1 day' where id = $1`, [
-      id,
-      sealed,
-    ])
+    const { keyId, sealed } = sealSecret(openVault('a key that nobody has any more'), uid, newSecret())
+    await db.query(
+      `update endpoint set former_secret = $2, former_key_id = $3, former_until = now() + interval '1 day' where id = $1`,
+      [id, sealed, keyId],
+    )
     await startDelivering(t, url)
     await recordEvents(db, [{}])
     const [call] = await receiver.got(1)

@@ -8,12 +8,12 @@ import { createTestDatabase } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
 import {
   createEndpoint,
-  KEY,
   openTestDatabase,
   type Received,
   recordEvents,
   startDelivering,
   startReceiver,
+  VAULT,
 } from '../support/webhooks.ts'
 
 /** The names of the three headers in each library. */
@@ -70,9 +70,13 @@ t.test('a delivery is accepted by the usual libraries, one that was changed or i
 
   await t.test('while a secret is being changed, both sign', async (t) => {
     const changed = newSecret()
+    const { keyId, sealed } = sealSecret(VAULT, endpoint.uid, changed)
     await db.query(
-      `update endpoint set former_secret = secret, former_until = now() + interval '1 day', secret = $2 where id = $1`,
-      [endpoint.id, sealSecret(KEY, endpoint.uid, changed)],
+      `update endpoint
+       set former_secret = secret, former_key_id = key_id, former_until = now() + interval '1 day',
+           secret = $2, key_id = $3
+       where id = $1`,
+      [endpoint.id, sealed, keyId],
     )
     await recordEvents(db, [{}])
     const both = (await receiver.got(2))[1] as Received

@@ -20,9 +20,9 @@ export const listBatches = route(
   },
   async ({ params, query }, { db }) => {
     await requireUser(db, params.user_id)
-    return db.query(`select ${LISTED_BATCH_COLUMNS} from upload where user_id = $1 order by seq desc limit $2`, [
-      params.user_id,
-      query.limit,
-    ])
+    return db.query(
+      `select ${LISTED_BATCH_COLUMNS} from upload where user_id = $1 and channel = 'sdk' order by seq desc limit $2`,
+      [params.user_id, query.limit],
+    )
   },
 )

@@ -31,8 +31,22 @@ const REPORTS_SQL = `
          (array_agg(status order by array_position('{in_progress,failed,unfinished}', status)))[1] as status,
          min(error_code) as error_code, min(error) as error, max(attempt) as attempt
   from sync_run_report
-  where user_id = $1 and run_key = $2
+  where user_id = $1 and run_key = $2 and kind <> 'task'
   group by data_type`
+
+// What was stored and what a phone reports, by type; then the streams that a provider was asked for.
+const TYPES_SQL = `
+  select data_type, coalesce(t.kind, r.kind) as kind, coalesce(r.status, 'success') as status,
+         r.native_type, r.reported_records,
+         coalesce(t.items_inserted, 0) as items_inserted, coalesce(t.items_updated, 0) as items_updated,
+         t.covered_start, t.covered_end, r.error_code, r.error, coalesce(r.attempt, 1) as attempt
+  from (select * from sync_run_type where user_id = $1 and run_key = $2) t
+  full join (${REPORTS_SQL}) r using (data_type)
+  union all
+  select data_type, kind, status, native_type, reported_records, 0, 0, null, null, error_code, error, attempt
+  from sync_run_report
+  where user_id = $1 and run_key = $2 and kind = 'task'
+  order by data_type, kind`
 
 /** One run with its counts per series type and its latest uploads (contract 7.5). */
 export const getRun = route(
@@ -84,16 +98,7 @@ export const getRun = route(
       [params.run_key],
     )
     if (!run) throw errors.missing('Sync run not found')
-    const types = await db.query(
-      `select data_type, coalesce(t.kind, r.kind) as kind, coalesce(r.status, 'success') as status,
-                r.native_type, r.reported_records,
-                coalesce(t.items_inserted, 0) as items_inserted, coalesce(t.items_updated, 0) as items_updated,
-                t.covered_start, t.covered_end, r.error_code, r.error, coalesce(r.attempt, 1) as attempt
-         from (select * from sync_run_type where user_id = $1 and run_key = $2) t
-         full join (${REPORTS_SQL}) r using (data_type)
-         order by data_type`,
-      [run.user_id, run.run_key],
-    )
+    const types = await db.query(TYPES_SQL, [run.user_id, run.run_key])
     const batches = await db.query(
       `select ${LISTED_BATCH_COLUMNS} from upload where user_id = $1 and run_key = $2 order by seq desc limit 50`,
       [run.user_id, run.run_key],

@@ -43,18 +43,21 @@ export const createEndpoint = route(
     example: endpointExample,
     errors: { ...endpointErrors, 404: 'Unknown user', 409: 'There are 1000 already' },
   },
-  async ({ body }, { config, db, keys }) => {
+  async ({ body }, { config, db, oauth: { vault } }) => {
     requireWebhooks(config)
     requireUrl(body.url, config)
     const uid = newEndpointId()
-    const secret = sealSecret(keys.webhookSecret, uid, newSecret())
+    const { keyId, sealed } = sealSecret(vault, uid, newSecret())
     try {
       return await addEntry(db, ENDPOINTS, (tx) =>
         tx.one(
-          `insert into endpoint (uid, url, description, filter_types, user_id, secret)
-           values ($1, $2, $3, $4, $5, $6)
+          `insert into endpoint (uid, url, description, filter_types, user_id, secret, key_id)
+           values ($1, $2, $3, $4, $5, $6, $7)
            returning ${ENDPOINT_COLUMNS}`,
-          [uid, body.url, body.description ?? null, storedFilter(body.filter_types), body.user_id ?? null, secret],
+          [
+            ...[uid, body.url, body.description ?? null, storedFilter(body.filter_types), body.user_id ?? null],
+            ...[sealed, keyId],
+          ],
         ),
       )
     } catch (error) {

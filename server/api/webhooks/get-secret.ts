@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
-import { canOpen, openSecret } from '../../webhooks/secrets.ts'
+import { readSecret } from '../../webhooks/secrets.ts'
 import { EndpointPath, endpointErrors, requireWebhooks, unknownEndpoint } from './endpoint.ts'
 
 /** `{"key": "whsec_…"}` (contract 10). */
@@ -24,12 +24,16 @@ export const getSecret = route(
     example: secretExample,
     errors: { ...endpointErrors, 400: 'Stored with another SECRET_KEY' },
   },
-  async ({ params }, { config, db, keys }) => {
+  async ({ params }, { config, db, oauth: { vault } }) => {
     requireWebhooks(config)
-    const [row] = await db.query<{ secret: Buffer }>('select secret from endpoint where uid = $1', [params.endpoint_id])
+    const [row] = await db.query<{ secret: Buffer; key_id: number | null }>(
+      'select secret, key_id from endpoint where uid = $1',
+      [params.endpoint_id],
+    )
     if (!row) throw unknownEndpoint()
-    if (!canOpen(keys.webhookSecret, params.endpoint_id, row.secret))
+    const key = readSecret(vault, params.endpoint_id, { keyId: row.key_id, sealed: row.secret })
+    if (key === undefined)
       throw errors.badRequest('The secret was stored with another SECRET_KEY and cannot be read. Rotate it.')
-    return { key: openSecret(keys.webhookSecret, params.endpoint_id, row.secret) }
+    return { key }
   },
 )

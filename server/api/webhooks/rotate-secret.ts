@@ -18,15 +18,17 @@ export const rotateSecret = route(
     example: secretExample,
     errors: endpointErrors,
   },
-  async ({ params }, { config, db, keys }) => {
+  async ({ params }, { config, db, oauth: { vault } }) => {
     requireWebhooks(config)
     const key = newSecret()
+    const { keyId, sealed } = sealSecret(vault, params.endpoint_id, key)
     const [row] = await db.query(
       `update endpoint
-       set former_secret = secret, former_until = now() + interval '24 hours', secret = $2, updated_at = now()
+       set former_secret = secret, former_key_id = key_id, former_until = now() + interval '24 hours',
+           secret = $2, key_id = $3, updated_at = now()
        where uid = $1
        returning id`,
-      [params.endpoint_id, sealSecret(keys.webhookSecret, params.endpoint_id, key)],
+      [params.endpoint_id, sealed, keyId],
     )
     if (!row) throw unknownEndpoint()
     return { key }

@@ -53,11 +53,12 @@ const KNOWN_SQL = `
   left join lateral (
     select id, run_key, provider from upload
     where user_id = $1 and request_id = $3 and sha256 = $2 and received_at > now() - interval '24 hours'
+      and channel = 'sdk'
     limit 1
   ) replay on true
   left join lateral (
     select provider, sdk_version, sync_session_id, sync_type, received from upload
-    where user_id = $1 and sha256 = $2 and status <> 'queued'
+    where user_id = $1 and sha256 = $2 and status <> 'queued' and channel = 'sdk'
     order by seq desc
     limit 1
   ) same on true`

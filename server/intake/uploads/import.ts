@@ -117,7 +117,7 @@ async function oldestQueued(db: Database, userId: string): Promise<QueuedUpload 
   const [upload] = await db.query<QueuedUpload>(
     `select u.*, pg_try_advisory_xact_lock(${ingestLockKey('$1')}) as free
      from (
-       select id, provider, run_key, sha256, received_at, replay_of is not null as again
+       select id, provider, run_key, sha256, received_at, channel, connection_id, replay_of is not null as again
        from upload
        where user_id = $1 and status = 'queued'
        order by seq
@@ -151,6 +151,8 @@ async function recordOutcome(
       deleted: outcome.deleted,
       ignored: outcome.ignored,
       rejected: batch.rejected,
+      // What a phone sent was counted as it came.
+      ...(upload.channel !== 'sdk' && { received: batch.received }),
       saved: Object.fromEntries(
         outcome.events.map(({ type, inserted, updated, unchanged }) => [type, { inserted, updated, unchanged }]),
       ),

@@ -6,7 +6,11 @@ import type { Threads } from '../../threads.ts'
 /** An upload whose body is stored. */
 export interface StoredUpload {
   id: string
-  provider: SdkProvider
+  provider: string
+  /** How it came: from a phone's SDK, or pulled, a parcel of what a provider answered. */
+  channel: 'sdk' | 'pull'
+  /** For whose connection a parcel came; null: it is gone. */
+  connection_id: string | null
   sha256: Buffer
   received_at: string
 }
@@ -19,20 +23,21 @@ export async function readStored(
   db: Queryable,
   threads: Threads,
   userId: string,
-  { id, provider, sha256, received_at }: StoredUpload,
+  upload: StoredUpload,
 ): Promise<Batch | undefined> {
+  const { id, sha256 } = upload
   const [stored] = await db.query<{ body: Buffer }>('select body from upload_body where user_id = $1 and sha256 = $2', [
     userId,
     sha256,
   ])
   if (!stored) return undefined
-  const result = await threads.readUpload({
-    bytes: stored.body,
-    encoding: 'br',
-    queryProvider: null,
-    provider,
-    nowMs: Date.parse(received_at),
-  })
+  const result = await read(threads, upload, stored.body)
   if (!result.ok) throw new Error(`stored upload ${id} cannot be read again: ${result.code}`)
   return result.batch
+}
+
+function read(threads: Threads, { provider, channel, received_at }: StoredUpload, bytes: Buffer) {
+  if (channel !== 'sdk') return threads.readParcel({ bytes, encoding: 'br', provider })
+  const nowMs = Date.parse(received_at)
+  return threads.readUpload({ bytes, encoding: 'br', queryProvider: null, provider: provider as SdkProvider, nowMs })
 }

@@ -1,9 +1,9 @@
 -- Gives grants that have something to do to a process, those first that waited longest, and of what is due first what
 -- somebody waits for, then pulls, then history. Of each of `providers` at most as many as `rooms` says, in all `places`,
--- of which `history_places` may be history's. A lease ends after three minutes, or with the process; whoever lost it
+-- of which `history_places` may be history's. `by_default`: whether a provider is enabled unless an operator set it. A lease ends after three minutes, or with the process; whoever lost it
 -- cannot store, since `fence` moved on. Leaves out lanes whose budget is closed, and history while many uploads wait.
 create or replace function claim_grants(
-  the_process int8, providers text[], rooms int4[], places int4, history_places int4
+  the_process int8, providers text[], by_default boolean[], rooms int4[], places int4, history_places int4
 ) returns table (grant_id uuid, provider text, lane text, fence int8)
 language sql as $$
   with open as (
@@ -12,13 +12,14 @@ language sql as $$
            greatest(b.closed_until, b.live_until, '-infinity') <= now() as live,
            greatest(b.closed_until, b.history_until, '-infinity') <= now()
              and (select count(*) from (select from upload where status = 'queued' limit 2001) waiting) <= 2000 as history
-    from unnest(providers, rooms) p (provider, room)
+    from unnest(providers, by_default, rooms) p (provider, by_default, room)
+    left join provider_setting s on s.provider = p.provider
     left join lateral (
       select max(closed_until) as closed_until, max(live_until) as live_until, max(history_until) as history_until
       from rate_budget b
       where b.provider = p.provider and b.grant_id is null
     ) b on true
-    where p.room > 0
+    where p.room > 0 and coalesce(s.is_enabled, p.by_default)
   ), due as (
     select o.provider, o.room, d.*
     from open o

@@ -13,6 +13,7 @@ declare
   the_scope text := case the_kind when 'history' then 'historical' else 'live' end;
   queued text[];
   first_lo timestamptz;
+  span tstzrange;
   one record;
 begin
   -- First of all locks: whoever changes the tasks of a grant holds it (server/store/lock.ts).
@@ -24,7 +25,9 @@ begin
     insert into sync_task (grant_id, kind, key, stream, connection_id, run_key, lane, lo, hi, reach_days, options)
     select the_grant, the_kind, concat_ws(':', the_kind, the_connection, s.stream), s.stream, the_connection, the_run,
            the_lane, s.lo, until, s.reach_days, start_sync.options
-    from jsonb_to_recordset(streams) with ordinality as s (stream text, lo timestamptz, reach_days int2, place int8)
+    from rows from (
+      jsonb_to_recordset(streams) as (stream text, lo timestamptz, reach_days int2)
+    ) with ordinality s (stream, lo, reach_days, place)
     order by s.place
     on conflict (grant_id, key) do nothing
     returning stream, lo
@@ -33,6 +36,7 @@ begin
   if queued is null then
     return null;
   end if;
+  span := tstzrange(least(first_lo, until, now()), coalesce(until, now()));
   asking := coalesce(asking, (
     select c.user_id from connection c
     where c.grant_id = the_grant and c.status = 'active' and c.id = coalesce(the_connection, c.id)
@@ -44,7 +48,7 @@ begin
     where c.grant_id = the_grant and c.status = 'active' and c.id = coalesce(the_connection, c.id)
     order by c.user_id
   loop
-    perform open_run(one.user_id, the_provider, the_run, asking, the_scope, tstzrange(first_lo, coalesce(until, now())), queued);
+    perform open_run(one.user_id, the_provider, the_run, asking, the_scope, span, queued);
   end loop;
   update provider_grant
   set asked_at = case the_lane when 'asked' then least(asked_at, now()) else asked_at end,

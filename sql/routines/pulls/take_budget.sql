@@ -1,5 +1,5 @@
 -- Whether a provider may be asked now, and if so, that it is: null, or the instant from which it may be tried again. Of
--- each of `budgets` ({account, seconds, limit, aligned, heard: {limit, used}}) at most `share` of the limit is used.
+-- each of `budgets` ({account, seconds, limit, per_account, aligned, heard: {limit, used}}) at most `share` of the limit is used.
 -- Aligned windows begin at multiples of their length since 1970; of others the last eleven tenths count, which cover
 -- every span of that length. `heard`: the provider's own account, which corrects ours upwards. Everything by the clock of
 -- the database.
@@ -14,6 +14,7 @@ declare
   newest int8;
   oldest int8;
   tenth float8;
+  most int4;
   allowed int4;
   used int4;
   place int4;
@@ -24,7 +25,7 @@ begin
   from jsonb_to_recordset(budgets) x (account boolean, seconds int4)
   on conflict do nothing;
   for one in
-    select x.* from jsonb_to_recordset(budgets) x (account boolean, seconds int4, "limit" int4, aligned boolean, heard jsonb)
+    select x.* from jsonb_to_recordset(budgets) x (account boolean, seconds int4, "limit" int4, per_account int4, aligned boolean, heard jsonb)
     order by x.account, x.seconds
   loop
     select * into b from rate_budget r
@@ -45,7 +46,11 @@ begin
       used := (one.heard ->> 'used')::int4;
     end if;
     b.provider_limit := coalesce((one.heard ->> 'limit')::int4, b.provider_limit);
-    allowed := greatest(1, floor(coalesce(b.provider_limit, one."limit") * share));
+    most := coalesce(b.provider_limit, one."limit");
+    if one.per_account is not null and b.provider_limit is null then
+      most := most + one.per_account * (select count(*) from provider_grant where provider = the_provider and state = 'live');
+    end if;
+    allowed := greatest(1, floor(most * share));
     free := b.closed_until;
     if used >= allowed then
       -- Until so many tenths have gone that one more fits.

@@ -7,6 +7,7 @@ declare
   up upload;
   run sync_run;
   changed int4;
+  counted int4 := (select received from upload where id = batch_id);
 begin
   update upload u
   set status = result ->> 'status', finished_at = clock_timestamp(),
@@ -15,14 +16,14 @@ begin
       deleted = r.deleted, saved = coalesce(r.saved, '{}'), deferred = default, rejections = coalesce(r.rejections, '[]'), error = r.error,
       days = r.days, first_day = r.first_day, last_day = r.last_day, rejected_days = r.rejected_days,
       unstored = coalesce(r.unstored, '[]'), implausible = coalesce(r.implausible, '[]'),
-      unknown_fields = coalesce(r.unknown_fields, '[]')
+      unknown_fields = coalesce(r.unknown_fields, '[]'), received = coalesce(r.received, u.received)
   from (
     select coalesce(inserted, 0) as inserted, coalesce(updated, 0) as updated, coalesce(unchanged, 0) as unchanged,
            coalesce(duplicates, 0) as duplicates, coalesce(ignored, 0) as ignored, coalesce(rejected, 0) as rejected,
            coalesce(deleted, 0) as deleted, saved, rejections, error,
-           days, first_day, last_day, rejected_days, unstored, implausible, unknown_fields
-    from jsonb_to_record(result) as x (inserted int4, updated int4, unchanged int4, duplicates int4, ignored int4,
-                                       rejected int4, deleted int4, saved jsonb, rejections jsonb, error text,
+           days, first_day, last_day, rejected_days, unstored, implausible, unknown_fields, received
+    from jsonb_to_record(result) as x (received int4, inserted int4, updated int4, unchanged int4, duplicates int4,
+                                       ignored int4, rejected int4, deleted int4, saved jsonb, rejections jsonb, error text,
                                        days jsonb, first_day date, last_day date, rejected_days jsonb,
                                        unstored jsonb, implausible jsonb, unknown_fields jsonb)
   ) r
@@ -35,7 +36,8 @@ begin
   changed := up.inserted + up.updated + up.deleted;
 
   update sync_run s
-  set items_inserted = s.items_inserted + up.inserted,
+  set items_received = s.items_received + up.received - counted,
+      items_inserted = s.items_inserted + up.inserted,
       items_updated = s.items_updated + up.updated,
       items_unchanged = s.items_unchanged + up.unchanged + up.duplicates,
       items_ignored = s.items_ignored + up.ignored,

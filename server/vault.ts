@@ -15,9 +15,9 @@ export interface Place {
   readonly version: number
 }
 
-/** A sealed value with the id of its key. */
+/** A sealed value with the id of its key; null: of a time when keys had none, and only endpoints had secrets. */
 export interface Sealed {
-  readonly keyId: number
+  readonly keyId: number | null
   readonly sealed: Buffer
 }
 
@@ -29,7 +29,7 @@ export class CannotOpen extends Error {
   }
 }
 
-/** Seals and opens secrets of providers with keys derived from SECRET_KEY and SECRET_KEY_PREVIOUS. */
+/** Seals and opens what is secret in the database, with keys derived from SECRET_KEY and SECRET_KEY_PREVIOUS. */
 export interface Vault {
   /** Id of the key that seals. */
   readonly keyId: number
@@ -43,25 +43,32 @@ export interface Vault {
 interface Key {
   readonly id: number
   readonly bytes: Uint8Array
+  /** What sealed the secrets of endpoints before keys had ids. */
+  readonly former: Uint8Array
 }
 
 /** Derives the keys of the vault with HKDF-SHA256 (RFC 5869); the id of a key is derived too, so it needs no list. */
 export function openVault(secretKey: string, previousSecretKey?: string): Vault {
   const current = keyOf(secretKey)
   const keys = [current, ...(previousSecretKey === undefined ? [] : [keyOf(previousSecretKey)])]
-  const byId = new Map(keys.toReversed().map((key) => [key.id, key]))
   return {
     keyId: current.id,
-    keyIds: [...byId.keys()],
+    keyIds: [...new Set(keys.map(({ id }) => id))],
     seal: (place, text) => ({ keyId: current.id, sealed: seal(current, place, text) }),
     open(place, { keyId, sealed }) {
-      const key = byId.get(keyId)
-      if (!key) throw new CannotOpen(place)
-      try {
-        return open(key, place, sealed)
-      } catch (cause) {
-        throw new CannotOpen(place, cause)
+      const tried =
+        keyId === null
+          ? keys.map(({ former }) => ({ bytes: former, data: Buffer.from(place.row) }))
+          : keys.filter(({ id }) => id === keyId).map(({ bytes }) => ({ bytes, data: boundTo(place) }))
+      let cause: unknown
+      for (const { bytes, data } of tried) {
+        try {
+          return open(bytes, data, sealed)
+        } catch (error) {
+          cause = error
+        }
       }
+      throw new CannotOpen(place, cause)
     },
   }
 }
@@ -71,6 +78,7 @@ function keyOf(secretKey: string): Key {
   return {
     id: derive('pulsebase provider token id', 4).readInt32BE(),
     bytes: derive('pulsebase provider token', KEY_BYTES),
+    former: derive('pulsebase webhook secret', KEY_BYTES),
   }
 }
 
@@ -84,9 +92,9 @@ function seal(key: Key, place: Place, text: string): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
 }
 
-function open(key: Key, place: Place, sealed: Uint8Array): string {
+function open(key: Uint8Array, data: Buffer, sealed: Uint8Array): string {
   const nonce = sealed.subarray(0, NONCE_BYTES)
-  const decipher = createDecipheriv(CIPHER, key.bytes, nonce, { authTagLength: TAG_BYTES }).setAAD(boundTo(place))
+  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(data)
   decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
   return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8')
 }

@@ -1,0 +1,84 @@
+import { errors } from '../../errors.ts'
+import { askedOf, type OAuthParts } from '../../oauth/parts.ts'
+import type { AccessTokens } from '../../oauth/refresh.ts'
+import { callOf, excerpt } from '../../provider-client/call.ts'
+import type { OAuthClient } from '../../provider-client/clients.ts'
+import type { Received } from '../../provider-client/http.ts'
+import type { BudgetReading, Request } from '../../providers/provider.ts'
+import { closeBudget, type Lane, type Payer, takePermit } from './budget.ts'
+import { verdictOf } from './verdicts.ts'
+
+/** What asking an account at a provider works with. */
+export interface AccountMeans {
+  readonly parts: OAuthParts
+  readonly tokens: AccessTokens
+}
+
+/** A grant, as far as asking goes. */
+export interface GrantRef {
+  readonly id: string
+  readonly provider: string
+  readonly issuer: string | null
+}
+
+/** An account at a provider that can be asked. */
+export interface Account {
+  readonly client: OAuthClient
+  /**
+   * Makes a request with a permit and the account's token; one that is refused is replaced, at most once an hour.
+   * `lane`: for whom; by default for somebody who waits.
+   * @throws BudgetClosed, NoAnswer, ForbiddenAddress, and AppError when there is no token
+   */
+  ask(request: Request, lane?: Lane): Promise<Received>
+  /** The beginning of a text, at most 2,000 characters, without the secrets that were sent. */
+  excerpt(text: string): string
+}
+
+/** What a provider said of its budgets counts for so long: its window may end. */
+const HEARD_MS = 2_000
+
+const RENEW_SQL = `
+  update provider_grant set renewed_at = now()
+  where id = $1 and coalesce(renewed_at, '-infinity') < now() - interval '1 hour'
+  returning id`
+
+/** Opens an account for asking. @throws AppError not_configured */
+export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): Account {
+  const known = parts.clients.get(grant.provider)
+  if (!known) throw errors.notConfigured(grant.provider)
+  const client: OAuthClient = known
+  const oauth = client.oauth(grant.issuer)
+  const { api } = client.provider
+  const readingsOf = (answer: Received) => api.readBudget?.(answer) ?? []
+  let sent: string | null = null
+  let heard: { readings: readonly BudgetReading[]; atMs: number } = { readings: [], atMs: 0 }
+
+  async function askWith(token: string, request: Request, payer: Payer): Promise<Received> {
+    sent = token
+    const permit = () => takePermit(parts.db, payer, Date.now() - heard.atMs < HEARD_MS ? heard.readings : [])
+    const call = callOf({ http: parts.http, client, oauth, token, permit, asked: askedOf(parts) })
+    const answer = await call(request)
+    // One that refuses says when to come back, not what is used.
+    heard = { readings: answer.status === 429 ? [] : readingsOf(answer), atMs: Date.now() }
+    return answer
+  }
+
+  return {
+    client,
+    excerpt: (text) => excerpt(text, [sent, client.settings.clientSecret]),
+    async ask(request, lane = 'asked') {
+      const payer: Payer = { client, grantId: grant.id, lane }
+      const access = await tokens.access(grant.id)
+      let answer = await askWith(access.token, request, payer)
+      if (verdictOf(api, answer) === 'auth' && (await parts.db.query(RENEW_SQL, [grant.id])).length > 0) {
+        const renewed = await tokens.renew(grant.id, access.version)
+        answer = await askWith(renewed.token, request, payer)
+      }
+      const verdict = verdictOf(api, answer)
+      if (typeof verdict === 'object' && answer.status === 429) {
+        await closeBudget(parts.db, payer, { afterSeconds: verdict.afterSeconds, readings: readingsOf(answer) })
+      }
+      return answer
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliCompress, constants } from 'node:zlib'
+import { encodeParcel, PARCEL_BYTES, PARCEL_PARTS, type ParcelPart } from '../../../workers/parcel.ts'
+import type { Queryable } from '../../db/database.ts'
+import type { Json } from '../../providers/part.ts'
+
+// What a turn brought is stored with what became of its tasks, in one statement: a cursor never passes data that was not
+// stored, and what was stored is not asked for again.
+
+/** As uploads of phones: a higher quality costs more time than it saves space. */
+const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
+
+/** A grant that a process serves, until the lease ends; whoever lost it cannot store. */
+export interface Lease {
+  readonly grantId: string
+  readonly provider: string
+  readonly processId: number
+  readonly fence: number
+}
+
+/** What became of a task; see store_parcel.sql. Instants as ISO text. */
+export interface Outcome {
+  readonly id: number
+  readonly stream: string
+  /** Answers stored with it. */
+  readonly answers: number
+  readonly ended?: true
+  readonly lo?: string
+  readonly hi?: string
+  readonly position?: Json
+  readonly due_at?: string
+  readonly attempts?: number
+  readonly failing?: true
+  readonly report?: { readonly status: 'success' | 'failed'; readonly code?: string; readonly error?: string }
+  readonly cursor?: {
+    readonly covered_until?: string
+    readonly week?: boolean
+    readonly month?: boolean
+    readonly hash?: string
+    readonly closed_seconds?: number
+    readonly closed_why?: string
+    readonly failing?: true
+  }
+}
+
+/** Whether so many parts of so many bytes fit in one parcel; a larger part is alone in its own. */
+export const fits = (parts: number, bytes: number): boolean => parts <= PARCEL_PARTS && bytes <= PARCEL_BYTES
+
+/** SHA-256 of what was answered, without when. */
+export function hashOf(parts: readonly ParcelPart[]): string {
+  const hash = createHash('sha256')
+  for (const { args, body } of parts) hash.update(`${JSON.stringify(args)} ${body.length}\n`).update(body)
+  return hash.digest('hex')
+}
+
+/** What is stored together: answers and outcomes of the tasks of one run. */
+export interface Parcel {
+  readonly runKey: string
+  readonly parts: readonly ParcelPart[]
+  readonly outcomes: readonly Outcome[]
+  /** The person's zone, as pages told it; null: not known. */
+  readonly zone: string | null
+}
+
+const STORE_SQL = 'select store_parcel($1, $2, $3, $4, $5, $6, $7, $8, $9) as stored'
+
+/** Stores a parcel. False when the grant was lost, or one of the tasks cancelled, meanwhile: then nothing is stored. */
+export async function storeParcel(
+  db: Queryable,
+  lease: Lease,
+  { runKey, parts, outcomes, zone }: Parcel,
+): Promise<boolean> {
+  const bytes = parts.length > 0 ? encodeParcel(parts) : null
+  const { stored } = await db.one<{ stored: boolean }>(STORE_SQL, [
+    ...[lease.grantId, lease.processId, lease.fence, runKey, zone],
+    bytes && (await promisify(brotliCompress)(bytes, QUALITY)),
+    bytes && createHash('sha256').update(bytes).digest(),
+    bytes?.length ?? null,
+    JSON.stringify(outcomes),
+  ])
+  return stored
+}

@@ -1,0 +1,152 @@
+import type { ParcelPart } from '../../../workers/parcel.ts'
+import type { Received } from '../../provider-client/http.ts'
+import type { Json } from '../../providers/part.ts'
+import type { Request, Stream, Window } from '../../providers/provider.ts'
+import { DAY_MS, isoInstant } from '../../time.ts'
+import type { Lane } from './budget.ts'
+import { hashOf, type Outcome } from './parcel.ts'
+import { delaySeconds } from './verdicts.ts'
+import { leftAfter, type Span, windowOf } from './windows.ts'
+
+/** Pages of a window that are asked for; no provider needs so many. */
+const MAX_PAGES = 500
+
+/** How long a stream that was refused for want of a permission is left alone. */
+const CLOSED_SECONDS = 86_400
+
+/** How long a task is tried again that fails for reasons that may pass. */
+const GIVE_UP_DAYS = { pull: 1, sync: 1, history: 7 } as const
+
+/** A task as its row says it; instants as ISO text. */
+export interface TaskRow {
+  readonly id: number
+  readonly kind: 'pull' | 'sync' | 'history'
+  readonly stream: string
+  readonly run_key: string
+  readonly lane: Lane
+  readonly lo: string
+  readonly hi: string | null
+  readonly reach_days: number | null
+  readonly options: Readonly<Record<string, Json>>
+  readonly position: { readonly request: Request; readonly pages: number } | null
+  readonly attempts: number
+  readonly failing_since: string | null
+  /** Of the cursor, as hexadecimal text. */
+  readonly last_hash: string | null
+}
+
+/** Why a stream failed in a sync: error codes of its report. */
+export type FailureCode = 'not_permitted' | 'wrong' | 'gave_up'
+
+/** A stream that is being asked for: what is left, and what answers came that are not stored yet. */
+export class Task {
+  readonly row: TaskRow
+  readonly stream: Stream
+  readonly parts: ParcelPart[] = []
+  bytes = 0
+  #span: Span
+  #request: Request | null
+  #pages: number
+  /** Nothing of it was stored before. */
+  #isWhole: boolean
+  readonly #untilMs: number
+
+  constructor(row: TaskRow, stream: Stream, nowMs: number) {
+    this.row = row
+    this.stream = stream
+    this.#untilMs = row.hi === null ? nowMs : Date.parse(row.hi)
+    this.#span = { loMs: Math.min(Date.parse(row.lo), this.#untilMs), hiMs: this.#untilMs }
+    this.#request = row.position?.request ?? null
+    this.#pages = row.position?.pages ?? 0
+    this.#isWhole = row.position === null
+  }
+
+  get window(): Window {
+    return windowOf(this.stream, this.row.kind === 'history', this.#span)
+  }
+
+  /** The request for the next page of a window under way; null: it has not begun. */
+  get request(): Request | null {
+    return this.#request
+  }
+
+  /** Keeps an answer until it is stored, with all that its mapping may know. */
+  keep(asked: Request, answer: Received, zone: string | null): void {
+    this.#pages += 1
+    if (answer.body.length === 0) return
+    const args = asked.args ?? null
+    this.parts.push({ stream: this.stream.name, args, atMs: Date.now(), zone, body: answer.body })
+    this.bytes += answer.body.length
+  }
+
+  /** Goes on with a request for a further page; false when there were too many, or it is the same one again. */
+  turnPage(asked: Request, next: Request): boolean {
+    if (this.#pages >= MAX_PAGES || JSON.stringify(asked) === JSON.stringify(next)) return false
+    this.#request = next
+    return true
+  }
+
+  /** Ends the window under way; false when it was the last one. */
+  nextWindow(): boolean {
+    const left = leftAfter(this.window, this.row.kind === 'history', this.#span)
+    this.#request = null
+    this.#pages = 0
+    if (!left) return false
+    this.#span = left
+    return true
+  }
+
+  /** The answers that came, for storing: from then on they are. */
+  takeParts(): ParcelPart[] {
+    this.bytes = 0
+    return this.parts.splice(0)
+  }
+
+  /** It goes on in another turn, where it stopped. */
+  paused(): Outcome {
+    this.#isWhole = false
+    return { ...this.#place(), answers: this.parts.length, ...(this.row.attempts > 0 && { attempts: 0 }) }
+  }
+
+  /** All of it is asked and stored. An answer like the last one is not stored again. */
+  done(): Outcome {
+    const { id, kind, reach_days: reach } = this.row
+    const hash = this.#isWhole && kind === 'pull' ? hashOf(this.parts) : undefined
+    if (hash !== undefined && hash === this.row.last_hash) this.takeParts()
+    const cursor = {
+      covered_until: isoInstant(this.#untilMs),
+      ...(reach !== null && { week: true, month: reach === 28 }),
+      ...(hash !== undefined && { hash }),
+    }
+    const report = { status: 'success' } as const
+    const ended = { id, stream: this.stream.name, answers: this.parts.length, ended: true, report } as const
+    return kind === 'pull' ? { ...ended, cursor } : ended
+  }
+
+  /** It will not be tried again. */
+  failed(code: FailureCode, error: string): Outcome {
+    const { id, kind } = this.row
+    const report = { status: 'failed', code, error } as const
+    const ended = { id, stream: this.stream.name, answers: this.parts.length, ended: true, report } as const
+    if (kind !== 'pull') return ended
+    const closed = code === 'not_permitted' ? { closed_seconds: CLOSED_SECONDS, closed_why: code } : {}
+    return { ...ended, cursor: { failing: true, ...closed } }
+  }
+
+  /** It failed, and is tried again: after so many seconds, else after a delay that grows; or it has failed for too long. */
+  later(why: string, afterSeconds: number | null): Outcome {
+    const { kind, attempts, failing_since: since } = this.row
+    if (since !== null && Date.now() - Date.parse(since) > GIVE_UP_DAYS[kind] * DAY_MS)
+      return this.failed('gave_up', why)
+    const failures = attempts + 1
+    const dueMs = Math.round(Date.now() + delaySeconds(failures, afterSeconds) * 1000)
+    const due = { due_at: isoInstant(dueMs), attempts: Math.min(failures, 32_767), failing: true } as const
+    return { ...this.#place(), answers: this.parts.length, ...due }
+  }
+
+  #place(): Pick<Outcome, 'id' | 'stream' | 'lo' | 'hi' | 'position'> {
+    const { loMs, hiMs } = this.#span
+    const position = this.#request && { request: this.#request as unknown as Json, pages: this.#pages }
+    return { id: this.row.id, stream: this.stream.name, lo: isoInstant(loMs), hi: isoInstant(hiMs), position }
+  }
+}

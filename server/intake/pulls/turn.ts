@@ -1,0 +1,271 @@
+import pg from 'pg'
+import type { ParcelPart } from '../../../workers/parcel.ts'
+import { databaseUnavailable, type Queryable } from '../../db/database.ts'
+import { AppError } from '../../errors.ts'
+import type { Logger } from '../../log.ts'
+import { ForbiddenAddress } from '../../provider-client/call.ts'
+import { NoAnswer, type Received } from '../../provider-client/http.ts'
+import type { Request, StreamState } from '../../providers/provider.ts'
+import { grantedScopes } from '../../providers/scopes.ts'
+import { type Account, type AccountMeans, openAccount } from './account.ts'
+import { BudgetClosed, type Lane } from './budget.ts'
+import { fits, type Lease, type Outcome, storeParcel } from './parcel.ts'
+import { Task, type TaskRow } from './task.ts'
+import { verdictOf } from './verdicts.ts'
+
+// The turn of a grant: it asks for what is due, page by page, and ends after 20 requests or 10 s, so that grants take turns.
+// No transaction is open while a provider is asked.
+
+const MAX_REQUESTS = 20
+const MAX_MS = 10_000
+
+/** With more uploads of a person waiting for their import, nothing is added to them. */
+const MAX_WAITING = 50
+const WAITING_MS = 5_000
+
+/** How long a grant is left alone whose token cannot be had, and nobody says until when. */
+const NO_TOKEN_MS = 3_600_000
+
+/** After so long a 401 is tried again: whether the connection has ended is for the refresh to say. */
+const REFUSED_SECONDS = 3_600
+
+/** What turns work with. */
+export interface TurnMeans extends AccountMeans {
+  readonly db: Queryable
+  readonly log: Logger
+  /** Whether this process is stopping. */
+  stopping(): boolean
+  /** Told whether a provider answered at all. */
+  answered(provider: string, did: boolean): void
+}
+
+/** A claimed grant, and for whom. */
+export interface Claimed extends Lease {
+  readonly lane: Lane
+}
+
+interface GrantRow {
+  readonly issuer: string | null
+  readonly scope: string | null
+  readonly zone: string | null
+  readonly waiting: number
+}
+
+const GRANT_SQL = `
+  select g.issuer, g.scope, g.zone, (
+    select coalesce(max(w.n), 0) from connection c
+    cross join lateral (
+      select count(*) as n
+      from (select from upload u where u.user_id = c.user_id and u.status = 'queued' limit ${MAX_WAITING + 1}) q
+    ) w
+    where c.grant_id = g.id and c.status = 'active'
+  ) as waiting
+  from provider_grant g
+  where g.id = $1 and g.process_id = $2 and g.fence = $3 and g.state = 'live'`
+
+// Those of one run together, since they are stored and imported together; of history the newest first.
+const TASKS_SQL = `
+  select t.id, t.kind, t.stream, t.run_key, t.lane, t.lo, t.hi, t.reach_days, t.options, t.position, t.attempts,
+         t.failing_since, encode(s.last_hash, 'hex') as last_hash
+  from sync_task t
+  left join stream_cursor s on s.grant_id = t.grant_id and s.stream = t.stream
+  where t.grant_id = $1 and t.due_at <= now() and (t.lane = 'history') = $2
+  order by t.lane, min(t.id) over (partition by t.run_key), case when t.lane = 'history' then t.hi end desc, t.id`
+
+/** What goes on in a turn. */
+interface Turn {
+  readonly means: TurnMeans
+  readonly lease: Claimed
+  readonly account: Account
+  readonly scope: StreamState['scope']
+  readonly endsMs: number
+  requests: number
+  zone: string | null
+  /** Answers and outcomes of tasks of one run that are not stored yet. */
+  gathered: { runKey: string; parts: ParcelPart[]; outcomes: Outcome[] } | undefined
+  /** Not before then, by lane; epoch milliseconds. */
+  readonly blocked: Partial<Record<Lane, number>>
+  /** Ended before its time: nothing can be had for this grant now, or another process has it. */
+  over: boolean
+  lost: boolean
+}
+
+/** Serves a claimed grant, and gives it back. */
+export async function serveTurn(means: TurnMeans, lease: Claimed): Promise<void> {
+  const { grantId, processId, fence } = lease
+  const [grant] = await means.db.query<GrantRow>(GRANT_SQL, [grantId, processId, fence])
+  if (!grant) return
+  if (grant.waiting > MAX_WAITING) return release(means.db, lease, everyLane(Date.now() + WAITING_MS))
+  const turn = begin(means, lease, grant)
+  const rows = await means.db.query<TaskRow>(TASKS_SQL, [grantId, lease.lane === 'history'])
+  for (const row of rows) {
+    if (!goesOn(turn)) break
+    if (turn.blocked[row.lane] === undefined) await serveTask(turn, row)
+  }
+  await flush(turn)
+  if (!turn.lost) await release(means.db, lease, turn.blocked)
+}
+
+function begin(means: TurnMeans, lease: Claimed, { issuer, scope, zone }: GrantRow): Turn {
+  const { grantId: id, provider } = lease
+  const account = openAccount(means, { id, provider, issuer })
+  return {
+    ...{ means, lease, account, zone },
+    scope: grantedScopes(scope, account.client.oauth(issuer)),
+    endsMs: Date.now() + MAX_MS,
+    requests: 0,
+    gathered: undefined,
+    blocked: {},
+    over: false,
+    lost: false,
+  }
+}
+
+const goesOn = (turn: Turn) =>
+  !turn.over && !turn.lost && turn.requests < MAX_REQUESTS && Date.now() < turn.endsMs && !turn.means.stopping()
+
+/** No lane before then, epoch milliseconds. */
+export const everyLane = (fromMs: number): Turn['blocked'] => ({ asked: fromMs, live: fromMs, history: fromMs })
+
+async function serveTask(turn: Turn, row: TaskRow): Promise<void> {
+  const stream = turn.account.client.provider.streams?.find(({ name }) => name === row.stream)
+  if (!stream) {
+    // This version no longer asks for it.
+    const report = { status: 'failed', code: 'wrong', error: 'There is no such stream any more' } as const
+    await gather(turn, row.run_key, undefined, { id: row.id, stream: row.stream, answers: 0, ended: true, report })
+    return
+  }
+  const task = new Task(row, stream, Date.now())
+  let began = false
+  while (goesOn(turn)) {
+    const outcome = await askOnce(turn, task).catch((error) => defect(turn, task, error))
+    if (outcome === 'blocked') break
+    began = true
+    if (typeof outcome === 'object') return gather(turn, row.run_key, task, outcome)
+    if (!fits(task.parts.length + 1, task.bytes)) {
+      await gather(turn, row.run_key, task, task.paused())
+      await flush(turn)
+      began = false
+    }
+  }
+  if (began) await gather(turn, row.run_key, task, task.paused())
+}
+
+/** A connector that fails at an answer costs this stream, not the grant. */
+function defect({ means, lease }: Turn, task: Task, error: unknown): Outcome {
+  if (databaseUnavailable(error) || error instanceof pg.DatabaseError) throw error
+  means.log.error({ err: error, provider: lease.provider, stream: task.stream.name }, 'a connector failed at an answer')
+  return task.failed('wrong', 'The answer cannot be read')
+}
+
+/** One request of a task: it goes on, it has ended with an outcome, or there is nothing to be had now. */
+async function askOnce(turn: Turn, task: Task): Promise<Outcome | 'on' | 'blocked'> {
+  const { scope, zone } = turn
+  const { stream, row } = task
+  const request = task.request ?? stream.first(task.window, { scope, zone, options: row.options })
+  if (!request) return task.nextWindow() ? 'on' : task.done()
+  turn.requests += 1
+  const answer = await ask(turn, task, request)
+  if (typeof answer === 'string' || 'id' in answer) return answer
+  turn.means.answered(turn.lease.provider, true)
+  return judged(turn, task, request, answer)
+}
+
+async function ask(turn: Turn, task: Task, request: Request): Promise<Received | Outcome | 'blocked'> {
+  const { means, lease } = turn
+  try {
+    return await turn.account.ask(request, task.row.lane)
+  } catch (error) {
+    if (error instanceof BudgetClosed) {
+      turn.blocked[task.row.lane] = error.untilMs
+      return 'blocked'
+    }
+    if (error instanceof NoAnswer) {
+      means.answered(lease.provider, false)
+      turn.over = true
+      return task.later(`No answer: ${error.message}`, null)
+    }
+    if (error instanceof ForbiddenAddress) return task.failed('wrong', `The provider named a next page elsewhere`)
+    if (!(error instanceof AppError)) throw error
+    // No token can be had, or the connection has ended.
+    Object.assign(turn.blocked, everyLane(error.retryAtMs ?? Date.now() + NO_TOKEN_MS))
+    turn.over = true
+    return 'blocked'
+  }
+}
+
+function judged(turn: Turn, task: Task, request: Request, answer: Received): Outcome | 'on' {
+  const verdict = verdictOf(turn.account.client.provider.api, answer, task.stream)
+  if (typeof verdict === 'object') return task.later(`HTTP ${answer.status}`, verdict.afterSeconds)
+  switch (verdict) {
+    case 'ok':
+    case 'empty':
+      return taken(turn, task, request, answer)
+    case 'auth':
+      return task.later(said(turn, answer), REFUSED_SECONDS)
+    case 'denied':
+      return task.failed('not_permitted', said(turn, answer))
+    default:
+      return task.failed('wrong', said(turn, answer))
+  }
+}
+
+/** What an answer says, for people; nothing of one that may hold measurements. */
+function said({ account }: Turn, { status, body }: Received): string {
+  if (status < 400) return `HTTP ${status}: the answer cannot be read`
+  return account.excerpt(`HTTP ${status}: ${body.subarray(0, 4_000).toString()}`.trim())
+}
+
+/** Keeps an answer, and goes on to the next page, or to the next window. */
+function taken(turn: Turn, task: Task, request: Request, answer: Received): Outcome | 'on' {
+  const { stream } = task
+  turn.zone = stream.zone?.(answer) ?? turn.zone
+  task.keep(request, answer, turn.zone)
+  const next = stream.next?.(answer, request) ?? null
+  if (next)
+    return task.turnPage(request, next)
+      ? 'on'
+      : task.failed('wrong', 'The provider names the same page again and again')
+  return task.nextWindow() ? 'on' : task.done()
+}
+
+/** Adds an outcome, and the answers of its task, to what is stored together: those of one run, as many as fit. */
+async function gather(turn: Turn, runKey: string, task: Task | undefined, outcome: Outcome): Promise<void> {
+  const parts = task?.takeParts() ?? []
+  const bytes = bytesOf(parts)
+  const before = turn.gathered
+  const isFull = before && !fits(before.parts.length + parts.length, bytesOf(before.parts) + bytes)
+  if (before && (before.runKey !== runKey || isFull)) await flush(turn)
+  turn.gathered ??= { runKey, parts: [], outcomes: [] }
+  turn.gathered.parts.push(...parts)
+  turn.gathered.outcomes.push(outcome)
+  note(turn, outcome)
+}
+
+const bytesOf = (parts: readonly ParcelPart[]) => parts.reduce((sum, { body }) => sum + body.length, 0)
+
+/** Stores what was gathered. */
+async function flush(turn: Turn): Promise<void> {
+  const { means, lease, gathered, zone } = turn
+  turn.gathered = undefined
+  if (!gathered || turn.lost) return
+  turn.lost = !(await storeParcel(means.db, lease, { ...gathered, zone }))
+}
+
+function note({ means, lease }: Turn, { stream, report, failing }: Outcome): void {
+  const { provider, grantId: grant } = lease
+  const outcome = report ? (report.code ?? report.status) : failing ? 'later' : undefined
+  if (outcome === undefined) return
+  means.parts.metrics.pulls.labels(provider, outcome).inc()
+  if (outcome !== 'success') means.log.warn({ provider, grant, stream, outcome }, 'a stream could not be pulled')
+}
+
+const RELEASE_SQL = `
+  select release_grant($1, $2, $3, to_timestamp($4::float8), to_timestamp($5::float8), to_timestamp($6::float8))`
+
+/** Gives a grant back; `blocked`: not before then, by lane. */
+export async function release(db: Queryable, lease: Lease, blocked: Turn['blocked']): Promise<void> {
+  const lanes = [blocked.asked, blocked.live, blocked.history]
+  const seconds = lanes.map((fromMs) => (fromMs === undefined ? null : fromMs / 1000))
+  await db.query(RELEASE_SQL, [lease.grantId, lease.processId, lease.fence, ...seconds])
+}

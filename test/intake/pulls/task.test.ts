@@ -1,0 +1,107 @@
+// A task of a pull: what of it is stored when it goes on, ends or fails.
+import t from 'tap'
+import { Task, type TaskRow } from '../../../server/intake/pulls/task.ts'
+import type { Received } from '../../../server/provider-client/http.ts'
+import type { Request, Stream } from '../../../server/providers/provider.ts'
+import { isoInstant } from '../../../server/time.ts'
+
+const NOW = Date.parse('2026-03-07T13:00:00Z')
+const DAY_MS = 86_400_000
+const day = (ago: number) => new Date(NOW - ago * DAY_MS).toISOString()
+
+const stream: Stream = {
+  ...{ name: 'sleep', family: '247', windowDays: 30, historyDays: null, overlapHours: 48, first: () => null },
+}
+
+const row = (more: Partial<TaskRow> = {}): TaskRow => ({
+  ...{ id: 7, kind: 'pull', stream: 'sleep', run_key: 'r', lane: 'live', lo: day(2), hi: null, reach_days: null },
+  ...{ options: {}, position: null, attempts: 0, failing_since: null, last_hash: null },
+  ...more,
+})
+
+const task = (more: Partial<TaskRow> = {}) => new Task(row(more), stream, NOW)
+const answer = (text: string): Received => ({ status: 200, headers: {}, json: {}, body: Buffer.from(text) })
+const page = (n: number): Request => ({ path: '/sleep', query: { page: String(n) } })
+
+t.test('a task that is interrupted goes on with the page that is not stored', async (t) => {
+  const first = task()
+  first.keep(page(1), answer('one'), '+01:00')
+  t.ok(first.turnPage(page(1), page(2)))
+  const paused = first.paused()
+  t.match(paused, { id: 7, stream: 'sleep', answers: 1, position: { request: page(2), pages: 1 } })
+  t.notOk('ended' in paused)
+  t.strictSame(
+    first.takeParts().map(({ body, zone, args }) => [body.toString(), zone, args]),
+    [['one', '+01:00', null]],
+  )
+  const again = task({ position: { request: page(2), pages: 1 }, hi: paused.hi as string })
+  t.strictSame(again.request, page(2))
+  t.equal(again.nextWindow(), false)
+  t.match(again.done(), { ended: true, report: { status: 'success' }, cursor: { covered_until: paused.hi } })
+})
+
+t.test('an answer like the last one moves the cursor, and is not stored', async (t) => {
+  const ask = (text: string, lastHash: string | null) => {
+    const one = task({ last_hash: lastHash })
+    one.keep(page(1), answer(text), null)
+    one.nextWindow()
+    const outcome = one.done()
+    return { outcome, stored: one.takeParts().length }
+  }
+  const { outcome, stored } = ask('same', null)
+  t.equal(stored, 1)
+  const hash = outcome.cursor?.hash ?? ''
+  t.match(hash, /^[\da-f]{64}$/)
+  const again = ask('same', hash)
+  t.equal(again.stored, 0)
+  t.match(again.outcome, { answers: 0, ended: true, cursor: { hash, covered_until: isoInstant(NOW) } })
+  t.equal(ask('other', hash).stored, 1)
+})
+
+t.test('history and what somebody asked for leave the cursor alone', async (t) => {
+  for (const kind of ['history', 'sync'] as const) {
+    const one = task({ kind, lane: kind === 'sync' ? 'asked' : 'history', hi: day(0), lo: day(70) })
+    t.notOk('cursor' in one.done(), kind)
+    t.notOk('cursor' in one.failed('not_permitted', 'no'), kind)
+  }
+  const history = task({ kind: 'history', lane: 'history', hi: day(0), lo: day(70) })
+  const windows: number[][] = []
+  do windows.push([history.window.fromMs, history.window.untilMs].map((ms) => (NOW - ms) / DAY_MS))
+  while (history.nextWindow())
+  t.strictSame(windows, [
+    [30, 0],
+    [60, 30],
+    [70, 60],
+  ])
+})
+
+t.test('a next page that is this one, or the 500th, ends the stream', async (t) => {
+  const one = task()
+  one.keep(page(1), answer('{}'), null)
+  t.notOk(one.turnPage(page(1), { ...page(1) }))
+  const many = task({ position: { request: page(499), pages: 499 } })
+  many.keep(page(499), answer('{}'), null)
+  t.notOk(many.turnPage(page(499), page(500)))
+})
+
+t.test('what fails is tried again, for a day, or a week of history', async (t) => {
+  const ago = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString()
+  const first = task().later('HTTP 503', null)
+  t.match(first, { attempts: 1, failing: true, position: null })
+  t.ok(Date.parse(first.due_at ?? '') > Date.now())
+  t.match(task({ attempts: 3, failing_since: ago(0.9) }).later('HTTP 503', 60), { attempts: 4 })
+  const gaveUp = { ended: true, report: { status: 'failed', code: 'gave_up', error: 'HTTP 503' } }
+  t.match(task({ attempts: 30, failing_since: ago(1.1) }).later('HTTP 503', 60), {
+    ...gaveUp,
+    cursor: { failing: true },
+  })
+  const history = { kind: 'history', lane: 'history', hi: day(0) } as const
+  t.match(task({ ...history, failing_since: ago(6) }).later('HTTP 503', 60), { failing: true })
+  t.match(task({ ...history, failing_since: ago(8) }).later('HTTP 503', 60), gaveUp)
+})
+
+t.test('a stream without permission is left alone for a day', async (t) => {
+  const closed = { failing: true, closed_seconds: 86_400, closed_why: 'not_permitted' } as const
+  t.strictSame(task().failed('not_permitted', 'HTTP 403').cursor, closed)
+  t.strictSame(task().failed('wrong', 'HTTP 400').cursor, { failing: true })
+})

@@ -1,0 +1,122 @@
+// A service that asks the simulator, and people of the simulator who connect it.
+import type { Test } from 'tap'
+import { type Config, loadConfig } from '../../server/config.ts'
+import { openDatabase } from '../../server/db/database.ts'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
+import { planPulls } from '../../server/intake/pulls/plan.ts'
+import { startPulls } from '../../server/intake/pulls/pulls.ts'
+import { openAccessTokens } from '../../server/oauth/refresh.ts'
+import { startTestApp, type TestApp } from './app.ts'
+import { callBack, startGrantJobs } from './clouds.ts'
+import type { Engine } from './servers.ts'
+import { type Playing, play } from './simulator.ts'
+
+/** More requests than a test makes, in the order of the limits of a provider. */
+const MANY = 1_000_000
+
+export interface Simulated {
+  app: TestApp
+  simulator: Playing
+}
+
+type World = NonNullable<Parameters<typeof play>[1]>
+
+/**
+ * Starts a simulator whose time stands still at the present, and a service that knows no other providers. Neither
+ * provider limits requests.
+ */
+export async function startSimulated(
+  t: Test,
+  engine: Engine,
+  { world = {}, ...settings }: { world?: World } & Partial<Config> = {},
+): Promise<Simulated> {
+  const now = Date.now()
+  const simulator = await play(t, { now: () => now, ...world })
+  for (const provider of ['oura', 'whoop'])
+    await simulator.control('POST', 'settings', { provider, limits: [MANY, MANY] })
+  const { providers, oauthRedirectOrigins } = loadConfig(simulator.env)
+  const app = await startTestApp(t, engine, { providers, oauthRedirectOrigins, eventFeedEnabled: true, ...settings })
+  return { app, simulator }
+}
+
+/** A person of the simulator connects a user; `more` goes to the consent page (docs/simulator.md). */
+export async function connectPerson(
+  app: TestApp,
+  {
+    user,
+    provider,
+    person,
+    more = {},
+  }: { user: string; provider: string; person: string; more?: Record<string, string> },
+): Promise<void> {
+  const { body } = await app.request('GET', `/api/v1/oauth/${provider}/authorize?user_id=${user}`)
+  const url = new URL(body.authorization_url)
+  for (const [name, value] of Object.entries({ auto: person, ...more })) url.searchParams.set(name, value)
+  const consent = await fetch(url, { redirect: 'manual' })
+  const { pathname, search } = new URL(consent.headers.get('location') ?? '')
+  const answer = await callBack(app, pathname + search)
+  const location = answer.headers.get('location') ?? ''
+  if (!location.startsWith('/api/v1/oauth/success')) throw new Error(`not connected: ${answer.status} ${location}`)
+}
+
+/** Requests to a provider since then, oldest first: method and path. */
+export async function askedOf({ control }: Pick<Playing, 'control'>, provider: string): Promise<string[]> {
+  const { body } = await control('GET', `log?provider=${provider}`)
+  return body.map(({ method, path }: { method: string; path: string }) => `${method} ${path}`)
+}
+
+/** The part of a service that asks providers and imports what they say. */
+export interface Pulling {
+  /** Makes every grant due, and queues its pull. */
+  pullNow(): Promise<void>
+}
+
+/** Starts asking providers, and importing, as the service does; ends with the test. */
+export async function startPulling(t: Test, app: TestApp): Promise<Pulling> {
+  const jobs = await startGrantJobs(t, app)
+  const db = openDatabase({
+    ...{ url: app.databaseUrl, name: 'pulls', maxConnections: 4, statementTimeoutMs: 60_000, onError: () => {} },
+  })
+  const parts = { ...app.deps.oauth, db }
+  const pulls = startPulls({ db, parts, tokens: openAccessTokens(parts), processId: jobs.processId })
+  t.teardown(async () => {
+    await pulls.stop()
+    await db.end()
+  })
+  const { clients } = parts
+  const { syncIntervalSeconds } = app.deps.config
+  return {
+    async pullNow() {
+      await db.query('update provider_grant set next_pull_at = now()')
+      while (await planPulls({ db, clients, syncIntervalSeconds }));
+    },
+  }
+}
+
+/** As if what was asked of providers so far had been asked so many days ago. */
+export async function daysPass({ db }: Pick<TestApp, 'db'>, days: number): Promise<void> {
+  const columns = await db.query<{ name: string }>(
+    `select column_name as name from information_schema.columns
+     where table_schema = 'public' and table_name = 'stream_cursor' and data_type = 'timestamp with time zone'`,
+  )
+  const earlier = (name: string) => `${name} = ${name} - make_interval(days => $1)`
+  await db.query(`update stream_cursor set ${columns.map(({ name }) => earlier(name))}`, [days])
+  await db.query(`update provider_grant set ${earlier('granted_at')}`, [days])
+}
+
+const PATIENCE_MS = 120_000
+
+/** Waits until nothing is left to ask of providers, and everything that they answered is imported. */
+export async function settled({ db }: Pick<TestApp, 'db'>): Promise<void> {
+  const nothingLeft = async () => {
+    const { left } = await db.one<{ left: number }>(
+      `select (select count(*) from sync_task) + (select count(*) from upload where status = 'queued')
+              + (select count(*) from sync_run where status = 'in_progress') as left`,
+    )
+    return left === 0
+  }
+  if (await waitUntil(nothingLeft, PATIENCE_MS, 50)) return
+  const runs = await db.query(`select stage, status, message, error from sync_run where status = 'in_progress' limit 5`)
+  const tasks = await db.query('select kind, stream, due_at, attempts from sync_task limit 5')
+  throw new Error(`something is left: ${JSON.stringify({ runs, tasks })}`)
+}
