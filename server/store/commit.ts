@@ -58,8 +58,8 @@ export interface BatchTarget {
   receivedAt: string | null
   settings: EventSettings
   threads: Threads
-  /** The connection through which a provider was asked; absent for what a phone uploads, which opens one. */
-  connection?: { id: string }
+  /** The connection through which a provider was asked, null = it is gone; absent for what a phone uploads, which opens one. */
+  connection?: { id: string | null }
 }
 
 /** How long a batch waits for others, such as the compression of a chunk; the caller tries again later. */

@@ -25,7 +25,7 @@ interface Target {
   userId: string
   provider: string
   receivedAt: string | null
-  connection?: { id: string }
+  connection?: { id: string | null }
 }
 
 /** The connection of a batch; `opened`: it was opened by it. */

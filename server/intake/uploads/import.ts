@@ -11,7 +11,7 @@ import type { Threads } from '../../threads.ts'
 import { isoInstant } from '../../time.ts'
 import type { EventSettings } from '../../webhooks/record.ts'
 import type { Handover } from './handover.ts'
-import { readStored, type StoredUpload } from './stored.ts'
+import { cameBy, readStored, type StoredUpload } from './stored.ts'
 
 /** Uploads that one job imports before other users' jobs get a turn. */
 const UPLOADS_PER_JOB = 25
@@ -108,7 +108,7 @@ async function importNext(means: ImportMeans, userId: string): Promise<'imported
 
 function commitUpload({ db, threads, settings }: ImportMeans, userId: string, upload: QueuedUpload, batch: Batch) {
   const receivedAt = upload.again ? null : upload.received_at
-  const target = { userId, provider: upload.provider, receivedAt, settings, threads }
+  const target = { userId, provider: upload.provider, receivedAt, settings, threads, ...cameBy(upload) }
   return commitBatch(db, target, batch, (tx, outcome) => recordOutcome(tx, userId, upload, outcome))
 }
 

@@ -7,7 +7,7 @@ import type { EventCounts } from '../../store/event-items.ts'
 import type { EventSettings } from '../../webhooks/record.ts'
 import { createHandover } from './handover.ts'
 import { createImporter, type ImportMeans } from './import.ts'
-import { readStored, type StoredUpload } from './stored.ts'
+import { cameBy, readStored, type StoredUpload } from './stored.ts'
 
 const BUSY_MS = 250
 
@@ -61,7 +61,8 @@ async function rehearse({ db, threads }: ReplayMeans, uploads: readonly Selected
     for (const upload of uploads) {
       const { user_id: userId, provider } = upload
       const batch = await readStored(db, threads, userId, upload)
-      if (batch) yield [{ userId, provider, receivedAt: null, settings: SILENT, threads }, batch] as const
+      const target = { userId, provider, receivedAt: null, settings: SILENT, threads, ...cameBy(upload) }
+      if (batch) yield [target, batch] as const
     }
   }
   for (const outcome of await rehearseBatches(db, uploads[0]?.user_id ?? '', batches())) add(report, outcome)

@@ -15,6 +15,10 @@ export interface StoredUpload {
   received_at: string
 }
 
+/** How `commitBatch` is told how an upload came. */
+export const cameBy = ({ channel, connection_id: id }: Pick<StoredUpload, 'channel' | 'connection_id'>) =>
+  channel === 'sdk' ? {} : { connection: { id } }
+
 /**
  * Reads the stored body of an upload by the current rules; undefined when it was removed with the upload.
  * @throws Error when it is no longer readable
