@@ -75,7 +75,6 @@ eachEngine(t, 'spans', async (t, engine) => {
       end_time: '2026-02-25',
       types: HRV,
       resolution: '1hour',
-      device_model: '',
     })
     t.strictSame(
       hours.body.data.map(({ value }: { value: number }) => value).filter((value: number) => value !== 99),
@@ -167,7 +166,7 @@ eachEngine(t, 'spans', async (t, engine) => {
       const ids = (list: string[]) => list.map((row) => JSON.parse(row).external_id).sort()
       t.strictSame([rows.sleep_part, rows.workout, rows.health_score].map(ids), [
         ['kept', 'later', 'outside', 'strap'],
-        ['ride', null],
+        [null, 'ride'],
         ['kept'],
       ])
       t.strictSame(await lines(app, user), ['400 resting_heart_rate 50'])

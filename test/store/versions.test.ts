@@ -88,7 +88,7 @@ oneEngine(t, 'versions', async (t, engine) => {
       const { inserted, updated, unchanged, duplicates } = await write(app, user, batchOf({ scores }))
       const rows = await app.db.query<{ line: string }>(
         `select concat_ws(' ', external_id, value, to_char(recorded_at, 'HH24:MI')) as line
-         from health_score where user_id = $1 order by recorded_at, external_id`,
+         from health_score where user_id = $1 order by recorded_at, external_id, value`,
         [user.userId],
       )
       return [[inserted, updated, unchanged, duplicates].join(' '), ...rows.map(({ line }) => line)]

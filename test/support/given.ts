@@ -184,7 +184,7 @@ export async function givenRows(db: Database, userId: string): Promise<Record<ke
 /** The versions of these rows, and of the user's: any write changes this. */
 export async function givenVersions(db: Database, userId: string): Promise<unknown> {
   const of = (table: string, condition: string) =>
-    db.query(`select e.xmin::text, e.ctid::text from ${table} e where ${condition} order by 2`, [userId])
+    db.query(`select e.xmin::text, e.ctid::text from ${table} e where ${condition} order by 2, 1`, [userId])
   const ofSources = 'e.source_id in (select id from data_source where user_id = $1)'
   return Promise.all([
     ...['sleep', 'workout', 'health_score', 'menstrual_cycle'].map((table) => of(table, 'e.user_id = $1')),
