@@ -34,6 +34,8 @@ export async function startSimulator(options: Partial<WorldOptions> & { port?: n
       response.destroy()
     })
   })
+  // Longer than who plays both sides is busy: closing an idle connection while a request is on its way fails that.
+  server.keepAliveTimeout = 65_000
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://localhost:${(server.address() as AddressInfo).port}`

@@ -1,6 +1,7 @@
 import '../providers/computed.test.ts'
 import '../providers/golden.test.ts'
 import '../providers/order.test.ts'
+import '../providers/simulated.test.ts'
 import '../providers/streams.test.ts'
 import '../workers/parcel.test.ts'
 import '../intake/pulls/task.test.ts'
