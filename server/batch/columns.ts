@@ -318,15 +318,11 @@ export interface Night extends EventItem {
 }
 
 /** A provider's health score, on its own scale (contract 14.1). */
-export interface Score {
-  source: number
+export interface Score extends Pick<EventItem, 'source' | 'zoneMin' | 'zoneTaken'> {
   category: ScoreCategory
   /** Unique within provider and category: a score that moved replaces itself. */
   externalId: string
   timeMs: number
-  zoneMin: number | null
-  /** As that of events. */
-  zoneTaken?: true
   value: number | null
   qualifier: string | null
   components: Record<string, { value: number | null; qualifier: string | null }> | null

@@ -7,7 +7,7 @@ import { planned } from '../db/planned.ts'
 import type { EventTarget } from './event-items.ts'
 
 // What was deleted through the API is not brought back by a pull or an upload, unless the provider says that it was changed
-// after the deletion (house decision "deleted workouts and nights").
+// after the deletion (docs/reading.md, "Deleting an event").
 
 /** What can be hidden; sleep by the id of a night, of a platform's own session, or of a stage. */
 export type HiddenKind = 'workout' | 'sleep' | 'menstrual_cycle'
@@ -28,7 +28,7 @@ export async function hide(
   await planned(
     tx,
     `insert into hidden_item (user_id, provider, kind, external_id)
-     select distinct $1::uuid, $2, $3, id from unnest($4::text[]) id
+     select distinct $1::uuid, $2::text, $3::text, id from unnest($4::text[]) id
      on conflict (user_id, provider, kind, external_id) do update set hidden_at = excluded.hidden_at`,
     [userId, provider, kind, externalIds],
   )

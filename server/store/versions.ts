@@ -7,10 +7,13 @@ export interface Versioned {
   atMs?: number | null
 }
 
-/** Whether `one` is older than `other`: by the time of the change where both have one, else by that of the answer. */
+/**
+ * Whether `one` is older than `other`: by the time of the change where both have one, else by that of the answer. What has
+ * the same time of change says the same, perhaps in another detail.
+ */
 export function isOlder(one: Versioned, other: Versioned): boolean {
   const [version, otherVersion] = [one.version ?? null, other.version ?? null]
-  if (version !== null && otherVersion !== null && version !== otherVersion) return version < otherVersion
+  if (version !== null && otherVersion !== null) return version < otherVersion
   return (one.atMs ?? Number.POSITIVE_INFINITY) < (other.atMs ?? Number.NEGATIVE_INFINITY)
 }
 

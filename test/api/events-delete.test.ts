@@ -130,9 +130,14 @@ oneEngine(t, 'deleting', async (t, engine) => {
 
     await importBody(app, user, workoutBody([], [heartRate(DAY + 7 * MIN, 142)]))
     t.equal((await allEvents(app, user, 'workouts')).length, 1, 'another upload brings nothing back')
-    await importBody(app, user, content)
-    t.strictSame((await brief()).length, before.length + 1, 'the same one does')
-    t.equal((await allEvents(app, user, 'workouts')).length, 3)
+    const again = await importBody(app, user, content)
+    t.strictSame(
+      await brief(),
+      [others[0], '00:07 heart_rate 142', ...others.slice(1)],
+      'nor does the same one, nor its samples',
+    )
+    t.equal((await allEvents(app, user, 'workouts')).length, 2, 'what has no id cannot be told from a new one')
+    t.match(again, { ignored_type: 1, inserted: 1, unchanged: 2 })
   })
 
   await t.test('a workout of a record that became several leaves the others', async (t) => {
@@ -240,8 +245,32 @@ oneEngine(t, 'deleting', async (t, engine) => {
     t.match(await storedStages(app.db, user), [{ session: 'second' }])
     t.match(await allEvents(app, user, 'sleep'), [{ start_time: '2026-02-24T22:00:00Z' }])
     t.equal((await scores()).length, 1)
-    await send(user, items, 'samsung')
-    t.equal((await allEvents(app, user, 'sleep')).length, 2)
+    t.match(await send(user, items, 'samsung'), { ignored_type: 1, unchanged: 1 })
+    t.equal((await allEvents(app, user, 'sleep')).length, 1, 'and stays away when it is sent again')
+    const stage = at('deep', 400, 450, { parentId: 'first', id: 'first-s9' })
+    t.match(await send(user, [stage], 'samsung'), { ignored_type: 1 }, 'as does what is added to it')
+  })
+
+  await t.test('stages with ids stay away when they are sent again', async (t) => {
+    const user = await createUser(app)
+    const night = [at('light', 0, 200, { id: 'a' }), at('deep', 200, 300, { id: 'b' })]
+    await send(user, night)
+    await removed(user, 'sleep', (await allEvents(app, user, 'sleep'))[0].id)
+    t.match(await send(user, night), { ignored_type: 2, inserted: 0 })
+    t.match(await send(user, [...night, at('rem', 300, 400, { id: 'c' })]), { ignored_type: 2, inserted: 1 })
+    t.strictSame(await nights(user), ['Watch7,5 300 400 100 night'], 'what is new is not what was deleted')
+    const other = await createUser(app)
+    t.match(await send(other, night), { inserted: 2 }, 'for this person alone')
+  })
+
+  await t.test('deleting all data of a provider forgets what was deleted before', async (t) => {
+    const user = await createUser(app)
+    const content = workoutBody([workout('running', DAY, 30, { id: 'one' })])
+    await importBody(app, user, content)
+    await removed(user, 'workouts', (await allEvents(app, user, 'workouts'))[0].id)
+    t.match(await importBody(app, user, content), { ignored_type: 1 })
+    t.equal((await app.request('DELETE', `/api/v1/users/${user}/connections/apple/data`)).status, 204)
+    t.match(await importBody(app, user, content), { inserted: 1 })
   })
 
   await t.test('a session that has no stages goes as well', async (t) => {

@@ -53,6 +53,8 @@ type StoredWorkout = Record<string, unknown> & { id?: string; external_id: strin
 
 const absent = {
   other_ids: null,
+  version: null,
+  answered_at: null,
   title: null,
   notes: null,
   entry_source: null,

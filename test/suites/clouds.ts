@@ -1,3 +1,7 @@
 import '../api/provider-sync.test.ts'
+import '../intake/pulls/budget.test.ts'
+import '../intake/pulls/claims.test.ts'
 import '../intake/pulls/connect.test.ts'
+import '../intake/pulls/faults.test.ts'
+import '../intake/pulls/shared.test.ts'
 import '../intake/pulls/truth.test.ts'

@@ -1,3 +1,6 @@
+import '../store/given.test.ts'
+import '../store/spans.test.ts'
+import '../store/versions.test.ts'
 import '../store/zones.test.ts'
 import '../store/activities.test.ts'
 import '../store/platform-ids.test.ts'

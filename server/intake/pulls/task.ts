@@ -146,7 +146,10 @@ export class Task {
 
   #place(): Pick<Outcome, 'id' | 'stream' | 'lo' | 'hi' | 'position'> {
     const { loMs, hiMs } = this.#span
+    // Nothing of it is there: it is asked for as of then.
+    const isUntouched = this.#isWhole && this.parts.length === 0
+    const span = isUntouched ? {} : { lo: isoInstant(loMs), hi: isoInstant(hiMs) }
     const position = this.#request && { request: this.#request as unknown as Json, pages: this.#pages }
-    return { id: this.row.id, stream: this.stream.name, lo: isoInstant(loMs), hi: isoInstant(hiMs), position }
+    return { id: this.row.id, stream: this.stream.name, ...span, position }
   }
 }

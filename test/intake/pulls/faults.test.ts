@@ -1,0 +1,172 @@
+// What a provider gets wrong, stream by stream, and what of it a developer sees.
+import t from 'tap'
+import { waitUntil } from '../../../server/db/embedded/processes.ts'
+import type { TestApp } from '../../support/app.ts'
+import {
+  connectPerson,
+  type Pulling,
+  type Simulated,
+  settled,
+  startPulling,
+  startSimulated,
+} from '../../support/people.ts'
+import { createUser, oneEngine } from '../../support/sdk.ts'
+
+interface Report {
+  native_type: string
+  status: string
+  error_code: string | null
+  error: string | null
+}
+
+const reportsOf = (app: TestApp) =>
+  app.db.query<Report>(
+    `select p.native_type, p.status, p.error_code, p.error
+     from sync_run_report p
+     join (select run_key from sync_run order by started_at desc limit 1) r using (run_key)
+     order by p.native_type`,
+  )
+
+const cursorsOf = async ({ db }: TestApp) =>
+  new Map(
+    (
+      await db.query<{ stream: string; covered: string | null; closed: boolean; failing: boolean }>(
+        `select stream, covered_until as covered, closed_until > now() as closed, failing_since is not null as failing
+         from stream_cursor`,
+      )
+    ).map((row) => [row.stream, row]),
+  )
+
+/** Waits until the last run has asked for everything, whatever has to be asked again later. */
+async function askedOnce({ db }: TestApp): Promise<void> {
+  const idle = async () => {
+    const { left } = await db.one<{ left: number }>(
+      `select (select count(*) from sync_task where due_at <= now() and attempts = 0)
+              + (select count(*) from provider_grant where process_id is not null) as left`,
+    )
+    return left === 0
+  }
+  if (!(await waitUntil(idle, 30_000, 20))) throw new Error('something was never asked')
+}
+
+/** As if the time had passed after which failed requests are made again. */
+async function timePasses({ db }: TestApp): Promise<void> {
+  await db.query('update rate_budget set closed_until = null, live_until = null, history_until = null')
+  await db.query('update sync_task set due_at = now()')
+  await db.query(`update provider_grant set live_at = now() where id in (select grant_id from sync_task)`)
+}
+
+/** Faults by the stream that they strike, once; what its report says then; whether it was asked again at once. */
+const FAULTS: [stream: string, path: string, kind: string, outcome: string][] = [
+  ['daily_activity', 'daily_activity', '500', 'success'],
+  ['daily_cardiovascular_age', 'daily_cardiovascular_age', 'deep', 'failed wrong'],
+  ['daily_readiness', 'daily_readiness', 'html', 'failed wrong'],
+  ['daily_resilience', 'daily_resilience', '503', 'success'],
+  ['daily_sleep', 'daily_sleep', '404', 'failed wrong'],
+  ['daily_spo2', 'daily_spo2', '422', 'failed wrong'],
+  ['daily_stress', 'daily_stress', '403', 'failed not_permitted'],
+  ['heartrate', 'heartrate', 'none', 'success'],
+  ['personal_info', 'personal_info', 'none', 'success'],
+  ['sleep', '/sleep', 'half', 'success'],
+  ['vo2_max', 'vO2_max', '400', 'failed wrong'],
+  ['workout', 'workout', '429', 'success'],
+]
+
+interface Started extends Simulated {
+  pulling: Pulling
+}
+
+oneEngine(t, 'each stream fails by itself', async (t, engine) => {
+  const { app, simulator } = await startSimulated(t, engine, {
+    world: { people: 1, days: 20 },
+    historicalSyncOnConnect: false,
+  })
+  const user = await createUser(app)
+  await connectPerson(app, { user, provider: 'oura', person: 'ana' })
+  const pulling = await startPulling(t, app)
+  await settled(app)
+  const started: Started = { app, simulator, pulling }
+  await app.db.query(`update stream_cursor set covered_until = covered_until - interval '1 day'`)
+  const before = await cursorsOf(app)
+  await t.test('and what may pass is tried again', (t) => faults(t, started, before))
+
+  await t.test('the next pull goes on where each of them stopped, but for what is not permitted', async (t) => {
+    await simulator.control('DELETE', 'log')
+    await pulling.pullNow()
+    await settled(app)
+    const log: { path: string; query: string }[] = (await simulator.control('GET', 'log?provider=oura')).body
+    t.notOk(log.some(({ path }) => path.includes('daily_stress')))
+    const failing = [...(await cursorsOf(app)).values()].filter((one) => one.failing).map((one) => one.stream)
+    t.strictSame(failing, ['daily_stress'])
+    t.strictSame(new Set((await reportsOf(app)).map(({ status }) => status)), new Set(['success']))
+  })
+
+  await t.test('what is the same as before is not stored again', async (t) => {
+    await pulling.pullNow()
+    await settled(app)
+    const counts = () =>
+      app.db.one(`
+        select (select count(*) from sample) as samples, (select count(*) from event) as events,
+               (select revision from app_user) as revision, (select coalesce(max(seq), 0) from upload) as uploads`)
+    const first = await counts()
+    await pulling.pullNow()
+    await settled(app)
+    t.strictSame(await counts(), first)
+    const [run] = await app.db.query(`select status, items_received from sync_run order by started_at desc limit 1`)
+    t.match(run, { status: 'success', items_received: 0 })
+  })
+
+  await t.test('a token that is refused is replaced once, then the grant is left alone', async (t) => {
+    await simulator.control('DELETE', 'log')
+    await simulator.control('POST', 'faults', { kind: '401', provider: 'oura', path: '/sleep' })
+    await pulling.pullNow()
+    await askedOnce(app)
+    const log: { path: string; status: number }[] = (await simulator.control('GET', 'log?provider=oura')).body
+    t.equal(log.filter(({ path, status }) => path.endsWith('/sleep') && status === 401).length, 2)
+    t.equal(log.filter(({ path }) => path.includes('token')).length, 1, 'one refresh')
+    const left = await app.db.query(`select stream, due_at > now() + interval '50 minutes' as later from sync_task`)
+    t.strictSame(left, [{ stream: 'sleep', later: true }])
+    const { status } = await app.db.one<{ status: string }>('select status from connection')
+    t.equal(status, 'active')
+  })
+})
+
+async function faults(
+  t: Parameters<Parameters<typeof oneEngine>[2]>[0],
+  { app, simulator, pulling }: Started,
+  before: Awaited<ReturnType<typeof cursorsOf>>,
+) {
+  for (const [, path, kind] of FAULTS) {
+    if (kind !== 'none') await simulator.control('POST', 'faults', { kind, provider: 'oura', path, times: 1 })
+  }
+  await pulling.pullNow()
+  await askedOnce(app)
+  const failures = (await app.db.query<{ stream: string }>('select stream from sync_task where attempts > 0')).map(
+    ({ stream }) => stream,
+  )
+  const passing = FAULTS.filter(([, , kind, outcome]) => kind !== 'none' && outcome === 'success')
+  t.ok(failures.length > 0 && failures.every((stream) => passing.some(([name]) => name === stream)), `${failures}`)
+  for (let times = 0; times < 6 && (await app.db.query('select from sync_task')).length > 0; times += 1) {
+    await timePasses(app)
+    await askedOnce(app)
+  }
+  await settled(app)
+  const reports = await reportsOf(app)
+  t.strictSame(
+    reports.map(({ native_type: stream, status, error_code: code }) => [stream, code ? `${status} ${code}` : status]),
+    FAULTS.map(([stream, , , outcome]) => [stream, outcome]),
+  )
+  const said = (stream: string) => reports.find((one) => one.native_type === stream)?.error ?? ''
+  t.match(said('vo2_max'), /^HTTP 400: /)
+  t.equal(said('daily_readiness'), 'HTTP 200: the answer cannot be read', 'and nothing that may be a measurement')
+  const [run] = await app.db.query(`select status, stage from sync_run order by started_at desc limit 1`)
+  t.strictSame(run, { status: 'partial', stage: 'completed' })
+  const after = await cursorsOf(app)
+  const moved = [...after].filter(([stream, { covered }]) => covered !== before.get(stream)?.covered)
+  const succeeded = FAULTS.filter(([, , , outcome]) => outcome === 'success').map(([stream]) => stream)
+  t.strictSame(moved.map(([stream]) => stream).sort(), succeeded.sort(), 'no cursor passes what is not stored')
+  t.strictSame(
+    [...after.values()].filter(({ closed }) => closed).map(({ stream }) => stream),
+    ['daily_stress'],
+  )
+}

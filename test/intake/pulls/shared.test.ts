@@ -1,0 +1,113 @@
+// Several users of one account, and what ends while a provider is asked.
+import t from 'tap'
+import { waitUntil } from '../../../server/db/embedded/processes.ts'
+import { askedOf, connectPerson, settled, startPulling, startSimulated } from '../../support/people.ts'
+import { createUser, oneEngine } from '../../support/sdk.ts'
+
+oneEngine(t, 'two users who connect one account', async (t, engine) => {
+  const { app, simulator } = await startSimulated(t, engine, { world: { people: 2, days: 20 } })
+  const pulling = await startPulling(t, app)
+  const [first, second] = [await createUser(app), await createUser(app)]
+  const connect = (user: string) => connectPerson(app, { user, provider: 'whoop', person: 'ana' })
+  const workouts = async () =>
+    (
+      await app.db.query<{ n: number }>(
+        `select count(w.id) as n from app_user u left join workout w on w.user_id = u.id
+         where u.id in ($1, $2) group by u.id order by u.id = $2`,
+        [first, second],
+      )
+    ).map(({ n }) => n)
+  await connect(first)
+  await settled(app)
+  const [ofFirst = 0] = await workouts()
+  t.ok(ofFirst > 0)
+
+  await t.test('the later one has a history of their own, and both have what comes', async (t) => {
+    await connect(second)
+    await settled(app)
+    t.strictSame(await workouts(), [ofFirst, ofFirst])
+    await simulator.control('DELETE', 'log')
+    await pulling.pullNow()
+    await settled(app)
+    const asked = await askedOf(simulator, 'whoop')
+    t.equal(asked.filter((path) => path.includes('/activity/workout')).length, 1, 'once for both')
+    const runs = await app.db.query(
+      `select user_id, source, primary_user_id, status from sync_run r
+       where scope = 'live' and started_at = (select max(started_at) from sync_run)
+       order by source desc`,
+    )
+    const [own, linked] = [first, second].sort() as [string, string]
+    t.strictSame(runs, [
+      { user_id: own, source: 'pull', primary_user_id: null, status: 'success' },
+      { user_id: linked, source: 'linked_account', primary_user_id: own, status: 'success' },
+    ])
+  })
+
+  await t.test('one leaves while it is asked, and the other has everything', async (t) => {
+    await app.db.query('update stream_cursor set last_hash = null')
+    await simulator.control('POST', 'faults', { kind: 'slow', provider: 'whoop', path: '/activity/workout', ms: 1_500 })
+    await simulator.control('DELETE', 'log')
+    await pulling.pullNow()
+    const underWay = async () =>
+      (await app.db.query('select from provider_grant where process_id is not null')).length > 0
+    t.ok(await waitUntil(underWay, 10_000, 10))
+    const { status } = await app.request('DELETE', `/api/v1/users/${second}/connections/whoop`)
+    t.equal(status, 204)
+    await settled(app)
+    const ended = await app.db.query(
+      `select user_id, stage, status from sync_run where started_at = (select max(started_at) from sync_run) order by status`,
+    )
+    t.strictSame(ended, [
+      { user_id: second, stage: 'cancelled', status: 'cancelled' },
+      { user_id: first, stage: 'completed', status: 'success' },
+    ])
+    const late = await app.db.query(
+      `select from upload u join connection c on c.id = u.connection_id
+       where c.user_id = $1 and u.received_at > c.revoked_at`,
+      [second],
+    )
+    t.strictSame(late, [], 'nothing came after that')
+  })
+
+  await t.test('the last one leaves while it is asked: nothing is stored, nothing is left', async (t) => {
+    await pulling.pullNow()
+    const underWay = async () =>
+      (await app.db.query('select from provider_grant where process_id is not null')).length > 0
+    t.ok(await waitUntil(underWay, 10_000, 10))
+    const { status } = await app.request('DELETE', `/api/v1/users/${first}/connections/whoop`)
+    t.equal(status, 204)
+    await settled(app)
+    const left = await app.db.one(
+      `select (select count(*) from provider_grant) as grants, (select count(*) from sync_task) as tasks,
+              (select count(*) from stream_cursor) as cursors,
+              (select count(*) from upload u join connection c on c.id = u.connection_id
+               where u.received_at > c.revoked_at) as late`,
+    )
+    t.strictSame(left, { grants: 0, tasks: 0, cursors: 0, late: 0 })
+  })
+})
+
+oneEngine(t, 'a process that lost a grant stores nothing', async (t, engine) => {
+  const { app, simulator } = await startSimulated(t, engine, {
+    world: { people: 1, days: 20 },
+    historicalSyncOnConnect: false,
+  })
+  const user = await createUser(app)
+  await connectPerson(app, { user, provider: 'whoop', person: 'ana' })
+  await simulator.control('POST', 'faults', { kind: 'slow', provider: 'whoop', path: '/cycle', ms: 1_000, times: 1 })
+  await startPulling(t, app)
+  const lost = async () =>
+    (
+      await app.db.query(
+        `update provider_grant set process_id = null, leased_until = null where process_id is not null returning id`,
+      )
+    ).length > 0
+  t.ok(await waitUntil(lost, 10_000, 5))
+  await settled(app)
+  const log = await askedOf(simulator, 'whoop')
+  t.ok(log.filter((path) => path.includes('/cycle')).length >= 2, 'another turn asked again')
+  const twice = await app.db.query(`select sha256 from upload group by 1 having count(*) > 1`)
+  t.strictSame(twice, [])
+  const [run] = await app.db.query(`select status from sync_run order by started_at desc limit 1`)
+  t.strictSame(run, { status: 'success' })
+})

@@ -1,0 +1,211 @@
+// Pages that list everything of a span: what is stored there and not on them goes, with what came with it, and nothing else.
+import t from 'tap'
+import { DAILY_TOTAL_OFFSET, IMPLAUSIBLE_OFFSET } from '../../server/catalogue/series.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import {
+  ASKED,
+  batchOf,
+  type CloudUser,
+  connectedUser,
+  DAY,
+  givenRows,
+  givenVersions,
+  MIN,
+  night,
+  run,
+  samples,
+  score,
+  seriesId,
+  span,
+  TEN,
+  write,
+} from '../support/given.ts'
+import { eachEngine, storedSamples, timeseries } from '../support/sdk.ts'
+
+const HRV = 'heart_rate_variability_rmssd'
+
+eachEngine(t, 'spans', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+
+  await t.test('samples that are not listed go, in their span and of their source alone', async (t) => {
+    const user = await connectedUser(app)
+    const strap = { ...samples(HRV, [[30, 99]]), source: 1 }
+    const points = [
+      [0, 40],
+      [30, 41],
+      [60, 42],
+      [90, 43],
+      [120, 44],
+    ] as const
+    await write(
+      app,
+      user,
+      batchOf({
+        samples: [
+          samples(HRV, points, 'n'),
+          samples('steps', [[30, 7]]),
+          strap,
+          samples(HRV, [[45, 900]], 'n', IMPLAUSIBLE_OFFSET),
+        ],
+      }),
+    )
+    const listed = batchOf({
+      samples: [
+        samples(
+          HRV,
+          [
+            [0, 40],
+            [90, 50],
+          ],
+          'n',
+        ),
+      ],
+      spans: [span(seriesId(HRV), 0, 60), span(seriesId(HRV), 60, 120)],
+    })
+    t.match(await write(app, user, listed, { feed: true }), {
+      inserted: 0,
+      updated: 1,
+      unchanged: 1,
+      deleted: 3,
+      changed: true,
+    })
+    t.strictSame(await lines(app, user), ['0 rmssd 40', '30 rmssd 99', '30 steps 7', '90 rmssd 50', '120 rmssd 44'])
+    const hours = await timeseries(app, user.userId, {
+      start_time: '2026-02-23',
+      end_time: '2026-02-25',
+      types: HRV,
+      resolution: '1hour',
+    })
+    t.strictSame(
+      hours.body.data.map(({ value }: { value: number }) => value).filter((value: number) => value !== 99),
+      [40, 50, 44],
+      'aggregates follow',
+    )
+    const before = await givenVersions(app.db, user.userId)
+    t.match(await write(app, user, listed), { deleted: 0, unchanged: 2, changed: false })
+    t.strictSame(await givenVersions(app.db, user.userId), before, 'the same page again writes nothing')
+    const named = { externalId: 'n', seriesId: null }
+    t.match(await write(app, user, batchOf({ deletions: [named] })), { deleted: 1 })
+    t.strictSame(await lines(app, user), ['30 rmssd 99', '30 steps 7'], 'what is left is known by its record')
+  })
+
+  await t.test('totals of days go by themselves', async (t) => {
+    const user = await connectedUser(app)
+    const total = (points: readonly (readonly [number, number])[]) =>
+      samples('steps', points, undefined, DAILY_TOTAL_OFFSET)
+    await write(
+      app,
+      user,
+      batchOf({
+        samples: [
+          total([
+            [60, 5_000],
+            [1_500, 6_000],
+          ]),
+          samples('steps', [[60, 7]]),
+        ],
+      }),
+    )
+    const moved = batchOf({
+      samples: [total([[120, 5_000]])],
+      spans: [span(seriesId('steps') + DAILY_TOTAL_OFFSET, 0, 1_440)],
+    })
+    t.match(await write(app, user, moved), { inserted: 1, deleted: 1 })
+    t.strictSame(await lines(app, user), ['60 steps 7', '120 steps 5000', '1500 steps 6000'])
+  })
+
+  await t.test(
+    'nights and workouts go with their samples and scores, unless they were stored from a later answer',
+    async (t) => {
+      const user = await connectedUser(app)
+      const at = { atMs: ASKED }
+      const later = { atMs: ASKED + DAY }
+      await write(
+        app,
+        user,
+        batchOf({
+          nights: [
+            night('gone', 0, 100, at),
+            night('kept', 300, 400, at),
+            night('later', 600, 700, later),
+            night('outside', 1_440, 1_500, at),
+            night('strap', 0, 100, { ...at, source: 1 }),
+          ],
+          workouts: [
+            run('walk', 800, 830, at),
+            run('ride', 900, 930, at),
+            { ...run('', 1_000, 1_010, at), externalId: null },
+          ],
+          scores: [
+            score('gone', 0, 80, { night: 'gone' }),
+            score('recovery', 100, 50, { category: 'recovery', night: 'gone' }),
+            score('kept', 300, 70, { night: 'kept' }),
+            score('walk', 800, 5, { category: 'strain', workout: 'walk' }),
+          ],
+          samples: [
+            samples(
+              'respiratory_rate',
+              [
+                [100, 14],
+                [110, 15],
+              ],
+              'gone',
+            ),
+            samples(HRV, [[100, 44]], 'recovery'),
+            samples('resting_heart_rate', [[400, 50]], 'kept'),
+          ],
+        }),
+      )
+      const page = batchOf({
+        nights: [night('kept', 300, 400, at)],
+        workouts: [run('ride', 900, 930, at)],
+        spans: [span('nights', 0, 1_000), span('workouts', 700, 1_440)],
+      })
+      t.match(await write(app, user, page, { receivedAt: null }), { deleted: 2, unchanged: 2 })
+      const rows = await givenRows(app.db, user.userId)
+      const ids = (list: string[]) => list.map((row) => JSON.parse(row).external_id).sort()
+      t.strictSame([rows.sleep_part, rows.workout, rows.health_score].map(ids), [
+        ['kept', 'later', 'outside', 'strap'],
+        [null, 'ride'],
+        ['kept'],
+      ])
+      t.strictSame(await lines(app, user), ['400 resting_heart_rate 50'])
+      t.equal(rows.sleep.length, 4)
+      const versions = await givenVersions(app.db, user.userId)
+      t.match(await write(app, user, page), { deleted: 0, unchanged: 2, changed: false })
+      t.strictSame(await givenVersions(app.db, user.userId), versions)
+      const told = batchOf({
+        deletions: [
+          { externalId: 'later', seriesId: null, atMs: ASKED },
+          { externalId: 'kept', seriesId: null, atMs: ASKED },
+        ],
+      })
+      t.match(
+        await write(app, user, told),
+        { deleted: 1, ignored: 1 },
+        'an old word of a deletion does not count, either',
+      )
+    },
+  )
+
+  await t.test('what moved is not gone', async (t) => {
+    const user = await connectedUser(app)
+    await write(app, user, batchOf({ nights: [night('a', 0, 100), night('b', 300, 400)] }))
+    const [{ id }] = (await app.db.query('select id from sleep where user_id = $1 order by start_at', [
+      user.userId,
+    ])) as [{ id: string }]
+    const moved = batchOf({
+      nights: [night('a', 50, 160, { version: 2 }), night('b', 300, 400)],
+      spans: [span('nights', 0, 400)],
+    })
+    t.match(await write(app, user, moved), { deleted: 0, updated: 1 })
+    const after = await app.db.query('select id from sleep where user_id = $1 order by start_at', [user.userId])
+    t.match(after, [{ id }, {}])
+  })
+})
+
+/** Samples as `minute series value`. */
+const lines = async (app: TestApp, { userId }: CloudUser) =>
+  (await storedSamples(app.db, userId)).map(({ ts, type, value }) =>
+    [(Date.parse(ts) - TEN) / MIN, type === HRV ? 'rmssd' : type, value].join(' '),
+  )
