@@ -5,7 +5,7 @@ import { storedSeries } from '../../server/catalogue/series.ts'
 import { cloudProviders } from '../../server/providers/index.ts'
 import type { Provider, Request, Stream, Window } from '../../server/providers/provider.ts'
 import { encodeParcel, type ParcelPart, readParcel } from '../../workers/parcel.ts'
-import { type Json, type Playing, play, START, tokens } from '../support/simulator.ts'
+import { type Playing, play, START, tokens } from '../support/simulator.ts'
 import { runs } from '../support/thorough.ts'
 import { differences, ouraLines, type Span, Told, whoopLines } from '../support/truth.ts'
 
