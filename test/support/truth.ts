@@ -219,8 +219,7 @@ export function whoopLines(truth: Json, span: Span): Lines {
       score(add, 'strain', start / 1000, round(workout.strain, 4), start)
     }
   }
-  for (const { start, strain } of truth.cycles)
-    score(add, 'strain', ms(start) / 1000, round(strain, 4), ms(start))
+  for (const { start, strain } of truth.cycles) score(add, 'strain', ms(start) / 1000, round(strain, 4), ms(start))
   return { required, allowed: new Set(), unsure: new Set() }
 }
 
@@ -376,7 +375,9 @@ export function differences(stored: ReadonlySet<string>, { required, allowed, un
   const isUnsure = (line: string) => {
     const [, at] = /^heart_rate (\d+) /.exec(line) ?? []
     // The day of a person may begin half a day before or after that of UTC.
-    return at !== undefined && [-0.5, 0, 0.5].some((days) => unsure.has(iso(Number(at) * 1000 + days * DAY_MS).slice(0, 10)))
+    return (
+      at !== undefined && [-0.5, 0, 0.5].some((days) => unsure.has(iso(Number(at) * 1000 + days * DAY_MS).slice(0, 10)))
+    )
   }
   const missing = [...required].filter((line) => !stored.has(line)).map((line) => `missing: ${line}`)
   const more = [...stored]
