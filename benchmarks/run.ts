@@ -10,6 +10,7 @@ import * as lists from './lists.ts'
 import * as memory from './memory.ts'
 import * as opened from './opened.ts'
 import * as parity from './parity.ts'
+import * as pulls from './pulls.ts'
 import * as pushed from './pushed.ts'
 import * as reads from './reads.ts'
 import * as refresh from './refresh.ts'
@@ -17,7 +18,7 @@ import { type EngineResult, header, isMet, RESULTS, table, writeResults } from '
 import * as rollups from './rollups.ts'
 import * as webhooks from './webhooks.ts'
 
-const SUITES = [ingest, memory, reads, lists, rollups, refresh, opened, parity, webhooks, fanOut, pushed]
+const SUITES = [ingest, memory, reads, lists, rollups, refresh, opened, parity, webhooks, fanOut, pushed, pulls]
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 

@@ -5,7 +5,7 @@ import { storedSeries } from '../../server/catalogue/series.ts'
 import { cloudProviders } from '../../server/providers/index.ts'
 import type { Provider, Request, Stream, Window } from '../../server/providers/provider.ts'
 import { encodeParcel, type ParcelPart, readParcel } from '../../workers/parcel.ts'
-import { type Json, type Playing, play, START, tokens } from '../support/simulator.ts'
+import { type Playing, play, START, tokens } from '../support/simulator.ts'
 import { runs } from '../support/thorough.ts'
 import { differences, ouraLines, type Span, Told, whoopLines } from '../support/truth.ts'
 
@@ -19,7 +19,7 @@ t.test('of everybody, value by value', async (t) => {
   for (const provider of ['oura', 'whoop'])
     await simulator.control('POST', 'settings', { provider, limits: [1e6, 1e6], access_seconds: 1e6 })
   const asked = { fromMs: START - DAYS * DAY_MS, untilMs: START }
-  const compared = { fromMs: asked.fromMs + 2 * DAY_MS, untilMs: START + DAY_MS }
+  const compared = { fromMs: asked.fromMs + 2 * DAY_MS, untilMs: START + DAY_MS, nowMs: START }
   const wrong: string[] = []
   let lines = 0
   for (const { key } of (await simulator.control('GET', 'people')).body) {

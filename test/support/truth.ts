@@ -1,5 +1,6 @@
 // What providers make of the truth of a person, and what the service tells of it: both as lines of text, so that two
 // sets of them can be compared. Roundings are those of docs/simulator.md, places those of docs/providers.md.
+import { round } from '../../simulator/random.ts'
 import type { TestApp } from './app.ts'
 import type { Json } from './simulator.ts'
 
@@ -17,14 +18,16 @@ export interface Lines {
   readonly unsure: ReadonlySet<string>
 }
 
-/** Half-open, epoch milliseconds. */
+/** Half-open, and when providers were asked: epoch milliseconds. */
 export interface Span {
   readonly fromMs: number
   readonly untilMs: number
+  readonly nowMs: number
 }
 
-/** JavaScript's own rounding of decimals, half up. */
-const round = (value: number, digits = 0) => Number(`${Math.round(Number(`${value}e${digits}`))}e-${digits}`)
+/** How long WHOOP may take to score what is new. */
+const SCORING_MS = 20 * MINUTE_MS
+
 const ms = (text: string) => Date.parse(text)
 const seconds = (text: string) => Math.floor(ms(text) / 1000)
 const offsetMs = (text: string) => {
@@ -180,7 +183,7 @@ function ouraHeartRate(truth: Json, required: Add, allowed: Add): void {
 export function unsureDays(truth: Json): Set<string> {
   const edited = truth.sleeps.flatMap(({ edited, date }: Json) => (edited ? [date] : []))
   const deleted = truth.deleted.flatMap((key: string) => /\d{4}-\d\d-\d\d/.exec(key) ?? [])
-  const last = truth.days.slice(-2).map(({ date }: Json) => date)
+  const last = truth.minutes.slice(-2).map(({ date }: Json) => date)
   const dates: string[] = [...edited, ...deleted, ...last]
   return new Set(dates.flatMap((date) => [date, iso(noonOf(date) - DAY_MS).slice(0, 10)]))
 }
@@ -193,12 +196,18 @@ function workoutLine(workout: Json, type: string | undefined, kcal: number | nul
 /** The lines that WHOOP's records become. */
 export function whoopLines(truth: Json, span: Span): Lines {
   const required = new Set<string>()
-  const add: Add = (line, atMs) => {
-    if (atMs >= span.fromMs && atMs < span.untilMs) required.add(line)
-  }
+  const allowed = new Set<string>()
+  const within =
+    (to: Set<string>): Add =>
+    (line, atMs) => {
+      if (atMs >= span.fromMs && atMs < span.untilMs) to.add(line)
+    }
+  const isNew = ({ updated_at: at }: Json) => ms(at) > span.nowMs - SCORING_MS
   for (const sleep of truth.sleeps) {
     if (sleep.ids.whoop === null) continue
     const [start, end] = [ms(sleep.start), ms(sleep.end)]
+    const add = within(isNew(sleep) ? allowed : required)
+    if (isNew(sleep)) add(sleepLine(sleep, null, null), start)
     if (sleep.unscorable) {
       add(sleepLine(sleep, null, null), start)
       continue
@@ -212,6 +221,8 @@ export function whoopLines(truth: Json, span: Span): Lines {
     if (workout.ids.whoop === null) continue
     const type = TYPES[workout.sport]?.[1]
     const start = ms(workout.start)
+    const add = within(isNew(workout) ? allowed : required)
+    if (isNew(workout)) add(workoutLine(workout, type, null, null), start)
     const kcal = round(round(workout.active_kcal * KJ_PER_KCAL, 2) / KJ_PER_KCAL, 2)
     if (workout.unscorable) add(workoutLine(workout, type, null, null), start)
     else {
@@ -219,8 +230,9 @@ export function whoopLines(truth: Json, span: Span): Lines {
       score(add, 'strain', start / 1000, round(workout.strain, 4), start)
     }
   }
-  for (const { start, strain } of truth.cycles) score(add, 'strain', ms(start) / 1000, round(strain, 4), ms(start))
-  return { required, allowed: new Set(), unsure: new Set() }
+  for (const { start, strain } of truth.cycles)
+    score(within(required), 'strain', ms(start) / 1000, round(strain, 4), ms(start))
+  return { required, allowed, unsure: new Set() }
 }
 
 function recoveryLines(add: Add, sleep: Json, hasSensors: boolean): void {

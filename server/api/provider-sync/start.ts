@@ -11,6 +11,7 @@ import { countTurn, lockSyncs } from './throttle.ts'
 export const startErrors = {
   400: 'The provider is not configured or disabled, cannot be asked, or a range that cannot be read',
   401: 'Not connected, or access has ended: the person connects again',
+  403: 'The person has not granted access to this data',
   429: 'Too many syncs of the user in an hour',
   501: 'The provider has no such data',
 }

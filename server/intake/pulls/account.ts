@@ -1,6 +1,6 @@
 import { errors } from '../../errors.ts'
 import { askedOf, type OAuthParts } from '../../oauth/parts.ts'
-import type { AccessTokens } from '../../oauth/refresh.ts'
+import type { AccessToken, AccessTokens } from '../../oauth/refresh.ts'
 import { callOf, excerpt } from '../../provider-client/call.ts'
 import type { OAuthClient } from '../../provider-client/clients.ts'
 import type { Received } from '../../provider-client/http.ts'
@@ -37,6 +37,9 @@ export interface Account {
 /** What a provider said of its budgets counts for so long: its window may end. */
 const HEARD_MS = 2_000
 
+/** A token lives for five minutes at least when it is looked up. */
+const TOKEN_MS = 60_000
+
 const RENEW_SQL = `
   update provider_grant set renewed_at = now()
   where id = $1 and coalesce(renewed_at, '-infinity') < now() - interval '1 hour'
@@ -44,14 +47,22 @@ const RENEW_SQL = `
 
 /** Opens an account for asking. @throws AppError not_configured */
 export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): Account {
-  const known = parts.clients.get(grant.provider)
-  if (!known) throw errors.notConfigured(grant.provider)
-  const client: OAuthClient = known
+  const configured = parts.clients.get(grant.provider)
+  if (!configured) throw errors.notConfigured(grant.provider)
+  const client: OAuthClient = configured
   const oauth = client.oauth(grant.issuer)
   const { api } = client.provider
   const readingsOf = (answer: Received) => api.readBudget?.(answer) ?? []
+  let known: { access: AccessToken; atMs: number } | undefined
   let sent: string | null = null
   let heard: { readings: readonly BudgetReading[]; atMs: number } = { readings: [], atMs: 0 }
+
+  /** Looked up once for the requests of a turn, since each look locks the grant. */
+  async function tokenFor(): Promise<AccessToken> {
+    if (!known || Date.now() - known.atMs > TOKEN_MS)
+      known = { access: await tokens.access(grant.id), atMs: Date.now() }
+    return known.access
+  }
 
   async function askWith(token: string, request: Request, payer: Payer): Promise<Received> {
     sent = token
@@ -68,11 +79,11 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
     excerpt: (text) => excerpt(text, [sent, client.settings.clientSecret]),
     async ask(request, lane = 'asked') {
       const payer: Payer = { client, grantId: grant.id, lane }
-      const access = await tokens.access(grant.id)
+      const access = await tokenFor()
       let answer = await askWith(access.token, request, payer)
       if (verdictOf(api, answer) === 'auth' && (await parts.db.query(RENEW_SQL, [grant.id])).length > 0) {
-        const renewed = await tokens.renew(grant.id, access.version)
-        answer = await askWith(renewed.token, request, payer)
+        known = { access: await tokens.renew(grant.id, access.version), atMs: Date.now() }
+        answer = await askWith(known.access.token, request, payer)
       }
       const verdict = verdictOf(api, answer)
       if (typeof verdict === 'object' && answer.status === 429) {

@@ -42,14 +42,18 @@ export async function truthHolds(t: Test, engine: Engine, { people, days, after 
   await settled(app)
   const now = Date.parse((await simulator.control('GET', 'clock')).body.now)
   const fromMs = now - (days - 2) * DAY_MS
-  t.strictSame(await wrongLines({ app, simulator }, users, { fromMs, untilMs: now + DAY_MS }), [], 'of the past')
+  t.strictSame(
+    await wrongLines({ app, simulator }, users, { fromMs, untilMs: now + DAY_MS, nowMs: now }),
+    [],
+    'of the past',
+  )
   for (let day = 1; day <= after; day += 1) {
     // Since the last pull, of which the service thinks that it was now.
     await daysPass(app, after - day + 1)
     await simulator.control('POST', 'clock', { advance_days: 1 })
     await pulling.pullNow()
     await settled(app)
-    const span = { fromMs, untilMs: now + (day + 1) * DAY_MS }
+    const span = { fromMs, untilMs: now + (day + 1) * DAY_MS, nowMs: now + day * DAY_MS }
     t.strictSame(await wrongLines({ app, simulator }, users, span), [], `after ${day} days`)
   }
   const failed = await app.db.query(`select provider, status, error from sync_run where status <> 'success'`)
