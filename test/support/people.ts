@@ -30,8 +30,7 @@ export async function startSimulated(
   engine: Engine,
   { world = {}, ...settings }: { world?: World } & Partial<Config> = {},
 ): Promise<Simulated> {
-  const now = Date.now()
-  const simulator = await play(t, { now: () => now, ...world })
+  const simulator = await play(t, { at: Date.now(), ...world })
   for (const provider of ['oura', 'whoop'])
     await simulator.control('POST', 'settings', { provider, limits: [MANY, MANY] })
   const { providers, oauthRedirectOrigins } = loadConfig(simulator.env)

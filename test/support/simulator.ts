@@ -24,9 +24,12 @@ export interface Answer {
   readonly body: Json
 }
 
-/** Starts a simulator for a test, at START. */
-export async function play(t: Test, options: Partial<Parameters<typeof startSimulator>[0]> = {}): Promise<Playing> {
-  let now = START
+/** Starts a simulator for a test, whose time stands still, at START unless another one is given. */
+export async function play(
+  t: Test,
+  { at = START, ...options }: Partial<Parameters<typeof startSimulator>[0]> & { at?: number } = {},
+): Promise<Playing> {
+  let now = at
   const simulator = await startSimulator({ people: 5, days: 60, seed: 7, now: () => now, ...options })
   t.teardown(() => simulator.close())
   const { url, env } = simulator

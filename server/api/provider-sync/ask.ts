@@ -13,6 +13,9 @@ import { requireOnDemand } from './families.ts'
 /** Characters of a provider's answer that an error repeats. */
 const TEXT = 300
 
+/** Of a provider that takes no more requests and does not say how long. */
+const FIRST_WAIT_SECONDS = 15
+
 /** What the routes that pass an answer on may answer besides. */
 export const askErrors = {
   400: 'The provider is not configured or disabled, or a range that cannot be read',
@@ -49,7 +52,7 @@ export async function askProvider(
   })
   if (answer.status === 401) throw errors.authorizationExpired(provider)
   if (answer.status < 200 || answer.status > 299 || answer.json === undefined) {
-    throw refusal(client.name, answer, account.excerpt(answer.body.toString('utf8')).slice(0, TEXT))
+    throw refusal(client, answer, account.excerpt(answer.body.toString('utf8')).slice(0, TEXT))
   }
   return new Reply(200, 'application/json', answer.body)
 }
@@ -61,8 +64,11 @@ function failure({ name }: OAuthClient, error: unknown): unknown {
 }
 
 /** With the provider's own status, where it is one of an error. */
-function refusal(name: string, { status, headers }: Received, text: string): AppError {
+function refusal({ name, provider }: OAuthClient, answer: Received, text: string): AppError {
+  const { status, headers } = answer
   if (status < 400 || status > 599) return errors.providerFailed(name, `its answer is not JSON (status ${status})`)
-  const [retryAfter] = /^\d{1,6}$/.exec(headers['retry-after'] ?? '') ?? []
+  const resets = provider.api.readBudget?.(answer).flatMap(({ resetSeconds }) => resetSeconds ?? []) ?? []
+  const [said] = /^\d{1,6}$/.exec(headers['retry-after'] ?? '') ?? []
+  const retryAfter = said ?? (status === 429 ? String(Math.ceil(Math.max(FIRST_WAIT_SECONDS, ...resets))) : undefined)
   return errors.providerRefused(name, { status, text: text || `status ${status}`, retryAfter })
 }

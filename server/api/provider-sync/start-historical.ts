@@ -1,10 +1,12 @@
 import { Type } from 'typebox'
 import { providerByName } from '../../catalogue/providers.ts'
+import type { Transaction } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Instant, Uuid } from '../../http/schema.ts'
 import { startHistory } from '../../intake/pulls/tasks.ts'
 import { hasPast } from '../../intake/pulls/windows.ts'
+import type { Window } from '../../providers/provider.ts'
 import { DAY_MS, isoInstant } from '../../time.ts'
 import { ProviderUserPath } from './connected.ts'
 import { streamsOf } from './families.ts'
@@ -57,11 +59,12 @@ export const startHistoricalSync = route(
     const requireAble = () => {
       if (!providerByName.get(provider)?.hasCloudApi) throw unsupported(provider)
     }
-    const { runKey, fromMs, untilMs } = await startRun(deps, { params, ctx, requireAble }, (tx, connected) => {
+    const { runKey, fromMs, untilMs } = await startRun(deps, { params, ctx, requireAble }, async (tx, connected) => {
       const { id: connectionId, grantId, client } = connected
       if (!client.provider.streams?.some(hasPast)) throw unsupported(provider)
       const streams = streamsOf(connected, 'all')
-      return startHistory(tx, { grantId, connectionId, userId: user_id, days: query.days }, streams)
+      const started = await startHistory(tx, { grantId, connectionId, userId: user_id, days: query.days }, streams)
+      return started?.running ? { ...started, ...(await spanOf(tx, user_id, started.runKey)) } : started
     })
     return {
       ...{ success: true, provider, user_id, method: 'pull_api', task_id: runKey },
@@ -74,5 +77,13 @@ export const startHistoricalSync = route(
     }
   },
 )
+
+/** What a run that was started before asks for. */
+const spanOf = (tx: Transaction, userId: string, runKey: string) =>
+  tx.one<Window>(
+    `select date_part('epoch', window_start) * 1000 as "fromMs", date_part('epoch', window_end) * 1000 as "untilMs"
+     from sync_run where user_id = $1 and run_key = $2`,
+    [userId, runKey],
+  )
 
 const unsupported = (provider: string) => errors.badRequest(`Provider '${provider}' does not support historical sync.`)

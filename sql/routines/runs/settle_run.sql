@@ -11,7 +11,7 @@ declare
   opened int8;
   unfinished int8;
   failed int8;
-  failures text;
+  reasons text;
   uploaded boolean;
 begin
   select * into run from sync_run where user_id = the_user and run_key = the_run_key for update;
@@ -22,7 +22,7 @@ begin
          count(*) filter (where status = 'failed'),
          left(string_agg(data_type || ': ' || coalesce(error, error_code), '; ' order by data_type)
               filter (where status = 'failed'), 2000)
-  into reports, opened, unfinished, failed, failures
+  into reports, opened, unfinished, failed, reasons
   from sync_run_report
   where user_id = the_user and run_key = the_run_key;
 
@@ -53,7 +53,7 @@ begin
 
   update sync_run s
   set stage = run.stage, status = run.status, message = coalesce(the_message, s.message),
-      error = case when of_phone then s.error else coalesce(failures, s.error) end,
+      error = case when of_phone then s.error else coalesce(reasons, s.error) end,
       ended_at = case when run.status <> 'in_progress' then coalesce(s.ended_at, clock_timestamp()) end,
       updated_at = clock_timestamp()
   where s.user_id = the_user and s.run_key = the_run_key
