@@ -167,7 +167,7 @@ oneEngine(t, 'what providers give', async (t, engine) => {
       ],
     )
     const path = `/api/v1/users/${user.userId}`
-    const events = await app.db.query<{ type: string }>('select type from event where user_id = $1 order by seq', [
+    const events = await app.db.query<{ type: string }>('select type from event where user_id = $1 order by id', [
       user.userId,
     ])
     t.strictSame(
