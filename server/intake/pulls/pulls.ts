@@ -40,7 +40,7 @@ export function startPulls(means: PullsMeans): Pulls {
 export class Pulls {
   readonly #means: PullsMeans
   readonly #turnMeans: TurnMeans
-  readonly #serving = new Map<string, Claimed>()
+  readonly #serving = new Set<Claimed>()
   readonly #turns = new Set<Promise<void>>()
   /** Requests in a row that a provider did not answer. */
   readonly #silent = new Map<string, number>()
@@ -91,7 +91,7 @@ export class Pulls {
     const providers = [...this.#means.parts.clients.keys()]
     const places = PLACES - this.#serving.size
     if (places <= 0 || providers.length === 0) return
-    const history = [...this.#serving.values()].filter(({ lane }) => lane === 'history').length
+    const history = [...this.#serving].filter(({ lane }) => lane === 'history').length
     const processId = this.#means.processId()
     const claimed = await this.#means.db.query<Omit<Claimed, 'processId'>>(CLAIM_SQL, [
       ...[processId, providers, providers.map((name) => providerByName.get(name)?.enabledByDefault ?? true)],
@@ -102,16 +102,16 @@ export class Pulls {
 
   #room(provider: string): number {
     const most = (this.#silent.get(provider) ?? 0) >= SILENT ? 1 : PROVIDER_PLACES
-    const taken = [...this.#serving.values()].filter((one) => one.provider === provider).length
+    const taken = [...this.#serving].filter((one) => one.provider === provider).length
     return Math.max(0, most - taken)
   }
 
   #serve(lease: Claimed): void {
-    this.#serving.set(lease.grantId, lease)
+    this.#serving.add(lease)
     const turn = serveTurn(this.#turnMeans, lease)
       .catch((error) => this.#giveBack(lease, error))
       .finally(() => {
-        this.#serving.delete(lease.grantId)
+        this.#serving.delete(lease)
         this.#turns.delete(turn)
         void this.#look()
       })

@@ -1,5 +1,6 @@
 // As a new user would try it: a service, the simulator, and its command that connects people.
 import t from 'tap'
+import { freePort } from '../../../server/db/embedded/server.ts'
 import { connectPeople } from '../../../simulator/connect.ts'
 import { createTestDatabase } from '../../support/app.ts'
 import { dumpOf } from '../../support/clouds.ts'
@@ -13,6 +14,8 @@ oneEngine(t, 'people are connected, and their data is there; no secret is anywhe
   const database = await createTestDatabase(t, engine)
   const service = await startService(t, {
     ...{ ...onDatabase(database), ...simulator.env, LOG_LEVEL: 'trace', EVENT_FEED_ENABLED: 'true' },
+    // Browsers come back to it.
+    PORT: String(await freePort()),
   })
   const said: string[] = []
   const connect = () =>
@@ -20,7 +23,7 @@ oneEngine(t, 'people are connected, and their data is there; no secret is anywhe
       ...{ service: service.url, key: API_KEY, simulator: simulator.url, historyDays: 30 },
       say: (line) => said.push(line),
     })
-  t.equal(await connect(), 0)
+  t.equal(await connect(), 0, said.join('\n'))
   t.match(said.at(-1), '2 users: everybody is connected.')
   const links = said.flatMap((line) => /http\S+\/events\/sleep\S+/.exec(line) ?? [])
   t.equal(links.length, 2)

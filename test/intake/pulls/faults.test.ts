@@ -41,8 +41,8 @@ const cursorsOf = async ({ db }: TestApp) =>
 async function askedOnce({ db }: TestApp): Promise<void> {
   const idle = async () => {
     const { left } = await db.one<{ left: number }>(
-      `select (select count(*) from sync_task where due_at <= now() and attempts = 0)
-              + (select count(*) from provider_grant where process_id is not null) as left`,
+      `select count(*) as left from provider_grant
+       where process_id is not null or least(asked_at, live_at, history_at) <= now()`,
     )
     return left === 0
   }

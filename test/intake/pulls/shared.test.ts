@@ -96,6 +96,8 @@ oneEngine(t, 'a process that lost a grant stores nothing', async (t, engine) => 
   await connectPerson(app, { user, provider: 'whoop', person: 'ana' })
   await simulator.control('POST', 'faults', { kind: 'slow', provider: 'whoop', path: '/cycle', ms: 1_000, times: 1 })
   await startPulling(t, app)
+  const asked = async () => (await askedOf(simulator, 'whoop')).some((path) => path.includes('/recovery'))
+  t.ok(await waitUntil(asked, 10_000, 5))
   const lost = async () =>
     (
       await app.db.query(
@@ -105,7 +107,7 @@ oneEngine(t, 'a process that lost a grant stores nothing', async (t, engine) => 
   t.ok(await waitUntil(lost, 10_000, 5))
   await settled(app)
   const log = await askedOf(simulator, 'whoop')
-  t.ok(log.filter((path) => path.includes('/cycle')).length >= 2, 'another turn asked again')
+  t.ok(log.filter((path) => path.includes('/recovery')).length >= 2, 'another turn asked again')
   const twice = await app.db.query(`select sha256 from upload group by 1 having count(*) > 1`)
   t.strictSame(twice, [])
   const [run] = await app.db.query(`select status from sync_run order by started_at desc limit 1`)
