@@ -182,9 +182,9 @@ async function found(app: TestApp, sources: number[], type: Type): Promise<Map<s
     'select day, place, reached::float8[] from minutes_reached($1, $2, $3, $4, $5, $6, true, $7)',
     [
       ...arrays,
-      asked.map(([, day]) => day as number),
       asked.map(([place]) => (place as number) + 1),
       asked.map(([, , inPart]) => inPart as boolean),
+      asked.map(([, day]) => `{[${day},${(day as number) + 1})}`),
       type.marks,
     ],
   )

@@ -47,7 +47,9 @@ export function ofAllSources(parts: readonly Part[]): Choice {
   const byType = new Map<number, Part[]>()
   for (const part of parts) {
     const { id } = part.stored.series
-    byType.set(id, [...(byType.get(id) ?? []), part])
+    const others = byType.get(id)
+    if (others) others.push(part)
+    else byType.set(id, [part])
   }
   const chosen = [...byType.values()].flatMap(withTotals)
   const used = new Set(chosen.filter(({ counted }) => counted).map(({ stored }) => stored.source))
@@ -60,7 +62,8 @@ export function ofAllSources(parts: readonly Part[]): Choice {
  * new; but when everything that counts is less than half of one of them, the better source was not worn for most of the
  * day, and the largest of them stands for it.
  */
-function withTotals(parts: readonly Part[]): Part[] {
+function withTotals(parts: readonly Part[]): readonly Part[] {
+  if (!parts.some(({ stored }) => stored.isDailyTotal)) return parts
   const measured = parts.filter(({ stored }) => !stored.isManual)
   const [leader] = bestFirst(measured.length > 0 ? measured : parts)
   const led = (part: Part) => part.stored.source === leader

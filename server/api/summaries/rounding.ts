@@ -3,7 +3,10 @@
  * fractions (0.30000000000000004). Null stays null.
  */
 export function tidied<T extends number | null>(value: T): T {
-  return (value === null ? null : Number(Number(value.toPrecision(12)).toFixed(9))) as T
+  // Most are counts, which writing out and reading again would leave as they are.
+  if (value === null || (Number.isInteger(value) && Math.abs(value) < 1e12)) return value
+  const twelve = Number(value.toPrecision(12))
+  return (Math.abs(twelve) >= 100 ? twelve : Number(twelve.toFixed(9))) as T
 }
 
 /**

@@ -174,7 +174,7 @@ end
 $$;
 
 -- What a series adds up to on each local day of [first_day, end_day): the days that are kept and up to date, the others
--- computed: these have minutes, and what records carry over, only where that is asked for.
+-- computed. Minutes, and what records carry over, only where they are asked for: they are most of the bytes.
 create or replace function local_days(
   the_source int4, the_series int2, first_day int4, end_day int4, with_minutes boolean, with_spills boolean default false
 ) returns table (
@@ -209,13 +209,17 @@ begin
   ) b;
   if behind is null or isempty(behind) then
     return query
-      select r.day, r.n, r.total, r.lowest, r.highest, r.minutes, r.spread_minutes, r.spill_runs, r.spills
+      select r.day, r.n, r.total, r.lowest, r.highest, case when with_minutes then r.minutes end,
+             case when with_minutes then r.spread_minutes end, case when with_spills then r.spill_runs end,
+             case when with_spills then r.spills end
       from rollup_local_day r
       where r.source_id = the_source and r.series_id = the_series and r.day >= first_day and r.day < end_day;
     return;
   end if;
   return query
-    select r.day, r.n, r.total, r.lowest, r.highest, r.minutes, r.spread_minutes, r.spill_runs, r.spills
+    select r.day, r.n, r.total, r.lowest, r.highest, case when with_minutes then r.minutes end,
+           case when with_minutes then r.spread_minutes end, case when with_spills then r.spill_runs end,
+           case when with_spills then r.spills end
     from rollup_local_day r
     where r.source_id = the_source and r.series_id = the_series and r.day >= first_day and r.day < end_day
       and not behind @> r.day;
