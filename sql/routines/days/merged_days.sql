@@ -1,9 +1,10 @@
 -- Local days of several sources together. All stored series of a type, those that were entered by hand among them, compete for
 -- each quarter hour of UTC: it counts for the best one that reaches into it, which a record does with all of its time. What was
--- measured is better than what was entered; then the smaller rank, more samples on the local day, and the earlier place in the
--- arrays. By quarter hour and not by minute, since archived samples are known no better. The best one of a day counts with all
--- it has; of the others every record is spread evenly over its time. What of a record counts is of the local day on which the
--- record starts, as everywhere.
+-- measured is better than what was entered; then more than a trace is better than less (see least_amount); then the smaller rank,
+-- more samples on the date of the quarter hour in UTC, and the earlier place in the arrays. By quarter hour and not by minute, since archived
+-- samples are known no better, and whatever local day each source puts it on: no quarter hour counts twice, none is lost. Where
+-- others have nothing, a series counts with all it has; else every record is spread evenly over its time. What of a record
+-- counts is of the local day on which the record starts, as everywhere.
 
 drop function if exists rival_quarters(int4[], int2[], int4[], int4, int4);
 drop function if exists merged_parts(int4[], int2[], int4[], int8[], int4, int4);
@@ -15,35 +16,13 @@ drop function if exists counted_parts(int4, int2, tstzmultirange, int4, int4);
 drop function if exists rival_days(int4[], int2[], int4[], int4, int4);
 drop function if exists free_quarters(int4, int2, int4[], int2[], int4, int4);
 drop function if exists minutes_reached(int4[], int2[], int4[], int4[], int4[], boolean[], boolean, int4[]);
+drop function if exists reached_bits(int4, int2, tstzmultirange, int4, int4);
+drop function if exists quarter_bits_within(int4, int2, tstzmultirange);
 
--- Into which quarter hours a series reaches: bits by half day of UTC, as quarter_bits_within has them, of the ranges and of
--- what records carry over from the local days [first_day, end_day).
-create or replace function reached_bits(
-  the_source int4, the_series int2, ranges tstzmultirange, first_day int4, end_day int4
-) returns table (half timestamptz, bits int8)
-language plpgsql stable
-set plan_cache_mode = force_generic_plan
-as $$
-begin
-  return query select * from quarter_bits_within(the_source, the_series, ranges);
-  if not has_lengths(the_source, the_series) then
-    return;
-  end if;
-  return query
-    select time_bucket('12 hours', s.bucket), bit_or(1::int8 << (date_part('epoch', s.bucket)::int8 / 900 % 48)::int4)
-    from local_days(the_source, the_series, first_day, end_day, false, true) d
-    cross join lateral spilled(d.day, d.spill_runs, d.spills) s
-    where ranges @> s.bucket
-    group by 1;
-end
-$$;
-
--- Which quarter hours count for each series on local days of [low, high) on which others of its type have anything within two
--- days: two devices may disagree by that much about the day of a quarter hour. It reaches into them, and none of the better ones
--- does: `everything` tells that none does so anywhere, then `free` is of no interest; it is null when there are none. Days in a
--- row on which the same series are better than each other make one row. `place` is the place in the arrays, from 1.
+-- The local days of [low, high) on which not everything of a series counts, and the quarter hours that do, of all that these days
+-- can have anything in; null when none does. `place` is the place in the arrays, from 1.
 create or replace function free_quarters(source_ids int4[], series_ids int2[], ranks int4[], low int4, high int4)
-returns table (place int8, days int4range, everything boolean, free tstzmultirange)
+returns table (place int8, days int4multirange, free tstzmultirange)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
@@ -60,74 +39,63 @@ begin
       ) e
       where e.of_type > 1
     ),
-    own as materialized (
-      select e.place, e.type, e.manual, e.rank, d.day, d.n
+    kept as materialized (
+      select e.place, e.type, e.manual, e.rank, d.day, d.n, d.reached, d.firm
       from entry e
-      cross join lateral local_days(e.source_id, e.series_id, low - 2, high + 2, false) d
+      -- Two devices may disagree by two days about the day of a quarter hour, a record lasts a day, and whole days of UTC count.
+      cross join lateral local_days(e.source_id, e.series_id, low - 4, high + 5, false, true) d
     ),
-    near as (
-      select distinct o.place, o.type, o.manual, o.rank, o.day + shift as day
-      from own o
-      cross join generate_series(-2, 2) shift
-      where o.day + shift >= low and o.day + shift < high
+    reach as (
+      select k.place, k.type, k.manual, k.rank, h.half, bit_or(h.bits) as bits, bit_or(h.firm_bits) as firm
+      from kept k
+      cross join lateral half_days(k.day, k.reached, coalesce(k.firm, k.reached)) h
+      group by 1, 2, 3, 4, 5
     ),
-    best_first as (
-      select n.type, n.day, array_agg(n.place order by n.manual, n.rank, -coalesce(o.n, 0), n.place) as places
-      from near n
-      left join own o on o.place = n.place and o.day = n.day
-      group by 1, 2
-      having count(*) > 1
+    weighed as (
+      select r.*, coalesce(k.n, 0) as n
+      from reach r
+      left join kept k on k.place = r.place and k.day = local_day(r.half, 0::int2)
     ),
-    run as materialized (
-      -- A record lasts a day at most.
-      select row_number() over () as number, b.places, r.days, tstzrange(day_starts(lower(r.days)), day_ends(upper(r.days))) as time
-      from (select f.places, range_agg(int4range(f.day, f.day + 1)) as days from best_first f group by 1) b
-      cross join lateral unnest(b.days) r (days)
-    ),
-    reach as materialized (
-      select p.place, b.half, bit_or(b.bits) as bits
-      from (
-        select u.place, range_agg(r.time) as times, min(lower(r.days)) as first_day, max(upper(r.days)) as end_day
-        from run r
-        cross join lateral unnest(r.places) u (place)
-        group by 1
-      ) p
-      cross join lateral reached_bits(source_ids[p.place], series_ids[p.place], p.times, p.first_day - 3, p.end_day + 3) b
-      group by 1, 2
-    ),
-    half as (
-      select r.number, u.place, c.half, c.bits,
-             c.bits & ~coalesce(
-               bit_or(c.bits) over (
-                 partition by r.number, c.half order by u.nth rows between unbounded preceding and 1 preceding
+    level as (
+      select w.*, l.bits as own,
+             l.bits & ~coalesce(
+               bit_or(l.bits) over (
+                 partition by w.type, w.half order by w.manual, l.slight, w.rank, w.n desc, w.place
+                 rows between unbounded preceding and 1 preceding
                ), 0
              ) as open
-      from run r
-      cross join lateral unnest(r.places) with ordinality u (place, nth)
-      join reach c on c.place = u.place and c.half >= time_bucket('12 hours', lower(r.time)) and c.half < upper(r.time)
+      from weighed w
+      cross join lateral (values (false, w.firm), (true, w.bits & ~w.firm)) l (slight, bits)
+    ),
+    half as materialized (
+      select l.place, l.half, bit_or(l.open) as open, bit_or(l.open) <> bit_or(l.own) as contested
+      from level l
+      group by 1, 2
     ),
     contested as materialized (
-      select h.number, h.place, bool_and(h.open = h.bits) as everything,
-             array_agg(h.half) filter (where h.open <> 0) as halves, array_agg(h.open) filter (where h.open <> 0) as opens
-      from half h
+      select c.place, c.days, range_agg(tstzrange(day_starts(lower(d)), day_ends(upper(d)))) as time
+      from (
+        select h.place,
+               range_agg(days_of(h.half - interval '1 day', h.half + interval '12 hours' - interval '1 microsecond'))
+                 * int4multirange(int4range(low, high)) as days
+        from half h
+        where h.contested
+        group by 1
+      ) c
+      cross join lateral unnest(c.days) d
       group by 1, 2
     )
-    select c.place, r.days, c.everything, f.quarters * tstzmultirange(r.time)
+    select c.place, c.days, range_agg(q.quarters) * c.time
     from contested c
-    join run r on r.number = c.number
-    cross join lateral (
-      select range_agg(q.quarters) as quarters
-      from unnest(c.halves, c.opens) o (half, open)
-      cross join lateral (
-        select tstzrange(o.half, o.half + interval '12 hours') where o.open = (1::int8 << 48) - 1
-        union all
-        select tstzrange(o.half + bit * interval '15 minutes', o.half + (bit + 1) * interval '15 minutes')
-        from generate_series(0, 47) bit
-        where o.open <> (1::int8 << 48) - 1 and o.open >> bit & 1 = 1
-      ) q (quarters)
-      where not c.everything
-    ) f
-    where exists (select from own o where o.place = c.place and o.day <@ r.days);
+    left join half h on h.place = c.place and h.open <> 0 and c.time && tstzrange(h.half, h.half + interval '12 hours')
+    left join lateral (
+      select tstzrange(h.half, h.half + interval '12 hours') where h.open = (1::int8 << 48) - 1
+      union all
+      select tstzrange(h.half + bit * interval '15 minutes', h.half + (bit + 1) * interval '15 minutes')
+      from generate_series(0, 47) bit
+      where h.open <> (1::int8 << 48) - 1 and h.open >> bit & 1 = 1
+    ) q (quarters) on true
+    group by c.place, c.days, c.time;
 end
 $$;
 
@@ -175,13 +143,13 @@ begin
       cross join lateral local_days(k.source_id, k.series_id, low, high, false) d
     ),
     split as materialized (
-      select f.place, f.days, f.free from free_quarters(source_ids, series_ids, ranks, low, high) f where not f.everything
+      select * from free_quarters(source_ids, series_ids, ranks, low, high)
     ),
     part as materialized (
       select s.place, p.*
       from split s
       cross join lateral counted_parts(source_ids[s.place], series_ids[s.place], s.free, lower(s.days), upper(s.days)) p
-      where s.free is not null
+      where s.free is not null and s.days @> p.day
     )
     select w.day, w.place, true, w.n, w.total, w.lowest, w.highest
     from whole w
@@ -224,13 +192,13 @@ begin
       from unnest(places, minutes_reached.in_part, minutes_reached.days) a (place, in_part, days)
     ),
     free as materialized (
-      select a.place, a.source_id, a.series_id, a.days * int4multirange(f.days) as days, f.free as quarters
+      select a.place, a.source_id, a.series_id, a.days * f.days as days, f.free as quarters
       from (
         select min(lower(p.days)) as low, max(upper(p.days)) as high from asked p where p.in_part having count(*) > 0
       ) p
       cross join lateral free_quarters(source_ids, series_ids, ranks, p.low, p.high) f
       join asked a on a.place = f.place and a.in_part and a.days && f.days
-      where not f.everything and f.free is not null
+      where f.free is not null
     ),
     twin as materialized (
       select m.place, e.place as other, m.source_id, m.series_id, m.days * e.days * live_days as days
