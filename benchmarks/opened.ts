@@ -97,7 +97,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
         what: `an hour synced 400 days late ÷ a fresh one, rollups ${strategy}, time`,
         values: late.ms.map((ms, round) => ms / (fresh.ms[round] as number)),
         target: { at: 'most', value: 2 },
-        beside: Object.entries(costs).map(([what, cost]) => told(what, cost)),
+        beside: Object.entries(costs).map(([what, cost]) => costLine(what, cost)),
       },
       {
         id: 'O1',
@@ -111,7 +111,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
   return measures
 }
 
-const told = (what: string, { ms, opened, removed }: Costs) =>
+const costLine = (what: string, { ms, opened, removed }: Costs) =>
   `${what}: ${figure(median(ms))} ms, ${figure(median(opened))} rows opened, ${figure(median(removed))} deleted as batches`
 
 async function measure(bench: Bench, url: string, strategy: Strategy): Promise<Record<string, Costs>> {

@@ -100,8 +100,8 @@ async function score(tx: Transaction, due: readonly Due[]): Promise<string[]> {
       continue
     }
     const { value, ...components } = found
-    const told = Object.entries(components).map(([name, points]) => [name, { value: points, qualifier: null }])
-    scored.push({ id: session.id, value, components: Object.fromEntries(told) })
+    const parts = Object.entries(components).map(([name, points]) => [name, { value: points, qualifier: null }])
+    scored.push({ id: session.id, value, components: Object.fromEntries(parts) })
   }
   if (sessions.length === 0) return []
   const changed = await tx.query<{ user_id: string }>(SAVE_SQL, [JSON.stringify(scored), unscored])

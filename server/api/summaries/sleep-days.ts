@@ -263,20 +263,20 @@ function dayOf(columns: DayColumns): SleepDay {
 
 /** Weighted by duration, in hundredths (contract 12.4). */
 function efficiencyOf(main: readonly Session[]): number | null {
-  const told = main.filter(({ efficiency }) => efficiency !== null)
-  const weight = told.reduce((sum, { durationS }) => sum + durationS, 0)
+  const known = main.filter(({ efficiency }) => efficiency !== null)
+  const weight = known.reduce((sum, { durationS }) => sum + durationS, 0)
   if (weight === 0) return null
-  const total = told.reduce((sum, { durationS, efficiency }) => sum + durationS * (efficiency ?? 0), 0)
+  const total = known.reduce((sum, { durationS, efficiency }) => sum + durationS * (efficiency ?? 0), 0)
   return whole((total / weight) * 100) / 100
 }
 
 /** From the samples of the source's provider, from those of all if it has none (decision D-27). */
 function meansOf({ means }: DayColumns): Means {
-  const told = Object.entries(MEANS).map(([field, name]) => {
+  const fields = Object.entries(MEANS).map(([field, name]) => {
     const [, ownN, ownTotal, n, total] = means?.find(([series]) => series === seriesId(name)) ?? []
     const mean = ownN ? (ownTotal ?? 0) / ownN : n ? (total ?? 0) / n : null
     if (mean === null) return [field, null]
     return [field, field === 'avg_heart_rate_bpm' ? whole(mean) : tenths(mean)]
   })
-  return Object.fromEntries(told)
+  return Object.fromEntries(fields)
 }
