@@ -7,8 +7,8 @@ const VARIABILITY = seriesByName.get('heart_rate_variability_rmssd')?.id as numb
 
 /**
  * The main sessions that reach into the days before the due ones, of the best source of each date of waking up
- * (contract 12.4), and the sources of their user that measure variability. A session may begin on the day before it
- * counts, and the best source of its date may have a session that ended a day earlier or later.
+ * (contract 12.4), and the sources of their user that measure variability. A session may start on the day before the one
+ * it counts for, and the best source of its date may have a session that ended a day earlier or later.
  */
 const NIGHTS_SQL = `
   with asked as (
@@ -42,7 +42,7 @@ const NIGHTS_SQL = `
     and s.end_at > to_timestamp((s.first_day + 1) * 86400.0) and s.start_at < to_timestamp((s.last_day - 1) * 86400.0)
   order by s.user_id, s.start_at, s.end_at`
 
-/** The first day from which each user still has all samples: none is archived. */
+/** The first day from which on no sample of each user is archived. */
 const KEPT_SQL = `
   select u.id, greatest(ceil(date_part('epoch', greatest(max(upper(k.archived)), rollup_floor())) / 86400), 0)::int4
   from unnest($1::uuid[]) u (id)
@@ -53,7 +53,7 @@ const KEPT_SQL = `
 interface NightRow extends Pick<MeasuredNight, 'startS' | 'endS' | 'stages'> {
   user_id: string
   source_ids: number[]
-  /** Of each source: whether it belongs to the night's provider. */
+  /** For each source, whether it belongs to the night's provider. */
   own: boolean[]
 }
 
@@ -79,9 +79,8 @@ const SAVE_SQL = `
   select user_id from written union select user_id from gone`
 
 /**
- * Computes the resilience of the days for which it is outdated (contract 14.3), and removes that of days with too
- * little data left. Scores computed from samples that have since been archived stay. Returns whether there is more to
- * do.
+ * Computes the resilience of the days for which it is outdated (contract 14.3), and removes that of days with too little
+ * data left. Scores from samples that have since been archived stay. Returns whether there is more to do.
  */
 export async function computeResilience(db: Database, backfillDays: number, nowMs = Date.now()): Promise<boolean> {
   return computeDue(db, 'resilience', { backfillDays, nowMs }, score)
@@ -118,7 +117,7 @@ async function score(tx: Transaction, due: readonly Due[]): Promise<string[]> {
   return changed.map((row) => row.user_id)
 }
 
-/** The nights of each user with the variability measured in them. */
+/** The nights of each user, with the variability measured in them. */
 async function readNights(tx: Transaction, due: [string[], number[]]): Promise<Map<string, MeasuredNight[]>> {
   const rows = await tx.query<NightRow>(NIGHTS_SQL, [...due, VARIABILITY])
   const nights = rows.map(({ startS, endS, stages }) => ({ startS, endS, stages, samples: [] as Sample[] }))

@@ -1,4 +1,4 @@
-// What somebody entered by hand: stored as a twin of its series, and read like the series itself.
+// Values entered by hand: stored as a twin of their series, and read like the series itself.
 import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -25,7 +25,7 @@ oneEngine(t, 'manual entries', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
 
-  await t.test('are told by the platform, in whichever way', async (t) => {
+  await t.test('are marked by the platform, in any of its ways', async (t) => {
     const user = await createUser(app)
     const manual = [
       { source: { recordingMethod: 'manual', name: 'a' } },
@@ -44,7 +44,7 @@ oneEngine(t, 'manual entries', async (t, engine) => {
     ]
     const records = [...manual, ...measured].map((fields, n) => steps(at(8, n), 10, fields))
     const others = [
-      // Out of range, and of a series without such a twin.
+      // Out of range, and in a series without such a twin.
       steps(at(9), -5, ENTERED),
       { ...heartRate(at(9, 1), 70, ENTERED), type: 'HKQuantityTypeIdentifierBodyMass', unit: 'kg' },
       heartRate(at(9, 2), 60, ENTERED),
@@ -56,7 +56,7 @@ oneEngine(t, 'manual entries', async (t, engine) => {
     )
   })
 
-  await t.test('are read like what was measured', async (t) => {
+  await t.test('are read like measured values', async (t) => {
     const user = await createUser(app)
     const records = [
       steps(at(8), 10),
@@ -130,7 +130,7 @@ oneEngine(t, 'manual entries', async (t, engine) => {
     t.strictSame(await stored(app, user), [])
   })
 
-  await t.test('records of another length are changed ones', async (t) => {
+  await t.test('records with another length have changed', async (t) => {
     const user = await createUser(app)
     const send = (minutes: number) => importBody(app, user, body([steps(at(8), 10, { endDate: iso(at(8, minutes)) })]))
     const lengths = () =>
@@ -144,6 +144,6 @@ oneEngine(t, 'manual entries', async (t, engine) => {
     t.match(await send(20), { updated: 1 })
     t.strictSame(await lengths(), [[1200]])
     t.match(await send(1), { updated: 1 })
-    t.strictSame(await lengths(), [[null]], 'a minute is as good as an instant')
+    t.strictSame(await lengths(), [[null]], 'a minute counts as an instant')
   })
 })

@@ -26,7 +26,7 @@ oneEngine(t, 'nights', async (t, engine) => {
     importBody(app, user, sleepBody(stages, { provider }))
   const read = async (user: string, from = '2026-03-04', to = from) =>
     (await summary(app, user, 'sleep', { start_date: from, end_date: to })).body.data
-  /** The sessions that a row counts, the list with filter_by_priority shows and the totals add up, which are the same. */
+  /** The sessions that a row counts, which the list with filter_by_priority and the totals also use. */
   const counting = async (user: string) => {
     const sessions = (await read(user)).flatMap((row: { sessions: { start_time: string; is_nap: boolean }[] }) =>
       row.sessions.map(({ start_time, is_nap }) => `${clock(start_time)}${is_nap ? ' nap' : ''}`),
@@ -51,7 +51,7 @@ oneEngine(t, 'nights', async (t, engine) => {
       const user = await createUser(app)
       await send(user, first as SdkRecord[])
       if (second) {
-        t.match(await read(user), [{ duration_minutes: 20, nap_count: 0 }], 'as long as it is all the sleep of the day')
+        t.match(await read(user), [{ duration_minutes: 20, nap_count: 0 }], 'while it is all the sleep of the day')
         await send(user, second, 'samsung')
       }
       t.match(await read(user), [
@@ -66,13 +66,13 @@ oneEngine(t, 'nights', async (t, engine) => {
     const user = await createUser(app)
     await send(user, [at('light', -1, 6.5, { parentId: 'night' })], 'samsung')
     await send(user, [nap])
-    t.strictSame(await counting(user), ['23:00'], 'whatever comes first')
+    t.strictSame(await counting(user), ['23:00'], 'in any order of arrival')
     t.equal((await app.request('DELETE', `/api/v1/users/${user}/connections/samsung/data`)).status, 204)
-    t.strictSame(await counting(user), ['13:00'], 'until nothing of the ring is left')
+    t.strictSame(await counting(user), ['13:00'], 'until the ring has no data left')
     t.match(await read(user), [{ duration_minutes: 20, nap_count: 0 }])
   })
 
-  await t.test('naps of the night belong to it, and those of others do not', async (t) => {
+  await t.test('naps of the source of the night belong to it, and those of others do not', async (t) => {
     const user = await createUser(app)
     await send(user, [
       at('light', -1, 6),
@@ -83,7 +83,7 @@ oneEngine(t, 'nights', async (t, engine) => {
     t.strictSame(await counting(user), ['23:00', '14:00 nap'])
   })
 
-  await t.test('three hours in one go beat a fragment of the night, whatever saw it', async (t) => {
+  await t.test('three hours in one session beat a fragment of the night, whichever device recorded it', async (t) => {
     const user = await createUser(app)
     const apps = [RING, APP].flatMap((source) => [at('light', -1, 7, { source })])
     await send(user, [at('deep', 2, 3.5), ...apps])
@@ -96,10 +96,14 @@ oneEngine(t, 'nights', async (t, engine) => {
     t.strictSame(await counting(user), ['02:00'])
     const short = await createUser(app)
     await send(short, [at('deep', 2, 3.5), at('deep', 1, 3.9, { source: RING })])
-    t.match(await read(short), [{ source: { device_type: 'watch' }, duration_minutes: 90 }], 'of fragments the best')
+    t.match(
+      await read(short),
+      [{ source: { device_type: 'watch' }, duration_minutes: 90 }],
+      'the best of the fragments',
+    )
   })
 
-  await t.test('of two sources of one rank the one with more sleep counts', async (t) => {
+  await t.test('of two sources with the same rank, the one with more sleep counts', async (t) => {
     const user = await createUser(app)
     await send(user, [at('light', -1, 6, { source: PHONE }), at('light', -1, 6.5, { source: APP })])
     t.match(await read(user), [{ source: { source: 'Sleep Cycle' }, duration_minutes: 450 }])
@@ -116,7 +120,7 @@ oneEngine(t, 'nights', async (t, engine) => {
       copies.map((one, n) => ({ ...one, id: `copy ${n}` })),
       'health_connect',
     )
-    t.equal((await allEvents(app, user, 'sleep')).length, 3, 'all of them are there')
+    t.equal((await allEvents(app, user, 'sleep')).length, 3, 'all of them are stored')
     t.match(await read(user), [{ duration_minutes: 540, time_in_bed_minutes: 540, nap_count: 0 }])
     t.strictSame(await counting(user), ['23:00'])
     const staged = [at('light', -1, 3), at('awake', 3, 3.5), at('deep', 3.5, 7)]
@@ -142,10 +146,10 @@ oneEngine(t, 'nights', async (t, engine) => {
     const sessions = await allEvents(app, growing, 'sleep')
     const second = sessions.find(({ end_time }) => end_time === '2026-03-04T06:00:00Z')
     await app.request('DELETE', `/api/v1/users/${growing}/events/sleep/${second.id}`)
-    t.match(await read(growing, '2026-03-03'), [{ duration_minutes: 585 }], 'and count when they are all there is')
+    t.match(await read(growing, '2026-03-03'), [{ duration_minutes: 585 }], 'and count when there is nothing else')
   })
 
-  await t.test('sleep without stages counts where the stages leave something out', async (t) => {
+  await t.test('sleep without stages counts where no stage covers it', async (t) => {
     const user = await createUser(app)
     await send(user, [at('sleeping', -1, 7), at('deep', 0, 0.5), at('awake', 3, 3.25)])
     t.match(await read(user), [
@@ -153,7 +157,7 @@ oneEngine(t, 'nights', async (t, engine) => {
     ])
   })
 
-  await t.test('a hole in the night is neither sleep nor time in bed', async (t) => {
+  await t.test('a gap in the night is neither sleep nor time in bed', async (t) => {
     const user = await createUser(app)
     await send(user, [at('light', -1, 1), at('awake', 1, 1.5), at('deep', 3, 7)])
     t.match(await read(user), [
@@ -168,7 +172,7 @@ oneEngine(t, 'nights', async (t, engine) => {
     t.match(await allEvents(app, user, 'sleep'), [{ sleep_duration_seconds: 21_600, time_in_bed_seconds: 23_400 }])
   })
 
-  await t.test('a score is of the night that counts, and a copy has none', async (t) => {
+  await t.test('the night that counts has a score, and a copy has none', async (t) => {
     const user = await createUser(app)
     const copies = [at('sleeping', -1, 7, { id: 'a' }), at('sleeping', -1, 8, { id: 'b' })]
     await send(user, copies, 'health_connect')
@@ -183,7 +187,7 @@ oneEngine(t, 'nights', async (t, engine) => {
     )
   })
 
-  await t.test('a session that comes again whole is what came last', async (t) => {
+  await t.test('a whole session that is sent again replaces the previous one', async (t) => {
     const numbered = (names: string[], from: number, id = 'n', first = 0) =>
       names.map((name, n) => at(name, from + n, from + n + 1, { id: `${id}-s${first + n}`, parentId: id }))
     const eight = ['light', 'deep', 'light', 'rem', 'light', 'deep', 'rem', 'light']
@@ -200,7 +204,7 @@ oneEngine(t, 'nights', async (t, engine) => {
     t.strictSame(await kept(user), ids(0, 8), 'or more')
     const ignored = [...numbered(['light', 'out_of_bed', 'deep'], -1), at('light', 5, 5, { id: 'n-s3', parentId: 'n' })]
     t.match(await send(user, ignored, 'health_connect'), { ignored_type: 1, dropped_count: 1 })
-    t.strictSame(await kept(user), ['n-s0', 'n-s2'], 'what says nothing is counted, too')
+    t.strictSame(await kept(user), ['n-s0', 'n-s2'], 'unknown stages are counted, too')
     await send(user, [at('sleeping', -1, 6, { id: 'n' })], 'health_connect')
     t.strictSame(await kept(user), ['n'], 'without stages')
     await send(user, numbered(eight, -1), 'health_connect')
@@ -216,18 +220,18 @@ oneEngine(t, 'nights', async (t, engine) => {
     const spread = await createUser(app)
     const [first, second] = [numbered(eight.slice(0, 4), -1), numbered(eight.slice(4), 3, 'n', 4)]
     for (const upload of [first, second, first, second, first]) await send(spread, upload, 'health_connect')
-    t.strictSame(await kept(spread), ids(0, 8), 'one that comes in parts grows')
+    t.strictSame(await kept(spread), ids(0, 8), 'one sent in parts grows')
     await send(spread, [...first, ...second], 'health_connect')
     await send(spread, first, 'health_connect')
-    t.strictSame(await kept(spread), ids(0, 4), 'until it has come whole')
+    t.strictSame(await kept(spread), ids(0, 4), 'until it arrives whole')
     const other = await createUser(app)
     for (const upload of [second, first]) await send(other, upload, 'health_connect')
-    t.strictSame(await kept(other), ids(0, 8), 'whichever part comes first')
+    t.strictSame(await kept(other), ids(0, 8), 'whichever part arrives first')
     await send(other, [first[0], first[2]] as SdkRecord[], 'health_connect')
-    t.strictSame(await kept(other), ids(0, 8), 'and nothing goes that is not numbered through')
+    t.strictSame(await kept(other), ids(0, 8), 'and nothing is removed unless it is numbered without a gap')
     const devices = await createUser(app)
     await send(devices, [...first, ...second], 'health_connect')
     await send(devices, [first[0], { ...first[1], source: RING }] as SdkRecord[], 'health_connect')
-    t.equal((await kept(devices)).length, 9, 'nor what two devices say in one upload')
+    t.equal((await kept(devices)).length, 9, 'nor stages of two devices in one upload')
   })
 })

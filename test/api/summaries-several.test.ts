@@ -1,5 +1,5 @@
-// What a person with several devices and apps sees: which source counts for what in the summaries of activity and recovery
-// (contract 12.1, 12.3, 12.6). Each case is a day written out, with the part of the row that it is about.
+// What a person with several devices and apps sees: which source counts for which value in the summaries of activity and
+// recovery (contract 12.1, 12.3, 12.6). Each case is a day written out, with the relevant part of the row.
 import t from 'tap'
 import { startTestApp } from '../support/app.ts'
 import { createUser, oneEngine } from '../support/sdk.ts'
@@ -31,7 +31,7 @@ interface Case {
   /** With merge=none. */
   strict?: object
   recovery?: object
-  /** By name of the source: what of its steps counts, what does not, and what of both was entered by hand. */
+  /** By name of the source: its steps that count, those that do not, and how many of both were entered by hand. */
   explained?: Record<string, (number | null | undefined)[]>
 }
 

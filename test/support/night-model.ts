@@ -11,7 +11,7 @@ const MEANS = {
   avg_spo2_percent: 'oxygen_saturation',
 } as const
 
-/** A session as its source tells it; whole seconds, `stages` as [stage, start, end] in epoch seconds. */
+/** A session as its source reports it; whole seconds, `stages` as [stage, start, end] in epoch seconds. */
 export interface Session {
   place: number
   day: number
@@ -26,12 +26,12 @@ export interface Session {
   rem_s: number | null
   efficiency_percent: number | null
   is_nap: boolean | null
-  /** A better session of its source says the same: it counts nowhere. */
+  /** A better session of its source covers it: it counts nowhere. */
   covered: boolean
   stages: [string, number, number][] | null
 }
 
-/** A recovery score; `place` is -1 when only its provider is known. */
+/** A recovery score; `place` is -1 if only its provider is known. */
 export interface Score {
   place: number
   provider: string
@@ -40,7 +40,7 @@ export interface Score {
   value: number
 }
 
-/** What a user has. */
+/** The data of a user. */
 export interface Nights {
   /** Best first. */
   devices: readonly Device[]
@@ -71,7 +71,7 @@ function interruptions({ stages }: Session): number | null {
 
 const asleepOf = (one: Session) => one.asleep_s ?? (one.endMs - one.startMs) / 1000
 
-/** Sessions of a person with what they say of each other: which are copies, and which are naps (sdk-types 7.4). */
+/** Sessions of a person, judged against each other: which are copies, and which are naps (sdk-types 7.4). */
 export function judged(sessions: readonly Session[]): Session[] {
   const overlap = (one: Session, other: Session) => one.startMs < other.endMs && other.startMs < one.endMs
   const better = (one: Session, other: Session) => {
@@ -101,7 +101,7 @@ export function judged(sessions: readonly Session[]): Session[] {
   })
 }
 
-/** The sessions that count on a day: of the source that has most to say for being believed (contract 12.4). */
+/** The sessions that count on a day: those of the best source (contract 12.4). */
 function nightOf({ devices, sessions }: Nights, day: number): Session[] {
   const ofDay = sessions.filter((one) => one.day === day && !one.covered)
   const mains = ofDay.filter((one) => !one.is_nap)
@@ -117,7 +117,7 @@ function nightOf({ devices, sessions }: Nights, day: number): Session[] {
   return ofDay.filter((one) => one.place === best?.place)
 }
 
-/** The row of the sleep summary of a day, the place of its source, and the seconds asleep without naps; undefined without sleep. */
+/** The sleep summary of a day, the position of its source, and the seconds asleep without naps; undefined without sleep. */
 export function sleepRow(model: Nights, day: number) {
   const own = nightOf(model, day)
   if (own.length === 0) return undefined
@@ -175,7 +175,7 @@ export function sleepRow(model: Nights, day: number) {
   }
 }
 
-/** The row of the recovery summary of a day; undefined when there is none. */
+/** The row of the recovery summary of a day; undefined if there is none. */
 export function recoveryRow(model: Nights, day: number) {
   const types: string[] = ['resting_heart_rate', ...Object.values(MEANS)]
   const used = types.filter((type) => type !== 'heart_rate' && type !== 'respiratory_rate')
@@ -183,7 +183,7 @@ export function recoveryRow(model: Nights, day: number) {
   const scores = model.scores.filter((one) => one.day === day).sort((a, b) => b.ms - a.ms)
   if (samples.length + scores.length === 0) return undefined
   const night = sleepRow(model, day)
-  // Each metric from the best place that has it; -1 is a provider without a source, behind all of its sources.
+  // Each metric comes from the best position that has it; -1 is a provider without a source, after all of its sources.
   const providers = [...new Set(model.devices.map(({ provider }) => provider))]
   type Teller = { place: number; provider: string }
   const tellerOf = (place: number): Teller => ({ place, provider: model.devices[place]?.provider ?? '' })
@@ -251,7 +251,7 @@ const STEPS: Record<string, number> = {
 
 type Row = Record<string, unknown>
 
-/** Whether a row is the one wanted; means of it are rounded. */
+/** Whether a row is the expected one; its means are rounded. */
 export function sameRow(found: Row, wanted: Row): boolean {
   return (
     Object.keys(found).length === Object.keys(wanted).length &&

@@ -25,7 +25,7 @@ export interface ActivityRow {
 
 const seriesId = (name: SeriesName) => seriesByName.get(name)?.id as number
 
-/** The series an activity summary is made of, by what they are called in it. */
+/** The series of an activity summary, by their names in it. */
 const SERIES = {
   steps: seriesId('steps'),
   distance_meters: seriesId('distance_walking_running'),
@@ -37,14 +37,14 @@ const SERIES = {
 const HEART_RATE = seriesId('heart_rate')
 const USED = new Set<number>([...Object.values(SERIES), HEART_RATE])
 
-/** Metres of ascent that are a floor (contract 12.3). */
+/** Metres of ascent per floor (contract 12.3). */
 const FLOOR_METERS = 3
 
 const DAYS_SQL = `select d.day, d.parts from sampled_days($1, $2, $3, $4, $5, $6, $7, $8, '{}') d`
 
 /**
- * On how many minutes of days heart rate and steps of a source reached what (see minute_place), and the ascent of workouts
- * by day and source, the best source first. A workout lasts at most 7 days.
+ * The number of minutes of each day on which heart rate and steps of a source reached each level (see minute_place), and
+ * the ascent of workouts by day and source, the best source first. A workout lasts at most 7 days.
  */
 const MINUTES_SQL = `
   select 'heartRate', m.day, null::int4, m.reached::float8[]
@@ -69,12 +69,12 @@ const MINUTES_SQL = `
 
 interface Day extends Choice {
   day: number
-  /** As the database reports them, before daily totals change what counts. */
+  /** The parts from the database, before daily totals change what counts. */
   found: Part[]
 }
 
 interface Asked extends DaysAsked {
-  /** First day of the whole range: the age on it decides what is an effort. */
+  /** First day of the whole range: the age on that day sets the levels of effort. */
   startDay: number
   merged: boolean
   explain: boolean
@@ -85,7 +85,7 @@ interface Asked extends DaysAsked {
  * per day, with `merged` per series and quarter hour (contract 12.1).
  */
 export async function readActivity(db: Database, view: UserView, asked: Asked): Promise<ActivityRow[]> {
-  // Of equal ones the database takes the first.
+  // If some are equal, the database takes the first.
   const stored = view.stored
     .filter(({ series }) => USED.has(series.id))
     .sort((a, b) => bySourceRank(a.source, b.source))
@@ -115,7 +115,7 @@ export async function readActivity(db: Database, view: UserView, asked: Asked): 
   })
 }
 
-/** By day: numbers of minutes that reached something, null when they are not known; metres of ascent by source, best first. */
+/** By day: numbers of minutes that reached each level, null if unknown; metres of ascent by source, best first. */
 interface Minutes {
   heartRate: Map<number, number[] | null>
   steps: Map<number, number[] | null>
@@ -160,15 +160,15 @@ async function readMinutes(
   return minutes
 }
 
-/** Minutes of several series; null as soon as those of one are not known. */
+/** Minutes of several series; null if those of one are unknown. */
 function together(some: number[] | null | undefined, more: number[] | null): number[] | null {
   if (some === undefined) return more
   return some && more && some.map((one, place) => one + (more[place] as number))
 }
 
 /**
- * The stored series of a type of which samples count, whatever totals say: the days on which all of them do, and those on which
- * only some do.
+ * The stored series of a type whose samples count, whatever the totals are: the days on which all samples count, and those
+ * on which only some do.
  */
 function countingOn(days: readonly Day[], series: number, merged: boolean) {
   const whole = new Map<Stored, number[]>()
@@ -190,10 +190,10 @@ function countingOn(days: readonly Day[], series: number, merged: boolean) {
   return [...listed(whole, false), ...listed(inPart, true)]
 }
 
-/** Days as an int4multirange; the database joins those that follow each other. */
+/** Days as an int4multirange; the database joins consecutive days. */
 const multirange = (days: readonly number[]) => `{${days.map((day) => `[${day},${day + 1})`).join()}}`
 
-/** What lies between a number of minutes that reached something, and the number of those that reached the next. */
+/** The minutes that reached one level but not the next. */
 const between = (reached: number[] | null | undefined) =>
   reached?.map((minutes, place) => minutes - (reached[place + 1] ?? 0)) ?? []
 
@@ -226,8 +226,8 @@ function rowOf(day: Day, minutes: Minutes, merged: boolean): ActivityRow {
 }
 
 /**
- * The ascent of the row's source; with `merged` of the best source that has one, since two devices may have recorded one
- * workout: those that measured anything else on the day first, then apps that only track workouts.
+ * The ascent of the row's source. With `merged`, of the best source that has one, since two devices may have recorded the
+ * same workout: sources that measured anything else on the day come first, then apps that only track workouts.
  */
 function ascentOf({ day, source, sources }: Day, minutes: Minutes, merged: boolean): number | null {
   const ascents = minutes.ascent.get(day)
@@ -237,16 +237,16 @@ function ascentOf({ day, source, sources }: Day, minutes: Minutes, merged: boole
   return best === undefined ? ((merged ? first : null) ?? null) : (ascents.get(best) as number)
 }
 
-/** A level run is no floors; with `merge=none` they are not known, as before. */
+/** A level run has 0 floors; with `merge=none` they are unknown, as before. */
 function floorsOf(ascent: number | null, merged: boolean): number | null {
   if (ascent === null || (ascent === 0 && !merged)) return null
   return Math.floor((merged ? tidied(ascent) : ascent) / FLOOR_METERS)
 }
 
-/** All energy of a day; null where what the body needs at rest is not known, which is most of it. */
+/** All energy of a day; null if the energy at rest is unknown, since it is most of the total. */
 const burned = (active: number | null, basal: number | null) => (basal === null ? null : tidied(basal + (active ?? 0)))
 
-/** As `merge=none` answers. */
+/** The total that `merge=none` returns. */
 const sumOfKnown = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : a + b)
 
 const rounded = (value: number | null) => (value === null ? null : Math.round(value))
@@ -285,10 +285,10 @@ function tidy(sums: Amounts): Amounts {
   return tidy
 }
 
-/** Sources of a day that are explained: a phone decides how many there are. */
+/** Maximum of sources listed for a day: their number depends on what a phone sends. */
 export const SOURCES_EXPLAINED = 20
 
-/** The sources of a day, best first, with what of each counts and what does not, and what of that was entered by hand. */
+/** The sources of a day, best first: what of each counts, what does not, and how much of both was entered by hand. */
 function explained({ sources, parts }: Day, merged: boolean) {
   const shown = (chosen: Part[]) => ({
     ...(merged ? tidy(amounts(chosen)) : amounts(chosen)),

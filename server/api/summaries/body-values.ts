@@ -5,12 +5,12 @@ import type { Stored, UserView } from '../../sources/user-view.ts'
 import type { PressureReading } from './blood-pressure.ts'
 import { tenths, tidied } from './rounding.ts'
 
-/** What changes slowly, and the series it is the last value of: of the first one that has any. */
+/** Slowly changing values, each the last value of the first of these series that has any. */
 const SLOW = {
   weight_kg: ['weight'],
   height_cm: ['height'],
   body_fat_percent: ['body_fat_percentage'],
-  // The muscles of the skeleton only where the whole lean mass is not known.
+  // Skeletal muscle mass only if the whole lean mass is unknown.
   muscle_mass_kg: ['lean_body_mass', 'skeletal_muscle_mass'],
   bmi: ['body_mass_index'],
 } as const satisfies Record<string, readonly SeriesName[]>
@@ -53,7 +53,7 @@ interface Latest {
 
 /** What a body summary is made of. */
 export interface Measured {
-  /** The last sample of a series up to now; of several at one time that of the best source. */
+  /** The last sample of a series up to now; if several have that time, the one of the best source. */
   latest(name: SeriesName): Latest | undefined
   mean(name: SeriesName): number | null
   systolic: PressureReading[]
@@ -61,14 +61,14 @@ export interface Measured {
   age: number | null
 }
 
-/** The series whose last samples, means of days, and readings of hours are asked for. */
+/** The series whose last samples, means of days and readings of hours are read. */
 interface Series {
   latest: Stored[]
   mean: Stored[]
   pressure: Stored[]
 }
 
-/** Reads what was measured of a body up to `nowMs`, in one statement. */
+/** Reads the measurements of a body up to `nowMs`, in one statement. */
 export async function readMeasured(
   db: Database,
   view: UserView,
@@ -124,7 +124,7 @@ function measuredOf(rows: readonly Found[], series: Series): Measured {
   }
 }
 
-/** The last values of what changes slowly, and the source of the newest of them. */
+/** The last slowly changing values, and the source of the newest of them. */
 export function slowChanging(measured: Measured) {
   const found = Object.entries(SLOW).map(([field, names]) => {
     const one = names.map((name) => measured.latest(name)).find((latest) => latest !== undefined)

@@ -24,7 +24,7 @@ export interface RecoveryRow {
 const seriesId = (name: SeriesName) => seriesByName.get(name)?.id as number
 
 const RESTING_HEART_RATE = seriesId('resting_heart_rate')
-/** Series for which the night counts before the day. */
+/** Series for which values of the night take precedence over those of the day. */
 const MEANS = {
   avg_hrv_sdnn_ms: seriesId('heart_rate_variability_sdnn'),
   avg_hrv_rmssd_ms: seriesId('heart_rate_variability_rmssd'),
@@ -79,7 +79,7 @@ interface Day {
 
 /**
  * Reads a page of local days with a recovery score, a resting heart rate, variability or oxygen saturation, nearest first
- * (contract 12.6, decision D-29): two statements.
+ * (contract 12.6, decision D-29), in two statements.
  */
 export async function readRecovery(db: Database, view: UserView, asked: DaysAsked): Promise<RecoveryRow[]> {
   const stored = view.stored.filter(({ seriesId }) => USED.has(seriesId))
@@ -113,7 +113,7 @@ export async function readRecovery(db: Database, view: UserView, asked: DaysAske
 /** A value of a day and the source it comes from; null without one. */
 type Found = { value: number; source: Source } | null
 
-/** Each metric is that of the best source that has it; the row names the best of these sources. */
+/** Each metric comes from the best source that has it; the row names the best of these sources. */
 function rowOf({ day, parts, scores }: Day, night: SleepDay | undefined): RecoveryRow {
   const resting = meanOf(parts, RESTING_HEART_RATE)
   const ofNight = (field: keyof typeof MEANS): Found => {
@@ -157,7 +157,7 @@ function scoreOf(scores: readonly Score[]): Found {
 
 const isSame = (a: Source, b: Source) => a.id === b.id && a.provider === b.provider
 
-/** The best source, of equal ones that with more samples; a provider without one is behind all sources of that provider. */
+/** The best source, and of equal ones the one with more samples; a provider itself comes after all of its sources. */
 function bestOf(sources: readonly Source[], parts: readonly Part[]): Source {
   const named = new Set(sources.filter(({ uid }) => uid !== '').map(({ provider }) => provider))
   const distinct = sources.filter((one, place) => sources.findIndex((other) => isSame(one, other)) === place)

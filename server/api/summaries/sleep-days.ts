@@ -46,8 +46,9 @@ export interface SleepRow extends Means {
 }
 
 /**
- * Days with sleep: the sessions of the best source of each (contract 12.4), and for each series of MEANS the number and
- * sum of samples during its main sleep, or its naps if there is nothing else; of its provider's sources, then of all.
+ * Days with sleep: the sessions of the best source of each day (contract 12.4), and for each series of MEANS the number
+ * and sum of samples during its main sleep, or its naps if there is nothing else; first of its provider's sources, then
+ * of all sources.
  */
 const SLEEP_SQL = (order: 'asc' | 'desc') => `
   with source as materialized (
@@ -141,7 +142,7 @@ interface DayColumns extends SourceRow {
   means: [series: number, ownN: number | null, ownTotal: number | null, n: number, total: number][] | null
 }
 
-/** A row with values it does not show: whole seconds asleep without naps, and its source with its rank. */
+/** A row with further values: whole seconds asleep without naps, and its source with its rank. */
 export interface SleepDay {
   row: SleepRow
   source: Source
@@ -214,13 +215,13 @@ function sessionOf([
 
 const minutes = (seconds: number | null) => (seconds === null ? null : Math.floor(seconds / 60))
 
-/** Sum of the known values; null when there are none. */
+/** Sum of the known values; null if there are none. */
 function sumKnown(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null)
   return known.length > 0 ? known.reduce((sum, value) => sum + value, 0) : null
 }
 
-/** Sessions of a day that are listed: a phone decides how many there are. */
+/** Maximum of sessions listed for a day: their number depends on what a phone sends. */
 export const SESSIONS_LISTED = 24
 
 function dayOf(columns: DayColumns): SleepDay {
@@ -263,20 +264,20 @@ function dayOf(columns: DayColumns): SleepDay {
 
 /** Weighted by duration, in hundredths (contract 12.4). */
 function efficiencyOf(main: readonly Session[]): number | null {
-  const told = main.filter(({ efficiency }) => efficiency !== null)
-  const weight = told.reduce((sum, { durationS }) => sum + durationS, 0)
+  const known = main.filter(({ efficiency }) => efficiency !== null)
+  const weight = known.reduce((sum, { durationS }) => sum + durationS, 0)
   if (weight === 0) return null
-  const total = told.reduce((sum, { durationS, efficiency }) => sum + durationS * (efficiency ?? 0), 0)
+  const total = known.reduce((sum, { durationS, efficiency }) => sum + durationS * (efficiency ?? 0), 0)
   return whole((total / weight) * 100) / 100
 }
 
-/** From the samples of the source's provider, from those of all if it has none (decision D-27). */
+/** From the samples of the source's provider, or from all samples if it has none (decision D-27). */
 function meansOf({ means }: DayColumns): Means {
-  const told = Object.entries(MEANS).map(([field, name]) => {
+  const fields = Object.entries(MEANS).map(([field, name]) => {
     const [, ownN, ownTotal, n, total] = means?.find(([series]) => series === seriesId(name)) ?? []
     const mean = ownN ? (ownTotal ?? 0) / ownN : n ? (total ?? 0) / n : null
     if (mean === null) return [field, null]
     return [field, field === 'avg_heart_rate_bpm' ? whole(mean) : tenths(mean)]
   })
-  return Object.fromEntries(told)
+  return Object.fromEntries(fields)
 }

@@ -30,7 +30,7 @@ import { firstEndingAfter, type Range, union } from './totals.ts'
 
 /**
  * Stores the stages of an upload and rebuilds the sessions they touch (sdk-types 7), in a fixed number of statements.
- * Stages that are already stored change and write nothing; with `again` their sessions are rebuilt nevertheless.
+ * Stages that are already stored change and write nothing; with `again`, their sessions are rebuilt anyway.
  */
 export async function writeSleep(
   tx: Transaction,
@@ -118,7 +118,7 @@ const SESSIONS_OF_SOURCES_SQL = `
   from sleep
   where source_id = any ($1)`
 
-/** What an upload says beside its stages. */
+/** Further facts of an upload besides its stages. */
 interface Said {
   /** Stored stages whose sessions are rebuilt even if nothing of them changes. */
   others?: readonly Stage[]
@@ -145,8 +145,8 @@ async function change(
 }
 
 /**
- * Makes the stored sessions those of the stages `after`. `before` and `after` hold the chains and given sessions of
- * `touched` completely. Returns the sessions that are different now, and the ids of those whose events have changed.
+ * Stores the sessions of the stages `after`. `before` and `after` hold the chains and platform's sessions of `touched`
+ * completely. Returns the sessions that have changed, and the ids of those whose events have changed.
  */
 async function rebuildSessions(
   tx: Transaction,
@@ -158,7 +158,7 @@ async function rebuildSessions(
     whole,
   }: Record<'before' | 'after' | 'touched', readonly Stage[]> & Required<Pick<Said, 'whole'>>,
 ): Promise<Rebuilt> {
-  // Chains of before and after together, so that a session that is now divided is rebuilt as a whole.
+  // Chains of before and after together, so a session that is now divided is rebuilt as a whole.
   const chains = touchedChains([...before, ...after], touched)
   const inChains = new Set(chains.flatMap(({ stages }) => stages.map(stageKey)))
   const given = new Set(touched.filter(isGiven).map(sessionKey))

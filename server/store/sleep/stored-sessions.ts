@@ -8,17 +8,17 @@ import { firstEndingAfter, type Range, union } from './totals.ts'
 
 // The stored sessions: read around the changes, and written where they differ.
 
-/** A stored session, with what rebuilding has to know of it; `createdS` in epoch seconds. */
+/** A stored session, with the facts that rebuilding needs; `createdS` in epoch seconds. */
 export interface StoredSession extends Judged, Judgement {
   id: string
   createdS: number
   /** Whether it belongs to the provider whose stages change. */
   own: boolean
-  /** Whether one upload brought everything stored of it, and contained the whole session. */
+  /** Whether one upload contained the whole session, and everything that is stored of it. */
   whole: boolean
 }
 
-/** What the sessions around it make of a session. */
+/** The facts of a session that depend on the sessions around it. */
 interface Judgement {
   nap: boolean
   covered: boolean
@@ -28,9 +28,9 @@ interface Judgement {
 export type SavedSession = Session & Pick<StoredSession, 'id' | 'whole'>
 
 /**
- * How far away the sessions end that are judged together with one that changes. A session that it covers or uncovers ends
- * less than a day away. Two sessions of one sleep day end less than 24 h apart on the wall clock, whose zones differ by at
- * most 36 h (each is at most 18 h).
+ * The largest distance between the ends of sessions that are judged together. A session that another covers or uncovers ends
+ * less than a day from it. Two sessions of one sleep day end less than 24 h apart on the local clock, and their zones differ
+ * by at most 36 h (each is at most 18 h).
  */
 const JUDGED_MS = SAME_SLEEP_MS + (24 + 36) * 3_600_000
 
@@ -60,8 +60,8 @@ export async function readSessions(
 }
 
 /**
- * The keys that rebuilt sessions keep: a given one its own; others that of the oldest row they overlap (contract D-30).
- * The row of a divided session goes to the part it overlaps most.
+ * The keys that rebuilt sessions keep: a platform's session its own, others that of the oldest row they overlap (contract
+ * D-30). The row of a divided session goes to the part that it overlaps most.
  */
 export function idsFor(sessions: readonly Session[], old: readonly StoredSession[]): Map<Session, string> {
   const ids = new Map<Session, string>()
@@ -94,8 +94,8 @@ export async function deleteSessions(tx: Transaction, ids: readonly string[]): P
 }
 
 /**
- * Inserts the sessions whose row is new and updates those that changed, which opens them again; sessions given by a
- * platform are closed from the start. Returns the ids of these rows.
+ * Inserts the sessions whose row is new and updates those that changed, which opens them again; a platform's sessions are
+ * closed from the start. Returns the ids of these rows.
  */
 export async function saveSessions(
   tx: Transaction,
@@ -142,9 +142,9 @@ const SAVE_SESSIONS_SQL = `
   returning s.id`
 
 /**
- * Judges the sessions around `changed` again: which of them a better one of their source covers, and which of their
- * sleep days are naps, which depends on all sources of the person. `sessions` are the stored ones now, `before` those of
- * before. Returns the ids of those that changed, and of those among them that events report.
+ * Judges the sessions around `changed` again: whether a better one of their source covers them, and which sessions of their
+ * sleep days are naps, which depends on all sources of the person. `sessions` are the stored ones now, `before` the previous
+ * ones. Returns the ids of those that changed, and of those among them that events report.
  */
 export async function judgeSessions(
   tx: Transaction,

@@ -5,7 +5,7 @@ language sql immutable parallel safe
 return the_series in (1, 3, 7, 20, 24);
 
 -- The spans that reach into `ranges` and show a mean of a series of a user: every session of sleep, and for heart rate the
--- workouts of the source itself, including their last instant. No session lasts a month.
+-- workouts of the same source, including their last instant. No session lasts a month.
 create or replace function shown_spans(the_user uuid, the_source int4, the_series int2, ranges tstzmultirange)
 returns table (starts timestamptz, ends timestamptz)
 language plpgsql stable
@@ -26,10 +26,10 @@ begin
 end
 $$;
 
--- Stores what the samples of a series in `ranges`, which are about to be archived, add up to within each night and workout:
--- their quarter hours reach beyond its start and end, so they could not tell. If a part of a span is archived already and
--- has no sum, its quarter hours count, as they did so far. A span without anything in its quarter hours needs no row. To be
--- called before the series is marked as archived.
+-- Stores the sums within each night and workout of the samples of a series in `ranges`, which are about to be archived:
+-- quarter hours reach beyond the start and end of a span, so their sums would not be exact. If a part of a span is already
+-- archived and has no sum, its quarter hours count, as before. A span without data in its quarter hours needs no row. Call
+-- this before the series is marked as archived.
 create or replace function keep_sums(the_user uuid, the_source int4, the_series int2, ranges tstzmultirange) returns void
 language plpgsql
 set plan_cache_mode = force_custom_plan

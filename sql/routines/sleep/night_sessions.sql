@@ -1,6 +1,6 @@
--- The sessions of sleep that count on each of the local days [first_day, end_day) on which they ended, naps included: those
--- of one of the given sources for each day (contract 12.4). Only sources with a main session compete, unless no source has
--- one. Three hours asleep in one session beat any fragment; then the rank decides, then the time asleep, then the name.
+-- The sessions of sleep, including naps, that count on each of the local days [first_day, end_day) on which they ended: for
+-- each day those of one of the given sources (contract 12.4). Only sources with a main session compete, unless no source has
+-- one. A session with three hours asleep beats any fragment; then the rank decides, then the time asleep, then the name.
 create or replace function night_sessions(source_ids int4[], first_day int4, end_day int4)
 returns table (day int4, id uuid, source_id int4)
 language plpgsql stable

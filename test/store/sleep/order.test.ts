@@ -1,4 +1,4 @@
-// Whatever uploads and deletions come in whatever order: the stored sessions are those of the stored stages.
+// The stored sessions always match the stored stages, whatever uploads and deletions arrive, in any order.
 import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import t from 'tap'
@@ -14,7 +14,7 @@ const MIN = 60_000
 const START = Date.UTC(2026, 1, 20)
 const SOURCES = 3
 
-/** Stages of five days, often with the same ends, so that many touch, overlap, repeat and leave gaps near the limits. */
+/** Stages of five days, often with the same ends, so many touch, overlap, repeat and leave gaps near the limits. */
 const anyStage = fc
   .record({
     source: fc.nat(SOURCES - 1),
@@ -34,7 +34,7 @@ const anyStage = fc
       externalId: zoned === 0 ? null : `${id} ${zoned}`,
       startMs: START + from * 15 * MIN,
       endMs: START + (from + length) * 15 * MIN,
-      // Of the same interval always the same: what contradicts itself depends on the order.
+      // The same interval always has the same content: the result of contradictions depends on the order.
       zoneMin: from % 3 === 0 ? null : ((from % 5) - 2) * 300,
       score: scored && length === 8 ? from % 100 : null,
       whole: false,
@@ -62,7 +62,7 @@ async function createSources(app: TestApp): Promise<{ userId: string; provider: 
   return { userId, provider: 'apple', sourceIds: rows.map(({ id }) => id) }
 }
 
-/** The sessions of a user as text, sources by place. */
+/** The sessions of a user as text, sources by position. */
 async function stored(app: TestApp, userId: string, sourceIds: number[]): Promise<string[]> {
   const rows = await app.db.query<Record<string, unknown>>(
     `select s.source_id as source, s.session, date_part('epoch', s.start_at) as from, date_part('epoch', s.end_at) as until,
@@ -78,7 +78,7 @@ async function stored(app: TestApp, userId: string, sourceIds: number[]): Promis
     .sort()
 }
 
-/** The sessions that the stored stages make up, all of them at once. */
+/** The sessions that all stored stages form together. */
 async function expected(app: TestApp, userId: string, sourceIds: number[]): Promise<string[]> {
   const stages = await app.db.query<Parameters<typeof sessionsOf>[0][number]>(
     `select s.source_id as "sourceId", s.session, s.stage, date_part('epoch', s.start_at) * 1000 as "startMs",
@@ -148,7 +148,7 @@ const stageRows = (app: TestApp, { userId, sourceIds }: { userId: string; source
 oneEngine(t, 'sleep', async (t, engine) => {
   const app = await startTestApp(t, engine)
 
-  await t.test('is at every moment what its stages make up', async (t) => {
+  await t.test('always follows from its stages', async (t) => {
     const property = fc.asyncProperty(anySteps, async (steps) => {
       const target = await createSources(app)
       const sent: SleepStage[] = []
@@ -158,7 +158,7 @@ oneEngine(t, 'sleep', async (t, engine) => {
             sent.push(...step.upload)
             await writeSleep(tx, target, step.upload, false)
           } else if ('again' in step) {
-            // As the same upload once more, and as a replay of it.
+            // The same upload once more, and a replay of it.
             await writeSleep(tx, target, sent.slice(step.again, step.again + 20), step.again % 2 === 0)
           } else {
             const { externalId, session } = sent[step.remove] ?? {}
@@ -204,7 +204,7 @@ oneEngine(t, 'sleep', async (t, engine) => {
     await t.resolves(fc.assert(property, { seed: 22, numRuns: runs(5, 80) }))
   })
 
-  await t.test('that was stored before it was judged so is judged by the migration', async (t) => {
+  await t.test('that was stored before these rules is judged by the migration', async (t) => {
     const text = await readFile(new URL('../../../sql/migrations/0050-nights.sql', import.meta.url), 'utf8')
     const judge = text.split(/;\n/).filter((statement) => /^(update|with) /m.test(statement))
     t.equal(judge.length, 2)
