@@ -95,7 +95,7 @@ function pieces({ ms, value, lastsS }: Lasting, unitMs: number): Map<number, num
 /** Quarter hours by number since 1970. */
 interface Reached {
   all: Set<number>
-  /** Into which records that start in one quarter hour bring five steps at least, or any heart rate, within an hour. */
+  /** Into which records that start in one quarter hour bring more than a trace. */
   firm: Set<number>
 }
 
@@ -107,7 +107,9 @@ function reachedBy(records: Lasting[], heartRate: boolean): Reached {
       amounts.set(key, (amounts.get(key) ?? 0) + amount)
     }
   const all = [...amounts].map(([key, amount]) => ({ key: key.split(' ').map(Number) as [number, number], amount }))
-  const firm = all.filter(({ key: [start, at], amount }) => heartRate || (at - start <= 4 && amount >= 5 - 1e-6))
+  const carrying = new Set(all.filter(({ key: [start, at] }) => at > start).map(({ key: [start] }) => start))
+  const least = (start: number) => (carrying.has(start) ? 5 - 1e-6 : 1e-9)
+  const firm = all.filter(({ key: [start, at], amount }) => heartRate || (at - start <= 4 && amount >= least(start)))
   const quarters = (some: typeof all) => new Set(some.map(({ key: [, at] }) => at))
   return { all: quarters(all), firm: quarters(firm) }
 }

@@ -43,11 +43,13 @@ create or replace function is_merged(the_series int2) returns boolean
 language sql immutable parallel safe
 return the_series < 10000 and the_series % 5000 in (1, 80, 81, 82, 86, 88, 100);
 
--- What the records that start in one quarter hour have to add up to in a quarter hour for more than a trace: five steps, of other
--- sums anything, and any heart rate. Less takes no quarter hour from a source that has more (docs/reading.md).
-create or replace function least_amount(the_series int2) returns float8
+drop function if exists least_amount(int2);
+
+-- What the records that start in one quarter hour have to bring into one for more than a trace: anything, and if they carry over into
+-- others, five steps; a heart rate is never a trace. A trace takes no quarter hour from a source that has more (docs/reading.md).
+create or replace function least_amount(the_series int2, carries boolean) returns float8
 language sql immutable parallel safe
-return case the_series % 5000 when 1 then '-infinity'::float8 when 80 then 5 - 1e-6 else 1e-9 end;
+return case when the_series % 5000 = 1 then '-infinity'::float8 when the_series % 5000 = 80 and carries then 5 - 1e-6 else 1e-9 end;
 
 -- What records of a series carry over from each local day of [first_day, end_day), and which quarter hours they reach, as
 -- `rollup_local_day` has both: computed from the samples, and of archived time as it is kept.
@@ -121,20 +123,20 @@ begin
       group by 1
     ),
     piece as (
-      select q.day, q.bucket, q.total - coalesce(c.amount, 0) as amount
+      select q.day, q.bucket, q.total - coalesce(c.amount, 0) as amount, c.amount is not null as carries
       from quarter q
       left join (select d.start, sum(d.amount) as amount from dated d group by 1) c on c.start = q.bucket
       where q.day >= first_day and q.day < end_day
       union all
       -- What lies more than an hour behind the start of a record says nothing about its quarter hour.
-      select d.day, d.start + d.nth * interval '15 minutes', case when d.nth <= 4 then d.amount end
+      select d.day, d.start + d.nth * interval '15 minutes', case when d.nth <= 4 then d.amount end, true
       from dated d
     ),
     half as (
       select h.day, h.number / 48 as half, bit_or(1::int8 << (h.number % 48)::int4) as bits,
-             coalesce(bit_or(1::int8 << (h.number % 48)::int4) filter (where h.amount >= least_amount(the_series)), 0) as firm
+             coalesce(bit_or(1::int8 << (h.number % 48)::int4) filter (where h.amount >= least_amount(the_series, h.carries)), 0) as firm
       from (
-        select p.day, p.amount, date_part('epoch', p.bucket)::int8 / 900 - p.day::int8 * 96 + 96 as number from piece p
+        select p.day, p.amount, p.carries, date_part('epoch', p.bucket)::int8 / 900 - p.day::int8 * 96 + 96 as number from piece p
       ) h
       where is_merged(the_series)
       group by 1, 2

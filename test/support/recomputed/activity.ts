@@ -69,24 +69,23 @@ function before(a: Stream, b: Stream, quarter: number, priorities: Priorities): 
 }
 
 /**
- * Of which quarter hours a stream has more than a trace: what starts in one quarter hour brings five steps into it, or
- * anything of other sums, in the first five quarter hours; every heart rate is more than a trace.
+ * Of which quarter hours a stream has more than a trace. What starts in one quarter hour and stays there brings something; what
+ * goes on into others brings five steps, or something of other sums, into one of the first five. A heart rate is no trace.
  */
 function firmQuarters(stream: Omit<Stream, 'firm'>): Set<number> {
-  const amounts = new Map<string, { quarter: number; late: boolean; amount: number }>()
-  for (const one of stream.points)
-    for (const { quarter, share } of piecesOf(stream, one)) {
-      const start = Math.floor(one.point.ms / QUARTER)
-      const key = `${start} ${quarter}`
-      const sum = amounts.get(key) ?? { quarter, late: quarter > start + 4, amount: 0 }
-      sum.amount += one.point.value * share
-      amounts.set(key, sum)
-    }
-  const isFirm = (amount: number) =>
-    stream.series === 'heart_rate' || (stream.series === 'steps' ? amount >= 5 - 1e-6 : amount >= 1e-9)
-  return new Set(
-    [...amounts.values()].filter(({ late, amount }) => !late && isFirm(amount)).map(({ quarter }) => quarter),
-  )
+  const firm = new Set<number>()
+  const byStart = grouped(stream.points, ({ point }) => `${Math.floor(point.ms / QUARTER)}`)
+  for (const [key, points] of byStart) {
+    const start = Number(key)
+    const amounts = new Map<number, number>()
+    for (const one of points)
+      for (const { quarter, share } of piecesOf(stream, one))
+        amounts.set(quarter, (amounts.get(quarter) ?? 0) + one.point.value * share)
+    const least = stream.series === 'steps' && amounts.size > 1 ? 5 - 1e-6 : 1e-9
+    for (const [quarter, amount] of amounts)
+      if (stream.series === 'heart_rate' || (quarter <= start + 4 && amount >= least)) firm.add(quarter)
+  }
+  return firm
 }
 
 function mergedRow(facts: Facts, asked: Asked, { day, pieces, totals, wins }: Day & { wins(piece: Piece): boolean }) {
