@@ -1,9 +1,9 @@
 -- The sessions of sleep that count on each of the local days [first_day, end_day) on which they ended, naps included: those
--- of one of the given sources for each day (contract 12.4). Sessions of a source less than three hours apart are one sleep,
--- which lasts as long as they are asleep or awake. The night is the longest of all sources; less than three hours asleep is
--- a fragment and comes last, and what began from 9:00 to before 20:00 counts half. A source competes with a sleep that
--- overlaps the night, lasts at least half as long, and is no fragment unless the night is; then the rank decides, then the
--- time asleep, then the name. Sources with naps only come last.
+-- of one of the given sources for each day (contract 12.4). Main sessions of a source less than four hours apart are one
+-- sleep, which lasts as long as they are asleep or awake. The night is the longest of all sources, where sleep that began
+-- from 9:00 to before 20:00 counts half; a fragment, less than three hours asleep, only where there is nothing else. A source
+-- competes if its sleep that overlaps the night lasts at least half as long, and has three hours asleep if the night has;
+-- then the rank decides, then the time asleep, then the name. Sources with naps only come last.
 create or replace function night_sessions(source_ids int4[], first_day int4, end_day int4)
 returns table (day int4, id uuid, source_id int4)
 language plpgsql stable
@@ -28,7 +28,7 @@ begin
       ) s
       where not s.covered
     ), part as (
-      select x.*, x.start_at >= max(x.end_at) over before + interval '3 hours' as apart
+      select x.*, x.start_at >= max(x.end_at) over before + interval '4 hours' as apart
       from session x
       where x.day >= first_day and x.day < end_day
       window before as (
@@ -45,13 +45,15 @@ begin
       group by p.day, p.source_id, p.nap, p.place
     ), rival as (
       select o.day, o.source_id, sum(o.asleep_s) filter (where not o.nap) as asleep_s,
-             bool_or(
-               not o.nap and o.start_at < o.night_ends and o.end_at > o.night_starts and o.lasts_s * 2 >= o.night_lasts_s
-                 and o.fragment <= o.night_fragment
+             coalesce(
+               sum(o.lasts_s) filter (where o.of_night) * 2 >= max(o.night_lasts_s)
+                 and (bool_or(o.night_fragment) or sum(o.asleep_s) filter (where o.of_night) >= 10800),
+               false
              ) as competes
       from (
-        select o.*, first_value(o.start_at) over night as night_starts, first_value(o.end_at) over night as night_ends,
-               first_value(o.lasts_s) over night as night_lasts_s, first_value(o.fragment) over night as night_fragment
+        select o.*, first_value(o.lasts_s) over night as night_lasts_s, first_value(o.fragment) over night as night_fragment,
+               not o.nap and o.start_at < first_value(o.end_at) over night and o.end_at > first_value(o.start_at) over night
+                 as of_night
         from one_sleep o
         window night as (
           partition by o.day

@@ -23,17 +23,22 @@ export function competing<Source>(mains: readonly Main<Source>[]): Set<Source> {
   sleeps.sort(
     (a, b) => weight(b) - weight(a) || Number(a.byDay) - Number(b.byDay) || a.start - b.start || a.end - b.end,
   )
-  const isRival = (one: (typeof sleeps)[0], night = sleeps[0]) =>
-    night !== undefined && one.start < night.end && night.start < one.end && one.lasts >= night.lasts / 2
-  return new Set(sleeps.filter((one) => isRival(one)).map(({ source }) => source))
+  const [night] = sleeps
+  if (!night) return new Set()
+  const within = all.filter(({ start, end }) => start < night.end && night.start < end)
+  const rivals = [...grouped(within, ({ source }) => source)].filter(([, own]) => {
+    const isLong = sum(own.map(({ asleep }) => asleep)) >= 3 * 3600 || long.length === 0
+    return isLong && sum(own.map(({ lasts }) => lasts)) >= night.lasts / 2
+  })
+  return new Set(rivals.map(([source]) => source))
 }
 
-/** The sleeps of one source: what less than three hours divide is one. */
+/** The sleeps of one source: what less than four hours divide is one. */
 function sleepsOf<Source>(mains: readonly Main<Source>[]) {
   const sleeps: Main<Source>[][] = []
   for (const one of [...mains].sort((a, b) => a.start - b.start || a.end - b.end)) {
     const last = sleeps.at(-1)
-    if (last && one.start - endOf(last) < 180 * MINUTE) last.push(one)
+    if (last && one.start - endOf(last) < 240 * MINUTE) last.push(one)
     else sleeps.push([one])
   }
   return sleeps.map((parts) => {
