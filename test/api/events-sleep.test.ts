@@ -6,6 +6,7 @@ import { providerByName, providers } from '../../server/catalogue/providers.ts'
 import { parseZoneOffset } from '../../server/time.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { allEvents, getEvents } from '../support/event-lists.ts'
+import { competing } from '../support/recomputed/competing.ts'
 import { createUser, importBody, oneEngine, PHONE, type SdkRecord, startImports, WATCH } from '../support/sdk.ts'
 import { sleepBody, stage } from '../support/sleep.ts'
 
@@ -180,7 +181,19 @@ oneEngine(t, 'sleep', async (t, engine) => {
     const winners = new Map<string, string>()
     for (const date of new Set(all.map(localDate))) {
       const mains = all.filter((session) => localDate(session) === date && !session.is_nap)
-      const [first] = mains.sort((a, b) => (believed(a, mains) < believed(b, mains) ? -1 : 1)) as [Session]
+      const rivals = competing(
+        mains.map((one) => ({
+          source: nameOf(one),
+          start: Date.parse(one.start_time),
+          end: Date.parse(one.end_time),
+          zone: parseZoneOffset(one.zone_offset ?? 'Z') ?? 0,
+          asleep: one.sleep_duration_seconds ?? 0,
+          awake: 0,
+        })),
+      )
+      const [first] = mains
+        .filter((one) => rivals.has(nameOf(one)))
+        .sort((a, b) => (believed(a, mains) < believed(b, mains) ? -1 : 1)) as [Session]
       winners.set(date, nameOf(first))
     }
     const best = all.filter((session) => winners.get(localDate(session)) === nameOf(session))
@@ -235,15 +248,14 @@ oneEngine(t, 'sleep', async (t, engine) => {
 const localDate = ({ end_time, zone_offset }: Session) =>
   new Date(Date.parse(end_time) + (parseZoneOffset(zone_offset ?? 'Z') ?? 0) * MIN).toISOString().slice(0, 10)
 
-/** Smaller for the source that wins: by three hours in one session, its rank, the time asleep, its name. */
+/** Smaller for the source that is believed, of those that compete: by its rank, how much it slept, its name. */
 function believed({ source }: Session, mains: readonly Session[]): string {
   const own = mains.filter((one) => JSON.stringify(one.source) === JSON.stringify(source))
   const seconds = own.map(({ sleep_duration_seconds }) => sleep_duration_seconds as number)
   const provider = providerByName.get(source.provider)?.rank ?? 99
   const type = deviceTypeRanks[source.device_type as DeviceType]
   const asleep = seconds.reduce((sum, one) => sum + one, 0)
-  const fragment = Math.max(...seconds) < 3 * 3600 ? 1 : 0
-  return [fragment, provider + 100, type + 100, 10_000_000 - asleep, source.device ?? '', source.source ?? ''].join(' ')
+  return [provider + 100, type + 100, 10_000_000 - asleep, source.device ?? '', source.source ?? ''].join(' ')
 }
 
 /** Forty days of nights and naps of four sources in changing zones; some sources miss some days. */

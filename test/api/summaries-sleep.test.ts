@@ -35,14 +35,14 @@ const BASE = Date.UTC(2026, 4, 1)
 const DAYS = 14
 const HOUR_MS = 60 * MINUTE_MS
 
-// Best first.
+// Best first; of two rings the one with more data.
 const SOURCES = [
   { provider: 'apple', device: 'Watch7,5', source: 'Watch', type: 'watch', name: 'Apple Watch Ultra 2' },
   { provider: 'polar', device: 'Vantage V3', source: 'polar_api', type: 'watch', name: 'Vantage V3' },
   { provider: 'polar', device: '', source: 'polar_api', type: 'unknown', name: null },
   { provider: 'whoop', device: 'WHOOP 4.0', source: 'whoop_api', type: 'band', name: 'WHOOP 4.0' },
-  { provider: 'oura', device: 'Oura Ring 4', source: 'oura_api', type: 'ring', name: 'Oura Ring 4' },
-  { provider: 'oura', device: 'Oura Ring Gen3', source: 'oura_api', type: 'ring', name: 'Oura Ring Gen3' },
+  { provider: 'oura', device: 'Oura Ring 4', source: 'oura_api', type: 'ring', name: 'Oura Ring 4', rank: 4 },
+  { provider: 'oura', device: 'Oura Ring Gen3', source: 'oura_api', type: 'ring', name: 'Oura Ring Gen3', rank: 4 },
 ]
 /** Keys of the series that have a mean of the night. */
 const MEANS = [1, 3, 7, 24, 20]
@@ -52,11 +52,21 @@ type Random = () => number
 const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
 const seldom = <T>(random: Random, value: T) => (random() < 0.2 ? null : value)
 
-/** Nights, naps and split nights of several sources, in more or less detail. */
+/** Nights, naps and split nights of several sources, often of the same sleep, told in more or less detail. */
 async function someSleep(app: TestApp, user: string, ids: number[], random: Random, count: number): Promise<void> {
+  let [hour, seen] = [0, ids]
   for (let n = 0; n < count; n += 1) {
     const nap = random() < 0.3
-    const startMs = BASE + Math.floor(random() * DAYS * 24) * HOUR_MS + Math.floor(random() * 3600) * 1000
+    if (seen.length === ids.length || random() < 0.3) {
+      hour = BASE + Math.floor(random() * DAYS * 24) * HOUR_MS
+      seen = []
+    }
+    const sourceId = pick(
+      random,
+      ids.filter((id) => !seen.includes(id)),
+    )
+    seen = [...seen, sourceId]
+    const startMs = hour + Math.floor(random() * 3600) * 1000
     const lengthS = Math.floor((nap ? 0.2 + random() : 1 + random() * 8) * 3600)
     const stages: [string, number, number][] = []
     for (let atS = startMs / 1000; atS < startMs / 1000 + lengthS; ) {
@@ -71,7 +81,7 @@ async function someSleep(app: TestApp, user: string, ids: number[], random: Rand
        values ($1, $2, to_timestamp($3), to_timestamp($4), $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
       [
         user,
-        pick(random, ids),
+        sourceId,
         startMs / 1000,
         startMs / 1000 + lengthS,
         seldom(random, pick(random, [0, 120, -330, 600, -720])),

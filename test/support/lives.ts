@@ -539,17 +539,19 @@ function staged(person: Person, name: Name, { start, end, nap }: Day['night']): 
   const shift = () => Math.floor((random() - 0.5) * 40 * 60) * SECOND
   const from = random() < 0.1 ? end - Math.floor(random() * 3 * 60) * MINUTE : start + shift()
   const night = stagesOf(random, from, end + shift())
-  const naps =
-    nap !== null && random() < 0.7 ? stagesOf(random, nap, nap + 20 * MINUTE + Math.floor(random() * 90) * MINUTE) : []
+  const napping = random() < 0.2 ? 180 + Math.floor(random() * 120) : 20 + Math.floor(random() * 90)
+  const naps = nap !== null && random() < 0.7 ? stagesOf(random, nap, nap + napping * MINUTE) : []
   return [...sessionItems(person, name, night), ...sessionItems(person, name, naps)]
 }
 
-/** A night that an app stores without stages, and again under a new id whenever it has grown. */
+/** A night that an app stores without stages, and again under a new id whenever it has grown, or in parts that overlap. */
 function unstaged(person: Person, name: Name, { start, end }: Day['night']): Sent[] {
-  const copies = 1 + Math.floor(person.random() * 3)
+  const copies = 1 + Math.floor(person.random() * 4)
+  const inParts = person.random() < 0.3
   return Array.from({ length: copies }, (_, n) => {
     const until = end - Math.floor(((copies - 1 - n) * (end - start)) / copies / SECOND) * SECOND
-    return sleepItem(person, name, { stage: 'sleeping', start, end: until }, { id: id(), parentId: null })
+    const from = inParts ? Math.max(start, until - Math.floor(((end - start) * 1.3) / copies / SECOND) * SECOND) : start
+    return sleepItem(person, name, { stage: 'sleeping', start: from, end: until }, { id: id(), parentId: null })
   })
 }
 

@@ -1,6 +1,7 @@
 // The summaries of sleep and recovery as straight-line code over sessions and samples: contract 12.1, 12.2, 12.4, 12.6.
 // Shares nothing with the service.
 import { type Device, metadataOf, type Sample } from './activity-model.ts'
+import { competing } from './recomputed/competing.ts'
 import { alike, dateText } from './summaries.ts'
 
 const MEANS = {
@@ -74,21 +75,22 @@ const asleepOf = (one: Session) => one.asleep_s ?? (one.endMs - one.startMs) / 1
 /** Sessions of a person, judged against each other: which are copies, and which are naps (sdk-types 7.4). */
 export function judged(sessions: readonly Session[]): Session[] {
   const overlap = (one: Session, other: Session) => one.startMs < other.endMs && other.startMs < one.endMs
-  const better = (one: Session, other: Session) => {
-    if ((one.light_s === null) !== (other.light_s === null)) return one.light_s !== null
-    if (asleepOf(one) !== asleepOf(other)) return asleepOf(one) > asleepOf(other)
-    return one.startMs !== other.startMs ? one.startMs < other.startMs : one.endMs < other.endMs
-  }
-  const known = sessions.map((one) => ({
-    ...one,
-    covered: sessions.some(
-      (other) =>
-        other.place === one.place &&
-        overlap(one, other) &&
-        Math.abs(one.endMs - other.endMs) < 86_400_000 &&
-        better(other, one),
-    ),
-  }))
+  const lasts = (one: Session) => (asleepOf(one) + (one.awake_s ?? 0)) * (one.light_s === null ? 1 : 2)
+  const known = sessions.map((one) => ({ ...one, covered: false }))
+  const bestFirst = [...known].sort(
+    (a, b) => lasts(b) - lasts(a) || asleepOf(b) - asleepOf(a) || a.startMs - b.startMs || a.endMs - b.endMs,
+  )
+  bestFirst.forEach((one, n) => {
+    one.covered = bestFirst
+      .slice(0, n)
+      .some(
+        (other) =>
+          !other.covered &&
+          other.place === one.place &&
+          overlap(one, other) &&
+          Math.abs(one.endMs - other.endMs) < 86_400_000,
+      )
+  })
   return known.map((one) => {
     let longest: Session | undefined
     for (const other of known.filter(({ day, covered }) => day === one.day && !covered)) {
@@ -101,16 +103,29 @@ export function judged(sessions: readonly Session[]): Session[] {
   })
 }
 
-/** The sessions that count on a day: those of the best source (contract 12.4). */
+/** The places that may be believed on a day. */
+const rivals = (mains: readonly Session[]) =>
+  competing(
+    mains.map((one) => ({
+      source: one.place,
+      start: one.startMs,
+      end: one.endMs,
+      zone: one.zone,
+      asleep: asleepOf(one),
+      awake: one.awake_s,
+    })),
+  )
+
+/** The sessions that count on a day: of the source that has most to say for being believed (contract 12.4). */
 function nightOf({ devices, sessions }: Nights, day: number): Session[] {
   const ofDay = sessions.filter((one) => one.day === day && !one.covered)
   const mains = ofDay.filter((one) => !one.is_nap)
   let best: { place: number; key: number[] } | undefined
-  for (const place of new Set((mains.length > 0 ? mains : ofDay).map((one) => one.place))) {
+  for (const place of mains.length > 0 ? rivals(mains) : new Set(ofDay.map((one) => one.place))) {
     const own = mains.filter((one) => one.place === place).map(asleepOf)
     const like = devices[place] as Device
     const rank = devices.findIndex(({ provider, type }) => provider === like.provider && type === like.type)
-    const key = [own.some((seconds) => seconds >= 3 * 3600) ? 0 : 1, rank, -sum(own), place]
+    const key = [rank, -sum(own), place]
     const at = key.findIndex((part, n) => part !== (best?.key[n] ?? Number.POSITIVE_INFINITY))
     if (!best || (key[at] as number) < (best.key[at] as number)) best = { place, key }
   }

@@ -26,7 +26,7 @@ const Workout = Type.Object(
     avg_heart_rate_bpm: Nullable(
       Type.Integer({
         description:
-          'As the source reports it, else the mean of its samples during the workout; of archived ones, of the quarter hours within',
+          'As the source reports it, else the mean of its samples during the workout, also after they are archived; of a workout that came later, the mean of the whole quarter hours within it',
       }),
     ),
     max_heart_rate_bpm: Nullable(Type.Integer()),

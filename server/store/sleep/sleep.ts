@@ -108,13 +108,13 @@ export async function withoutSleepOf(
   if (ends.length === 0) return
   const ranges = ends.map(({ endMs }): Range => [endMs, endMs])
   const left = await readSessions(tx, { userId, provider: '' }, ranges)
-  await judgeSessions(tx, left, ends, left)
+  await judgeSessions(tx, { sessions: left, changed: ends, before: left })
 }
 
 const SESSIONS_OF_SOURCES_SQL = `
   select source_id as "sourceId", session, round(date_part('epoch', start_at) * 1000) as "startMs",
          round(date_part('epoch', end_at) * 1000) as "endMs", zone_offset_min as "zoneMin", 0 as "asleepS",
-         light_s as "lightS"
+         awake_s as "awakeS", light_s as "lightS"
   from sleep
   where source_id = any ($1)`
 
@@ -188,7 +188,11 @@ async function rebuildSessions(
     gone.map(({ id }) => id),
   )
   const saved = await saveSessions(tx, target, rebuilt)
-  const judged = await judgeSessions(tx, [...rebuilt, ...others], [...rebuilt, ...old], stored)
+  const judged = await judgeSessions(tx, {
+    sessions: [...rebuilt, ...others],
+    changed: [...rebuilt, ...old],
+    before: stored,
+  })
   const told = new Set([...saved, ...judged.told])
   const written = new Set([...told, ...judged.changed, ...(await saveScores(tx, target, rebuilt))])
   return {

@@ -162,17 +162,23 @@ t.test('naps are short, by day, and not the only sleep of a day', async (t) => {
   t.strictSame(naps(at(10, 30), at(10.1, 20, watch)), [false, false], 'two devices recorded it')
 })
 
-t.test('of overlapping sessions of one source, the better one counts', async (t) => {
+t.test('of sessions of one source that overlap the longest counts, stages twice', async (t) => {
   const given = (session: string, from: number, until: number, name: SleepStageName = 'sleeping', sourceId = 1) =>
     sessionsOf([stage(name, from, until, { session, sourceId })])
   const covered = (...lists: Session[][]) => [...coveredOf(lists.flat())].map(({ session }) => session).sort()
   t.strictSame(covered(given('a', 0, 480), given('b', 0, 300), given('c', 0, 530)), ['a', 'b'], 'stored three times')
-  t.strictSame(covered(given('a', 0, 480), given('b', 0, 300, 'light')), ['a'], 'stages are better than length')
+  t.strictSame(covered(given('a', 0, 480), given('b', 0, 300, 'light')), ['a'], 'stages count twice')
+  t.strictSame(covered(given('a', 0, 480), given('b', 0, 230, 'light')), ['b'], 'but do not hide a night')
   t.strictSame(covered(given('a', 0, 480), given('b', 480, 600)), [], 'beside each other')
   t.strictSame(covered(given('a', 0, 480), given('b', 0, 480, 'sleeping', 2)), [], 'of two sources')
   t.strictSame(covered(given('a', 0, 480), given('b', 0, 480)), ['b'], 'one of two equals')
   t.strictSame(covered(given('a', 0, 200, 'light'), given('b', 0, 480), given('c', 220, 480, 'light')), ['b'])
-  t.strictSame(covered(given('a', 0, 200, 'light'), given('b', 100, 480), given('c', 470, 500)), ['b', 'c'])
+  t.strictSame(covered(given('a', 0, 200, 'light'), given('b', 100, 480), given('c', 470, 500)), ['b'])
+  t.strictSame(
+    covered(given('a', 0, 150), given('b', 120, 300), given('c', 270, 540)),
+    ['b'],
+    'what does not count covers nothing',
+  )
   const long = sessionsOf([0, 1440, 2880].map((from) => stage('sleeping', from, from + 1440, { session: 'long' })))
   t.strictSame(covered(long, given('a', 0, 480)), [], 'a session that ends a day later is another sleep')
   const many = Array.from({ length: 30_000 }, (_, n) => given(`n${n}`, n % 100, 480 + (n % 1000))).flat()

@@ -1,5 +1,6 @@
 // Sleep and recovery of a person's days, recomputed from what was uploaded (contract 12.4, 12.6).
 import { datedPoints, sum } from './activity.ts'
+import { competing } from './competing.ts'
 import { DAY, type Facts, grouped, type Point, type Source } from './facts.ts'
 import { better, type Priorities } from './ranking.ts'
 import { dateOf, type Session, sessionsOf } from './sessions.ts'
@@ -21,12 +22,10 @@ export function nightsOf(facts: Facts, priorities: Priorities): Map<number, Nigh
   const nights = new Map<number, Night>()
   for (const [day, sessions] of grouped(counting, dateOf)) {
     const mains = sessions.filter(({ isNap }) => !isNap)
-    const competing = [...grouped(mains.length > 0 ? mains : sessions, ({ source }) => source)]
-    const slept = new Map(competing.map(([source, own]) => [source, own]))
-    const total = (source: Source) =>
-      sum((slept.get(source) ?? []).filter(({ isNap }) => !isNap).map(({ asleep }) => asleep))
-    const long = (source: Source) => Number(slept.get(source)?.some((one) => !one.isNap && one.asleep >= 3 * 3600))
-    const best = [...slept.keys()].sort((a, b) => long(b) - long(a) || better(priorities, a, b, total))[0] as Source
+    const slept = grouped(mains, ({ source }) => source)
+    const total = (source: Source) => sum((slept.get(source) ?? []).map(({ asleep }) => asleep))
+    const rivals = mains.length > 0 ? competing(mains) : new Set(sessions.map(({ source }) => source))
+    const best = [...rivals].sort((a, b) => better(priorities, a, b, total))[0] as Source
     const own = sessions.filter(({ source }) => source === best).sort((a, b) => a.start - b.start || a.end - b.end)
     const night = { source: best, mains: own.filter((one) => !one.isNap), naps: own.filter((one) => one.isNap) }
     const spans = night.mains.length > 0 ? night.mains : night.naps
