@@ -286,9 +286,10 @@ export const DAILY_TOTAL_OFFSET = 10_000
 export const IMPLAUSIBLE_OFFSET = 20_000
 
 /**
- * The id of one of `activitySeries` plus this is the stored series_id of the hidden twin for values entered by hand:
- * everything reads it like the series itself, except merged activity, where measured values take precedence (house
- * decision: manual entries). It divides the other offsets, so the remainder of any stored id is the type.
+ * Added to the id of one of `activitySeries` or `vitalSeries` gives the stored series_id of the hidden twin that holds what
+ * somebody entered by hand. Pages, buckets and counts of samples read it like the series itself; where summaries and scores
+ * choose, what was measured comes first (docs/reading.md). It divides the other offsets, so that what is left
+ * of any stored id is the type.
  */
 export const MANUAL_OFFSET = 5_000
 
@@ -304,8 +305,15 @@ const activitySeries: readonly SeriesName[] = [
 ]
 const activityIds: ReadonlySet<number> = new Set(activitySeries.map(idOf))
 
-/** Whether values of a type entered by hand have a separate twin; a weight typed in is an ordinary weight. */
-export const hasManualTwin = (seriesId: number): boolean => activityIds.has(seriesId)
+/** Series besides heart rate whose means nights, recovery, the body and resilience show. */
+const vitalSeries: readonly SeriesName[] = [
+  ...(['resting_heart_rate', 'heart_rate_variability_sdnn', 'heart_rate_variability_rmssd'] as const),
+  ...(['oxygen_saturation', 'respiratory_rate'] as const),
+]
+const manualIds: ReadonlySet<number> = new Set([...activityIds, ...vitalSeries.map(idOf)])
+
+/** Whether what was entered by hand of a type has a twin of its own; a weight typed in is an ordinary weight. */
+export const hasManualTwin = (seriesId: number): boolean => manualIds.has(seriesId)
 
 /** Whether the length of a series' records is stored: for amounts that merged activity spreads over their time. */
 export const keepsLength = (seriesId: number): boolean =>

@@ -2,12 +2,23 @@
 import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { body, createUser, heartRate, importBody, iso, oneEngine, startImports, steps } from '../support/sdk.ts'
+import { body, createUser, heartRate, importBody, iso, oneEngine, record, startImports, steps } from '../support/sdk.ts'
+import { stage } from '../support/sleep.ts'
 import { MINUTE_MS, summary } from '../support/summaries.ts'
 
 const DAY = Date.parse('2026-05-04T00:00:00Z')
 const at = (hour: number, minute = 0) => DAY + (hour * 60 + minute) * MINUTE_MS
 const ENTERED = { metadata: { HKWasUserEntered: '1' } }
+const HK = 'HKQuantityTypeIdentifier'
+/** Of which nights and recovery are made, with their units and stored ids. */
+const VITALS = [
+  ['RestingHeartRate', 'bpm', 5002],
+  ['HeartRateVariabilitySDNN', 'ms', 5003],
+  ['OxygenSaturation', '%', 5020],
+  ['RespiratoryRate', 'count/min', 5024],
+] as const
+const oxygen = (ms: number, value: number, fields = {}) =>
+  record(`${HK}OxygenSaturation`, ms, value, { unit: '%', ...fields })
 
 const read = async (app: TestApp, user: string, query: Record<string, string | number>) => {
   const all = { start_time: '2026-05-01', end_time: '2026-05-08', ...query }
@@ -46,14 +57,21 @@ oneEngine(t, 'manual entries', async (t, engine) => {
     const others = [
       // Out of range, and in a series without such a twin.
       steps(at(9), -5, ENTERED),
-      { ...heartRate(at(9, 1), 70, ENTERED), type: 'HKQuantityTypeIdentifierBodyMass', unit: 'kg' },
+      record(`${HK}BodyMass`, at(9, 1), 70, { unit: 'kg', ...ENTERED }),
       heartRate(at(9, 2), 60, ENTERED),
+      ...VITALS.map(([type, unit], n) => record(`${HK}${type}`, at(9, 3 + n), 60, { unit, ...ENTERED })),
     ]
     await importBody(app, user, body([...records, ...others]))
     t.strictSame(
       (await stored(app, user)).map(([series]) => series),
-      [...manual.map(() => 5080), ...measured.map(() => 80), 20_080, 41, 5001],
+      [...manual.map(() => 5080), ...measured.map(() => 80), 20_080, 41, 5001, ...VITALS.map(([, , id]) => id)],
     )
+    const other = await createUser(app)
+    const source = { appId: 'com.example', recordingMethod: 'manual' }
+    const byMethod = [record('HEART_RATE_VARIABILITY', at(9), 60, { unit: 'ms', source })]
+    const data = { records: byMethod, sleep: [], workouts: [] }
+    await importBody(app, other, body([], { provider: 'google', data }))
+    t.strictSame(await stored(app, other), [[5007, 60]])
   })
 
   await t.test('are read like measured values', async (t) => {
@@ -107,6 +125,46 @@ oneEngine(t, 'manual entries', async (t, engine) => {
       t.match((await summary(app, user, 'activity', day)).body.data, [{ steps: 3060, heart_rate: { avg_bpm: 75 } }])
       while (await refreshRollups(app.db));
     }
+  })
+
+  await t.test(
+    'of a night do not count beside what was measured in it, and can be read, counted and deleted',
+    async (t) => {
+      const user = await createUser(app)
+      const night = [stage('light', at(0), at(6))]
+      const records = [oxygen(at(2), 96, { id: 'M' }), oxygen(at(2, 5), 60, { id: 'E', ...ENTERED })]
+      await importBody(app, user, body([], { data: { records, sleep: night, workouts: [] } }))
+      const day = { start_date: '2026-05-04', end_date: '2026-05-04' }
+      const shown = async () => {
+        const { data } = await read(app, user, { types: 'oxygen_saturation' })
+        const [sleep] = (await summary(app, user, 'sleep', day)).body.data
+        const [recovery] = (await summary(app, user, 'recovery', day)).body.data
+        const { total_data_points } = (await summary(app, user, 'data', day)).body
+        const values = data.map(({ value }: { value: number }) => value)
+        return [values, sleep.avg_spo2_percent, recovery?.avg_spo2_percent, total_data_points]
+      }
+      const drop = (id: string) =>
+        importBody(app, user, {
+          ...body([]),
+          data: { records: [], deleted: [{ id, type: `${HK}OxygenSaturation` }] },
+        })
+      t.strictSame(await shown(), [[96, 60], 96, 96, 2])
+      t.match(await drop('M'), { deleted: 1 })
+      t.strictSame(await shown(), [[60], 60, 60, 1], 'alone they count')
+      t.match(await drop('E'), { deleted: 1 })
+      t.strictSame(await shown(), [[], null, undefined, 0])
+    },
+  )
+
+  await t.test('that were stored as measured before move when they are sent again', async (t) => {
+    const user = await createUser(app)
+    await importBody(app, user, body([oxygen(at(2), 60, { id: 'E' })]))
+    t.strictSame(await stored(app, user), [[20, 60]])
+    t.match(await importBody(app, user, body([oxygen(at(2), 60, { id: 'E', ...ENTERED })])), {
+      inserted: 0,
+      updated: 1,
+    })
+    t.strictSame(await stored(app, user), [[5020, 60]])
   })
 
   await t.test('that are corrected, or turn out to be measured, are stored once', async (t) => {

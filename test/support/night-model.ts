@@ -132,7 +132,21 @@ function nightOf({ devices, sessions }: Nights, day: number): Session[] {
   return ofDay.filter((one) => one.place === best?.place)
 }
 
-/** The sleep summary of a day, the position of its source, and the seconds asleep without naps; undefined without sleep. */
+/** The place of the first source of the same provider and type. */
+function rankOf({ devices }: Nights, place: number): number {
+  const like = devices[place] as Device
+  return devices.findIndex(({ provider, type }) => provider === like.provider && type === like.type)
+}
+
+/** The place of the best source of samples: by provider and type, then by their number; undefined without any. */
+function bestPlace(model: Nights, samples: Nights['samples']): number | undefined {
+  const amount = (place: number) => samples.filter((one) => one.place === place).length
+  return [...new Set(samples.map(({ place }) => place))].sort(
+    (a, b) => rankOf(model, a) - rankOf(model, b) || amount(b) - amount(a) || a - b,
+  )[0]
+}
+
+/** The row of the sleep summary of a day, the place of its source and of those of its means by type, and the seconds asleep without naps; undefined without sleep. */
 export function sleepRow(model: Nights, day: number) {
   const own = nightOf(model, day)
   if (own.length === 0) return undefined
@@ -153,15 +167,21 @@ export function sleepRow(model: Nights, day: number) {
   const during = (main.length > 0 ? main : naps).flatMap(({ startMs, endMs }) =>
     model.samples.filter(({ ms }) => ms >= startMs && ms < endMs),
   )
+  const tellers: Record<string, number> = {}
   const means = Object.entries(MEANS).map(([field, type]) => {
     const inside = during.filter((one) => one.type === type)
     const ofProvider = inside.filter((one) => model.devices[one.place]?.provider === model.devices[place]?.provider)
-    const values = (ofProvider.length > 0 ? ofProvider : inside).map(({ value }) => value)
-    const mean = values.length > 0 ? sum(values) / values.length : null
-    return [field, mean]
+    const teller = inside.some((one) => one.place === place)
+      ? place
+      : bestPlace(model, ofProvider.length > 0 ? ofProvider : inside)
+    if (teller === undefined) return [field, null]
+    tellers[type] = teller
+    const values = inside.filter((one) => one.place === teller).map(({ value }) => value)
+    return [field, sum(values) / values.length]
   })
   return {
     place,
+    tellers,
     asleepS: duration,
     row: {
       date: dateText(day),
@@ -204,7 +224,7 @@ export function recoveryRow(model: Nights, day: number) {
   const tellerOf = (place: number): Teller => ({ place, provider: model.devices[place]?.provider ?? '' })
   const key = ({ place, provider }: Teller): [number, number, number] => [
     providers.indexOf(provider),
-    place < 0 ? 1 : (model.devices[place]?.rank ?? place),
+    place < 0 ? 1 : rankOf(model, place),
     place < 0 ? 0 : -samples.filter((one) => one.place === place).length,
   ]
   const better = (a: Teller, b: Teller) => {
@@ -215,18 +235,15 @@ export function recoveryRow(model: Nights, day: number) {
   const counting: Teller[] = []
   const mean = (type: string) => {
     const typed = samples.filter((one) => one.type === type)
-    const amount = (place: number) => typed.filter((one) => one.place === place).length
-    const rank = (place: number) => model.devices[place]?.rank ?? place
-    const [best] = [...new Set(typed.map(({ place }) => place))].sort(
-      (a, b) => rank(a) - rank(b) || amount(b) - amount(a) || a - b,
-    )
+    const best = bestPlace(model, typed)
     if (best === undefined) return null
     counting.push(tellerOf(best))
-    return sum(typed.filter(({ place }) => place === best).map(({ value }) => value)) / amount(best)
+    const values = typed.filter(({ place }) => place === best).map(({ value }) => value)
+    return sum(values) / values.length
   }
   const byNight = (value: number | null | undefined, type: string) => {
     if (!night || value === null || value === undefined) return mean(type)
-    counting.push(tellerOf(night.place))
+    counting.push(tellerOf(night.tellers[type] as number))
     return value
   }
   const [ofBest] = scores.toSorted((a, b) => better(a, b) || b.ms - a.ms)

@@ -408,10 +408,10 @@ t.test('bad items never cost good ones', async (t) => {
 t.test(
   'samples are in ascending order, the last of each instant, implausible and manual ones separately',
   async (t) => {
-    // Heart rates and steps have manual twins, steps have lengths; 2 has neither.
+    // Heart rates, at rest too, and steps have manual twins, steps have lengths; 4 has neither.
     const sample = fc.record({
       source: fc.nat(2),
-      series: fc.constantFrom(1, 2, 80),
+      series: fc.constantFrom(1, 2, 4, 80),
       ms: fc.nat(40).map((n) => n * 60_000),
       value: fc.constantFrom(-1, 0, 5.9, 6, 10, 60, 61, 300, 300.1, 600, 1e9),
       zone: fc.constantFrom(null, 0, -330),
@@ -424,9 +424,10 @@ t.test(
       () => 0,
     ]
     const storedAs = (series: number, value: number, isManual: boolean) => {
-      const [lowest, highest] = series === 80 ? [0, 500_000] : series === 1 ? [6, 300] : [10, 300]
+      const ranges: Record<number, [number, number]> = { 1: [6, 300], 2: [10, 300], 4: [-100, 250], 80: [0, 500_000] }
+      const [lowest, highest] = ranges[series] as [number, number]
       if (value < lowest || value > highest) return series + 20_000
-      return isManual && series !== 2 ? series + 5_000 : series
+      return isManual && series !== 4 ? series + 5_000 : series
     }
     /** In seconds: a minute is stored if it continues into the next quarter hour, but not if it ends with its own. */
     const lengthOf = (series: number, ms: number, minutes: number) =>

@@ -55,6 +55,7 @@ interface Latest {
 export interface Measured {
   /** The last sample of a series up to now; if several have that time, the one of the best source. */
   latest(name: SeriesName): Latest | undefined
+  /** Of what was measured by any source; of what was entered by hand where nothing was. */
   mean(name: SeriesName): number | null
   systolic: PressureReading[]
   diastolic: PressureReading[]
@@ -77,7 +78,7 @@ export async function readMeasured(
 ): Promise<Measured> {
   const of = (names: readonly SeriesName[]) => {
     const ids = new Set(names.map((name) => seriesByName.get(name)?.id))
-    return view.stored.filter(({ seriesId }) => ids.has(seriesId))
+    return view.stored.filter(({ series }) => ids.has(series.id))
   }
   const series = { latest: of([...Object.values(SLOW).flat(), ...RECENT]), mean: of(AVERAGED), pressure: of(PRESSURE) }
   const keys = (stored: readonly Stored[]) => [
@@ -114,9 +115,11 @@ function measuredOf(rows: readonly Found[], series: Series): Measured {
       return best && { ms: Math.round(best.at * 1000), value: tidied(best.value), stored: best.stored }
     },
     mean: (name) => {
-      const own = named(means, name)
-      const n = own.reduce((sum, { at }) => sum + at, 0)
-      return n > 0 ? own.reduce((sum, { value }) => sum + value, 0) / n : null
+      const own = named(means, name).filter(({ at }) => at > 0)
+      const measured = own.filter(({ stored }) => !stored.isManual)
+      const counting = measured.length > 0 ? measured : own
+      const n = counting.reduce((sum, { at }) => sum + at, 0)
+      return n > 0 ? counting.reduce((sum, { value }) => sum + value, 0) / n : null
     },
     systolic: named(readings, 'blood_pressure_systolic'),
     diastolic: named(readings, 'blood_pressure_diastolic'),

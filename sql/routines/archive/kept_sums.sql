@@ -1,8 +1,8 @@
 -- The series whose means a night shows (server/api/summaries/sleep-days.ts): heart rate, its variability (SDNN and RMSSD),
--- oxygen saturation and respiratory rate. Ids of series never change.
+-- oxygen saturation and respiratory rate, each with what was entered by hand. Ids of series never change.
 create or replace function measured_asleep(the_series int2) returns boolean
 language sql immutable parallel safe
-return the_series in (1, 3, 7, 20, 24);
+return the_series in (1, 3, 7, 20, 24, 5001, 5003, 5007, 5020, 5024);
 
 -- The spans that reach into `ranges` and show a mean of a series of a user: every session of sleep, and for heart rate the
 -- workouts of the same source, including their last instant. No session lasts a month.

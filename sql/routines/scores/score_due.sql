@@ -103,7 +103,8 @@ after update on sleep
 referencing old table as before new table as after
 for each statement execute function note_sleep_updated();
 
--- Every change of samples adds a row to `rollup_dirty`; 7 is heart_rate_variability_rmssd, and ids of series never change.
+-- Whatever changes samples says so in `rollup_dirty`; 7 is heart_rate_variability_rmssd, 5007 what was entered by hand of it,
+-- and ids of series never change.
 create or replace function note_variability_changed() returns trigger
 language plpgsql as $$
 begin
@@ -118,7 +119,7 @@ $$;
 
 create or replace trigger variability_changed
 after insert on rollup_dirty
-for each row when (new.series_id = 7) execute function note_variability_changed();
+for each row when (new.series_id in (7, 5007)) execute function note_variability_changed();
 
 -- A score is removed with its session or with its data; the day may get another one.
 create or replace function note_score_removed() returns trigger
@@ -152,11 +153,11 @@ language sql as $$
       union all
       select local_day(r.bucket, null) + 1, local_day(r.bucket, null) + 7
       from rollup_1day r
-      where r.source_id = d.id and r.series_id = 7
+      where r.source_id = d.id and r.series_id in (7, 5007)
       union all
       select local_day(b.lo, null) + 1, local_day(b.hi, null) + 7
       from rollup_dirty b
-      where b.source_id = d.id and b.series_id = 7
+      where b.source_id = d.id and b.series_id in (7, 5007)
     ) m
     where d.id = any (source_ids)
     group by d.user_id
