@@ -393,6 +393,96 @@ const addNight = (db: Database, user: string, sourceId: number) =>
     [user, sourceId, at(0) / 1000, at(6) / 1000],
   )
 
+/** Walks that a better source knows next to nothing about. */
+const TRACES: Case[] = [
+  {
+    says: 'a day-long record of ten steps does not hide a walk of 9,000',
+    days: [
+      [PHONE, [[STEPS, at(0), 10, 86_340]]],
+      [SAMSUNG_PHONE, Array.from({ length: 9 }, (_, n): Sample => [STEPS, at(9 + n), 1_000, 600])],
+    ],
+    activity: { source: { provider: 'apple' }, steps: 9_009 },
+  },
+  {
+    says: 'nor does a day-long record of 2,000, of which nobody knows when they were walked',
+    days: [
+      [PHONE, [[STEPS, at(0), 2_000, 86_340]]],
+      [SAMSUNG_PHONE, Array.from({ length: 9 }, (_, n): Sample => [STEPS, at(9 + n), 1_000, 600])],
+    ],
+    activity: { steps: 10_812 },
+  },
+  {
+    says: 'hours of one step each do not hide a walk of 9,000',
+    days: [
+      [PHONE, Array.from({ length: 24 }, (_, n): Sample => [STEPS, at(n), 1, 3_600])],
+      [SAMSUNG_PHONE, Array.from({ length: 9 }, (_, n): Sample => [STEPS, at(9 + n), 1_000, 600])],
+    ],
+    activity: { steps: 9_022 },
+  },
+  {
+    says: 'a watch on the table, whose hour has no steps, does not hide those of the phone',
+    days: [
+      [WATCH, [[STEPS, at(8), 0, 3_600]]],
+      [PHONE, [[STEPS, at(8, 10), 5_000, 1_800]]],
+    ],
+    activity: { source: { device_type: 'watch' }, steps: 5_000 },
+    explained: { Watch: [0, 0], Phone: [5_000, null] },
+  },
+  {
+    says: 'an hour of few steps of the watch still comes before what was typed in',
+    days: [
+      [WATCH, [[STEPS, at(8), 3, 3_600]]],
+      [PHONE, [[STEPS + MANUAL, at(8, 10), 5_000]]],
+    ],
+    activity: { steps: 3 },
+  },
+]
+
+/** Two phones as good as each other, each with another local day at the border of two days: what they measured together. */
+const MIDNIGHTS: { says: string; days: Days; zones?: number[]; steps: number }[] = [
+  {
+    says: 'a walk over midnight that one phone has as one record and the other by the minute counts once',
+    days: [
+      [
+        { ...PHONE, device: 'iPhone12,1' },
+        [[STEPS, at(23, 50), 600, 1_800], ...Array.from({ length: 30 }, (_, n): Sample => [STEPS, at(32, n), 10])],
+      ],
+      [PHONE, Array.from({ length: 30 }, (_, n): Sample => [STEPS, at(23, 50 + n), 20])],
+    ],
+    steps: 900,
+  },
+  {
+    says: 'so do two writers of one phone, each with more samples than the other on one of the days',
+    days: [
+      [
+        { ...SAMSUNG_PHONE, source: 'Fit' },
+        [[STEPS, at(23, 40), 600, 1_800], ...[10, 11, 12].map((hour): Sample => [STEPS, at(hour), 10])],
+      ],
+      [
+        SAMSUNG_PHONE,
+        [
+          [STEPS, at(23, 41), 400, 1_140],
+          [STEPS, at(24), 200, 600],
+          ...[34, 35, 36].map((hour): Sample => [STEPS, at(hour), 10]),
+        ],
+      ],
+    ],
+    steps: 660,
+  },
+  {
+    says: 'a walk of an evening that one of them files under the next day counts once',
+    zones: [120, 0],
+    days: [
+      [PHONE, [[STEPS, at(22, 31), 1_000, 600], ...[30, 31].map((hour): Sample => [STEPS, at(hour), 10])]],
+      [
+        { ...PHONE, source: 'Other' },
+        [[STEPS, at(22, 32), 1_000, 600], ...[9, 10, 11].map((hour): Sample => [STEPS, at(hour), 10])],
+      ],
+    ],
+    steps: 1_050,
+  },
+]
+
 oneEngine(t, 'several sources of one person', async (t, engine) => {
   const app = await startTestApp(t, engine)
   for (const { says, days, zones = [], steps } of MIDNIGHTS) {
@@ -416,7 +506,7 @@ oneEngine(t, 'several sources of one person', async (t, engine) => {
     })
   }
   const query = { start_date: dateText(DAY), end_date: dateText(DAY) }
-  for (const { says, days, slept, activity, strict, sleep, recovery, explained } of CASES) {
+  for (const { says, days, slept, activity, strict, sleep, recovery, explained } of [...CASES, ...TRACES]) {
     await t.test(says, async (t) => {
       const user = await createUser(app)
       const ids = await addSources(
