@@ -188,15 +188,12 @@ async function rebuildSessions(
     gone.map(({ id }) => id),
   )
   const saved = await saveSessions(tx, target, rebuilt)
-  const judged = await judgeSessions(tx, {
-    sessions: [...rebuilt, ...others],
-    changed: [...rebuilt, ...old],
-    before: stored,
-  })
+  const now = [...rebuilt, ...others]
+  const judged = await judgeSessions(tx, { sessions: now, changed: [...rebuilt, ...old], before: stored })
   const told = new Set([...saved, ...judged.told])
   const written = new Set([...told, ...judged.changed, ...(await saveScores(tx, target, rebuilt))])
   return {
-    derived: derivedChanges(stored, [...gone, ...[...rebuilt, ...others].filter(({ id }) => written.has(id))]),
+    derived: derivedChanges(stored, [...gone, ...now.filter(({ id }) => written.has(id))]),
     told: [...told],
   }
 }

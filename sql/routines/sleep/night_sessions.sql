@@ -18,8 +18,7 @@ begin
     ), session as materialized (
       select local_day(s.end_at, s.zone_offset_min) as day, s.id, s.source_id, s.start_at, s.end_at, s.is_nap is true as nap,
              coalesce(s.asleep_s, date_part('epoch', s.end_at - s.start_at)) as asleep_s, coalesce(s.awake_s, 0) as awake_s,
-             (s.start_at at time zone 'UTC' + coalesce(s.zone_offset_min, 0) * interval '1 minute')::time
-               between '9:00' and '19:59:59.999999' as by_day
+             floor(date_part('epoch', s.start_at))::int8 + coalesce(s.zone_offset_min, 0) * 60 as local_s
       from source d
       cross join lateral (
         select * from sleep
@@ -30,21 +29,21 @@ begin
     ), part as (
       select x.*, x.start_at >= max(x.end_at) over before + interval '4 hours' as apart
       from session x
-      where x.day >= first_day and x.day < end_day
+      where x.day >= first_day and x.day < end_day and not x.nap
       window before as (
-        partition by x.day, x.source_id, x.nap order by x.start_at, x.end_at rows between unbounded preceding and 1 preceding
+        partition by x.day, x.source_id order by x.start_at, x.end_at rows between unbounded preceding and 1 preceding
       )
     ), one_sleep as (
-      select p.day, p.source_id, p.nap, min(p.start_at) as start_at, max(p.end_at) as end_at, sum(p.asleep_s) as asleep_s,
+      select p.day, p.source_id, min(p.start_at) as start_at, max(p.end_at) as end_at, sum(p.asleep_s) as asleep_s,
              sum(p.asleep_s + p.awake_s) as lasts_s, sum(p.asleep_s) < 10800 as fragment,
-             (array_agg(p.by_day order by p.start_at, p.end_at))[1] as by_day
+             bool_or(p.local_s % 86400 between 9 * 3600 and 20 * 3600 - 1) filter (where p.apart is not false) as by_day
       from (
-        select p.*, count(*) filter (where p.apart) over (partition by p.day, p.source_id, p.nap order by p.start_at, p.end_at) as place
+        select p.*, count(*) filter (where p.apart) over (partition by p.day, p.source_id order by p.start_at, p.end_at) as place
         from part p
       ) p
-      group by p.day, p.source_id, p.nap, p.place
+      group by p.day, p.source_id, p.place
     ), rival as (
-      select o.day, o.source_id, sum(o.asleep_s) filter (where not o.nap) as asleep_s,
+      select o.day, o.source_id, sum(o.asleep_s) as asleep_s,
              coalesce(
                sum(o.lasts_s) filter (where o.of_night) * 2 >= max(o.night_lasts_s)
                  and (bool_or(o.night_fragment) or sum(o.asleep_s) filter (where o.of_night) >= 10800),
@@ -52,15 +51,18 @@ begin
              ) as competes
       from (
         select o.*, first_value(o.lasts_s) over night as night_lasts_s, first_value(o.fragment) over night as night_fragment,
-               not o.nap and o.start_at < first_value(o.end_at) over night and o.end_at > first_value(o.start_at) over night
-                 as of_night
+               o.start_at < first_value(o.end_at) over night and o.end_at > first_value(o.start_at) over night as of_night
         from one_sleep o
         window night as (
           partition by o.day
-          order by o.nap, o.fragment, o.lasts_s * case when o.by_day then 1 else 2 end desc, o.lasts_s, o.start_at, o.end_at
+          order by o.fragment, o.lasts_s * case when o.by_day then 1 else 2 end desc, o.lasts_s, o.start_at, o.end_at
         )
       ) o
       group by o.day, o.source_id
+      union all
+      select x.day, x.source_id, null, false
+      from session x
+      where x.day >= first_day and x.day < end_day and x.nap
     ), best as materialized (
       select distinct on (r.day) r.day, r.source_id
       from rival r
