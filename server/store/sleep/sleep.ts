@@ -144,6 +144,8 @@ async function change(
   return rebuildSessions(tx, target, { before: stored, after: changedStages(stored, changes), touched, whole })
 }
 
+type Rebuilding = Record<'before' | 'after' | 'touched', readonly Stage[]> & Required<Pick<Said, 'whole'>>
+
 /**
  * Stores the sessions of the stages `after`. `before` and `after` hold the chains and platform's sessions of `touched`
  * completely. Returns the sessions that have changed, and the ids of those whose events have changed.
@@ -151,12 +153,7 @@ async function change(
 async function rebuildSessions(
   tx: Transaction,
   target: EventTarget,
-  {
-    before,
-    after,
-    touched,
-    whole,
-  }: Record<'before' | 'after' | 'touched', readonly Stage[]> & Required<Pick<Said, 'whole'>>,
+  { before, after, touched, whole }: Rebuilding,
 ): Promise<Rebuilt> {
   // Chains of before and after together, so a session that is now divided is rebuilt as a whole.
   const chains = touchedChains([...before, ...after], touched)
