@@ -62,6 +62,34 @@ export async function storeHistory(service: Service, db: Client, years: number, 
   return { userId, sourceId, samples }
 }
 
+/**
+ * Gives a user of storeHistory a phone beside the watch: from 6 to 22 o'clock the same steps, energy and distance a minute later.
+ * The watch is off on every seventh day of the year.
+ */
+export async function storePhone(
+  db: Client,
+  { userId, sourceId }: Pick<History, 'userId' | 'sourceId'>,
+): Promise<void> {
+  const { rows } = await db.query<{ id: number }>(
+    `insert into data_source (user_id, provider, device_model, source, device_type)
+     values ($1, 'apple', 'iPhone17,1', 'Phone', 'phone') returning id`,
+    [userId],
+  )
+  await db.query(
+    `insert into sample (ts, value, source_id, series_id, zone_offset_min)
+     select ts + interval '1 minute', value, $1, series_id, zone_offset_min from sample
+     where source_id = $2 and series_id in (80, 81, 100) and date_part('hour', ts) between 6 and 21`,
+    [rows[0]?.id, sourceId],
+  )
+  await db.query("delete from sample where source_id = $1 and date_part('doy', ts)::int4 % 7 = 3", [sourceId])
+  await db.query(
+    `select note_added(array[$1, $1, $1]::int4[], array[80, 81, 100]::int2[], array_agg(lo), array_agg(hi))
+     from (select date_part('epoch', min(ts)) as lo, date_part('epoch', max(ts)) + 1 as hi from sample where source_id = $1) r
+     cross join generate_series(1, 3)`,
+    [rows[0]?.id],
+  )
+}
+
 /** Does what production does within minutes: refreshes rollups, then vacuums and analyzes new rows like autovacuum. */
 export async function settle(db: Client): Promise<void> {
   const refresh = `select refresh_series(source_id, series_id, '120 days')

@@ -8,7 +8,7 @@ import { writeSamples } from '../server/store/samples.ts'
 import { countOpened } from '../test/support/opened.ts'
 import { type Bench, figure, type Measure, median, withDatabase } from './bench.ts'
 
-/** What writes cost that meet compressed history, and what they open of it. */
+/** The cost of writes into compressed history, and the rows of it that they open. */
 export const ids = ['O1']
 
 const STRATEGIES: readonly Strategy[] = ['per_series', 'continuous']
@@ -18,22 +18,22 @@ const DAY_S = 86_400
 /** Rows of a batch at most. */
 const BATCH = 1_000
 
-/** Series of everybody: its id, seconds between two samples. */
+/** Series of every user: id, seconds between two samples. */
 const SERIES = [
   [1, 3_600],
   [80, 7_200],
 ] as const
 
-/** Where history lacks an hour of each day, so many days before its end. */
+/** The history lacks this hour of each day, between so many days before its end. */
 const GAPS = { from: 430, to: 400, hour: 10 }
 
 interface History {
   sources: number[]
-  /** Seconds since 1970 where it ends. */
+  /** Its end, in seconds since 1970. */
   endS: number
 }
 
-/** What one kind of write did in each round. */
+/** The costs of one kind of write in each round. */
 interface Costs {
   ms: number[]
   /** Rows that were taken out of batches. */
@@ -44,7 +44,7 @@ interface Costs {
 
 type Work = (db: Database, history: History, round: number) => Promise<unknown>
 
-/** One user's hour of both series, into rollups too. */
+/** One user's hour of both series, including its rollups. */
 const sync =
   (fromS: (history: History, round: number) => number): Work =>
   async (db, history, round) => {
@@ -84,7 +84,7 @@ const works: Record<string, Work> = {
   'a deletion of a user': deleteSource,
 }
 
-/** Two years of history of fifty users, compressed, is written to in every way, after each of which it is compressed again. */
+/** Writes in every way to two compressed years of fifty users, which are compressed again after each write. */
 export async function run(bench: Bench): Promise<Measure[]> {
   if (bench.engine.name === 'plain') return []
   const measures: Measure[] = []
@@ -97,7 +97,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
         what: `an hour synced 400 days late ÷ a fresh one, rollups ${strategy}, time`,
         values: late.ms.map((ms, round) => ms / (fresh.ms[round] as number)),
         target: { at: 'most', value: 2 },
-        beside: Object.entries(costs).map(([what, cost]) => told(what, cost)),
+        beside: Object.entries(costs).map(([what, cost]) => costLine(what, cost)),
       },
       {
         id: 'O1',
@@ -111,7 +111,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
   return measures
 }
 
-const told = (what: string, { ms, opened, removed }: Costs) =>
+const costLine = (what: string, { ms, opened, removed }: Costs) =>
   `${what}: ${figure(median(ms))} ms, ${figure(median(opened))} rows opened, ${figure(median(removed))} deleted as batches`
 
 async function measure(bench: Bench, url: string, strategy: Strategy): Promise<Record<string, Costs>> {
@@ -151,7 +151,7 @@ async function compress(db: Database): Promise<void> {
   while (await compressChunks(db, '0'));
 }
 
-/** Stores the history of so many users with their rollups, compressed. */
+/** Stores the history of a number of users with their rollups, compressed. */
 async function store(db: Database, users: number): Promise<History> {
   const sources = await db.rows<[number]>(
     `with people as (insert into app_user (first_name) select 'Bench' from generate_series(1, $1) returning id)
@@ -183,7 +183,7 @@ async function store(db: Database, users: number): Promise<History> {
   return history
 }
 
-/** Four samples of an hour, at instants of their own. */
+/** Four samples of an hour, whose values depend on the round. */
 const hour = (series: number, fromS: number, round: number): SampleColumns => ({
   source: 0,
   seriesId: series,

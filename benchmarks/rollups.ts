@@ -3,7 +3,7 @@ import type { Client } from 'pg'
 import { Client as HttpClient } from 'undici'
 import { type Bench, figure, type Measure, median, withClient, withDatabase, withService } from './bench.ts'
 import { type Dataset, generate, RECORDS_PER_BODY } from './generate.ts'
-import { HISTORY_START, settle, storeHistory, YEAR_SECONDS } from './history.ts'
+import { HISTORY_START, settle, storeHistory, storePhone, YEAR_SECONDS } from './history.ts'
 import { type Request, send } from './requests.ts'
 import type { Service } from './service.ts'
 import { upload } from './upload.ts'
@@ -77,24 +77,27 @@ async function history(suite: Suite): Promise<Measure[]> {
   const years = bench.quick ? 1 : 3
   for (let other = 0; other < 10; other += 1) await storeHistory(service, db, years, 4)
   const user = await storeHistory(service, db, years)
+  const both = await storeHistory(service, db, years)
+  await storePhone(db, both)
   const refreshed = performance.now()
   await settle(db)
   const refreshMs = performance.now() - refreshed
   const http = new HttpClient(service.origin, { pipelining: 1 })
-  const get = (path: string, headers: Record<string, string> = {}) => {
-    const request: Request = {
-      path: `/api/v1/users/${user.userId}${path}`,
-      headers: { ...service.headers, ...headers },
+  const getOf =
+    (userId: string): Reader['get'] =>
+    (path, headers = {}) => {
+      const request: Request = { path: `/api/v1/users/${userId}${path}`, headers: { ...service.headers, ...headers } }
+      return () => send(http, request, 200)
     }
-    return () => send(http, request, 200)
-  }
   try {
-    const reader: Reader = { ...suite, user, years, end: HISTORY_START + years * YEAR_SECONDS, get }
+    const end = HISTORY_START + years * YEAR_SECONDS
+    const reader: Reader = { ...suite, user, years, end, get: getOf(user.userId) }
     return [
       await hoursOfYear(reader),
       await deepPages(reader),
       await timeline(reader),
       ...(await activity(reader)),
+      await merged({ ...reader, get: getOf(both.userId) }),
       ...(await storage(suite, refreshMs)),
     ]
   } finally {
@@ -169,11 +172,10 @@ async function timeline({ bench, db, user, years, end, get }: Reader): Promise<M
 }
 
 async function activity({ bench, db, user, end, get }: Reader): Promise<Measure[]> {
-  const day = (at: number) => new Date(at * 1000).toISOString().slice(0, 10)
   // The generated history may extend beyond today: unfinished days are not stored.
   const over = Math.min(end, (Math.floor(Date.now() / 86_400_000) - 2) * 86_400)
   const from = (start: number, limit: number) =>
-    get(`/summaries/activity?start_date=${day(start)}&end_date=${day(over)}&limit=${limit}`)
+    get(`/summaries/activity?start_date=${dateOf(start)}&end_date=${dateOf(over)}&limit=${limit}`)
   const days = await compare(bench, 20, from(over - YEAR_SECONDS, 1000), () =>
     db.query({
       name: 'activity',
@@ -201,6 +203,26 @@ async function activity({ bench, db, user, end, get }: Reader): Promise<Measure[
     },
   ]
 }
+
+/** A year of somebody with two devices. */
+async function merged({ bench, end, get }: Reader): Promise<Measure> {
+  const range = `start_date=${dateOf(end - YEAR_SECONDS)}&end_date=${dateOf(end)}&limit=1000`
+  const both = await compare(
+    bench,
+    20,
+    get(`/summaries/activity?${range}`),
+    get(`/summaries/activity?${range}&merge=none`),
+  )
+  return {
+    id: 'R9',
+    what: 'activity of a year of a watch and a phone: merged ÷ of the best source of each day, latency',
+    values: both.ratios,
+    target: { at: 'most', value: 3 },
+    beside: [`merged ${figure(median(both.left))} ms, not merged ${figure(median(both.right))} ms`],
+  }
+}
+
+const dateOf = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 10)
 
 /** A cursor some pages into the history. */
 async function deepPage(service: Service, userId: string, query: string): Promise<string> {

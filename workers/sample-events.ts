@@ -6,7 +6,7 @@ import { largestSampleBytes, type PackedSource, packSamples } from '../server/we
 const SAMPLES_PER_EVENT = 2_500
 const SAMPLE_BYTES_PER_EVENT = 990_000
 
-/** Changed samples of one series of one source, ascending by time; `device` is the model, null when unknown. */
+/** Changed samples of one series of one source, ascending by time; `device` is the model, null if unknown. */
 export interface ChangedColumns {
   /** As stored: of a series, or of one of its twins. */
   seriesId: number
@@ -23,7 +23,7 @@ export interface SampleEventsTask {
   changed: ChangedColumns[]
 }
 
-/** One event of samples; `data` as packed.ts says. */
+/** One event of samples; packed.ts describes `data`. */
 export interface SampleEvent {
   event: string
   seriesType: string
@@ -33,7 +33,7 @@ export interface SampleEvent {
   data: Uint8Array
 }
 
-/** Thread entry: `sampleEvents`, its buffers handed over instead of copied. */
+/** Thread entry: `sampleEvents`, which transfers its buffers instead of copying them. */
 export default function sampleEventsInThread(task: SampleEventsTask): SampleEvent[] {
   const events = sampleEvents(task).map((event) => ({ ...event, data: new Uint8Array(event.data) }))
   const buffers = events.map(({ data }) => data.buffer)

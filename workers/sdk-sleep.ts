@@ -37,7 +37,7 @@ export function readSleep(reading: Reading, item: Json): Problem | 'ignored' | u
   if (endMs - startMs > MAX_STAGE_MS) return ['endDate', ...TOO_LONG]
   const source = sources.indexOf(item.source)
   if (source === undefined) return ['source', ...TOO_MANY_SOURCES]
-  // Where the platform delivers sessions, an item without a parent is a session without stages (sdk-payload 4.7).
+  // If the platform delivers sessions, an item without a parent is a session without stages (sdk-payload 4.7).
   const session = given ?? (reading.ability.givesSleepSessions ? (id ?? isoInstant(startMs)) : '')
   const score = scoreOf(item.values)
   // Without a parent, the item is its whole session.
@@ -53,9 +53,9 @@ function noteId(ids: Reading['sleepIds'], session: string, id: string | null): v
 }
 
 /**
- * Marks the stages whose upload contains their whole session: all its items are of one source, and their ids are numbered
+ * Marks the stages whose upload contains their whole session: all its items are from one source, and their ids are numbered
  * from 0 without a gap, `{session}-s0`, `{session}-s1`, or `{session}-s0-0` in a night of several parts. The Android SDKs
- * number them so and never divide a session among uploads (sdk-payload 4.7). Any other upload may contain a part.
+ * number them like this and never divide a session among uploads (sdk-payload 4.7). Any other upload may contain a part.
  */
 export function markWhole(stages: SleepStage[], ids: Reading['sleepIds']): void {
   const sources = new Map<string, number | null>()

@@ -25,7 +25,7 @@ const VERSION_FIELDS = [
 
 const RECORDING_METHOD = ['recordingMethod', 'recording_method'] as const
 
-/** How the source of an item came by it, in the words of the SDKs, lower case; '' when it does not say (sdk-types 8.1). */
+/** How the source recorded an item, in the words of the SDKs, lower case; '' if not reported (sdk-types 8.1). */
 export const recordingMethodOf = (sources: Sources, item: Json): string =>
   sources.textOf(item.source, RECORDING_METHOD).trim().toLowerCase()
 
@@ -46,7 +46,7 @@ export class Sources {
     this.#provider = provider
   }
 
-  /** Position of a record's source in `list`; undefined when it would exceed the maximum. */
+  /** Position of a record's source in `list`; undefined if it would exceed the maximum. */
   indexOf(value: unknown): number | undefined {
     if (typeof value !== 'number') return this.#find(value)
     const place = value - this.#parsed.firstSource
@@ -58,7 +58,7 @@ export class Sources {
     return index
   }
 
-  /** Text of a field of an item's source that does not identify it; '' when there is none. */
+  /** Text of a field of an item's source that does not identify the source; '' if there is none. */
   textOf(value: unknown, [name, older]: readonly [name: string, older: string]): string {
     const object = typeof value === 'number' ? this.#parsed.sources[value - this.#parsed.firstSource] : value
     return isObject(object) ? this.#text(object[name] ?? object[older]) : ''

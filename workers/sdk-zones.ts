@@ -3,15 +3,15 @@ import { NO_ZONE } from '../server/batch/columns.ts'
 import { NEAR_MS, nearestRun, ZoneMarks, type ZoneRun } from '../server/batch/zones.ts'
 import type { Reading } from './sdk-reading.ts'
 
-// A record without a zone offset takes that of the nearest record of the upload that has one, when it lies within a day (contract
-// 12.2). What is left without one is for the database to say (server/store/zones.ts).
+// A record without a zone offset takes that of the nearest record of the upload that has one, if that is within a day
+// (contract 12.2). For the others, the database decides (server/store/zones.ts).
 
-/** Everything of an upload that has a time and may have a zone offset, but for deletions. */
+/** All events of an upload: they have a time and may have a zone offset. */
 const itemsOf = ({ sleep, workouts, meals, nutrients, cycles, activities }: BatchEvents): EventItem[] => [
   ...[sleep, workouts, meals, nutrients, cycles, activities].flat(),
 ]
 
-/** Gives what has no zone offset that of its neighbours. Returns the runs of zones that the upload itself knows. */
+/** Gives records without a zone offset that of their neighbours. Returns the runs of zones that the upload contains. */
 export function settleZones({ streams, derived, events, totals }: Reading): ZoneRun[] {
   const marks = new ZoneMarks()
   const items = itemsOf(events)

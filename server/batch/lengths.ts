@@ -1,15 +1,15 @@
-/** A quarter hour, in milliseconds: what merged days are put together from. */
+/** A quarter hour, in milliseconds: the unit from which days are merged. */
 const QUARTER_MS = 900_000
 
 /** A record that lasts longer has a wrong date, or says nothing about when it happened. */
 const MAX_LENGTH_S = 86_400
 
-/** Records that last no longer are as good as an instant, as long as they are of one quarter hour. */
+/** Records that last no longer count as an instant if they lie within one quarter hour. */
 const SHORT_S = 60
 
 /**
- * The length of a record that is stored, in seconds: 0 where nothing depends on it, since the record is over within a minute
- * and within the quarter hour of UTC in which it starts; a day at most. `startMs` and `endMs` in epoch ms.
+ * The stored length of a record, in seconds, at most a day. It is 0 if nothing depends on it: the record ends within a
+ * minute, in the quarter hour of UTC in which it starts. `startMs` and `endMs` in epoch ms.
  */
 export function keptLength(startMs: number, endMs: number): number {
   const lastsS = Math.min(Math.round((endMs - startMs) / 1000), MAX_LENGTH_S)

@@ -3,7 +3,7 @@ import { NO_ZONE, type SampleColumns, type SampleOrigins } from './columns.ts'
 import { keptLength } from './lengths.ts'
 import { encodeOrigins, type Origin, type OriginHash, withRecord } from './origins.ts'
 
-/** When a sample was: epoch milliseconds, and minutes east of UTC or null. */
+/** The time of a sample: epoch milliseconds, and minutes east of UTC or null. */
 export interface SampleSpan {
   startMs: number
   endMs: number
@@ -19,15 +19,15 @@ export class SampleStream {
   readonly timeMs: number[] = []
   readonly value: number[] = []
   readonly zoneMin: number[] = []
-  /** As `SampleColumns`; empty while no record has a length that is kept. */
+  /** As `SampleColumns`; empty until a record has a stored length. */
   readonly lastsS: number[] = []
-  /** Positions of what was entered by hand. */
+  /** Positions of samples that were entered by hand. */
   readonly manual = new Set<number>()
   /** Positions of samples with the zone of another record. */
   readonly zoneTaken = new Set<number>()
   /** The records the samples came from, if they have ids. */
   readonly origins: (OriginHash | null)[] = []
-  /** For samples that were added several times, the last one's place with all records that state the same. */
+  /** For samples that were added several times: the last one's position with all records that state the same. */
   readonly repeated = new Map<number, readonly OriginHash[]>()
   /** The plausible range of the series, and whether all values are in it. */
   readonly #lowest: number
@@ -48,7 +48,10 @@ export class SampleStream {
     this.#hasManualTwin = hasManualTwin(seriesId)
   }
 
-  /** Adds one sample, at the start of its record; `origin` null = its record has no id. Nothing of a series without a manual twin is manual. */
+  /**
+   * Adds one sample, at the start of its record; `origin` null = its record has no id. `isManual` is ignored for a series
+   * without a manual twin.
+   */
   add({ startMs, endMs, zoneMin }: SampleSpan, value: number, origin: OriginHash | null, isManual = false): void {
     const count = this.timeMs.length
     if (count > 0) {
@@ -74,7 +77,7 @@ export class SampleStream {
 
   #addLength(lastsS: number): void {
     if (lastsS === 0) return
-    // Those before it, which had none.
+    // The samples before it had no length.
     while (this.lastsS.length < this.timeMs.length) this.lastsS.push(0)
     this.lastsS.push(lastsS)
   }
@@ -104,9 +107,9 @@ export class SampleStreams {
   }
 
   /**
-   * The columns, ordered by source and series. Of samples at one instant the last one added stays; implausible values, and
-   * what was entered by hand, are separate series (see IMPLAUSIBLE_OFFSET, MANUAL_OFFSET). All columns share one buffer,
-   * so that a batch goes to another thread in one transfer.
+   * The columns, ordered by source and series. Of several samples at one instant, the last one added stays. Implausible
+   * values and values entered by hand are separate series (see IMPLAUSIBLE_OFFSET, MANUAL_OFFSET). All columns share one
+   * buffer, so a batch goes to another thread in one transfer.
    */
   finish(): { samples: SampleColumns[]; duplicates: number } {
     const kept = [...this.#streams.values()].flatMap(keptParts)
@@ -146,7 +149,7 @@ interface Part {
   order: number[]
 }
 
-/** How many lengths are kept of a part: of each sample, or of none. */
+/** The number of lengths stored for a part: one for each sample, or none. */
 const lengthsOf = ({ stream, order }: Part) => (stream.lastsS.length === 0 ? 0 : order.length)
 
 function keptParts(stream: SampleStream): Part[] {
@@ -176,8 +179,8 @@ function keptOrder(stream: SampleStream): number[] {
 }
 
 /**
- * Notes the records of samples that were added several times: the last one, and those just before it that state the
- * same.
+ * Notes the records of samples that were added several times: the last one, and those directly before it that state
+ * the same.
  */
 function noteRepeated(stream: SampleStream, order: readonly number[]): void {
   const { timeMs, origins, repeated } = stream

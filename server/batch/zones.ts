@@ -1,16 +1,19 @@
 import { DAY_MS } from '../time.ts'
 
-/** Records one after another, two hours apart at most, that all have one zone offset: minutes east of UTC, times in epoch ms. */
+/** Consecutive records with the same zone offset, at most two hours apart: minutes east of UTC, times in epoch ms. */
 export interface ZoneRun {
   loMs: number
   hiMs: number
   zoneMin: number
 }
 
-/** Records of the same upload that are further away than this are no better than stored ones. */
+/** Records of the same upload take precedence over stored ones up to this distance. */
 export const NEAR_MS = DAY_MS
 
-/** The longest gap in a run. Nobody is elsewhere and back within it, so every instant of a run has the zone of the nearest record. */
+/**
+ * The longest gap in a run. Nobody travels to another zone and back within it, so every instant of a run has the zone of
+ * the nearest record.
+ */
 export const GAP_MS = DAY_MS / 12
 
 /** The times of records that have a zone offset, and their offsets; in any order. */
@@ -25,10 +28,10 @@ export class ZoneMarks {
     this.#zoneMin.push(zoneMin)
   }
 
-  /** The runs of what was added, in order of time; they do not overlap. Of one instant the smallest offset is believed. */
+  /** The runs of the added records, in order of time, without overlaps. At one instant the smallest offset counts. */
   runs(): ZoneRun[] {
     const [timeMs, zoneMin] = [this.#timeMs, this.#zoneMin]
-    // Nearly all uploads.
+    // True of nearly all uploads.
     if (!this.#several) return runsOf(Float64Array.from(timeMs).sort(), zoneMin[0] as number)
     const instants = Array.from(timeMs, (ms, at): ZoneRun => ({ loMs: ms, hiMs: ms, zoneMin: zoneMin[at] as number }))
     instants.sort((a, b) => a.loMs - b.loMs || a.zoneMin - b.zoneMin)
@@ -36,7 +39,7 @@ export class ZoneMarks {
   }
 }
 
-/** The runs of instants, which are in order, of one zone. */
+/** The runs of ascending instants that have one zone. */
 function runsOf(instants: Float64Array, zoneMin: number): ZoneRun[] {
   const all: ZoneRun[] = []
   let last: ZoneRun | undefined
@@ -50,7 +53,7 @@ function runsOf(instants: Float64Array, zoneMin: number): ZoneRun[] {
   return all
 }
 
-/** Joins runs, which are in order of time and do not overlap: those of one zone with no more than a gap between them. */
+/** Joins consecutive runs of the same zone that are at most GAP_MS apart; `runs` are in order of time, without overlaps. */
 function joined(runs: readonly ZoneRun[]): ZoneRun[] {
   const all: ZoneRun[] = []
   for (const run of runs) {
@@ -62,8 +65,8 @@ function joined(runs: readonly ZoneRun[]): ZoneRun[] {
 }
 
 /**
- * Two lists of runs, each in order of time without overlaps, as one such list. Where two overlap, the shorter one knows best,
- * and of equal ones that of the second list.
+ * Merges two lists of runs, each in order of time without overlaps, into one such list. If two overlap, the shorter one
+ * counts; if they are equally long, the one of the second list.
  */
 export function mergedRuns(some: readonly ZoneRun[], others: readonly ZoneRun[]): ZoneRun[] {
   const ends = new Set([...some, ...others].flatMap(({ loMs, hiMs }) => [loMs, hiMs + 1]))
@@ -83,8 +86,8 @@ export function mergedRuns(some: readonly ZoneRun[], others: readonly ZoneRun[])
 const lengthOf = ({ loMs, hiMs }: ZoneRun) => hiMs - loMs
 
 /**
- * The run nearest to an instant (epoch ms) and how far away it is, in ms; the earlier one of two that are equally near. Runs
- * are in order of time and do not overlap.
+ * The run nearest to an instant (epoch ms) and its distance in ms; the earlier one if two are equally near. Runs are in
+ * order of time and do not overlap.
  */
 export function nearestRun(runs: readonly ZoneRun[], ms: number): { zoneMin: number; apartMs: number } | undefined {
   let [low, high] = [0, runs.length]
@@ -100,7 +103,7 @@ export function nearestRun(runs: readonly ZoneRun[], ms: number): { zoneMin: num
   return after && { zoneMin: after.zoneMin, apartMs: untilMs }
 }
 
-/** When the local day of an instant began, in epoch ms; without a zone offset (minutes east of UTC) that of UTC. */
+/** The start of the local day of an instant, in epoch ms; without a zone offset (minutes east of UTC), of the UTC day. */
 export function localMidnight(ms: number, zoneMin: number | null): number {
   const shift = (zoneMin ?? 0) * 60_000
   return Math.floor((ms + shift) / DAY_MS) * DAY_MS - shift

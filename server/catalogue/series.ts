@@ -18,13 +18,13 @@ export interface SeriesType {
 }
 
 // id, type, unit, aggregation, lowest, highest, event, category: contract 2.6, in order of id. A new series type is one
-// row here. The plausible range is what was ever measured of a person, or what nature allows, with a margin: no possible
-// value lies outside, however rare it is. Where a range can tell a wrong unit, it does: the comments say which unit and
-// where the extremes are from. It holds for a record of any length up to a day of 25 hours.
+// row here. The plausible range covers everything that was ever measured of a person, or that nature allows, with a margin:
+// no possible value lies outside, however rare it is. If possible, the range also excludes values in a wrong unit: the
+// comments name the unit and the sources of the extremes. It applies to a record of any length up to a day of 25 hours.
 const rows = [
-  // 11 bpm in a deep dive (McKnight 2021). Hearts stop at 300, as does Health Connect: of what lies beyond, almost all are
-  // faults of a sensor, though 600 was seen (Indian Pacing Electrophysiol J 2012). Below 6 lie beats per second. At rest
-  // 22 to 28 bpm (24-hour electrocardiograms, Guinness).
+  // 11 bpm in a deep dive (McKnight 2021). Hearts and Health Connect stop at 300: almost all values above are sensor
+  // faults, though 600 was seen (Indian Pacing Electrophysiol J 2012). Values below 6 are beats per second. At rest 22 to
+  // 28 bpm (24-hour electrocardiograms, Guinness).
   [1, 'heart_rate', 'bpm', 'avg', 6, 300, 'heart_rate.created', 'Heart & Cardiovascular'],
   [2, 'resting_heart_rate', 'bpm', 'avg', 10, 300, 'heart_rate.created', 'Heart & Cardiovascular'],
   // Variability of a day is below 300 ms, of fibrillation some hundreds; Health Connect takes 1 to 200. Below 0.5 lie
@@ -261,7 +261,7 @@ export const seriesTypes: readonly SeriesType[] = rows.map(
   }),
 )
 
-/** Series type of an id (contract 2.6); of the id of a twin, ask for its `typeIdOf`. */
+/** Series type of an id (contract 2.6); for the id of a twin, look up its `typeIdOf`. */
 export const seriesById: ReadonlyMap<number, SeriesType> = new Map(seriesTypes.map((series) => [series.id, series]))
 
 /** Wire names of all series types in definition order, as emitted: `energy`, never its input alias (contract D-04). */
@@ -274,21 +274,22 @@ export const seriesByName: ReadonlyMap<string, SeriesType> = new Map([
 ])
 
 /**
- * Added to a type id gives the stored series_id of its hidden daily-total twin (contract 12.9): a pre-aggregated total of a
- * day is stamped 00:00 and, under one id, would overwrite the intraday sample of 00:00.
+ * A type id plus this is the stored series_id of its hidden daily-total twin (contract 12.9): the total of a day has the
+ * time 00:00 and, under the same id, would overwrite the sample of 00:00.
  */
 export const DAILY_TOTAL_OFFSET = 10_000
 
 /**
- * Added to a type id, or to that of its daily-total twin, gives the stored series_id of the hidden twin for implausible
- * values: they are kept and can be read, but no rollup, mean or sum of the series includes them.
+ * A type id, or that of its daily-total twin, plus this is the stored series_id of the hidden twin for implausible values:
+ * they are stored and can be read, but no rollup, mean or sum of the series includes them.
  */
 export const IMPLAUSIBLE_OFFSET = 20_000
 
 /**
- * Added to the id of one of `activitySeries` gives the stored series_id of the hidden twin that holds what somebody entered
- * by hand: everything reads it like the series itself, but for merged activity, where what was measured comes first (house
- * decision: manual entries). It divides the other offsets, so that what is left of any stored id is the type.
+ * Added to the id of one of `activitySeries` or `vitalSeries` gives the stored series_id of the hidden twin that holds what
+ * somebody entered by hand. Pages, buckets and counts of samples read it like the series itself; where summaries and scores
+ * choose, what was measured comes first (docs/reading.md). It divides the other offsets, so that what is left
+ * of any stored id is the type.
  */
 export const MANUAL_OFFSET = 5_000
 
@@ -304,10 +305,17 @@ const activitySeries: readonly SeriesName[] = [
 ]
 const activityIds: ReadonlySet<number> = new Set(activitySeries.map(idOf))
 
-/** Whether what was entered by hand of a type has a twin of its own; a weight typed in is an ordinary weight. */
-export const hasManualTwin = (seriesId: number): boolean => activityIds.has(seriesId)
+/** Series besides heart rate whose means nights, recovery, the body and resilience show. */
+const vitalSeries: readonly SeriesName[] = [
+  ...(['resting_heart_rate', 'heart_rate_variability_sdnn', 'heart_rate_variability_rmssd'] as const),
+  ...(['oxygen_saturation', 'respiratory_rate'] as const),
+]
+const manualIds: ReadonlySet<number> = new Set([...activityIds, ...vitalSeries.map(idOf)])
 
-/** Whether it is stored how long records of a series last: of amounts that merged activity spreads over their time. */
+/** Whether what was entered by hand of a type has a twin of its own; a weight typed in is an ordinary weight. */
+export const hasManualTwin = (seriesId: number): boolean => manualIds.has(seriesId)
+
+/** Whether the length of a series' records is stored: for amounts that merged activity spreads over their time. */
 export const keepsLength = (seriesId: number): boolean =>
   activityIds.has(seriesId) && seriesById.get(seriesId)?.aggregation === 'sum'
 
@@ -323,11 +331,11 @@ export interface StoredSeries {
   series: SeriesType
   isDailyTotal: boolean
   isImplausible: boolean
-  /** Whether its values were entered by hand; of implausible ones and of daily totals that is not told. */
+  /** Whether its values were entered by hand; unknown for implausible values and daily totals. */
   isManual: boolean
 }
 
-/** What a stored series_id is; undefined when its type is unknown. */
+/** What a stored series_id is; undefined if its type is unknown. */
 export function storedSeries(seriesId: number): StoredSeries | undefined {
   const series = seriesById.get(typeIdOf(seriesId))
   return (

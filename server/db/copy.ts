@@ -13,8 +13,8 @@ const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
 export const SAMPLE_COLUMNS = 'ts, value, source_id, series_id, zone_offset_min, lasts_s'
 
 /**
- * Encodes samples as rows of SAMPLE_COLUMNS for a binary COPY; `placed` adds the place of each, from 0 on through all of
- * them, and whether its zone is that of another record.
+ * Encodes samples as rows of SAMPLE_COLUMNS for a binary COPY. `placed` adds the position of each sample, counted from 0
+ * through all of them, and whether its zone is that of another record.
  * `sourceIds[columns.source]` is the database key of the source. All integers are big-endian.
  */
 export function encodeSamples(batches: readonly SampleColumns[], sourceIds: readonly number[], placed = false): Buffer {

@@ -11,12 +11,12 @@ export interface ArchivalSettings {
 }
 
 /**
- * Archiving goes by whole months of 30 days since 1970, which are the chunks of a hypertable: chunks are dropped in no
+ * Archiving works in whole months of 30 days since 1970, which are the chunks of a hypertable: dropping chunks takes no
  * time, and both engines archive the same samples.
  */
 const MONTH_MS = 30 * DAY_MS
 
-/** Time after which a run leaves the rest to the next one, and time for which it retries rows in use. */
+/** A run leaves the rest to the next one after BUDGET_MS, and retries rows in use for PATIENCE_MS. */
 const BUDGET_MS = 120_000
 const PATIENCE_MS = 10_000
 const WAIT_MS = 100
@@ -27,13 +27,13 @@ const WAIT_MS = 100
  */
 const ROWS_AT_ONCE = 5_000
 const SERIES_AT_ONCE = 10
-/** Local days of a series whose minutes are kept at once. */
+/** Local days of a series whose minutes are stored in one statement. */
 const DAYS_AT_ONCE = 30
 
 const floorMs = (nowMs: number, days: number | null) =>
   days === null ? null : Math.floor((nowMs - days * DAY_MS) / MONTH_MS) * MONTH_MS
 
-/** The instants before which samples, and before which rollups, are not kept, epoch ms; null = all are kept. */
+/** The instants before which samples and rollups are not kept, epoch ms; null = all are kept. */
 export function floors({ archive_after_days, delete_after_days }: ArchivalSettings, nowMs: number) {
   const deleted = floorMs(nowMs, delete_after_days)
   const archived = floorMs(nowMs, archive_after_days)
@@ -42,10 +42,10 @@ export function floors({ archive_after_days, delete_after_days }: ArchivalSettin
 }
 
 /**
- * Applies the archival settings (contract 13): completes rollups, then, user by user, marks samples as archived, which
- * takes effect for reads at once, then removes them. Nobody waits for it except an import of the same user, for
- * milliseconds. Any step may be repeated, so the next run continues a killed one. Returns whether there is more to do
- * than time was left for; rows that stay in use are left to the run of another day.
+ * Applies the archival settings (contract 13). It completes rollups, then marks samples as archived, user by user, which
+ * takes effect for reads at once, then removes them. Only an import of the same user waits for it, for milliseconds. Any
+ * step may be repeated, so the next run continues a killed one. Returns whether work is left because time ran out; rows
+ * that stay in use are left to the run of another day.
  */
 export async function archive(
   db: Database,
@@ -60,7 +60,7 @@ export async function archive(
   if (rawMs !== null) {
     await raiseFloors(db, rawMs, rollupMs)
     const withRollups = rawMs !== rollupMs
-    // If much data arrives late, some series is always outdated: it is left out, and all others are archived.
+    // If much data arrives late, some series is always outdated: the run skips it and archives all others.
     if (withRollups) more = !(await completeRollups(db, rawMs, performance.now() + budgetMs / 2))
     if (withRollups) await keepMinutes(db, rawMs, performance.now() + budgetMs / 4)
     more = (await archiveUsers(db, rawMs, withRollups, deadline)) || more
@@ -71,8 +71,8 @@ export async function archive(
 }
 
 /**
- * From the first of these floors on nothing will be archived; before the second one nothing is read from now on. What has
- * been answered before that is not answered any more: every user's revision moves.
+ * Raises the floors: samples before the first may be archived, and nothing before the second is read from now on. Earlier
+ * answers become invalid: every user's revision moves.
  */
 async function raiseFloors(db: Database, rawMs: number, rollupMs: number | null): Promise<void> {
   await db.query(
@@ -91,12 +91,12 @@ async function raiseFloors(db: Database, rawMs: number, rollupMs: number | null)
   )
 }
 
-/** All users, when a part of the statement did something; locked in the order of lock.ts. */
+/** All users if a part of the statement changed a row; locked in the order of lock.ts. */
 const everybodyIf = (part: string) => `everybody as materialized (
        select id from app_user where exists (select 1 from ${part}) order by id for no key update
      )`
 
-/** Brings up to date what is behind with anything before `untilMs`. False when there was not the time. */
+/** Refreshes all outdated rollups before `untilMs`. False if time ran out. */
 async function completeRollups(db: Database, untilMs: number, deadline: number): Promise<boolean> {
   while (await behind(db, untilMs)) {
     // Another process may be refreshing the rest.
@@ -113,8 +113,8 @@ const MINUTES_DUE_SQL = `
   order by 1, 2`
 
 /**
- * Keeps the minutes of days that are about to be archived, in portions: what is not done by the deadline is done while each
- * user's samples are archived, which keeps that user's imports waiting.
+ * Stores the minutes of days that are about to be archived, in portions. The rest after the deadline is done while each
+ * user's samples are archived, which makes that user's imports wait.
  */
 async function keepMinutes(db: Database, untilMs: number, deadline: number): Promise<void> {
   for (const key of await db.rows<[source: number, series: number]>(MINUTES_DUE_SQL, [untilMs / 1000])) {
@@ -144,8 +144,8 @@ const USERS_SQL = `
   where k.archived_to is null or k.archived_to < to_timestamp($1)`
 
 /**
- * Archives each user's data from before `untilMs`. True when the deadline came before all users were looked at; a user
- * who is importing all the time is left to another run.
+ * Archives each user's data from before `untilMs`. True if the deadline passed before all users were tried; a user whose
+ * imports never pause is left to another run.
  */
 async function archiveUsers(db: Database, untilMs: number, withRollups: boolean, deadline: number): Promise<boolean> {
   const patience = Math.min(deadline, performance.now() + PATIENCE_MS)
@@ -163,18 +163,18 @@ async function archiveUsers(db: Database, untilMs: number, withRollups: boolean,
     }
     due = left
     if (due.length === 0 || performance.now() > patience) return false
-    // They are importing, or late data arrived since the rollups were completed.
+    // These users are importing, or late data arrived since the rollups were completed.
     await delay(WAIT_MS)
     if (withRollups) await refreshRollups(db, patience - performance.now())
   }
 }
 
-/** Removes archived data, and data older than anything kept. True when the deadline came before the end. */
+/** Removes archived data, and data older than anything kept. True if the deadline passed before the end. */
 async function removeArchived(db: Database, deadline: number, log: (message: string) => void): Promise<boolean> {
   const chunks = await db.query<{ starts: string; ends: string }>('select starts, ends from archived_chunks()')
   const [marked] = await db.query(`select 1 from source_series where ${REMOVABLE} limit 1`)
   if (chunks.length === 0 && !marked) return false
-  // A refresh of everybody's rollups that does not know the new floor would treat removed data as deleted.
+  // A refresh of all users' rollups that does not know the new floor would treat removed data as deleted.
   const { free } = await db.one<{ free: boolean }>(
     `select pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0)) as free`,
   )
@@ -192,7 +192,7 @@ async function removeArchived(db: Database, deadline: number, log: (message: str
   return more
 }
 
-// A series of which archived samples may still be stored, or anything from before the floor of the rollups.
+// A series that may still have stored samples that are archived, or data from before the floor of the rollups.
 const REMOVABLE = `(to_remove or coalesce(expired_to, '-infinity') < (select rollup_floor from archival))`
 
 const REMOVE_SQL = `
@@ -204,7 +204,7 @@ const REMOVE_SQL = `
     limit ${SERIES_AT_ONCE}
   ) k`
 
-/** Removes rows of every series that has some to remove; those in use are left to another run. */
+/** Removes the removable rows of every series; those in use are left to another run. */
 async function removeRows(db: Database, deadline: number): Promise<{ rows: number; more: boolean }> {
   let rows = 0
   let [source, series] = [-1, -1]
@@ -217,15 +217,15 @@ async function removeRows(db: Database, deadline: number): Promise<{ rows: numbe
     rows += next.reduce((sum, [, , removed]) => sum + (removed ?? 0), 0)
     const last = next.at(-1)
     if (!last) return { rows, more: false }
-    // Series of which something was removed are returned again.
+    // Series with removed rows are returned again.
     if (next.every(([, , removed]) => !removed)) [source, series] = last
     if (performance.now() > deadline) return { rows, more: true }
   }
 }
 
 /**
- * If less is to be deleted than before, older samples are accepted and read again; removed data does not come back. Not
- * while some of it is still to be removed.
+ * Lowers the floor if the settings delete less than before: older samples are accepted and read again, though removed
+ * data does not come back. It waits until everything below the old floor has been removed.
  */
 async function lowerRollupFloor(db: Database, rollupMs: number | null): Promise<void> {
   await db.query(

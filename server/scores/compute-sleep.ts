@@ -7,8 +7,8 @@ const NIGHTS_BEFORE = 14
 
 /**
  * The sessions that ended on the due days, including naps, with those of the nights before. `night`: whether it is the
- * longest main one of the best source of its date (contract 12.4): later nights are compared to that bedtime, whatever
- * the other sources say.
+ * longest main one of the best source of its date (contract 12.4): later nights are compared with that bedtime, whatever
+ * other sources report.
  */
 const SESSIONS_SQL = `
   with due as materialized (
@@ -76,8 +76,8 @@ const SAVE_SQL = `
   select user_id from written union select user_id from gone`
 
 /**
- * Computes the outdated sleep scores of every main session (contract 14.2), and removes those of sessions that turned
- * out to be naps, or copies of another session. Returns whether there is more to do.
+ * Computes the outdated sleep scores of main sessions (contract 14.2), and removes those of sessions that turned out to be
+ * naps, or copies of another session. Returns whether there is more to do.
  */
 export function computeSleepScores(db: Database, backfillDays: number, nowMs = Date.now()): Promise<boolean> {
   return computeDue(db, 'sleep', { backfillDays, nowMs }, score)
@@ -100,8 +100,8 @@ async function score(tx: Transaction, due: readonly Due[]): Promise<string[]> {
       continue
     }
     const { value, ...components } = found
-    const told = Object.entries(components).map(([name, points]) => [name, { value: points, qualifier: null }])
-    scored.push({ id: session.id, value, components: Object.fromEntries(told) })
+    const parts = Object.entries(components).map(([name, points]) => [name, { value: points, qualifier: null }])
+    scored.push({ id: session.id, value, components: Object.fromEntries(parts) })
   }
   if (sessions.length === 0) return []
   const changed = await tx.query<{ user_id: string }>(SAVE_SQL, [JSON.stringify(scored), unscored])

@@ -1,3 +1,5 @@
+import { groupBy } from '../batch/group-by.ts'
+
 /** How steady the heart rate variability in sleep was. */
 export interface Resilience {
   /** Standard deviation of the daily means divided by their mean, a fraction. */
@@ -35,8 +37,16 @@ export interface MeasuredNight {
   startS: number
   endS: number
   stages: readonly (readonly [stage: string, startS: number, endS: number])[] | null
-  /** `own`: by a source of the night's provider. */
-  samples: readonly { sourceId: number; at: number; value: number; own: boolean }[]
+  samples: readonly Reading[]
+}
+
+/** A measurement of one of several series, which `rank` orders for the night, the best first, and `place` where it is equal. */
+interface Reading {
+  series: string
+  rank: number
+  place: number
+  at: number
+  value: number
 }
 
 const ASLEEP = new Set(['sleeping', 'light', 'deep', 'rem'])
@@ -44,16 +54,15 @@ const DAY_S = 86_400
 
 /**
  * The mean of the measurements asleep on each UTC day (days since 1970): in the intervals of sleep, or in the whole
- * night if it has no intervals. Measurements of the night's provider count, and those of others if it has none then
+ * night if it has no intervals. Of each night the best series that has any counts, of equal ones that with most of them
  * (decision D-27). A measurement in two nights counts once.
  */
 export function meansAsleep(nights: readonly MeasuredNight[]): Map<number, number> {
-  const counted = new Map<string, { at: number; value: number }>()
+  const counted = new Map<string, Reading>()
   for (const { startS, endS, stages, samples } of nights) {
     const spans = stages?.length ? stages.filter(([stage]) => ASLEEP.has(stage)) : [['', startS, endS] as const]
     const asleep = samples.filter(({ at }) => spans.some(([, fromS, untilS]) => at >= fromS && at < untilS))
-    const own = asleep.filter((sample) => sample.own)
-    for (const sample of own.length > 0 ? own : asleep) counted.set(`${sample.sourceId} ${sample.at}`, sample)
+    for (const sample of ofBestSeries(asleep)) counted.set(`${sample.series} ${sample.at}`, sample)
   }
   const days = new Map<number, { n: number; total: number }>()
   for (const { at, value } of counted.values()) {
@@ -62,4 +71,12 @@ export function meansAsleep(nights: readonly MeasuredNight[]): Map<number, numbe
     days.set(day, { n: n + 1, total: total + value })
   }
   return new Map([...days].map(([day, { n, total }]) => [day, total / n]))
+}
+
+function ofBestSeries(samples: readonly Reading[]): readonly Reading[] {
+  const [best = []] = [...groupBy(samples, ({ series }) => series).values()].sort((one, other) => {
+    const [a, b] = [one[0] as Reading, other[0] as Reading]
+    return a.rank - b.rank || other.length - one.length || a.place - b.place
+  })
+  return best
 }

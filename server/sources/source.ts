@@ -1,6 +1,6 @@
 import { deviceName } from '../catalogue/devices.ts'
 
-/** A data source for reads; `json` is its SourceMetadata in ASCII, ready to be pasted into a row. */
+/** A data source for reads; `json` is its SourceMetadata in ASCII, ready to insert into a row. */
 export interface Source {
   id: number
   uid: string
@@ -30,7 +30,7 @@ const asciiJson = (value: unknown) =>
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-/** The columns of `data_source`, as `d`, that a `Source` is made from. */
+/** The columns of `data_source`, as `d`, from which a `Source` is made. */
 export const SOURCE_COLUMNS = `d.id, d.uid, d.provider, d.device_model, d.source, d.device_type,
   source_rank(d.provider, d.device_type) as rank`
 
@@ -73,8 +73,8 @@ export function bySourceRank(a: Source, b: Source): number {
 }
 
 /**
- * The order of `merge=none`: as bySourceRank, but a source without a device model comes after those of its provider with
- * one, whatever its device type (99).
+ * The order of `merge=none`: as bySourceRank, except that a source without a device model comes after the sources of its
+ * provider that have one, whatever its device type (99).
  */
 export function byStrictRank(a: Source, b: Source): number {
   return strictRank(a) - strictRank(b) || byName(a, b)

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts'
 import { errors } from '../errors.ts'
 import { SOURCE_COLUMNS, type Source, type SourceRow, sourceOf } from './source.ts'
 
-/** One series of one source: what the samples' primary key starts with. */
+/** One series of one source: the first columns of the samples' primary key. */
 export interface Stored extends StoredSeries {
   source: Source
   /** Key in the table: the series id, or that of one of its twins. */
@@ -17,11 +17,11 @@ export interface Stored extends StoredSeries {
 export interface UserView {
   userId: string
   revision: number
-  /** Of plausible values: the input of summaries. */
+  /** Series of plausible values: the input of summaries. */
   stored: Stored[]
-  /** Of implausible values: only raw pages and counts of stored samples show them. */
+  /** Series of implausible values: only raw pages and counts of stored samples show them. */
   implausible: Stored[]
-  /** Answers that stay valid as long as the revision: totals and priority ranges, by question. */
+  /** Answers that are valid until the revision changes: totals and priority ranges, by question. */
   answers: Map<string, unknown>
 }
 
@@ -53,7 +53,7 @@ export async function userView(db: Database, userId: string): Promise<UserView> 
   return view
 }
 
-/** The view of the last look, which may be outdated; undefined when there was none. Does not ask the database. */
+/** The cached view, which may be outdated; undefined if there is none. Does not query the database. */
 export function rememberedView(db: Database, userId: string): UserView | undefined {
   return views.get(db.pool)?.get(userId)
 }

@@ -9,12 +9,12 @@ const ARCHIVED = 'archived'
 
 const QUARTER_MS = 900_000
 
-/** Which samples can be stored, and which cannot because only rollups are kept of their time, or nothing at all. */
+/** The samples that can be stored, and those that cannot, since their time has only rollups, or nothing is kept of it. */
 export interface Sifted {
   kept: SampleColumns[]
   archived: SampleColumns[]
   expired: SampleColumns[]
-  /** Start of the time of which anything is kept, epoch ms; null when nothing was older. */
+  /** The instant from which anything is kept, epoch ms; null if no sample was older. */
   keptFromMs: number | null
 }
 
@@ -55,7 +55,7 @@ export async function withoutArchived(
 
 const quarterOf = (ms: number) => Math.floor(ms / QUARTER_MS)
 
-/** By place of the column set: numbers of quarter hours since 1970 that are archived; all others are accepted. */
+/** By position of the column set: numbers of quarter hours since 1970 that are archived; all others are accepted. */
 async function refusedQuarters(
   tx: Transaction,
   samples: readonly SampleColumns[],
@@ -89,7 +89,7 @@ async function refusedQuarters(
   return refused
 }
 
-/** A column set by the fate of its samples, each kind once. */
+/** A column set divided by the kind of its samples. */
 function divided<Kind>(columns: SampleColumns, kindOf: (ms: number) => Kind): Map<Kind, SampleColumns> {
   const places = new Map<Kind, number[]>()
   for (const [at, ms] of columns.timeMs.entries()) {
@@ -103,7 +103,7 @@ function divided<Kind>(columns: SampleColumns, kindOf: (ms: number) => Kind): Ma
 }
 
 /**
- * The batch without samples that cannot be stored, which it counts as rejected. Samples that come with events are not
+ * The batch without samples that cannot be stored, which it counts as rejected. Samples that arrive with events are not
  * items, so only their days count.
  */
 export function rejectArchived(batch: Batch, samples: Sifted, derived: Sifted): Batch {

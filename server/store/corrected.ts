@@ -5,10 +5,10 @@ import type { Transaction } from '../db/database.ts'
 import { DAY_MS } from '../time.ts'
 import { removePoints } from './origins/delete-samples.ts'
 
-// A value that is corrected can become implausible, or plausible, and a record can turn out to be entered by hand: it is then
-// another series that has the instant, and the old value has to go from the others of the three.
+// A corrected value can become implausible or plausible, and a record can turn out to be entered by hand: then another series
+// has the instant, and the old value must be removed from the other two of the three.
 
-/** The other series that may have had the instants of a stored series; of daily totals only implausible ones. */
+/** The other series that may have had the instants of a stored series; for daily totals only implausible ones. */
 function twinsOf(seriesId: number): number[] {
   const typeId = typeIdOf(seriesId)
   const first = hasManualTwin(typeId) ? [typeId, typeId + MANUAL_OFFSET, typeId + IMPLAUSIBLE_OFFSET] : []
@@ -16,7 +16,7 @@ function twinsOf(seriesId: number): number[] {
   return [seriesId < IMPLAUSIBLE_OFFSET ? seriesId + IMPLAUSIBLE_OFFSET : seriesId - IMPLAUSIBLE_OFFSET]
 }
 
-/** Whether a series holds what is rare beside the measured values of its type. */
+/** Whether a series is a twin with few values beside the measured values of its type. */
 const isRare = (seriesId: number) => seriesId >= IMPLAUSIBLE_OFFSET || seriesId === typeIdOf(seriesId) + MANUAL_OFFSET
 
 interface Twin {
@@ -26,9 +26,9 @@ interface Twin {
 }
 
 /**
- * Removes the samples in whose place those of a batch, which are written, have come: those of the same instant in the others
- * of the series and its twins of implausible and of manual values. Costs one look-up where no source has both. Returns how many there
- * were, by series id of the new ones.
+ * Removes the samples that the written samples of a batch replace: those of the same instant in the others of the series and
+ * its twins of implausible and manual values. Costs one look-up if no source has both. Returns the number of removed samples
+ * by series id of the new ones.
  */
 export async function removeCorrected(
   tx: Transaction,
@@ -46,7 +46,7 @@ export async function removeCorrected(
   return gone
 }
 
-/** The other series of each column set, as far as its source has them. */
+/** The other series of each column set that its source has. */
 async function storedTwins(
   tx: Transaction,
   samples: readonly SampleColumns[],
@@ -68,8 +68,8 @@ async function storedTwins(
 }
 
 /**
- * The samples of twins at instants of the batch, and the series that has them now. What is implausible or manual is little:
- * it is looked up in what is neither one by one, and what is neither day by day in it.
+ * The samples of twins at instants of the batch, and the series that has them now. Implausible and manual values are few:
+ * they are looked up one by one among the other values, and the other values day by day among them.
  */
 async function corrected(tx: Transaction, twins: readonly Twin[]) {
   const spans = twins.flatMap((twin) => spansOf(twin).map(([loMs, hiMs]) => ({ twin, loMs, hiMs })))

@@ -4,31 +4,31 @@ import type { Transaction } from '../db/database.ts'
 import { planned } from '../db/planned.ts'
 import type { EventTarget } from './event-items.ts'
 
-// Until its meal arrives, a nutrient is also a sample (sdk-types 6). Several of one source, series and instant add up
-// in that sample, so none is lost and the order does not matter. A sample that was uploaded as such has the instant to
-// itself.
+// Until its meal arrives, a nutrient is also a sample (sdk-types 6). Several of one source, series and instant add up in
+// that sample, so none is lost and the order does not matter. A sample that was uploaded as a sample takes precedence at
+// its instant.
 
-/** A place where a sample can be: key of the source, id of the series, epoch milliseconds. */
+/** The key of a sample: key of the source, id of the series, epoch milliseconds. */
 interface Instant {
   source_id: number
   series_id: number
   ts_ms: number
 }
 
-/** What the loose nutrients of an instant add up to. */
+/** The sum of the loose nutrients of an instant. */
 interface LooseSum extends Instant {
   value: number
   zone_offset_min: number | null
 }
 
-/** Samples to write; their sources are places in `sourceIds`. */
+/** Samples to write; their sources are positions in `sourceIds`. */
 export interface Loose {
   samples: SampleColumns[]
   sourceIds: number[]
 }
 
 /**
- * The sums of loose nutrients at the instants of these meals or ids, and at `instants`; call it before any of them
+ * The sums of loose nutrients at the instants of these meals or ids, and at `instants`. Call this before any of them
  * changes.
  */
 export async function looseSums(
@@ -41,8 +41,8 @@ export async function looseSums(
 }
 
 /**
- * Takes back the samples of sums that have changed, and returns those to write: for the instants of `before` and
- * `after` the sum of their loose nutrients, unless another sample is there.
+ * Removes the samples of sums that have changed, and returns the samples to write: for the instants of `before` and `after`
+ * the sum of their loose nutrients, unless another sample has the instant.
  */
 export async function settleLoose(
   tx: Transaction,
@@ -92,7 +92,7 @@ const arrays = (instants: readonly Instant[]) => [
   instants.map(({ ts_ms }) => ts_ms),
 ]
 
-/** Parameters 4 and 5: the first and the last instant, which let the database skip what lies outside of them. */
+/** Parameters 4 and 5: the first and the last instant, so the database can skip everything outside of them. */
 function bounds(instants: readonly Instant[]): [firstMs: number, lastMs: number] {
   let first = Number.POSITIVE_INFINITY
   let last = Number.NEGATIVE_INFINITY
@@ -140,7 +140,7 @@ const SUMS_SQL = `
   ${SUM}
   where n.value is not null`
 
-// Only samples that are still as written: any other was uploaded as a sample.
+// Only samples with the written value: any other was uploaded as a sample.
 const TAKE_BACK_SQL = `
   with instants as (
     select i.source_id, i.series_id, to_timestamp(i.ts_ms / 1000) as ts, i.value, i.zone_offset_min

@@ -10,10 +10,10 @@ import { writeSamples } from './samples.ts'
 type Owner = Pick<EventTarget, 'userId' | 'provider' | 'changes'>
 
 /**
- * Writes meals and the nutrients that name them. A meal consists of all nutrients that name it, in whatever order and
- * in how many uploads they arrive. An upload with a meal and its nutrients replaces those that last came together with
- * it; others, which were cut off by the end of an upload, stay (sdk-types 6). Returns the results, and the samples that
- * stand for nutrients until their meal arrives.
+ * Writes meals and the nutrients that name them. A meal consists of all nutrients that name it, in any order and from any
+ * number of uploads. An upload with a meal and its nutrients replaces those that last arrived together with the meal;
+ * others, which the end of an upload cut off, stay (sdk-types 6). Returns the results, and the samples that represent
+ * nutrients until their meal arrives.
  */
 export async function writeMeals(
   tx: Transaction,
@@ -48,7 +48,7 @@ export async function writeMeals(
     written.filter((row) => row.loose).map(({ position }) => rows[position] as NutrientRow),
   )
 
-  // A meal whose nutrients have changed has changed itself.
+  // A change of its nutrients is a change of the meal.
   const byPlace = new Map(changedMeals.map((one) => [one.position, one]))
   const changed = [
     ...keptMeals.flatMap(({ externalId }, position) =>
@@ -149,7 +149,7 @@ const WRITE_MEALS_SQL = `
   )
   select position, is_new, id from changed`
 
-/** The result for a nutrient; `loose`: its meal is not there. */
+/** The result for a nutrient; `loose`: its meal is missing. */
 interface WrittenNutrient extends ChangedItem {
   changed: boolean
   loose: boolean

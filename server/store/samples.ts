@@ -6,7 +6,7 @@ import type { Transaction } from '../db/database.ts'
 import { DAY_MS, isoInstant } from '../time.ts'
 import { noteOrigins, type WrittenSamples } from './origins/note.ts'
 
-/** What a batch did to one series; times bound the samples that changed. */
+/** The changes of a batch to one series; times bound the samples that changed. */
 export interface SeriesCounts {
   type: string
   inserted: number
@@ -91,7 +91,7 @@ interface MergedRow {
   last_ts: string
 }
 
-/** With the ranges of their places in the copied rows, `{[0,5),[7,8)}`. */
+/** With the ranges of their positions in the copied rows, `{[0,5),[7,8)}`. */
 type PlacedRow = MergedRow & { places: string }
 
 /** Transactions that have merged before: the rows of `incoming` are deleted only when they end. */
@@ -129,7 +129,7 @@ async function merge(
   )
 }
 
-/** The places in each of the column sets that the merge inserted or changed; it counts places through all of them. */
+/** The positions in each column set that the merge inserted or changed; the merge numbers positions across all sets. */
 function* atPlaces(
   samples: readonly SampleColumns[],
   rows: readonly PlacedRow[],
@@ -143,7 +143,7 @@ function* atPlaces(
   for (const columns of samples) {
     const { timeMs } = columns
     const changed: number[] = []
-    // A range may go on in the next column set.
+    // A range may continue in the next column set.
     for (; range < ranges.length; range += 1) {
       const [from, until] = ranges[range] as readonly [number, number]
       for (let at = Math.max(from - first, 0); at < Math.min(until - first, timeMs.length); at += 1) changed.push(at)
@@ -154,7 +154,7 @@ function* atPlaces(
   }
 }
 
-/** Samples of a series further apart than this become separate dirty ranges: what lies between has not changed. */
+/** Samples of a series further apart than this become separate dirty ranges: nothing in between has changed. */
 const RANGE_GAP_MS = DAY_MS
 
 /** Notes which series a source has and which ranges the rollups lack; the merge does so itself. */
@@ -178,7 +178,7 @@ async function noteAdded(tx: Transaction, samples: readonly SampleColumns[], sou
   await tx.query('select note_added($1, $2, $3, $4, $5)', [ranges.source, ranges.series, ranges.lo, ranges.hi, longest])
 }
 
-/** All samples of a column set, as new ones. */
+/** All samples of a column set, counted as new. */
 const countOf = ({ seriesId, timeMs }: SampleColumns): MergedRow => ({
   series: seriesId,
   is_new: true,

@@ -1,4 +1,4 @@
-// Sleep as readers see it: contract 5.2, 5.4, 12.1, 12.2. Which sessions there are is the matter of ../ingest.
+// Sleep as readers see it: contract 5.2, 5.4, 12.1, 12.2. How sessions are formed is tested in ../store/sleep.
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { type DeviceType, deviceTypeRanks, deviceTypes } from '../../server/catalogue/devices.ts'
@@ -6,6 +6,7 @@ import { providerByName, providers } from '../../server/catalogue/providers.ts'
 import { parseZoneOffset } from '../../server/time.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { allEvents, getEvents } from '../support/event-lists.ts'
+import { competing } from '../support/recomputed/competing.ts'
 import { createUser, importBody, oneEngine, PHONE, type SdkRecord, startImports, WATCH } from '../support/sdk.ts'
 import { sleepBody, stage } from '../support/sleep.ts'
 
@@ -23,7 +24,7 @@ const WATCH_SOURCE = {
   device_name: 'Apple Watch Ultra 2',
 }
 
-/** A stage from and until minutes after ten. */
+/** A stage from and until some minutes after ten. */
 const at = (name: string, from: number, until: number, fields: SdkRecord = {}) =>
   stage(name, TEN + from * MIN, TEN + until * MIN, fields)
 
@@ -87,16 +88,16 @@ oneEngine(t, 'sleep', async (t, engine) => {
     t.strictSame({ ...withStages, sleep_stage_intervals: null }, { id, ...night }, 'nothing else differs')
   })
 
-  await t.test('of the samples has the figures of the documentation', async (t) => {
+  await t.test('from the sample bodies has the figures of the documentation', async (t) => {
     const user = await createUser(app)
     const text = await readFile(new URL('../samples/health-connect-mix.json', import.meta.url), 'utf8')
     await send(app, user, JSON.parse(text).data.sleep, 'health_connect')
     const [night, unstaged] = await allEvents(app, user, 'sleep')
     t.match(night.stages, { awake_minutes: 3, light_minutes: 214, deep_minutes: 50, rem_minutes: 71 })
-    t.match(unstaged, { stages: null, sleep_duration_seconds: 27_000 }, 'what is not known is no zero')
+    t.match(unstaged, { stages: null, sleep_duration_seconds: 27_000 }, 'an unknown value is not 0')
   })
 
-  await t.test('that a source says little of has no figures it does not know', async (t) => {
+  await t.test('of a source with few details has no unknown figures', async (t) => {
     const user = await createUser(app)
     await send(app, user, [at('light', 0, 60)])
     await app.db.query(
@@ -161,7 +162,7 @@ oneEngine(t, 'sleep', async (t, engine) => {
     t.strictSame(
       await starts(user, { ...best, device_model: 'iPhone17,1' }),
       ['02-24T22:00', '02-23T21:30'],
-      'the best of those that are asked for',
+      'the best of the requested ones',
     )
     t.strictSame(
       await starts(user, { ...best, start_date: '2026-02-23', end_date: '2026-02-23T21:45:00Z' }),
@@ -180,7 +181,19 @@ oneEngine(t, 'sleep', async (t, engine) => {
     const winners = new Map<string, string>()
     for (const date of new Set(all.map(localDate))) {
       const mains = all.filter((session) => localDate(session) === date && !session.is_nap)
-      const [first] = mains.sort((a, b) => (believed(a, mains) < believed(b, mains) ? -1 : 1)) as [Session]
+      const rivals = competing(
+        mains.map((one) => ({
+          source: nameOf(one),
+          start: Date.parse(one.start_time),
+          end: Date.parse(one.end_time),
+          zone: parseZoneOffset(one.zone_offset ?? 'Z') ?? 0,
+          asleep: one.sleep_duration_seconds ?? 0,
+          awake: 0,
+        })),
+      )
+      const [first] = mains
+        .filter((one) => rivals.has(nameOf(one)))
+        .sort((a, b) => (believed(a, mains) < believed(b, mains) ? -1 : 1)) as [Session]
       winners.set(date, nameOf(first))
     }
     const best = all.filter((session) => winners.get(localDate(session)) === nameOf(session))
@@ -235,18 +248,17 @@ oneEngine(t, 'sleep', async (t, engine) => {
 const localDate = ({ end_time, zone_offset }: Session) =>
   new Date(Date.parse(end_time) + (parseZoneOffset(zone_offset ?? 'Z') ?? 0) * MIN).toISOString().slice(0, 10)
 
-/** Smaller for the source that is believed: by three hours in one go, its rank, how much it slept, its name. */
+/** Smaller for the source that is believed, of those that compete: by its rank, how much it slept, its name. */
 function believed({ source }: Session, mains: readonly Session[]): string {
   const own = mains.filter((one) => JSON.stringify(one.source) === JSON.stringify(source))
   const seconds = own.map(({ sleep_duration_seconds }) => sleep_duration_seconds as number)
   const provider = providerByName.get(source.provider)?.rank ?? 99
   const type = deviceTypeRanks[source.device_type as DeviceType]
   const asleep = seconds.reduce((sum, one) => sum + one, 0)
-  const fragment = Math.max(...seconds) < 3 * 3600 ? 1 : 0
-  return [fragment, provider + 100, type + 100, 10_000_000 - asleep, source.device ?? '', source.source ?? ''].join(' ')
+  return [provider + 100, type + 100, 10_000_000 - asleep, source.device ?? '', source.source ?? ''].join(' ')
 }
 
-/** Forty days of nights and naps of four sources in changing zones, some of which miss some days. */
+/** Forty days of nights and naps of four sources in changing zones; some sources miss some days. */
 async function randomNights(app: TestApp): Promise<string> {
   const user = await createUser(app)
   let seed = 20_260_224

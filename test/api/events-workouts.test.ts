@@ -269,6 +269,15 @@ oneEngine(t, 'workouts', async (t, engine) => {
         JSON.stringify(query),
       )
     }
+    const tidy = await createUser(app)
+    const burned = (name: string, start: number, kcal: number) =>
+      workout(name, start, 10, {
+        values: [statistic('activeEnergyBurned', kcal, 'kcal'), statistic('distance', kcal * 3, 'm')],
+      })
+    await importBody(app, tidy, workoutBody([burned('running', DAY, 0.1), burned('rowing', DAY + 30 * MIN, 0.2)]))
+    const { body: sums } = await getEvents(app, tidy, 'workouts/totals')
+    t.match(sums, { calories_kcal: 0.3, distance_meters: 0.9 }, 'sums have no noise')
+
     const nobody = await createUser(app)
     t.strictSame(
       (await getEvents(app, nobody, 'workouts/types', { start_date: undefined, end_date: undefined })).body,

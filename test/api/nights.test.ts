@@ -3,7 +3,7 @@ import t from 'tap'
 import { computeSleepScores } from '../../server/scores/compute-sleep.ts'
 import { startTestApp } from '../support/app.ts'
 import { allEvents, getEvents } from '../support/event-lists.ts'
-import { createUser, importBody, oneEngine, PHONE, type SdkRecord, startImports } from '../support/sdk.ts'
+import { createUser, importBody, iso, oneEngine, PHONE, type SdkRecord, startImports } from '../support/sdk.ts'
 import { sleepBody, stage, storedStages } from '../support/sleep.ts'
 import { summary } from '../support/summaries.ts'
 
@@ -17,6 +17,22 @@ const APP = { name: 'Sleep Cycle', deviceModel: 'iPhone17,1', deviceType: 'phone
 const at = (name: string, from: number, until: number, fields: SdkRecord = {}) =>
   stage(name, MIDNIGHT + from * HOUR_MS, MIDNIGHT + until * HOUR_MS, fields)
 
+/** The same three days later for each place in a list, under an id of its own. */
+function later(one: SdkRecord, place: number): SdkRecord {
+  const moved = (time: unknown) => iso(Date.parse(time as string) + place * 72 * HOUR_MS)
+  const named = (id: unknown) => (id === null ? null : `${place}.${id}`)
+  const { id, parentId, startDate, endDate } = one
+  return { ...one, id: named(id), parentId: named(parentId), startDate: moved(startDate), endDate: moved(endDate) }
+}
+const dayLater = (place: number) => iso(MIDNIGHT + place * 72 * HOUR_MS).slice(0, 10)
+
+interface Night {
+  duration_minutes: number
+  start_time: string
+  source: { device_type: string }
+  sessions: { start_time: string }[]
+}
+
 const clock = (time: string) => time.slice(11, 16)
 
 oneEngine(t, 'nights', async (t, engine) => {
@@ -27,9 +43,10 @@ oneEngine(t, 'nights', async (t, engine) => {
   const read = async (user: string, from = '2026-03-04', to = from) =>
     (await summary(app, user, 'sleep', { start_date: from, end_date: to })).body.data
   /** The sessions that a row counts, the list with filter_by_priority shows and the totals add up, which are the same. */
-  const counting = async (user: string) => {
-    const sessions = (await read(user)).flatMap((row: { sessions: { start_time: string; is_nap: boolean }[] }) =>
-      row.sessions.map(({ start_time, is_nap }) => `${clock(start_time)}${is_nap ? ' nap' : ''}`),
+  const counting = async (user: string, from?: string, to?: string) => {
+    const sessions = (await read(user, from, to)).flatMap(
+      (row: { sessions: { start_time: string; is_nap: boolean }[] }) =>
+        row.sessions.map(({ start_time, is_nap }) => `${clock(start_time)}${is_nap ? ' nap' : ''}`),
     )
     const best = { filter_by_priority: true }
     const listed = (await allEvents(app, user, 'sleep', best)).map(
@@ -51,7 +68,7 @@ oneEngine(t, 'nights', async (t, engine) => {
       const user = await createUser(app)
       await send(user, first as SdkRecord[])
       if (second) {
-        t.match(await read(user), [{ duration_minutes: 20, nap_count: 0 }], 'as long as it is all the sleep of the day')
+        t.match(await read(user), [{ duration_minutes: 20, nap_count: 0 }], 'while it is all the sleep of the day')
         await send(user, second, 'samsung')
       }
       t.match(await read(user), [
@@ -66,13 +83,13 @@ oneEngine(t, 'nights', async (t, engine) => {
     const user = await createUser(app)
     await send(user, [at('light', -1, 6.5, { parentId: 'night' })], 'samsung')
     await send(user, [nap])
-    t.strictSame(await counting(user), ['23:00'], 'whatever comes first')
+    t.strictSame(await counting(user), ['23:00'], 'in any order of arrival')
     t.equal((await app.request('DELETE', `/api/v1/users/${user}/connections/samsung/data`)).status, 204)
-    t.strictSame(await counting(user), ['13:00'], 'until nothing of the ring is left')
+    t.strictSame(await counting(user), ['13:00'], 'until the ring has no data left')
     t.match(await read(user), [{ duration_minutes: 20, nap_count: 0 }])
   })
 
-  await t.test('naps of the night belong to it, and those of others do not', async (t) => {
+  await t.test('naps of the source of the night belong to it, and those of others do not', async (t) => {
     const user = await createUser(app)
     await send(user, [
       at('light', -1, 6),
@@ -83,23 +100,48 @@ oneEngine(t, 'nights', async (t, engine) => {
     t.strictSame(await counting(user), ['23:00', '14:00 nap'])
   })
 
-  await t.test('three hours in one go beat a fragment of the night, whatever saw it', async (t) => {
+  await t.test('a source counts that recorded at least half of the night', async (t) => {
+    const watch = (from: number, until: number) => at('light', from, until)
+    const ring = (from: number, until: number) => at('light', from, until, { source: RING })
+    const night = [ring(-1, 6.5)]
+    const cases: [what: string, stages: SdkRecord[], minutes: number, start: string, type: string][] = [
+      ['a siesta of another source is not the night', [...night, watch(13, 16.5)], 450, '23:00', 'ring'],
+      ['however long it is', [...night, watch(12, 18)], 450, '23:00', 'ring'],
+      ['also beside a short night', [ring(2, 5.5), watch(13, 17)], 210, '02:00', 'ring'],
+      ['of one source it is more sleep', [watch(-1, 6.5), watch(13, 16.5)], 660, '23:00', 'watch'],
+      ['who sleeps by day is believed', [ring(10, 17), watch(2, 5.1)], 420, '10:00', 'ring'],
+      ['a battery that was empty', [...night, watch(-1, 2 + 1 / 6)], 450, '23:00', 'ring'],
+      ['or half full', [...night, watch(-1, 2.75)], 225, '23:00', 'watch'],
+      ['but for a minute', [...night, watch(-1, 2.75 - 1 / 60)], 450, '23:00', 'ring'],
+      ['lying awake is recorded, too', [...night, watch(-1, 2), at('awake', 2, 6)], 180, '23:00', 'watch'],
+      ['beside three hours of sleep', [...night, watch(-1, 1.9), at('awake', 1.9, 6)], 450, '23:00', 'ring'],
+      ['a night in two parts', [ring(-0.5, 2.7), watch(-1, 1.5), watch(4, 6.5)], 300, '23:00', 'watch'],
+      ['of the worse source', [watch(-0.5, 2.7), ring(-2, 1.5), ring(4, 7.5)], 420, '22:00', 'ring'],
+      ['far apart they are two', [watch(-0.5, 2.7), ring(-2, 1.5), ring(5.5, 9)], 192, '23:30', 'watch'],
+      ['that overlap the night', [ring(-2, 7), watch(-1.8, 0.2), watch(4.5, 7)], 270, '04:30', 'watch'],
+      ['and beside it is not of it', [ring(-1, 6), watch(2, 4.9), watch(9, 12)], 420, '23:00', 'ring'],
+      ['a fragment', [ring(1, 4), watch(2, 4.9)], 180, '01:00', 'ring'],
+      ['of fragments the best', [watch(2, 3.5), ring(1, 3.9)], 90, '02:00', 'watch'],
+      ['that is half of the longest', [watch(2, 3.4), ring(1, 3.9)], 174, '01:00', 'ring'],
+    ]
     const user = await createUser(app)
-    const apps = [RING, APP].flatMap((source) => [at('light', -1, 7, { source })])
-    await send(user, [at('deep', 2, 3.5), ...apps])
-    t.match(await read(user), [{ source: { device_type: 'ring' }, duration_minutes: 480 }])
-    t.strictSame(await counting(user), ['23:00'])
-    await send(user, [at('deep', 3.5, 4.99)])
-    t.match(await read(user), [{ source: { device_type: 'ring' } }], 'a minute less')
-    await send(user, [at('deep', 4.99, 5)])
-    t.match(await read(user), [{ source: { device_type: 'watch' }, duration_minutes: 180 }], 'not if it has three, too')
-    t.strictSame(await counting(user), ['02:00'])
-    const short = await createUser(app)
-    await send(short, [at('deep', 2, 3.5), at('deep', 1, 3.9, { source: RING })])
-    t.match(await read(short), [{ source: { device_type: 'watch' }, duration_minutes: 90 }], 'of fragments the best')
+    await send(
+      user,
+      cases.flatMap(([, stages], n) => stages.map((one) => later(one, n))),
+    )
+    t.strictSame(
+      (await read(user, dayLater(0), dayLater(cases.length))).map((row: Night, n: number) => [
+        cases[n]?.[0],
+        row.duration_minutes,
+        clock(row.start_time),
+        row.source.device_type,
+      ]),
+      cases.map(([what, , ...wanted]) => [what, ...wanted]),
+    )
+    await counting(user, dayLater(0), dayLater(cases.length))
   })
 
-  await t.test('of two sources of one rank the one with more sleep counts', async (t) => {
+  await t.test('of two sources with the same rank, the one with more sleep counts', async (t) => {
     const user = await createUser(app)
     await send(user, [at('light', -1, 6, { source: PHONE }), at('light', -1, 6.5, { source: APP })])
     t.match(await read(user), [{ source: { source: 'Sleep Cycle' }, duration_minutes: 450 }])
@@ -116,7 +158,7 @@ oneEngine(t, 'nights', async (t, engine) => {
       copies.map((one, n) => ({ ...one, id: `copy ${n}` })),
       'health_connect',
     )
-    t.equal((await allEvents(app, user, 'sleep')).length, 3, 'all of them are there')
+    t.equal((await allEvents(app, user, 'sleep')).length, 3, 'all of them are stored')
     t.match(await read(user), [{ duration_minutes: 540, time_in_bed_minutes: 540, nap_count: 0 }])
     t.strictSame(await counting(user), ['23:00'])
     const staged = [at('light', -1, 3), at('awake', 3, 3.5), at('deep', 3.5, 7)]
@@ -142,7 +184,52 @@ oneEngine(t, 'nights', async (t, engine) => {
     const sessions = await allEvents(app, growing, 'sleep')
     const second = sessions.find(({ end_time }) => end_time === '2026-03-04T06:00:00Z')
     await app.request('DELETE', `/api/v1/users/${growing}/events/sleep/${second.id}`)
-    t.match(await read(growing, '2026-03-03'), [{ duration_minutes: 585 }], 'and count when they are all there is')
+    t.match(await read(growing, '2026-03-03'), [{ duration_minutes: 585 }], 'and count when there is nothing else')
+  })
+
+  await t.test('of sessions of one app that overlap the longest counts, stages twice', async (t) => {
+    const one = (id: string, from: number, until: number) => at('sleeping', from, until, { id })
+    const staged = (from: number, awake: number, until: number) => [
+      at('light', from, awake, { id: 'staged-s0', parentId: 'staged' }),
+      at('awake', awake, until, { id: 'staged-s1', parentId: 'staged' }),
+    ]
+    const night = [one('night', -2, 6)]
+    const [a, b, c] = [one('a', -2, 0.5), one('b', 0, 3), one('c', 2.5, 7)]
+    const cases: [what: string, uploads: SdkRecord[][], minutes: number, starts: string[]][] = [
+      ['a few minutes with stages', [night, staged(5.8, 6.1, 6.2)], 480, ['22:00']],
+      ['whichever comes first', [staged(5.8, 6.1, 6.2), night], 480, ['22:00']],
+      ['three hours of it', [night, staged(3, 6.4, 6.5)], 480, ['22:00']],
+      ['half of it', [night, staged(2, 6.4, 6.5)], 264, ['02:00']],
+      ['mostly awake', [night, staged(-2, 0, 6)], 120, ['22:00']],
+      ['what does not count covers nothing', [[a, b, c]], 420, ['22:00', '02:30']],
+      ['one by one', [[a], [b], [c]], 420, ['22:00', '02:30']],
+      ['the other way round', [[c], [b], [a]], 420, ['22:00', '02:30']],
+    ]
+    const user = await createUser(app)
+    for (const turn of [0, 1, 2]) {
+      const stages = cases.flatMap(([, uploads], n) => (uploads[turn] ?? []).map((each) => later(each, n)))
+      await send(user, stages, 'health_connect')
+    }
+    t.strictSame(
+      (await read(user, dayLater(0), dayLater(cases.length))).map((row: Night, n: number) => [
+        cases[n]?.[0],
+        row.duration_minutes,
+        row.sessions.map(({ start_time }) => clock(start_time)),
+      ]),
+      cases.map(([what, , ...wanted]) => [what, ...wanted]),
+    )
+    await counting(user, dayLater(0), dayLater(cases.length))
+  })
+
+  await t.test('the efficiency of a row weighs each session by its sleep', async (t) => {
+    const user = await createUser(app)
+    await send(user, [at('light', -1, 0), at('awake', 0, 1), at('light', 3.5, 8.5)])
+    t.match(await read(user), [{ duration_minutes: 360, time_in_bed_minutes: 420, efficiency_percent: 91.67 }])
+    const listed = await allEvents(app, user, 'sleep')
+    t.strictSame(
+      listed.map(({ efficiency_percent }) => efficiency_percent),
+      [100, 50],
+    )
   })
 
   await t.test('sleep without stages counts where the stages leave something out', async (t) => {
@@ -153,7 +240,7 @@ oneEngine(t, 'nights', async (t, engine) => {
     ])
   })
 
-  await t.test('a hole in the night is neither sleep nor time in bed', async (t) => {
+  await t.test('a gap in the night is neither sleep nor time in bed', async (t) => {
     const user = await createUser(app)
     await send(user, [at('light', -1, 1), at('awake', 1, 1.5), at('deep', 3, 7)])
     t.match(await read(user), [
@@ -168,7 +255,7 @@ oneEngine(t, 'nights', async (t, engine) => {
     t.match(await allEvents(app, user, 'sleep'), [{ sleep_duration_seconds: 21_600, time_in_bed_seconds: 23_400 }])
   })
 
-  await t.test('a score is of the night that counts, and a copy has none', async (t) => {
+  await t.test('the night that counts has a score, and a copy has none', async (t) => {
     const user = await createUser(app)
     const copies = [at('sleeping', -1, 7, { id: 'a' }), at('sleeping', -1, 8, { id: 'b' })]
     await send(user, copies, 'health_connect')
@@ -183,7 +270,7 @@ oneEngine(t, 'nights', async (t, engine) => {
     )
   })
 
-  await t.test('a session that comes again whole is what came last', async (t) => {
+  await t.test('a whole session that is sent again replaces the previous one', async (t) => {
     const numbered = (names: string[], from: number, id = 'n', first = 0) =>
       names.map((name, n) => at(name, from + n, from + n + 1, { id: `${id}-s${first + n}`, parentId: id }))
     const eight = ['light', 'deep', 'light', 'rem', 'light', 'deep', 'rem', 'light']
@@ -200,7 +287,7 @@ oneEngine(t, 'nights', async (t, engine) => {
     t.strictSame(await kept(user), ids(0, 8), 'or more')
     const ignored = [...numbered(['light', 'out_of_bed', 'deep'], -1), at('light', 5, 5, { id: 'n-s3', parentId: 'n' })]
     t.match(await send(user, ignored, 'health_connect'), { ignored_type: 1, dropped_count: 1 })
-    t.strictSame(await kept(user), ['n-s0', 'n-s2'], 'what says nothing is counted, too')
+    t.strictSame(await kept(user), ['n-s0', 'n-s2'], 'unknown stages are counted, too')
     await send(user, [at('sleeping', -1, 6, { id: 'n' })], 'health_connect')
     t.strictSame(await kept(user), ['n'], 'without stages')
     await send(user, numbered(eight, -1), 'health_connect')
@@ -216,18 +303,18 @@ oneEngine(t, 'nights', async (t, engine) => {
     const spread = await createUser(app)
     const [first, second] = [numbered(eight.slice(0, 4), -1), numbered(eight.slice(4), 3, 'n', 4)]
     for (const upload of [first, second, first, second, first]) await send(spread, upload, 'health_connect')
-    t.strictSame(await kept(spread), ids(0, 8), 'one that comes in parts grows')
+    t.strictSame(await kept(spread), ids(0, 8), 'one sent in parts grows')
     await send(spread, [...first, ...second], 'health_connect')
     await send(spread, first, 'health_connect')
-    t.strictSame(await kept(spread), ids(0, 4), 'until it has come whole')
+    t.strictSame(await kept(spread), ids(0, 4), 'until it arrives whole')
     const other = await createUser(app)
     for (const upload of [second, first]) await send(other, upload, 'health_connect')
-    t.strictSame(await kept(other), ids(0, 8), 'whichever part comes first')
+    t.strictSame(await kept(other), ids(0, 8), 'whichever part arrives first')
     await send(other, [first[0], first[2]] as SdkRecord[], 'health_connect')
-    t.strictSame(await kept(other), ids(0, 8), 'and nothing goes that is not numbered through')
+    t.strictSame(await kept(other), ids(0, 8), 'and nothing is removed unless it is numbered without a gap')
     const devices = await createUser(app)
     await send(devices, [...first, ...second], 'health_connect')
     await send(devices, [first[0], { ...first[1], source: RING }] as SdkRecord[], 'health_connect')
-    t.equal((await kept(devices)).length, 9, 'nor what two devices say in one upload')
+    t.equal((await kept(devices)).length, 9, 'nor stages of two devices in one upload')
   })
 })

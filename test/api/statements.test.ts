@@ -1,4 +1,4 @@
-// What a read costs: a few statements, however much it shows. Every route that can be read is asked.
+// The cost of a read: a few statements, however much it shows. Every readable route is requested.
 import t, { type Test } from 'tap'
 import { routes } from '../../server/api/index.ts'
 import type { Route } from '../../server/http/route.ts'
@@ -30,12 +30,12 @@ const START_MS = Date.UTC(2025, 6, 1, 12)
 const PAGE = runs(20, 100)
 const DAYS = PAGE + 2
 
-/** Routes that are not asked, and why. */
+/** Routes that are not requested, and why. */
 const NOT_ASKED: Record<string, string> = {
   streamSyncEvents: 'lasts as long as its client: what it reads is tested with streams, and in pages of 100',
 }
 
-/** Parameters that make a route read all there is, beside the range and the limit; each query is asked. */
+/** Parameters, besides range and limit, with which a route reads everything; each query is requested. */
 const QUERIES: Record<string, string[]> = {
   listUsers: ['', 'include=connections', 'sort_by=last_synced_at'],
   getUser: ['include=connections'],
@@ -64,7 +64,7 @@ function dayOf(day: number) {
     record('HKQuantityTypeIdentifierRestingHeartRate', at, 50, { unit: 'bpm' }),
     record('HKCorrelationTypeIdentifierFood', at, 1, { id: `meal ${day}` }),
     record('HKQuantityTypeIdentifierDietaryEnergyConsumed', at, 500, { parentId: `meal ${day}`, unit: 'kcal' }),
-    // Each begins a cycle of its own.
+    // Each starts a new cycle.
     record('HKCategoryTypeIdentifierMenstrualFlow', START_MS - (3000 - day * 28) * DAY_MS, 3, {
       id: `flow ${day}`,
       metadata: { HKMenstrualCycleStart: '1' },
@@ -95,7 +95,7 @@ const PHONES_SQL = `
   select $1, 'admin:' || d.id, d.id, gen_random_uuid(), sha256(n::text::bytea), now() + interval '1 day'
   from developer d, generate_series(1, ${DAYS}) n`
 
-/** What stands for the parameters of paths. */
+/** Values for the parameters of paths. */
 interface Places {
   user_id: string
   batch_id: string
@@ -106,11 +106,11 @@ interface Places {
 
 const parametersOf = ({ query }: Route) => Object.keys((query as { properties?: object } | undefined)?.properties ?? {})
 
-/** The whole range of what a route shows, where it takes one. */
+/** The whole range of a route, if it takes one. */
 function rangeOf(route: Route): string {
   const { operationId } = route
   const names = parametersOf(route)
-  // A year at most can be asked for there.
+  // This route takes a year at most.
   const from = operationId === 'getUserCoverage' ? '2025-06-01' : '2015-01-01'
   const until = operationId === 'getUserCoverage' ? '2026-05-01' : '2035-01-01'
   const named = (end: 'start' | 'end') => names.find((name) => name === `${end}_date` || name === `${end}_time`)
@@ -120,7 +120,7 @@ function rangeOf(route: Route): string {
 
 const hasLimit = (route: Route) => parametersOf(route).includes('limit')
 
-/** Asks a route, right after the data of the user has changed: nothing that is remembered holds. */
+/** Requests a route right after the data of the user has changed, so every cached value is outdated. */
 async function ask(app: TestApp, heard: () => string[], route: Route, places: Places, query: string) {
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: keyof Places) => places[name])
   await app.db.query('update app_user set revision = revision + 1 where id = $1', [places.user_id])
@@ -130,14 +130,14 @@ async function ask(app: TestApp, heard: () => string[], route: Route, places: Pl
   return { answer, statements: heard() }
 }
 
-/** How many items a page holds; undefined where an answer is none. */
+/** The number of items on a page; undefined if an answer is not a page. */
 function itemsOf(answer: { body: unknown }): number | undefined {
   const { data, items } = (answer.body ?? {}) as { data?: unknown; items?: unknown }
   const list = [answer.body, data, items].find(Array.isArray)
   return list?.length
 }
 
-/** Asks everything; returns the number of statements by question. */
+/** Requests everything; returns the number of statements by request. */
 async function askAll(t: Test, app: TestApp, heard: () => string[], places: Places, filled: boolean) {
   const found = new Map<string, number>()
   const wrong: unknown[] = []

@@ -1,4 +1,4 @@
-// The activity summary against straight-line code over the samples that are stored: contract 1.3, 4.1, 12.1 to 12.3.
+// The activity summary against straight-line code over the stored samples: contract 1.3, 4.1, 12.1 to 12.3.
 import t from 'tap'
 import { archive } from '../../server/rollups/archive.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
@@ -61,13 +61,13 @@ const sum = (values: number[]) => values.reduce((all, value) => all + value, 0)
 type Random = () => number
 const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
 
-/** Seconds that a record lasts, as they are stored: what ends in its first minute and quarter hour has none. */
+/** Seconds that a record lasts, as stored: a record that ends in its first minute and quarter hour has none. */
 function lengthOf(random: Random, ms: number): number {
   const lastsS = pick(random, [30, 61, 300, 600, 600, 900, 900, 1_000, 3_600])
   return lastsS > 60 || (ms % QUARTER_MS) + lastsS * 1000 > QUARTER_MS ? lastsS : 0
 }
 
-/** Hours of life as devices tell it: some are off for days, travel, or never know where they are. */
+/** Hours of life as devices record it: some are off for days, travel, or never know where they are. */
 function someSamples(random: Random, sources: readonly number[], count: number): Written[] {
   const samples: Written[] = []
   for (let n = 0; n < count; n += 1) {
@@ -83,7 +83,7 @@ function someSamples(random: Random, sources: readonly number[], count: number):
       continue
     }
     const many = Math.floor(random() * 60)
-    // Some write sums of minutes or hours, some of it is typed in.
+    // Some write sums of minutes or hours, and some values are entered by hand.
     const lasting = random() < 0.4 && type !== 'heart_rate'
     const manual = random() < 0.2
     for (let m = 0; m < many; m += lasting ? 10 : 1) {
@@ -145,7 +145,7 @@ async function modelOf(app: TestApp, user: string, highest = 190): Promise<Model
   }
 }
 
-oneEngine(t, 'activity of days is what the samples of the sources say', async (t, engine) => {
+oneEngine(t, 'activity of days follows from the samples of the sources', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const random = seeded(SEED)
@@ -184,7 +184,7 @@ oneEngine(t, 'activity of days is what the samples of the sources say', async (t
     })
   }
 
-  await t.test('explained: what every source measured and what of it counts', async (t) => {
+  await t.test('explained: what every source measured and which part counts', async (t) => {
     const { samples } = await modelOf(app, user)
     type Sums = Record<string, number | null>
     interface Explained {
@@ -264,7 +264,7 @@ oneEngine(t, 'activity of uploads', async (t, engine) => {
     t.strictSame(await days('2026-05-01', '2026-05-04T00:00:00Z'), [], 'midnight ends before its day')
     t.strictSame(await days('2026-05-01', '2026-05-04T12:00:00Z'), ['2026-05-04'], 'noon does not')
     t.strictSame(await days('2026-05-04T00:00:00+10:00', '2026-05-05T00:00:00+10:00'), ['2026-05-04'], 'as written')
-    t.strictSame(await days('2026-05-05', '2026-05-04'), [], 'an end before the start')
+    t.strictSame(await days('2026-05-05', '2026-05-04'), [], 'an end before the start is empty')
     t.strictSame(await days('2026-05-04', '2026-05-04T00:00:00Z'), [], 'nothing between')
     t.strictSame(await days('0001-01-01', '9999-12-31'), ['2026-05-04'], 'all of time')
     const late = await createUser(app)
@@ -280,7 +280,7 @@ oneEngine(t, 'activity of uploads', async (t, engine) => {
     t.strictSame(page.pagination, { next_cursor: null, previous_cursor: null, has_more: false, total_count: null })
   })
 
-  await t.test('a watch beats a phone; what it did not see counts, too', async (t) => {
+  await t.test('a watch beats a phone, whose other data counts, too', async (t) => {
     const user = await createUser(app)
     const morning = at('2026-05-04T08:00:00Z')
     await importBody(
@@ -337,7 +337,7 @@ oneEngine(t, 'activity of uploads', async (t, engine) => {
     t.equal((await app.request('GET', `/api/v1/users/${user}/summaries/activity`, { auth: 'none' })).status, 401)
   })
 
-  await t.test('archived days keep everything, their minutes too', async (t) => {
+  await t.test('archived days keep everything, including their minutes', async (t) => {
     const user = await createUser(app)
     const old = Date.now() - 100 * DAY_MS
     const [id] = await addSources(app.db, user, SOURCES.slice(0, 1))

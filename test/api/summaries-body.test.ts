@@ -1,7 +1,7 @@
 // The body summary: contract 4.4, 12.5, D-28.
 import t from 'tap'
 import { pressureOf } from '../../server/api/summaries/blood-pressure.ts'
-import { seriesByName } from '../../server/catalogue/series.ts'
+import { MANUAL_OFFSET, seriesByName } from '../../server/catalogue/series.ts'
 import { archive } from '../../server/rollups/archive.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -137,6 +137,23 @@ oneEngine(t, 'body as of now', async (t, engine) => {
       }
     }
     t.match(await read(), { source: { provider: 'unknown', source: null, device: null, device_name: null } })
+  })
+
+  await t.test('averages what was measured, and entries by hand only where nothing was', async (t) => {
+    const { user, ids, read } = await someone()
+    const nowMs = await measured(app, user, ids, [
+      [0, 'resting_heart_rate', 3 * DAY_MS, 50],
+      [0, 'resting_heart_rate', 9 * DAY_MS, 80],
+    ])
+    const entered = (type: string, ageMs: number, value: number) => ({
+      ...{ sourceId: ids[1] as number, seriesId: id(type) + MANUAL_OFFSET, ms: nowMs - ageMs, value, zone: 60 },
+    })
+    await write(app.db, user, [
+      entered('resting_heart_rate', DAY_MS, 110),
+      entered('heart_rate_variability_sdnn', DAY_MS, 40),
+    ])
+    t.match((await read()).averaged, { resting_heart_rate_bpm: 50, avg_hrv_sdnn_ms: 40 })
+    t.match((await read({ average_period: 2 })).averaged, { resting_heart_rate_bpm: 110 })
   })
 
   await t.test('shows the last hours: temperatures, and blood pressure over all measurements', async (t) => {

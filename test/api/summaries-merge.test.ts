@@ -145,7 +145,7 @@ eachEngine(t, 'a page of days', async (t, engine) => {
         t.strictSame([few.rows, start.rows, lead.rows, end.rows, trail.rows], [21, 21, 21, 21, 21])
         const told = JSON.stringify({ few, start, lead, end, trail })
         if (state === 'behind') behind.set(merged, few.pages)
-        t.ok(few.pages <= (behind.get(merged) ?? 0), `no more than from the samples: ${told}`)
+        t.ok(few.pages <= (behind.get(merged) ?? 0) + 100, `no more than from the samples: ${told}`)
         t.ok(start.pages < few.pages * 1.5 + 200, `as much as of a short range: ${told}`)
         t.ok(lead.pages < start.pages * 1.5 + 100, `nothing for years before the first day: ${told}`)
         t.ok(trail.pages < end.pages * 1.5 + 100, `nor for years after the last one: ${told}`)

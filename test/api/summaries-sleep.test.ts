@@ -1,5 +1,5 @@
-// The summaries of sleep and recovery against straight-line code over what is stored: contract 4.2, 4.3, 12.1, 12.2, 12.4,
-// 12.6, D-13, D-27, D-29.
+// The summaries of sleep and recovery against straight-line code over the stored data: contract 4.2, 4.3, 12.1, 12.2,
+// 12.4, 12.6, D-13, D-27, D-29.
 import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { withDays } from '../support/activity-model.ts'
@@ -35,16 +35,16 @@ const BASE = Date.UTC(2026, 4, 1)
 const DAYS = 14
 const HOUR_MS = 60 * MINUTE_MS
 
-// Best first.
+// Best first; of two rings the one with more data.
 const SOURCES = [
   { provider: 'apple', device: 'Watch7,5', source: 'Watch', type: 'watch', name: 'Apple Watch Ultra 2' },
   { provider: 'polar', device: 'Vantage V3', source: 'polar_api', type: 'watch', name: 'Vantage V3' },
   { provider: 'polar', device: '', source: 'polar_api', type: 'unknown', name: null },
   { provider: 'whoop', device: 'WHOOP 4.0', source: 'whoop_api', type: 'band', name: 'WHOOP 4.0' },
-  { provider: 'oura', device: 'Oura Ring 4', source: 'oura_api', type: 'ring', name: 'Oura Ring 4' },
-  { provider: 'oura', device: 'Oura Ring Gen3', source: 'oura_api', type: 'ring', name: 'Oura Ring Gen3' },
+  { provider: 'oura', device: 'Oura Ring 4', source: 'oura_api', type: 'ring', name: 'Oura Ring 4', rank: 4 },
+  { provider: 'oura', device: 'Oura Ring Gen3', source: 'oura_api', type: 'ring', name: 'Oura Ring Gen3', rank: 4 },
 ]
-/** Keys of the series that the means of a night are of. */
+/** Keys of the series that have a mean of the night. */
 const MEANS = [1, 3, 7, 24, 20]
 const RESTING = 2
 
@@ -52,11 +52,21 @@ type Random = () => number
 const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
 const seldom = <T>(random: Random, value: T) => (random() < 0.2 ? null : value)
 
-/** Nights, naps and split nights of several sources, told in more or less detail. */
+/** Nights, naps and split nights of several sources, often of the same sleep, told in more or less detail. */
 async function someSleep(app: TestApp, user: string, ids: number[], random: Random, count: number): Promise<void> {
+  let [hour, seen] = [0, ids]
   for (let n = 0; n < count; n += 1) {
     const nap = random() < 0.3
-    const startMs = BASE + Math.floor(random() * DAYS * 24) * HOUR_MS + Math.floor(random() * 3600) * 1000
+    if (seen.length === ids.length || random() < 0.3) {
+      hour = BASE + Math.floor(random() * DAYS * 24) * HOUR_MS
+      seen = []
+    }
+    const sourceId = pick(
+      random,
+      ids.filter((id) => !seen.includes(id)),
+    )
+    seen = [...seen, sourceId]
+    const startMs = hour + Math.floor(random() * 3600) * 1000
     const lengthS = Math.floor((nap ? 0.2 + random() : 1 + random() * 8) * 3600)
     const stages: [string, number, number][] = []
     for (let atS = startMs / 1000; atS < startMs / 1000 + lengthS; ) {
@@ -71,7 +81,7 @@ async function someSleep(app: TestApp, user: string, ids: number[], random: Rand
        values ($1, $2, to_timestamp($3), to_timestamp($4), $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
       [
         user,
-        pick(random, ids),
+        sourceId,
         startMs / 1000,
         startMs / 1000 + lengthS,
         seldom(random, pick(random, [0, 120, -330, 600, -720])),
@@ -98,7 +108,7 @@ function someSamples(ids: number[], random: Random, count: number): Written[] {
     const startMs = BASE + Math.floor(random() * DAYS * 96) * 15 * MINUTE_MS
     const seriesId = pick(random, [...MEANS, RESTING])
     const zone = pick(random, [null, 120, -330])
-    // Ring and chest straps tell more than others.
+    // Ring and chest straps report more than others.
     const sourceId = pick(random, [...ids, ids.at(-1) as number])
     return Array.from({ length: 1 + Math.floor(random() * 30) }, (_, n) => ({
       ...{ sourceId, seriesId, zone, ms: startMs + n * 4 * MINUTE_MS, value: Math.round(400 + random() * 600) / 10 },
@@ -152,7 +162,7 @@ async function modelOf(app: TestApp, user: string): Promise<Nights> {
   }
 }
 
-oneEngine(t, 'sleep and recovery of days are what is stored', async (t, engine) => {
+oneEngine(t, 'sleep and recovery of days follow from the stored data', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const user = await createUser(app)
   const random = seeded(SEED)
@@ -210,7 +220,7 @@ oneEngine(t, 'sleep and recovery of days are what is stored', async (t, engine) 
     })
   }
 
-  await t.test('an answer that is held is not sent again, until priorities change', async (t) => {
+  await t.test('an answer that the client has is not sent again until priorities change', async (t) => {
     for (const name of ['sleep', 'recovery']) {
       const query = { start_date: dateText(base), end_date: dateText(base + DAYS) }
       const { headers, body } = await summary(app, user, name, query)
@@ -256,7 +266,7 @@ oneEngine(t, 'sleep of uploads', async (t, engine) => {
     })
   })
 
-  await t.test('a page back is the first one when nothing is left before', async (t) => {
+  await t.test('a page back is the first one if nothing is left before it', async (t) => {
     const user = await createUser(app)
     const night = (date: string) => stage('deep', at(`${date}T01:00:00Z`), at(`${date}T07:00:00Z`))
     const dates = ['2026-05-04', '2026-05-05', '2026-05-06']
@@ -280,7 +290,7 @@ oneEngine(t, 'sleep of uploads', async (t, engine) => {
     })
   })
 
-  await t.test('two nights of a day add up, a nap stays apart, and the watch beats the phone', async (t) => {
+  await t.test('two nights of a day add up, a nap is separate, and the watch beats the phone', async (t) => {
     const user = await createUser(app)
     const [night, morning, noon] = [at('2026-05-03T23:00:00Z'), at('2026-05-04T05:00:00Z'), at('2026-05-04T13:00:00Z')]
     await importBody(
@@ -345,7 +355,7 @@ oneEngine(t, 'sleep of uploads', async (t, engine) => {
     ])
   })
 
-  await t.test('recovery tells whole seconds of sleep', async (t) => {
+  await t.test('recovery shows whole seconds of sleep', async (t) => {
     const user = await createUser(app)
     const [start, end] = [at('2026-06-02T22:00:00Z'), at('2026-06-03T06:00:00Z')]
     const resting = record('HKQuantityTypeIdentifierRestingHeartRate', end, 50, { unit: 'count/min' })
@@ -354,7 +364,7 @@ oneEngine(t, 'sleep of uploads', async (t, engine) => {
       user,
       body([], { data: { records: [resting], sleep: [stage('deep', start, end)], workouts: [] } }),
     )
-    // As a source tells it that knows no stages, and fractions of seconds.
+    // From a source that knows no stages but fractions of seconds.
     await app.db.query(
       `update sleep set asleep_s = null, end_at = end_at + interval '0.75 seconds' where user_id = $1`,
       [user],

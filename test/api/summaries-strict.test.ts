@@ -1,5 +1,5 @@
-// merge=none: the answers of before merge=segments became the default, byte for byte. The file of answers was written by the
-// service as it was then, and is never written anew: whoever asks for one source must go on getting the same.
+// merge=none: the answers from before merge=segments became the default, byte for byte. The service of that time wrote the
+// file of answers, which is never rewritten: clients that ask for one source must keep getting the same.
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { type SeriesName, seriesByName } from '../../server/catalogue/series.ts'
@@ -12,7 +12,7 @@ const ANSWERS = new URL('../support/activity-merge-none.jsonl', import.meta.url)
 const START = Date.UTC(2026, 3, 6)
 const DAYS = 21
 
-/** The one without a model came after every other of its provider, whatever its type. */
+/** The source without a model came after every other of its provider, whatever its type. */
 const SOURCES = [
   { provider: 'apple', device: 'iPhone17,1', source: 'Phone', type: 'phone' },
   { provider: 'apple', device: '', source: 'Ring app', type: 'ring' },
@@ -23,7 +23,7 @@ const idOf = (name: SeriesName) => seriesByName.get(name)?.id as number
 const DAILY_TOTAL = 10_000
 const MANUAL = 5_000
 
-/** Three weeks of four sources, of which each is missing on some days. */
+/** Three weeks of four sources, each of which is missing on some days. */
 function weeks(ids: readonly number[]): Written[] {
   const random = seeded(20_261_122)
   const whole = (from: number, to: number) => from + Math.floor(random() * (to - from + 1))
@@ -46,7 +46,7 @@ function weeks(ids: readonly number[]): Written[] {
         if (random() < 0.4) add('flights_climbed', walkMs, whole(1, 9))
         if (random() < 0.3) add('active_time', walkMs, whole(1, 30))
       }
-      // Two of them on a day: their sum is the same in whichever order they are added.
+      // Two of them on a day: their sum is the same in any order of addition.
       if (random() < 0.7) add('distance_walking_running', dayMs + 12 * 60 * MINUTE_MS, 0.1)
       if (random() < 0.7) add('distance_walking_running', dayMs + 12 * 60 * MINUTE_MS + 1, 0.2)
       if (random() < 0.3) add('steps', dayMs, whole(100, 9000), true)
@@ -56,9 +56,9 @@ function weeks(ids: readonly number[]): Written[] {
   return samples
 }
 
-/** The same, some of it typed in, and with records that last: neither changes anything. */
+/** The same, with some values entered by hand and records with a length: neither changes anything. */
 function otherwise(samples: readonly Written[]): Written[] {
-  // Of one instant the last one stays, also when only one of them was typed in.
+  // The last value of an instant stays, even if only one of them was entered by hand.
   const last = new Map(samples.map((one) => [`${one.sourceId} ${one.seriesId} ${one.ms}`, one]))
   return [...last.values()].map((one, n) => {
     if (one.seriesId >= DAILY_TOTAL) return one
@@ -94,7 +94,7 @@ oneEngine(t, 'merge=none answers as it always did', async (t, engine) => {
       const plain = (await summary(app, user, 'activity', query)).body.data
       const explained = (await summary(app, user, 'activity', { ...query, explain: true, sort_order: 'desc' })).body
         .data
-      // The ids of sources are drawn by lot.
+      // The ids of sources are random.
       for (const { sources } of explained) for (const one of sources) one.data_source_id = one.source.source
       const rows = [...plain, ...explained].map((row) => JSON.stringify(row))
       t.strictSame(rows, wanted, `${written}, while rollups are ${state}`)

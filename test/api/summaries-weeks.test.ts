@@ -1,6 +1,6 @@
-// Weeks of people, uploaded as phones do it: every summary is what straight-line code makes of the bodies that were sent, by
-// the rules of docs/reading.md and contract 12.1 to 12.6; and it stays the same when samples are archived, in the middle of a
-// week first. `npm run test:long` takes three hundred weeks.
+// Weeks of people, uploaded as by phones: every summary equals what straight-line code computes from the uploaded bodies, by
+// the rules of docs/reading.md and contract 12.1 to 12.6. It stays the same when samples are archived, first up to the middle
+// of a week. `npm run test:long` takes three hundred weeks.
 import t from 'tap'
 import { archive } from '../../server/rollups/archive.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
@@ -42,7 +42,7 @@ eachEngine(t, 'summaries of uploaded weeks', async (t, engine) => {
   }
   await Promise.all(Array.from({ length: AT_ONCE }, (_, place) => uploading(place)))
 
-  await t.test('are what the uploads say', async (t) => {
+  await t.test('follow from the uploads', async (t) => {
     const wrong: string[] = []
     for (const week of weeks) wrong.push(...(await compare(app, week, 3)), ...(await compareBody(app, week)))
     t.strictSame(wrong, [])
@@ -57,7 +57,7 @@ eachEngine(t, 'summaries of uploaded weeks', async (t, engine) => {
   })
 
   for (const untilMs of ARCHIVED_UNTIL)
-    await t.test(`stay when what is before ${dateText(untilMs / DAY)} is archived`, async (t) => {
+    await t.test(`stay when everything before ${dateText(untilMs / DAY)} is archived`, async (t) => {
       await app.request('PUT', '/api/v1/settings/archival', { auth: 'developer', body: { archive_after_days: 30 } })
       while (await archive(app.db, untilMs + 30 * DAY));
       const left = await app.db.one<{ n: number }>('select count(*) as n from sample where ts < $1', [
@@ -70,7 +70,7 @@ eachEngine(t, 'summaries of uploaded weeks', async (t, engine) => {
     })
 })
 
-/** Uploads a week and recomputes what is to be read of it. */
+/** Uploads a week and computes the expected summaries. */
 async function uploaded(app: TestApp, seed: number): Promise<Week> {
   const random = seeded(seed)
   const life = lifeOf(seed, Date.now())
@@ -114,7 +114,7 @@ async function setPriorities(app: TestApp, { providers, types }: Priorities): Pr
   await put('device-types', 'device_type', types)
 }
 
-/** What is wrong on which day of a week, read in pages of `limit` days. */
+/** The differences on each day of a week, read in pages of `limit` days. */
 async function compare(app: TestApp, { seed, user, life, wanted }: Week, limit: number): Promise<string[]> {
   const { firstDay, endDay, priorities } = life
   await setPriorities(app, priorities)
@@ -140,7 +140,7 @@ async function compare(app: TestApp, { seed, user, life, wanted }: Week, limit: 
 
 const noisy = (value: number) => Number(Number(value.toPrecision(12)).toFixed(9)) !== value
 
-/** Where two answers differ, by path. */
+/** The paths at which two answers differ. */
 function differences(found: unknown, wanted: unknown): string[] {
   if (alike(found, wanted)) return []
   const isObject = (one: unknown) => typeof one === 'object' && one !== null

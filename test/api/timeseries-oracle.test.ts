@@ -1,4 +1,4 @@
-// Every answer of the timeseries route against straight-line code over the records that were uploaded: random sources,
+// Every answer of the timeseries route against straight-line code over the uploaded records: random sources,
 // series, zone offsets, overlaps, daily totals, ranges, filters, resolutions and page sizes (contract 1.4, 5.1, D-14,
 // 12.1). The seed is fixed; a failure prints the query that fails.
 import fc from 'fast-check'
@@ -21,7 +21,7 @@ interface Source {
   metadata: Record<string, unknown>
 }
 
-// Provider, what the phone sends, and what sdk-payload 9 makes of it.
+// Provider, the source object of the phone, and the source by sdk-payload 9.
 const sources: readonly Source[] = [
   ['apple', 'Watch7,5', 'Watch of Ada', 'watch', 'Apple Watch Ultra 2'],
   ['apple', 'iPhone17,1', 'Phone of Ada', 'phone', 'iPhone 16 Pro'],
@@ -106,7 +106,7 @@ const sent: fc.Arbitrary<Sent> = fc
         )
         .map(([quarter, minute, rest]) => BASE + (quarter * 15 + minute) * MINUTE_MS + rest),
       zone: fc.constantFrom(null, 0, 60, 60, -330, 840, -720, 1080, -1080),
-      // A heart rate above 300 cannot be true, and of the others no negative value.
+      // Heart rates above 300 and negative values of the others are implausible.
       value: fc.oneof(
         { weight: 9, arbitrary: fc.integer({ min: 80, max: 3200 }).map((value) => value / 4) },
         { weight: 1, arbitrary: fc.constantFrom(-5, -0.25, 6, 300, 300.25, 0, 600_000) },
@@ -125,7 +125,7 @@ interface Row {
   implausible: boolean
 }
 
-/** What is stored after all uploads: of one instant of a series of a source, what came last. */
+/** The stored samples after all uploads: for each instant of a series of a source, the last one. */
 function stored(uploads: Sent[][]): Row[] {
   const rows = new Map<string, Row>()
   for (const upload of uploads.flatMap(byProvider)) {
@@ -133,7 +133,7 @@ function stored(uploads: Sent[][]): Row[] {
     const before = new Map(rows)
     for (const one of upload) {
       const { source, type } = one
-      // Records are so many that one of the same upload is always within a day, the nearest of which counts.
+      // There are so many records that one of the same upload is always within a day; the nearest one counts.
       const zone = one.zone ?? (nearestZone(marks, one.ms)?.zone as number)
       const daily = type === 'basal_energy' && sources[source]?.provider !== 'apple'
       const shift = zone * MINUTE_MS
@@ -171,7 +171,7 @@ const WIDTHS: Record<string, number> = {
   '1hour': 60 * MINUTE_MS,
 }
 
-/** Now and then one of these. */
+/** Occasionally one of these. */
 const seldom = <T>(arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary })
 
@@ -189,7 +189,7 @@ const query: fc.Arbitrary<Query> = fc.noBias(
   }),
 )
 
-/** The local day of each row: a quarter hour of a series of a source is of the day of its latest sample. */
+/** The local day of each row: a quarter hour of a series of a source belongs to the day of its latest sample. */
 function localDays(rows: Row[]): Map<Row, number> {
   const quarter = (row: Row) => Math.floor(row.ms / (15 * MINUTE_MS)) * 15 * MINUTE_MS
   const key = (row: Row) => `${row.source} ${row.type} ${row.daily} ${row.implausible} ${quarter(row)}`
@@ -292,12 +292,12 @@ interface Data {
   app: TestApp
   user: string
   rows: Row[]
-  /** Keys and ids of `sources`, as far as they are stored. */
+  /** Keys and ids of those of `sources` that are stored. */
   keys: number[]
   ids: string[]
 }
 
-/** What the last upload changes is not in the rollups. */
+/** The rollups do not include the changes of the last upload. */
 async function uploaded(app: TestApp, uploads: Sent[][]): Promise<Data> {
   const user = await createUser(app)
   for (const [index, one] of uploads.entries()) {
@@ -347,7 +347,7 @@ const parameters = (asked: Query, { ids }: Data) => ({
   filter_by_priority: asked.priority,
 })
 
-/** Walks to the end and back again; throws where the answers are not those of the oracle. */
+/** Pages to the end and back; throws if an answer differs from the oracle's. */
 async function check(data: Data, asked: Query, limit: number): Promise<number> {
   const expected = answer(data.rows, asked, data.keys).map(sample)
   const read = async (cursor?: string) => {
@@ -404,7 +404,7 @@ eachEngine(t, 'answers are those of the oracle', async (t, engine) => {
   const uploads = fc.array(fc.array(sent, { minLength: 300, maxLength: 300 }), { minLength: 3, maxLength: 3 })
   const [first, second] = fc.sample(uploads, { numRuns: 2, seed: SEED }) as [Sent[][], Sent[][]]
   const data = await uploaded(app, first)
-  // Somebody else with the same devices at the same times must not show anywhere.
+  // Another user with the same devices at the same times must not appear anywhere.
   const other = await uploaded(app, second)
 
   await t.test('for random queries and page sizes', async (t) => {
@@ -423,9 +423,9 @@ eachEngine(t, 'answers are those of the oracle', async (t, engine) => {
     t.ok(rows > runs(100, 500), `${rows} rows compared`)
   })
 
-  t.ok((await app.db.query('select 1 from rollup_dirty')).length > 0, 'with rollups that are behind')
+  t.ok((await app.db.query('select 1 from rollup_dirty')).length > 0, 'with outdated rollups')
   await refreshRollups(app.db)
-  t.equal((await app.db.query('select 1 from rollup_dirty')).length, 0, 'from here on they are not')
+  t.equal((await app.db.query('select 1 from rollup_dirty')).length, 0, 'from here on they are up to date')
 
   await t.test('in every page size', async (t) => {
     const all = { startMs: BASE - 2 * DAY_MS, endMs: BASE + 7 * DAY_MS, types: [], resolution: 'raw', priority: false }

@@ -5,7 +5,7 @@ import { runs } from '../support/thorough.ts'
 
 const HOUR = 3_600_000
 
-t.test('of one upload, every instant takes the zone of the nearest record, and knows how far that is', async (t) => {
+t.test('in one upload, every instant takes the zone of the nearest record, with its distance', async (t) => {
   const record = fc.record({ hour: fc.nat(100), zone: fc.constantFrom(0, 60, -300) })
   const property = fc.property(
     fc.uniqueArray(record, { maxLength: 30, selector: ({ hour }) => hour }),
@@ -17,7 +17,7 @@ t.test('of one upload, every instant takes the zone of the nearest record, and k
       const apart = Math.min(...records.map((one) => Math.abs(one.hour - hour)))
       const nearest = records.filter((one) => Math.abs(one.hour - hour) === apart)
       if (nearest.length === 0) return found === undefined
-      // Between two records of one zone within a day of each other that zone is as good as there.
+      // Between two records of one zone within a day of each other, that zone counts as recorded.
       const isBetween = found?.apartMs === 0 || found?.apartMs === apart * HOUR
       const earlier = nearest.reduce((a, b) => (a.hour < b.hour ? a : b))
       return isBetween && found?.zoneMin === earlier.zone
@@ -26,7 +26,7 @@ t.test('of one upload, every instant takes the zone of the nearest record, and k
   t.doesNotThrow(() => fc.assert(property, { seed: 6, numRuns: runs(300, 3000) }))
 })
 
-t.test('a trip is not lost in the year around it, whichever came first', async (t) => {
+t.test('a trip is not lost in the year around it, whichever arrived first', async (t) => {
   const run = (from: number, to: number, zoneMin: number): ZoneRun => ({ loMs: from * HOUR, hiMs: to * HOUR, zoneMin })
   const year = [run(0, 8000, 60), run(8002, 8020, 60), run(9000, 9010, 60)]
   const trip = [run(3000, 3100, -300), run(8990, 9005, 0)]
@@ -37,18 +37,18 @@ t.test('a trip is not lost in the year around it, whichever came first', async (
       ),
       [60, 60, -300, -300, -300, 60, 60, 60, 0, 0, 60, 60],
     )
-    t.equal(merged.length, 5, 'what is two hours apart is one run')
+    t.equal(merged.length, 5, 'records two hours apart are one run')
     t.strictSame(mergedRuns(merged, []), merged)
   }
 })
 
-/** Records of uploads: a few hours, so that many are of one instant. */
+/** Records of uploads within a few hours, so many share an instant. */
 const uploads = fc.array(
   fc.array(fc.record({ hour: fc.nat(12), zone: fc.constantFrom(0, 60, -300) }), { minLength: 1, maxLength: 12 }),
   { minLength: 1, maxLength: 4 },
 )
 
-t.test('runs are in order and do not overlap, however uploads follow each other', async (t) => {
+t.test('runs are in order and do not overlap, in any order of uploads', async (t) => {
   const property = fc.property(uploads, (uploads) => {
     let merged: ZoneRun[] = []
     return uploads.every((records) => {
@@ -77,7 +77,7 @@ t.test('runs are in order and do not overlap, however uploads follow each other'
   t.doesNotThrow(() => fc.assert(property, { seed: 7, numRuns: runs(300, 3000) }))
 })
 
-t.test('a record that comes again with another zone has that one', (t) => {
+t.test('a record that arrives again with another zone has the new one', (t) => {
   const run = (zoneMin: number): ZoneRun[] => [{ loMs: 5 * HOUR, hiMs: 6 * HOUR, zoneMin }]
   t.strictSame(mergedRuns(run(60), run(120)), run(120))
   t.end()

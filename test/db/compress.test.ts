@@ -1,5 +1,5 @@
-// Chunks that are compressed take writes like any other, and being compressed gets in nobody's way. On an engine without
-// chunks the same holds trivially.
+// Compressed chunks accept writes like any other, and compressing them blocks nobody. On an engine without chunks this is
+// trivially true.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 import t from 'tap'
@@ -17,7 +17,7 @@ const HEART_RATE = 1
 /** Over a month. */
 const ROWS = MANY < 10_000 ? 13_000 : 130_000
 const STEP_MS = 2_600_000_000 / ROWS
-/** Compressed samples a statement may open, unless it lifts this limit of the extension. */
+/** Compressed samples that a statement may open, unless it lifts this limit of the extension. */
 const OPENED = MANY < 10_000 ? 10_000 : 100_000
 
 async function open(t: Test, engine: Engine): Promise<{ db: Database; source: number }> {
@@ -69,7 +69,7 @@ eachEngine(t, 'compressed chunks', async (t, engine) => {
     t.match(counts, { inserted: 0, updated: ROWS }, 'every sample is overwritten in one transaction')
     t.strictSame(await stored(db), { n: ROWS, total: sum(ROWS, 1) })
     const [late] = await write(db, source, columns(500, STEP_MS, 7, STEP_MS / 2))
-    t.match(late, { inserted: 500, updated: 0 }, 'what falls between compressed samples is new')
+    t.match(late, { inserted: 500, updated: 0 }, 'samples between compressed ones are new')
     while (await compressChunks(db, '0'));
     t.strictSame(await stored(db), { n: ROWS + 500, total: sum(ROWS, 1) + sum(500, 7) })
     t.strictSame(await write(db, source, columns(ROWS, STEP_MS, 1)), [], 'a repeated upload changes nothing')
@@ -90,11 +90,11 @@ eachEngine(t, 'compressed chunks', async (t, engine) => {
     }
     while (await compressChunks(db, '0'));
     await db.transaction((tx) => tx.query('select delete_sources($1)', [[source]]))
-    t.equal((await stored(db)).n, 0, 'all of a source goes')
+    t.equal((await stored(db)).n, 0, 'all data of a source is deleted')
     t.strictSame(await db.one('select count(*) as n from rollup_15min'), { n: 0 })
   })
 
-  await t.test('may be dropped while others are waited for', async (t) => {
+  await t.test('may be dropped while others are in use', async (t) => {
     const { db, source } = await open(t, engine)
     await write(db, source, columns(2, 40 * 86_400_000, 0))
     const chunks = await db.query<{ chunk: string; starts: string; ends: string }>(
@@ -132,7 +132,7 @@ eachEngine(t, 'compressed chunks', async (t, engine) => {
     }
   })
 
-  await t.test('are compressed beside uploads: neither loses anything or keeps the other from its end', async (t) => {
+  await t.test('are compressed during uploads: neither loses data or blocks the other forever', async (t) => {
     const { db, source } = await open(t, engine)
     await write(db, source, columns(5_000, 60_000, 0))
     const held = await db.pool.connect()
@@ -145,7 +145,7 @@ eachEngine(t, 'compressed chunks', async (t, engine) => {
           ? `select from timescaledb_information.chunks where hypertable_name = 'sample' and not is_compressed`
           : 'select',
       )
-      t.equal(left.length, 1, 'a chunk in use is left for another time')
+      t.equal(left.length, 1, 'a chunk in use is left for another run')
       await held.query('commit')
     } finally {
       held.release()
@@ -173,6 +173,6 @@ eachEngine(t, 'compressed chunks', async (t, engine) => {
       `select sum(value) as total from sample where date_part('second', ts) = 0 and ts < to_timestamp($1)`,
       [(BASE_MS + 300 * 60_000) / 1000],
     )
-    t.equal(total, sum(300, 10), 'the last overwrite is what is stored')
+    t.equal(total, sum(300, 10), 'the last overwrite is stored')
   })
 })

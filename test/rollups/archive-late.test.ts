@@ -1,5 +1,5 @@
-// What comes when the archive has been there already: it is taken wherever nothing of it is archived, read exactly before
-// and after the next run, and refused quarter hour by quarter hour (contract 13).
+// Data that arrives after an archive run: it is stored wherever no data of its series is archived, read exactly before and
+// after the next run, and otherwise refused quarter hour by quarter hour (contract 13).
 import t from 'tap'
 import { compressChunks } from '../../server/db/compress.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
@@ -31,12 +31,12 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const MONTH_MS = 30 * DAY_MS
 const YEARS = runs(2, 6)
-/** Uploads of each user beside the archive: the second half meets what became of the first. */
+/** Uploads of each user during archive runs: the second half meets the archived first half. */
 const ROUNDS = runs(12, 18)
-/** What comes less than daily comes so much less often, unless all of it is wanted. */
+/** Sparse series have so many times fewer values in a short run. */
 const SPARSER = runs(12, 1)
 const NOW = Date.now()
-/** Where samples end that are a year old. */
+/** The end of archived time when samples are archived after a year. */
 const FLOOR = Math.floor((NOW - 365 * DAY_MS) / MONTH_MS) * MONTH_MS
 const FIRST = Math.floor(NOW / DAY_MS - YEARS * 365) * DAY_MS
 const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
@@ -49,7 +49,7 @@ async function run(app: TestApp): Promise<void> {
   while (await archive(app.db, NOW));
 }
 
-/** Years of a watch and a phone: heart rates and steps of both, some days dense, and a weight each month. */
+/** Years of a watch and a phone: heart rates and steps of both, with some dense days, and a weight each month. */
 function history() {
   const every = (stepMs: number, from = FIRST, until = NOW - HOUR_MS) =>
     Array.from({ length: Math.floor((until - from) / stepMs) }, (_, n) => from + n * stepMs)
@@ -68,7 +68,7 @@ function history() {
 
 type Answers = Record<string, unknown>
 
-/** Pages in CSV, the id of the source left out, and how many rows there are on all pages. */
+/** Pages in CSV without the id of the source, and the number of rows on all pages. */
 async function csv(app: TestApp, user: string, query: Record<string, string | boolean>) {
   const range = { start_time: iso(FIRST - DAY_MS), end_time: iso(NOW), limit: 200_000 }
   const { body, headers } = await timeseries(app, user, { ...range, ...query }, { headers: { Accept: 'text/csv' } })
@@ -81,7 +81,7 @@ async function csv(app: TestApp, user: string, query: Record<string, string | bo
   return lines.map((line) => line.replace(/,[0-9a-f-]{36},/, ','))
 }
 
-/** Everything that is read of samples: pages of samples and of minutes apart from what the archive keeps. */
+/** Everything that can be read of samples: pages of samples and minutes, separate from what the archive keeps. */
 async function answers(app: TestApp, user: string): Promise<{ kept: Answers; samples: Record<string, string[]> }> {
   const get = async (path: string) => (await app.request('GET', `/api/v1/users/${user}/${path}`)).body
   const kept: Answers = {}
@@ -111,7 +111,7 @@ async function answers(app: TestApp, user: string): Promise<{ kept: Answers; sam
   return { kept, samples }
 }
 
-/** Rows that are told of samples which are not archived. */
+/** The rows of samples that are not archived. */
 const since = (samples: Record<string, string[]>, ms: number) =>
   Object.fromEntries(
     Object.entries(samples).map(([name, lines]) => [
@@ -138,7 +138,7 @@ eachEngine(t, 'archiving switched on, then a new user with years of history', as
   while (await compressChunks(app.db, '0'));
   const user = await createUser(app)
   const batch = await importBody(app, user, body(records))
-  t.match(batch, { status: 'success', inserted: records.length, dropped_count: 0 }, 'all of it is taken')
+  t.match(batch, { status: 'success', inserted: records.length, dropped_count: 0 }, 'all of it is stored')
   const found = await answers(app, user)
   t.strictSame(
     differing({ ...found.kept, ...found.samples }, { ...oracle.kept, ...oracle.samples }),
@@ -159,7 +159,7 @@ eachEngine(t, 'archiving switched on, then a new user with years of history', as
   const { n } = await app.db.one<{ n: number }>('select count(*) as n from sample where ts < to_timestamp($1)', [
     FLOOR / 1000,
   ])
-  t.equal(n, 0, 'and the samples are gone')
+  t.equal(n, 0, 'and the samples are removed')
 
   const again = await importBody(app, user, body(records))
   const before = records.filter(({ startDate }) => Date.parse(String(startDate)) < FLOOR).length
@@ -180,7 +180,7 @@ eachEngine(t, 'archiving switched on, then a new user with years of history', as
   for (const one of [user, old])
     t.strictSame(await csv(app, one, { resolution: '1hour' }), oracle.kept['1hour'], 'which changed nothing')
 
-  await t.test('a run with nothing to do opens nothing and asks little', async (t) => {
+  await t.test('a run with nothing to do opens nothing and runs few statements', async (t) => {
     while (await compressChunks(app.db, '0'));
     const heard = hearStatements(app.db.pool)
     await run(app)
@@ -194,7 +194,7 @@ eachEngine(t, 'archiving switched on, then a new user with years of history', as
   })
 })
 
-eachEngine(t, 'a quarter hour of a series is archived, or it is not', async (t, engine) => {
+eachEngine(t, 'a quarter hour of a series is either archived or not', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const user = await createUser(app)
@@ -215,7 +215,7 @@ eachEngine(t, 'a quarter hour of a series is archived, or it is not', async (t, 
   await run(app)
   t.strictSame(await read('raw'), [])
 
-  await t.test('beside archived ones the others are taken, and together they are the hour', async (t) => {
+  await t.test('beside archived quarter hours the others are stored, and together they form the hour', async (t) => {
     t.strictSame(await send(heartRate(start + MINUTE_MS, 99), heartRate(start + 20 * MINUTE_MS, 100)), [
       'partial',
       1,
@@ -224,7 +224,7 @@ eachEngine(t, 'a quarter hour of a series is archived, or it is not', async (t, 
     t.strictSame(await send(steps(start, 30), steps(start + 2 * MINUTE_MS, 31)), ['success', 2, 0], 'of another series')
     for (const refreshed of [false, true]) {
       if (refreshed) while (await refreshRollups(app.db));
-      t.strictSame(await read('raw'), [`${clock(start + 20 * MINUTE_MS)} 100`], 'what raw samples there are')
+      t.strictSame(await read('raw'), [`${clock(start + 20 * MINUTE_MS)} 100`], 'the raw samples that remain')
       t.strictSame(await read('1min'), [`${clock(start + 20 * MINUTE_MS)} 100`])
       t.strictSame(await read('1hour'), [`${clock(start)} 80`])
       t.strictSame(await read('15min'), [
@@ -249,7 +249,7 @@ eachEngine(t, 'a quarter hour of a series is archived, or it is not', async (t, 
     t.strictSame(await send(heartRate(start + 22 * MINUTE_MS, 61)), ['failed', 0, 1])
   })
 
-  await t.test('when the setting is cleared nothing else is archived, and what is stays final', async (t) => {
+  await t.test('when the setting is cleared nothing else is archived, and archived data stays final', async (t) => {
     await settings(app, {})
     t.strictSame(await send(heartRate(start + MINUTE_MS, 99), heartRate(start + 31 * MINUTE_MS, 100)), [
       'partial',
@@ -261,7 +261,7 @@ eachEngine(t, 'a quarter hour of a series is archived, or it is not', async (t, 
     t.strictSame(await read('1hour'), [`${clock(start)} 85`])
   })
 
-  await t.test('what is older than anything that is kept is refused, until more is kept', async (t) => {
+  await t.test('data older than anything kept is refused, until more is kept', async (t) => {
     await settings(app, { delete_after_days: 365 })
     await run(app)
     t.strictSame([await read('raw'), await read('1hour')], [[], []])
@@ -279,7 +279,7 @@ eachEngine(t, 'a quarter hour of a series is archived, or it is not', async (t, 
   })
 })
 
-eachEngine(t, 'the archive beside imports: nothing is lost, and nobody waits for the other', async (t, engine) => {
+eachEngine(t, 'archive runs during imports: nothing is lost, and neither waits for the other', async (t, engine) => {
   const url = await createTestDatabase(t, engine)
   const [imports, others] = [connect(t, url, 'pulsebase imports'), connect(t, url, 'pulsebase archive')]
   const rows = await imports.rows<[id: number, user: string]>(
@@ -290,7 +290,7 @@ eachEngine(t, 'the archive beside imports: nothing is lost, and nobody waits for
   const archivedSql = `select 1 from source_series where source_id = $1 and archived <> '{}'`
   let writing = true
   let refused = 0
-  /** As an import does: under the lock of its user, late and again, into quarter hours that may be archived meanwhile. */
+  /** Like an import: under the lock of its user, late and repeated, into quarter hours that may be archived meanwhile. */
   const importer = async ([id, user]: [id: number, user: string], seed: number) => {
     for (let round = 0; round < ROUNDS; round += 1) {
       if (
@@ -343,7 +343,7 @@ eachEngine(t, 'the archive beside imports: nothing is lost, and nobody waits for
   await Promise.all([archiving, compressing])
   while (await archive(others, NOW));
   while (await refreshRollups(others));
-  t.ok(refused > 0, `${refused} samples were of archived quarter hours`)
+  t.ok(refused > 0, `${refused} samples belonged to archived quarter hours`)
   for (const [id, samples] of kept) {
     const wanted = new Map<number, [n: number, total: number]>()
     for (const [ms, value] of samples) {

@@ -92,6 +92,28 @@ function pieces({ ms, value, lastsS }: Lasting, unitMs: number): Map<number, num
   return parts
 }
 
+/** Quarter hours by number since 1970. */
+interface Reached {
+  all: Set<number>
+  /** Into which records that start in one quarter hour bring more than a trace. */
+  firm: Set<number>
+}
+
+function reachedBy(records: Lasting[], heartRate: boolean): Reached {
+  const amounts = new Map<string, number>()
+  for (const one of records)
+    for (const [quarter, amount] of pieces(one, QUARTER_MS)) {
+      const key = `${quarterOf(one.ms)} ${quarter}`
+      amounts.set(key, (amounts.get(key) ?? 0) + amount)
+    }
+  const all = [...amounts].map(([key, amount]) => ({ key: key.split(' ').map(Number) as [number, number], amount }))
+  const carrying = new Set(all.filter(({ key: [start, at] }) => at > start).map(({ key: [start] }) => start))
+  const least = (start: number) => (carrying.has(start) ? 5 - 1e-6 : 1e-9)
+  const firm = all.filter(({ key: [start, at], amount }) => heartRate || (at - start <= 4 && amount >= least(start)))
+  const quarters = (some: typeof all) => new Set(some.map(({ key: [, at] }) => at))
+  return { all: quarters(all), firm: quarters(firm) }
+}
+
 interface Told {
   counted: [n: number, total: number] | null
   dropped: [n: number, total: number] | null
@@ -102,7 +124,7 @@ interface Told {
 const sum = (values: number[]) => values.reduce((all, one) => all + one, 0)
 
 /** What each entry adds up to on each day, as `place day`. */
-function expected(records: Lasting[], { reached: marks }: Type): Map<string, Told> {
+function expected(records: Lasting[], { id, reached: marks }: Type): Map<string, Told> {
   const zones = new Map(records.map((one) => [`${one.place} ${quarterOf(one.ms)}`, one.zone]))
   const dated = records.map((one) => {
     return {
@@ -110,18 +132,20 @@ function expected(records: Lasting[], { reached: marks }: Type): Map<string, Tol
       day: localDay(quarterOf(one.ms) * QUARTER_MS, zones.get(`${one.place} ${quarterOf(one.ms)}`) ?? null),
     }
   })
-  const reached = ENTRIES.map((_, place) => {
-    return new Set(dated.filter((one) => one.place === place).flatMap((one) => [...pieces(one, QUARTER_MS).keys()]))
-  })
+  const reached = ENTRIES.map((_, place) =>
+    reachedBy(
+      dated.filter((one) => one.place === place),
+      id === 1,
+    ),
+  )
   const on = (place: number, day: number) => dated.filter((one) => one.place === place && one.day === day)
-  const isBetter = (a: number, b: number, day: number) => {
-    const key = (place: number) => [
-      Number(ENTRIES[place]?.manual),
-      ENTRIES[place]?.rank as number,
-      -on(place, day).length,
-      place,
-    ]
-    const [left, right] = [key(a), key(b)]
+  const order = (place: number, quarter: number) => {
+    const { manual, rank } = ENTRIES[place] as (typeof ENTRIES)[number]
+    const { firm } = reached[place] as Reached
+    return [Number(manual), Number(!firm.has(quarter)), rank, -on(place, Math.floor(quarter / 96)).length, place]
+  }
+  const isBetter = (a: number, b: number, quarter: number) => {
+    const [left, right] = [order(a, quarter), order(b, quarter)]
     const at = left.findIndex((one, index) => one !== right[index])
     return (left[at] as number) < (right[at] as number)
   }
@@ -129,16 +153,13 @@ function expected(records: Lasting[], { reached: marks }: Type): Map<string, Tol
   for (const key of new Set(dated.map(({ place, day }) => `${place} ${day}`))) {
     const [place = 0, day = 0] = key.split(' ').map(Number)
     const own = on(place, day)
-    const better = [...ENTRIES.keys()].filter((one) => {
-      const near = dated.some((other) => other.place === one && Math.abs(other.day - day) <= 2)
-      return one !== place && near && isBetter(one, place, day)
-    })
-    const isFree = (quarter: number) => !better.some((one) => reached[one]?.has(quarter))
+    const isFree = (quarter: number) =>
+      reached.every((other, one) => one === place || !other.all.has(quarter) || isBetter(place, one, quarter))
     const whole = sum(own.map(({ value }) => value))
     const parts = own.flatMap((one) => [...pieces(one, QUARTER_MS)])
     const free = parts.filter(([quarter]) => isFree(quarter))
     const n = own.filter(({ ms }) => isFree(quarterOf(ms))).length
-    const total = better.length === 0 ? whole : sum(free.map(([, amount]) => amount))
+    const total = free.length === parts.length ? whole : sum(free.map(([, amount]) => amount))
     const rest = whole - total
     const long = own.some((one) => one.lastsS > 900 && [...pieces(one, QUARTER_MS).keys()].some(isFree))
     const minutes = new Map<number, number[]>()
@@ -182,9 +203,9 @@ async function found(app: TestApp, sources: number[], type: Type): Promise<Map<s
     'select day, place, reached::float8[] from minutes_reached($1, $2, $3, $4, $5, $6, true, $7)',
     [
       ...arrays,
-      asked.map(([, day]) => day as number),
       asked.map(([place]) => (place as number) + 1),
       asked.map(([, , inPart]) => inPart as boolean),
+      asked.map(([, day]) => `{[${day},${(day as number) + 1})}`),
       type.marks,
     ],
   )

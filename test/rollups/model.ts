@@ -1,4 +1,4 @@
-// What must be stored and answered after any writes, deletions, compressions and refreshes, and the steps that do so.
+// A model of what must be stored and answered after any writes, deletions, compressions and refreshes, and these steps.
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import type { SampleColumns } from '../../server/batch/columns.ts'
@@ -16,7 +16,7 @@ import type { Engine } from '../support/servers.ts'
 export const SEED = 20_261_122
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
-/** Ends about today: rollups of minutes, and refreshes of everybody's, are of the last days only. */
+/** Ends about today: rollups of minutes, and refreshes for all users, cover only the last days. */
 const DAYS = 100
 const BASE = (Math.floor(Date.now() / DAY_MS) - DAYS + 1) * DAY_MS
 const SERIES = [1, 80, 10_082]
@@ -51,9 +51,9 @@ export const samples = fc.oneof(
       Array.from({ length: count }, (_, n) => ({ ms: BASE + start + n * 20_000, value: value + n / 8, zone: 60 })),
     ),
 )
-/** The series that is written to. */
+/** The series that is written. */
 export const place = { source: fc.nat(1), series: fc.constantFrom(...SERIES) }
-/** What happens to the data, at random. */
+/** Random changes of the data. */
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('write' as const), ...place, samples }) },
   {
@@ -99,13 +99,13 @@ function columns({ series, samples }: Extract<Step, { kind: 'write' }>): SampleC
   }
 }
 
-/** A database under test, and what it must hold. */
+/** A database under test, and its expected contents. */
 export interface Bench {
   url: string
   db: Database
   strategy: Strategy
   sources: number[]
-  /** What must be stored, by source and series. */
+  /** The samples that must be stored, by source and series. */
   model: Map<string, Map<number, Sample>>
   /** By source and series: quarter hours (numbers since 1970) that are archived, and by which run. */
   archived: Map<string, Map<number, number>>
@@ -113,15 +113,15 @@ export interface Bench {
   floor: { ms: number; earlier: number[]; runs: number }
 }
 
-/** Connections under a name of their own; they may be ended by others. */
+/** Connections with a separate name; other sessions may end them. */
 export function connect(t: Test, url: string, name: string): Database {
   const db = openDatabase({ url, name, maxConnections: 6, statementTimeoutMs: 30_000, onError: () => {} })
-  // A long test ends each of many as soon as it is done with it.
+  // A long test closes each of many databases as soon as it is done with it.
   t.teardown(() => db.pool.ending || db.end())
   return db
 }
 
-/** A database with two sources whose rollups are kept in this way. */
+/** A database with two sources and this rollup strategy. */
 export async function open(t: Test, engine: Engine, strategy: Strategy): Promise<Bench> {
   const url = await createTestDatabase(t, engine)
   await applyStrategy(url, strategy, () => {})
@@ -140,10 +140,10 @@ export async function open(t: Test, engine: Engine, strategy: Strategy): Promise
 
 const keyOf = (source: number, series: number) => `${source} ${series}`
 
-/** Days that a refresh of everybody's rollups reaches back, instead of the time that one of a series covers. */
+/** Days that a refresh for all users reaches back, instead of the time that a refresh of one series covers. */
 const REACH: Record<string, string> = { '1 day': '2 days', '3 days': '15 days', '120 days': '60 days' }
 
-/** Does a step to the database and to the model of it. */
+/** Applies a step to the database and to its model. */
 export async function apply(bench: Bench, step: Step): Promise<void> {
   const { db, strategy, sources, model, archived } = bench
   if (step.kind === 'compress') {
@@ -177,7 +177,7 @@ export async function apply(bench: Bench, step: Step): Promise<void> {
     return
   }
   const endMs = step.startMs + step.lengthMs
-  // Also what is archived, which stays, and an instant without a sample.
+  // Also archived samples, which stay, and an instant without a sample.
   const meant = [...new Set([step.startMs - 1, ...held.keys()])].filter((ms) => ms >= step.startMs - 1 && ms <= endMs)
   const points = await db.rows<[place: number]>('select place from delete_sample_points($1, $2, $3)', [
     meant.map(() => source),
@@ -192,7 +192,7 @@ export async function apply(bench: Bench, step: Step): Promise<void> {
 
 const quarterOf = (ms: number) => Math.floor(ms / (15 * MINUTE_MS))
 
-/** As an import does: what is archived, or older than anything that is kept, is refused, and nothing else. */
+/** Like an import: refuses archived data and data older than anything kept, and nothing else. */
 async function write(
   { db, sources, floor }: Bench,
   step: Extract<Step, { kind: 'write' }>,
@@ -217,7 +217,7 @@ async function write(
   for (const one of step.samples) if (kindOf(one.ms) === 'kept') held.set(one.ms, one)
 }
 
-/** What a run of the archive that was not disturbed leaves. */
+/** The state after an undisturbed archive run. */
 function archiveModel({ model, archived, floor }: Bench, settings: ArchivalSettings): void {
   const { rawMs, rollupMs } = floors(settings, Date.now())
   floor.ms = rollupMs ?? Number.NEGATIVE_INFINITY
@@ -244,7 +244,7 @@ interface Bucket {
   zone: number
 }
 
-/** Of what is archived a bucket that the window cuts counts as a whole, and there are no narrow ones. */
+/** The archived part of a bucket that the window cuts counts as a whole, and archived time has no narrow buckets. */
 function visible(
   { startMs, endMs }: Pick<Read, 'startMs' | 'endMs'>,
   widthMs: number,
@@ -308,7 +308,7 @@ export interface Read {
   backward: boolean
 }
 
-/** A window that is asked for. */
+/** A requested window. */
 export const read = fc.record({
   startMs: fc.integer({ min: -DAY_MS, max: DAYS * DAY_MS }).map((ms) => BASE + ms),
   endMs: fc.integer({ min: 0, max: (DAYS + 2) * DAY_MS }).map((ms) => BASE + ms),
@@ -317,7 +317,7 @@ export const read = fc.record({
   backward: fc.boolean(),
 })
 
-/** Reads a window of every series and compares it with what must be stored. */
+/** Reads a window of every series and compares it with the model. */
 export async function checkReads({ db, sources, model, archived }: Bench, asked: Read): Promise<void> {
   if (asked.startMs >= asked.endMs) return
   for (const [key, held] of model) {
@@ -357,7 +357,7 @@ const OF_SERIES_SQL = `
 
 type OfSeries = [span: number[], spans: number[] | null, latest: number[] | null, days: string | null]
 
-/** What `OF_SERIES_SQL` answers of a series, sums left out. */
+/** The result of `OF_SERIES_SQL` for a series, without sums. */
 function ofSeries(held: Map<number, Sample>, final: ReadonlyMap<number, number>, asked: Read): unknown[] {
   const all = [...held.values()].sort((a, b) => a.ms - b.ms)
   const n = all.filter(visible(asked, 15 * MINUTE_MS, final)).length
@@ -377,8 +377,8 @@ function foundOfSeries([span, spans, latest, days]: OfSeries): unknown[] {
 }
 
 /**
- * Everything that is read of samples themselves, and counted of them, within a window: pages, days, sums, the latest of
- * each series before its end, and how many there are in all.
+ * Everything that is read from samples themselves, and their counts, within a window: pages, days, sums, the latest sample of
+ * each series before its end, and the total number.
  */
 export async function checkSamples({ db, sources, model, archived }: Bench, asked: Read): Promise<void> {
   if (asked.startMs >= asked.endMs) return
@@ -435,7 +435,7 @@ interface LocalDay {
   total: number
   lowest: number
   highest: number
-  /** Null where it need not be known. */
+  /** Null if it need not be known. */
   minutes: number[] | null
 }
 
@@ -481,7 +481,7 @@ function localDays(held: Map<number, Sample>, series: number): (LocalDay & { qua
     })
 }
 
-/** Local days of every series, their minutes too: archived ones know them, unless they were archived or removed in parts. */
+/** Local days of every series, with minutes: archived days have them unless they were archived or removed in parts. */
 export async function checkLocalDays({ db, sources, model, archived, floor }: Bench): Promise<number> {
   let compared = 0
   for (const [key, held] of model) {
@@ -515,7 +515,7 @@ export async function checkLocalDays({ db, sources, model, archived, floor }: Be
 
 const magnitude = (held: Map<number, Sample>) => [...held.values()].reduce((sum, { value }) => sum + Math.abs(value), 1)
 
-/** Every row of every rollup, when nothing is dirty. */
+/** Every row of every rollup, if nothing is dirty. */
 export async function checkStored({ db, sources, model }: Bench): Promise<number> {
   let rows = 0
   for (const [width, widthMs, table] of WIDTHS) {
@@ -543,7 +543,7 @@ export async function checkStored({ db, sources, model }: Bench): Promise<number
   return rows
 }
 
-/** Runs `test` for every way in which every engine can keep rollups. */
+/** Runs `test` for every rollup strategy of every engine. */
 export function eachStrategy(
   t: Test,
   name: string,

@@ -202,6 +202,34 @@ oneEngine(t, 'resilience', async (t, engine) => {
     t.strictSame(await values(user), [[0, 0.158114]], 'and is computed from what is left')
   })
 
+  await t.test(
+    'takes what the source of the night measured, and entries by hand only where nobody measured',
+    async (t) => {
+      const user = await five(1)
+      const entered = (day: number, value: number) =>
+        variability(asleepAt(day) + 60_000, value, {
+          id: `entered ${day}`,
+          source: { appId: 'com.example', recordingMethod: 'manual' },
+        })
+      const strap = (day: number, value: number) =>
+        variability(asleepAt(day) + 120_000, value, { id: `strap ${day}`, source: { appId: 'com.strap' } })
+      await upload(user, [], [entered(2, 500), entered(3, 500), strap(3, 500), strap(4, 500)])
+      await compute()
+      t.strictSame(await values(user), [[0, 0.158114]])
+      await upload(user, nights(6), [entered(6, 50)])
+      await compute()
+      const six = [
+        [1, Math.round((Math.sqrt(130 / 4) / 48) * 1e6) / 1e6],
+        [0, Math.round((Math.sqrt(250 / 5) / 50) * 1e6) / 1e6],
+      ]
+      t.strictSame(await values(user), six, 'alone they count')
+      const deleted = [{ id: 'entered 6' }]
+      await upload(user, [], [], { data: { records: [], sleep: [], workouts: [], deleted } })
+      await compute()
+      t.strictSame(await values(user), [[0, 0.158114]], 'until they are deleted')
+    },
+  )
+
   await t.test('follows deletions', async (t) => {
     const user = await five(1)
     await compute()

@@ -39,19 +39,17 @@ t.test('any days', async () => {
   )
 })
 
-/** A night from two hours before midnight UTC to six hours after. */
+/** A night from two hours before midnight UTC to six hours after; `rank` and `place` are those of the series. */
 const night = (
-  samples: [hour: number, value: number, sourceId?: number, own?: boolean][],
+  samples: [hour: number, value: number, rank?: number, place?: number][],
   stages: MeasuredNight['stages'] = null,
 ) => ({
   startS: TODAY - 2 * 3600,
   endS: TODAY + 6 * 3600,
   stages,
-  samples: samples.map(([hour, value, sourceId = 1, own = true]) => ({
-    sourceId,
+  samples: samples.map(([hour, value, rank = 1, place = rank]) => ({
+    ...{ series: `series ${place}`, rank, place, value },
     at: TODAY + hour * 3600,
-    value,
-    own,
   })),
 })
 
@@ -94,19 +92,12 @@ t.test('measurements count in intervals of sleep', async (t) => {
   t.strictSame([...meansAsleep([night(samples, [['awake', TODAY, TODAY + 3600]])])], [], 'nobody slept')
 })
 
-t.test('others count where the provider of the night measured nothing', async (t) => {
-  t.strictSame(
-    [
-      ...meansAsleep([
-        night([
-          [1, 40, 1, true],
-          [2, 90, 2, false],
-        ]),
-      ]),
-    ],
-    [[today, 40]],
-  )
-  t.strictSame([...meansAsleep([night([[2, 90, 2, false]])])], [[today, 90]])
+t.test('of each night the best series counts, of equal ones that with most measurements', async (t) => {
+  const mean = (...samples: Parameters<typeof night>[0]) => meansAsleep([night(samples)]).get(today)
+  t.equal(mean([1, 40, 1], [2, 90, 2], [3, 90, 2]), 40)
+  t.equal(mean([2, 90, 2]), 90)
+  t.equal(mean([1, 40, 3, 3], [2, 90, 3, 4], [3, 80, 3, 4]), 85)
+  t.equal(mean([2, 90, 3, 4], [1, 40, 3, 3]), 40, 'and of these the first')
 })
 
 t.test('what lies in two nights counts once', async (t) => {

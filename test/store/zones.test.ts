@@ -1,4 +1,4 @@
-// Records without a zone offset take that of the nearest record that has one, and it is told as it was used.
+// Records without a zone offset take that of the nearest record that has one, and answers show it as used.
 import t from 'tap'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { body, createUser, heartRate, importBody, oneEngine, startImports, steps } from '../support/sdk.ts'
@@ -37,31 +37,35 @@ oneEngine(t, 'zones', async (t, engine) => {
     )
   })
 
-  await t.test('of what is stored, from any provider, when the upload knows nothing near', async (t) => {
+  await t.test('of stored records, from any provider, if the upload has none nearby', async (t) => {
     const user = await createUser(app)
     t.match(await send(user, [without(2)]), { inserted: 1 })
     t.strictSame(await zones(app, user), [null], 'nobody knows')
     await send(user, [beat(0, '-05:00')], { provider: 'apple' })
     await send(user, [beat(300, '+09:00')])
-    t.match(await send(user, [without(2)]), { updated: 1 }, 'now somebody does')
+    t.match(await send(user, [without(2)]), { updated: 1 }, 'now another record has a zone')
     await send(user, [without(100), without(200), without(400)])
     t.strictSame(await zones(app, user), [-300, -300, 540, 540])
-    // What the upload knows is nearer than what is stored, or further away.
+    // Records of the upload are nearer than stored ones, or further away.
     await send(user, [without(130), without(1000), beat(1100, '+02:00')])
     t.strictSame(await zones(app, user), [-300, -300, -300, 540, 540, 120])
   })
 
-  await t.test('stays what it was when the record comes again', async (t) => {
+  await t.test('stays the same when the record arrives again', async (t) => {
     const user = await createUser(app)
     await send(user, [without(8), beat(9, '+01:00')])
     t.match(await send(user, [without(8), beat(12, '-05:00')]), { unchanged: 1, inserted: 1 })
     t.match(await send(user, [without(8, 6), beat(12, '-05:00')]), { updated: 1 }, 'another value, the same zone')
     t.strictSame(await zones(app, user), [60])
-    t.match(await send(user, [steps(at(8), 6, { zoneOffset: '+02:00' })]), { updated: 1 }, 'until it says so itself')
+    t.match(
+      await send(user, [steps(at(8), 6, { zoneOffset: '+02:00' })]),
+      { updated: 1 },
+      'until the record has its own',
+    )
     t.strictSame(await zones(app, user), [120])
   })
 
-  await t.test('decides of which day a daily total is', async (t) => {
+  await t.test('decides the day of a daily total', async (t) => {
     const user = await createUser(app)
     const total = (hour: number, kcal: number, fields = {}) => ({
       ...steps(at(hour), kcal, { zoneOffset: null, ...fields }),
@@ -75,19 +79,19 @@ oneEngine(t, 'zones', async (t, engine) => {
         [user],
       )
     const android = { provider: 'health_connect' }
-    // 23:00 UTC, and two hours later: both are of May 5 in Tokyo.
+    // 23:00 UTC, and two hours later: both belong to May 5 in Tokyo.
     const two = [total(23, 1500, { id: 'A' }), total(25, 1600, { id: 'B' })]
     await send(user, two, android)
     t.strictSame(await totals(), [
       [at(0), 1500, null],
       [at(24), 1600, null],
     ])
-    // Once a zone is known, the same records are of other days.
+    // Once a zone is known, the same records belong to other days.
     await send(user, [beat(100, '+09:00')])
     t.match(await send(user, two, android), { inserted: 0, updated: 1, duplicates: 1 })
     t.strictSame(await totals(), [[at(15), 1600, 540]])
     t.match(await send(user, two, android), { inserted: 0, updated: 0, unchanged: 1, duplicates: 1 })
-    // A record beside it knows better.
+    // A record nearby takes precedence.
     await send(user, [total(25, 1600, { id: 'B' }), { ...beat(25, '-05:00'), type: 'HEART_RATE' }], android)
     t.strictSame(await totals(), [[at(5), 1600, -300]])
     const other = await createUser(app)
@@ -112,7 +116,7 @@ oneEngine(t, 'zones', async (t, engine) => {
     t.strictSame(near, [[at(15), 540]])
   })
 
-  await t.test('of no data that was deleted', async (t) => {
+  await t.test('never of deleted data', async (t) => {
     const user = await createUser(app)
     const android = { provider: 'health_connect' }
     await send(user, [beat(100, '+09:00')])
@@ -123,7 +127,7 @@ oneEngine(t, 'zones', async (t, engine) => {
     t.strictSame(await zones(app, user), [-300])
   })
 
-  await t.test('sleep and workouts know it, too', async (t) => {
+  await t.test('of sleep and workouts, too', async (t) => {
     const user = await createUser(app)
     const stage = (fromHour: number, zoneOffset: string | null) => ({
       ...{ id: `s${fromHour}`, stage: 'light', zoneOffset, source: null, values: null },

@@ -3,16 +3,16 @@ import { dateText, localDay, MINUTE_MS } from './summaries.ts'
 
 const QUARTER_MS = 15 * MINUTE_MS
 
-/** What samples come from. */
+/** The source of samples. */
 export interface Device {
   provider: string
   /** Model; '' = none. */
   device: string
   source: string
   type: string
-  /** What people call it. */
+  /** Its name for people. */
   name: string | null
-  /** When merged: devices of one number are ordered by the amount of their data; the place in the list where absent. */
+  /** When merged: devices with the same number are ordered by the amount of their data. Absent: the position in the list. */
   rank?: number
 }
 
@@ -21,18 +21,18 @@ export const metadataOf = ({ provider, source, device, type, name }: Device) => 
   ...{ provider, source, device: device || null, device_type: type, device_name: name },
 })
 
-/** A sample; `place` is that of its device, from the best one on (with `merge=none`). */
+/** A sample; `place` is the position of its device, best first (with `merge=none`). */
 export interface Sample {
   place: number
   type: string
   daily: boolean
   ms: number
   value: number
-  /** How long its record lasts, where that is stored. */
+  /** The length of its record, if stored. */
   lastsMs?: number
   /** Entered by hand. */
   manual?: boolean
-  /** Day of its quarter hour, which is that of the latest sample in it. */
+  /** The day of its quarter hour: that of the latest sample in it. */
   day: number
 }
 
@@ -52,20 +52,20 @@ export function withDays(samples: (Omit<Sample, 'day'> & { zone: number | null }
   return samples.map(({ zone: _, ...one }) => ({ ...one, day: days.get(key(one)) as number }))
 }
 
-/** A workout and the local day of its end; `place` is that of its device. */
+/** A workout and the local day of its end; `place` is the position of its device. */
 export interface Workout {
   place: number
   day: number
   ascent: number
 }
 
-/** What a user has. */
+/** The data of a user. */
 export interface Model {
   /** Best first. */
   devices: readonly Device[]
   samples: Sample[]
   workouts: Workout[]
-  /** Largest heart rate. */
+  /** Maximum heart rate. */
   highest: number
 }
 
@@ -80,7 +80,7 @@ function minutesOf(samples: Sample[], value: (values: number[]) => number): numb
   return [...minutes.values()].map(value)
 }
 
-/** Samples of a type that count on a day when everything comes from one source. */
+/** Samples of a type that count on a day if everything comes from one source. */
 function ofOne(samples: Sample[], place: number, type: string): Sample[] {
   const own = samples.filter((one) => one.place === place && one.type === type)
   const totals = own.filter(({ daily }) => daily)
@@ -106,7 +106,7 @@ function piecesOf(sample: Sample, slotMs: number): Piece[] {
   return pieces
 }
 
-/** What competes for quarter hours: the measured samples of a device, or those entered by hand. */
+/** An entry that competes for quarter hours: the measured samples of a device, or those entered by hand. */
 interface Entry {
   place: number
   manual: boolean
@@ -135,7 +135,7 @@ function typedOf(samples: Sample[], type: string): Typed {
 
 const text = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Places from the best one on: rank, more samples, names. */
+/** Positions, best first: by rank, more samples, names. */
 function ranked(devices: readonly Device[], samples: readonly Sample[]): number[] {
   const rank = (place: number) => devices[place]?.rank ?? place
   const amount = (place: number) => samples.filter((one) => one.place === place).length
@@ -148,7 +148,7 @@ function ranked(devices: readonly Device[], samples: readonly Sample[]): number[
   )
 }
 
-/** The entries of a type that are before one on a day: what was measured first, then rank, amount on the day, names. */
+/** The entries of a type that precede one on a day: measured ones first, then by rank, amount on the day, names. */
 function betterThan(devices: readonly Device[], { entries }: Typed, one: Entry, day: number): Entry[] {
   const rank = ({ place }: Entry) => devices[place]?.rank ?? place
   const amount = ({ samples }: Entry) => samples.filter((sample) => sample.day === day).length
@@ -158,7 +158,7 @@ function betterThan(devices: readonly Device[], { entries }: Typed, one: Entry, 
   return entries.filter((other) => other !== one && order(other, one) < 0)
 }
 
-/** What of the samples of an entry on a day lies in quarter hours that no better one reaches, by quarter hour or minute. */
+/** The part of an entry's samples on a day in quarter hours that no better one reaches, by quarter hour or minute. */
 function freePieces(devices: readonly Device[], typed: Typed, entry: Entry, day: number, slotMs = QUARTER_MS): Piece[] {
   const better = betterThan(devices, typed, entry, day)
   const isFree = (slot: number) => !better.some(({ reached }) => reached.has(Math.floor((slot * slotMs) / QUARTER_MS)))
@@ -168,7 +168,7 @@ function freePieces(devices: readonly Device[], typed: Typed, entry: Entry, day:
     .filter(({ slot }) => isFree(slot))
 }
 
-/** With merge=segments: what counts of a type on a day. */
+/** With merge=segments: the samples of a type that count on a day. */
 function ofSeveral(devices: readonly Device[], of: Typed, day: number): Piece[] {
   const onDay = of.typed.filter((one) => one.day === day)
   const measured = onDay.filter(({ manual }) => !manual)
@@ -191,7 +191,7 @@ function ofSeveral(devices: readonly Device[], of: Typed, day: number): Piece[] 
   return counted
 }
 
-/** With merge=segments: minutes with steps and those with 30 of them; null when a record is too long to know. */
+/** With merge=segments: minutes with steps, and with at least 30 of them; null if a record is too long to know. */
 function steppingOf(
   devices: readonly Device[],
   typed: Typed,
@@ -210,7 +210,7 @@ function steppingOf(
   return { known, values }
 }
 
-/** What a user has, with the samples of its types and of its days. */
+/** The data of a user, with the samples by type and by day. */
 interface Sorted extends Model {
   types: Map<string, Typed>
   days: Map<number, Sample[]>
@@ -249,7 +249,7 @@ function rowOf(model: Sorted, day: number, merged: boolean): Record<string, unkn
   const counting = new Set(TYPES.flatMap((type) => chosen(type).map(({ sample }) => sample.place)))
   const source = merged ? order.find((place) => counting.has(place)) : best
   const ascents = model.workouts.filter((one) => one.day === day)
-  // Who only tracks workouts comes after who measured anything.
+  // Sources that only track workouts come after those that measured anything.
   const others = new Map(ascents.map((one) => [one.place, { place: one.place } as Sample]))
   const climbers = merged ? [...order, ...ranked(devices, [...others.values()])] : order
   const climber = climbers.find((place) => ascents.some((one) => one.place === place))
@@ -301,7 +301,7 @@ function rowOf(model: Sorted, day: number, merged: boolean): Record<string, unkn
   }
 }
 
-/** The rows of the activity summary on the days [firstDay, endDay), by day; samples of other types count for nothing. */
+/** The rows of the activity summary on the days [firstDay, endDay), by day; samples of other types do not count. */
 export function activityRows(of: Model, firstDay: number, endDay: number, merged: boolean) {
   const model = sorted(of)
   const days = [...model.days.keys()].sort((a, b) => a - b)

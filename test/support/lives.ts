@@ -362,10 +362,14 @@ const STYLES: Record<Name, (person: Person, day: Day) => Sent[]> = {
         ...(person.random() < 0.5 ? [] : tracked(person, name, bout)),
       ]),
   ],
-  health: (person, { midnight, name }) => byHand(person, name, midnight, APPLE),
-  galaxy: (person, { midnight, bouts, name }) => [
+  health: (person, { midnight, name, night }) => [
+    ...byHand(person, name, midnight, APPLE),
+    ...vitalsByHand(person, name, { midnight, night }),
+  ],
+  galaxy: (person, { midnight, bouts, night, name }) => [
     ...hourly(person, name, bouts),
     ...(person.random() < 0.3 ? byHand(person, name, midnight, ANDROID) : []),
+    ...vitalsByHand(person, name, { midnight, night }),
     ...weighed(person, name, midnight),
   ],
   galaxyWatch: (person, { midnight, bouts, night, name }) => [
@@ -374,7 +378,7 @@ const STYLES: Record<Name, (person: Person, day: Day) => Sent[]> = {
     ...nightly(person, name, night, ['HEART_RATE_VARIABILITY', 'OXYGEN_SATURATION']),
     ...staged(person, name, night),
   ],
-  pixel: (person, { midnight, bouts, name }) => [
+  pixel: (person, { midnight, bouts, night, name }) => [
     ...walked(person, name, bouts, { types: ANDROID, seconds: [60, 1800], zoned: 0.8 }),
     ...(person.random() < 0.7
       ? [
@@ -387,6 +391,7 @@ const STYLES: Record<Name, (person: Person, day: Day) => Sent[]> = {
         ]
       : []),
     ...(person.random() < 0.3 ? byHand(person, name, midnight, ANDROID) : []),
+    ...vitalsByHand(person, name, { midnight, night }),
     ...weighed(person, name, midnight),
   ],
   fitbit: (person, { midnight, bouts, night, name }) => [
@@ -467,11 +472,33 @@ function byHand(person: Person, name: Name, midnight: number, types: Types): Sen
   const start = midnight + Math.floor(random() * 24 * 12) * 5 * MINUTE
   const lasts = pick(random, [0, 60, 600, 3600, 3 * 3600]) * SECOND
   return types.slice(0, 1 + Math.floor(random() * 2)).map(([type, share, unit]) => {
-    const { kind, item } = record(person, name, [type, start, start + lasts, Math.round(30_000 * share), unit])
-    const marked = type.startsWith(HK)
+    return entered(name, record(person, name, [type, start, start + lasts, Math.round(30_000 * share), unit]))
+  })
+}
+
+/** A record as its platform marks one that was entered by hand. */
+function entered(name: Name, { kind, item }: Sent): Sent {
+  const marked =
+    DEVICES[name].provider === 'apple'
       ? { metadata: { HKWasUserEntered: '1' } }
       : { source: { ...DEVICES[name].sent, recordingMethod: 'manual' } }
-    return { kind, item: { ...item, ...marked } }
+  return { kind, item: { ...item, ...marked } }
+}
+
+/** Readings of a cuff or an oximeter that somebody typed in, in the night, in the morning, or both. */
+function vitalsByHand(person: Person, name: Name, { midnight, night }: Pick<Day, 'midnight' | 'night'>): Sent[] {
+  const { random } = person
+  const types = Object.keys(UNITS).filter((type) => type.startsWith(HK) === (DEVICES[name].provider === 'apple'))
+  const resting = DEVICES[name].provider === 'apple' ? `${HK}RestingHeartRate` : 'RESTING_HEART_RATE'
+  return [...types, resting].flatMap((type) => {
+    if (random() < 0.7) return []
+    const [low, high, unit] = UNITS[type] ?? [90, 120, 'bpm']
+    const asleep = night.start + Math.floor(random() * (night.end - night.start))
+    const times = pick(random, [[asleep], [midnight + 8 * HOUR], [asleep, midnight + 8 * HOUR, midnight + 9 * HOUR]])
+    return times.map((ms) => {
+      const value = Math.round((low + random() * (high - low)) * 10) / 10
+      return entered(name, record(person, name, [type, ms, ms, value, unit]))
+    })
   })
 }
 
@@ -539,17 +566,19 @@ function staged(person: Person, name: Name, { start, end, nap }: Day['night']): 
   const shift = () => Math.floor((random() - 0.5) * 40 * 60) * SECOND
   const from = random() < 0.1 ? end - Math.floor(random() * 3 * 60) * MINUTE : start + shift()
   const night = stagesOf(random, from, end + shift())
-  const naps =
-    nap !== null && random() < 0.7 ? stagesOf(random, nap, nap + 20 * MINUTE + Math.floor(random() * 90) * MINUTE) : []
+  const napping = random() < 0.2 ? 180 + Math.floor(random() * 120) : 20 + Math.floor(random() * 90)
+  const naps = nap !== null && random() < 0.7 ? stagesOf(random, nap, nap + napping * MINUTE) : []
   return [...sessionItems(person, name, night), ...sessionItems(person, name, naps)]
 }
 
-/** A night that an app stores without stages, and again under a new id whenever it has grown. */
+/** A night that an app stores without stages, and again under a new id whenever it has grown, or in parts that overlap. */
 function unstaged(person: Person, name: Name, { start, end }: Day['night']): Sent[] {
-  const copies = 1 + Math.floor(person.random() * 3)
+  const copies = 1 + Math.floor(person.random() * 4)
+  const inParts = person.random() < 0.3
   return Array.from({ length: copies }, (_, n) => {
     const until = end - Math.floor(((copies - 1 - n) * (end - start)) / copies / SECOND) * SECOND
-    return sleepItem(person, name, { stage: 'sleeping', start, end: until }, { id: id(), parentId: null })
+    const from = inParts ? Math.max(start, until - Math.floor(((end - start) * 1.3) / copies / SECOND) * SECOND) : start
+    return sleepItem(person, name, { stage: 'sleeping', start: from, end: until }, { id: id(), parentId: null })
   })
 }
 

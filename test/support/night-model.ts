@@ -1,6 +1,7 @@
 // The summaries of sleep and recovery as straight-line code over sessions and samples: contract 12.1, 12.2, 12.4, 12.6.
 // Shares nothing with the service.
 import { type Device, metadataOf, type Sample } from './activity-model.ts'
+import { competing } from './recomputed/competing.ts'
 import { alike, dateText } from './summaries.ts'
 
 const MEANS = {
@@ -11,7 +12,7 @@ const MEANS = {
   avg_spo2_percent: 'oxygen_saturation',
 } as const
 
-/** A session as its source tells it; whole seconds, `stages` as [stage, start, end] in epoch seconds. */
+/** A session as its source reports it; whole seconds, `stages` as [stage, start, end] in epoch seconds. */
 export interface Session {
   place: number
   day: number
@@ -26,12 +27,12 @@ export interface Session {
   rem_s: number | null
   efficiency_percent: number | null
   is_nap: boolean | null
-  /** A better session of its source says the same: it counts nowhere. */
+  /** A better session of its source covers it: it counts nowhere. */
   covered: boolean
   stages: [string, number, number][] | null
 }
 
-/** A recovery score; `place` is -1 when only its provider is known. */
+/** A recovery score; `place` is -1 if only its provider is known. */
 export interface Score {
   place: number
   provider: string
@@ -40,7 +41,7 @@ export interface Score {
   value: number
 }
 
-/** What a user has. */
+/** The data of a user. */
 export interface Nights {
   /** Best first. */
   devices: readonly Device[]
@@ -71,24 +72,25 @@ function interruptions({ stages }: Session): number | null {
 
 const asleepOf = (one: Session) => one.asleep_s ?? (one.endMs - one.startMs) / 1000
 
-/** Sessions of a person with what they say of each other: which are copies, and which are naps (sdk-types 7.4). */
+/** Sessions of a person, judged against each other: which are copies, and which are naps (sdk-types 7.4). */
 export function judged(sessions: readonly Session[]): Session[] {
   const overlap = (one: Session, other: Session) => one.startMs < other.endMs && other.startMs < one.endMs
-  const better = (one: Session, other: Session) => {
-    if ((one.light_s === null) !== (other.light_s === null)) return one.light_s !== null
-    if (asleepOf(one) !== asleepOf(other)) return asleepOf(one) > asleepOf(other)
-    return one.startMs !== other.startMs ? one.startMs < other.startMs : one.endMs < other.endMs
-  }
-  const known = sessions.map((one) => ({
-    ...one,
-    covered: sessions.some(
-      (other) =>
-        other.place === one.place &&
-        overlap(one, other) &&
-        Math.abs(one.endMs - other.endMs) < 86_400_000 &&
-        better(other, one),
-    ),
-  }))
+  const lasts = (one: Session) => (asleepOf(one) + (one.awake_s ?? 0)) * (one.light_s === null ? 1 : 2)
+  const known = sessions.map((one) => ({ ...one, covered: false }))
+  const bestFirst = [...known].sort(
+    (a, b) => lasts(b) - lasts(a) || asleepOf(b) - asleepOf(a) || a.startMs - b.startMs || a.endMs - b.endMs,
+  )
+  bestFirst.forEach((one, n) => {
+    one.covered = bestFirst
+      .slice(0, n)
+      .some(
+        (other) =>
+          !other.covered &&
+          other.place === one.place &&
+          overlap(one, other) &&
+          Math.abs(one.endMs - other.endMs) < 86_400_000,
+      )
+  })
   return known.map((one) => {
     let longest: Session | undefined
     for (const other of known.filter(({ day, covered }) => day === one.day && !covered)) {
@@ -101,23 +103,50 @@ export function judged(sessions: readonly Session[]): Session[] {
   })
 }
 
+/** The places that may be believed on a day. */
+const rivals = (mains: readonly Session[]) =>
+  competing(
+    mains.map((one) => ({
+      source: one.place,
+      start: one.startMs,
+      end: one.endMs,
+      zone: one.zone,
+      asleep: asleepOf(one),
+      awake: one.awake_s,
+    })),
+  )
+
 /** The sessions that count on a day: of the source that has most to say for being believed (contract 12.4). */
 function nightOf({ devices, sessions }: Nights, day: number): Session[] {
   const ofDay = sessions.filter((one) => one.day === day && !one.covered)
   const mains = ofDay.filter((one) => !one.is_nap)
   let best: { place: number; key: number[] } | undefined
-  for (const place of new Set((mains.length > 0 ? mains : ofDay).map((one) => one.place))) {
+  for (const place of mains.length > 0 ? rivals(mains) : new Set(ofDay.map((one) => one.place))) {
     const own = mains.filter((one) => one.place === place).map(asleepOf)
     const like = devices[place] as Device
     const rank = devices.findIndex(({ provider, type }) => provider === like.provider && type === like.type)
-    const key = [own.some((seconds) => seconds >= 3 * 3600) ? 0 : 1, rank, -sum(own), place]
+    const key = [rank, -sum(own), place]
     const at = key.findIndex((part, n) => part !== (best?.key[n] ?? Number.POSITIVE_INFINITY))
     if (!best || (key[at] as number) < (best.key[at] as number)) best = { place, key }
   }
   return ofDay.filter((one) => one.place === best?.place)
 }
 
-/** The row of the sleep summary of a day, the place of its source, and the seconds asleep without naps; undefined without sleep. */
+/** The place of the first source of the same provider and type. */
+function rankOf({ devices }: Nights, place: number): number {
+  const like = devices[place] as Device
+  return devices.findIndex(({ provider, type }) => provider === like.provider && type === like.type)
+}
+
+/** The place of the best source of samples: by provider and type, then by their number; undefined without any. */
+function bestPlace(model: Nights, samples: Nights['samples']): number | undefined {
+  const amount = (place: number) => samples.filter((one) => one.place === place).length
+  return [...new Set(samples.map(({ place }) => place))].sort(
+    (a, b) => rankOf(model, a) - rankOf(model, b) || amount(b) - amount(a) || a - b,
+  )[0]
+}
+
+/** The row of the sleep summary of a day, the place of its source and of those of its means by type, and the seconds asleep without naps; undefined without sleep. */
 export function sleepRow(model: Nights, day: number) {
   const own = nightOf(model, day)
   if (own.length === 0) return undefined
@@ -138,15 +167,21 @@ export function sleepRow(model: Nights, day: number) {
   const during = (main.length > 0 ? main : naps).flatMap(({ startMs, endMs }) =>
     model.samples.filter(({ ms }) => ms >= startMs && ms < endMs),
   )
+  const tellers: Record<string, number> = {}
   const means = Object.entries(MEANS).map(([field, type]) => {
     const inside = during.filter((one) => one.type === type)
     const ofProvider = inside.filter((one) => model.devices[one.place]?.provider === model.devices[place]?.provider)
-    const values = (ofProvider.length > 0 ? ofProvider : inside).map(({ value }) => value)
-    const mean = values.length > 0 ? sum(values) / values.length : null
-    return [field, mean]
+    const teller = inside.some((one) => one.place === place)
+      ? place
+      : bestPlace(model, ofProvider.length > 0 ? ofProvider : inside)
+    if (teller === undefined) return [field, null]
+    tellers[type] = teller
+    const values = inside.filter((one) => one.place === teller).map(({ value }) => value)
+    return [field, sum(values) / values.length]
   })
   return {
     place,
+    tellers,
     asleepS: duration,
     row: {
       date: dateText(day),
@@ -175,7 +210,7 @@ export function sleepRow(model: Nights, day: number) {
   }
 }
 
-/** The row of the recovery summary of a day; undefined when there is none. */
+/** The row of the recovery summary of a day; undefined if there is none. */
 export function recoveryRow(model: Nights, day: number) {
   const types: string[] = ['resting_heart_rate', ...Object.values(MEANS)]
   const used = types.filter((type) => type !== 'heart_rate' && type !== 'respiratory_rate')
@@ -183,13 +218,13 @@ export function recoveryRow(model: Nights, day: number) {
   const scores = model.scores.filter((one) => one.day === day).sort((a, b) => b.ms - a.ms)
   if (samples.length + scores.length === 0) return undefined
   const night = sleepRow(model, day)
-  // Each metric from the best place that has it; -1 is a provider without a source, behind all of its sources.
+  // Each metric comes from the best position that has it; -1 is a provider without a source, after all of its sources.
   const providers = [...new Set(model.devices.map(({ provider }) => provider))]
   type Teller = { place: number; provider: string }
   const tellerOf = (place: number): Teller => ({ place, provider: model.devices[place]?.provider ?? '' })
   const key = ({ place, provider }: Teller): [number, number, number] => [
     providers.indexOf(provider),
-    place < 0 ? 1 : (model.devices[place]?.rank ?? place),
+    place < 0 ? 1 : rankOf(model, place),
     place < 0 ? 0 : -samples.filter((one) => one.place === place).length,
   ]
   const better = (a: Teller, b: Teller) => {
@@ -200,18 +235,15 @@ export function recoveryRow(model: Nights, day: number) {
   const counting: Teller[] = []
   const mean = (type: string) => {
     const typed = samples.filter((one) => one.type === type)
-    const amount = (place: number) => typed.filter((one) => one.place === place).length
-    const rank = (place: number) => model.devices[place]?.rank ?? place
-    const [best] = [...new Set(typed.map(({ place }) => place))].sort(
-      (a, b) => rank(a) - rank(b) || amount(b) - amount(a) || a - b,
-    )
+    const best = bestPlace(model, typed)
     if (best === undefined) return null
     counting.push(tellerOf(best))
-    return sum(typed.filter(({ place }) => place === best).map(({ value }) => value)) / amount(best)
+    const values = typed.filter(({ place }) => place === best).map(({ value }) => value)
+    return sum(values) / values.length
   }
   const byNight = (value: number | null | undefined, type: string) => {
     if (!night || value === null || value === undefined) return mean(type)
-    counting.push(tellerOf(night.place))
+    counting.push(tellerOf(night.tellers[type] as number))
     return value
   }
   const [ofBest] = scores.toSorted((a, b) => better(a, b) || b.ms - a.ms)
@@ -251,7 +283,7 @@ const STEPS: Record<string, number> = {
 
 type Row = Record<string, unknown>
 
-/** Whether a row is the one wanted; means of it are rounded. */
+/** Whether a row is the expected one; its means are rounded. */
 export function sameRow(found: Row, wanted: Row): boolean {
   return (
     Object.keys(found).length === Object.keys(wanted).length &&

@@ -45,7 +45,7 @@ t.test('an instant is read from any ISO 8601 spelling with time of day', async (
     const batch = read([heartRate(0, 60, { startDate: text, endDate: text })])
     t.strictSame(described(batch), [`heart_rate ${utc} 60 - Watch of Ada`], text)
   }
-  // The way every SDK writes it is read digit by digit: that must not accept more, nor less.
+  // The form that every SDK writes is read digit by digit: that must accept neither more nor less.
   const digits = fc.noBias(fc.integer({ min: 0, max: 99 })).map((number) => String(number).padStart(2, '0'))
   const parts = fc.tuple(fc.constantFrom('1970', '1999', '2024', '2025'), digits, digits, digits, digits, digits)
   const nearly = fc.tuple(parts, fc.nat(19), fc.constantFrom('', 'x', ' ', '-', 'Z', '9', '/', ':'))
@@ -68,7 +68,7 @@ t.test('an instant is read from any ISO 8601 spelling with time of day', async (
   t.doesNotThrow(() => fc.assert(property, { seed: 1, numRuns: runs(300, 2_000) }))
 })
 
-t.test('a zone offset is read where it is unambiguous, and costs no record where it is not', async (t) => {
+t.test('a zone offset is read if it is unambiguous, and otherwise the record is kept without it', async (t) => {
   const summer = Date.UTC(2025, 6, 1)
   const zones: [zoneOffset: unknown, minutes: number | null, ms?: number, metadata?: unknown][] = [
     ...(
@@ -163,7 +163,7 @@ t.test('a value may be numeric text', async (t) => {
   }
 })
 
-t.test('a daily rate is the total of its local day, whatever the hour', async (t) => {
+t.test('a daily rate is the total of its local day, at any hour', async (t) => {
   const rate = (text: string, value: number, zoneOffset: string | null) =>
     record('BASAL_METABOLIC_RATE', Date.parse(text), value, { zoneOffset, unit: 'kcal/day' })
   const batch = read(
@@ -180,13 +180,13 @@ t.test('a daily rate is the total of its local day, whatever the hour', async (t
     'basal_energy day 2026-02-22T22:00:00.000Z 3 120 Watch of Ada',
     'basal_energy day 2026-02-23T05:00:00.000Z 5 -300 Watch of Ada',
     'basal_energy day 2026-02-23T22:00:00.000Z 2 120 Watch of Ada',
-    // The nearest one with a zone is that of New York.
+    // The nearest record with a zone is in New York.
     'basal_energy day 2026-02-24T05:00:00.000Z 4 -300 Watch of Ada',
   ])
   t.equal(batch.duplicates, 1)
 })
 
-t.test('a rejected daily rate counts on the day that one in its place would', async (t) => {
+t.test('a rejected daily rate counts on the day of a valid one in its place', async (t) => {
   const rate = (value: unknown, zoneOffset: string) =>
     record('BASAL_METABOLIC_RATE', Date.parse('2026-02-23T23:00:00Z'), value, { zoneOffset, unit: 'kcal/day' })
   const batch = read([rate(1, '+00:30'), rate('x', '+00:30'), rate('x', '+02:00'), rate(2, 'here')], 'samsung')
@@ -200,7 +200,7 @@ t.test('a rejected daily rate counts on the day that one in its place would', as
   })
 })
 
-t.test('a nutrient that names a meal is no sample yet, anything else is', async (t) => {
+t.test('a nutrient that names a meal is not a sample yet, everything else is', async (t) => {
   const protein = (fields: SdkRecord) =>
     record('HKQuantityTypeIdentifierDietaryProtein', NOON, 9, { unit: 'g', ...fields })
   const batch = read([
@@ -228,7 +228,7 @@ t.test('a nutrient that names a meal is no sample yet, anything else is', async 
   ])
 })
 
-t.test('a meal has a title and a type where its metadata are readable', async (t) => {
+t.test('a meal has a title and a type if its metadata is readable', async (t) => {
   const meal = (fields: SdkRecord) => read([record('HKCorrelationTypeIdentifierFood', NOON, 1, { id: 'm', ...fields })])
   const cases: [metadata: unknown, title: string | null, mealType: string | null][] = [
     [{ title: ' Greek  yogurt ', mealType: ' Breakfast ' }, 'Greek yogurt', 'breakfast'],
@@ -253,7 +253,7 @@ t.test('a meal has a title and a type where its metadata are readable', async (t
   }
 })
 
-t.test('observations of a cycle and sessions are read with their times, or said to be wrong', async (t) => {
+t.test('observations of a cycle and sessions are read with their times, or rejected', async (t) => {
   const flow = (fields: SdkRecord) => record('HKCategoryTypeIdentifierMenstrualFlow', NOON, 3, fields)
   for (const [value, cycleStart] of [
     ['1', true],
@@ -335,7 +335,7 @@ t.test('a source is its device and its writer, in every spelling', async (t) => 
   }
 })
 
-t.test('records of one device are one source, described by its best facts', async (t) => {
+t.test('records of one device are one source, with its most specific description', async (t) => {
   const version = (patchVersion: number) => ({
     operatingSystemVersion: { majorVersion: 11, minorVersion: 4, patchVersion },
   })
@@ -361,14 +361,14 @@ t.test('records of one device are one source, described by its best facts', asyn
   )
 })
 
-t.test('an upload has at most 200 sources, however they change', async (t) => {
+t.test('an upload has at most 200 sources, even if they change', async (t) => {
   const from = (n: number, source: object) => heartRate(NOON + n * 1000, 60, { source })
   const many = read(Array.from({ length: 40_000 }, (_, n) => from(n, { name: `source ${n % 20_000}` })))
   t.equal(many.sources.length, 200)
   t.match(many, { received: 40_000, rejected: 39_600 }, 'records of the first 200 are kept')
   t.match(many.rejections[0], { index: 200, loc: ['data', 'records', 200, 'source'], type: 'too_many_sources' })
   const updates = Array.from({ length: 2000 }, (_, n) => from(n, { name: 'watch', deviceSoftwareVersion: `1.${n}` }))
-  t.match(read(updates), { rejected: 0, sources: [{ softwareVersion: '1.1999' }] }, 'a new version is no new source')
+  t.match(read(updates), { rejected: 0, sources: [{ softwareVersion: '1.1999' }] }, 'a new version is not a new source')
 })
 
 t.test('bad items never cost good ones', async (t) => {
@@ -393,7 +393,7 @@ t.test('bad items never cost good ones', async (t) => {
       .map((source) => ({ ...good, source })),
   )
   const property = fc.property(fc.array(bad), (items) => {
-    // As JSON brings them: no functions, no undefined.
+    // As parsed from JSON: no functions, no undefined.
     const records = JSON.parse(JSON.stringify([heartRate(NOON - 1000, 1), ...items, heartRate(NOON - 2000, 2)]) ?? '[]')
     const batch = read(records)
     const samples = batch.samples.reduce((sum, { timeMs }) => sum + timeMs.length, 0)
@@ -406,12 +406,12 @@ t.test('bad items never cost good ones', async (t) => {
 })
 
 t.test(
-  'samples come in ascending order, of one instant the last, implausible and manual ones by themselves',
+  'samples are in ascending order, the last of each instant, implausible and manual ones separately',
   async (t) => {
-    // Heart rates and steps have manual twins, steps have lengths; 2 has neither.
+    // Heart rates, at rest too, and steps have manual twins, steps have lengths; 4 has neither.
     const sample = fc.record({
       source: fc.nat(2),
-      series: fc.constantFrom(1, 2, 80),
+      series: fc.constantFrom(1, 2, 4, 80),
       ms: fc.nat(40).map((n) => n * 60_000),
       value: fc.constantFrom(-1, 0, 5.9, 6, 10, 60, 61, 300, 300.1, 600, 1e9),
       zone: fc.constantFrom(null, 0, -330),
@@ -424,11 +424,12 @@ t.test(
       () => 0,
     ]
     const storedAs = (series: number, value: number, isManual: boolean) => {
-      const [lowest, highest] = series === 80 ? [0, 500_000] : series === 1 ? [6, 300] : [10, 300]
+      const ranges: Record<number, [number, number]> = { 1: [6, 300], 2: [10, 300], 4: [-100, 250], 80: [0, 500_000] }
+      const [lowest, highest] = ranges[series] as [number, number]
       if (value < lowest || value > highest) return series + 20_000
-      return isManual && series !== 2 ? series + 5_000 : series
+      return isManual && series !== 4 ? series + 5_000 : series
     }
-    /** In seconds: a minute matters where it goes on in the next quarter hour, and a minute from its end it does not. */
+    /** In seconds: a minute is stored if it continues into the next quarter hour, but not if it ends with its own. */
     const lengthOf = (series: number, ms: number, minutes: number) =>
       series === 80 && minutes > 0 && (minutes > 1 || ((ms / 60_000) % 15) + minutes > 15) ? minutes * 60 : 0
     const property = fc.property(fc.array(sample, { maxLength: 60 }), fc.nat(2), (added, order) => {

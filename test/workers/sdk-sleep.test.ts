@@ -15,7 +15,7 @@ const read = (sleep: unknown, provider: SdkProvider = 'apple') =>
     TEN + 12 * HOUR,
   )
 
-t.test('every spelling of a stage is read, and what says nothing is ignored', async (t) => {
+t.test('every spelling of a stage is read, and unknown stages are ignored', async (t) => {
   const spellings = {
     in_bed: ['in_bed', 'inBed', 'IN_BED', 'INBED'],
     awake: ['awake', 'AWAKE'],
@@ -29,10 +29,10 @@ t.test('every spelling of a stage is read, and what says nothing is ignored', as
   }
   const nothing = ['unknown', 'UNKNOWN', 'dreaming', '', 'out_of_bed'].map((text) => stage(text, TEN, TEN + HOUR))
   t.match(read(nothing), { received: 5, ignored: 5, rejected: 0, events: { sleep: [] } })
-  t.match(read([stage('unknown', TEN, TEN - HOUR)]), { ignored: 1, rejected: 0 }, 'whatever else it holds')
+  t.match(read([stage('unknown', TEN, TEN - HOUR)]), { ignored: 1, rejected: 0 }, 'whatever its other fields are')
 })
 
-t.test('a stage is read with all it says', async (t) => {
+t.test('a stage is read with all its fields', async (t) => {
   const { events, sources } = read([
     stage('light', TEN, TEN + HOUR, { id: 'A', zoneOffset: '+02:00', source: PHONE }),
     stage('deep', TEN + HOUR, TEN + 25 * HOUR - 13 * HOUR, { source: WATCH }),
@@ -54,7 +54,7 @@ t.test('a stage is read with all it says', async (t) => {
       externalId: null,
       startMs: TEN + HOUR,
       endMs: TEN + 12 * HOUR,
-      // Of the nearest record.
+      // The zone of the nearest record.
       zoneMin: 120,
       stage: 'deep',
       session: '',
@@ -78,7 +78,7 @@ t.test('the session is the one the platform names', async (t) => {
   t.strictSame(sessions('apple', { id: 'A', parentId: 'B' }), ['B'])
 })
 
-t.test('a score is taken when it is one', async (t) => {
+t.test('a valid score is stored', async (t) => {
   const score = (values: unknown) => read([stage('light', TEN, TEN + HOUR, { values })]).events.sleep[0]?.score
   t.equal(
     score([
@@ -126,10 +126,10 @@ t.test('a bad stage is dropped with its reason', async (t) => {
     t.match(rejections, [{ collection: 'sleep', index: 0, type, loc: ['data', 'sleep', 0, ...(field ? [field] : [])] }])
     t.match(events.sleep, [{ stage: 'deep' }], 'the other one stays')
   }
-  t.match(read([stage('light', TEN - 12 * HOUR, TEN + 12 * HOUR)]), { rejected: 0 }, 'a whole day is the most')
+  t.match(read([stage('light', TEN - 12 * HOUR, TEN + 12 * HOUR)]), { rejected: 0 }, 'a whole day is the maximum')
 })
 
-t.test('an upload says itself whether it holds all of a session', async (t) => {
+t.test('the ids of an upload show whether it holds all of a session', async (t) => {
   const wholeOf = (ids: (string | null)[], provider: SdkProvider = 'health_connect', fields = {}) => {
     const items = ids.map((id, n) =>
       stage('light', TEN + n * 60_000, TEN + (n + 1) * 60_000, { id, parentId: 'n', ...fields }),
@@ -162,7 +162,7 @@ t.test('an upload says itself whether it holds all of a session', async (t) => {
     other,
     { ...other, id: 'n-s3' },
   ]).events.sleep
-  t.match(first, { whole: false }, 'what is ignored is counted, too')
+  t.match(first, { whole: false }, 'ignored stages are counted, too')
   const devices = [WATCH, PHONE].map((source, n) =>
     stage('light', TEN + n, TEN + 1000, { id: `n-s${n}`, parentId: 'n', source }),
   )

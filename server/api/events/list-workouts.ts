@@ -26,7 +26,7 @@ const Workout = Type.Object(
     avg_heart_rate_bpm: Nullable(
       Type.Integer({
         description:
-          'As the source reports it, else the mean of its samples during the workout; of archived ones, of the quarter hours within',
+          'As the source reports it, else the mean of its samples during the workout, also after they are archived; of a workout that came later, the mean of the whole quarter hours within it',
       }),
     ),
     max_heart_rate_bpm: Nullable(Type.Integer()),
@@ -142,9 +142,9 @@ export const listWorkouts = route(
 )
 
 /**
- * The mean of a series that the source of each span measured during it, the end included. It outlives the samples:
- * archiving keeps it. For a span that was stored after its samples were archived, it is the mean of the whole quarter
- * hours within it. A span without any has no row. `place` counts from 1.
+ * The mean of a series that the source of each span measured during it, including the end. Archiving keeps this mean. For
+ * a span that was stored after its samples were archived, it is the mean of the whole quarter hours within it. A span
+ * without any has no row. `place` counts from 1.
  */
 const MEANS_SQL = `
   select s.places[v.place], v.total / v.n
@@ -181,8 +181,8 @@ const DETAILS_SQL = `
 type Detail = [id: string, place: null, mean: null, segments: object[] | null] | [null, number, number, null]
 
 /**
- * The mean heart rate that the source of each workout without one measured during it, and their segments by the ids of
- * the workouts, if they are wanted; one statement for all of them.
+ * For each workout without a reported mean heart rate, the mean that its source measured during it; and, if requested,
+ * segments by the ids of the workouts. One statement for all of them.
  */
 async function readDetails(db: Database, rows: readonly WorkoutRow[], withSegments: boolean) {
   const means = new Map<WorkoutRow, number>()

@@ -18,9 +18,9 @@ interface SleepFilters {
 }
 
 /**
- * The condition of `sleepFilters` on `e`; its parameter is the one at `place`. By priority, only those stay that count on
- * the local date on which they ended, among the sources the query selects (contract 12.4). Other sessions of that date
- * may lie outside the range; no session lasts a month.
+ * The condition of `sleepFilters` on `e`; its parameter is the one at `place`. With `filter_by_priority`, only sessions
+ * stay that count on the local date on which they ended, among the sources the query selects (contract 12.4). Other
+ * sessions of that date may lie outside the range; no session lasts a month.
  */
 export const whereSleep = (place: number, { filter_by_priority }: SleepFilters): string => `
   and ($${place}::bool is null or coalesce(e.is_nap, false) = $${place})

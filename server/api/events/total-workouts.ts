@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
 import { Nullable, UserPath } from '../../http/schema.ts'
+import { tidied } from '../summaries/rounding.ts'
 import { selectEvents, selected, selectedParams } from './selection.ts'
 import { whereWorkout, workoutFilters, workoutParams } from './workout-filters.ts'
 
@@ -9,7 +10,14 @@ const TOTALS_SQL = `
          sum(e.distance_m) as distance_meters
   ${selected('workout')} ${whereWorkout(5)}`
 
-/** Sums over workouts; values that none of them reports are null (contract 5.3). */
+interface Totals {
+  count: number
+  duration_seconds: number
+  calories_kcal: number | null
+  distance_meters: number | null
+}
+
+/** Sums over workouts, of nine decimals at most; values that none of them reports are null (contract 5.3). */
 export const totalWorkouts = route(
   {
     method: 'GET',
@@ -35,6 +43,7 @@ export const totalWorkouts = route(
   },
   async ({ params, query }, { db }) => {
     const selection = await selectEvents(db, params.user_id, query)
-    return db.one(TOTALS_SQL, [...selectedParams(selection), ...workoutParams(query)])
+    const sums = await db.one<Totals>(TOTALS_SQL, [...selectedParams(selection), ...workoutParams(query)])
+    return { ...sums, calories_kcal: tidied(sums.calories_kcal), distance_meters: tidied(sums.distance_meters) }
   },
 )

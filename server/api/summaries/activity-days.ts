@@ -2,7 +2,7 @@ import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
 import { bySourceRank, type SourceMetadata } from '../../sources/source.ts'
 import type { Stored, UserView } from '../../sources/user-view.ts'
-import { type Choice, ofAllSources, ofOneSource, type Part, totalOf } from './activity-parts.ts'
+import { type Choice, ofAllSources, ofOneSource, type Part } from './activity-parts.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
 import { tidied, whole } from './rounding.ts'
 
@@ -25,7 +25,7 @@ export interface ActivityRow {
 
 const seriesId = (name: SeriesName) => seriesByName.get(name)?.id as number
 
-/** The series an activity summary is made of, by what they are called in it. */
+/** The series of an activity summary, by their names in it. */
 const SERIES = {
   steps: seriesId('steps'),
   distance_meters: seriesId('distance_walking_running'),
@@ -37,17 +37,17 @@ const SERIES = {
 const HEART_RATE = seriesId('heart_rate')
 const USED = new Set<number>([...Object.values(SERIES), HEART_RATE])
 
-/** Metres of ascent that are a floor (contract 12.3). */
+/** Metres of ascent per floor (contract 12.3). */
 const FLOOR_METERS = 3
 
 const DAYS_SQL = `select d.day, d.parts from sampled_days($1, $2, $3, $4, $5, $6, $7, $8, '{}') d`
 
 /**
- * On how many minutes of days heart rate and steps of a source reached what (see minute_place), and the ascent of workouts
- * by day and source, the best source first. A workout lasts at most 7 days.
+ * The number of minutes of each day on which heart rate and steps of a source reached each level (see minute_place), and
+ * the ascent of workouts by day and source, the best source first. A workout lasts at most 7 days.
  */
 const MINUTES_SQL = `
-  select 'heart_rate', m.day, null::int4, m.reached::float8[]
+  select 'heartRate', m.day, null::int4, m.reached::float8[]
   from effort_places($1, $2) e
   cross join lateral minutes_reached($3, $4, $5, $6, $7, $8, $17, e) m
   union all
@@ -69,12 +69,12 @@ const MINUTES_SQL = `
 
 interface Day extends Choice {
   day: number
-  /** As the database reports them, before daily totals change what counts. */
+  /** The parts from the database, before daily totals change what counts. */
   found: Part[]
 }
 
 interface Asked extends DaysAsked {
-  /** First day of the whole range: the age on it decides what is an effort. */
+  /** First day of the whole range: the age on that day sets the levels of effort. */
   startDay: number
   merged: boolean
   explain: boolean
@@ -85,7 +85,7 @@ interface Asked extends DaysAsked {
  * per day, with `merged` per series and quarter hour (contract 12.1).
  */
 export async function readActivity(db: Database, view: UserView, asked: Asked): Promise<ActivityRow[]> {
-  // Of equal ones the database takes the first.
+  // If some are equal, the database takes the first.
   const stored = view.stored
     .filter(({ series }) => USED.has(series.id))
     .sort((a, b) => bySourceRank(a.source, b.source))
@@ -115,8 +115,12 @@ export async function readActivity(db: Database, view: UserView, asked: Asked): 
   })
 }
 
-/** Numbers of minutes by kind and day, null when they are not known, and metres of ascent by day and source. */
-type Minutes = Map<string, number[] | null>
+/** By day: numbers of minutes that reached each level, null if unknown; metres of ascent by source, best first. */
+interface Minutes {
+  heartRate: Map<number, number[] | null>
+  steps: Map<number, number[] | null>
+  ascent: Map<number, Map<number, number>>
+}
 
 async function readMinutes(
   db: Database,
@@ -126,18 +130,20 @@ async function readMinutes(
 ): Promise<Minutes> {
   const counting = (series: number) => {
     const rivals = stored.filter((one) => one.series.id === series && !one.isDailyTotal)
-    const own = days.flatMap((day) => countingOn(day, series, merged))
+    const own = countingOn(days, series, merged)
     return [
       rivals.map(({ source }) => source.id),
       rivals.map(({ seriesId }) => seriesId),
       rivals.map(({ source }) => source.rank),
-      own.map(({ day }) => day),
       own.map(({ stored }) => rivals.indexOf(stored) + 1),
       own.map(({ inPart }) => inPart),
+      own.map(({ days }) => multirange(days)),
     ]
   }
   const numbers = days.map(({ day }) => day)
-  const rows = await db.rows<[kind: string, day: number, source: number | null, values: number[] | null]>(MINUTES_SQL, [
+  type Counted = [kind: 'heartRate' | 'steps', day: number, source: null, reached: number[] | null]
+  type Climbed = [kind: 'ascent', day: number, source: number, meters: [number]]
+  const rows = await db.rows<Counted | Climbed>(MINUTES_SQL, [
     userId,
     startDay,
     ...counting(HEART_RATE),
@@ -146,26 +152,48 @@ async function readMinutes(
     Math.max(...numbers) + 1,
     merged,
   ])
-  const minutes: Minutes = new Map()
+  const minutes: Minutes = { heartRate: new Map(), steps: new Map(), ascent: new Map() }
   for (const [kind, day, source, values] of rows) {
-    const key = `${kind} ${day} ${source ?? ''}`
-    const others = minutes.get(key)
-    const sum = others && values && others.map((one, place) => one + (values[place] as number))
-    minutes.set(key, others === undefined ? values : (sum ?? null))
+    if (kind === 'ascent') minutes.ascent.set(day, (minutes.ascent.get(day) ?? new Map()).set(source, values[0]))
+    else minutes[kind].set(day, together(minutes[kind].get(day), values))
   }
   return minutes
 }
 
-/** The stored series of a type of which samples count on a day, whatever totals say, and whether only some of them do. */
-function countingOn({ day, source, found }: Day, series: number, merged: boolean) {
-  const own = found.filter(
-    ({ stored }) => stored.series.id === series && !stored.isDailyTotal && (merged || stored.source === source),
-  )
-  const dropped = new Set(own.filter(({ counted }) => !counted).map(({ stored }) => stored))
-  return own.filter(({ counted }) => counted).map(({ stored }) => ({ day, stored, inPart: dropped.has(stored) }))
+/** Minutes of several series; null if those of one are unknown. */
+function together(some: number[] | null | undefined, more: number[] | null): number[] | null {
+  if (some === undefined) return more
+  return some && more && some.map((one, place) => one + (more[place] as number))
 }
 
-/** What lies between a number of minutes that reached something, and the number of those that reached the next. */
+/**
+ * The stored series of a type whose samples count, whatever the totals are: the days on which all samples count, and those
+ * on which only some do.
+ */
+function countingOn(days: readonly Day[], series: number, merged: boolean) {
+  const whole = new Map<Stored, number[]>()
+  const inPart = new Map<Stored, number[]>()
+  for (const { day, source, found } of days) {
+    const own = found.filter(
+      ({ stored }) => stored.series.id === series && !stored.isDailyTotal && (merged || stored.source === source),
+    )
+    for (const { stored, counted } of own) {
+      if (!counted) continue
+      const of = own.some((part) => part.stored === stored && !part.counted) ? inPart : whole
+      const days = of.get(stored)
+      if (days) days.push(day)
+      else of.set(stored, [day])
+    }
+  }
+  const listed = (of: Map<Stored, number[]>, inPart: boolean) =>
+    [...of].map(([stored, days]) => ({ stored, inPart, days }))
+  return [...listed(whole, false), ...listed(inPart, true)]
+}
+
+/** Days as an int4multirange; the database joins consecutive days. */
+const multirange = (days: readonly number[]) => `{${days.map((day) => `[${day},${day + 1})`).join()}}`
+
+/** The minutes that reached one level but not the next. */
 const between = (reached: number[] | null | undefined) =>
   reached?.map((minutes, place) => minutes - (reached[place + 1] ?? 0)) ?? []
 
@@ -176,8 +204,8 @@ function rowOf(day: Day, minutes: Minutes, merged: boolean): ActivityRow {
     ? tidy(exact)
     : exact
   const ascent = ascentOf(day, minutes, merged)
-  const [still, active] = between(minutes.get(`steps ${day.day} `))
-  const [light, moderate, vigorous] = between(minutes.get(`heart_rate ${day.day} `))
+  const [still, active] = between(minutes.steps.get(day.day))
+  const [light, moderate, vigorous] = between(minutes.heartRate.get(day.day))
   return {
     date: dateOf(day.day),
     source: day.source.metadata,
@@ -198,25 +226,27 @@ function rowOf(day: Day, minutes: Minutes, merged: boolean): ActivityRow {
 }
 
 /**
- * The ascent of the row's source; with `merged` of the best source that has one, since two devices may have recorded one
- * workout: those that measured anything else on the day first, then apps that only track workouts.
+ * The ascent of the row's source. With `merged`, of the best source that has one, since two devices may have recorded the
+ * same workout: sources that measured anything else on the day come first, then apps that only track workouts.
  */
 function ascentOf({ day, source, sources }: Day, minutes: Minutes, merged: boolean): number | null {
-  const climbers = (merged ? sources : [source]).map(({ id }) => `ascent ${day} ${id}`)
-  const others = [...minutes.keys()].filter((key) => merged && key.startsWith(`ascent ${day} `))
-  return [...climbers, ...others].flatMap((key) => minutes.get(key) ?? [])[0] ?? null
+  const ascents = minutes.ascent.get(day)
+  if (!ascents) return null
+  const best = (merged ? sources : [source]).find(({ id }) => ascents.has(id))?.id
+  const [first] = ascents.values()
+  return best === undefined ? ((merged ? first : null) ?? null) : (ascents.get(best) as number)
 }
 
-/** A level run is no floors; with `merge=none` they are not known, as before. */
+/** A level run has 0 floors; with `merge=none` they are unknown, as before. */
 function floorsOf(ascent: number | null, merged: boolean): number | null {
   if (ascent === null || (ascent === 0 && !merged)) return null
   return Math.floor((merged ? tidied(ascent) : ascent) / FLOOR_METERS)
 }
 
-/** All energy of a day; null where what the body needs at rest is not known, which is most of it. */
+/** All energy of a day; null if the energy at rest is unknown, since it is most of the total. */
 const burned = (active: number | null, basal: number | null) => (basal === null ? null : tidied(basal + (active ?? 0)))
 
-/** As `merge=none` answers. */
+/** The total that `merge=none` returns. */
 const sumOfKnown = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : a + b)
 
 const rounded = (value: number | null) => (value === null ? null : Math.round(value))
@@ -236,22 +266,29 @@ function heartRate(counted: Part[]): ActivityRow['heart_rate'] {
 
 type Amounts = Record<keyof typeof SERIES, number | null>
 
+const NAMES = new Map(Object.entries(SERIES).map(([name, id]) => [id, name as keyof Amounts]))
+const NOTHING = Object.fromEntries(Object.keys(SERIES).map((name) => [name, null])) as Amounts
+
 /** The sums of parts by series; null without any part of it. */
 function amounts(parts: readonly Part[]): Amounts {
-  const sums = Object.entries(SERIES).map(([name, id]) => [
-    name,
-    totalOf(parts.filter(({ stored }) => stored.series.id === id)),
-  ])
-  return Object.fromEntries(sums)
+  const sums = { ...NOTHING }
+  for (const { stored, total } of parts) {
+    const name = NAMES.get(stored.series.id)
+    if (name) sums[name] = (sums[name] ?? 0) + total
+  }
+  return sums
 }
 
-const tidy = (sums: Amounts): Amounts =>
-  Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, tidied(sum)])) as Amounts
+function tidy(sums: Amounts): Amounts {
+  const tidy = { ...NOTHING }
+  for (const name of NAMES.values()) tidy[name] = tidied(sums[name])
+  return tidy
+}
 
-/** Sources of a day that are explained: a phone decides how many there are. */
+/** Maximum of sources listed for a day: their number depends on what a phone sends. */
 export const SOURCES_EXPLAINED = 20
 
-/** The sources of a day, best first, with what of each counts and what does not, and what of that was entered by hand. */
+/** The sources of a day, best first: what of each counts, what does not, and how much of both was entered by hand. */
 function explained({ sources, parts }: Day, merged: boolean) {
   const shown = (chosen: Part[]) => ({
     ...(merged ? tidy(amounts(chosen)) : amounts(chosen)),

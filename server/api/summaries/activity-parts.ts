@@ -2,7 +2,7 @@ import { byStrictRank, type Source } from '../../sources/source.ts'
 import type { Stored } from '../../sources/user-view.ts'
 import { bestFirst } from './sources-of-day.ts'
 
-/** The sum of a stored series on a local day, or of the part of it that counts or does not. */
+/** The sum of a stored series on a local day, or of its part that counts or does not count. */
 export interface Part {
   stored: Stored
   counted: boolean
@@ -15,7 +15,7 @@ export interface Part {
 
 /** Which parts of a day count. */
 export interface Choice {
-  /** All that have anything on the day, best first. */
+  /** All sources with data on the day, best first. */
   sources: Source[]
   /** The source that the row names. */
   source: Source
@@ -23,7 +23,7 @@ export interface Choice {
 }
 
 /**
- * Everything of the best source; of a series that has a daily total only that (contract 12.1, `merge=none`).
+ * Everything of the best source; if a series has a daily total, only that (contract 12.1, `merge=none`).
  * `parts` must not be empty.
  */
 export function ofOneSource(parts: readonly Part[]): Choice {
@@ -39,15 +39,17 @@ export function ofOneSource(parts: readonly Part[]): Choice {
 }
 
 /**
- * Of each series what several sources have together (contract 12.1, `merge=segments`): the quarter hours that the database
- * chose, and daily totals. The row names the best source of which anything counts. `parts` must not be empty.
+ * Each series combined from several sources (contract 12.1, `merge=segments`): the quarter hours that the database chose,
+ * and daily totals. The row names the best source that contributes anything. `parts` must not be empty.
  */
 export function ofAllSources(parts: readonly Part[]): Choice {
   const sources = bestFirst(parts)
   const byType = new Map<number, Part[]>()
   for (const part of parts) {
     const { id } = part.stored.series
-    byType.set(id, [...(byType.get(id) ?? []), part])
+    const others = byType.get(id)
+    if (others) others.push(part)
+    else byType.set(id, [part])
   }
   const chosen = [...byType.values()].flatMap(withTotals)
   const used = new Set(chosen.filter(({ counted }) => counted).map(({ stored }) => stored.source))
@@ -55,12 +57,13 @@ export function ofAllSources(parts: readonly Part[]): Choice {
 }
 
 /**
- * What daily totals change in the parts of one series. That of the best source that measured it replaces its own samples,
- * and without any of these it stands for the whole day. Other totals do not count, since nobody knows which part of them is
- * new; but when everything that counts is less than half of one of them, the better source was not worn for most of the
- * day, and the largest of them stands for it.
+ * Applies daily totals to the parts of one series. The total of the best source that measured the series replaces that
+ * source's samples; if it has no samples, the total counts for the whole day. Other totals do not count, since nobody knows
+ * which part of them is new. There is one exception: if everything that counts is less than half of one of them, the better
+ * source was not worn for most of the day, and the largest of them counts.
  */
-function withTotals(parts: readonly Part[]): Part[] {
+function withTotals(parts: readonly Part[]): readonly Part[] {
+  if (!parts.some(({ stored }) => stored.isDailyTotal)) return parts
   const measured = parts.filter(({ stored }) => !stored.isManual)
   const [leader] = bestFirst(measured.length > 0 ? measured : parts)
   const led = (part: Part) => part.stored.source === leader
@@ -82,6 +85,6 @@ function withTotals(parts: readonly Part[]): Part[] {
   }))
 }
 
-/** What parts add up to; null when there are none. */
+/** The sum of parts; null if there are none. */
 export const totalOf = (parts: readonly Part[]): number | null =>
   parts.length > 0 ? parts.reduce((sum, { total }) => sum + total, 0) : null

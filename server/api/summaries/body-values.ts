@@ -5,12 +5,12 @@ import type { Stored, UserView } from '../../sources/user-view.ts'
 import type { PressureReading } from './blood-pressure.ts'
 import { tenths, tidied } from './rounding.ts'
 
-/** What changes slowly, and the series it is the last value of: of the first one that has any. */
+/** Slowly changing values, each the last value of the first of these series that has any. */
 const SLOW = {
   weight_kg: ['weight'],
   height_cm: ['height'],
   body_fat_percent: ['body_fat_percentage'],
-  // The muscles of the skeleton only where the whole lean mass is not known.
+  // Skeletal muscle mass only if the whole lean mass is unknown.
   muscle_mass_kg: ['lean_body_mass', 'skeletal_muscle_mass'],
   bmi: ['body_mass_index'],
 } as const satisfies Record<string, readonly SeriesName[]>
@@ -53,22 +53,23 @@ interface Latest {
 
 /** What a body summary is made of. */
 export interface Measured {
-  /** The last sample of a series up to now; of several at one time that of the best source. */
+  /** The last sample of a series up to now; if several have that time, the one of the best source. */
   latest(name: SeriesName): Latest | undefined
+  /** Of what was measured by any source; of what was entered by hand where nothing was. */
   mean(name: SeriesName): number | null
   systolic: PressureReading[]
   diastolic: PressureReading[]
   age: number | null
 }
 
-/** The series whose last samples, means of days, and readings of hours are asked for. */
+/** The series whose last samples, means of days and readings of hours are read. */
 interface Series {
   latest: Stored[]
   mean: Stored[]
   pressure: Stored[]
 }
 
-/** Reads what was measured of a body up to `nowMs`, in one statement. */
+/** Reads the measurements of a body up to `nowMs`, in one statement. */
 export async function readMeasured(
   db: Database,
   view: UserView,
@@ -77,7 +78,7 @@ export async function readMeasured(
 ): Promise<Measured> {
   const of = (names: readonly SeriesName[]) => {
     const ids = new Set(names.map((name) => seriesByName.get(name)?.id))
-    return view.stored.filter(({ seriesId }) => ids.has(seriesId))
+    return view.stored.filter(({ series }) => ids.has(series.id))
   }
   const series = { latest: of([...Object.values(SLOW).flat(), ...RECENT]), mean: of(AVERAGED), pressure: of(PRESSURE) }
   const keys = (stored: readonly Stored[]) => [
@@ -114,9 +115,11 @@ function measuredOf(rows: readonly Found[], series: Series): Measured {
       return best && { ms: Math.round(best.at * 1000), value: tidied(best.value), stored: best.stored }
     },
     mean: (name) => {
-      const own = named(means, name)
-      const n = own.reduce((sum, { at }) => sum + at, 0)
-      return n > 0 ? own.reduce((sum, { value }) => sum + value, 0) / n : null
+      const own = named(means, name).filter(({ at }) => at > 0)
+      const measured = own.filter(({ stored }) => !stored.isManual)
+      const counting = measured.length > 0 ? measured : own
+      const n = counting.reduce((sum, { at }) => sum + at, 0)
+      return n > 0 ? counting.reduce((sum, { value }) => sum + value, 0) / n : null
     },
     systolic: named(readings, 'blood_pressure_systolic'),
     diastolic: named(readings, 'blood_pressure_diastolic'),
@@ -124,7 +127,7 @@ function measuredOf(rows: readonly Found[], series: Series): Measured {
   }
 }
 
-/** The last values of what changes slowly, and the source of the newest of them. */
+/** The last slowly changing values, and the source of the newest of them. */
 export function slowChanging(measured: Measured) {
   const found = Object.entries(SLOW).map(([field, names]) => {
     const one = names.map((name) => measured.latest(name)).find((latest) => latest !== undefined)

@@ -24,7 +24,7 @@ export interface RecoveryRow {
 const seriesId = (name: SeriesName) => seriesByName.get(name)?.id as number
 
 const RESTING_HEART_RATE = seriesId('resting_heart_rate')
-/** Series for which the night counts before the day. */
+/** Series for which values of the night take precedence over those of the day. */
 const MEANS = {
   avg_hrv_sdnn_ms: seriesId('heart_rate_variability_sdnn'),
   avg_hrv_rmssd_ms: seriesId('heart_rate_variability_rmssd'),
@@ -79,10 +79,10 @@ interface Day {
 
 /**
  * Reads a page of local days with a recovery score, a resting heart rate, variability or oxygen saturation, nearest first
- * (contract 12.6, decision D-29): two statements.
+ * (contract 12.6, decision D-29), in two statements.
  */
 export async function readRecovery(db: Database, view: UserView, asked: DaysAsked): Promise<RecoveryRow[]> {
-  const stored = view.stored.filter(({ seriesId }) => USED.has(seriesId))
+  const stored = view.stored.filter(({ series }) => USED.has(series.id))
   type Listed = [place: number, counted: 0 | 1, n: number, total: number]
   type Scored = { value: number; source: SourceRow }[]
   const rows = await db.rows<[day: number, parts: Listed[] | null, scores: Scored | null]>(DAYS_SQL, [
@@ -107,18 +107,25 @@ export async function readRecovery(db: Database, view: UserView, asked: DaysAske
   const [firstDay, endDay] = [Math.min(...numbers), Math.max(...numbers) + 1]
   const nights = await readSleep(db, view.userId, { firstDay, endDay, most: days.length, backward: false }, numbers)
   const byDate = new Map(nights.map((night) => [night.row.date, night]))
-  return days.map((day) => rowOf(day, byDate.get(dateOf(day.day))))
+  const sources = new Map(stored.map(({ source }) => [source.id, source]))
+  return days.map((day) => rowOf(day, byDate.get(dateOf(day.day)), sources))
 }
 
 /** A value of a day and the source it comes from; null without one. */
 type Found = { value: number; source: Source } | null
 
 /** Each metric is that of the best source that has it; the row names the best of these sources. */
-function rowOf({ day, parts, scores }: Day, night: SleepDay | undefined): RecoveryRow {
-  const resting = meanOf(parts, RESTING_HEART_RATE)
+function rowOf({ day, parts, scores }: Day, night: SleepDay | undefined, sources: Map<number, Source>): RecoveryRow {
+  const resting = meanOf(parts, RESTING_HEART_RATE, false) ?? meanOf(parts, RESTING_HEART_RATE, true)
   const ofNight = (field: keyof typeof MEANS): Found => {
-    const value = night?.row[field] ?? null
-    return night && value !== null ? { value, source: night.source } : meanOf(parts, MEANS[field])
+    const asleep = (manual: boolean): Found => {
+      const [value, measured] = [night?.row[field] ?? null, night?.measured[field]]
+      if (!night || value === null || measured?.manual !== manual) return null
+      // A source that came after the view was read is not in it yet.
+      return { value, source: sources.get(measured.sourceId) ?? night.source }
+    }
+    const ofEither = (manual: boolean) => asleep(manual) ?? meanOf(parts, MEANS[field], manual)
+    return ofEither(false) ?? ofEither(true)
   }
   const [sdnn, rmssd, spo2] = [ofNight('avg_hrv_sdnn_ms'), ofNight('avg_hrv_rmssd_ms'), ofNight('avg_spo2_percent')]
   const score = scoreOf(scores)
@@ -137,9 +144,9 @@ function rowOf({ day, parts, scores }: Day, night: SleepDay | undefined): Recove
   }
 }
 
-/** The mean of a series over the day, of the best source that has it. */
-function meanOf(parts: readonly Part[], series: number): Found {
-  const own = parts.filter(({ stored }) => stored.seriesId === series)
+/** The mean over the day of what was measured of a series, or entered by hand, of the best source that has any. */
+function meanOf(parts: readonly Part[], series: number, manual: boolean): Found {
+  const own = parts.filter(({ stored }) => stored.series.id === series && stored.isManual === manual)
   const [best] = bestFirst(own)
   const part = own.find(({ stored }) => stored.source === best)
   return part ? { value: part.total / part.n, source: part.stored.source } : null
@@ -157,7 +164,7 @@ function scoreOf(scores: readonly Score[]): Found {
 
 const isSame = (a: Source, b: Source) => a.id === b.id && a.provider === b.provider
 
-/** The best source, of equal ones that with more samples; a provider without one is behind all sources of that provider. */
+/** The best source, and of equal ones the one with more samples; a provider itself comes after all of its sources. */
 function bestOf(sources: readonly Source[], parts: readonly Part[]): Source {
   const named = new Set(sources.filter(({ uid }) => uid !== '').map(({ provider }) => provider))
   const distinct = sources.filter((one, place) => sources.findIndex((other) => isSame(one, other)) === place)

@@ -38,7 +38,7 @@ const example: RecoveryRow = {
   recovery_score: 74,
 }
 
-/** Recovery of each local day, of each metric from its best source (contract 4.3, 12.6). */
+/** Recovery of each local day, each metric from its best source (contract 4.3, 12.6). */
 export const getRecoverySummary = route(
   {
     method: 'GET',

@@ -1,4 +1,4 @@
-import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
+import { MANUAL_OFFSET, type SeriesName, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
 import { SOURCE_COLUMNS, type Source, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
 import { isoInstant, zoneText } from '../../time.ts'
@@ -16,6 +16,9 @@ const MEANS = {
   avg_respiratory_rate: 'respiratory_rate',
   avg_spo2_percent: 'oxygen_saturation',
 } as const satisfies Record<string, SeriesName>
+
+const seriesId = (name: SeriesName) => seriesByName.get(name)?.id as number
+const FIELDS = new Map(Object.entries(MEANS).map(([field, name]) => [seriesId(name), field as keyof Means]))
 
 type Means = Record<keyof typeof MEANS, number | null>
 
@@ -47,7 +50,9 @@ export interface SleepRow extends Means {
 
 /**
  * Days with sleep: the sessions of the best source of each (contract 12.4), and for each series of MEANS the number and
- * sum of samples during its main sleep, or its naps if there is nothing else; of its provider's sources, then of all.
+ * sum of what one source measured during its main sleep, or its naps if there is nothing else: the source of the night,
+ * else the best of its provider, else the best of all (decision D-27). What was entered by hand counts only where none of
+ * them measured anything.
  */
 const SLEEP_SQL = (order: 'asc' | 'desc') => `
   with source as materialized (
@@ -64,7 +69,7 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
   span as materialized (
     select row_number() over () as place, t.*
     from (
-      select p.day, p.provider, s.start_at, s.end_at, s.is_nap is true as nap,
+      select p.day, p.id as source_id, p.provider, s.start_at, s.end_at, s.is_nap is true as nap,
              bool_and(s.is_nap is true) over (partition by p.day) as only_naps
       from page p
       join session x on x.day = p.day and x.source_id = p.id
@@ -73,19 +78,26 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
     where not t.nap or t.only_naps
   ),
   measured as materialized (
-    select g.day, json_agg(json_build_array(g.series_id, g.own_n, g.own_total, g.n, g.total)) as means
+    select b.day, json_agg(json_build_array(b.type_id, b.manual, b.source_id, b.n, b.total)) as means
     from (
-      select t.day, k.series_id, sum(v.n) filter (where o.provider = t.provider) as own_n,
-             sum(v.total) filter (where o.provider = t.provider) as own_total, sum(v.n) as n, sum(v.total) as total
-      from source o
-      join source_series k on k.source_id = o.id and k.series_id = any ($5::int2[])
-      cross join (
-        select array_agg(t.start_at order by t.place) as starts, array_agg(t.end_at order by t.place) as ends from span t
-      ) a
-      cross join lateral sums_in_spans(k.source_id, k.series_id, a.starts, a.ends) v
-      join span t on t.place = v.place
-      group by 1, 2
-    ) g
+      select distinct on (g.day, g.type_id) g.*
+      from (
+        select t.day, t.source_id as slept_by, t.provider as slept_with, k.source_id, k.series_id % ${MANUAL_OFFSET} as type_id,
+               k.series_id >= ${MANUAL_OFFSET} as manual, sum(v.n) as n, sum(v.total) as total
+        from source o
+        join source_series k on k.source_id = o.id and k.series_id = any ($5::int2[])
+        cross join (
+          select array_agg(t.start_at order by t.place) as starts, array_agg(t.end_at order by t.place) as ends from span t
+        ) a
+        cross join lateral sums_in_spans(k.source_id, k.series_id, a.starts, a.ends) v
+        join span t on t.place = v.place
+        group by t.day, t.source_id, t.provider, k.source_id, k.series_id
+        having sum(v.n) > 0
+      ) g
+      join source o on o.id = g.source_id
+      order by g.day, g.type_id, g.manual, o.id <> g.slept_by, o.provider <> g.slept_with, o.rank, g.n desc,
+               o.device_model collate "C", o.source collate "C", o.id
+    ) b
     group by 1
   )
   select p.*, n.sessions, m.means
@@ -138,13 +150,20 @@ type Listed = [
 interface DayColumns extends SourceRow {
   day: number
   sessions: Listed[]
-  means: [series: number, ownN: number | null, ownTotal: number | null, n: number, total: number][] | null
+  means: [type: number, manual: boolean, sourceId: number, n: number, total: number][] | null
 }
 
-/** A row with values it does not show: whole seconds asleep without naps, and its source with its rank. */
+/** Of which source a mean of a night is, and whether it was entered by hand. */
+export interface Measured {
+  sourceId: number
+  manual: boolean
+}
+
+/** A row with what it does not show: its source with its rank, whose each of its means is, and whole seconds asleep without naps. */
 export interface SleepDay {
   row: SleepRow
   source: Source
+  measured: Partial<Record<keyof Means, Measured>>
   asleepS: number | null
 }
 
@@ -158,7 +177,7 @@ export async function readSleep(
   asked: DaysAsked,
   days: readonly number[] | null = null,
 ): Promise<SleepDay[]> {
-  const series = Object.values(MEANS).map(seriesId)
+  const series = Object.values(MEANS).flatMap((name) => [seriesId(name), seriesId(name) + MANUAL_OFFSET])
   const rows = await db.query<DayColumns>(SQL[asked.backward ? 'desc' : 'asc'], [
     userId,
     asked.firstDay,
@@ -169,8 +188,6 @@ export async function readSleep(
   ])
   return rows.map(dayOf)
 }
-
-const seriesId = (name: SeriesName) => seriesByName.get(name)?.id as number
 
 interface Session {
   startMs: number
@@ -214,13 +231,13 @@ function sessionOf([
 
 const minutes = (seconds: number | null) => (seconds === null ? null : Math.floor(seconds / 60))
 
-/** Sum of the known values; null when there are none. */
+/** Sum of the known values; null if there are none. */
 function sumKnown(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null)
   return known.length > 0 ? known.reduce((sum, value) => sum + value, 0) : null
 }
 
-/** Sessions of a day that are listed: a phone decides how many there are. */
+/** Maximum of sessions listed for a day: their number depends on what a phone sends. */
 export const SESSIONS_LISTED = 24
 
 function dayOf(columns: DayColumns): SleepDay {
@@ -235,6 +252,7 @@ function dayOf(columns: DayColumns): SleepDay {
   )
   const staged = [awake, light, deep, rem].some((value) => value !== null)
   const source = sourceOf(columns)
+  const { means, measured } = meansOf(columns.means)
   const row: SleepRow = {
     date: dateOf(columns.day),
     source: source.metadata,
@@ -256,27 +274,28 @@ function dayOf(columns: DayColumns): SleepDay {
       duration_minutes: Math.floor(durationS / 60),
       is_nap: nap,
     })),
-    ...meansOf(columns),
+    ...means,
   }
-  return { row, source, asleepS: asleepS === null ? null : Math.floor(asleepS) }
+  return { row, source, measured, asleepS: asleepS === null ? null : Math.floor(asleepS) }
 }
 
 /** Weighted by duration, in hundredths (contract 12.4). */
 function efficiencyOf(main: readonly Session[]): number | null {
-  const told = main.filter(({ efficiency }) => efficiency !== null)
-  const weight = told.reduce((sum, { durationS }) => sum + durationS, 0)
+  const known = main.filter(({ efficiency }) => efficiency !== null)
+  const weight = known.reduce((sum, { durationS }) => sum + durationS, 0)
   if (weight === 0) return null
-  const total = told.reduce((sum, { durationS, efficiency }) => sum + durationS * (efficiency ?? 0), 0)
+  const total = known.reduce((sum, { durationS, efficiency }) => sum + durationS * (efficiency ?? 0), 0)
   return whole((total / weight) * 100) / 100
 }
 
-/** From the samples of the source's provider, from those of all if it has none (decision D-27). */
-function meansOf({ means }: DayColumns): Means {
-  const told = Object.entries(MEANS).map(([field, name]) => {
-    const [, ownN, ownTotal, n, total] = means?.find(([series]) => series === seriesId(name)) ?? []
-    const mean = ownN ? (ownTotal ?? 0) / ownN : n ? (total ?? 0) / n : null
-    if (mean === null) return [field, null]
-    return [field, field === 'avg_heart_rate_bpm' ? whole(mean) : tenths(mean)]
-  })
-  return Object.fromEntries(told)
+/** The means, and whose each is. */
+function meansOf(listed: DayColumns['means']): Pick<SleepDay, 'measured'> & { means: Means } {
+  const means = Object.fromEntries(Object.keys(MEANS).map((field) => [field, null])) as Means
+  const measured: SleepDay['measured'] = {}
+  for (const [type, manual, sourceId, n, total] of listed ?? []) {
+    const field = FIELDS.get(type) as keyof Means
+    means[field] = field === 'avg_heart_rate_bpm' ? whole(total / n) : tenths(total / n)
+    measured[field] = { sourceId, manual }
+  }
+  return { means, measured }
 }

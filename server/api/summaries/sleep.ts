@@ -95,7 +95,7 @@ export const getSleepSummary = route(
     operationId: 'getSleepSummary',
     summary: 'Sleep by local day',
     description:
-      'A row per local day on which sleep ended, from one source: the best of those with a night of three hours or more, else with any. Durations leave naps out: without other sleep they are null.',
+      'A row per local day on which sleep ended, from one source: the best of those that recorded at least half of the night. Durations leave naps out: without other sleep they are null.',
     tag: 'Summaries',
     guard: 'key',
     share: 'report',

@@ -153,7 +153,7 @@ export const getTimeseries = route(
   },
 )
 
-/** First pages of buckets count all of them, and the best sources of a range are found by reading all of it. */
+/** A first page of buckets counts them all, and finding the best sources of a range reads all of it. */
 function shareOf({ limit, resolution, filter_by_priority, cursor }: Static<typeof Query>): Share {
   if (limit > PAGE_LIMIT) return 'bulk'
   return filter_by_priority || (resolution !== 'raw' && cursor === undefined) ? 'report' : 'read'
@@ -168,7 +168,7 @@ interface Asked {
   held: string[]
 }
 
-/** Answers from the view of the user; undefined if that is a remembered one and may be outdated. */
+/** Answers from the view of the user; undefined if that view was cached and may be outdated. */
 async function replyFrom(
   view: UserView,
   { user_id, query, format, held }: Asked,
@@ -222,8 +222,8 @@ interface Filters {
 }
 
 /**
- * The stored series that pass the filters. Daily totals are separate samples, never part of a bucket; implausible
- * values take no part in anything computed or chosen.
+ * The stored series that pass the filters. Daily totals are separate samples, never part of a bucket; implausible values
+ * are left out of everything computed or chosen.
  */
 function matching({ stored: plausible, implausible }: UserView, filters: Filters): Stored[] {
   const everything = filters.resolution === 'raw' && !filters.filter_by_priority
@@ -253,7 +253,7 @@ interface PageAsked {
   filters: string
   position: Position | undefined
   limit: number
-  /** Nothing is wanted when the view is not the user's any more. */
+  /** Whether the view was cached: then nothing is read if it is outdated. */
   remembered: boolean
 }
 
@@ -271,14 +271,14 @@ async function readPage(
     known === undefined
       ? await readCounted(db, selection, { limit: limit + 1, asOf })
       : { rows: await readRows(db, selection, { position, limit: limit + 1, asOf }), total: known as number }
-  // What lay before was deleted meanwhile: the page that has nothing before it is the first.
+  // All earlier rows have been deleted meanwhile: a page with nothing before it is the first.
   if (position?.backward && rows.length === 0 && !remembered)
     return readPage(db, view, { selection, filters, position: undefined, limit, remembered })
   const further = rows.length > limit
   if (further) rows.pop()
   // A first page that contains everything needs no count.
   const total = position?.total ?? (further ? await oncePerRevision(view, question, async () => counted) : rows.length)
-  // The row that a cursor points to lies on the other side of the page.
+  // The row of the cursor lies on the other side of the page.
   if (position?.backward) return { rows: rows.reverse(), more: true, before: further, total }
   return { rows, more: further, before: position !== undefined, total }
 }

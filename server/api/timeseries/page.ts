@@ -5,7 +5,7 @@ import type { Stored } from '../../sources/user-view.ts'
 import { isoInstant } from '../../time.ts'
 import { inSlices } from './slices.ts'
 
-/** A sample or a bucket: epoch ms, value, and where it belongs. */
+/** A sample or a bucket: epoch ms, value, series and source. */
 export interface Row {
   timeMs: number
   value: number
@@ -13,7 +13,7 @@ export interface Row {
   zoneMin: number | null
 }
 
-/** A place between rows that are ordered by time, then series, then source. */
+/** A position between rows, which are ordered by time, then series, then source. */
 export interface Position {
   timeMs: number
   seriesId: number
@@ -23,12 +23,12 @@ export interface Position {
   total: number
 }
 
-/** What a cursor says of a row. */
+/** The text of a cursor for a row. */
 export function markOf({ timeMs, stored }: Row): Pick<Mark, 'at' | 'id'> {
   return { at: isoInstant(timeMs), id: `${stored.seriesId}.${stored.source.id}` }
 }
 
-/** The place that a cursor of `markOf` stands for. */
+/** The position that a cursor of `markOf` encodes. */
 export function positionOf({ at, id, backward, total }: Mark): Position {
   const [seriesId = 0, sourceId = 0] = id.split('.').map(Number)
   return { timeMs: Date.parse(at), seriesId, sourceId, backward, total }
@@ -41,7 +41,7 @@ export interface Selection {
   endMs: number
   /** Bucket width; undefined = raw samples. */
   bucketMs: number | undefined
-  /** What each series of a source is limited to, in the order of `stored`; undefined = not limited. */
+  /** The ranges to which each series of a source is limited, in the order of `stored`; undefined = not limited. */
   ranges: readonly (readonly Range[] | undefined)[] | undefined
 }
 
@@ -60,8 +60,8 @@ export const BUCKET_MS: Record<string, number | undefined> = {
 type Direction = 'forward' | 'backward'
 
 /**
- * A page of raw samples; see `sql/routines/samples/read_samples.sql`. Nothing when the user's revision has moved on, so that
- * what is remembered of a user needs no statement of its own to be checked.
+ * A page of raw samples; see `sql/routines/samples/read_samples.sql`. Returns nothing if the user's revision has moved on,
+ * so checking the cached view of a user needs no extra statement.
  */
 const RAW_SQL = `
   select at, value, source_id, series_id, zone_offset_min
@@ -70,7 +70,7 @@ const RAW_SQL = `
     select 1 from app_user u, ranking r where u.id = $9 and u.revision + r.revision = $10
   )`
 
-/** The same with the number of samples on all pages, in a row of nothing else: one statement for a first page. */
+/** The same, with the number of samples on all pages in a separate row: one statement for a first page. */
 const RAW_COUNTED_SQL = `${RAW_SQL}
   union all
   select sum(sample_count(k.source_id, k.series_id, to_timestamp(k.lo), to_timestamp(k.hi))), null, null, null, null
@@ -89,7 +89,7 @@ const BUCKETS_SQL = perDirection(
   limit $2`,
 )
 
-/** First pages of buckets with their number in such a row when they are not all: $2 is one more than the page. */
+/** First pages of buckets, with their number in such a row if there are more: $2 is one more than the page. */
 const BUCKETS_COUNTED_SQL = `
   with page as materialized (${BUCKETS_SQL.forward})
   select * from page
@@ -101,8 +101,8 @@ const BUCKETS_COUNTED_SQL = `
   where (select count(*) from page) >= $2`
 
 /**
- * The same where what was measured and what was entered by hand of a type are one bucket. `place` is that of the first of
- * them, which comes first in `stored`.
+ * The same, with measured and manual values of a type in one bucket. `place` is that of the first of the two series in
+ * `stored`.
  */
 const TWIN_BUCKETS_SQL = perDirection(
   (order) => `
@@ -143,13 +143,13 @@ function perDirection(sql: (order: 'asc' | 'desc') => string): Record<Direction,
 }
 
 /**
- * Each series continues after the cursor, at the cursor's own instant only if it sorts behind it there
- * (before it, when walking back). A bucket counts as its start.
+ * Each series continues after the cursor. At the cursor's own instant, it continues only if it sorts behind the cursor
+ * there (before it, when paging back). A bucket counts as its start.
  */
 function bounds(selection: Selection, position: Position | undefined): Range[] {
   const { startMs, endMs } = selection
   const step = selection.bucketMs ?? 1
-  // Twins are one bucket.
+  // Twins share one bucket.
   const idOf = (seriesId: number) => (selection.bucketMs === undefined ? seriesId : typeIdOf(seriesId))
   return selection.stored.map(({ seriesId, source }) => {
     if (!position) return [startMs, endMs]
@@ -172,7 +172,7 @@ export interface PageAsked {
   position: Position | undefined
   /** Rows at most. */
   limit: number
-  /** Of raw samples: no rows when this is not the user's revision any more. */
+  /** For raw samples: no rows if this is no longer the user's revision. */
   asOf: AsOf | undefined
 }
 
@@ -188,7 +188,7 @@ export async function readRows(db: Database, selection: Selection, page: PageAsk
   return rawRows(stored, await db.rows<Raw>(RAW_SQL, rawParams(selection, page)))
 }
 
-/** What the statements of buckets know of each series; instants in seconds, as `to_timestamp` takes them. */
+/** The parameters of each series for statements of buckets; instants in seconds, as `to_timestamp` takes them. */
 function keysOf(selection: Selection, position: Position | undefined): string {
   const limits = bounds(selection, position)
   const keys = selection.stored.map((one, index) => {
@@ -223,7 +223,7 @@ async function bucketRows(stored: readonly Stored[], rows: readonly Bucket[]): P
 
 type Raw = [at: number, value: number, source: number, series: number, zone: number | null]
 
-/** A series comes once for each range it is limited to. */
+/** A series is repeated for each range to which it is limited. */
 function rawParams(selection: Selection, { position, limit, asOf }: PageAsked) {
   const limits = bounds(selection, position)
   const keys = selection.stored.flatMap(({ source, seriesId }, index) => {
@@ -258,7 +258,7 @@ async function rawRows(stored: readonly Stored[], rows: readonly Raw[]): Promise
 }
 
 /**
- * Reads the first page and, unless it holds all rows, how many there are on all pages, in one statement; see `readRows`.
+ * Reads the first page and, unless it holds all rows, the number of rows on all pages, in one statement; see `readRows`.
  */
 export async function readCounted(
   db: Database,
@@ -277,7 +277,7 @@ export async function readCounted(
   return { rows: await bucketRows(stored, page), total }
 }
 
-/** Takes the row with the total, which has no series, out of the others. */
+/** Separates the row with the total, which has no series, from the others. */
 function withoutTotal<R extends Raw | Bucket>(rows: R[]): { page: R[]; total: number } {
   const at = rows.findLastIndex(([, , series]) => series === null)
   const [total] = at < 0 ? [] : rows.splice(at, 1)

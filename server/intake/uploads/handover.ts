@@ -1,9 +1,9 @@
 import type { Batch } from '../../batch/columns.ts'
 
-/** Bytes of cached samples; some three million samples. */
+/** Bytes of cached samples; about three million samples. */
 const LIMIT_BYTES = 64 * 1024 * 1024
 
-/** Milliseconds and value as float64, zone offset as int16; and, of some, the length as int32. */
+/** Milliseconds and value as float64, zone offset as int16; for some samples also the length as int32. */
 const SAMPLE_BYTES = 18
 const LENGTH_BYTES = 4
 
@@ -13,14 +13,14 @@ const COLUMNS_BYTES = 1_024
 const ITEM_BYTES = 512
 
 /**
- * Parsed bodies on their way from acceptance to import within this process, and for a while after it, since a phone
- * that lost an answer sends the same again. It only saves reading a stored body: anything missing here (another process
- * accepted it, this one restarted, others displaced it) is read from the database.
+ * Parsed bodies on their way from acceptance to import within this process, and for a while after it, since a phone that
+ * lost an answer sends the same body again. The handover only saves reading a stored body: anything missing here
+ * (another process accepted it, this one restarted, others displaced it) is read from the database.
  */
 export interface Handover {
   /** Keeps the batch of a user's body, and drops the least recently used ones. */
   put(userId: string, sha256: Buffer, batch: Batch): void
-  /** The batch of a user's body, undefined when it is not here. It is shared: nobody may change it. */
+  /** The batch of a user's body, or undefined if it is not here. It is shared: callers must not change it. */
   get(userId: string, sha256: Buffer): Batch | undefined
 }
 
@@ -45,7 +45,7 @@ const textBytes = (...texts: (string | null)[]) => texts.reduce((sum, text) => s
 
 const keyOf = (userId: string, sha256: Buffer) => `${userId} ${sha256.toString('base64')}`
 
-/** Creates an empty handover of at most `limitBytes` of samples; 0 = it keeps nothing. */
+/** Creates an empty handover of at most `limitBytes` of samples; 0 keeps nothing. */
 export function createHandover(limitBytes = LIMIT_BYTES): Handover {
   const kept = new Map<string, Batch>()
   let bytes = 0
@@ -73,7 +73,7 @@ export function createHandover(limitBytes = LIMIT_BYTES): Handover {
     get(userId, sha256) {
       const key = keyOf(userId, sha256)
       const batch = forget(key)
-      // Rejected items may be acceptable by now, such as a time in the future.
+      // Rejected items, such as a time in the future, may have become acceptable.
       if (batch && batch.rejected === 0) keep(key, batch)
       return batch
     },

@@ -3,14 +3,14 @@ import { columnsOf, idsIn, sameIds, withIds } from '../platform-ids.ts'
 import { type Stage, sessionKey } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
-// What an upload changes in the stored stages of sleep: pure.
+// Computes what an upload changes in the stored stages of sleep: pure functions.
 
-/** What an upload or a deletion does to the stored stages. */
+/** The changes of an upload or a deletion to the stored stages. */
 export interface StageChanges {
   /** New stages, and stored ones of which more than the time changed. */
   written: Stage[]
   removed: Stage[]
-  /** Stored ones that only have other ids, which no session shows. */
+  /** Stored ones of which only the ids changed, which no session shows. */
   relabelled?: Stage[]
 }
 
@@ -36,17 +36,17 @@ export function stageWithIds(stage: Stage, ids: readonly string[]): Stage {
   return { ...stage, externalId, otherIds }
 }
 
-/** The ids that identify a stage of a session given by the platform; none if only the interval identifies it. */
+/** The ids that identify a stage of a platform's session; none if only the interval identifies it. */
 const idKeys = (stage: Stage) =>
   stage.session === '' ? [] : stageIds(stage).map((id) => `${sessionKey(stage)}\0${id}`)
 
 /**
- * Computes what the stages of an upload change in the stored ones, which must include every stage of the same interval
- * and every given session that is touched; `stored.whole` holds the keys of those that came whole. Intervals count: an
- * interval that arrives under several ids keeps them. In a session given by the platform, an id that arrives with another
- * interval or stage was rewritten: its old interval is removed unless another id has it, and so are those it overlaps,
- * unless they are in the upload as well. A whole session that arrives whole again loses the stages it no longer has.
- * Everything else is added, since a session may be divided among uploads in any order.
+ * Computes what the stages of an upload change in the stored ones. `stored` must include every stage of the same interval
+ * and every touched session of a platform; `stored.whole` has the keys of those that arrived whole. Intervals identify
+ * stages: an interval that arrives under several ids keeps them. In a platform's session, an id that arrives with another
+ * interval or stage was rewritten: its old interval is removed unless another id has it, and so are the stages that the new
+ * one overlaps, unless they are in the upload as well. A whole session that arrives whole again loses the stages it no
+ * longer has. Everything else is added, since uploads may contain parts of a session in any order.
  */
 export function compareStages(
   incoming: readonly Stage[],
@@ -95,8 +95,8 @@ export function compareStages(
 }
 
 /**
- * The stored stages that may go: those of sessions that came whole before and come whole now, and items that are a session
- * without stages when its stages arrive. The received ones among them stay.
+ * The stored stages that may be removed: those of sessions that arrived whole before and now, and items that are a session
+ * without stages once its stages arrive. Received ones among them stay.
  */
 function noMoreIn(items: readonly Stage[], stored: readonly Stage[], whole: ReadonlySet<string>): Stage[] {
   const sentWhole = new Set(items.filter((item) => item.whole).map(sessionKey))
@@ -111,8 +111,8 @@ function noMoreIn(items: readonly Stage[], stored: readonly Stage[], whole: Read
 const isSessionItself = ({ session, externalId }: Stage) => session !== '' && externalId === session
 
 /**
- * For each given session that an upload changes or contains whole, by key: whether the upload contained it whole and
- * brought everything that is stored of it from now on.
+ * For each platform's session that an upload changes or contains whole, by key: whether the upload contained it whole, and
+ * everything that is stored of it from now on.
  */
 export function wholeAfter(
   incoming: readonly Stage[],
@@ -127,7 +127,7 @@ export function wholeAfter(
   return new Map([...changed, ...sentWhole].map((key) => [key, sentWhole.has(key) && !partly.has(key)]))
 }
 
-/** The items without those of a given session whose id a later one repeats. */
+/** The items, except those of a platform's session whose id a later one repeats. */
 function withoutRepeatedIds(items: readonly Stage[]): Stage[] {
   const last = new Map(items.flatMap((item) => idKeys(item).map((key) => [key, item])))
   return items.filter((item) => idKeys(item).every((key) => last.get(key) === item))
@@ -169,5 +169,5 @@ export function changedStages(stored: readonly Stage[], { written, removed }: St
   return [...stages.values()]
 }
 
-/** Whether the platform said which session a stage belongs to. */
+/** Whether the platform defines the session of a stage. */
 export const isGiven = ({ session }: Stage): boolean => session !== ''

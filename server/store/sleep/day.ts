@@ -22,6 +22,7 @@ export interface Judged {
   endMs: number
   zoneMin: number | null
   asleepS: number
+  awakeS: number | null
   /** Seconds of light sleep; null if the source reported no stages. */
   lightS: number | null
   /** Whether the provider calls it a nap; null or absent if it does not say. */
@@ -59,9 +60,10 @@ export function napsOf<One extends Judged>(sessions: readonly One[], covered: Re
 const overlap = (one: Judged, other: Judged) => one.startMs < other.endMs && one.endMs > other.startMs
 
 /**
- * The sessions that a better one of the same source overlaps, which therefore do not count: some apps store a night again
- * under a new id whenever it grows. Better is one with stages, then the longer sleep, then the earlier one. Both end less
- * than a day apart, so that sessions far away need not be read.
+ * The sessions that do not count, since a better one of the same source that counts overlaps them: some apps store a night
+ * again under a new id whenever it grows (contract 12.8). Better is what lasted longer, asleep or awake; what has stages
+ * counts twice, since without stages all time in bed seems sleep. Both end less than a day apart, so that what a change
+ * decides is near it, unless sessions overlap in a chain.
  */
 export function coveredOf<One extends Judged>(sessions: readonly One[]): Set<One> {
   return new Set([...groupBy(sessions, ({ sourceId }) => sourceId).values()].flatMap(coveredOfSource))
@@ -71,18 +73,20 @@ function coveredOfSource<One extends Judged>(sessions: readonly One[]): One[] {
   if (sessions.length < 2) return []
   const byEnd = sessions.toSorted((a, b) => a.endMs - b.endMs)
   const place = new Map(byEnd.map((one, at) => [one, at]))
-  const better = new Minima(byEnd.length)
+  const counting = new Minima(byEnd.length)
   return sessions.toSorted(byWorth).filter((one) => {
     const from = firstEndAfter(byEnd, Math.max(one.startMs, one.endMs - SAME_SLEEP_MS))
     const until = firstEndAfter(byEnd, one.endMs + SAME_SLEEP_MS - 1)
-    const isCovered = better.below(from, until) < one.endMs
-    better.set(place.get(one) as number, one.startMs)
-    return isCovered
+    if (counting.below(from, until) < one.endMs) return true
+    counting.set(place.get(one) as number, one.startMs)
+    return false
   })
 }
 
+const worth = ({ asleepS, awakeS, lightS }: Judged) => (asleepS + (awakeS ?? 0)) * (lightS === null ? 1 : 2)
+
 const byWorth = (a: Judged, b: Judged) =>
-  Number(a.lightS === null) - Number(b.lightS === null) ||
+  worth(b) - worth(a) ||
   b.asleepS - a.asleepS ||
   a.startMs - b.startMs ||
   a.endMs - b.endMs ||

@@ -13,7 +13,7 @@ import {
   withTimeInBed,
 } from './totals.ts'
 
-// Which stages of sleep make up which session: pure functions, with the same result whatever the order of the stages.
+// How stages of sleep form sessions: pure functions, whose results do not depend on the order of the stages.
 
 const HOUR_MS = 3_600_000
 
@@ -26,7 +26,7 @@ const NAP_GAP_MS = 15 * 60_000
 /** One interval of sleep; epoch ms, minutes east of UTC or null. */
 export interface Stage {
   sourceId: number
-  /** The platform's own session; '' if sessions follow from the gaps between stages. */
+  /** The platform's own session; '' if the gaps between stages define the sessions. */
   session: string
   stage: SleepStageName
   startMs: number
@@ -36,7 +36,7 @@ export interface Stage {
   /** Further ids under which it was received, in that order. */
   otherIds?: readonly string[] | null
   score: number | null
-  /** Of a received stage: whether its upload contains its whole session. */
+  /** For a received stage: whether its upload contains its whole session. */
   whole?: boolean
 }
 
@@ -56,11 +56,11 @@ export function byTime(a: Stage, b: Stage): number {
   return a.startMs - b.startMs || a.endMs - b.endMs || sleepStages.indexOf(a.stage) - sleepStages.indexOf(b.stage)
 }
 
-/** Distinguishes sessions given by the platform, and sources whose sessions follow from gaps. */
+/** Distinguishes sessions defined by the platform, and sources whose sessions are defined by gaps. */
 export const sessionKey = ({ sourceId, session }: Pick<Stage, 'sourceId' | 'session'>): string =>
   `${sourceId} ${session}`
 
-/** Stages without a gap of more than SESSION_GAP_MS between them, whatever their source, ascending. */
+/** Stages of any source without a gap of more than SESSION_GAP_MS between them, ascending. */
 export interface Chain {
   startMs: number
   endMs: number
@@ -80,8 +80,8 @@ export function chainsOf(stages: readonly Stage[]): Chain[] {
 }
 
 /**
- * Groups stages that ascend by start, with a new group after each gap larger than `gapMs`; only a stage that `opens` a
- * group begins one.
+ * Groups stages, which ascend by start, with a new group after each gap larger than `gapMs`; only a stage that `opens` a
+ * group starts one.
  */
 function grouped(stages: readonly Stage[], gapMs: number, opens = (_stage: Stage) => true): Stage[][] {
   const groups: Stage[][] = []
@@ -96,9 +96,9 @@ function grouped(stages: readonly Stage[], gapMs: number, opens = (_stage: Stage
 }
 
 /**
- * The sessions that the stages of one user and provider make up: the platform's own, and per source those that follow
- * from gaps (sdk-types 7.2 to 7.4). A source that knows only time in bed, such as a phone beside a watch, adds it to
- * the sessions of other sources that it overlaps, and has a separate session only if there is none.
+ * The sessions that the stages of one user and provider form: the platform's own, and for each source those defined by
+ * gaps (sdk-types 7.2 to 7.4). A source that knows only time in bed, such as a phone beside a watch, adds it to the
+ * sessions of other sources that it overlaps, and has a separate session only if it overlaps none.
  */
 export function sessionsOf(stages: readonly Stage[]): Session[] {
   const sessions: Session[] = []
@@ -111,7 +111,7 @@ export function sessionsOf(stages: readonly Stage[]): Session[] {
   return [...sessions, ...withOthersInBed(slept, inBed)]
 }
 
-/** The sessions of a source by its gaps; none begins with lying awake. */
+/** The sessions of a source by its gaps; none starts with lying awake. */
 function splitByGaps(stages: readonly Stage[]): Stage[][] {
   return groupsByGaps(stages)
     .map((group) => group.slice(firstOpening(group)))
@@ -119,9 +119,9 @@ function splitByGaps(stages: readonly Stage[]): Stage[][] {
 }
 
 /**
- * One session by the gaps of a source: a nap stays apart from other sleep unless the gap is short. Whether something is
- * the longest, and so not a nap, is decided among what could be joined with it. Decided among its whole day, as for
- * `is_nap`, an evening's nap would become part of the night until something older is uploaded.
+ * Groups the stages of a source by its gaps: a nap stays separate from other sleep unless the gap is short. The longest
+ * part is never a nap. It is chosen among the parts that could be joined, not among the whole day as for `is_nap`:
+ * otherwise a nap in the evening would belong to the night until older sleep is uploaded.
  */
 function groupsByGaps(stages: readonly Stage[]): Stage[][] {
   return grouped(stages, SESSION_GAP_MS, opensSession).flatMap((chain) => {
@@ -146,12 +146,12 @@ function firstOpening(stages: readonly Stage[]): number {
   return place < 0 ? stages.length : place
 }
 
-/** A session as the platform gave it: all its intervals count as time in bed (sdk-types 7.4). `stages` ascend. */
+/** A session defined by the platform: all its intervals count as time in bed (sdk-types 7.4). `stages` ascend. */
 function givenSession(stages: readonly Stage[]): Session {
   const clean = cleanStages(stages)
   const ranges = stages.map(rangeOf)
   return {
-    ...whatStagesSay(stages),
+    ...fieldsOfStages(stages),
     startMs: (stages[0] as Stage).startMs,
     endMs: stages.reduce((lastMs, { endMs }) => Math.max(lastMs, endMs), 0),
     stages: withTimeInBed(clean, stages.filter(isInBed).map(rangeOf)),
@@ -159,11 +159,11 @@ function givenSession(stages: readonly Stage[]): Session {
   }
 }
 
-/** A session that follows from gaps: it lasts as long as its stages, without time in bed around them (7.3 H). */
+/** A session defined by gaps: it lasts as long as its stages, without time in bed around them (7.3 H). */
 function gapSession(stages: readonly Stage[], othersInBed: readonly Range[]): Session {
   const clean = cleanStages(stages)
   return {
-    ...whatStagesSay(stages),
+    ...fieldsOfStages(stages),
     startMs: clean[0]?.[1] ?? (stages[0] as Stage).startMs,
     endMs: clean.at(-1)?.[2] ?? (stages[0] as Stage).endMs,
     stages: clean,
@@ -175,7 +175,7 @@ const isInBed = ({ stage }: Stage) => stage === 'in_bed'
 const rangeOf = ({ startMs, endMs }: Stage): Range => [startMs, endMs]
 
 /** The first zone and the last score among ascending stages. */
-function whatStagesSay(stages: readonly Stage[]) {
+function fieldsOfStages(stages: readonly Stage[]) {
   const { sourceId, session } = stages[0] as Stage
   const zoneMin = stages.find((stage) => stage.zoneMin !== null)?.zoneMin ?? null
   const score = stages.findLast((stage) => stage.score !== null)?.score ?? null
@@ -203,7 +203,7 @@ function withOthersInBed(slept: readonly Stage[][], inBed: readonly Stage[][]): 
       let next = 0
       for (let place = first; place < list.length && (windows[place] as Range)[0] < endMs; place += 1) {
         overlaps = true
-        // Time in bed that spans several sessions is divided where each begins, so it counts once.
+        // Time in bed that spans several sessions is divided at the start of each, so it counts once.
         const fromMs = place === first ? startMs : (windows[place] as Range)[0]
         const untilMs = Math.min(windows[place + 1]?.[0] ?? endMs, endMs)
         for (; next < ranges.length; next += 1) {
@@ -223,8 +223,8 @@ function withOthersInBed(slept: readonly Stage[][], inBed: readonly Stage[][]): 
 }
 
 /**
- * The stages that make up a stored session, without which it is not built again: its own with the lying awake before
- * it, which belongs to none, and the time in bed of another source that was added only to this one.
+ * The stages that form a stored session, without which it is not rebuilt: its own, the lying awake before it, which belongs
+ * to no session, and the time in bed of other sources that was added only to this session.
  */
 export function stagesOfSession(
   { sourceId, session, startMs, endMs }: Pick<Session, 'sourceId' | 'session' | 'startMs' | 'endMs'>,

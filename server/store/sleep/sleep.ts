@@ -30,7 +30,7 @@ import { firstEndingAfter, type Range, union } from './totals.ts'
 
 /**
  * Stores the stages of an upload and rebuilds the sessions they touch (sdk-types 7), in a fixed number of statements.
- * Stages that are already stored change and write nothing; with `again` their sessions are rebuilt nevertheless.
+ * Stages that are already stored change and write nothing; with `again`, their sessions are rebuilt anyway.
  */
 export async function writeSleep(
   tx: Transaction,
@@ -109,17 +109,17 @@ export async function withoutSleepOf(
   if (ends.length === 0) return
   const ranges = ends.map(({ endMs }): Range => [endMs, endMs])
   const left = await readSessions(tx, { userId, provider: '' }, ranges)
-  await judgeSessions(tx, left, ends, left)
+  await judgeSessions(tx, { sessions: left, changed: ends, before: left })
 }
 
 const SESSIONS_OF_SOURCES_SQL = `
   select source_id as "sourceId", session, round(date_part('epoch', start_at) * 1000) as "startMs",
          round(date_part('epoch', end_at) * 1000) as "endMs", zone_offset_min as "zoneMin", 0 as "asleepS",
-         light_s as "lightS", said_nap as "saidNap"
+         awake_s as "awakeS", light_s as "lightS", said_nap as "saidNap"
   from sleep
   where source_id = any ($1)`
 
-/** What an upload says beside its stages. */
+/** Further facts of an upload besides its stages. */
 interface Said {
   /** Stored stages whose sessions are rebuilt even if nothing of them changes. */
   others?: readonly Stage[]
@@ -145,21 +145,18 @@ async function change(
   return rebuildSessions(tx, target, { before: stored, after: changedStages(stored, changes), touched, whole })
 }
 
+type Rebuilding = Record<'before' | 'after' | 'touched', readonly Stage[]> & Required<Pick<Said, 'whole'>>
+
 /**
- * Makes the stored sessions those of the stages `after`. `before` and `after` hold the chains and given sessions of
- * `touched` completely. Returns the sessions that are different now, and the ids of those whose events have changed.
+ * Stores the sessions of the stages `after`. `before` and `after` hold the chains and platform's sessions of `touched`
+ * completely. Returns the sessions that have changed, and the ids of those whose events have changed.
  */
 async function rebuildSessions(
   tx: Transaction,
   target: EventTarget,
-  {
-    before,
-    after,
-    touched,
-    whole,
-  }: Record<'before' | 'after' | 'touched', readonly Stage[]> & Required<Pick<Said, 'whole'>>,
+  { before, after, touched, whole }: Rebuilding,
 ): Promise<Rebuilt> {
-  // Chains of before and after together, so that a session that is now divided is rebuilt as a whole.
+  // Chains of before and after together, so a session that is now divided is rebuilt as a whole.
   const chains = touchedChains([...before, ...after], touched)
   const inChains = new Set(chains.flatMap(({ stages }) => stages.map(stageKey)))
   const given = new Set(touched.filter(isGiven).map(sessionKey))

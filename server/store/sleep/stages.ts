@@ -7,7 +7,7 @@ import { isGiven, type StageChanges, stageKey } from './compare.ts'
 import { type Chain, chainsOf, SESSION_GAP_MS, type Stage, sessionKey } from './sessions.ts'
 import { firstEndingAfter, type Range, union } from './totals.ts'
 
-/** The keys of the sessions that come whole in `stages` and whose stored stages came whole, too. */
+/** The keys of the sessions that are whole in `stages`, and whose stored stages also arrived whole. */
 export async function readWhole(tx: Transaction, stages: readonly Stage[]): Promise<Set<string>> {
   const sent = stages.filter(({ whole }) => whole)
   if (sent.length === 0) return new Set()
@@ -21,18 +21,19 @@ export async function readWhole(tx: Transaction, stages: readonly Stage[]): Prom
   return new Set(rows.map(sessionKey))
 }
 
-/** Stored stages around others, and the ranges of time in which all stages without a given session were read. */
+/** Stored stages around others, and the ranges of time in which all stages without a platform's session were read. */
 export interface Surroundings {
   stored: Stage[]
   ranges: Range[]
 }
 
-/** How far around a stage to look for others at first; sessions are hardly ever longer. */
+/** How far around a stage to look for others at first; longer sessions are rare. */
 const REACH_MS = 24 * 3_600_000
 
 /**
- * Reads the given sessions that `stages` belong to, and everything that any source of the user and provider has without
- * a given session, from `reachMs` before to `reachMs` after the others. One statement for any number of `stages`.
+ * Reads the platform's sessions to which `stages` belong, and from `reachMs` before to `reachMs` after the other stages
+ * everything that any source of the user and provider has without a platform's session. One statement for any number of
+ * `stages`.
  */
 export async function readAround(
   tx: Transaction,
@@ -61,8 +62,8 @@ export async function readAround(
 }
 
 /**
- * Reads on until the chains that `touched` belong to are known from end to end. Nearly always they are at once; a
- * source without a gap for weeks takes some statements, each of which looks twice as far.
+ * Reads further until the chains of `touched` are known from end to end. Nearly always they are known at once; a source
+ * without a gap for weeks takes a few statements, each of which looks twice as far.
  */
 export async function readChains(
   tx: Transaction,
@@ -84,7 +85,7 @@ function isComplete({ stored, ranges }: Surroundings, touched: readonly Stage[])
   })
 }
 
-/** The chains of `stages` without a given session that have a touched one. */
+/** The chains of `stages` without a platform's session that contain a touched stage. */
 export function touchedChains(stages: readonly Stage[], touched: readonly Stage[]): Chain[] {
   const keys = new Set(touched.map(stageKey))
   return chainsOf(stages.filter((stage) => !isGiven(stage))).filter((chain) =>
@@ -120,9 +121,9 @@ const COLUMNS = `
   s.source_id, s.session, s.stage, date_part('epoch', s.start_at) as start_s, date_part('epoch', s.end_at) as end_s,
   s.zone_offset_min, s.external_id, s.other_ids, s.score`
 
-// "offset 0" keeps the planner from joining whole sources, or the whole table, and filtering afterwards. Sessions and
-// ids are looked up in one go: for each by itself, the planner may scan the table every time while its statistics
-// expect few (15 s for 10,000 ids among 20,000 stages). An id that two sources have does no harm.
+// "offset 0" keeps the planner from joining whole sources, or the whole table, and filtering afterwards. Sessions and ids
+// are looked up all at once: with one look-up for each, the planner may scan the table every time as long as its statistics
+// expect few rows (15 s for 10,000 ids among 20,000 stages). An id that two sources have does no harm.
 const READ_STAGES_SQL = `
   select ${COLUMNS}
   from data_source d
@@ -138,10 +139,10 @@ const READ_STAGES_SQL = `
   from sleep_stage s
   where s.source_id = any ($5) and s.session = any ($6)`
 
-/** Ids of one statement: the time to search an index of lists of ids grows with their square. */
+/** Ids in one statement: the time to search an index of lists of ids grows with the square of their number. */
 const IDS_AT_ONCE = 1_000
 
-/** Reads the stages that platform ids refer to: a stage's own, or a session's, which is the parent of stages. */
+/** Reads the stages to which the platform's ids refer: the id of a stage, or of a session, the parent of its stages. */
 export async function readStagesById(
   tx: Transaction,
   { userId, provider }: EventTarget,
@@ -156,7 +157,7 @@ export async function readStagesById(
   return [...found.values()]
 }
 
-// The few sessions of a user lead to their stages, of which there are many, and of many sources. "offset 0" as above.
+// The few sessions of a user lead to their many stages, from many sources. "offset 0" as above.
 const STAGES_BY_ID_SQL = `
   with mine as materialized (
     select d.id from data_source d where d.user_id = $1 and d.provider = $2

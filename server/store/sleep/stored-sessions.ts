@@ -8,17 +8,19 @@ import { type CleanStage, firstEndingAfter, type Range, type Totals, union } fro
 
 // The stored sessions: read around the changes, and written where they differ.
 
-/** A stored session, with what rebuilding has to know of it; `createdS` in epoch seconds. */
+/** A stored session, with the facts that rebuilding needs; `createdS` in epoch seconds. */
 export interface StoredSession extends Judged, Judgement {
   id: string
   createdS: number
   /** Whether it belongs to the provider whose stages change. */
   own: boolean
+  /** Whether what happens in the ranges may decide whether it is covered. */
+  near: boolean
   /** Whether one upload brought everything stored of it, and contained the whole session. */
   whole: boolean
 }
 
-/** What the sessions around it make of a session. */
+/** The facts of a session that depend on the sessions around it. */
 interface Judgement {
   nap: boolean
   covered: boolean
@@ -38,42 +40,70 @@ export interface SavedSession extends Omit<Session, keyof Totals | 'stages'>, Pi
 }
 
 /**
- * How far away the sessions end that are judged together with one that changes. A session that it covers or uncovers ends
- * less than a day away. Two sessions of one sleep day end less than 24 h apart on the wall clock, whose zones differ by at
- * most 36 h (each is at most 18 h).
+ * How far apart two sessions of one sleep day end at most: less than 24 h on the wall clock, whose zones differ by at most
+ * 36 h (each is at most 18 h).
  */
-const JUDGED_MS = SAME_SLEEP_MS + (24 + 36) * 3_600_000
+const SAME_DAY_MS = (24 + 36) * 3_600_000
 
-/** Reads the sessions of a user, of all providers, that end within `ranges` or are judged together with one that does. */
+/**
+ * Reads the sessions of a user, of all providers, that end within `ranges` or are judged together with one that does.
+ * Sessions that a change covers or uncovers end less than a day away, unless sessions overlap in a chain, in which every
+ * second one may count: then it is read from end to end, twice as far each time.
+ */
 export async function readSessions(
   tx: Transaction,
   { userId, provider }: Pick<EventTarget, 'userId' | 'provider'>,
   ranges: readonly Range[],
 ): Promise<StoredSession[]> {
-  const around = union(ranges.map(([startMs, endMs]) => [startMs - JUDGED_MS, endMs + JUDGED_MS]))
-  return planned<StoredSession>(
-    tx,
-    `select s.id, s.source_id as "sourceId", s.session, round(date_part('epoch', s.start_at) * 1000) as "startMs",
-            round(date_part('epoch', s.end_at) * 1000) as "endMs", s.zone_offset_min as "zoneMin",
-            coalesce(s.asleep_s, date_part('epoch', s.end_at - s.start_at)) as "asleepS", s.light_s as "lightS",
-            s.said_nap as "saidNap", s.is_nap is true as nap, s.covered, s.whole, date_part('epoch', s.created_at) as "createdS", d.provider = $2 as own
-     from data_source d
-     cross join unnest($3::float8[], $4::float8[]) around (lo, hi)
-     cross join lateral (
-       select * from sleep
-       where source_id = d.id and end_at >= to_timestamp(around.lo) and end_at <= to_timestamp(around.hi)
-       offset 0
-     ) s
-     where d.user_id = $1`,
-    [userId, provider, around.map(([startMs]) => startMs / 1000), around.map(([, endMs]) => endMs / 1000)],
-  )
+  const around = (ms: number) => union(ranges.map(([startMs, endMs]) => [startMs - ms, endMs + ms]))
+  const within = (list: readonly Range[], ms: number) =>
+    (list[firstEndingAfter(list, ms - 1)]?.[0] ?? Number.POSITIVE_INFINITY) <= ms
+  for (let reachMs = 2 * SAME_SLEEP_MS; ; reachMs *= 2) {
+    const read = around(reachMs + SAME_DAY_MS)
+    const rows = await planned<Omit<StoredSession, 'near'>>(tx, SESSIONS_SQL, [
+      userId,
+      provider,
+      read.map(([startMs]) => startMs / 1000),
+      read.map(([, endMs]) => endMs / 1000),
+    ])
+    const [close, reached] = [around(SAME_SLEEP_MS), around(reachMs)]
+    const near = chainsOf(rows, ({ endMs }) => within(close, endMs))
+    if ([...near].every(({ endMs }) => within(reached, endMs)))
+      return rows.map((one) => ({ ...one, near: near.has(one) }))
+  }
+}
+
+const SESSIONS_SQL = `
+  select s.id, s.source_id as "sourceId", s.session, round(date_part('epoch', s.start_at) * 1000) as "startMs",
+         round(date_part('epoch', s.end_at) * 1000) as "endMs", s.zone_offset_min as "zoneMin",
+         coalesce(s.asleep_s, date_part('epoch', s.end_at - s.start_at)) as "asleepS", s.awake_s as "awakeS",
+         s.light_s as "lightS", s.said_nap as "saidNap", s.is_nap is true as nap, s.covered, s.whole, date_part('epoch', s.created_at) as "createdS",
+         d.provider = $2 as own
+  from data_source d
+  cross join unnest($3::float8[], $4::float8[]) around (lo, hi)
+  cross join lateral (
+    select * from sleep
+    where source_id = d.id and end_at >= to_timestamp(around.lo) and end_at <= to_timestamp(around.hi)
+    offset 0
+  ) s
+  where d.user_id = $1`
+
+/** The sessions for which `test` holds, and those of their sources that overlap them, or one that does, and so on. */
+function chainsOf<One extends Judged>(sessions: readonly One[], test: (one: One) => boolean): Set<One> {
+  const found = [...groupBy(sessions, ({ sourceId }) => sourceId).values()].flatMap((own) => {
+    const chains = union(own.map(({ startMs, endMs }): Range => [startMs, endMs]))
+    const chainOf = ({ startMs }: One) => firstEndingAfter(chains, startMs)
+    const asked = new Set(own.filter(test).map(chainOf))
+    return own.filter((one) => asked.has(chainOf(one)))
+  })
+  return new Set(found)
 }
 
 type Place = Pick<Session, 'sourceId' | 'session' | 'startMs' | 'endMs'>
 
 /**
- * The keys that rebuilt sessions keep: a given one its own; others that of the oldest row they overlap (contract D-30).
- * The row of a divided session goes to the part it overlaps most.
+ * The keys that rebuilt sessions keep: a platform's session its own, others that of the oldest row they overlap (contract
+ * D-30). The row of a divided session goes to the part that it overlaps most.
  */
 export function idsFor<One extends Place>(
   sessions: readonly One[],
@@ -131,7 +161,7 @@ export async function replaceSessions(
   )
   const saved = await saveSessions(tx, target, rebuilt)
   const now = rebuilt.map((one) => ({ ...one, asleepS: one.asleepS ?? (one.endMs - one.startMs) / 1000 }))
-  const judged = await judgeSessions(tx, [...now, ...others], [...now, ...old], stored)
+  const judged = await judgeSessions(tx, { sessions: [...now, ...others], changed: [...now, ...old], before: stored })
   const told = new Set([...saved, ...judged.told])
   const written = new Set([...told, ...judged.changed, ...(await saveScores(tx, target, rebuilt))])
   return {
@@ -146,8 +176,8 @@ export async function deleteSessions(tx: Transaction, ids: readonly string[]): P
 }
 
 /**
- * Inserts the sessions whose row is new and updates those that changed, which opens them again; sessions given by a
- * platform are closed from the start. Returns the ids of these rows.
+ * Inserts the sessions whose row is new and updates those that changed, which opens them again; a platform's sessions are
+ * closed from the start. Returns the ids of these rows.
  */
 export async function saveSessions(
   tx: Transaction,
@@ -195,27 +225,34 @@ const SAVE_SESSIONS_SQL = `
          excluded.said_nap, excluded.stages)
   returning s.id`
 
+/** Sessions of a person after a change. */
+interface AfterChange {
+  /** The stored ones now. */
+  sessions: readonly (Judged & Pick<StoredSession, 'id' | 'whole'>)[]
+  /** Those that came, changed or went. */
+  changed: readonly Judged[]
+  /** The stored ones before, as `readSessions` read them. */
+  before: readonly StoredSession[]
+}
+
 /**
- * Judges the sessions around `changed` again: which of them a better one of their source covers, and which of their
- * sleep days are naps, which depends on all sources of the person. `sessions` are the stored ones now, `before` those of
- * before. Returns the ids of those that changed, and of those among them that events report.
+ * Judges the sessions around a change again: which of them a better one of their source covers, and which of their sleep
+ * days are naps, which depends on all sources of the person. Returns the ids of those that changed, and of those among
+ * them that events report.
  */
 export async function judgeSessions(
   tx: Transaction,
-  sessions: readonly (Judged & Pick<StoredSession, 'id' | 'whole'>)[],
-  changed: readonly Judged[],
-  before: readonly StoredSession[],
+  { sessions, changed, before }: AfterChange,
 ): Promise<{ changed: string[]; told: string[] }> {
   const stored = new Map(before.map((session) => [session.id, session]))
-  const was = ({ id }: { id: string }) => stored.get(id) ?? { nap: false, covered: false, whole: null }
-  const near = new Set(sessionsNear(sessions, changed))
-  const better = coveredOf(sessions)
-  const covered = new Set(sessions.filter((one) => (near.has(one) ? better.has(one) : was(one).covered)))
+  const was = ({ id }: { id: string }) => stored.get(id) ?? { nap: false, covered: false, whole: null, near: true }
+  const near = sessions.filter((one) => was(one).near)
+  const covered = coveredOf(near)
+  for (const one of sessions) if (!was(one).near && was(one).covered) covered.add(one)
   const naps = new Set(sessions.filter((one) => was(one).nap))
   const days = groupBy(sessions, sleepDay)
-  for (const day of new Set(
-    [...changed, ...[...near].filter((one) => covered.has(one) !== was(one).covered)].map(sleepDay),
-  )) {
+  const flipped = near.filter((one) => covered.has(one) !== was(one).covered)
+  for (const day of new Set([...changed, ...flipped].map(sleepDay))) {
     const ofDay = days.get(day) ?? []
     const found = napsOf(ofDay, covered)
     for (const one of ofDay)
@@ -223,7 +260,7 @@ export async function judgeSessions(
       else naps.delete(one)
   }
   const otherNaps = sessions.filter((one) => naps.has(one) !== was(one).nap)
-  const others = [...otherNaps, ...sessions.filter((one) => covered.has(one) !== was(one).covered)]
+  const others = [...otherNaps, ...flipped]
   // A new row already has its `whole`.
   const rows = [...new Set([...others, ...sessions.filter((one) => one.whole !== (was(one).whole ?? one.whole))])]
   if (rows.length > 0) {
@@ -245,20 +282,6 @@ const JUDGE_SQL = `
       changed_at = case when s.is_nap is distinct from n.nap then clock_timestamp() else s.changed_at end
   from unnest($1::uuid[], $2::bool[], $3::bool[], $4::bool[]) n (id, nap, covered, whole)
   where s.id = n.id`
-
-/** The sessions that end less than a day from one of `changed` of the same source. */
-function sessionsNear<One extends Judged>(sessions: readonly One[], changed: readonly Judged[]): One[] {
-  const ranges = new Map(
-    [...groupBy(changed, ({ sourceId }) => sourceId)].map(([id, list]) => [
-      id,
-      union(list.map(({ endMs }): Range => [endMs - SAME_SLEEP_MS, endMs + SAME_SLEEP_MS])),
-    ]),
-  )
-  return sessions.filter(({ sourceId, endMs }) => {
-    const around = ranges.get(sourceId) ?? []
-    return (around[firstEndingAfter(around, endMs)]?.[0] ?? Number.POSITIVE_INFINITY) < endMs
-  })
-}
 
 /**
  * Stores the platform's score of each session beside it, and removes scores that are no longer sent (contract 14.1).

@@ -1,6 +1,6 @@
 import type { SleepStageName } from '../../batch/columns.ts'
 
-/** A stage and when it was, epoch ms. */
+/** A stage and its time, epoch ms. */
 export interface TimedStage {
   stage: SleepStageName
   startMs: number
@@ -13,7 +13,7 @@ export type CleanStage = readonly [stage: SleepStageName, startMs: number, endMs
 /** Start and end, epoch ms. */
 export type Range = readonly [startMs: number, endMs: number]
 
-/** Whole seconds; null = the source does not say. */
+/** Whole seconds; null = not reported by the source. */
 export interface Totals {
   asleepS: number
   inBedS: number
@@ -26,13 +26,13 @@ export interface Totals {
 
 const detailed = (stage: SleepStageName) => stage === 'light' || stage === 'deep' || stage === 'rem'
 
-/** Whether a stage is sleep, in detail or not. */
+/** Whether a stage is sleep, with or without detail. */
 export const isSleep = (stage: SleepStageName): boolean => stage === 'sleeping' || detailed(stage)
 
 /**
- * The stages of a session as they count, ascending, without overlaps (sdk-types 7.3): light, deep and REM sleep and
- * lying awake, of which the one that starts first wins where they overlap. Sleep without detail counts where none of
- * these covers it. Time in bed counts as sleep only if the source knows of no sleep. `stages` ascend by start.
+ * The stages of a session that count, ascending, without overlaps (sdk-types 7.3): light, deep and REM sleep and lying
+ * awake; of two that overlap, the one that starts first wins. Sleep without detail counts where none of these covers it.
+ * Time in bed counts as sleep only if the source reports no sleep. `stages` ascend by start.
  */
 export function cleanStages(stages: readonly TimedStage[]): CleanStage[] {
   const vague: SleepStageName = stages.some(({ stage }) => isSleep(stage)) ? 'sleeping' : 'in_bed'
@@ -45,7 +45,7 @@ export function cleanStages(stages: readonly TimedStage[]): CleanStage[] {
   )
 }
 
-/** The stages, each from where those before it end; they ascend by start. */
+/** The stages, each cut to start where the previous ones end; they ascend by start. */
 function firstCome(stages: readonly TimedStage[]): CleanStage[] {
   const clean: CleanStage[] = []
   let coveredMs = Number.NEGATIVE_INFINITY
@@ -58,13 +58,13 @@ function firstCome(stages: readonly TimedStage[]): CleanStage[] {
 }
 
 /**
- * The stages together with the time in bed that none of them covers; `clean` comes from cleanStages. For platforms
- * whose in_bed means awake in bed (sdk-types 7.4).
+ * The stages plus the time in bed that none of them covers; `clean` is the result of cleanStages. For platforms whose
+ * in_bed means awake in bed (sdk-types 7.4).
  */
 export const withTimeInBed = (clean: readonly CleanStage[], inBed: readonly Range[]): CleanStage[] =>
   filled(clean, 'in_bed', union(inBed))
 
-/** The stages together with a stage where a range lies in none of them; both ascend and do not overlap. */
+/** The stages plus a stage for each part of a range that none of them covers; both ascend and do not overlap. */
 function filled(clean: readonly CleanStage[], stage: SleepStageName, ranges: readonly Range[]): CleanStage[] {
   const all: CleanStage[] = [...clean]
   let next = 0
@@ -80,7 +80,7 @@ function filled(clean: readonly CleanStage[], stage: SleepStageName, ranges: rea
   return all.sort((a, b) => a[1] - b[1])
 }
 
-/** Sums of a session (sdk-types 7.3 E to G): `inBed` are the ranges that count as time in bed beside the stages. */
+/** Sums of a session (sdk-types 7.3 E to G): `inBed` has the ranges that count as time in bed besides the stages. */
 export function totalsOf(clean: readonly CleanStage[], inBed: readonly Range[]): Totals {
   const ms = { in_bed: 0, awake: 0, sleeping: 0, light: 0, deep: 0, rem: 0 }
   for (const [stage, startMs, endMs] of clean) ms[stage] += endMs - startMs
@@ -113,7 +113,7 @@ export function union(ranges: readonly Range[]): Range[] {
   return joined
 }
 
-/** Place of the first range that ends after `ms`; `ranges` ascend and do not overlap. */
+/** Position of the first range that ends after `ms`; `ranges` ascend and do not overlap. */
 export function firstEndingAfter(ranges: readonly Range[], ms: number): number {
   let low = 0
   let high = ranges.length

@@ -1,7 +1,7 @@
--- Archives what a user's series have from before `until`: from now on only the rollups know of it, and what came late of
--- it since the last time, too; without rollups, everything is on its way to be removed. A series that another session
--- refreshes is left for another time. Returns whether all is done: false also while an import holds the user's ingest
--- lock, which keeps whatever is archived here from changing.
+-- Archives the data of a user's series from before `until`, including data that arrived late since the last run: from now
+-- on only the rollups cover it. Without rollups, all of it will be removed. A series that another session refreshes is
+-- left for another run. Returns whether everything is archived: false also while an import holds the user's ingest lock,
+-- which keeps the data archived here from changing.
 create or replace function archive_user(the_user uuid, until timestamptz, with_rollups boolean) returns boolean
 language plpgsql
 set plan_cache_mode = force_custom_plan
@@ -14,7 +14,7 @@ declare
   changed boolean := false;
   done boolean := true;
 begin
-  -- Rollups are not converted meanwhile.
+  -- Keeps rollups from being converted meanwhile.
   perform pg_advisory_xact_lock_shared(hashtextextended('archival', 0));
   if not pg_try_advisory_xact_lock(hashtextextended('ingest:' || the_user, 0)) then
     return false;
@@ -28,7 +28,7 @@ begin
   loop
     now_archived := series.archived * tstzmultirange(tstzrange(oldest, null));
     if with_rollups then
-      -- What came since the rollups were completed, while nothing else comes.
+      -- Data that arrived since the rollups were completed; nothing else can arrive now.
       while is_behind(series.source_id, series.series_id, until)
         and (refresh_series(series.source_id, series.series_id, '120 days')
           or refresh_local_days(series.source_id, series.series_id, local_days_due(), 120))
@@ -56,21 +56,21 @@ begin
     update source_series k
     set archived = now_archived, archived_to = until, to_remove = true
     where k.source_id = series.source_id and k.series_id = series.series_id;
-    -- Records of samples that are gone.
+    -- Records of archived samples.
     delete from sample_origin o
     where o.source_id = series.source_id and o.series_id = series.series_id and o.lo < until
       and tstzrange(o.lo, o.hi, '[]') <@ (now_archived + tstzmultirange(tstzrange('-infinity', oldest)));
   end loop;
   delete from zone_run z where z.user_id = the_user and z.hi < oldest;
   if changed then
-    -- What has been answered before is not any more.
+    -- Earlier answers become invalid.
     update app_user set revision = revision + 1 where id = the_user;
   end if;
   return done;
 end
 $$;
 
--- Whether the rollups or local days of a series are behind with anything before an instant.
+-- Whether rollups or local days of a series before an instant are outdated.
 create or replace function is_behind(the_source int4, the_series int2, until timestamptz) returns boolean
 language plpgsql stable
 as $$
@@ -84,10 +84,10 @@ begin
 end
 $$;
 
--- Removes what is archived of a series, at most about `most` samples of it, and rollups that are kept no longer; 0 once
--- nothing is left, null while somebody else is at the series. Samples of which whole chunks will be dropped stay until then:
+-- Removes archived samples of a series, at most about `most` of them, and expired rollups. Returns 0 once nothing is left,
+-- null while another session uses the series. Samples in chunks that will be dropped whole stay until then:
 -- drop_archived_chunk, in storage.sql of the engine. server/rollups/archive.ts calls both.
--- In portions by time, with constants, so that of what is compressed only what goes is opened.
+-- It works in portions of time, with constants, so only compressed batches with removed samples are opened.
 create or replace function remove_archived(the_source int4, the_series int2, most int4) returns int8
 language plpgsql
 set plan_cache_mode = force_custom_plan
@@ -100,8 +100,8 @@ declare
   found_rows int8;
   removed int8 := 0;
 begin
-  -- A deletion of the user waits for this; one that is under way leaves nothing to do. An import of late samples changes
-  -- this very row before it writes them.
+  -- A deletion of the user waits for this; a running one leaves nothing to do. An import of late samples changes this row
+  -- before it writes them.
   perform 1 from data_source where id = the_source for key share skip locked;
   select k.archived into gone
   from source_series k
@@ -129,7 +129,7 @@ begin
     end if;
   end loop;
   if oldest > '-infinity' then
-    -- A refresh that does not know of the new floor would bring rollups back.
+    -- A refresh that does not know the new floor would bring rollups back.
     if not pg_try_advisory_xact_lock(hashtextextended('rollup:' || the_source || ':' || the_series, 0)) then
       return null;
     end if;
@@ -143,7 +143,7 @@ end
 $$;
 
 -- Removes the rollups of a series from before the horizon, a midnight of UTC, at most about `most` quarter hours of them.
--- A local day that goes on behind the horizon is computed again from what is left of it.
+-- A local day that continues after the horizon is recomputed from the rest of it.
 create or replace function delete_expired_rollups(the_source int4, the_series int2, horizon timestamptz, most int4) returns int8
 language plpgsql
 set plan_cache_mode = force_custom_plan
@@ -199,7 +199,7 @@ begin
         and s.ts >= lo and s.ts < hi
       limit 1
     ) s
-    -- The others have none.
+    -- All other series have none.
     where k.archived_to is null or k.archived_to < hi
   );
 end
@@ -208,9 +208,9 @@ drop function if exists delete_archived_samples(int4);
 drop function if exists delete_archived_origins(int4);
 drop function if exists delete_expired_rollups(int4);
 
--- For each of the segments of what is to be written (seconds, both ends included), in which parts of it samples cannot be
--- taken as a matter of course: archived time, in whole quarter hours, and time before what is kept at all, then with the instant it is kept from.
--- Series with samples that old will be looked at by the archive again. The caller holds the user's ingest lock.
+-- For each segment to be written (seconds, both ends included), the parts in which samples cannot simply be stored: archived
+-- time, in whole quarter hours, and time before anything is kept, with the instant from which data is kept. The archive will
+-- check series with samples that old again. The caller holds the user's ingest lock.
 create or replace function archived_within(source_ids int4[], series_ids int2[], los float8[], his float8[])
 returns table (place int8, starts float8, ends float8, kept_from float8)
 language plpgsql
@@ -224,7 +224,7 @@ begin
   update source_series k set archived_to = null
   from unnest(source_ids, series_ids, los, his) s (source_id, series_id, lo, hi)
   where k.source_id = s.source_id and k.series_id = s.series_id and k.archived_to > to_timestamp(s.lo)
-    -- What lies in archived time only is for take_late to say.
+    -- For segments within archived time, take_late decides.
     and not (k.archived + tstzmultirange(tstzrange('-infinity', oldest)))
       @> tstzrange(
         time_bucket('15 minutes', to_timestamp(s.lo)),
@@ -248,9 +248,9 @@ begin
 end
 $$;
 
--- Takes quarter hours (seconds) of archived time for samples that come late, as far as nothing of the series is archived
--- in them: from now on these are read from their samples, until the archive looks again. Returns the places of the others.
--- The caller holds the user's ingest lock.
+-- Opens quarter hours (seconds) of archived time for late samples if no data of the series is archived in them: they are
+-- read from their samples until the next archive run. Returns the positions of the others. The caller holds the user's
+-- ingest lock.
 create or replace function take_late(source_ids int4[], series_ids int2[], quarters float8[]) returns table (place int8)
 language plpgsql
 as $$

@@ -1,11 +1,11 @@
 -- The series whose means a night shows (server/api/summaries/sleep-days.ts): heart rate, its variability (SDNN and RMSSD),
--- oxygen saturation and respiratory rate. Ids of series never change.
+-- oxygen saturation and respiratory rate, each with what was entered by hand. Ids of series never change.
 create or replace function measured_asleep(the_series int2) returns boolean
 language sql immutable parallel safe
-return the_series in (1, 3, 7, 20, 24);
+return the_series in (1, 3, 7, 20, 24, 5001, 5003, 5007, 5020, 5024);
 
 -- The spans that reach into `ranges` and show a mean of a series of a user: every session of sleep, and for heart rate the
--- workouts of the source itself, including their last instant. No session lasts a month.
+-- workouts of the same source, including their last instant. No session lasts a month.
 create or replace function shown_spans(the_user uuid, the_source int4, the_series int2, ranges tstzmultirange)
 returns table (starts timestamptz, ends timestamptz)
 language plpgsql stable
@@ -26,10 +26,10 @@ begin
 end
 $$;
 
--- Stores what the samples of a series in `ranges`, which are about to be archived, add up to within each night and workout:
--- their quarter hours reach beyond its start and end, so they could not tell. If a part of a span is archived already and
--- has no sum, its quarter hours count, as they did so far. A span without anything in its quarter hours needs no row. To be
--- called before the series is marked as archived.
+-- Stores the sums within each night and workout of the samples of a series in `ranges`, which are about to be archived:
+-- quarter hours reach beyond the start and end of a span, so their sums would not be exact. If a part of a span is already
+-- archived and has no sum, its quarter hours count, as before. A span without data in its quarter hours needs no row. Call
+-- this before the series is marked as archived.
 create or replace function keep_sums(the_user uuid, the_source int4, the_series int2, ranges tstzmultirange) returns void
 language plpgsql
 set plan_cache_mode = force_custom_plan

@@ -102,20 +102,20 @@ drop function if exists computed_days(int4, int2, int4, int4, boolean);
 -- What a series adds up to on each local day of [first_day, end_day), computed from its quarter hours, and where it is
 -- asked for from its samples. A day that is archived, or a part of it, keeps its minutes as long as nothing was added to it.
 create or replace function computed_days(
-  the_source int4, the_series int2, first_day int4, end_day int4, with_minutes boolean, with_spills boolean
+  the_source int4, the_series int2, first_day int4, end_day int4, with_minutes boolean, with_reach boolean
 ) returns table (
   day int4, n int8, total float8, lowest float8, highest float8, minutes int2[], spread_minutes int2[], spill_runs int2[],
-  spills float8[]
+  spills float8[], reached int8[], firm int8[]
 )
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  lengths boolean := (with_minutes or with_spills) and has_lengths(the_source, the_series);
+  lengths boolean := with_minutes and has_lengths(the_source, the_series);
 begin
   if not with_minutes or not has_minutes(the_series) then
     return query
-      select d.day, d.n, d.total, d.lowest, d.highest, null::int2[], null::int2[], s.spill_runs, s.spills
+      select d.day, d.n, d.total, d.lowest, d.highest, null::int2[], null::int2[], y.spill_runs, y.spills, y.reached, y.firm
       from (
         select d.day, sum(d.n)::int8 as n, sum(d.total) as total, min(d.lowest) as lowest, max(d.highest) as highest
         from day_sums(the_source, the_series, day_starts(first_day), day_ends(end_day - 1)) d
@@ -123,9 +123,8 @@ begin
         group by 1
       ) d
       left join (
-        select y.* from (select 1 where lengths and with_spills) w
-        cross join lateral day_spills(the_source, the_series, first_day, end_day) y
-      ) s on s.day = d.day;
+        select y.* from (select 1 where with_reach) w cross join lateral day_reach(the_source, the_series, first_day, end_day) y
+      ) y on y.day = d.day;
     return;
   end if;
   return query
@@ -154,7 +153,7 @@ begin
              when s.live then coalesce(m.minutes, '{}')
              when k.kept then o.spread_minutes
            end,
-           y.spill_runs, y.spills
+           y.spill_runs, y.spills, y.reached, y.firm
     from summed s
     left join (select m.* from live l cross join lateral minutes_by_place(the_source, the_series, l.days, l.spans) m) m
       on m.day = s.day
@@ -163,8 +162,7 @@ begin
       where lengths and the_series in (80, 5080)
     ) p on p.day = s.day
     left join (
-      select y.* from (select 1 where lengths and with_spills) w
-      cross join lateral day_spills(the_source, the_series, first_day, end_day) y
+      select y.* from (select 1 where with_reach) w cross join lateral day_reach(the_source, the_series, first_day, end_day) y
     ) y on y.day = s.day
     left join rollup_local_day o on o.source_id = the_source and o.series_id = the_series and o.day = s.day
     cross join lateral (
@@ -174,12 +172,12 @@ end
 $$;
 
 -- What a series adds up to on each local day of [first_day, end_day): the days that are kept and up to date, the others
--- computed: these have minutes, and what records carry over, only where that is asked for.
+-- computed. Minutes, and what records carry over and reach, only where they are asked for: they are most of the bytes.
 create or replace function local_days(
-  the_source int4, the_series int2, first_day int4, end_day int4, with_minutes boolean, with_spills boolean default false
+  the_source int4, the_series int2, first_day int4, end_day int4, with_minutes boolean, with_reach boolean default false
 ) returns table (
   day int4, n int8, total float8, lowest float8, highest float8, minutes int2[], spread_minutes int2[], spill_runs int2[],
-  spills float8[]
+  spills float8[], reached int8[], firm int8[]
 )
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
@@ -202,27 +200,32 @@ begin
     union all
     select int4range(r.day, r.day + 1)
     from rollup_local_day r
-    where r.source_id = the_source and r.series_id = the_series and r.day >= first_day and r.day < end_day and r.stale
+    where r.source_id = the_source and r.series_id = the_series and r.day >= first_day and r.day < end_day
+      and (r.stale or with_reach and r.reached is null and is_merged(the_series))
     union all
     -- Nothing is kept from before it, not even of a day that goes on behind it.
     select days_of(oldest, oldest) where oldest > '-infinity'
   ) b;
   if behind is null or isempty(behind) then
     return query
-      select r.day, r.n, r.total, r.lowest, r.highest, r.minutes, r.spread_minutes, r.spill_runs, r.spills
+      select r.day, r.n, r.total, r.lowest, r.highest, case when with_minutes then r.minutes end,
+             case when with_minutes then r.spread_minutes end, case when with_reach then r.spill_runs end,
+             case when with_reach then r.spills end, case when with_reach then r.reached end, case when with_reach then r.firm end
       from rollup_local_day r
       where r.source_id = the_source and r.series_id = the_series and r.day >= first_day and r.day < end_day;
     return;
   end if;
   return query
-    select r.day, r.n, r.total, r.lowest, r.highest, r.minutes, r.spread_minutes, r.spill_runs, r.spills
+    select r.day, r.n, r.total, r.lowest, r.highest, case when with_minutes then r.minutes end,
+           case when with_minutes then r.spread_minutes end, case when with_reach then r.spill_runs end,
+           case when with_reach then r.spills end, case when with_reach then r.reached end, case when with_reach then r.firm end
     from rollup_local_day r
     where r.source_id = the_source and r.series_id = the_series and r.day >= first_day and r.day < end_day
       and not behind @> r.day;
   for part in select unnest(behind)
   loop
     return query
-      select * from computed_days(the_source, the_series, lower(part), upper(part), with_minutes, with_spills);
+      select * from computed_days(the_source, the_series, lower(part), upper(part), with_minutes, with_reach);
   end loop;
 end
 $$;
@@ -266,15 +269,15 @@ begin
       select * from computed_days(the_source, the_series, lower(part), upper(part), true, true)
     )
     insert into rollup_local_day as r (
-      source_id, series_id, day, stale, n, total, lowest, highest, minutes, spread_minutes, spill_runs, spills
+      source_id, series_id, day, stale, n, total, lowest, highest, minutes, spread_minutes, spill_runs, spills, reached, firm
     )
     select the_source, the_series, c.day, false, c.n, c.total, c.lowest, c.highest, c.minutes, c.spread_minutes,
-           c.spill_runs, c.spills
+           c.spill_runs, c.spills, c.reached, c.firm
     from computed c
     on conflict (source_id, series_id, day) do update
     set stale = false, n = excluded.n, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest,
         minutes = excluded.minutes, spread_minutes = excluded.spread_minutes, spill_runs = excluded.spill_runs,
-        spills = excluded.spills;
+        spills = excluded.spills, reached = excluded.reached, firm = excluded.firm;
     delete from rollup_local_day r
     where r.source_id = the_source and r.series_id = the_series and r.day >= lower(part) and r.day < upper(part) and r.stale;
     if exists (

@@ -1,9 +1,10 @@
 -- Local days of several sources together. All stored series of a type, those that were entered by hand among them, compete for
 -- each quarter hour of UTC: it counts for the best one that reaches into it, which a record does with all of its time. What was
--- measured is better than what was entered; then the smaller rank, more samples on the local day, and the earlier place in the
--- arrays. By quarter hour and not by minute, since archived samples are known no better. The best one of a day counts with all
--- it has; of the others every record is spread evenly over its time. What of a record counts is of the local day on which the
--- record starts, as everywhere.
+-- measured is better than what was entered; then more than a trace is better than less (see least_amount); then the smaller rank,
+-- more samples on the date of the quarter hour in UTC, and the earlier place in the arrays. By quarter hour and not by minute, since archived
+-- samples are known no better, and whatever local day each source puts it on: no quarter hour counts twice, none is lost. Where
+-- others have nothing, a series counts with all it has; else every record is spread evenly over its time. What of a record
+-- counts is of the local day on which the record starts, as everywhere.
 
 drop function if exists rival_quarters(int4[], int2[], int4[], int4, int4);
 drop function if exists merged_parts(int4[], int2[], int4[], int8[], int4, int4);
@@ -12,114 +13,89 @@ drop function if exists merged_minutes_reached(int4[], int2, int4[], int4[]);
 drop function if exists counted_quarters(int4, int2, int4[], int4, int4);
 drop function if exists minutes_reached(int2, int4[], int4[], boolean[], int4[], int4[]);
 drop function if exists counted_parts(int4, int2, tstzmultirange, int4, int4);
+drop function if exists rival_days(int4[], int2[], int4[], int4, int4);
+drop function if exists free_quarters(int4, int2, int4[], int2[], int4, int4);
+drop function if exists minutes_reached(int4[], int2[], int4[], int4[], int4[], boolean[], boolean, int4[]);
+drop function if exists reached_bits(int4, int2, tstzmultirange, int4, int4);
+drop function if exists quarter_bits_within(int4, int2, tstzmultirange);
 
--- What each series of a source adds up to on each local day of [low, high), and which others of its type are better than it and
--- have anything within two days: two devices may disagree by that much about the day of a quarter hour. `place` and `better`
--- are places in the arrays, from 1; null when there are none. Daily totals have no rivals.
-create or replace function rival_days(source_ids int4[], series_ids int2[], ranks int4[], low int4, high int4)
-returns table (day int4, place int8, n int8, total float8, lowest float8, highest float8, better int8[])
+-- The local days of [low, high) on which not everything of a series counts, and the quarter hours that do, of all that these days
+-- can have anything in; null when none does. `place` is the place in the arrays, from 1.
+create or replace function free_quarters(source_ids int4[], series_ids int2[], ranks int4[], low int4, high int4)
+returns table (place int8, days int4multirange, free tstzmultirange)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
 begin
   return query
     with entry as materialized (
-      select k.place, k.source_id, k.series_id, k.rank, (k.series_id % 5000)::int2 as type, k.series_id >= 5000 as manual,
-             k.series_id < 10000 and count(*) filter (where k.series_id < 10000) over (partition by k.series_id % 5000) > 1
-               as contested
-      from unnest(source_ids, series_ids, ranks) with ordinality k (source_id, series_id, rank, place)
+      select e.*
+      from (
+        select k.*, k.series_id % 5000 as type, k.series_id >= 5000 as manual,
+               count(*) over (partition by k.series_id % 5000) as of_type
+        from unnest(source_ids, series_ids, ranks) with ordinality k (source_id, series_id, rank, place)
+        -- Daily totals have no rivals.
+        where k.series_id < 10000
+      ) e
+      where e.of_type > 1
     ),
-    around as materialized (
-      select e.place, e.type, e.manual, e.rank, e.contested, d.day, d.n, d.total, d.lowest, d.highest
+    kept as materialized (
+      select e.place, e.type, e.manual, e.rank, d.day, d.n, d.reached, d.firm
       from entry e
-      cross join lateral local_days(
-        e.source_id, e.series_id, low - case when e.contested then 2 else 0 end, high + case when e.contested then 2 else 0 end,
-        false
-      ) d
+      -- Two devices may disagree by two days about the day of a quarter hour, a record lasts a day, and whole days of UTC count.
+      cross join lateral local_days(e.source_id, e.series_id, low - 4, high + 5, false, true) d
     ),
-    near as materialized (
-      select distinct a.place, a.type, a.manual, a.rank, a.day + shift as day
-      from around a
-      cross join generate_series(-2, 2) shift
-      where a.contested
+    reach as (
+      select k.place, k.type, k.manual, k.rank, h.half, bit_or(h.bits) as bits, bit_or(h.firm_bits) as firm
+      from kept k
+      cross join lateral half_days(k.day, k.reached, coalesce(k.firm, k.reached)) h
+      group by 1, 2, 3, 4, 5
     ),
-    met as materialized (
-      select a.place, a.day, array_agg(b.place order by b.place) as better
-      from around a
-      join near b on b.type = a.type and b.day = a.day and b.place <> a.place
-      left join around own on own.place = b.place and own.day = a.day
-      where a.contested
-        and (b.manual, b.rank, -coalesce(own.n, 0), b.place) < (a.manual, a.rank, -a.n, a.place)
+    weighed as (
+      select r.*, coalesce(k.n, 0) as n
+      from reach r
+      left join kept k on k.place = r.place and k.day = local_day(r.half, 0::int2)
+    ),
+    level as (
+      select w.*, l.bits as own,
+             l.bits & ~coalesce(
+               bit_or(l.bits) over (
+                 partition by w.type, w.half order by w.manual, l.slight, w.rank, w.n desc, w.place
+                 rows between unbounded preceding and 1 preceding
+               ), 0
+             ) as open
+      from weighed w
+      cross join lateral (values (false, w.firm), (true, w.bits & ~w.firm)) l (slight, bits)
+    ),
+    half as materialized (
+      select l.place, l.half, bit_or(l.open) as open, bit_or(l.open) <> bit_or(l.own) as contested
+      from level l
+      group by 1, 2
+    ),
+    contested as materialized (
+      select c.place, c.days, range_agg(tstzrange(day_starts(lower(d)), day_ends(upper(d)))) as time
+      from (
+        select h.place,
+               range_agg(days_of(h.half - interval '1 day', h.half + interval '12 hours' - interval '1 microsecond'))
+                 * int4multirange(int4range(low, high)) as days
+        from half h
+        where h.contested
+        group by 1
+      ) c
+      cross join lateral unnest(c.days) d
       group by 1, 2
     )
-    select a.day, a.place, a.n, a.total, a.lowest, a.highest, m.better
-    from around a
-    left join met m on m.place = a.place and m.day = a.day
-    where a.day >= low and a.day < high;
-end
-$$;
-
--- Into which quarter hours a series reaches: bits by half day of UTC, as quarter_bits_within has them, of the ranges and of
--- what records carry over from the local days [first_day, end_day).
-create or replace function reached_bits(
-  the_source int4, the_series int2, ranges tstzmultirange, first_day int4, end_day int4
-) returns table (half timestamptz, bits int8)
-language plpgsql stable
-set plan_cache_mode = force_generic_plan
-as $$
-begin
-  return query select * from quarter_bits_within(the_source, the_series, ranges);
-  if not has_lengths(the_source, the_series) then
-    return;
-  end if;
-  return query
-    select time_bucket('12 hours', s.bucket), bit_or(1::int8 << (date_part('epoch', s.bucket)::int8 / 900 % 48)::int4)
-    from local_days(the_source, the_series, first_day, end_day, false, true) d
-    cross join lateral spilled(d.day, d.spill_runs, d.spills) s
-    where ranges @> s.bucket
-    group by 1;
-end
-$$;
-
--- The quarter hours that count for a series on local days of [first_day, end_day), whatever the day of what is in them: it
--- reaches into them, and none of the better ones does. Half days that these fill are not looked at. Null when there are none.
-create or replace function free_quarters(
-  the_source int4, the_series int2, better_sources int4[], better_series int2[], first_day int4, end_day int4
-) returns tstzmultirange
-language plpgsql stable
-set plan_cache_mode = force_generic_plan
-as $$
-declare
-  -- A record lasts a day at most.
-  time tstzmultirange := tstzmultirange(tstzrange(day_starts(first_day), day_ends(end_day)));
-  free tstzmultirange;
-begin
-  with taken as materialized (
-    select b.half, bit_or(b.bits) as bits
-    from unnest(better_sources, better_series) k (source_id, series_id)
-    cross join lateral reached_bits(k.source_id, k.series_id, time, first_day - 3, end_day + 3) b
-    group by 1
-  ),
-  open as materialized (
-    select range_agg(tstzrange(h, h + interval '12 hours')) * time as ranges
-    from generate_series(time_bucket('12 hours', lower(time)), upper(time) - interval '1 microsecond', interval '12 hours') h
-    where h not in (select t.half from taken t where t.bits = (1::int8 << 48) - 1)
-    having count(*) > 0
-  ),
-  own as (
-    select b.half, bit_or(b.bits) as bits
-    from open o
-    cross join lateral reached_bits(the_source, the_series, o.ranges, first_day, end_day) b
-    group by 1
-  )
-  select range_agg(tstzrange(q.bucket, q.bucket + interval '15 minutes'))
-  into free
-  from own o
-  left join taken t on t.half = o.half
-  cross join generate_series(0, 47) number
-  cross join lateral (select o.half + number * interval '15 minutes' as bucket) q
-  where (o.bits & ~coalesce(t.bits, 0)) >> number & 1 = 1;
-  return free;
+    select c.place, c.days, range_agg(q.quarters) * c.time
+    from contested c
+    left join half h on h.place = c.place and h.open <> 0 and c.time && tstzrange(h.half, h.half + interval '12 hours')
+    left join lateral (
+      select tstzrange(h.half, h.half + interval '12 hours') where h.open = (1::int8 << 48) - 1
+      union all
+      select tstzrange(h.half + bit * interval '15 minutes', h.half + (bit + 1) * interval '15 minutes')
+      from generate_series(0, 47) bit
+      where h.open <> (1::int8 << 48) - 1 and h.open >> bit & 1 = 1
+    ) q (quarters) on true
+    group by c.place, c.days, c.time;
 end
 $$;
 
@@ -162,48 +138,44 @@ as $$
 begin
   return query
     with whole as materialized (
-      select * from rival_days(source_ids, series_ids, ranks, low, high)
+      select k.place, d.day, d.n, d.total, d.lowest, d.highest
+      from unnest(source_ids, series_ids) with ordinality k (source_id, series_id, place)
+      cross join lateral local_days(k.source_id, k.series_id, low, high, false) d
+    ),
+    split as materialized (
+      select * from free_quarters(source_ids, series_ids, ranks, low, high)
     ),
     part as materialized (
-      select m.place, p.*
-      from (
-        select w.place, w.better, min(w.day) as first_day, max(w.day) + 1 as end_day, range_agg(int4range(w.day, w.day + 1)) as days
-        from whole w
-        where w.better is not null
-        group by 1, 2
-      ) m
-      cross join lateral free_quarters(
-        source_ids[m.place], series_ids[m.place], array(select source_ids[b] from unnest(m.better) b),
-        array(select series_ids[b] from unnest(m.better) b), m.first_day, m.end_day
-      ) free
-      cross join lateral counted_parts(source_ids[m.place], series_ids[m.place], free, m.first_day, m.end_day) p
-      where free is not null and m.days @> p.day
+      select s.place, p.*
+      from split s
+      cross join lateral counted_parts(source_ids[s.place], series_ids[s.place], s.free, lower(s.days), upper(s.days)) p
+      where s.free is not null and s.days @> p.day
     )
     select w.day, w.place, true, w.n, w.total, w.lowest, w.highest
     from whole w
-    where w.better is null
+    where not exists (select from split s where s.place = w.place and s.days @> w.day)
     union all
     select w.day, w.place, true, p.n, p.total, coalesce(p.lowest, w.lowest), coalesce(p.highest, w.highest)
     from whole w
     join part p on p.place = w.place and p.day = w.day
-    where w.better is not null
     union all
     select w.day, w.place, false, w.n - coalesce(p.n, 0), w.total - coalesce(p.total, 0), w.lowest, w.highest
     from whole w
+    join split s on s.place = w.place and s.days @> w.day
     left join part p on p.place = w.place and p.day = w.day
-    where w.better is not null
-      and (w.n > coalesce(p.n, 0) or p.cut or abs(w.total - coalesce(p.total, 0)) > 1e-9 * abs(w.total));
+    where w.n > coalesce(p.n, 0) or p.cut or abs(w.total - coalesce(p.total, 0)) > 1e-9 * abs(w.total);
 end
 $$;
 
 -- On how many minutes of local days the samples of series reached each of `marks` (see minute_place). The arrays hold all
--- series of one type, as merged_parts takes them; `days` and `places` say which of them count on which day, `in_part` that one
--- does so only in the quarter hours that merged_parts counts. With `spread` records of steps are spread over their minutes.
+-- series of one type, as merged_parts takes them; `places` and `days` say which of them count on which days, `in_part` that one does so
+-- only in the quarter hours that merged_parts counts. With `spread` records of steps are spread over their minutes.
 -- `reached` is null when it is not known: a record that is spread lasts longer than a quarter hour, or a source came after the
 -- samples of the day were archived. Without `spread` what a source measured and what was entered by hand make minutes
 -- together, reported with the place of the former; each by itself near archived time.
 create or replace function minutes_reached(
-  source_ids int4[], series_ids int2[], ranks int4[], days int4[], places int4[], in_part boolean[], spread boolean, marks int4[]
+  source_ids int4[], series_ids int2[], ranks int4[], places int4[], in_part boolean[], days int4multirange[], spread boolean,
+  marks int4[]
 ) returns table (day int4, place int4, reached int8[])
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
@@ -216,30 +188,17 @@ declare
 begin
   return query
     with asked as materialized (
-      select a.place, source_ids[a.place] as source_id, series_ids[a.place] as series_id, a.in_part,
-             range_agg(int4range(a.day, a.day + 1)) as days
-      from unnest(minutes_reached.days, places, minutes_reached.in_part) a (day, place, in_part)
-      group by a.place, a.in_part
-    ),
-    rival as materialized (
-      select r.place, r.better, range_agg(int4range(r.day, r.day + 1)) as days
-      from (
-        select min(d) as low, max(d) + 1 as high
-        from unnest(minutes_reached.days, minutes_reached.in_part) p (d, in_part)
-        where p.in_part
-      ) p
-      cross join lateral rival_days(source_ids, series_ids, ranks, p.low, p.high) r
-      join asked a on a.place = r.place and a.in_part and a.days @> r.day
-      where p.low is not null
-      group by 1, 2
+      select a.place, source_ids[a.place] as source_id, series_ids[a.place] as series_id, a.in_part, a.days
+      from unnest(places, minutes_reached.in_part, minutes_reached.days) a (place, in_part, days)
     ),
     free as materialized (
-      select r.place::int4 as place, source_ids[r.place] as source_id, series_ids[r.place] as series_id, r.days,
-             free_quarters(
-               source_ids[r.place], series_ids[r.place], array(select source_ids[b] from unnest(r.better) b),
-               array(select series_ids[b] from unnest(r.better) b), lower(r.days), upper(r.days)
-             ) as quarters
-      from rival r
+      select a.place, a.source_id, a.series_id, a.days * f.days as days, f.free as quarters
+      from (
+        select min(lower(p.days)) as low, max(upper(p.days)) as high from asked p where p.in_part having count(*) > 0
+      ) p
+      cross join lateral free_quarters(source_ids, series_ids, ranks, p.low, p.high) f
+      join asked a on a.place = f.place and a.in_part and a.days && f.days
+      where f.free is not null
     ),
     twin as materialized (
       select m.place, e.place as other, m.source_id, m.series_id, m.days * e.days * live_days as days
@@ -257,7 +216,6 @@ begin
       select m.day, f.place, m.minutes
       from free f
       cross join lateral minutes_within(f.source_id, f.series_id, f.quarters, f.days, spread) m
-      where f.quarters is not null
     )
     select c.day, c.place,
            case when c.minutes is not null then array(select coalesce(c.minutes[p], 0)::int8 from unnest(marks) p) end

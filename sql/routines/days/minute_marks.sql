@@ -1,13 +1,14 @@
--- Minutes of archived days by quarter hour. When several sources are merged, the minutes of one may count in some quarter hours
--- of a day only, and which these are depends on all others. So before samples go, their minutes are kept where there are others.
+-- Minutes of archived days by quarter hour. If several sources are merged, the minutes of one may count only in some quarter
+-- hours of a day, depending on all other sources. So if there are other sources, minutes are stored before samples are
+-- removed.
 
 -- The quarter hour of a mark of a day.
 create or replace function mark_bucket(day int4, mark int4) returns timestamptz
 language sql immutable parallel safe
 return to_timestamp((day::int8 * 96 - 96 + mark / 256) * 900);
 
--- The marks of a series on local days of [first_day, end_day), as rollup_local_day has them: computed from samples, and of
--- archived time as they are kept. No row where there are none.
+-- The marks of a series on local days of [first_day, end_day), as in rollup_local_day: computed from samples, and for
+-- archived time the stored ones. No row for a day without any.
 create or replace function computed_marks(the_source int4, the_series int2, first_day int4, end_day int4)
 returns table (day int4, marks int4[])
 language plpgsql stable
@@ -35,7 +36,7 @@ begin
           from sample s
           where s.source_id = the_source and s.series_id = the_series and s.ts >= lower(r) and s.ts < upper(r)
             and s.ts >= low and s.ts < high
-          -- Kept as a probe for each range.
+          -- "offset 0" keeps it a probe for each range.
           offset 0
         ) p
       ) s
@@ -76,7 +77,7 @@ begin
 end
 $$;
 
--- Stores the marks of local days [first_day, end_day) that are up to date; with `again` only of those that have some.
+-- Stores the marks of local days [first_day, end_day) that are up to date; with `again`, only of days that have marks.
 create or replace function store_marks(the_source int4, the_series int2, first_day int4, end_day int4, again boolean) returns void
 language sql
 as $$
@@ -91,8 +92,8 @@ as $$
     and (not again or r.minute_marks is not null);
 $$;
 
--- Local days with anything before `until` whose minutes are still to be kept, since something else of the type may count on
--- them, too. Of days of which samples are archived already nobody knows the minutes. Looks at what the archive has not.
+-- Local days with data before `until` whose minutes are not stored yet, on which another series of the type may count, too.
+-- Minutes of days with archived samples are unknown. Checks only days that the archive has not reached.
 create or replace function days_without_marks(the_source int4, the_series int2, until timestamptz) returns setof int4
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
@@ -140,7 +141,7 @@ begin
 end
 $$;
 
--- Keeps the minutes of at most `most` days of a series that will be archived before `until`. Returns whether it did anything.
+-- Stores the minutes of at most `most` days of a series that will be archived before `until`. Returns whether it stored any.
 create or replace function keep_minutes(the_source int4, the_series int2, until timestamptz, most int4) returns boolean
 language plpgsql
 as $$
@@ -163,7 +164,7 @@ begin
 end
 $$;
 
--- On how many of some minutes each place is reached, as `minutes` of rollup_local_day.
+-- The number of minutes that reach each place, as in `minutes` of rollup_local_day.
 create or replace function minutes_at(places int4[]) returns int2[]
 language sql immutable parallel safe
 as $$
@@ -175,7 +176,7 @@ as $$
   ) c
 $$;
 
--- Minutes by place of two parts of a day together.
+-- The sum of minutes by place of two parts of a day.
 create or replace function added_minutes(one int2[], other int2[]) returns int2[]
 language sql immutable parallel safe
 as $$
@@ -183,7 +184,7 @@ as $$
   from unnest(one, other) with ordinality u (a, b, number)
 $$;
 
--- Minutes of a series by place on local days, counted in whole quarter hours only. Null when it is not known.
+-- Minutes of a series by place on local days, counted only in whole quarter hours. Null if unknown.
 create or replace function minutes_within(
   the_source int4, the_series int2, quarters tstzmultirange, days int4multirange, spread boolean
 ) returns table (day int4, minutes int2[])
@@ -204,7 +205,7 @@ begin
         from (select 1 where not by_record) w
         cross join lateral quarter_hours_within(the_source, the_series, quarters) b
         union all
-        -- Records may reach the quarter hours from any other of their day.
+        -- Records may reach these quarter hours from any other one of their day.
         select local_day(b.bucket, b.last_zone), b.bucket
         from (select 1 where by_record) w
         cross join lateral quarter_hours(the_source, the_series, day_starts(lower(days)), day_ends(upper(days) - 1)) b
@@ -213,7 +214,7 @@ begin
       group by 1
     ),
     kept as materialized (
-      -- What is kept of a day is all of it, unless something was added since.
+      -- The stored marks of a day are complete unless something was added since.
       select p.day, r.minute_marks, r.minute_marks is not null as known,
              r.minute_marks is not null and not r.stale and not exists (
                select 1

@@ -67,48 +67,6 @@ begin
 end
 $$;
 
--- The quarter hours in which a series has samples: one bit each, by half day of UTC, the lowest bit for the first
--- quarter hour. A half day may come in several rows. The ranges are whole quarter hours.
-create or replace function quarter_bits_within(the_source int4, the_series int2, ranges tstzmultirange)
-returns table (half timestamptz, bits int8)
-language plpgsql stable
-set plan_cache_mode = force_generic_plan
-set timescaledb.enable_runtime_exclusion = off
-as $$
-declare
-  part record;
-begin
-  for part in
-    select p.*, ranges * tstzmultirange(tstzrange(p.starts, p.ends)) as ranges
-    from rollup_parts(the_source, the_series, lower(ranges), upper(ranges), '15 minutes') p
-  loop
-    if part.rolled_up then
-      return query
-        select b.*
-        from unnest(part.ranges) u
-        cross join lateral (
-          select time_bucket('12 hours', r.bucket), bit_or(1::int8 << (date_part('epoch', r.bucket)::int8 / 900 % 48)::int4)
-          from rollup_15min r
-          where r.source_id = the_source and r.series_id = the_series and r.bucket >= lower(u) and r.bucket < upper(u)
-            and r.bucket >= part.starts and r.bucket < part.ends
-          group by 1
-        ) b;
-    else
-      return query
-        select b.*
-        from unnest(part.ranges) u
-        cross join lateral (
-          select time_bucket('12 hours', s.ts), bit_or(1::int8 << (floor(date_part('epoch', s.ts))::int8 / 900 % 48)::int4)
-          from sample s
-          where s.source_id = the_source and s.series_id = the_series and s.ts >= lower(u) and s.ts < upper(u)
-            and s.ts >= part.starts and s.ts < part.ends
-          group by 1
-        ) b;
-    end if;
-  end loop;
-end
-$$;
-
 -- The samples of a series within [lo, hi) added up by local day. A whole quarter hour counts for the local day of its
 -- latest sample, so a day does not change when its samples are archived. A day may come in several rows.
 create or replace function day_sums(the_source int4, the_series int2, lo timestamptz, hi timestamptz)

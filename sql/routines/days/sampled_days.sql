@@ -1,10 +1,10 @@
 -- The first `most` local days of [first_day, end_day) (the last ones with `backward`) on which a user has samples of the
--- given series, or that are among `other_days`; on those of them without samples `parts` is null. `parts` is for each
--- series of a source a list of [place, counted, n, total, lowest, highest]: its place in the arrays, from 0; 1 when it
--- counts, else 0; and what its samples add up to. With `merged` a quarter hour of a type counts for the best series that reaches
--- into it (see merged_days.sql), else everything counts; daily totals always do.
--- A page costs what it shows, however long the range, and whatever time in it is empty: it is read in windows that hold
--- as many days with anything as are still wanted. Mostly one will do.
+-- given series, or that are among `other_days`; `parts` is null for days of `other_days` without samples. `parts` has for
+-- each series of a source a list of [place, counted, n, total, lowest, highest]: its position in the arrays, from 0; 1 if it
+-- counts, else 0; and the sums of its samples. With `merged`, a quarter hour of a type counts for the best series that
+-- reaches into it (see merged_days.sql), else everything counts; daily totals always count.
+-- The cost of a page depends on the days it shows, not on the length of the range or on empty time in it: it is read in
+-- windows with as many non-empty days as are still needed. Mostly one window is enough.
 create or replace function sampled_days(
   source_ids int4[], series_ids int2[], ranks int4[], first_day int4, end_day int4, most int4, backward boolean,
   merged boolean, other_days int4[]
@@ -44,9 +44,9 @@ begin
 end
 $$;
 
--- From the first to the last of the first `most` days of [low, high) (the last ones with `backward`) that may have samples
--- of the given series, since they are kept or samples were written around them, or that are among `other_days`. Null when
--- there are none. A range of no more than `most` days is not looked into.
+-- The range from the first to the last of the first `most` days of [low, high) (the last ones with `backward`) that may have
+-- samples of the given series, since they are stored or samples were written around them, or that are among `other_days`.
+-- Null if there are none. A range of at most `most` days is returned unread.
 create or replace function next_days(
   source_ids int4[], series_ids int2[], low int4, high int4, most int4, backward boolean, other_days int4[]
 ) returns int4range
@@ -100,7 +100,7 @@ begin
 end
 $$;
 
--- What each series of a source adds up to on each local day of [low, high); see sampled_days.
+-- Sums of each series of a source on each local day of [low, high); see sampled_days.
 create or replace function sampled_parts(
   source_ids int4[], series_ids int2[], ranks int4[], low int4, high int4, merged boolean
 ) returns table (day int4, place int8, counted boolean, n int8, total float8, lowest float8, highest float8)

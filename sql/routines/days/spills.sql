@@ -38,10 +38,23 @@ as $$
   )
 $$;
 
--- What records of a series carry over from each local day of [first_day, end_day), as `rollup_local_day` has it: computed from
--- the samples, and of archived time as it is kept.
-create or replace function day_spills(the_source int4, the_series int2, first_day int4, end_day int4)
-returns table (day int4, spill_runs int2[], spills float8[])
+-- Whether several sources of a user share a series by quarter hour (server/api/summaries/activity-days.ts), entered by hand or not.
+create or replace function is_merged(the_series int2) returns boolean
+language sql immutable parallel safe
+return the_series < 10000 and the_series % 5000 in (1, 80, 81, 82, 86, 88, 100);
+
+drop function if exists least_amount(int2);
+
+-- What the records that start in one quarter hour have to bring into one for more than a trace: anything, and if they carry over into
+-- others, five steps; a heart rate is never a trace. A trace takes no quarter hour from a source that has more (docs/reading.md).
+create or replace function least_amount(the_series int2, carries boolean) returns float8
+language sql immutable parallel safe
+return case when the_series % 5000 = 1 then '-infinity'::float8 when the_series % 5000 = 80 and carries then 5 - 1e-6 else 1e-9 end;
+
+-- What records of a series carry over from each local day of [first_day, end_day), and which quarter hours they reach, as
+-- `rollup_local_day` has both: computed from the samples, and of archived time as it is kept.
+create or replace function day_reach(the_source int4, the_series int2, first_day int4, end_day int4)
+returns table (day int4, spill_runs int2[], spills float8[], reached int8[], firm int8[])
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
@@ -51,12 +64,17 @@ declare
   high timestamptz := day_ends(end_day - 1);
   oldest timestamptz := rollup_floor();
   gone tstzmultirange := case when low < raw_floor() then archived_time(the_source, the_series) else '{}' end;
+  lengths boolean := has_lengths(the_source, the_series);
 begin
-  if not has_lengths(the_source, the_series) then
+  if not lengths and not is_merged(the_series) then
     return;
   end if;
   return query
-    with live as (
+    with quarter as materialized (
+      select local_day(q.bucket, q.last_zone) as day, q.bucket, q.total
+      from quarter_hours(the_source, the_series, low, high) q
+    ),
+    live as (
       select l.start, l.nth, sum(l.amount) as amount
       from (
         select time_bucket('15 minutes', s.ts) as start, c.nth, c.amount
@@ -70,37 +88,77 @@ begin
           offset 0
         ) s
         cross join lateral carried(s.ts, s.value, s.lasts_s) c
+        where lengths
       ) l
       group by 1, 2
     ),
-    dated as (
-      select local_day(q.bucket, q.last_zone) as day, l.start, l.nth::int8 as nth, l.amount
+    dated as materialized (
+      select q.day, l.start, l.nth::int8 as nth, l.amount
       from live l
-      join quarter_hours(the_source, the_series, low, high) q on q.bucket = l.start
+      join quarter q on q.bucket = l.start
+      where q.day >= first_day and q.day < end_day
       union all
       select r.day, s.start, (date_part('epoch', s.bucket - s.start) / 900)::int8, s.amount
       from rollup_local_day r
       cross join lateral spilled(r.day, r.spill_runs, r.spills) s
-      where not isempty(gone) and r.source_id = the_source and r.series_id = the_series
+      where lengths and not isempty(gone) and r.source_id = the_source and r.series_id = the_series
         and r.day >= first_day and r.day < end_day and gone @> s.start and s.start >= oldest
-    )
-    select r.day,
-           array_agg(
-             (256 * r.length + 80 + date_part('epoch', r.start)::int8 / 900 - r.day::int8 * 96)::int2 order by r.start, r.first
-           ),
-           array_agg(r.amount order by r.start, r.first)
-    from (
-      select e.day, e.start, e.amount, min(e.nth) as first, count(*) as length
+    ),
+    carried_over as (
+      select r.day,
+             array_agg(
+               (256 * r.length + 80 + date_part('epoch', r.start)::int8 / 900 - r.day::int8 * 96)::int2
+               order by r.start, r.first
+             ) as spill_runs,
+             array_agg(r.amount order by r.start, r.first) as spills
       from (
-        -- Quarter hours in a row differ from their number among those that get the same by the same number.
-        select d.*, d.nth - row_number() over (partition by d.day, d.start, d.amount order by d.nth) as run
-        from dated d
-        where d.day >= first_day and d.day < end_day
-      ) e
-      group by e.day, e.start, e.amount, e.run
-    ) r
-    group by 1;
+        select e.day, e.start, e.amount, min(e.nth) as first, count(*) as length
+        from (
+          -- Quarter hours in a row differ from their number among those that get the same by the same number.
+          select d.*, d.nth - row_number() over (partition by d.day, d.start, d.amount order by d.nth) as run
+          from dated d
+        ) e
+        group by e.day, e.start, e.amount, e.run
+      ) r
+      group by 1
+    ),
+    piece as (
+      select q.day, q.bucket, q.total - coalesce(c.amount, 0) as amount, c.amount is not null as carries
+      from quarter q
+      left join (select d.start, sum(d.amount) as amount from dated d group by 1) c on c.start = q.bucket
+      where q.day >= first_day and q.day < end_day
+      union all
+      -- What lies more than an hour behind the start of a record says nothing about its quarter hour.
+      select d.day, d.start + d.nth * interval '15 minutes', case when d.nth <= 4 then d.amount end, true
+      from dated d
+    ),
+    half as (
+      select h.day, h.number / 48 as half, bit_or(1::int8 << (h.number % 48)::int4) as bits,
+             coalesce(bit_or(1::int8 << (h.number % 48)::int4) filter (where h.amount >= least_amount(the_series, h.carries)), 0) as firm
+      from (
+        select p.day, p.amount, p.carries, date_part('epoch', p.bucket)::int8 / 900 - p.day::int8 * 96 + 96 as number from piece p
+      ) h
+      where is_merged(the_series)
+      group by 1, 2
+    ),
+    reach as (
+      select h.day, array_agg(h.half << 48 | h.bits order by h.half) as reached,
+             array_agg(h.half << 48 | h.firm order by h.half) as firm
+      from half h
+      group by 1
+    )
+    select coalesce(c.day, r.day), c.spill_runs, c.spills, r.reached, nullif(r.firm, r.reached)
+    from carried_over c
+    full join reach r on r.day = c.day;
 end
+$$;
+
+-- The half days of UTC of a day's `reached` and `firm`, with their quarter hours as bits, the lowest for the first one.
+create or replace function half_days(day int4, reached int8[], firm int8[]) returns table (half timestamptz, bits int8, firm_bits int8)
+language sql immutable parallel safe
+as $$
+  select to_timestamp((day::int8 * 2 - 2 + (w.bits >> 48)) * 43200), w.bits & ((1::int8 << 48) - 1), w.firm & ((1::int8 << 48) - 1)
+  from unnest(reached, firm) w (bits, firm)
 $$;
 
 -- Minutes of steps by place (see minute_place) of the records that start within parts of local days, each spread evenly over

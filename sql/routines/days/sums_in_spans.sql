@@ -1,8 +1,8 @@
--- Number and sum of the samples of a series within each of the given spans [lo, hi), which are short beside what lies
--- between the first and the last; `place` counts from 1. The same as span_sums of each, in one statement where rollups are
--- clean: three probes a span, where span_sums takes its parts one by one (0.1 ms). The outer bounds keep TimescaleDB from
--- opening other chunks (see read_samples.sql). In a span that reaches into archived time, the archived samples
--- count by kept_sum (see keep_sums), or by whole quarter hours if nothing was kept for this very span.
+-- Number and sum of the samples of a series within each of the given spans [lo, hi), which are short compared with the time
+-- from the first to the last; `place` counts from 1. The result is that of span_sums for each. If rollups are clean, one
+-- statement makes three probes a span, whereas span_sums reads its parts one by one (0.1 ms). The outer bounds keep
+-- TimescaleDB from opening other chunks (see read_samples.sql). In a span that reaches into archived time, the archived
+-- samples count by kept_sum (see keep_sums), or by whole quarter hours if no sum was stored for exactly this span.
 drop function if exists sample_means(int4[], int2, float8[], float8[]);
 create or replace function sums_in_spans(the_source int4, the_series int2, los timestamptz[], his timestamptz[])
 returns table (place int8, n int8, total float8)
@@ -13,12 +13,12 @@ as $$
 declare
   low timestamptz := (select min(lo) from unnest(los) lo);
   high timestamptz := (select max(hi) from unnest(his) hi);
-  -- Where there are no samples to read.
+  -- Time without readable samples.
   gone tstzmultirange := case
     when low < raw_floor() then archived_time(the_source, the_series) + tstzmultirange(tstzrange('-infinity', rollup_floor()))
     else '{}'
   end;
-  -- Where a quarter hour may differ from its samples.
+  -- Time in which a quarter hour may differ from its samples.
   dirty tstzmultirange := (
     select coalesce(range_agg(tstzrange(d.lo - interval '15 minutes', d.hi + interval '15 minutes', '[]')), '{}')
     from rollup_dirty d

@@ -1,10 +1,10 @@
--- When only the best source of each local day counts: per series type and local day that with the smallest rank of those
--- that have the type on that day. The day of a quarter hour is that of its latest sample, as everywhere, so the rollups
--- know the days of clean and of archived samples.
+-- Reads in which only the best source of each local day counts: per series type and local day, the source with the smallest
+-- rank among those that have the type on that day. The day of a quarter hour is that of its latest sample, as everywhere, so
+-- the rollups know the days of clean and of archived samples.
 
--- The ranges of time, whole quarter hours, in which each series of a source counts, at least as far as [lo, hi) reaches.
--- `place` is the place of the series in the arrays, from 1. Days that follow each other are one range, whatever lies
--- between them: a source that is the best on all days it has anything on has a single one.
+-- The ranges of time, in whole quarter hours, in which each series of a source counts, at least within [lo, hi). `place` is
+-- the position of the series in the arrays, from 1. Successive days of a series form one range, whatever lies between them:
+-- a source that is the best on all days with data has a single range.
 create or replace function priority_ranges(
   source_ids int4[], series_ids int2[], ranks int4[], lo timestamptz, hi timestamptz
 ) returns table (place int8, starts timestamptz, ends timestamptz)
@@ -23,7 +23,7 @@ begin
       cross join lateral local_days(k.source_id, k.series_id, lower(days), upper(days), false) d
     ),
     span as (
-      -- Where quarter hours may be of days on which the series counts, and of such on which it does not.
+      -- Time whose quarter hours may belong to days on which the series counts, and to days on which it does not.
       select d.place, d.source_id, d.series_id,
              coalesce(range_agg(tstzrange(day_starts(d.day), day_ends(d.day))) filter (where d.best), '{}') as best,
              coalesce(range_agg(tstzrange(day_starts(d.day), day_ends(d.day))) filter (where not d.best), '{}') as other
@@ -39,7 +39,7 @@ begin
       from span s
       cross join lateral unnest(s.other - s.best) r
       union all
-      -- Around a day on which that changes, each quarter hour tells by itself.
+      -- Around a day on which that changes, each quarter hour is decided separately.
       select s.place, d.best, q.bucket, q.bucket + interval '15 minutes'
       from span s
       cross join lateral unnest(s.best * s.other) r
@@ -47,7 +47,7 @@ begin
       join day d on d.place = s.place and d.day = local_day(q.bucket, q.last_zone)
     ),
     run as (
-      -- Pieces that follow each other differ from their number among those of their kind by the same number.
+      -- Successive pieces of one kind have the same difference between their number and their number among that kind.
       select p.*,
              row_number() over (partition by p.place order by p.starts)
              - row_number() over (partition by p.place, p.best order by p.starts) as run
@@ -61,8 +61,8 @@ begin
 end
 $$;
 
--- Ranges, which are whole quarter hours, in whole buckets of `width`: runs of buckets that lie in one of them, and single
--- ones of which only parts do.
+-- Divides ranges of whole quarter hours into buckets of `width`: runs of buckets that lie within a range, and single buckets
+-- of which only parts do.
 create or replace function bucket_runs(ranges tstzmultirange, width interval)
 returns table (starts timestamptz, ends timestamptz, cut boolean)
 language sql immutable
@@ -74,7 +74,7 @@ as $$
   ) b
   where b.first < b.last
   union all
-  -- Two ranges may meet in one bucket, which is told once.
+  -- Two ranges may meet in one bucket, which is returned once.
   select distinct b.bucket, b.bucket + width, true
   from unnest(ranges) r
   cross join lateral (values (lower(r)), (upper(r))) e (edge)
@@ -82,7 +82,7 @@ as $$
   where b.bucket < e.edge;
 $$;
 
--- A bucket of which only parts lie in ranges, no row where these hold no samples: from its quarter hours.
+-- A bucket of which only parts lie in ranges, from its quarter hours; no row if these parts have no samples.
 create or replace function cut_bucket(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, the_bucket timestamptz, ranges tstzmultirange
 ) returns table (bucket timestamptz, n int8, total float8, highest float8, last_zone int2)
@@ -93,7 +93,7 @@ declare
   whole tstzrange := tstzrange(the_bucket, the_bucket + width);
   asked tstzmultirange := tstzmultirange(tstzrange(greatest(lo, lower(whole)), least(hi, upper(whole))));
 begin
-  -- What is archived of one that the window cuts counts as a whole.
+  -- The archived part of a bucket that the window cuts counts as a whole.
   if the_bucket < raw_floor() then
     asked := asked + archived_time(the_source, the_series) * tstzmultirange(whole);
   end if;
@@ -105,7 +105,7 @@ begin
 end
 $$;
 
--- As bucket_page, of what lies in ranges.
+-- Like bucket_page, within ranges.
 create or replace function bucket_page_within(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, most int4, backward boolean,
   ranges tstzmultirange
@@ -140,7 +140,7 @@ begin
 end
 $$;
 
--- As bucket_count, of what lies in ranges.
+-- Like bucket_count, within ranges.
 create or replace function bucket_count_within(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, ranges tstzmultirange
 ) returns int8
@@ -161,8 +161,8 @@ begin
 end
 $$;
 
--- Number of buckets in which both of two series of a source have anything: the first one, of which there is little, within its
--- ranges and the second one within those beside; null = everywhere.
+-- Number of buckets in which two series of a source both have samples: the first, which has few, within `ranges`, and the
+-- second within `beside`; null = everywhere.
 create or replace function shared_bucket_count(
   the_source int4, series_ids int2[], lo timestamptz, hi timestamptz, width interval, ranges tstzmultirange, beside tstzmultirange
 ) returns int8

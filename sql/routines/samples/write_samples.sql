@@ -1,9 +1,8 @@
--- These functions run for every upload, so their plans are made once: planning over many chunks costs more than
--- running. The outer bounds (`first`, `last`) let TimescaleDB skip chunks before it starts; testing every chunk
--- again for each segment would cost 0.5 ms a segment at 37 chunks, so that is off (the setting means nothing
--- to a plain server).
+-- These functions run for every upload, so their plans are made once: planning over many chunks costs more than running.
+-- The outer bounds (`first`, `last`) let TimescaleDB skip chunks before it starts; testing every chunk again for each
+-- segment would cost 0.5 ms a segment at 37 chunks, so that is off (the setting has no effect on a plain server).
 
--- Stored samples within each segment, counted up to `most` of it; in the order of the segments.
+-- Number of stored samples within each segment, at most its `most`; in the order of the segments.
 create or replace function count_stored(source_ids int4[], series_ids int2[], los float8[], his float8[], most int4[])
 returns table (stored int8)
 language plpgsql
@@ -35,8 +34,8 @@ begin
 end
 $$;
 
--- Notes that samples between `los` and `his` (seconds) were added to series, the longest records of which last `longest`
--- seconds: which series a source has, and what the rollups are behind with.
+-- Notes that samples between `los` and `his` (seconds) were added to series, whose longest records last `longest` seconds:
+-- the series of each source, and the ranges in which rollups are outdated.
 drop function if exists note_added(int4[], int2[], float8[], float8[]);
 create or replace function note_added(source_ids int4[], series_ids int2[], los float8[], his float8[], longest int4[] default null) returns void
 language sql as $$
@@ -53,9 +52,9 @@ $$;
 
 drop function if exists delete_samples(int4, int2, timestamptz, timestamptz);
 
--- Removes single samples, at `ats` (seconds); the rollups follow. Returns the places in the arrays of those there were. What
--- is archived is final. The caller holds the user's ingest lock. Those of a series and day go together, since a statement
--- takes a millisecond, more with many chunks.
+-- Removes single samples, at `ats` (seconds); the rollups follow. Returns the positions in the arrays of those it found.
+-- Archived data is final. The caller holds the user's ingest lock. Samples of one series and day are removed together, since
+-- a statement takes a millisecond, more with many chunks.
 create or replace function delete_sample_points(source_ids int4[], series_ids int2[], ats float8[])
 returns table (place int8)
 language plpgsql
@@ -80,8 +79,8 @@ begin
 end
 $$;
 
--- Removes everything sources ever sent. Samples carry no foreign key. The caller has locked the sources and holds the
--- ingest lock of their user.
+-- Removes all data of sources. Samples have no foreign key. The caller has locked the sources and holds the ingest lock of
+-- their user.
 create or replace function delete_sources(source_ids int4[]) returns void
 language plpgsql
 as $$
@@ -91,11 +90,11 @@ begin
 end
 $$;
 
--- Moves the rows of the session's `incoming` table into `sample`: new keys are inserted, changed ones updated,
--- unchanged ones not touched at all (no row lock, no WAL). Runs of days with changes become dirty ranges. Returns
--- counts per series, once for the new rows and
--- once for the changed ones, with the places of these rows if asked for. The segments say where stored rows are looked for: a whole range where data is
--- dense, single instants where it is not. The caller holds the user's ingest lock, so what is read stays true.
+-- Moves the rows of the session's `incoming` table into `sample`: new keys are inserted, changed ones updated, unchanged
+-- ones not touched at all (no row lock, no WAL). Runs of days with changes become dirty ranges. Returns counts per series,
+-- one row for the new rows and one for the changed ones, with the positions of these rows if requested. Stored rows are read
+-- by segment: a whole range if data is dense, otherwise single instants. The caller holds the user's ingest lock, so the rows
+-- read stay current.
 drop function if exists merge_samples(int4[], int2[], float8[], float8[]);
 create or replace function merge_samples(
   source_ids int4[], series_ids int2[], los float8[], his float8[], with_places boolean
@@ -129,7 +128,7 @@ begin
       select i.ts, i.value, i.source_id, i.series_id, z.zone_offset_min, i.lasts_s, i.place, o.ts is null as is_new
       from incoming i
       left join old o on o.source_id = i.source_id and o.series_id = i.series_id and o.ts = i.ts
-      -- What comes again without a zone keeps the one it has.
+      -- A sample that arrives again without a zone keeps the zone it has.
       cross join lateral (
         select case when i.zone_taken then coalesce(o.zone_offset_min, i.zone_offset_min) else i.zone_offset_min end
       ) z (zone_offset_min)
@@ -150,7 +149,7 @@ begin
       from changed c
       group by 1, 2, 3
     ), runs as (
-      -- Days that follow each other differ from their number in the order by the same day.
+      -- The difference between a day and its number in the order is the same for successive days.
       select d.*, d.day - interval '1 day' * row_number() over (partition by d.source_id, d.series_id order by d.day) as run
       from days d
     ), dirtied as (

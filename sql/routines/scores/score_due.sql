@@ -1,13 +1,13 @@
--- Which scores are behind (table `score_due`), noted by triggers: whatever changes sleep or variability, an import, a
--- deletion or a purge, is in one transaction with the note, and none of them has to know of scores.
+-- Notes outdated scores (table `score_due`) by triggers: every change of sleep or variability, by an import, a deletion or a
+-- purge, is in one transaction with its note, and none of them has to know about scores.
 
--- The first day that ever gets a score that is computed; the largest SCORE_BACKFILL_DAYS.
+-- The first day that can get a computed score: the largest SCORE_BACKFILL_DAYS.
 create or replace function first_scored_day() returns int4
 language sql stable
 as $$ select local_day(now(), null) - 366 $$;
 
--- Notes that scores are behind, of a category of a user from one day to another: those of days that had one, and the
--- missing ones of recent days.
+-- Notes outdated scores of a category of a user from one day to another: those of days that had one, and the missing ones
+-- of recent days.
 create or replace function note_scores_due(user_ids uuid[], categories text[], first_days int4[], last_days int4[]) returns void
 language sql as $$
   with noted as (
@@ -17,11 +17,11 @@ language sql as $$
       from unnest(user_ids, categories, first_days, last_days) k (user_id, category, first_day, last_day)
       group by 1, 2
     ) k
-    -- A user that is being deleted takes the data along.
+    -- The data of a user who is being deleted is deleted too.
     join app_user u on u.id = k.user_id
     cross join lateral unnest(k.ranges) r (days)
   ), scored as (
-    -- A session may have moved to another day since. One range after the other: most often they are few and short.
+    -- A session may have moved to another day since. One range after the other: mostly they are few and short.
     select distinct n.user_id, n.category, m.day
     from noted n
     cross join lateral (
@@ -45,9 +45,9 @@ language sql as $$
   on conflict (user_id, category, day) do update set scored = true where excluded.scored and not d.scored
 $$;
 
--- Notes what follows from sessions that came, went or changed. The score of a night depends on the bedtimes of the 14
--- nights before; nights to come bring their own note. The resilience of a UTC day depends on the samples of the 7 days
--- before, of the best sessions: another one of the same date may begin a day earlier and end a day later.
+-- Notes the scores that new, removed or changed sessions make outdated. The score of a night depends on the bedtimes of the
+-- 14 nights before; future nights add their own note. The resilience of a UTC day depends on the samples of the best
+-- sessions in the 7 days before: another session of the same date may start a day earlier and end a day later.
 create or replace function note_sleep_changed(
   user_ids uuid[], starts timestamptz[], ends timestamptz[], zone_offsets_min int2[]
 ) returns void
@@ -103,7 +103,8 @@ after update on sleep
 referencing old table as before new table as after
 for each statement execute function note_sleep_updated();
 
--- Whatever changes samples says so in `rollup_dirty`; 7 is heart_rate_variability_rmssd, and ids of series never change.
+-- Whatever changes samples says so in `rollup_dirty`; 7 is heart_rate_variability_rmssd, 5007 what was entered by hand of it,
+-- and ids of series never change.
 create or replace function note_variability_changed() returns trigger
 language plpgsql as $$
 begin
@@ -118,9 +119,9 @@ $$;
 
 create or replace trigger variability_changed
 after insert on rollup_dirty
-for each row when (new.series_id = 7) execute function note_variability_changed();
+for each row when (new.series_id in (7, 5007)) execute function note_variability_changed();
 
--- A score goes with its session or with what it was computed from; the day may have another one.
+-- A score is removed with its session or with its data; the day may get another one.
 create or replace function note_score_removed() returns trigger
 language plpgsql as $$
 begin
@@ -137,8 +138,8 @@ create or replace trigger score_removed
 after delete on health_score
 for each row when (old.provider = 'internal') execute function note_score_removed();
 
--- Removes every resilience that may have been computed from these sources, in whose week they told of sleep or of
--- variability, archived or not. To be called before their data goes: what may be computed from the rest is not known yet.
+-- Removes every resilience score that may have been computed from these sources: those of weeks in which they reported sleep
+-- or variability, archived or not. Call this before their data is removed: the scores that the rest allows are not known yet.
 create or replace function forget_resilience(source_ids int4[]) returns void
 language sql as $$
   delete from health_score h
@@ -152,11 +153,11 @@ language sql as $$
       union all
       select local_day(r.bucket, null) + 1, local_day(r.bucket, null) + 7
       from rollup_1day r
-      where r.source_id = d.id and r.series_id = 7
+      where r.source_id = d.id and r.series_id in (7, 5007)
       union all
       select local_day(b.lo, null) + 1, local_day(b.hi, null) + 7
       from rollup_dirty b
-      where b.source_id = d.id and b.series_id = 7
+      where b.source_id = d.id and b.series_id in (7, 5007)
     ) m
     where d.id = any (source_ids)
     group by d.user_id

@@ -1,4 +1,4 @@
-// The bodies of test/samples, uploaded as phones upload them. What must come out: sdk-payload 15, sdk-types 2 to 9.
+// The bodies of test/samples, uploaded as by phones. The expected results: sdk-payload 15, sdk-types 2 to 9.
 import { readFile } from 'node:fs/promises'
 import { brotliDecompressSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -34,13 +34,13 @@ const sampleBody = async (name: string) => JSON.parse(await sampleText(name)) as
 interface Expected {
   counts: Record<string, unknown>
   /**
-   * By `device / source / type of device`: time, series, value and zone of every row, which where the record has none is that of
-   * the nearest one; 2025-05-06 unless given.
+   * By `device / source / type of device`: time, series, value and zone of every row; if the record has no zone, that of the
+   * nearest one. The date is 2025-05-06 unless given.
    */
   rows: Record<string, readonly string[]>
   /** Samples that came with workouts, in the same notation. */
   derived?: Record<string, readonly string[]>
-  /** What is no sample, see `eventLines`. */
+  /** Everything that is not a sample, see `eventLines`. */
   events?: readonly string[]
 }
 
@@ -308,7 +308,7 @@ function described(samples: StoredSample[]): Record<string, string[]> {
 
 type Row = Record<string, string | number | boolean | null>
 
-/** What is stored beside samples, one line each, in order of time. */
+/** Everything stored besides samples, one line each, in order of time. */
 function eventLines(events: Record<string, unknown[]>): string[] {
   const at = (value: unknown) => String(value).slice(5, 16)
   const minutes = (value: unknown) => (value === null ? null : Math.floor(Number(value) / 60))
@@ -331,13 +331,13 @@ function eventLines(events: Record<string, unknown[]>): string[] {
     .map(({ line }) => line)
 }
 
-/** Which of several platform ids came first depends on the order of the uploads; which there are does not. */
+/** The first of several platform ids depends on the order of the uploads; the set of ids does not. */
 function withoutOrder(row: unknown): object {
   const { external_id = null, other_ids = null, ...rest } = row as { external_id?: string; other_ids?: string[] }
   return { ...rest, ids: [external_id, ...(other_ids ?? [])].sort() }
 }
 
-/** Everything that is stored of a user. */
+/** Everything that is stored for a user. */
 async function everything(db: Database, user: string): Promise<Record<string, unknown[]>> {
   const events = Object.entries(await storedEvents(db, user)).map(([kind, rows]) => [kind, rows.map(withoutOrder)])
   return { samples: await storedSamples(db, user), ...Object.fromEntries(events) }
@@ -364,7 +364,7 @@ eachEngine(t, 'each body gives the rows that are listed here, and only once:', a
     ),
   })
 
-  /** Samples of every kind of record; the other bodies bring mostly events, which are kept the same way everywhere. */
+  /** Bodies with samples of every kind of record; the others mostly have events, which are stored the same way everywhere. */
   const bringSamples = ['samsung-mix', 'malformed-records']
   for (const [name, { counts, rows, derived = {}, events = [] }] of Object.entries(expected)) {
     await t.test(name, bringSamples.includes(name) ? {} : onceIsEnough(engine), async (t) => {
@@ -388,7 +388,7 @@ eachEngine(t, 'each body gives the rows that are listed here, and only once:', a
       const before = await versions(user)
       const etag = await etagOf(user)
       t.ok(etag)
-      // The same bytes, the same content in other bytes, and new ids, as Samsung's hourly totals have at every read.
+      // The same bytes, the same content in other bytes, and new ids, which Samsung's hourly totals get at every read.
       const content = await sampleBody(name)
       const renamed = { ...content, data: { ...content.data, records: content.data.records.map(withNewId) } }
       for (const again of [text, JSON.stringify(content, null, 4), JSON.stringify(renamed)]) {
@@ -403,11 +403,11 @@ eachEngine(t, 'each body gives the rows that are listed here, and only once:', a
     })
   }
 
-  await t.test('split, shuffled, twice and all at once they give the same rows', onceIsEnough(engine), async (t) => {
+  await t.test('split, shuffled, twice and all at once, they give the same rows', onceIsEnough(engine), async (t) => {
     const parts = Array.from({ length: runs(3, 5) }, (_, part) => part)
     for (const name of Object.keys(expected)) {
       const content = withZones(await sampleBody(name))
-      // Index 9 says otherwise about the instant of 7 and 10: which one wins depends on the order, as it should.
+      // Index 9 contradicts 7 and 10 at the same instant: the winner depends on the order, as it should.
       const records = content.data.records.filter((_, index) => name !== 'malformed-records' || index !== 9)
       const whole = await createUser(app)
       await importBody(app, whole, { ...content, data: { ...content.data, records } })
@@ -444,7 +444,7 @@ eachEngine(t, 'each body gives the rows that are listed here, and only once:', a
     }
   })
 
-  await t.test('what the platform deletes goes, with what follows from it', async (t) => {
+  await t.test('what the platform deletes is removed, with everything derived from it', async (t) => {
     const user = await createUser(app)
     const names = ['apple-heart-rate-batch', 'apple-sleep-night', 'apple-workouts-with-statistics', 'nutrition-apple']
     for (const name of names) await importBody(app, user, await sampleText(name))
@@ -465,18 +465,18 @@ eachEngine(t, 'each body gives the rows that are listed here, and only once:', a
       meal: 1,
       meal_nutrient: (before.meal_nutrient?.length ?? 0) - 9,
     })
-    t.notSame(after.sleep, before.sleep, 'the night is counted anew')
+    t.notSame(after.sleep, before.sleep, 'the night is computed again')
     t.match(await importBody(app, user, await sampleText('deletions-extension')), { deleted: 0, ignored_type: 5 })
   })
 })
 
-/** Whether a session came whole depends on how it is split. */
+/** Whether a session arrived whole depends on how it is split. */
 const withoutWhole = ({ sleep = [], ...rows }: Record<string, unknown[]>) => ({
   ...rows,
   sleep: sleep.map((one) => ({ ...(one as object), whole: undefined })),
 })
 
-/** What has no zone takes that of records that came before it, so the order of uploads would matter. */
+/** Records without a zone take that of earlier uploads, so the order of uploads would matter. */
 function withZones(content: SampleBody): SampleBody {
   const zoned = (items: SdkRecord[] = []) =>
     items.map((item) => (typeof item === 'object' && item ? { zoneOffset: '+02:00', ...withoutNull(item) } : item))
@@ -491,7 +491,7 @@ function withoutNull({ zoneOffset, ...item }: SdkRecord): SdkRecord {
   return zoneOffset === null ? item : { ...item, ...(zoneOffset === undefined ? {} : { zoneOffset }) }
 }
 
-/** Meals, cycles and sessions are known by their id, samples are not. */
+/** Meals, cycles and sessions are identified by their id, samples are not. */
 const withNewId = (item: SdkRecord, index: number): SdkRecord =>
   typeof item === 'object' && !item.parentId && !/Food|FOOD|Category/.test(String(item.type))
     ? { ...item, id: `new ${index}` }

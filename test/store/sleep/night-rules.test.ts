@@ -137,7 +137,7 @@ t.test('what a session adds up to', async (t) => {
 t.test('what a provider calls a nap is one, and what it does not is none', async (t) => {
   const session = (from: number, until: number, saidNap: boolean | null) => ({
     ...{ sourceId: 1, session: '', startMs: TEN + from * MIN, endMs: TEN + until * MIN, zoneMin: 0, lightS: null },
-    ...{ asleepS: (until - from) * 60, saidNap },
+    ...{ asleepS: (until - from) * 60, awakeS: null, saidNap },
   })
   // From eight in the morning on.
   const [early, ring, phone, other] = [

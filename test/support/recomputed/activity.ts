@@ -13,6 +13,8 @@ interface Stream {
   points: { point: Point; day: number }[]
   /** Points by local day. */
   days: Map<number, number>
+  /** Quarter hours of which it has more than a trace. */
+  firm: Set<number>
 }
 
 /** What lies in one quarter hour of a point: `share` of its amount from 0 to 1. */
@@ -47,19 +49,43 @@ export function mergedActivity(facts: Facts, asked: Asked): Row[] {
     const key = `${stream.series} ${quarter}`
     reached.set(key, (reached.get(key) ?? new Set()).add(stream))
   }
-  const wins = ({ stream, day, quarter }: Piece) =>
+  const wins = ({ stream, quarter }: Piece) =>
     [...(reached.get(`${stream.series} ${quarter}`) ?? [])].every(
-      (other) => other === stream || before(stream, other, day, asked.priorities) < 0,
+      (other) => other === stream || before(stream, other, quarter, asked.priorities) < 0,
     )
   const rows = daysOf(all, facts.points, asked).map((day) => mergedRow(facts, asked, { ...day, wins }))
   // Where better sources, whose clock shows another day, take all of it, there is nothing to tell.
   return rows.filter(({ source }) => source !== null)
 }
 
-/** A measured stream comes before every one that was entered; else the better source on that day. */
-function before(a: Stream, b: Stream, day: number, priorities: Priorities): number {
-  const amount = (source: Source) => (source === a.source ? a : b).days.get(day) ?? 0
-  return Number(a.manual) - Number(b.manual) || better(priorities, a.source, b.source, amount)
+/**
+ * A measured stream comes before every one that was entered, then one that has more than a trace of the quarter hour; else the
+ * better source, of equal ones that with more points on the date in UTC.
+ */
+function before(a: Stream, b: Stream, quarter: number, priorities: Priorities): number {
+  const amount = (source: Source) => (source === a.source ? a : b).days.get(Math.floor((quarter * QUARTER) / DAY)) ?? 0
+  const trace = ({ firm }: Stream) => Number(!firm.has(quarter))
+  return Number(a.manual) - Number(b.manual) || trace(a) - trace(b) || better(priorities, a.source, b.source, amount)
+}
+
+/**
+ * Of which quarter hours a stream has more than a trace. What starts in one quarter hour and stays there brings something; what
+ * goes on into others brings five steps, or something of other sums, into one of the first five. A heart rate is no trace.
+ */
+function firmQuarters(stream: Omit<Stream, 'firm'>): Set<number> {
+  const firm = new Set<number>()
+  const byStart = grouped(stream.points, ({ point }) => `${Math.floor(point.ms / QUARTER)}`)
+  for (const [key, points] of byStart) {
+    const start = Number(key)
+    const amounts = new Map<number, number>()
+    for (const one of points)
+      for (const { quarter, share } of piecesOf(stream, one))
+        amounts.set(quarter, (amounts.get(quarter) ?? 0) + one.point.value * share)
+    const least = stream.series === 'steps' && amounts.size > 1 ? 5 - 1e-6 : 1e-9
+    for (const [quarter, amount] of amounts)
+      if (stream.series === 'heart_rate' || (quarter <= start + 4 && amount >= least)) firm.add(quarter)
+  }
+  return firm
 }
 
 function mergedRow(facts: Facts, asked: Asked, { day, pieces, totals, wins }: Day & { wins(piece: Piece): boolean }) {
@@ -164,7 +190,8 @@ function streamsOf(points: readonly Point[]): Stream[] {
     const dated = datedPoints(list)
     const days = new Map<number, number>()
     for (const { day } of dated) days.set(day, (days.get(day) ?? 0) + 1)
-    return { source, series, manual: kind === 'manual', points: dated, days }
+    const stream = { source, series, manual: kind === 'manual', points: dated, days }
+    return { ...stream, firm: firmQuarters(stream) }
   })
 }
 
@@ -183,11 +210,14 @@ export function datedPoints(points: readonly Point[]): { point: Point; day: numb
 
 export const localDay = (ms: number, zone: number | null): number => Math.floor((ms + (zone ?? 0) * MINUTE) / DAY)
 
-function piecesOf(stream: Stream, { point, day }: { point: Point; day: number }): Piece[] {
+function piecesOf<Of>(
+  stream: Of,
+  { point, day }: { point: Point; day: number },
+): (Omit<Piece, 'stream'> & { stream: Of })[] {
   const { ms, lasts } = point
   const first = Math.floor(ms / QUARTER)
   if (lasts === 0) return [{ stream, point, day, quarter: first, share: 1 }]
-  const pieces: Piece[] = []
+  const pieces: ReturnType<typeof piecesOf<Of>> = []
   for (let quarter = first; quarter * QUARTER < ms + lasts; quarter += 1) {
     const within = Math.min(ms + lasts, (quarter + 1) * QUARTER) - Math.max(ms, quarter * QUARTER)
     pieces.push({ stream, point, day, quarter, share: within / lasts })

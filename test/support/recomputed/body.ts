@@ -23,7 +23,9 @@ export function bodyOf({ points }: Facts, { nowMs, days, hours, age, priorities 
   const muscle = lean ?? skeletal
   const shown = [weight, height, fat, muscle, bmi].filter((one) => one !== undefined)
   const mean = (series: string) => {
-    const values = within(of(series), days * DAY).map(({ value }) => value)
+    const recent = within(of(series), days * DAY)
+    const measured = recent.filter(({ kind }) => kind === 'measured')
+    const values = (measured.length > 0 ? measured : recent).map(({ value }) => value)
     return values.length === 0 ? null : Number((sum(values) / values.length).toFixed(9))
   }
   const [resting, sdnn, rmssd] = [mean('resting'), mean('sdnn'), mean('rmssd')]

@@ -1,5 +1,6 @@
 // Sleep and recovery of a person's days, recomputed from what was uploaded (contract 12.4, 12.6).
 import { datedPoints, sum } from './activity.ts'
+import { competing } from './competing.ts'
 import { DAY, type Facts, grouped, type Point, type Source } from './facts.ts'
 import { better, type Priorities } from './ranking.ts'
 import { dateOf, type Session, sessionsOf } from './sessions.ts'
@@ -10,7 +11,14 @@ interface Night {
   source: Source
   mains: Session[]
   naps: Session[]
-  means: Record<string, number | null>
+  means: Record<string, Mean | null>
+}
+
+/** A mean, and who measured or entered what it is of. */
+interface Mean {
+  value: number
+  source: Source
+  manual: boolean
 }
 
 const MEANS = ['heart_rate', 'sdnn', 'rmssd', 'breath', 'spo2']
@@ -21,29 +29,46 @@ export function nightsOf(facts: Facts, priorities: Priorities): Map<number, Nigh
   const nights = new Map<number, Night>()
   for (const [day, sessions] of grouped(counting, dateOf)) {
     const mains = sessions.filter(({ isNap }) => !isNap)
-    const competing = [...grouped(mains.length > 0 ? mains : sessions, ({ source }) => source)]
-    const slept = new Map(competing.map(([source, own]) => [source, own]))
-    const total = (source: Source) =>
-      sum((slept.get(source) ?? []).filter(({ isNap }) => !isNap).map(({ asleep }) => asleep))
-    const long = (source: Source) => Number(slept.get(source)?.some((one) => !one.isNap && one.asleep >= 3 * 3600))
-    const best = [...slept.keys()].sort((a, b) => long(b) - long(a) || better(priorities, a, b, total))[0] as Source
+    const slept = grouped(mains, ({ source }) => source)
+    const total = (source: Source) => sum((slept.get(source) ?? []).map(({ asleep }) => asleep))
+    const rivals = mains.length > 0 ? competing(mains) : new Set(sessions.map(({ source }) => source))
+    const best = [...rivals].sort((a, b) => better(priorities, a, b, total))[0] as Source
     const own = sessions.filter(({ source }) => source === best).sort((a, b) => a.start - b.start || a.end - b.end)
     const night = { source: best, mains: own.filter((one) => !one.isNap), naps: own.filter((one) => one.isNap) }
     const spans = night.mains.length > 0 ? night.mains : night.naps
-    const means = MEANS.map((series) => [series, meanWithin(facts.points, series, best, spans)])
+    const means = MEANS.map((series) => [series, meanWithin(facts.points, series, best, { spans, priorities })])
     nights.set(day, { ...night, means: Object.fromEntries(means) })
   }
   return nights
 }
 
-/** Mean of what the sources of the provider measured in the sessions; of what all did, where these did nothing. */
-function meanWithin(points: readonly Point[], series: string, source: Source, spans: readonly Session[]) {
+/**
+ * Mean of what one source has in the sessions: of what was measured before what was entered, then that of the night itself,
+ * then the best of its provider, then the best.
+ */
+function meanWithin(
+  points: readonly Point[],
+  series: string,
+  slept: Source,
+  { spans, priorities }: { spans: readonly Session[]; priorities: Priorities },
+): Mean | null {
   const within = points.filter(
     (one) => one.series === series && spans.some(({ start, end }) => one.ms >= start && one.ms < end),
   )
-  const own = within.filter((one) => one.source.provider === source.provider)
-  const values = (own.length > 0 ? own : within).map(({ value }) => value)
-  return values.length === 0 ? null : rounded(sum(values) / values.length, series === 'heart_rate' ? 0 : 1)
+  for (const manual of [false, true]) {
+    const told = within.filter(({ kind }) => (kind === 'manual') === manual)
+    const provided = told.filter(({ source }) => source.shown.provider === slept.shown.provider)
+    const own = told.filter(({ source }) => source === slept)
+    const source = own.length > 0 ? slept : (bestOf(provided, priorities) ?? bestOf(told, priorities))
+    if (source) return { value: meanOf(told, source, series), source, manual }
+  }
+  return null
+}
+
+/** The mean of what a source has, as it is shown. */
+function meanOf(points: readonly Point[], source: Source, series: string): number {
+  const values = points.filter((point) => point.source === source).map(({ value }) => value)
+  return rounded(sum(values) / values.length, series === 'heart_rate' || series === 'resting' ? 0 : 1)
 }
 
 const rounded = (value: number, places: number) => Math.round(Number((value * 10 ** places).toFixed(7))) / 10 ** places
@@ -113,11 +138,11 @@ export function sleepRows(nights: Map<number, Night>, firstDay: number, endDay: 
           duration_minutes: minutes(one.asleep),
           is_nap: one.isNap,
         })),
-      avg_heart_rate_bpm: means.heart_rate,
-      avg_hrv_sdnn_ms: means.sdnn,
-      avg_hrv_rmssd_ms: means.rmssd,
-      avg_respiratory_rate: means.breath,
-      avg_spo2_percent: means.spo2,
+      avg_heart_rate_bpm: means.heart_rate?.value ?? null,
+      avg_hrv_sdnn_ms: means.sdnn?.value ?? null,
+      avg_hrv_rmssd_ms: means.rmssd?.value ?? null,
+      avg_respiratory_rate: means.breath?.value ?? null,
+      avg_spo2_percent: means.spo2?.value ?? null,
     }
   })
 }
@@ -140,13 +165,15 @@ export function recoveryRows(facts: Facts, nights: Map<number, Night>, asked: As
     const night = nights.get(day)
     const used = new Set<Source>()
     const value = (series: string) => {
-      const own = today.filter((point) => point.series === series)
       const slept = series === 'resting' ? null : (night?.means[series] ?? null)
-      const source = slept === null ? bestOf(own, priorities) : night?.source
-      if (!source) return null
-      used.add(source)
-      const values = own.filter((point) => point.source === source).map((point) => point.value)
-      return slept ?? rounded(sum(values) / values.length, series === 'resting' ? 0 : 1)
+      for (const manual of [false, true]) {
+        const own = today.filter((point) => point.series === series && (point.kind === 'manual') === manual)
+        const source = slept?.manual === manual ? slept.source : bestOf(own, priorities)
+        if (!source) continue
+        used.add(source)
+        return slept?.manual === manual ? slept.value : meanOf(own, source, series)
+      }
+      return null
     }
     const [resting, sdnn, rmssd, spo2] = metrics.map(value)
     const amount = (source: Source) => today.filter((point) => point.source === source).length

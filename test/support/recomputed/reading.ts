@@ -14,8 +14,8 @@ import {
 import { type PlatformNights, readSleepItem, sleepOf } from './stages.ts'
 import { type Zoned, zonesOf } from './zones.ts'
 
-/** Series with their plausible range (contract 2.6), and whether entries by hand and lengths matter. */
-const SERIES: Record<string, [lowest: number, highest: number, activity?: 'sum' | 'mean']> = {
+/** Series with their plausible range (contract 2.6), and whether entries by hand matter, of sums lengths, too. */
+const SERIES: Record<string, [lowest: number, highest: number, entered?: 'sum' | 'mean']> = {
   steps: [0, 500_000, 'sum'],
   distance: [0, 2_000_000, 'sum'],
   floors: [0, 20_000, 'sum'],
@@ -24,11 +24,11 @@ const SERIES: Record<string, [lowest: number, highest: number, activity?: 'sum' 
   active_time: [0, 1500, 'sum'],
   exercise_time: [0, 1500, 'sum'],
   heart_rate: [6, 300, 'mean'],
-  resting: [10, 300],
-  sdnn: [0.5, 1000],
-  rmssd: [0.5, 1000],
-  spo2: [2, 100],
-  breath: [1, 150],
+  resting: [10, 300, 'mean'],
+  sdnn: [0.5, 1000, 'mean'],
+  rmssd: [0.5, 1000, 'mean'],
+  spo2: [2, 100, 'mean'],
+  breath: [1, 150, 'mean'],
   weight: [0.2, 700],
   height: [20, 300],
   fat: [1, 90],
@@ -161,12 +161,12 @@ function pointOf(item: Item, source: Source, zone: Read['zone']): { key: string;
   const isTotal = item.type === 'BASAL_METABOLIC_RATE'
   const shift = (zone.minutes ?? 0) * MINUTE
   const ms = isTotal ? Math.floor((start + shift) / DAY) * DAY - shift : start
-  const activity = SERIES[series]?.[2]
+  const told = SERIES[series]?.[2]
   const entered =
     (item.source as Item).recordingMethod === 'manual' ||
     ['1', 'true', true, 1].includes(((item.metadata ?? {}) as Item).HKWasUserEntered as string)
-  const kind = isTotal ? 'total' : activity && entered ? 'manual' : 'measured'
-  const lasts = activity === 'sum' && !isTotal ? lengthOf(start, Date.parse(item.endDate as string)) : 0
+  const kind = isTotal ? 'total' : told && entered ? 'manual' : 'measured'
+  const lasts = told === 'sum' && !isTotal ? lengthOf(start, Date.parse(item.endDate as string)) : 0
   return {
     key: `${source.seen} ${series} ${ms} ${isTotal}`,
     point: { source, series, ms, value: amountOf(item, series), zone, lasts, kind },

@@ -33,7 +33,13 @@ export function sessionsOf(stages: readonly Stage[]): Session[] {
   )
   const platform = [...given.values()].map((group) => sessionOf(byStart(group), spansOf(group)))
   const sessions = [...platform, ...fromGaps(stages.filter(({ session }) => session === null))]
-  for (const one of sessions) one.isCovered = sessions.some((other) => covers(other, one))
+  for (const own of grouped(sessions, ({ source }) => source).values()) {
+    const counting: Session[] = []
+    for (const one of [...own].sort(better)) {
+      one.isCovered = counting.some((other) => overlap(other, one) && Math.abs(other.end - one.end) < DAY)
+      if (!one.isCovered) counting.push(one)
+    }
+  }
   const dates = grouped(sessions, dateOf)
   for (const group of dates.values()) {
     const [longest] = group.filter(({ isCovered }) => !isCovered).sort(longer)
@@ -54,19 +60,17 @@ function isNap(one: Session, longest: Session): boolean {
   return startsByDay(one.start, one.zone) && one.asleep < 3 * 3600 && !overlap(one, longest)
 }
 
-function startsByDay(ms: number, zone: number | null): boolean {
+/** Whether something began from 9:00 to before 20:00 on the local clock. */
+export function startsByDay(ms: number, zone: number | null): boolean {
   const clock = (ms + (zone ?? 0) * MINUTE) % DAY
   return clock >= 9 * HOUR && clock < 20 * HOUR
 }
 
-/** A better session of the same source that overlaps covers. */
-function covers(better: Session, one: Session): boolean {
-  if (better === one || better.source !== one.source || !overlap(better, one)) return false
-  if (Math.abs(better.end - one.end) >= DAY) return false
-  const staged = ({ light }: Session) => Number(light !== null)
-  const order =
-    staged(better) - staged(one) || better.asleep - one.asleep || one.start - better.start || one.end - better.end
-  return order > 0 || (order === 0 && String(better.platform) < String(one.platform))
+/** Orders sessions of one source that may overlap, the one that counts first: stages count twice. */
+function better(a: Session, b: Session): number {
+  const lasts = ({ asleep, awake, light }: Session) => (asleep + (awake ?? 0)) * (light === null ? 1 : 2)
+  const names = String(a.platform) < String(b.platform) ? -1 : 1
+  return lasts(b) - lasts(a) || b.asleep - a.asleep || a.start - b.start || a.end - b.end || names
 }
 
 /** Sessions of a provider without sessions: gaps divide the stages of each source. */
