@@ -28,6 +28,7 @@ export async function resealSecrets({ db, vault, log }: { db: Database; vault: V
       [vault.keyId],
     )
     const again = ({ uid }: Row, keyId: number | null, sealed: Buffer) => {
+      if (keyId === vault.keyId) return { keyId, sealed }
       try {
         return sealSecret(vault, uid, openSecret(vault, uid, { keyId, sealed }))
       } catch {
