@@ -1,7 +1,10 @@
 // People of the simulator from their consent to what a reader gets, some days of it.
 import type { Test } from 'tap'
+import { replay } from '../../../server/intake/uploads/replay.ts'
+import type { TestApp } from '../../support/app.ts'
+import { storedEvents } from '../../support/events.ts'
 import { connectPerson, daysPass, type Simulated, settled, startPulling, startSimulated } from '../../support/people.ts'
-import { createUser } from '../../support/sdk.ts'
+import { createUser, storedSamples } from '../../support/sdk.ts'
 import type { Engine } from '../../support/servers.ts'
 import { differences, ouraLines, type Span, storedLines, whoopLines } from '../../support/truth.ts'
 
@@ -59,6 +62,26 @@ export async function truthHolds(t: Test, engine: Engine, { people, days, after 
   }
   const failed = await app.db.query(`select provider, status, error from sync_run where status <> 'success'`)
   t.strictSame(failed, [], 'and every run succeeded')
+  t.strictSame(await changedByReplay(app, [...users.values()]), [], 'reading all answers again changes nothing')
+}
+
+/** The users of whom something else is stored when all answers were imported again. */
+async function changedByReplay(app: TestApp, users: readonly string[]): Promise<string[]> {
+  const stored = async (user: string) =>
+    JSON.stringify([
+      await storedEvents(app.db, user),
+      await storedSamples(app.db, user),
+      await app.db.query('select id, start_at from sleep where user_id = $1 order by 1', [user]),
+    ])
+  const changed: string[] = []
+  for (const user of users) {
+    const before = await stored(user)
+    const means = { db: app.db, threads: app.threads(), settings: app.deps.config }
+    const lines: string[] = []
+    await replay(means, { batch: null, user, from: null, to: null }, true, (line) => lines.push(line))
+    if ((await stored(user)) !== before || !/^Imported [1-9]/.test(lines.at(-1) ?? '')) changed.push(...lines)
+  }
+  return changed
 }
 
 /** At most so many of a person and a provider: the others are of the same kind. */
