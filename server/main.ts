@@ -45,8 +45,8 @@ import { welcome } from './welcome.ts'
 /** Imports at the same time; each has a connection, and the queue a few of its own. */
 const JOB_CONCURRENCY = 4
 
-/** Connections of pulls: none is held while a provider is asked. */
-const PULL_CONNECTIONS = 4
+/** Connections of pulls: one listens, none is held while a provider is asked. */
+const PULL_CONNECTIONS = 5
 const JOB_TIMEOUT_MS = 60_000
 
 /** Time from SIGTERM to the end, whatever still runs; the embedded database stops last. */

@@ -177,8 +177,8 @@ const asStored = columns
   .join(', ')
 const asSaid = columns
   .map(([name]) => {
-    const stays = name === 'zone_offset_min' ? 'i.keeps_zone and o.zone_offset_min is not null' : 'false'
-    return `case when ${stays} or i.partial and i.${name} is null then o.${name} else i.${name} end as ${name}`
+    const taken = name === 'zone_offset_min' ? 'i.keeps_zone and o.zone_offset_min is not null or ' : ''
+    return `case when ${taken}i.partial and i.${name} is null then o.${name} else i.${name} end as ${name}`
   })
   .join(', ')
 

@@ -47,6 +47,8 @@ oneEngine(t, 'cycles follow from what the phone sends', async (t, engine) => {
     ...{ current_phase: null, length_of_current_phase: null, days_until_next_phase: null, fertile_window_start: null },
     ...{ length_of_fertile_window: null, has_specified_cycle_length: null, has_specified_period_length: null },
     pregnancy_snapshot: null,
+    given: false,
+    answered_at: null,
   }
   const common = { ...unknown, provider: 'apple', source: 'Health', zone_offset_min: 120, cycle_length: 28 }
   t.strictSame(await storedCycles(app.db, user), [

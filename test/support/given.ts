@@ -49,7 +49,7 @@ export async function connectedUser(app: TestApp, provider = 'whoop'): Promise<C
 /** A night by minutes after ten, of which only the times are known. */
 export const night = (externalId: string, from: number, until: number, fields: Partial<Night> = {}): Night => ({
   ...{ source: 0, externalId, startMs: TEN + from * MIN, endMs: TEN + until * MIN, zoneMin: 60 },
-  ...{ version: null, atMs: ASKED, rank: 0, isNap: false, stages: null },
+  ...{ version: null, atMs: ASKED, rank: 0, isNap: null, stages: null },
   ...{ asleepS: null, inBedS: null, awakeS: null, lightS: null, deepS: null, remS: null, efficiencyPercent: null },
   ...fields,
 })

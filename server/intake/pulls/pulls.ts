@@ -1,5 +1,6 @@
 import { providerByName } from '../../catalogue/providers.ts'
 import type { Database } from '../../db/database.ts'
+import { listen } from '../../db/listen.ts'
 import type { AccountMeans } from './account.ts'
 import { type Claimed, everyLane, release, serveTurn, type TurnMeans } from './turn.ts'
 
@@ -45,7 +46,9 @@ export class Pulls {
   /** Requests in a row that a provider did not answer. */
   readonly #silent = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
+  #listening: Promise<() => Promise<void>> = Promise.resolve(async () => {})
   #looking = false
+  #wanted = false
   #stopped = false
 
   constructor(means: PullsMeans) {
@@ -60,13 +63,18 @@ export class Pulls {
 
   start(): void {
     this.#timer = setInterval(() => void this.#look(), LOOK_MS)
-    void this.#look()
+    const { db, parts } = this.#means
+    const look = () => void this.#look()
+    const listening = { channel: 'sync_task', notified: look, opened: look, lost() {} }
+    // Without it, what is asked for waits for the next look.
+    this.#listening = listen(db, parts.log, listening).catch(() => async () => {})
   }
 
   /** Starts no further turns, and waits a while for those under way: their leases end with the process. */
   async stop(): Promise<void> {
     this.#stopped = true
     clearInterval(this.#timer)
+    await (await this.#listening)()
     let timeout: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
       timeout = setTimeout(resolve, STOP_MS)
@@ -76,10 +84,15 @@ export class Pulls {
   }
 
   async #look(): Promise<void> {
-    if (this.#looking || this.#stopped) return
+    this.#wanted = true
+    if (this.#looking) return
     this.#looking = true
     try {
-      await this.#claim()
+      // Whoever asks meanwhile may have come too late for this look.
+      while (this.#wanted && !this.#stopped) {
+        this.#wanted = false
+        await this.#claim()
+      }
     } catch (error) {
       this.#means.parts.log.warn({ err: error }, 'cannot look for what is due at providers')
     } finally {

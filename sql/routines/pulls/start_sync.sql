@@ -55,6 +55,10 @@ begin
       live_at = case the_lane when 'live' then least(live_at, now()) else live_at end,
       history_at = case the_lane when 'history' then least(history_at, now()) else history_at end
   where id = the_grant;
+  -- Somebody waits: processes look at once. Pulls that are due are found within a second.
+  if the_lane <> 'live' then
+    perform pg_notify('sync_task', '');
+  end if;
   return the_run;
 end
 $$;

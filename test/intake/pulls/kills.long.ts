@@ -26,11 +26,11 @@ const ROWS_SQL = `
   where t.type not in ('weight', 'height')
   group by 1, 2, 3
   union all
-  select u.external_user_id, d.provider, 'workout', count(*), sum(w.calories_kcal)::text, sum(date_part('epoch', w.start_ts))::text
+  select u.external_user_id, d.provider, 'workout', count(*), round(sum(w.calories_kcal)::numeric, 3)::text, sum(date_part('epoch', w.start_at))::text
   from workout w join data_source d on d.id = w.source_id join app_user u on u.id = d.user_id
   group by 1, 2
   union all
-  select u.external_user_id, p.provider, 'score ' || p.category, count(*), sum(p.value)::text, sum(date_part('epoch', p.recorded_at))::text
+  select u.external_user_id, p.provider, 'score ' || p.category, count(*), round(sum(p.value)::numeric, 3)::text, sum(date_part('epoch', p.recorded_at))::text
   from health_score p join app_user u on u.id = p.user_id
   where p.provider <> 'internal'
   group by 1, 2, 3

@@ -72,7 +72,7 @@ oneEngine(t, 'nights', async (t, engine) => {
     await give(user, night('a', 0, 400))
     await give(user, night('a', 0, 400))
     await give(user, night('a', 0, 400, { ...asleep(380), version: 5 }))
-    const events = await app.db.query<{ data: Buffer }>('select data from event where user_id = $1 order by seq', [
+    const events = await app.db.query<{ data: Buffer }>('select data from event where user_id = $1 order by id', [
       user.userId,
     ])
     t.strictSame(
