@@ -21,7 +21,7 @@ export const askErrors = {
   400: 'The provider is not configured or disabled, or a range that cannot be read',
   401: 'Not connected, or access has ended: the person connects again',
   403: 'The provider refuses this; any other error of the provider has its own status, too',
-  404: 'The provider has no such workout, or unknown user',
+  404: 'Unknown user, or the provider has no such workout',
   429: 'The provider takes no more requests now',
   500: 'The provider cannot be reached',
   501: 'The provider lists no workouts',

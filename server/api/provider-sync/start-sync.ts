@@ -10,9 +10,9 @@ import { followRun, type StreamReport } from './follow.ts'
 import { startErrors, startRun } from './start.ts'
 import { askedFields, optionsOf, windowOf } from './window.ts'
 
-const Streams = Type.Record(Type.String(), Type.Object({ status: Type.String(), error: Nullable(Type.String()) }), {
-  description: 'Status by stream',
-})
+const StreamOutcome = Type.Object({ status: Type.String(), error: Nullable(Type.String()) }, { title: 'StreamOutcome' })
+
+const Streams = Type.Record(Type.String(), StreamOutcome, { description: 'Status by stream' })
 
 /** Asks a provider for the data of a user now (contract 7.1). */
 export const startSync = route(
