@@ -221,8 +221,6 @@ export interface Stream {
   next?(answer: Answer, asked: Request): Request | null
   /** The zone that an answer tells of, for parts that do not say: an IANA name or an offset; null: none. */
   zone?(answer: Answer): string | null
-  /** What to ask for because of this page. */
-  follow?(answer: Answer): readonly Wish[]
 }
 
 /** A span of time, half-open, epoch milliseconds. */
@@ -239,14 +237,6 @@ export interface StreamState {
   readonly zone: string | null
   /** What the caller of a sync asked for beside its range (contract 7.1). */
   readonly options: Readonly<Record<string, Json>>
-}
-
-/** Another stream that has to be asked for because of a page; wishes of one key grow together. */
-export interface Wish {
-  readonly stream: string
-  readonly key: string
-  readonly span: Window
-  readonly afterSeconds?: number
 }
 
 /** Which workouts are listed as the provider has them. */
