@@ -39,6 +39,15 @@ const SPELLINGS: Record<string, Spelling> = {
   'a folder up from the own id': (id, own) => `${own}%2F..%2F${id}`,
 }
 
+/** What routes of cloud providers answer of a phone's platform, once the guard lets a request pass: it cannot be asked. */
+const OF_CLOUDS: Record<string, number> = {
+  startSync: 501,
+  startHistoricalSync: 400,
+  listProviderWorkouts: 501,
+  getProviderWorkout: 501,
+  createLinkToken: 400,
+}
+
 /** The input a route needs so that only the guard can refuse it. */
 const QUERIES: Record<string, string> = {
   getTimeseries: 'start_time=2026-02-24&end_time=2026-02-24',
@@ -59,6 +68,7 @@ function bodyOf(route: Route): unknown {
   if (route.path.endsWith('/logs'))
     return { sdkVersion: '1', provider: 'apple', events: [{ eventType: 'device_state', batteryLevel: 0.5 }] }
   if (route.path.endsWith('/import') || !route.body) return undefined
+  if (route.operationId === 'createLinkToken') return { provider: 'apple' }
   return route.path.endsWith('/personal-record') ? { gender: 'female' } : route.path.endsWith('/token') ? undefined : {}
 }
 
@@ -186,7 +196,8 @@ t.test("a phone's token and the id of somebody else", async (t) => {
     for (const route of inOrder.filter(({ path }) => !/stream|\{(sleep|cycle)_id\}/.test(path))) {
       if (route.operationId === 'deleteUser') continue
       const { status, body } = await call(app, route, ben, ben.id)
-      if (status >= 300) refused.push(`${status} ${route.method} ${route.path} ${JSON.stringify(body)}`)
+      if (status >= 300 && status !== OF_CLOUDS[route.operationId])
+        refused.push(`${status} ${route.method} ${route.path} ${JSON.stringify(body)}`)
     }
     t.strictSame(refused, [])
   })
