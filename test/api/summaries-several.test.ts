@@ -2,7 +2,7 @@
 // recovery (contract 12.1, 12.3, 12.4, 12.6). Each case is a day written out, with the part of the row that it is about.
 import t from 'tap'
 import type { Database } from '../../server/db/database.ts'
-import { startTestApp } from '../support/app.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
 import { createUser, oneEngine } from '../support/sdk.ts'
 import { addSources, DAY_MS, dateText, MINUTE_MS, summary, write } from '../support/summaries.ts'
 
@@ -483,22 +483,29 @@ const MIDNIGHTS: { says: string; days: Days; zones?: number[]; steps: number }[]
   },
 ]
 
+/** A user with samples of several sources, each in its zone, and if asked for with a night of the first one. */
+async function person(app: TestApp, days: Days, { zones = [], slept = false }: { zones?: number[]; slept?: boolean }) {
+  const user = await createUser(app)
+  const ids = await addSources(
+    app.db,
+    user,
+    days.map(([source]) => source),
+  )
+  if (slept) await addNight(app.db, user, ids[0] as number)
+  const samples = days.flatMap(([, own], place) =>
+    own.map(([seriesId, ms, value, lastsS = 0]) => ({
+      ...{ sourceId: ids[place] as number, seriesId, ms, value, zone: zones[place] ?? 0, lastsS },
+    })),
+  )
+  await write(app.db, user, samples)
+  return user
+}
+
 oneEngine(t, 'several sources of one person', async (t, engine) => {
   const app = await startTestApp(t, engine)
   for (const { says, days, zones = [], steps } of MIDNIGHTS) {
     await t.test(says, async (t) => {
-      const user = await createUser(app)
-      const ids = await addSources(
-        app.db,
-        user,
-        days.map(([source]) => source),
-      )
-      const samples = days.flatMap(([, own], place) =>
-        own.map(([seriesId, ms, value, lastsS = 0]) => ({
-          ...{ sourceId: ids[place] as number, seriesId, ms, value, zone: zones[place] ?? 0, lastsS },
-        })),
-      )
-      await write(app.db, user, samples)
+      const user = await person(app, days, { zones })
       const query = { start_date: dateText(DAY - 1), end_date: dateText(DAY + 2) }
       const { data } = (await summary(app, user, 'activity', query)).body
       const sum = data.reduce((all: number, row: { steps: number }) => all + row.steps, 0)
@@ -506,21 +513,9 @@ oneEngine(t, 'several sources of one person', async (t, engine) => {
     })
   }
   const query = { start_date: dateText(DAY), end_date: dateText(DAY) }
-  for (const { says, days, slept, activity, strict, sleep, recovery, explained } of [...CASES, ...TRACES]) {
+  for (const { says, days, slept = false, activity, strict, sleep, recovery, explained } of [...CASES, ...TRACES]) {
     await t.test(says, async (t) => {
-      const user = await createUser(app)
-      const ids = await addSources(
-        app.db,
-        user,
-        days.map(([source]) => source),
-      )
-      const samples = days.flatMap(([, own], place) =>
-        own.map(([seriesId, ms, value, lastsS = 0]) => ({
-          ...{ sourceId: ids[place] as number, seriesId, ms, value, zone: 0, lastsS },
-        })),
-      )
-      if (slept) await addNight(app.db, user, ids[0] as number)
-      await write(app.db, user, samples)
+      const user = await person(app, days, { slept })
       if (sleep) t.match((await summary(app, user, 'sleep', query)).body.data, [sleep])
       if (recovery) t.match((await summary(app, user, 'recovery', query)).body.data, [recovery])
       if (activity) t.match((await summary(app, user, 'activity', query)).body.data, [activity])

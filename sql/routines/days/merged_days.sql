@@ -1,10 +1,10 @@
 -- Local days of several sources together. All stored series of a type, those that were entered by hand among them, compete for
 -- each quarter hour of UTC: it counts for the best one that reaches into it, which a record does with all of its time. What was
 -- measured is better than what was entered; then more than a trace is better than less (see least_amount); then the smaller rank,
--- more samples on the date of the quarter hour in UTC, and the earlier place in the arrays. By quarter hour and not by minute, since archived
--- samples are known no better, and whatever local day each source puts it on: no quarter hour counts twice, none is lost. Where
--- others have nothing, a series counts with all it has; else every record is spread evenly over its time. What of a record
--- counts is of the local day on which the record starts, as everywhere.
+-- more samples on the date of the quarter hour in UTC, and the earlier place in the arrays. By quarter hour and not by minute,
+-- since archived samples are known no better, and whatever local day each source puts it on: no quarter hour counts twice, none
+-- is lost. Where others have nothing, a series counts with all it has; else every record is spread evenly over its time. What of
+-- a record counts is of the local day on which the record starts, as everywhere.
 
 drop function if exists rival_quarters(int4[], int2[], int4[], int4, int4);
 drop function if exists merged_parts(int4[], int2[], int4[], int8[], int4, int4);
@@ -168,8 +168,8 @@ end
 $$;
 
 -- On how many minutes of local days the samples of series reached each of `marks` (see minute_place). The arrays hold all
--- series of one type, as merged_parts takes them; `places` and `days` say which of them count on which days, `in_part` that one does so
--- only in the quarter hours that merged_parts counts. With `spread` records of steps are spread over their minutes.
+-- series of one type, as merged_parts takes them; `places` and `days` say which of them count on which days, `in_part` that one
+-- does so only in the quarter hours that merged_parts counts. With `spread` records of steps are spread over their minutes.
 -- `reached` is null when it is not known: a record that is spread lasts longer than a quarter hour, or a source came after the
 -- samples of the day were archived. Without `spread` what a source measured and what was entered by hand make minutes
 -- together, reported with the place of the former; each by itself near archived time.

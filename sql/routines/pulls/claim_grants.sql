@@ -1,7 +1,8 @@
 -- Gives grants that have something to do to a process, those first that waited longest, and of what is due first what
 -- somebody waits for, then pulls, then history. Of each of `providers` at most as many as `rooms` says, in all `places`,
--- of which `history_places` may be history's. `by_default`: whether a provider is enabled unless an operator set it. A lease ends after three minutes, or with the process; whoever lost it
--- cannot store, since `fence` moved on. Leaves out lanes whose budget is closed, and history while many uploads wait.
+-- of which `history_places` may be history's. `by_default`: whether a provider is enabled unless an operator set it. A lease
+-- ends after three minutes, or with the process; whoever lost it cannot store, since `fence` moved on. Leaves out lanes whose
+-- budget is closed, and history while many uploads wait.
 create or replace function claim_grants(
   the_process int8, providers text[], by_default boolean[], rooms int4[], places int4, history_places int4
 ) returns table (grant_id uuid, provider text, lane text, fence int8)
