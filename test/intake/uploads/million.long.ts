@@ -28,8 +28,9 @@ eachEngine(t, 'a million samples', async (t, engine) => {
         return heartRate(BASE + index * 5000, valueAt(index), { id: `sample ${index}` })
       }),
     )
-  // Threads and connections exist before the measurement.
-  await upload(service, await createUser(service), request(0))
+  // Threads and connections exist before the measurement: all of the former only when uploads come at once.
+  const other = await createUser(service)
+  await Promise.all(Array.from({ length: IN_FLIGHT }, () => upload(service, other, request(0))))
   const idleMiB = await service.rssMiB()
   let peakMiB = 0
   let sampled = Promise.resolve()
