@@ -26,7 +26,6 @@ const TIMESCALE_SETTINGS = {
   effective_io_concurrency: '16',
   fsync: 'on',
   synchronous_commit: 'on',
-  jit: 'off',
   timezone: 'UTC',
   lc_messages: 'C',
   shared_preload_libraries: 'timescaledb',

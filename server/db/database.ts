@@ -88,14 +88,21 @@ function queryable(target: pg.Pool | pg.PoolClient): Queryable {
   }
 }
 
-/** Opens a pool of connections, each in UTC and with the limits of time set. */
+/**
+ * What holds on every connection: times in UTC, and no compiling of statements, which is on unless a server says otherwise.
+ * Its cost follows the planner's guesses about the rows of functions, which are high: the scores of 2,000 nights took 1.0 s,
+ * 0.9 s of it compiling.
+ */
+export const CONNECTION_OPTIONS = '-c timezone=UTC -c jit=off'
+
+/** Opens a pool of connections, each with CONNECTION_OPTIONS and the limits of time set. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.maxConnections,
     application_name: options.name,
     types,
-    options: `-c timezone=UTC -c datestyle=ISO -c statement_timeout=${options.statementTimeoutMs} -c lock_timeout=${options.lockTimeoutMs ?? 0}`,
+    options: `${CONNECTION_OPTIONS} -c datestyle=ISO -c statement_timeout=${options.statementTimeoutMs} -c lock_timeout=${options.lockTimeoutMs ?? 0}`,
     idleTimeoutMillis: 60_000,
     connectionTimeoutMillis: 10_000,
   })

@@ -213,7 +213,6 @@ function settings(): Record<string, string> {
     synchronous_commit: 'on',
     fsync: 'on',
     autovacuum: 'on',
-    jit: 'off',
     max_parallel_workers_per_gather: '2',
     timezone: 'UTC',
     log_timezone: 'UTC',

@@ -6,6 +6,7 @@ import pg from 'pg'
 import { deviceTypeRanks, deviceTypes } from '../catalogue/devices.ts'
 import { providers } from '../catalogue/providers.ts'
 import { seriesTypes } from '../catalogue/series.ts'
+import { CONNECTION_OPTIONS } from './database.ts'
 
 const SQL_FOLDER = fileURLToPath(new URL('../../sql/', import.meta.url))
 const LOCK_KEY = 7_234_901
@@ -37,7 +38,7 @@ export async function migrate(url: string, log: (message: string) => void = () =
   const client = new pg.Client({
     connectionString: url,
     application_name: 'pulsebase migrate',
-    options: '-c timezone=UTC',
+    options: CONNECTION_OPTIONS,
   })
   await client.connect()
   try {

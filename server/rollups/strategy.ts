@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { ConfigError } from '../config.ts'
+import { CONNECTION_OPTIONS } from '../db/database.ts'
 
 /** How rollups are stored and refreshed. */
 export type Strategy = 'continuous' | 'per_series'
@@ -29,7 +30,7 @@ export async function applyStrategy(
   const client = new pg.Client({
     connectionString: url,
     application_name: 'pulsebase migrate',
-    options: '-c timezone=UTC',
+    options: CONNECTION_OPTIONS,
   })
   await client.connect()
   try {

@@ -11,11 +11,13 @@ const NIGHTS_BEFORE = 14
  * other sources report.
  */
 const SESSIONS_SQL = `
-  with due as materialized (
-    select * from unnest($1::uuid[], $2::int4[]) d (user_id, day)
+  with due as (
+    select user_id, range_agg(int4range(day, day + 1)) as days, range_agg(int4range(day - ${NIGHTS_BEFORE}, day + 1)) as ranges
+    from unnest($1::uuid[], $2::int4[]) d (user_id, day)
+    group by 1
   ), asked as (
-    select d.user_id, lower(r) as first_day, upper(r) - 1 as last_day
-    from (select user_id, range_agg(int4range(day - ${NIGHTS_BEFORE}, day + 1)) as ranges from due group by 1) d
+    select d.user_id, d.days, lower(r) as first_day, upper(r) - 1 as last_day
+    from due d
     cross join lateral unnest(d.ranges) r
   ), counting as materialized (
     select n.id
@@ -24,9 +26,9 @@ const SESSIONS_SQL = `
       array(select d.id from data_source d where d.user_id = a.user_id), a.first_day, a.last_day + 1
     ) n
   )
-  select s.user_id, s.id, l.day, due.day is not null as due, s.is_nap is true or s.covered as unscored,
+  select s.user_id, s.id, l.day, a.days @> l.day as due, s.is_nap is true or s.covered as unscored,
          date_part('epoch', s.start_at) as "startS", s.zone_offset_min as "zoneMin", s.asleep_s as "asleepS",
-         s.deep_s as "deepS", s.rem_s as "remS", s.awake_s as "awakeS", case when due.day is not null then s.stages end as stages,
+         s.deep_s as "deepS", s.rem_s as "remS", s.awake_s as "awakeS", case when a.days @> l.day then s.stages end as stages,
          s.is_nap is not true and n.id is not null and row_number() over (
            partition by s.user_id, l.day
            order by n.id is null, s.is_nap is true, s.asleep_s desc nulls last, s.start_at, s.id
@@ -40,7 +42,6 @@ const SESSIONS_SQL = `
     offset 0
   ) s
   cross join lateral local_day(s.end_at, s.zone_offset_min) l (day)
-  left join due on due.user_id = s.user_id and due.day = l.day
   left join counting n on n.id = s.id
   where l.day between a.first_day and a.last_day`
 

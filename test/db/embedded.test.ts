@@ -41,12 +41,11 @@ t.test('the first start creates a database that later starts find again, in a pa
   const first = await start(t, dataDir, log)
   t.match(first.url, /^postgresql:\/\/postgres:[\w-]{32}@127\.0\.0\.1:\d+\/pulsebase$/)
   const settings = `select name, setting from pg_settings where name in
-    ('data_checksums', 'fsync', 'jit', 'listen_addresses', 'server_encoding', 'TimeZone', 'unix_socket_directories')`
+    ('data_checksums', 'fsync', 'listen_addresses', 'server_encoding', 'TimeZone', 'unix_socket_directories')`
   const rows = (await query(first.url, settings)) as { name: string; setting: string }[]
   t.strictSame(Object.fromEntries(rows.map(({ name, setting }) => [name, setting])), {
     data_checksums: 'on',
     fsync: 'on',
-    jit: 'off',
     listen_addresses: '127.0.0.1',
     server_encoding: 'UTF8',
     TimeZone: 'UTC',

@@ -1,2 +1,3 @@
 import '../db/compress.test.ts'
 import '../db/opened.test.ts'
+import '../db/connections.test.ts'

@@ -36,7 +36,6 @@ const SETTINGS = {
   shared_buffers: '128MB',
   max_wal_size: '1GB',
   checkpoint_timeout: '30min',
-  jit: 'off',
   timezone: 'UTC',
   lc_messages: 'C',
 }
