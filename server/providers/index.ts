@@ -1,5 +1,6 @@
 import { type ProviderName, providerNames } from '../catalogue/providers.ts'
 import * as folders from './folders.ts'
+import type { Notices } from './notices.ts'
 import type { Provider } from './provider.ts'
 import type { SdkAbility } from './sdk.ts'
 
@@ -14,6 +15,7 @@ export type SdkProvider = {
 interface Folder {
   readonly sdk?: SdkAbility
   readonly cloud?: Provider
+  readonly notices?: Notices
 }
 
 // In the order of the catalogue.
@@ -30,6 +32,11 @@ export const sdkProviders: ReadonlyMap<SdkProvider, SdkAbility> = new Map(
 /** Cloud providers by slug: those that people can connect. */
 export const cloudProviders: ReadonlyMap<string, Provider> = new Map(
   named.flatMap(([name, { cloud }]) => (cloud ? [[name, cloud]] : [])),
+)
+
+/** How cloud providers notify, by slug: those that do. */
+export const notifyingProviders: ReadonlyMap<string, Notices> = new Map(
+  named.flatMap(([name, { notices }]) => (notices ? [[name, notices]] : [])),
 )
 
 /** Older names that SDK builds in the field still send, accepted forever (D-22). */

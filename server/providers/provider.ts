@@ -72,6 +72,8 @@ export interface Provider {
   readonly map: MapPart
   /** What can be asked for; absent: the provider cannot be pulled. */
   readonly streams?: readonly Stream[]
+  /** Single things that notices and pages name, by kind. */
+  readonly objects?: Readonly<Record<string, ObjectKind>>
   /** Workouts as the provider lists them, passed through. */
   readonly workouts?: {
     list(query: WorkoutQuery): Request
@@ -215,13 +217,60 @@ export interface Stream {
   readonly pollSeconds?: number
   /** 404 means that there is nothing. */
   readonly emptyOn404?: true
+  /** The provider sends notices of its data: what a pull finds that none told of is a missed notice. */
+  readonly hasNotices?: true
   /** The first request for a window; null: nothing to ask. */
   first(window: Window, state: StreamState): Request | null
   /** The request for the next page, after this answer to that request; null: there is none. */
   next?(answer: Answer, asked: Request): Request | null
   /** The zone that an answer tells of, for parts that do not say: an IANA name or an offset; null: none. */
   zone?(answer: Answer): string | null
+  /** What else has to be asked for because of this answer; asked for once the answer is stored. */
+  follow?(answer: Answer, asked: Request, state: StreamState): readonly Wish[]
 }
+
+/** A single thing that can be asked for: a workout, a night, what belongs to a day. Its answers are parts of `stream`. */
+export interface ObjectKind {
+  /** Whose scope it needs, whose mapping reads it, and whose report tells of it. */
+  readonly stream: string
+  /** The request for it; null: these `args` name nothing that can be asked for. */
+  request(args: Json, state: StreamState): Request | null
+  /** A further request that it takes, after this answer to that request; null: that is all. */
+  next?(answer: Answer, asked: Request): Request | null
+  follow?(answer: Answer, asked: Request, state: StreamState): readonly Wish[]
+  /** 404 means that there is nothing; otherwise it is asked for again after 1 and 10 minutes, since notices come early. */
+  readonly emptyOn404?: true
+  /** What follows from that the provider does not have it, even then; absent: nothing. */
+  missing?(args: Json): Missing
+}
+
+/** What follows when the provider does not have a thing. */
+export interface Missing {
+  /** External id, as mappings give it to `Out`, of what is removed here. */
+  readonly gone?: string
+  readonly wish?: Wish
+}
+
+/**
+ * Something to be asked for soon. An object: wishes of one key become one request, and one that comes while it is asked
+ * for makes it asked for again. A span of a stream: the spans of one stream grow together.
+ */
+export type Wish =
+  | {
+      readonly kind: 'object'
+      /** A name of `Provider.objects`. */
+      readonly object: string
+      /** Of what is the same thing; without spaces, at most 200 characters. */
+      readonly key: string
+      readonly args: Json
+    }
+  | {
+      readonly kind: 'span'
+      readonly stream: string
+      readonly window: Window
+      /** At most once in so many seconds, the first time at once. */
+      readonly everySeconds?: number
+    }
 
 /** A span of time, half-open, epoch milliseconds. */
 export interface Window {
@@ -237,6 +286,8 @@ export interface StreamState {
   readonly zone: string | null
   /** What the caller of a sync asked for beside its range (contract 7.1). */
   readonly options: Readonly<Record<string, Json>>
+  /** Whether the past is asked for, not what is new. */
+  readonly isHistory: boolean
 }
 
 /** Which workouts are listed as the provider has them. */

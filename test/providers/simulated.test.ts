@@ -52,7 +52,7 @@ async function partsOf(simulator: Playing, id: string, person: string, span: Win
   return parts
 }
 
-const STATE = { scope: null, zone: null, options: {} }
+const STATE = { scope: null, zone: null, options: {}, isHistory: false }
 
 interface Asking {
   simulator: Playing

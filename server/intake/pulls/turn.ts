@@ -162,7 +162,8 @@ function defect({ means, lease }: Turn, task: Task, error: unknown): Outcome {
 async function askOnce(turn: Turn, task: Task): Promise<Outcome | 'on' | 'blocked'> {
   const { scope, zone } = turn
   const { stream, row } = task
-  const request = task.request ?? stream.first(task.window, { scope, zone, options: row.options })
+  const request =
+    task.request ?? stream.first(task.window, { scope, zone, options: row.options, isHistory: row.kind === 'history' })
   if (!request) return task.nextWindow() ? 'on' : task.done()
   turn.requests += 1
   const answer = await ask(turn, task, request)

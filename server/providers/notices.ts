@@ -1,0 +1,153 @@
+import type { Json } from './part.ts'
+import type { Answer, Form, ProviderSettings, Request, Wish } from './provider.ts'
+
+// The seam for notices: what a provider sends to us of its own accord, and how it is asked to. A folder that has them
+// exports `notices` from its index. As the rest of a folder this is data and pure functions: the engine receives, stores,
+// asks and deletes.
+
+/** How a provider notifies: the export `notices` of its folder. */
+export interface Notices {
+  /** The largest body that is taken; at most 1 MiB. */
+  readonly limitBytes: number
+  /**
+   * Names of secrets of ours that the provider is given, without the prefix: read from `<PROVIDER>_<NAME>`, and made at
+   * random when first needed where the operator has set none. They are in `Keys.own`.
+   */
+  readonly secrets?: readonly string[]
+  /**
+   * Whether a notice comes from the provider: `signed`, what it says is believed; `unsigned`, taken, but nothing it says
+   * is believed, all is asked for; `refused`. A reply answers what carries nothing, such as a ping, and ends it there.
+   * Fails closed: refused when a secret, a header or a time is missing. Compares with server/providers/signing.ts only.
+   */
+  verify(request: InboundRequest, keys: Keys): 'signed' | 'unsigned' | 'refused' | Reply
+  /** The answer to a GET by which the provider makes sure that the address is ours. Absent: it does not. */
+  challenge?(query: Form, keys: Keys): Challenge
+  /** What a notice says; empty: nothing of use. Runs in a worker thread. */
+  open(body: OpenedBody): readonly Notice[] | 'malformed'
+  /** The requests by which the provider is told where to notify; absent: an operator does that on its pages. */
+  readonly subscriptions?: (application: Application) => Subscriptions
+}
+
+/** A request to our address. */
+export interface InboundRequest {
+  /** As it came, byte by byte. */
+  readonly body: Uint8Array
+  /** By lower-case name. */
+  readonly headers: Form
+  readonly query: Form
+  readonly nowSeconds: number
+}
+
+/** What can prove that a request comes from the provider. */
+export interface Keys {
+  /** Secrets of the application: the client secret, and the former one while it is being changed (`_PREVIOUS`). */
+  readonly client: readonly string[]
+  /** The values of `Notices.secrets`, by name; one that is neither set nor made yet is absent. */
+  readonly own: Form
+  /** What the provider gave us to verify with when it was subscribed to (`Subscribed.signingSecret`); null: nothing. */
+  readonly given: string | null
+  /** Names of `Notices.secrets` that a challenge has brought back (`Challenge.confirms`). */
+  readonly confirmed: readonly string[]
+  /** Values of the further variables that the folder names in `Provider.settings`. */
+  readonly more: Form
+}
+
+/** An answer of ours. */
+export interface Reply {
+  readonly status: number
+  readonly json: Json
+}
+
+/** The answer to a challenge; `confirms` names a secret of ours that came with it, so that from now on it can be demanded. */
+export interface Challenge extends Reply {
+  readonly confirms?: string
+}
+
+/** A notice that was received. */
+export interface OpenedBody {
+  readonly body: Uint8Array
+  /** The parsed body, with integers beyond 2^53 as text; undefined when it is not JSON. */
+  readonly json: unknown
+  /** When it was received, epoch milliseconds. */
+  readonly atMs: number
+  /** Ids of our subscriptions at the provider, as far as they are known. */
+  readonly subscriptionIds: readonly string[]
+}
+
+/** What a notice says about an account. */
+export type Notice = {
+  /** The provider's id of the account, as `Identity.id`. */
+  readonly account: string
+} & (
+  | {
+      /** It carries data: a part for the mapping of the folder. */
+      readonly kind: 'data'
+      readonly stream: string
+      readonly args?: Json
+      /** A piece of the body; absent: all of it. */
+      readonly body?: Uint8Array
+    }
+  /** There is something to be asked for. */
+  | { readonly kind: 'fetch'; readonly wish: Wish }
+  | {
+      /** Something was deleted. Signed, it is removed; otherwise it is asked for, and `ObjectKind.missing` decides. */
+      readonly kind: 'delete'
+      readonly stream: string
+      /** As mappings give it to `Out`. */
+      readonly externalId: string
+      readonly wish: Wish
+    }
+  /** The person withdrew access. Signed, the grant ends; otherwise its tokens are tried, which decides. */
+  | { readonly kind: 'deauthorise' }
+)
+
+/** Our application at a provider. */
+export interface Application {
+  readonly settings: ProviderSettings
+  /** As `Keys.own`, all of them. */
+  readonly own: Form
+}
+
+/**
+ * How a provider is told where to notify. Requests name no account: `as` is 'nobody' or 'application', and headers hold
+ * what the provider wants of the application. What is not offered is absent, and answered 501.
+ */
+export interface Subscriptions {
+  /** What is subscribed to: one element for each subscription that the provider keeps. */
+  readonly wanted: readonly Wanted[]
+  list(): Request
+  /** The subscriptions that an answer holds: a list, or the one that was created, updated or renewed. */
+  read(answer: Answer): readonly Subscribed[]
+  create(wanted: Wanted, url: string): Request
+  /** Absent: it is removed and created again. */
+  update?(one: Subscribed, url: string): Request
+  remove(id: string): Request
+  one?(id: string): Request
+  /** Extends it. */
+  renew?(one: Subscribed): Request
+  /** Resumes it, after the provider has stopped notifying. */
+  activate?(one: Subscribed): Request
+  /** What a refusal means, where its status does not say: 409 `exists`, 404 `missing`. */
+  refusal?(answer: Answer): 'exists' | 'missing' | undefined
+}
+
+/** What one subscription is for; empty where a provider has only one for everything. */
+export interface Wanted {
+  readonly eventType?: string
+  readonly dataType?: string
+}
+
+/** A subscription as the provider has it. */
+export interface Subscribed extends Wanted {
+  readonly id: string
+  /** Without what the folder itself adds to it; null: the answer does not say. */
+  readonly url: string | null
+  /** False: the provider has stopped notifying, or it lacks what the folder would give it now. Absent: it is as it should be. */
+  readonly isActive?: boolean
+  /** Epoch milliseconds; absent: it does not end. */
+  readonly expiresAtMs?: number
+  /** What its notices are signed with; said once, when it is created. */
+  readonly signingSecret?: string
+  /** As our API shows it (specification, "Provider webhook subscription"), without secrets. */
+  readonly shown: Json
+}
