@@ -90,3 +90,30 @@ begin
   return own_key;
 end
 $$;
+
+-- The run of a user for streams that are asked already, of a grant or of one connection to it; opened if the user has
+-- connected since it began. Null: none is asked. The caller holds the grant.
+create or replace function join_sync(
+  the_grant uuid, the_connection uuid, the_user uuid, the_kind text, the_streams text[]
+) returns text
+language sql as $$
+  with first as (
+    select t.run_key, g.provider
+    from sync_task t
+    join provider_grant g on g.id = t.grant_id
+    where t.grant_id = the_grant and g.state = 'live' and t.kind = the_kind and t.stream = any (the_streams)
+      and t.connection_id is not distinct from the_connection
+    order by t.id
+    limit 1
+  ), whole as (
+    select f.run_key, f.provider, min(t.lo) as lo, max(coalesce(t.hi, now())) as hi, array_agg(t.stream) as streams
+    from first f
+    join sync_task t on t.grant_id = the_grant and t.run_key = f.run_key
+    group by f.run_key, f.provider
+  )
+  select open_run(
+    the_user, w.provider, w.run_key, (select r.user_id from sync_run r where r.run_key = w.run_key),
+    case the_kind when 'history' then 'historical' else 'live' end, tstzrange(least(w.lo, w.hi), w.hi), w.streams
+  )
+  from whole w
+$$;
