@@ -122,3 +122,13 @@ export async function startHistory(
   const started = await startOr(tx, queued)
   return started && { ...started, fromMs, untilMs }
 }
+
+/** Goes on with what was left of the past of a connection whose access had ended. */
+export async function resumeHistory(
+  tx: Queryable,
+  { grantId, connectionId, userId }: { grantId: string; connectionId: string; userId: string },
+  streams: readonly Stream[],
+): Promise<void> {
+  const granted = streams.map(({ name }) => name)
+  await tx.query('select resume_history($1, $2, $3, $4)', [grantId, connectionId, userId, granted])
+}

@@ -117,3 +117,31 @@ language sql as $$
   )
   from whole w
 $$;
+
+-- Queues again what was left of a connection's past when its grant ended (server/oauth/disconnect.ts), of the streams that
+-- are granted now, with a new run. Null: nothing was left. The caller holds the grant.
+create or replace function resume_history(the_grant uuid, the_connection uuid, the_user uuid, granted text[]) returns text
+language plpgsql as $$
+declare
+  the_run text := gen_random_uuid();
+  streams text[];
+  span tstzrange;
+begin
+  delete from sync_task
+  where grant_id = the_grant and connection_id = the_connection and due_at = 'infinity' and stream <> all (granted);
+  with resumed as (
+    update sync_task
+    set run_key = the_run, due_at = now(), position = null, attempts = 0, failing_since = null
+    where grant_id = the_grant and connection_id = the_connection and due_at = 'infinity'
+    returning stream, lo, hi
+  )
+  select array_agg(stream), tstzrange(min(lo), max(hi)) into streams, span from resumed;
+  if streams is null then
+    return null;
+  end if;
+  perform open_run(the_user, provider, the_run, the_user, 'historical', span, streams) from provider_grant where id = the_grant;
+  update provider_grant set history_at = least(history_at, now()) where id = the_grant;
+  perform pg_notify('sync_task', '');
+  return the_run;
+end
+$$;

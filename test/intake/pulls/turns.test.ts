@@ -1,6 +1,7 @@
 // What a turn of a grant survives: text that no database takes, refused storage, people who come and go meanwhile.
 import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
+import { endGrant } from '../../../server/oauth/disconnect.ts'
 import type { Received } from '../../../server/provider-client/http.ts'
 import type { TestApp } from '../../support/app.ts'
 import { connectPerson, settled, startPulling, startSimulated } from '../../support/people.ts'
@@ -171,3 +172,49 @@ oneEngine(t, 'people who come and go while an account is asked', async (t, engin
     )
   })
 })
+
+oneEngine(
+  t,
+  'the past that was asked for goes on where access ended, once the person has connected again',
+  async (t, engine) => {
+    const { app } = await startSimulated(t, engine, { world: { people: 1, days: 60 } })
+    const [first, second] = [await createUser(app), await createUser(app)]
+    const connect = (user: string) => connectPerson(app, { user, provider: 'whoop', person: 'ana' })
+    const left = (user: string) =>
+      app.db.query(
+        `select t.stream, t.lo, t.hi, r.status, r.scope from sync_task t
+       join connection c on c.id = t.connection_id
+       left join sync_run r on r.run_key = t.run_key and r.user_id = c.user_id
+       where t.kind = 'history' and c.user_id = $1 order by 1`,
+        [user],
+      )
+    await connect(first)
+    await connect(second)
+    await app.db.query(`update sync_task set hi = hi - interval '40 days' where kind = 'history'`)
+    await app.db.query(`delete from sync_task where kind = 'history' and stream = 'cycle'`)
+    const before = await left(first)
+    t.equal(before.length, 3)
+    const { id } = await app.db.one<{ id: string }>('select id from provider_grant')
+    await app.db.transaction((tx) => endGrant(tx, app.deps.config, id, { status: 'revoked', reason: 'refresh_failed' }))
+    const runs = await app.db.query('select distinct status from sync_run')
+    t.strictSame(runs, [{ status: 'cancelled' }])
+    await connect(first)
+    t.strictSame(await left(first), before)
+    const again = await app.request('POST', `/api/v1/providers/whoop/users/${first}/sync/historical?days=7`)
+    t.match(again.body.message, 'queued')
+    await startPulling(t, app)
+    const over = async () => (await left(first)).length === 0
+    t.ok(await waitUntil(over, 30_000, 20))
+    t.equal((await left(second)).length, 3, 'that of another one waits for them')
+    await connect(second)
+    await settled(app)
+    const ended = await app.db.query(
+      `select status, run_key = $1 as told from sync_run where scope = 'historical' order by started_at`,
+      [again.body.task_id],
+    )
+    t.strictSame(
+      ended.map((one) => Object.values(one as object).join(' ')),
+      ['cancelled false', 'cancelled false', 'success true', 'success false'],
+    )
+  },
+)
