@@ -71,8 +71,10 @@ async function store(tx: Transaction, parts: OAuthParts, consent: Consent): Prom
   const id = await storeGrant(tx, parts, consent, grantId)
   const connection = await storeConnection(tx, consent, id)
   const isNew = former?.id !== id
+  // What is under way for the account left behind would never end, or bring data of that account.
+  if (former !== undefined && isNew) await tx.query('select cancel_sync($1, $2)', [userId, provider])
   await parts.connected(tx, { provider, grantId: id, connectionId: connection.id, userId, isNew })
-  if (former !== undefined && former.id !== id) {
+  if (former !== undefined && isNew) {
     // Without both ids it may be the same account, whose consent would end.
     await removeUnused(tx, [former.id], former.account_id !== null && account.id !== null)
   }
