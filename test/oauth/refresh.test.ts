@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { type Database, openDatabase } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { AppError, errors } from '../../server/errors.ts'
+import { openAccount } from '../../server/intake/pulls/account.ts'
 import type { OAuthParts } from '../../server/oauth/parts.ts'
 import { type AccessTokens, openAccessTokens } from '../../server/oauth/refresh.ts'
 import { refreshAhead } from '../../server/oauth/refresh-ahead.ts'
@@ -504,6 +505,26 @@ oneEngine(t, 'grants are refreshed before somebody needs them', async (t, engine
     )
     t.equal(revoked, 5, 'for a day at most')
   })
+})
+
+oneEngine(t, 'a token that an API refuses is renewed once an hour', async (t, engine) => {
+  const { app, provider, grant: id, tokens } = await connected(t, engine)
+  const account = openAccount({ parts: app.deps.oauth, tokens }, { id, provider: 'polar', issuer: null })
+  const ask = async () => {
+    const { status } = await account.ask({ path: '/me' })
+    const { spent } = await app.db.one<{ spent: boolean }>(
+      'select renewed_at is not null as spent from provider_grant where id = $1',
+      [id],
+    )
+    return { status, spent, requests: provider.tokenRequests().length }
+  }
+  t.strictSame(await ask(), { status: 200, spent: false, requests: 1 })
+  // Another process, whose refresh ends the token that this one knows.
+  await openAccessTokens(app.deps.oauth).renew(id, 1)
+  t.strictSame(await ask(), { status: 200, spent: false, requests: 2 }, 'one that was replaced is looked up again')
+  provider.fault = ({ path }, response) => path === '/me' && !!response.writeHead(401).end()
+  t.strictSame(await ask(), { status: 401, spent: true, requests: 3 })
+  t.strictSame(await ask(), { status: 401, spent: true, requests: 3 })
 })
 
 oneEngine(t, 'a token that ends without a refresh token expires the connections', async (t, engine) => {
