@@ -103,7 +103,11 @@ export async function complete(context: CallbackContext, callback: Callback): Pr
   }
   const issuer = oauth.issuer ?? null
   const asked = { userId: taken.userId, provider: client.id, account: consent.account, tokens, scope, issuer }
-  if (!(await connect(parts, asked, consent.stillLives))) {
+  const connected = await connect(parts, asked, consent.stillLives).catch(async (error) => {
+    await leaveAtOnce(parts, { client, oauth, tokens, account: consent.account })
+    throw error
+  })
+  if (!connected) {
     return failed(`${client.name} has just ended an earlier connection of this account. Please connect again.`)
   }
   return taken.redirectUri === null
