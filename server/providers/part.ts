@@ -2,6 +2,7 @@ import type { EventItem, SleepStageName, WholeCycle, Workout, WorkoutMeasures } 
 import type { ScoreCategory } from '../catalogue/score-categories.ts'
 import type { SeriesName } from '../catalogue/series.ts'
 import type { WorkoutType } from '../catalogue/workouts.ts'
+import type { Totals } from '../store/sleep/totals.ts'
 
 // The mapping half of the seam: what a folder gets of an answer, and where it puts what that means.
 
@@ -23,6 +24,16 @@ export interface Part {
 
 /** Adds what a part holds to `out`. Never throws, whatever the provider sent. */
 export type MapPart = (part: Part, out: Out) => void
+
+/** What a mapping can fill, for the matrix of who sends what (contract 11); its golden files hold exactly this. */
+export interface Brings {
+  readonly series: readonly SeriesName[]
+  /** Beside type, times and duration. */
+  readonly workouts: readonly (keyof WorkoutMeasures | 'title' | 'entrySource' | 'intensity' | 'hrZones')[]
+  /** Beside times; empty: no nights. */
+  readonly nights: readonly (keyof Totals)[]
+  readonly scores: readonly ScoreCategory[]
+}
 
 /** An instant, in epoch milliseconds, and minutes east of UTC; null = not said. */
 export interface At {
