@@ -16,6 +16,8 @@ import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
 import { closeServer, listen } from './http/server.ts'
 import { deriveKeys, type Keys } from './http/tokens.ts'
+import { startOpening } from './intake/notices/opening.ts'
+import { openReceiver } from './intake/notices/receive.ts'
 import { observePulls } from './intake/pulls/observe.ts'
 import { queueFirst } from './intake/pulls/plan.ts'
 import { startPulls } from './intake/pulls/pulls.ts'
@@ -31,7 +33,7 @@ import { type AccessTokens, openAccessTokens } from './oauth/refresh.ts'
 import { storeLeftBehind } from './oauth/refreshed.ts'
 import { type OAuthClients, oauthClients } from './provider-client/clients.ts'
 import { type Http, openHttp } from './provider-client/http.ts'
-import { cloudProviders } from './providers/index.ts'
+import { cloudProviders, notifyingProviders } from './providers/index.ts'
 import { type Jobs, migrateJobs, startJobs } from './queue.ts'
 import { observeRollups } from './rollups/observe.ts'
 import { applyStrategy } from './rollups/strategy.ts'
@@ -47,6 +49,8 @@ const JOB_CONCURRENCY = 4
 
 /** Connections of pulls: one listens, none is held while a provider is asked. */
 const PULL_CONNECTIONS = 5
+/** Connections for opening notices: one listens, and one for each of two providers. */
+const NOTICE_CONNECTIONS = 3
 const JOB_TIMEOUT_MS = 60_000
 
 /** Connections that store what must not be refused: tokens and consents. */
@@ -144,6 +148,7 @@ async function startWork(shared: Shared): Promise<void> {
   })
   closers.push(() => jobs.stop())
   closers.push(startAsking(shared, tokens, jobs))
+  closers.push(await startOpeningNotices(shared))
   shared.ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
   closers.push(startCron(jobs, config, log))
   if (shared.recordsEvents) closers.push(await startDeliveries(shared, jobs))
@@ -157,6 +162,15 @@ function startAsking(shared: Shared, tokens: AccessTokens, { processId }: Jobs):
   })
   const pulls = startPulls({ db, parts: oauthParts(shared, db), tokens, processId })
   return () => pulls.stop()
+}
+
+/** Starts opening notices of cloud providers; returns a function that stops it. */
+function startOpeningNotices(shared: Shared): Promise<() => Promise<void>> {
+  const db = database(shared, 'pulsebase notices', {
+    maxConnections: NOTICE_CONNECTIONS,
+    statementTimeoutMs: JOB_TIMEOUT_MS,
+  })
+  return startOpening({ db, parts: oauthParts(shared, db), read: (task) => shared.threads.openNotices(task) })
 }
 
 function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void>> {
@@ -229,6 +243,9 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
     uploads: acceptUploads({ db, gates, limits: LIMITS, metrics, threads, handover }),
     syncFeed,
     ...{ oauth, tokens },
+    notices: openReceiver({
+      ...{ db: gated(db, gates.inbox), vault, clients: shared.clients, notifying: notifyingProviders, metrics, log },
+    }),
     log,
     metrics,
     ready: async () => isOpen() && (await probe.answers()),

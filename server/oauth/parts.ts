@@ -15,7 +15,7 @@ export interface OAuthParts {
   readonly http: Http
   readonly clients: OAuthClients
   readonly settings: Pick<Config, 'outgoingWebhooksEnabled' | 'eventFeedEnabled' | 'dataDir'>
-  readonly metrics: Pick<Metrics, 'providerRequests' | 'tokenRefreshes' | 'pulls'>
+  readonly metrics: Pick<Metrics, 'providerRequests' | 'tokenRefreshes' | 'pulls' | 'noticesOpened' | 'noticesMissed'>
   readonly log: Logger
   /** Queues what a new connection is to bring, in the transaction that stores it, which holds the grant. */
   readonly connected: (tx: Transaction, connection: Connected) => Promise<void>

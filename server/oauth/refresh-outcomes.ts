@@ -114,14 +114,23 @@ export async function onRefusal(
   throw errors.refreshFailed(text, outcome.dueMs)
 }
 
+interface HeldRefusals {
+  refusals: number
+  refresh_doubt: number
+  outage_may_last: boolean
+  /** Whether a notice said so. */
+  was_withdrawn: boolean
+}
+
 async function refused(
   tx: Transaction,
   { settings }: OAuthParts,
   { id, version, provider }: HeldGrant,
 ): Promise<'newer' | 'revoked' | { dueMs: number }> {
-  const [held] = await tx.query<{ refusals: number; refresh_doubt: number; outage_may_last: boolean }>(
+  const [held] = await tx.query<HeldRefusals>(
     `select refusals, refresh_doubt,
-            coalesce(refused_since, now()) > now() - interval '1 day' as outage_may_last
+            coalesce(refused_since, now()) > now() - interval '1 day' as outage_may_last,
+            coalesce(doubted_at > greatest(granted_at, now() - interval '1 day'), false) as was_withdrawn
      from provider_grant
      where id = $1 and version = $2
      for update`,
@@ -139,7 +148,8 @@ async function refused(
     [id, wait],
   )
   if (wait > 0) return { dueMs: due_ms }
-  await endGrant(tx, settings, id, { status: 'revoked', reason: 'refresh_failed' })
+  const reason = held.was_withdrawn ? 'deregistration' : 'refresh_failed'
+  await endGrant(tx, settings, id, { status: 'revoked', reason })
   return 'revoked'
 }
 

@@ -46,6 +46,8 @@ export interface Answer {
 export interface ProviderSettings {
   readonly clientId: string
   readonly clientSecret: string
+  /** What it was before; notices may still be signed with it. */
+  readonly previousClientSecret?: string
   /** Values of the further variables that a folder names in `settings`, by these names; absent ones are absent. */
   readonly more: Form
 }

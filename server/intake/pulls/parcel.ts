@@ -10,6 +10,7 @@ import {
 } from '../../../workers/parcel.ts'
 import type { Queryable } from '../../db/database.ts'
 import type { Json } from '../../providers/part.ts'
+import type { WishRow } from './wishes.ts'
 
 // What a turn brought is stored with what became of its tasks, in one statement: a cursor never passes data that was not
 // stored, and what was stored is not asked for again.
@@ -29,6 +30,8 @@ export interface Lease {
 export interface Outcome {
   readonly id: number
   readonly stream: string
+  /** Of the task when it was begun: one that was wished for again meanwhile does not end. */
+  readonly generation?: number
   /** Answers stored with it. */
   readonly answers: number
   readonly ended?: true
@@ -38,6 +41,8 @@ export interface Outcome {
   readonly due_at?: string
   readonly attempts?: number
   readonly failing?: true
+  /** What is asked for because of these answers. */
+  readonly wishes?: readonly WishRow[]
   readonly report?: { readonly status: 'success' | 'failed'; readonly code?: string; readonly error?: string }
   readonly cursor?: {
     readonly covered_until?: string
@@ -66,6 +71,19 @@ export function hashOf(parts: readonly ParcelPart[]): string {
   return hash.digest('hex')
 }
 
+/**
+ * A parcel as it is stored: brotli, the hash and the length of what it was before.
+ * @throws RangeError when it is too large to be imported
+ */
+export async function packParcel(
+  parts: readonly ParcelPart[],
+): Promise<{ body: Buffer; sha256: Buffer; bytes: number }> {
+  const bytes = encodeParcel(parts)
+  if (bytes.length > PARCEL_LIMIT_BYTES) throw new RangeError('the parcel is too large to be imported')
+  const body = await promisify(brotliCompress)(bytes, QUALITY)
+  return { body, sha256: createHash('sha256').update(bytes).digest(), bytes: bytes.length }
+}
+
 /** What is stored together: answers and outcomes of the tasks of one run. */
 export interface Parcel {
   readonly runKey: string
@@ -86,13 +104,10 @@ export async function storeParcel(
   lease: Lease,
   { runKey, parts, outcomes, zone }: Parcel,
 ): Promise<boolean> {
-  const bytes = parts.length > 0 ? encodeParcel(parts) : null
-  if (bytes && bytes.length > PARCEL_LIMIT_BYTES) throw new RangeError(`a parcel of ${bytes.length} bytes`)
+  const packed = parts.length > 0 ? await packParcel(parts) : undefined
   const { stored } = await db.one<{ stored: boolean }>(STORE_SQL, [
     ...[lease.grantId, lease.processId, lease.fence, runKey, zone],
-    bytes && (await promisify(brotliCompress)(bytes, QUALITY)),
-    bytes && createHash('sha256').update(bytes).digest(),
-    bytes?.length ?? null,
+    ...[packed?.body ?? null, packed?.sha256 ?? null, packed?.bytes ?? null],
     JSON.stringify(outcomes),
   ])
   return stored

@@ -134,6 +134,16 @@ export function everySeconds({ provider }: OAuthClient, grants: number, interval
   return Math.max(intervalSeconds, longest)
 }
 
+// Notices that came before the consent was stored.
+const HELD_SQL = `
+  with due as (
+    update notification n set due_at = now()
+    from provider_grant g
+    where g.id = $1 and n.provider = g.provider and n.account = g.account_id and n.state = 'held'
+    returning n.id
+  )
+  select pg_notify('notification', '') where exists (select from due)`
+
 /**
  * Returns what queues, as soon as a connection is made, what it is to bring: the first pull, which goes on where an earlier
  * one of the account ended, and the last 90 days if its past is wanted, or what was left of its past. Streams that were closed are tried again, and
@@ -147,6 +157,7 @@ export function queueFirst(clients: OAuthClients, wantsHistory: boolean): OAuthP
       `update stream_cursor set last_hash = null, closed_until = null, closed_why = null where grant_id = $1`,
       [grantId],
     )
+    await tx.query(HELD_SQL, [grantId])
     const grant = await tx.one<DueGrant>(`select ${GRANT_COLUMNS} from provider_grant g where g.id = $1`, [grantId])
     const streams = duePulls(clients, grant)
     const pull = { grantId, userId, connectionId: null, kind: 'pull', lane: 'asked', untilMs: null, streams } as const

@@ -3,7 +3,7 @@ import { databaseUnavailable, type Queryable } from '../../db/database.ts'
 import { AppError } from '../../errors.ts'
 import { ForbiddenAddress } from '../../provider-client/call.ts'
 import { NoAnswer, type Received } from '../../provider-client/http.ts'
-import type { Request, StreamState } from '../../providers/provider.ts'
+import type { Provider, Request, Stream, StreamState, Wish } from '../../providers/provider.ts'
 import { grantedScopes } from '../../providers/scopes.ts'
 import { type Account, type AccountMeans, openAccount } from './account.ts'
 import { BudgetClosed, type Lane } from './budget.ts'
@@ -11,6 +11,7 @@ import { Gathered, type StoreMeans } from './gathered.ts'
 import type { Lease, Outcome } from './parcel.ts'
 import { Task, type TaskRow } from './task.ts'
 import { verdictOf } from './verdicts.ts'
+import { objectOf, wishRow } from './wishes.ts'
 
 // The turn of a grant: it asks for what is due, page by page, and ends after 20 requests or 10 s, so that grants take turns.
 // No transaction is open while a provider is asked.
@@ -63,8 +64,8 @@ const GRANT_SQL = `
 
 // Those of one run together, since they are stored and imported together; of history the newest first.
 const TASKS_SQL = `
-  select t.id, t.kind, t.stream, t.run_key, t.lane, t.lo, t.hi, t.reach_days, t.options, t.position, t.attempts,
-         t.failing_since, encode(s.last_hash, 'hex') as last_hash
+  select t.id, t.kind, t.stream, t.object, t.args, t.generation, t.run_key, t.lane, t.lo, t.hi, t.reach_days, t.options,
+         t.position, t.attempts, t.failing_since, encode(s.last_hash, 'hex') as last_hash
   from sync_task t
   left join stream_cursor s on s.grant_id = t.grant_id and s.stream = t.stream
   where t.grant_id = $1 and t.due_at <= now() and (t.lane = 'history') = $2
@@ -131,7 +132,7 @@ const goesOn = (turn: Turn) =>
 export const everyLane = (fromMs: number): Turn['blocked'] => ({ asked: fromMs, live: fromMs, history: fromMs })
 
 async function serveTask(turn: Turn, row: TaskRow): Promise<void> {
-  const stream = turn.account.client.provider.streams?.find(({ name }) => name === row.stream)
+  const stream = streamOf(turn.account.client.provider, row)
   if (!stream) {
     // This version no longer asks for it.
     const report = { status: 'failed', code: 'wrong', error: 'There is no such stream any more' } as const
@@ -144,6 +145,22 @@ async function serveTask(turn: Turn, row: TaskRow): Promise<void> {
     if (typeof outcome === 'object') return turn.gathered.add(row, task.takeParts(), outcome)
   }
   if (task.hasMoved) await pause(turn, task)
+}
+
+/** What a task asks for; a single thing is asked for as a stream of which there is only now. */
+function streamOf(provider: Provider, { stream: name, object, args }: TaskRow): Stream | undefined {
+  const stream = provider.streams?.find((one) => one.name === name)
+  if (object === null) return stream
+  const kind = objectOf(provider, object)
+  if (!stream || !kind) return undefined
+  const { request, next, follow, emptyOn404 } = kind
+  return {
+    ...{ name, family: stream.family, windowDays: 1, historyDays: 0, overlapHours: 0 },
+    first: (_, state) => request(args, state),
+    ...(next && { next }),
+    ...(follow && { follow }),
+    ...(emptyOn404 && { emptyOn404 }),
+  }
 }
 
 /** Keeps the place of a task that goes on later. */
@@ -161,11 +178,7 @@ function defect({ means, lease }: Turn, task: Task, error: unknown): Outcome {
 
 /** One request of a task: it goes on, it has ended with an outcome, or there is nothing to be had now. */
 async function askOnce(turn: Turn, task: Task): Promise<Outcome | 'on' | 'blocked'> {
-  const { scope } = turn
-  const { stream, row } = task
-  const { options, kind } = row
-  const state = { scope, zone: turn.gathered.zone, options, isHistory: kind === 'history' }
-  const request = task.request ?? stream.first(task.window, state)
+  const request = task.request ?? task.stream.first(task.window, stateOf(turn, task))
   if (!request) return task.nextWindow() ? 'on' : task.done()
   turn.requests += 1
   const answer = await ask(turn, task, request)
@@ -173,6 +186,10 @@ async function askOnce(turn: Turn, task: Task): Promise<Outcome | 'on' | 'blocke
   turn.means.answered(turn.lease.provider, true)
   return judged(turn, task, request, answer)
 }
+
+const stateOf = ({ scope, gathered }: Turn, { row }: Task): StreamState => ({
+  ...{ scope, zone: gathered.zone, options: row.options, isHistory: row.lane === 'history' },
+})
 
 async function ask(turn: Turn, task: Task, request: Request): Promise<Received | Outcome | 'blocked'> {
   const { means, lease } = turn
@@ -208,10 +225,23 @@ async function judged(turn: Turn, task: Task, request: Request, answer: Received
       return task.later(said(turn, answer), REFUSED_SECONDS)
     case 'denied':
       return task.failed('not_permitted', said(turn, answer))
+    case 'missing':
+      return task.row.object === null ? task.failed('wrong', said(turn, answer)) : absent(turn, task)
     default:
       return task.failed('wrong', said(turn, answer))
   }
 }
+
+/** The provider does not have a thing. */
+function absent(turn: Turn, task: Task): Outcome {
+  const { object, args } = task.row
+  const kind = objectOf(turn.account.client.provider, object ?? '')
+  const { gone, wish } = kind?.missing?.(args) ?? {}
+  return task.absent({ gone, wish: wish && wished(turn, [wish])[0] })
+}
+
+const wished = ({ account, scope }: Turn, wishes: readonly Wish[]) =>
+  wishes.flatMap((wish) => wishRow(account.client.provider, scope, wish) ?? [])
 
 /** What an answer says, for people; nothing of one that may hold measurements. */
 function said({ account }: Turn, { status, body }: Received): string {
@@ -231,6 +261,7 @@ async function taken(turn: Turn, task: Task, request: Request, answer: Received)
     await gathered.flush()
   }
   task.keep(request, answer, zone ?? gathered.zone)
+  task.follow(wished(turn, stream.follow?.(answer, request, stateOf(turn, task)) ?? []))
   const next = stream.next?.(answer, request) ?? null
   if (!next) return task.nextWindow() ? 'on' : task.done()
   const problem = task.turnPage(request, next)

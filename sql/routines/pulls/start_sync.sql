@@ -64,9 +64,11 @@ end
 $$;
 
 -- Opens the run of a sync for one of those whose data it brings, unless it is there; returns its key. A key names one run:
--- those of others than the user who asked have the user behind it; `asking` null = that one is gone.
+-- those of others than the user who asked have the user behind it; `asking` null = that one is gone. `the_source`: pull, or
+-- webhook for what a notice told of.
 create or replace function open_run(
-  the_user uuid, the_provider text, the_run text, asking uuid, the_scope text, span tstzrange, streams text[]
+  the_user uuid, the_provider text, the_run text, asking uuid, the_scope text, span tstzrange, streams text[],
+  the_source text default 'pull'
 ) returns text
 language plpgsql as $$
 declare
@@ -76,7 +78,7 @@ begin
     run_key, user_id, provider, source, scope, stage, window_start, window_end, primary_user_id
   )
   values (
-    own_key, the_user, the_provider, case when the_user = asking then 'pull' else 'linked_account' end, the_scope, 'queued',
+    own_key, the_user, the_provider, case when the_user = asking then the_source else 'linked_account' end, the_scope, 'queued',
     lower(span), upper(span), nullif(asking, the_user)
   )
   on conflict do nothing;
@@ -85,7 +87,7 @@ begin
   end if;
   insert into sync_run_report (user_id, run_key, native_type, data_type, kind, status, reported_at)
   select the_user, own_key, stream, stream, 'task', 'in_progress', clock_timestamp()
-  from unnest(streams) stream;
+  from (select distinct unnest(streams)) s (stream);
   insert into sync_event (user_id, run_key, stage, status) values (the_user, own_key, 'queued', 'in_progress');
   return own_key;
 end

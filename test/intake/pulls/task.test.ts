@@ -15,6 +15,7 @@ const stream: Stream = {
 
 const row = (more: Partial<TaskRow> = {}): TaskRow => ({
   ...{ id: 7, kind: 'pull', stream: 'sleep', run_key: 'r', lane: 'live', lo: day(2), hi: null, reach_days: null },
+  ...{ object: null, args: null, generation: 0 },
   ...{ options: {}, position: null, attempts: 0, failing_since: null, last_hash: null },
   ...more,
 })
