@@ -11,7 +11,7 @@ import { Gathered, type StoreMeans } from './gathered.ts'
 import type { Lease, Outcome } from './parcel.ts'
 import { Task, type TaskRow } from './task.ts'
 import { verdictOf } from './verdicts.ts'
-import { objectOf, wishRow } from './wishes.ts'
+import { objectOf, type WishRow, wishRow } from './wishes.ts'
 
 // The turn of a grant: it asks for what is due, page by page, and ends after 20 requests or 10 s, so that grants take turns.
 // No transaction is open while a provider is asked.
@@ -187,9 +187,13 @@ async function askOnce(turn: Turn, task: Task): Promise<Outcome | 'on' | 'blocke
   return judged(turn, task, request, answer)
 }
 
-const stateOf = ({ scope, gathered }: Turn, { row }: Task): StreamState => ({
-  ...{ scope, zone: gathered.zone, options: row.options, isHistory: row.lane === 'history' },
-})
+/** All that a workout has is asked for where an operator wants that, whoever asks. */
+const WITH_SAMPLES = { samples: true, zones: true, route: true }
+
+function stateOf({ means, scope, gathered }: Turn, { row }: Task): StreamState {
+  const options = means.parts.settings.ingestWorkoutSamples ? { ...row.options, ...WITH_SAMPLES } : row.options
+  return { scope, zone: gathered.zone, options, isHistory: row.lane === 'history' }
+}
 
 async function ask(turn: Turn, task: Task, request: Request): Promise<Received | Outcome | 'blocked'> {
   const { means, lease } = turn
@@ -237,11 +241,13 @@ function absent(turn: Turn, task: Task): Outcome {
   const { object, args } = task.row
   const kind = objectOf(turn.account.client.provider, object ?? '')
   const { gone, wish } = kind?.missing?.(args) ?? {}
-  return task.absent({ gone, wish: wish && wished(turn, [wish])[0] })
+  return task.absent({ gone, wish: wish && wished(turn, task.row, [wish])[0] })
 }
 
-const wished = ({ account, scope }: Turn, wishes: readonly Wish[]) =>
-  wishes.flatMap((wish) => wishRow(account.client.provider, scope, wish) ?? [])
+function wished({ account, scope }: Turn, { options }: TaskRow, wishes: readonly Wish[]): WishRow[] {
+  const more = Object.keys(options).length > 0 ? { options } : {}
+  return wishes.flatMap((wish) => wishRow(account.client.provider, scope, wish, more) ?? [])
+}
 
 /** What an answer says, for people; nothing of one that may hold measurements. */
 function said({ account }: Turn, { status, body }: Received): string {
@@ -261,7 +267,7 @@ async function taken(turn: Turn, task: Task, request: Request, answer: Received)
     await gathered.flush()
   }
   task.keep(request, answer, zone ?? gathered.zone)
-  task.follow(wished(turn, stream.follow?.(answer, request, stateOf(turn, task)) ?? []))
+  task.follow(wished(turn, row, stream.follow?.(answer, request, stateOf(turn, task)) ?? []))
   const next = stream.next?.(answer, request) ?? null
   if (!next) return task.nextWindow() ? 'on' : task.done()
   const problem = task.turnPage(request, next)
