@@ -1,6 +1,7 @@
 import { excerpt } from '../provider-client/call.ts'
 import type { OAuthClient } from '../provider-client/clients.ts'
 import { type Http, NoAnswer, type Received } from '../provider-client/http.ts'
+import { basicCredentials } from '../providers/basic-credentials.ts'
 import type { Form, OAuth, Refusal, Tokens } from '../providers/provider.ts'
 import { retryAfterSeconds } from '../webhooks/schedule.ts'
 
@@ -31,7 +32,7 @@ export async function requestTokens({ http, client, oauth, form, asked }: TokenR
   const headers: Form = {
     accept: 'application/json',
     'content-type': 'application/x-www-form-urlencoded',
-    ...(basic && { authorization: basicCredentials(clientId, clientSecret) }),
+    ...(basic && { authorization: basicCredentials(client.settings) }),
   }
   const fields = { ...form, ...(!basic && { client_id: clientId, client_secret: clientSecret }) }
   const body = new URLSearchParams(fields).toString()
@@ -45,12 +46,6 @@ export async function requestTokens({ http, client, oauth, form, asked }: TokenR
     if (error instanceof NoAnswer) asked(client.id, 0)
     throw error
   }
-}
-
-/** Client id and secret are form-encoded first (RFC 6749, 2.3.1). */
-function basicCredentials(id: string, secret: string): string {
-  const encoded = [id, secret].map((part) => new URLSearchParams({ '': part }).toString().slice(1))
-  return `Basic ${Buffer.from(encoded.join(':')).toString('base64')}`
 }
 
 function readAnswer(answer: Received, secrets: readonly (string | null)[]): TokenAnswer {

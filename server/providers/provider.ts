@@ -14,7 +14,7 @@ export interface Request {
   /** Below `Api.url`, with a leading slash and its parts encoded; or an address at the origin of the API or token URL. */
   readonly path: string
   /** GET without one. */
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly query?: Form
   readonly headers?: Form
   /** A body of type application/x-www-form-urlencoded, or of JSON. */
@@ -152,6 +152,12 @@ export interface OAuth {
    * @throws Error when the provider does not say
    */
   identify(tokens: Tokens, call: Call): Promise<Identity>
+  /**
+   * Registers an account that has granted access, where data comes only after that; undefined: it is registered, perhaps
+   * since before. Text says to the person why it is not. Absent: nothing has to be registered.
+   * @throws Error when the provider does not say
+   */
+  readonly enrol?: (account: Account, call: Call) => Promise<string | undefined>
   /** Ends the grant at the provider; its answer says whether that was needed. Absent: there is no such request. */
   readonly leave?: (account: Account, call: Call) => Promise<Answer>
 }
