@@ -65,6 +65,24 @@ export class ParcelItem implements Item {
     })
   }
 
+  csv(...path: readonly string[]): readonly (number | undefined)[] | undefined {
+    const value = this.#at(path)
+    if (value === undefined) return undefined
+    if (typeof value !== 'string') return this.#reject('string_type', path)
+    return value.split(',').map((piece, index) => {
+      const text = piece.trim()
+      if (text === '' || text === 'null') return undefined
+      const number = Number(text)
+      if (isNumber(number)) return number
+      this.#rejections.reject(
+        Number.isNaN(number) ? 'float_type' : 'finite_number',
+        [...this.#place, ...path, index],
+        this.#value,
+      )
+      return undefined
+    })
+  }
+
   boolean(...path: readonly string[]): boolean | undefined {
     const value = this.#at(path)
     return value === undefined || typeof value === 'boolean' ? value : this.#reject('bool_type', path)

@@ -160,9 +160,9 @@ export class ParcelOut implements Out, Rejections {
     this.#addSample(idOf(series), at, value, record)
   }
 
-  total(series: SeriesName, at: At, value: number | undefined): void {
+  total(series: SeriesName, at: At, value: number | undefined, record?: string): void {
     const ms = at.zoneMin === null ? at.ms : localMidnight(at.ms, at.zoneMin)
-    this.#addSample(idOf(series) + DAILY_TOTAL_OFFSET, { ...at, ms }, value)
+    this.#addSample(idOf(series) + DAILY_TOTAL_OFFSET, { ...at, ms }, value, record)
   }
 
   workout({ type, zoneSeconds, partial, version, ...given }: WorkoutPart): boolean {

@@ -41,14 +41,15 @@ export async function requestTokens({ http, client, oauth, form, asked }: TokenR
       ...{ method: 'POST', url: new URL(oauth.tokenUrl), headers, body, ownConnection: true },
     })
     asked(client.id, answer.status)
-    return readAnswer(answer, [clientSecret, form.code ?? null, form.refresh_token ?? null, form.code_verifier ?? null])
+    const secrets = [clientSecret, form.code ?? null, form.refresh_token ?? null, form.code_verifier ?? null]
+    return readAnswer(answer, oauth, secrets)
   } catch (error) {
     if (error instanceof NoAnswer) asked(client.id, 0)
     throw error
   }
 }
 
-function readAnswer(answer: Received, secrets: readonly (string | null)[]): TokenAnswer {
+function readAnswer(answer: Received, { errorIn }: OAuth, secrets: readonly (string | null)[]): TokenAnswer {
   const { status, headers, json } = answer
   const fields = isObject(json) ? json : {}
   const access = nonEmpty(fields.access_token)
@@ -63,7 +64,7 @@ function readAnswer(answer: Received, secrets: readonly (string | null)[]): Toke
     }
     return { kind: 'tokens', tokens }
   }
-  const error = nonEmpty(fields.error)
+  const error = nonEmpty(fields.error) ?? errorIn?.(json) ?? null
   const description = nonEmpty(fields.error_description)
   const said = [error, description].filter((part) => part !== null).join(': ')
   const text = excerpt(said || `the answer has status ${status} and no tokens`, secrets, TEXT_CHARACTERS)

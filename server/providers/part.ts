@@ -54,6 +54,8 @@ export interface Item {
   object(...path: readonly string[]): Item | undefined
   /** A list of numbers, as `number`; what is null, or was rejected, is undefined. */
   numbers(...path: readonly string[]): readonly (number | undefined)[] | undefined
+  /** The same of a text with commas between the numbers; what is empty, or `null`, is undefined. */
+  csv(...path: readonly string[]): readonly (number | undefined)[] | undefined
   /** The objects of a list; what is none is rejected. */
   objects(...path: readonly string[]): readonly Item[]
   /** The names of its fields, where they are not known beforehand. */
@@ -75,8 +77,8 @@ export interface Out {
   source(device: string, app: string): void
   /** One sample, in the unit of its series; `record`: the provider's id of what it belongs to, and is deleted with. */
   sample(series: SeriesName, at: At, value: number | undefined, record?: string): void
-  /** The total of the day of `at`; stored at the midnight of that day. */
-  total(series: SeriesName, at: At, value: number | undefined): void
+  /** The total of the day of `at`; stored at the midnight of that day, and moved when `record` comes with another zone. */
+  total(series: SeriesName, at: At, value: number | undefined, record?: string): void
   /** False when its times cannot be true: then it is rejected, and what belongs to it should not be added. */
   workout(workout: WorkoutPart): boolean
   night(night: NightPart): boolean

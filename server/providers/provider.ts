@@ -24,8 +24,13 @@ export interface Request {
   readonly as?: 'account' | 'application' | 'nobody'
   /** Where the token of the account goes, instead of a bearer header. */
   readonly token?: { readonly in: 'query' | 'form'; readonly name: string }
-  /** What a later request or the mapping has to know of this one; stored with the answer, so without secrets. */
+  /**
+   * What a later request and the mapping have to know of this one; stored with the answer, so without secrets. An answer
+   * counts as another one when they differ, so nothing of the window belongs here.
+   */
   readonly args?: Json
+  /** What only a later request has to know of this one. */
+  readonly memo?: Json
 }
 
 /** A provider's answer to a request, whatever its status. */
@@ -147,6 +152,8 @@ export interface OAuth {
   readonly needs?: readonly (readonly string[])[]
   /** How access is renewed; null: it is not. */
   readonly refresh: Refresh | null
+  /** The error of RFC 6749, 5.2, in a refusal of the token endpoint that has another form; null: none of these. */
+  readonly errorIn?: (refusal: unknown) => string | null
   /**
    * The account that tokens belong to.
    * @throws Error when the provider does not say

@@ -1,4 +1,4 @@
-import { textAt, valueAt } from '../answers.ts'
+import { listAt, textAt, valueAt } from '../answers.ts'
 import { basicCredentials } from '../basic-credentials.ts'
 import type { Answer, BudgetReading, Call, OAuth, Provider, Tokens, Verdict } from '../provider.ts'
 import { map } from './mapping.ts'
@@ -17,6 +17,7 @@ const oauth: OAuth = {
   // With the first alone, what only the person may see stays unseen.
   needs: [['activity:read', 'activity:read_all']],
   refresh: { rotates: true },
+  errorIn,
   identify,
   // 401: it has ended already. It ends every token of the application for the athlete.
   leave: (_account, call) =>
@@ -59,12 +60,20 @@ async function identify(tokens: Tokens, call: Call) {
   return { id, username: textAt(athlete, 'username') ?? null, zone: null }
 }
 
+/** Which field of the request was wrong: of the tokens, the grant is over; of the application, our settings are. */
+function errorIn(refusal: unknown): string | null {
+  const names = listAt(refusal, 'errors').map((one) =>
+    `${textAt(one, 'resource')} ${textAt(one, 'field')}`.toLowerCase(),
+  )
+  if (names.some((name) => /application|client/.test(name))) return 'invalid_client'
+  return names.some((name) => /refresh_?token|authorization_?code|\bcode\b/.test(name)) ? 'invalid_grant' : null
+}
+
 /** A scope that was not granted is refused as if the token were not valid. */
 function judge({ status, json }: Answer): Verdict | undefined {
   if (status !== 401) return undefined
-  const errors = valueAt(json, 'errors')
   const isMissing = (one: unknown) => textAt(one, 'code') === 'missing' || /permission/.test(textAt(one, 'field') ?? '')
-  return Array.isArray(errors) && errors.some(isMissing) ? 'denied' : undefined
+  return listAt(json, 'errors').some(isMissing) ? 'denied' : undefined
 }
 
 /**
