@@ -41,8 +41,7 @@ const MAX_ZONE_MIN = 1_080
  * null for none.
  */
 export function zoneMinOf(seconds: unknown, startMs: number, local: string | undefined): number | null {
-  const told =
-    typeof seconds === 'number' ? seconds / 60 : ((parseInstant(local ?? '') ?? Number.NaN) - startMs) / 60_000
-  const minutes = Math.round(told)
-  return Math.abs(minutes) <= MAX_ZONE_MIN ? minutes : null
+  const told = typeof seconds === 'number' ? Math.round(seconds / 60) : Number.NaN
+  const shown = Math.round(((parseInstant(local ?? '') ?? Number.NaN) - startMs) / 60_000)
+  return [told, shown].find((minutes) => Math.abs(minutes) <= MAX_ZONE_MIN) ?? null
 }
