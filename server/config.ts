@@ -1,12 +1,14 @@
 import { resolve } from 'node:path'
 import { providerNames } from './catalogue/providers.ts'
 import { networkList } from './networks.ts'
-import { cloudProviders } from './providers/index.ts'
+import { cloudProviders, notifyingProviders } from './providers/index.ts'
 
 /** OAuth client and addresses of one provider; absent values keep the provider's own. */
 export interface ProviderConfig {
   clientId?: string
   clientSecret?: string
+  /** What it was before: notices may still be signed with it. */
+  previousClientSecret?: string
   authorizeUrl?: string
   tokenUrl?: string
   apiUrl?: string
@@ -45,6 +47,8 @@ export interface Config {
   corsOrigins: string[]
   /** How often accounts at cloud providers are pulled, in seconds, and whether a new connection brings the last 90 days. */
   syncIntervalSeconds: number
+  /** How often those of providers with the mode `webhook` are, in seconds. */
+  reconcileIntervalSeconds: number
   historicalSyncOnConnect: boolean
   /** Origins that a browser may be sent to once its person has connected a provider; empty = any with https. */
   oauthRedirectOrigins: string[]
@@ -234,9 +238,13 @@ function redirectOrigins(env: Env): string[] {
 
 function clouds(
   env: Env,
-): Pick<Config, 'syncIntervalSeconds' | 'historicalSyncOnConnect' | 'syncTriggersPerHour' | 'providers'> {
+): Pick<
+  Config,
+  'syncIntervalSeconds' | 'reconcileIntervalSeconds' | 'historicalSyncOnConnect' | 'syncTriggersPerHour' | 'providers'
+> {
   return {
     syncIntervalSeconds: integer(env, 'SYNC_INTERVAL_SECONDS', 3_600, [60, 604_800]),
+    reconcileIntervalSeconds: integer(env, 'RECONCILE_INTERVAL_SECONDS', 21_600, [60, 604_800]),
     historicalSyncOnConnect: flag(env, 'HISTORICAL_SYNC_ON_CONNECT', true),
     syncTriggersPerHour: integer(env, 'SYNC_TRIGGERS_PER_HOUR', 8, [1, 100_000]),
     providers: providerConfigs(env),
@@ -254,12 +262,18 @@ function providerConfigs(env: Env): Record<string, ProviderConfig> {
     const tokenUrl = url(env, `${prefix}_TOKEN_URL`)
     const apiUrl = url(env, `${prefix}_API_URL`)
     const defaultScope = env[`${prefix}_DEFAULT_SCOPE`]?.trim()
-    const more = (cloudProviders.get(provider)?.settings ?? []).flatMap((name) => {
+    const previousClientSecret = env[`${prefix}_CLIENT_SECRET_PREVIOUS`]?.trim()
+    const named = [
+      ...(cloudProviders.get(provider)?.settings ?? []),
+      ...(notifyingProviders.get(provider)?.secrets ?? []),
+    ]
+    const more = named.flatMap((name) => {
       const value = env[`${prefix}_${name}`]?.trim()
       return value ? [[name, value] as const] : []
     })
     if (clientId) config.clientId = clientId
     if (clientSecret) config.clientSecret = clientSecret
+    if (previousClientSecret) config.previousClientSecret = previousClientSecret
     if (authorizeUrl) config.authorizeUrl = authorizeUrl
     if (tokenUrl) config.tokenUrl = tokenUrl
     if (apiUrl) config.apiUrl = apiUrl

@@ -5,6 +5,7 @@ import type { Database } from './db/database.ts'
 import type { Answers } from './http/answers.ts'
 import type { ApiKeys } from './http/api-keys.ts'
 import type { Keys } from './http/tokens.ts'
+import type { Receiver } from './intake/notices/receive.ts'
 import type { Uploads } from './intake/uploads/accept.ts'
 import type { Gates, Limits } from './limits.ts'
 import type { Logger } from './log.ts'
@@ -29,6 +30,8 @@ export interface Dependencies {
   oauth: OAuthParts
   /** Access to the accounts of grants. */
   tokens: AccessTokens
+  /** Receives notices of providers. */
+  notices: Receiver
   log: Logger
   metrics: Metrics
   /** Whether migrations have run and jobs can run, for `/readyz`. */

@@ -170,6 +170,20 @@ export const errors = {
   refreshFailed: (text: string, retryAtMs: number) =>
     new AppError('refresh_failed', 500, `Token refresh failed: ${text}`, { retryAtMs }),
   unsupported: (detail: string) => new AppError('unsupported', 501, detail),
+  unknownProvider: (provider: string) =>
+    new AppError('unknown_provider', 404, `Unknown provider: '${shortened(provider)}'`),
+  noNotices: (provider: string) =>
+    new AppError('unsupported', 501, `Provider '${provider}' has not implemented a webhook handler yet.`),
+  noChallenge: (provider: string) =>
+    new AppError(
+      'unsupported',
+      501,
+      `Provider '${provider}' does not support webhook subscription verification via GET.`,
+    ),
+  badSignature: () => new AppError('bad_signature', 401, 'Invalid webhook signature'),
+  noSubscriptions: () => new AppError('unsupported', 501, 'Provider does not support webhook subscription management'),
+  noSuchOperation: (provider: string, operation: string) =>
+    new AppError('unsupported', 501, `Provider '${provider}' does not support ${operation}`),
   noWorkouts: (provider: string) =>
     new AppError('unsupported', 501, `Provider '${provider}' does not support workouts`),
   providerRefused: (name: string, { status, text, retryAfter }: ProviderRefusal) =>

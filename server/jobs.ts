@@ -2,10 +2,12 @@ import type { Task, TaskList } from 'graphile-worker'
 import type { Config } from './config.ts'
 import { compressChunks } from './db/compress.ts'
 import { type Database, violatedConstraint } from './db/database.ts'
+import { resealKeys } from './intake/notices/keys.ts'
 import { planPulls } from './intake/pulls/plan.ts'
 import type { Importer } from './intake/uploads/import.ts'
 import { closeSilentRuns } from './intake/uploads/silent-runs.ts'
 import type { Logger } from './log.ts'
+import { checkGrantTask } from './oauth/check-grant.ts'
 import { leaveTask } from './oauth/leave.ts'
 import type { OAuthParts } from './oauth/parts.ts'
 import type { AccessTokens } from './oauth/refresh.ts'
@@ -34,7 +36,7 @@ export interface JobsOptions {
   importer: Importer
   settings: EventSettings &
     WebhookRetention &
-    Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays' | 'syncIntervalSeconds'>
+    Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays' | 'syncIntervalSeconds' | 'reconcileIntervalSeconds'>
   concurrency: number
   log: Logger
   /** Grants of cloud providers, and their access tokens; absent: no such jobs are taken. */
@@ -44,8 +46,8 @@ export interface JobsOptions {
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
 export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
   const { db, settings, log, grants } = options
-  const plan = ({ clients }: OAuthParts) => ({ db, clients, syncIntervalSeconds: settings.syncIntervalSeconds })
-  const { scoreBackfillDays } = settings
+  const { scoreBackfillDays, syncIntervalSeconds, reconcileIntervalSeconds } = settings
+  const plan = ({ clients }: OAuthParts) => ({ db, clients, syncIntervalSeconds, reconcileIntervalSeconds })
   return {
     import_uploads: importUploads(options),
     recover_processes: async () => {
@@ -65,9 +67,12 @@ export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
       refresh_grants: untilDone(() => refreshAhead(grants.parts, grants.tokens)),
       reseal: untilDone(async () => {
         await resealSecrets(grants.parts)
+        await resealKeys(grants.parts)
         return reseal(grants.parts)
       }),
       leave: leaveTask(grants.parts),
+      check_grant: checkGrantTask(grants.parts, grants.tokens),
+      left: () => {},
     }),
   }
 }
@@ -102,6 +107,12 @@ async function prune(db: Database, settings: JobsOptions['settings']): Promise<v
   await db.query('delete from invitation_code where expires_at < now()')
   await db.query('delete from oauth_state where expires_at < now()')
   await db.query('delete from used_link_token where expires_at < now()')
+  // Their payload names a person's account.
+  await db.query(
+    `select graphile_worker.complete_jobs(array_agg(id)) from graphile_worker.jobs
+     where task_identifier = 'leave' and attempts >= max_attempts and created_at < now() - interval '1 hour'`,
+  )
+  await db.query("delete from notification where state = 'malformed' and received_at < now() - interval '7 days'")
   await db.query("delete from invitation where expires_at < now() - interval '30 days'")
   await forgetRuns(db)
   await db.query("delete from sync_event where created_at < now() - interval '30 days'")
@@ -116,7 +127,7 @@ async function prune(db: Database, settings: JobsOptions['settings']): Promise<v
 async function forgetRuns(db: Database): Promise<void> {
   await db.query(
     `delete from sync_run
-     where source in ('pull', 'linked_account') and ended_at < now() - interval '1 day'
+     where source in ('pull', 'webhook', 'linked_account') and ended_at < now() - interval '1 day'
        and (ended_at < now() - interval '90 days'
             or (scope = 'live' and status = 'success' and items_inserted + items_updated + items_deleted = 0))`,
   )

@@ -30,6 +30,8 @@ const CONNECTIONS = {
   },
   // Accepting an upload. For one statement each; between them threads read its body.
   upload: { what: 'uploads', capacity: 3, perKey: 2, waiting: 500, waitMs: 5_000, retrySeconds: 5 },
+  // Storing notices of providers, many with one statement.
+  inbox: { what: 'notices', capacity: 2, perKey: 2, waiting: 1000, waitMs: 3_000, retrySeconds: 5 },
   // Pages of events for live streams, for one statement each.
   stream: { what: 'streams', capacity: 1, perKey: 1, waiting: 1000, waitMs: 5_000, retrySeconds: 5 },
   // Counts for `/metrics`, for one statement each.
@@ -63,6 +65,8 @@ const BODIES = {
   smallBodies: { what: 'uploads', capacity: 64 * MIB, perKey: 2 * MIB, waiting: 500, waitMs: 5_000, retrySeconds: 5 },
   // Larger bodies: 32 MiB per user. The phone is not read from while it waits.
   largeBodies: { what: 'uploads', capacity: 128 * MIB, perKey: 32 * MIB, waiting: 100, waitMs: 8_000, retrySeconds: 5 },
+  // Notices of providers; what does not fit is refused at once, since they send it again. Per address.
+  notices: { what: 'notices', capacity: 64 * MIB, perKey: 32 * MIB, waiting: 0, waitMs: 1_000, retrySeconds: 10 },
   // Small bodies that threads parse.
   parses: { what: 'uploads', capacity: 4, perKey: 2, waiting: 500, waitMs: 5_000, retrySeconds: 5 },
 } satisfies Record<string, GateLimits>
@@ -86,6 +90,8 @@ export interface Limits {
   probeMs: number
   /** A body that brings less than `bytes` in `windowMs`, or is not complete after `totalMs`, is given up. */
   bodyPace: { bytes: number; windowMs: number; totalMs: number }
+  /** The same of a notice, which is small. */
+  noticePace: { bytes: number; windowMs: number; totalMs: number }
   /** Answers in memory that their clients have not taken yet: bytes in total, and of one caller. */
   answers: { bytes: number; perCaller: number }
   /** Time a client has to take an answer: a base for any, and a rate beyond. */
@@ -100,6 +106,7 @@ export const LIMITS: Limits = {
   probeMs: 1_000,
   // In total less than the 300 s after which Node answers 408: released SDKs lose data that is answered with a 4xx.
   bodyPace: { bytes: 10_240, windowMs: 20_000, totalMs: 240_000 },
+  noticePace: { bytes: 1_024, windowMs: 5_000, totalMs: 15_000 },
   answers: { bytes: 256 * MIB, perCaller: 128 * MIB },
   answerPace: { ms: 30_000, bytesPerSecond: 64 * 1024 },
 }

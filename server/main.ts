@@ -16,6 +16,8 @@ import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
 import { closeServer, listen } from './http/server.ts'
 import { deriveKeys, type Keys } from './http/tokens.ts'
+import { startOpening } from './intake/notices/opening.ts'
+import { openReceiver } from './intake/notices/receive.ts'
 import { observePulls } from './intake/pulls/observe.ts'
 import { queueFirst } from './intake/pulls/plan.ts'
 import { startPulls } from './intake/pulls/pulls.ts'
@@ -31,7 +33,7 @@ import { type AccessTokens, openAccessTokens } from './oauth/refresh.ts'
 import { storeLeftBehind } from './oauth/refreshed.ts'
 import { type OAuthClients, oauthClients } from './provider-client/clients.ts'
 import { type Http, openHttp } from './provider-client/http.ts'
-import { cloudProviders } from './providers/index.ts'
+import { cloudProviders, notifyingProviders } from './providers/index.ts'
 import { type Jobs, migrateJobs, startJobs } from './queue.ts'
 import { observeRollups } from './rollups/observe.ts'
 import { applyStrategy } from './rollups/strategy.ts'
@@ -47,7 +49,12 @@ const JOB_CONCURRENCY = 4
 
 /** Connections of pulls: one listens, none is held while a provider is asked. */
 const PULL_CONNECTIONS = 5
+/** Connections for opening notices: one listens, and one for each of two providers. */
+const NOTICE_CONNECTIONS = 3
 const JOB_TIMEOUT_MS = 60_000
+
+/** Connections that store what must not be refused: tokens and consents. */
+const SAVING_CONNECTIONS = 2
 
 /** Time from SIGTERM to the end, whatever still runs; the embedded database stops last. */
 const DRAIN_MS = 19_000
@@ -71,6 +78,8 @@ interface Shared {
   http: Http
   vault: Vault
   clients: OAuthClients
+  /** Past the limits of requests. */
+  saving: Database
   /** Whether events are recorded for endpoints and the feed. */
   recordsEvents: boolean
   /** Parts this process cannot run without; each resolves with the reason when it ends. */
@@ -85,8 +94,12 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<str
   closers.push(() => threads.close())
   const http = openHttp()
   closers.push(() => http.close())
+  const saving = database({ url, closers, log }, 'pulsebase tokens', {
+    ...{ maxConnections: SAVING_CONNECTIONS, statementTimeoutMs: LIMITS.statementMs, lockTimeoutMs: LIMITS.lockMs },
+  })
+  void storeLeftBehind({ saving, log, settings: config })
   const shared: Shared = {
-    ...{ config, log, closers, url, threads, http },
+    ...{ config, log, closers, url, threads, http, saving },
     keys: deriveKeys(secretKey),
     vault: openVault(secretKey, config.previousSecretKey),
     clients: oauthClients(cloudProviders, config),
@@ -124,7 +137,6 @@ async function startWork(shared: Shared): Promise<void> {
   const parts = oauthParts(shared, db)
   const tokens = openAccessTokens(parts)
   closers.push(() => tokens.idle())
-  void storeLeftBehind(parts)
   const jobs = await startJobs({
     url,
     db,
@@ -136,6 +148,7 @@ async function startWork(shared: Shared): Promise<void> {
   })
   closers.push(() => jobs.stop())
   closers.push(startAsking(shared, tokens, jobs))
+  closers.push(await startOpeningNotices(shared))
   shared.ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
   closers.push(startCron(jobs, config, log))
   if (shared.recordsEvents) closers.push(await startDeliveries(shared, jobs))
@@ -149,6 +162,15 @@ function startAsking(shared: Shared, tokens: AccessTokens, { processId }: Jobs):
   })
   const pulls = startPulls({ db, parts: oauthParts(shared, db), tokens, processId })
   return () => pulls.stop()
+}
+
+/** Starts opening notices of cloud providers; returns a function that stops it. */
+function startOpeningNotices(shared: Shared): Promise<() => Promise<void>> {
+  const db = database(shared, 'pulsebase notices', {
+    maxConnections: NOTICE_CONNECTIONS,
+    statementTimeoutMs: JOB_TIMEOUT_MS,
+  })
+  return startOpening({ db, parts: oauthParts(shared, db), read: (task) => shared.threads.openNotices(task) })
 }
 
 function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void>> {
@@ -221,6 +243,9 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
     uploads: acceptUploads({ db, gates, limits: LIMITS, metrics, threads, handover }),
     syncFeed,
     ...{ oauth, tokens },
+    notices: openReceiver({
+      ...{ db: gated(db, gates.inbox), vault, clients: shared.clients, notifying: notifyingProviders, metrics, log },
+    }),
     log,
     metrics,
     ready: async () => isOpen() && (await probe.answers()),
@@ -231,15 +256,15 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
 /** Whose place the consents of all people take together: the address that calls back says nothing about them. */
 const OAUTH_CHANGES = { share: 'write', key: 'oauth', user: undefined } as const
 
-const oauthParts = ({ config, log, metrics, http, vault, clients }: Shared, db: Database): OAuthParts => ({
-  ...{ db, vault, http, clients, settings: config, metrics, log, identifyMs: IDENTIFY_MS },
+const oauthParts = ({ config, log, metrics, http, vault, clients, saving }: Shared, db: Database): OAuthParts => ({
+  ...{ db, saving, vault, http, clients, settings: config, metrics, log, identifyMs: IDENTIFY_MS },
   connected: queueFirst(clients, config.historicalSyncOnConnect),
 })
 
 type Opening = Parameters<typeof openDatabase>[0]
 
 function database(
-  { url, closers, log }: Shared,
+  { url, closers, log }: Pick<Shared, 'url' | 'closers' | 'log'>,
   name: string,
   limits: Pick<Opening, 'maxConnections' | 'statementTimeoutMs' | 'lockTimeoutMs'>,
 ): Database {

@@ -14,6 +14,9 @@ export interface Metrics {
   providerRequests: Counter<'provider' | 'status'>
   tokenRefreshes: Counter<'provider' | 'outcome'>
   pulls: Counter<'provider' | 'outcome'>
+  notices: Counter<'provider' | 'outcome'>
+  noticesOpened: Counter<'provider' | 'outcome'>
+  noticesMissed: Counter<'provider'>
 }
 
 /** Creates the metrics of one process in a registry of its own. */
@@ -27,6 +30,7 @@ export function createMetrics(): Metrics {
     ...uploadMetrics(registers),
     ...deliveryMetrics(registers),
     ...providerMetrics(registers),
+    ...noticeMetrics(registers),
   }
 }
 
@@ -113,6 +117,29 @@ function providerMetrics(registers: Registry[]): Pick<Metrics, 'providerRequests
       name: 'pulsebase_token_refreshes_total',
       help: 'Attempts to refresh the access of a grant, by what became of them',
       labelNames: ['provider', 'outcome'],
+      registers,
+    }),
+  }
+}
+
+function noticeMetrics(registers: Registry[]): Pick<Metrics, 'notices' | 'noticesOpened' | 'noticesMissed'> {
+  return {
+    notices: new Counter({
+      name: 'pulsebase_notices_total',
+      help: 'Notices that cloud providers sent, by how they were answered',
+      labelNames: ['provider', 'outcome'],
+      registers,
+    }),
+    noticesOpened: new Counter({
+      name: 'pulsebase_notices_opened_total',
+      help: 'Notices that were opened, by what became of them',
+      labelNames: ['provider', 'outcome'],
+      registers,
+    }),
+    noticesMissed: new Counter({
+      name: 'pulsebase_notices_missed_total',
+      help: 'Pulls that found workouts or nights of which no notice had told in half an hour',
+      labelNames: ['provider'],
       registers,
     }),
   }

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
+import type { NoticesTask, Opened } from '../workers/notices.ts'
 import type { ParcelResult, ParcelTask } from '../workers/parcel.ts'
 import { type SampleEvent, type SampleEventsTask, sampleEvents } from '../workers/sample-events.ts'
 import type { UploadResult, UploadTask } from '../workers/sdk-upload.ts'
@@ -16,6 +17,8 @@ export interface Threads {
   readUpload(task: UploadTask): Promise<UploadResult>
   /** Reads a parcel of what a provider answered; takes ownership of `task.bytes`. */
   readParcel(task: ParcelTask): Promise<ParcelResult>
+  /** Reads notices of a provider. */
+  openNotices(task: NoticesTask): Promise<Opened[]>
   /** Makes the events of changed samples. */
   sampleEvents(task: SampleEventsTask): Promise<SampleEvent[]>
   close(): Promise<void>
@@ -55,6 +58,7 @@ export function startThreads(count = Math.max(2, availableParallelism() - 1)): T
   return {
     readUpload: (task) => run(task, `${workers}sdk-upload.ts`),
     readParcel: (task) => run(task, `${workers}parcel.ts`),
+    openNotices: (task) => pool.run(task, { filename: `${workers}notices.ts` }),
     async sampleEvents(task) {
       const samples = task.changed.reduce((sum, { timeMs }) => sum + timeMs.length, 0)
       // A transfer of few samples takes longer.

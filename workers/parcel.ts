@@ -5,7 +5,7 @@ import { cloudProviders } from '../server/providers/index.ts'
 import type { Json, MapPart } from '../server/providers/part.ts'
 import { parseExactJson } from './exact-json.ts'
 import { ParcelOut } from './parcel-out.ts'
-import { isObject } from './sdk-fields.ts'
+import { externalId, isObject } from './sdk-fields.ts'
 
 // A parcel is what providers answered, as it is stored: a sequence of parts, each a line of JSON (`stream`, `args`, `at`
 // in epoch milliseconds, `zone`, `bytes`) and then that many bytes as the provider sent them. All that a mapping may use
@@ -15,8 +15,8 @@ import { isObject } from './sdk-fields.ts'
 export const PARCEL_PARTS = 50
 export const PARCEL_BYTES = 4 * 1024 * 1024
 
-/** Largest decoded parcel: the largest answer, and its line. */
-const LIMIT_BYTES = 33 * 1024 * 1024
+/** Largest decoded parcel: the largest answer, and its line; a larger one is not stored, since it could not be imported. */
+export const PARCEL_LIMIT_BYTES = 33 * 1024 * 1024
 
 const NEWLINE = 0x0a
 
@@ -28,13 +28,15 @@ export interface ParcelPart {
   atMs: number
   zone: string | null
   body: Uint8Array
+  /** External id of what was deleted; then there is nothing else in it. */
+  gone?: string
 }
 
 /** The bytes of a parcel. */
 export function encodeParcel(parts: readonly ParcelPart[]): Uint8Array {
   return Buffer.concat(
-    parts.flatMap(({ stream, args, atMs, zone, body }) => [
-      Buffer.from(`${JSON.stringify({ stream, args, at: atMs, zone, bytes: body.length })}\n`),
+    parts.flatMap(({ stream, args, atMs, zone, body, gone }) => [
+      Buffer.from(`${JSON.stringify({ stream, args, at: atMs, zone, bytes: body.length, gone })}\n`),
       body,
     ]),
   )
@@ -48,9 +50,10 @@ export function decodeParcel(bytes: Uint8Array): ParcelPart[] | undefined {
     const end = bytes.indexOf(NEWLINE, at)
     const header = end < 0 ? undefined : parsedLine(bytes.subarray(at, end))
     if (!isHeader(header) || end + 1 + header.bytes > bytes.length) return undefined
-    const { stream, args, at: atMs, zone } = header
+    const { stream, args, at: atMs, zone, gone } = header
     at = end + 1 + header.bytes
-    parts.push({ stream, args, atMs, zone, body: bytes.subarray(end + 1, at) })
+    const body = bytes.subarray(end + 1, at)
+    parts.push({ stream, args, atMs, zone, body, ...(gone !== undefined && { gone }) })
   }
   return parts
 }
@@ -70,13 +73,15 @@ interface Header {
   at: number
   zone: string | null
   bytes: number
+  gone?: string
 }
 
 function isHeader(value: unknown): value is Header {
   if (!isObject(value)) return false
-  const { stream, args, at, zone, bytes } = value
+  const { stream, args, at, zone, bytes, gone } = value
   const count = (number: unknown) => Number.isSafeInteger(number) && (number as number) >= 0
-  return typeof stream === 'string' && args !== undefined && count(at) && count(bytes) && isZone(zone)
+  const isGone = gone === undefined || typeof gone === 'string'
+  return typeof stream === 'string' && args !== undefined && count(at) && count(bytes) && isZone(zone) && isGone
 }
 
 const isZone = (zone: unknown) => zone === null || typeof zone === 'string'
@@ -112,11 +117,12 @@ export function readParcel({ bytes, encoding, provider }: ParcelTask): ParcelRes
 /** What the parts hold, as columns. */
 export function mapParts(parts: readonly ParcelPart[], provider: string, map: MapPart): Batch {
   const out = new ParcelOut(provider)
-  for (const { body, ...part } of parts) {
-    const parsed = parseExactJson(body)
+  for (const { body, gone, ...part } of parts) {
+    const parsed = gone === undefined ? parseExactJson(body) : { value: null }
     const read = { ...part, body: typeof parsed === 'string' ? null : parsed.value }
     out.begin(read)
-    if (typeof parsed === 'string') out.reject('json_invalid', [])
+    if (gone !== undefined) out.gone(externalId(gone, String) ?? '')
+    else if (typeof parsed === 'string') out.reject('json_invalid', [])
     else map(read, out)
   }
   return out.finish()
@@ -124,7 +130,7 @@ export function mapParts(parts: readonly ParcelPart[], provider: string, map: Ma
 
 function decompressed(bytes: Uint8Array): Uint8Array | ParcelResult {
   try {
-    return brotliDecompressSync(bytes, { maxOutputLength: LIMIT_BYTES })
+    return brotliDecompressSync(bytes, { maxOutputLength: PARCEL_LIMIT_BYTES })
   } catch (error) {
     const tooLarge = (error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE'
     return { ok: false, code: tooLarge ? 'too_large' : 'damaged' }

@@ -7,6 +7,7 @@ import { developerRoutes } from './developers/index.ts'
 import { eventRoutes } from './events/index.ts'
 import { healthRoutes } from './health/index.ts'
 import { healthScoreRoutes } from './health-scores/index.ts'
+import { inboundRoutes } from './inbound/index.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { metaRoutes } from './meta/index.ts'
 import { oauthRoutes } from './oauth/index.ts'
@@ -34,6 +35,7 @@ export const routes: readonly Route[] = [
   ...sdkRoutes,
   ...syncRoutes,
   ...providerSyncRoutes,
+  ...inboundRoutes,
   ...timeseriesRoutes,
   ...eventRoutes,
   ...healthScoreRoutes,

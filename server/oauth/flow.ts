@@ -6,6 +6,7 @@ import type { OAuthClient } from '../provider-client/clients.ts'
 import { NoAnswer } from '../provider-client/http.ts'
 import type { Identity, OAuth, Tokens } from '../providers/provider.ts'
 import { grantedScopes } from '../providers/scopes.ts'
+import { storable } from '../text.ts'
 import { connect } from './connect.ts'
 import { leaveAtOnce } from './leave.ts'
 import { askedOf, type OAuthParts } from './parts.ts'
@@ -102,7 +103,11 @@ export async function complete(context: CallbackContext, callback: Callback): Pr
   }
   const issuer = oauth.issuer ?? null
   const asked = { userId: taken.userId, provider: client.id, account: consent.account, tokens, scope, issuer }
-  if (!(await connect(parts, asked, consent.stillLives))) {
+  const connected = await connect(parts, asked, consent.stillLives).catch(async (error) => {
+    await leaveAtOnce(parts, { client, oauth, tokens, account: consent.account })
+    throw error
+  })
+  if (!connected) {
     return failed(`${client.name} has just ended an earlier connection of this account. Please connect again.`)
   }
   return taken.redirectUri === null
@@ -164,7 +169,10 @@ async function identified(
     try {
       const account = await withinTime(identify(), deadline)
       if (account.id !== null && account.id.length > MAX_ID) throw new Error('the id of the account is too long')
-      return { account, stillLives }
+      // Cleaned it might be the id of another account.
+      if (account.id !== null && storable(account.id) !== account.id) throw new Error('no id can be like this')
+      const [username, zone] = [account.username, account.zone].map((text) => text && storable(text))
+      return { account: { id: account.id, username: username ?? null, zone: zone ?? null }, stillLives }
     } catch (error) {
       parts.log.warn({ err: error, provider: client.id }, 'a provider did not say whose account was connected')
       if (Date.now() + waitMs >= deadline) return undefined

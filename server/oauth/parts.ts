@@ -9,11 +9,13 @@ import type { Vault } from '../vault.ts'
 /** What granting, refreshing and ending access works with, in requests and in jobs. */
 export interface OAuthParts {
   readonly db: Database
+  /** Past the limits of requests: for what would be lost if it were refused, such as tokens that a provider issues once. */
+  readonly saving: Database
   readonly vault: Vault
   readonly http: Http
   readonly clients: OAuthClients
   readonly settings: Pick<Config, 'outgoingWebhooksEnabled' | 'eventFeedEnabled' | 'dataDir'>
-  readonly metrics: Pick<Metrics, 'providerRequests' | 'tokenRefreshes' | 'pulls'>
+  readonly metrics: Pick<Metrics, 'providerRequests' | 'tokenRefreshes' | 'pulls' | 'noticesOpened' | 'noticesMissed'>
   readonly log: Logger
   /** Queues what a new connection is to bring, in the transaction that stores it, which holds the grant. */
   readonly connected: (tx: Transaction, connection: Connected) => Promise<void>

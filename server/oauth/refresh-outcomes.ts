@@ -89,16 +89,17 @@ async function release(
 }
 
 /**
- * The token endpoint refused. Only `invalid_grant` is about the grant, and only once it is confirmed: after it the
- * grant ends. @throws AppError refresh_rejected, refresh_failed, refresh_refused
+ * The token endpoint refused. Only `invalid_grant`, and what the provider says in its place (`Refresh.deadErrors`), is
+ * about the grant, and only once it is confirmed: after it the grant ends. @throws AppError refresh_rejected, refresh_failed, refresh_refused
  */
 export async function onRefusal(
   parts: OAuthParts,
   grant: HeldGrant,
   { refusal, text }: Extract<TokenAnswer, { kind: 'refusal' }>,
+  deadErrors: readonly string[],
 ): Promise<undefined> {
   const { provider, id } = grant
-  if (refusal.error !== 'invalid_grant') {
+  if (refusal.error !== 'invalid_grant' && !deadErrors.includes(refusal.error ?? '')) {
     parts.metrics.tokenRefreshes.labels(provider, 'misconfigured').inc()
     parts.log.error({ provider, grant: id, reason: text }, 'a token endpoint refuses our settings')
     const at = await release(parts, grant, () => MISCONFIGURED_SECONDS, false)
@@ -113,14 +114,23 @@ export async function onRefusal(
   throw errors.refreshFailed(text, outcome.dueMs)
 }
 
+interface HeldRefusals {
+  refusals: number
+  refresh_doubt: number
+  outage_may_last: boolean
+  /** Whether a notice said so. */
+  was_withdrawn: boolean
+}
+
 async function refused(
   tx: Transaction,
   { settings }: OAuthParts,
   { id, version, provider }: HeldGrant,
 ): Promise<'newer' | 'revoked' | { dueMs: number }> {
-  const [held] = await tx.query<{ refusals: number; refresh_doubt: number; outage_may_last: boolean }>(
+  const [held] = await tx.query<HeldRefusals>(
     `select refusals, refresh_doubt,
-            coalesce(refused_since, now()) > now() - interval '1 day' as outage_may_last
+            coalesce(refused_since, now()) > now() - interval '1 day' as outage_may_last,
+            coalesce(doubted_at > greatest(granted_at, now() - interval '1 day'), false) as was_withdrawn
      from provider_grant
      where id = $1 and version = $2
      for update`,
@@ -138,7 +148,8 @@ async function refused(
     [id, wait],
   )
   if (wait > 0) return { dueMs: due_ms }
-  await endGrant(tx, settings, id, { status: 'revoked', reason: 'refresh_failed' })
+  const reason = held.was_withdrawn ? 'deregistration' : 'refresh_failed'
+  await endGrant(tx, settings, id, { status: 'revoked', reason })
   return 'revoked'
 }
 

@@ -3,6 +3,7 @@ import type { OAuthClient } from '../provider-client/clients.ts'
 import { type Http, NoAnswer, type Received } from '../provider-client/http.ts'
 import { basicCredentials } from '../providers/basic-credentials.ts'
 import type { Form, OAuth, Refusal, Tokens } from '../providers/provider.ts'
+import { storable } from '../text.ts'
 import { retryAfterSeconds } from '../webhooks/schedule.ts'
 
 /** What a token endpoint says: tokens, a refusal, or neither at this time. */
@@ -85,5 +86,7 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 const nonEmpty = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null)
 
 /** Some list the names. */
-const scopeOf = (value: unknown) =>
-  Array.isArray(value) ? value.filter((name) => typeof name === 'string').join(' ') : nonEmpty(value)
+const scopeOf = (value: unknown) => {
+  const names = Array.isArray(value) ? value.filter((name) => typeof name === 'string').join(' ') : nonEmpty(value)
+  return names && storable(names)
+}

@@ -25,6 +25,10 @@ export type OAuthClients = ReadonlyMap<string, OAuthClient>
 export const callbackUri = (apiBaseUrl: string, provider: string): string =>
   `${apiBaseUrl}/api/v1/oauth/${provider}/callback`
 
+/** Where a provider sends its notices (contract 8.1). */
+export const noticesUri = (apiBaseUrl: string, provider: string): string =>
+  `${apiBaseUrl}/api/v1/providers/${provider}/webhooks`
+
 /** Those of these connectors that are configured, by slug. */
 export function oauthClients(
   providers: ReadonlyMap<string, Provider>,
@@ -32,9 +36,10 @@ export function oauthClients(
 ): OAuthClients {
   const clients = new Map<string, OAuthClient>()
   for (const [id, provider] of providers) {
-    const { clientId, clientSecret, authorizeUrl, tokenUrl, apiUrl, defaultScope, more = {} } = configs[id] ?? {}
+    const { clientId, clientSecret, previousClientSecret, more = {}, ...addresses } = configs[id] ?? {}
+    const { authorizeUrl, tokenUrl, apiUrl, defaultScope } = addresses
     if (!clientId || !clientSecret) continue
-    const settings = { clientId, clientSecret, more }
+    const settings = { clientId, clientSecret, more, ...(previousClientSecret && { previousClientSecret }) }
     const oauth = (issuer: string | null): OAuth => {
       const own = provider.oauth(settings, issuer)
       return { ...own, ...(authorizeUrl && { authorizeUrl }), ...(tokenUrl && { tokenUrl }) }

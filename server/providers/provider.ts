@@ -1,5 +1,5 @@
 import type { ProviderName } from '../catalogue/providers.ts'
-import type { Json, MapPart } from './part.ts'
+import type { Brings, Json, MapPart } from './part.ts'
 
 // The seam between the engine and the folders of cloud providers. A folder is data and pure functions: it says which
 // request comes first and which comes next, and what an answer means; the engine alone makes requests, keeps tokens and
@@ -46,6 +46,8 @@ export interface Answer {
 export interface ProviderSettings {
   readonly clientId: string
   readonly clientSecret: string
+  /** What it was before; notices may still be signed with it. */
+  readonly previousClientSecret?: string
   /** Values of the further variables that a folder names in `settings`, by these names; absent ones are absent. */
   readonly more: Form
 }
@@ -75,6 +77,8 @@ export interface Provider {
   oauth(settings: Pick<ProviderSettings, 'more'>, issuer?: string | null): OAuth
   /** Runs in a worker thread. */
   readonly map: MapPart
+  /** What it makes of all streams together. */
+  readonly brings: Brings
   /** What can be asked for; absent: the provider cannot be pulled. */
   readonly streams?: readonly Stream[]
   /** Single things that notices and pages name, by kind. */
@@ -177,6 +181,11 @@ export interface Refresh {
   readonly idleDays?: number
   /** Further fields of the request. */
   readonly form?: Form
+  /**
+   * Errors of the token endpoint that mean, as `invalid_grant` does, that the refresh token no longer works. Not those
+   * that the provider also gives to a wrong client or a wrong address, which would end everybody's connection.
+   */
+  readonly deadErrors?: readonly string[]
 }
 
 /** What a token endpoint grants. */
@@ -237,7 +246,7 @@ export interface Stream {
   /** The request for the next page, after this answer to that request; null: there is none. */
   next?(answer: Answer, asked: Request): Request | null
   /** The zone that an answer tells of, for parts that do not say: an IANA name or an offset; null: none. */
-  zone?(answer: Answer): string | null
+  zone?(answer: Answer, asked: Request): string | null
   /** What else has to be asked for because of this answer; asked for once the answer is stored. */
   follow?(answer: Answer, asked: Request, state: StreamState): readonly Wish[]
 }

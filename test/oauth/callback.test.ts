@@ -227,6 +227,30 @@ const CASES: Case[] = [
     outcome: '303 error: Polar granted access, but did not say whose. Please connect again.',
   },
   {
+    name: 'an account whose id no database takes',
+    path({ provider, usual }) {
+      provider.tokens.id = 'ada\0'
+      return usual()
+    },
+    outcome: '303 error: Polar granted access, but did not say whose. Please connect again.',
+  },
+  {
+    name: 'a name and permissions that no database takes',
+    path({ provider, usual }) {
+      const answers: Record<string, string> = {
+        '/token': JSON.stringify({ access_token: 'strange', scope: 'x:read \0 \ud800' }),
+        '/me': JSON.stringify({ id: 'strange', name: 'Name \0 \ud800' }),
+      }
+      provider.fault = ({ path }, response) => {
+        if (path in answers) response.end(answers[path])
+        return path in answers
+      }
+      return usual()
+    },
+    outcome: '303 success',
+    connected: true,
+  },
+  {
     name: 'an account without an id, where the connector goes on without',
     path({ provider, usual }) {
       provider.tokens.id = ''
@@ -283,7 +307,7 @@ oneEngine(t, 'a browser comes back from a provider', async (t, engine) => {
     )
     t.strictSame(
       grants.map(({ account }) => account),
-      ['ada', 'odd', null],
+      ['ada', 'odd', 'strange', null],
     )
     t.equal(provider.asked.filter(({ method }) => method === 'DELETE').length, 0, 'the account has a live grant')
   })
@@ -350,6 +374,32 @@ oneEngine(t, 'a state that twenty bring at the same time connects once', async (
   const outcomes = answers.map(outcomeOf).sort()
   t.strictSame(outcomes, ['303 success', ...Array(19).fill('400 Invalid or expired state parameter')])
   t.equal(provider.tokenRequests().length, 1)
+})
+
+oneEngine(t, 'a consent is not lost when others keep the service busy', async (t, engine) => {
+  const provider = await startProvider(t, 'polar')
+  const app = await startCloudApp(t, engine, [provider])
+  const { deps } = app
+  const user = await createUser(app)
+  const places: (() => void)[] = []
+  t.teardown(() => places.map((leave) => leave()))
+  // Once the code is spent nobody else may change anything, and somebody has locked the data of this person.
+  provider.fault = async ({ path }) => {
+    const { capacity, perKey } = deps.limits.gates.write
+    for (let n = 0; path === '/token' && n < capacity; n += 1)
+      places.push(await deps.gates.write.enter(String(Math.floor(n / perKey))))
+    return false
+  }
+  const { saving } = deps.oauth
+  let attempts = 0
+  const transaction: typeof saving.transaction = async (work, lockMs) => {
+    attempts += 1
+    if (attempts < 3) throw Object.assign(new Error('locked'), { code: '55P03' })
+    return saving.transaction(work, lockMs)
+  }
+  Object.assign(deps.oauth, { saving: { ...saving, transaction } })
+  await connectAccount(app, provider, user)
+  t.equal(attempts, 3)
 })
 
 oneEngine(t, 'who may begin, and where it may end', async (t, engine) => {

@@ -223,6 +223,46 @@ oneEngine(t, 'what is stored, logged and answered shows no token', async (t, eng
   )
 })
 
+oneEngine(t, 'a request to end a former consent, made between a new one and its connection', async (t, engine) => {
+  const { app, provider, users } = await start(t, engine)
+  const [ada] = users
+  const found: unknown[] = []
+  for (const ends of ['the former one alone', 'everything of the account']) {
+    await connectAccount(app, provider, ada)
+    // The provider has said whose consent it is; what is said does not arrive before the former one was ended.
+    const { body } = await authorize(app, provider, ada)
+    const path = provider.consent(body.authorization_url)
+    let disconnected = false
+    provider.fault = async (asked, response) => {
+      const { method } = asked
+      if (method === 'GET' && asked.path === '/me' && !disconnected) {
+        disconnected = true
+        const before = left(provider).length
+        await disconnect(app, ada)
+        await waitUntil(async () => left(provider).length > before, WAIT_MS, 20)
+        await noJobs(app)
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'ada', name: 'Ada' }))
+        return true
+      }
+      if (method !== 'DELETE') return false
+      if (ends === 'everything of the account') provider.revoke('ada')
+      response.writeHead(204).end()
+      return true
+    }
+    const location = (await callBack(app, path)).headers.get('location') ?? ''
+    provider.fault = undefined
+    found.push([ends, location.split('&')[0], await grants(app)])
+  }
+  t.strictSame(found, [
+    ['the former one alone', '/api/v1/oauth/success?provider=polar', ['ada']],
+    [
+      'everything of the account',
+      '/api/v1/oauth/error?message=Polar+has+just+ended+an+earlier+connection+of+this+account.+Please+connect+again.',
+      [],
+    ],
+  ])
+})
+
 eachEngine(
   t,
   'people who connect, move, disconnect and leave at the same time leave nothing behind',

@@ -18,6 +18,7 @@ import type { Dependencies } from '../../server/dependencies.ts'
 import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
 import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
+import { openReceiver } from '../../server/intake/notices/receive.ts'
 import { observePulls } from '../../server/intake/pulls/observe.ts'
 import { queueFirst } from '../../server/intake/pulls/plan.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
@@ -29,7 +30,8 @@ import type { OAuthParts } from '../../server/oauth/parts.ts'
 import { openAccessTokens } from '../../server/oauth/refresh.ts'
 import { oauthClients } from '../../server/provider-client/clients.ts'
 import { type Http, openHttp } from '../../server/provider-client/http.ts'
-import { cloudProviders } from '../../server/providers/index.ts'
+import { cloudProviders, notifyingProviders } from '../../server/providers/index.ts'
+import type { Notices } from '../../server/providers/notices.ts'
 import type { Provider } from '../../server/providers/provider.ts'
 import { migrateJobs } from '../../server/queue.ts'
 import { observeRollups } from '../../server/rollups/observe.ts'
@@ -79,6 +81,7 @@ type Overrides = Partial<Config> & {
   passwords?: Passwords
   /** Connectors in place of the list, by slug. */
   clouds?: ReadonlyMap<string, Provider>
+  notifying?: ReadonlyMap<string, Notices>
   /** How long a provider is asked whose account was connected. */
   identifyMs?: number
 }
@@ -206,7 +209,7 @@ function sharedHttp(): Http {
 
 async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides: Overrides): Promise<TestApp> {
   const { limits = LIMITS, passwords = createPasswords(CHEAP_HASHES), ...others } = overrides
-  const { clouds = cloudProviders, identifyMs = 2_000, ...settings } = others
+  const { clouds = cloudProviders, notifying = notifyingProviders, identifyMs = 2_000, ...settings } = others
   const config: Config = {
     ...loadConfig({
       DATABASE_URL: databaseUrl,
@@ -251,7 +254,14 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     return uploads
   }
   const oauth: OAuthParts = {
-    ...{ db: changing(db, { gates, limits }, OAUTH_CHANGES), http: sharedHttp(), settings: config, metrics, log },
+    ...{
+      db: changing(db, { gates, limits }, OAUTH_CHANGES),
+      saving: db,
+      http: sharedHttp(),
+      settings: config,
+      metrics,
+      log,
+    },
     ...{ identifyMs, vault, clients, connected: queueFirst(clients, config.historicalSyncOnConnect) },
   }
   const deps: Dependencies = {
@@ -266,6 +276,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     uploads: { accept: (upload) => startedUploads().accept(upload) },
     syncFeed,
     ...{ oauth, tokens: openAccessTokens(oauth) },
+    notices: openReceiver({ db: gated(db, gates.inbox), vault, clients, notifying, metrics, log }),
     log,
     metrics,
     ready: async () => true,

@@ -7,8 +7,8 @@ import type { Threads } from '../../threads.ts'
 export interface StoredUpload {
   id: string
   provider: string
-  /** How it came: from a phone's SDK, or pulled, a parcel of what a provider answered. */
-  channel: 'sdk' | 'pull'
+  /** How it came: from a phone's SDK; or a parcel of a provider, pulled, or because of a notice. */
+  channel: 'sdk' | 'pull' | 'webhook'
   /** For whose connection a parcel came; null: it is gone. */
   connection_id: string | null
   sha256: Buffer

@@ -1,5 +1,6 @@
 import { numberIn, textAt } from '../answers.ts'
 import type { Account, Answer, Call, OAuth, Provider } from '../provider.ts'
+import { brings } from './brings.ts'
 import { map } from './mapping.ts'
 import { streams, workouts } from './streams.ts'
 
@@ -56,12 +57,14 @@ export const cloud: Provider = {
       // Grants of the legacy service came back with the prefix as well.
       scopePrefix: issuers.moi.scopePrefix,
       needs: [data],
+      // Its legacy host also answers `invalid_request` to every token of a client that it does not know.
       refresh: { rotates: true },
       identify,
       leave: (account, call) => leave(account, call, name),
     }
   },
   map,
+  brings,
   streams,
   workouts,
 }

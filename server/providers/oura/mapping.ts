@@ -65,7 +65,7 @@ function dailyActivity(out: Out): void {
     const at = timeOf(day)
     if (!at) continue
     times.push(at.ms)
-    for (const [series, value] of totals) out.total(series, at, value(day))
+    for (const [series, value] of totals) out.total(series, at, value(day), idOf(day, at))
     score(out, day, at, 'activity')
   }
   listedBetween(out, times, ...totals.map(([total]) => ({ total })))
@@ -166,7 +166,7 @@ function personalInfo(out: Out): void {
   }
 }
 
-/** The instant of a document, or its day at midnight UTC. */
+/** The instant of a document, or its day. */
 function timeOf(day: Item): At | undefined {
   return day.instant('timestamp') ?? dayOf(day)
 }
@@ -177,8 +177,9 @@ function dayOf(day: Item): At | undefined {
   return at
 }
 
-/** Some documents have no id; there is one a day. */
-const idOf = (day: Item, at: At) => day.id('id') ?? new Date(at.ms).toISOString().slice(0, 10)
+/** Some documents have no id; there is one a day, by the person's clock. */
+const idOf = (day: Item, { ms, zoneMin }: At) =>
+  day.id('id') ?? day.id('day') ?? new Date(ms + (zoneMin ?? 0) * 60_000).toISOString().slice(0, 10)
 
 function score(out: Out, day: Item, at: At, category: ScoreCategory): void {
   out.score({

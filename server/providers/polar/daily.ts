@@ -25,7 +25,7 @@ export function activities(out: Out, part: Part): void {
     out.total('active_time', known.at, seconds === undefined ? undefined : withoutNoise(seconds / 60), record)
   }
   const totals = ['steps', 'energy', 'basal_energy', 'distance_walking_running', 'active_time'] as const
-  if (Array.isArray(part.body)) listedBetween(out, times, ...totals.map((total) => ({ total })))
+  if (Array.isArray(part.body)) listedBetween(out, part, times, ...totals.map((total) => ({ total })))
 }
 
 /** The first minute of a day varies, its date does not. */
@@ -33,7 +33,7 @@ function dateOfActivity(day: Item): Dated | undefined {
   if (day.text('samples', 'date') !== undefined) return dateOf(day, 'samples', 'date')
   const date = day.text('start_time')?.slice(0, 10) ?? ''
   const ms = parseInstant(`${date}T00:00:00Z`)
-  if (ms !== undefined && day.instant('start_time')) return { at: { ms, zoneMin: 0, isDate: true }, date }
+  if (ms !== undefined && day.instant('start_time')) return { at: { ms, zoneMin: null, isDate: true }, date }
   day.reject('missing', 'start_time')
   return undefined
 }

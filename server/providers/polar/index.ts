@@ -1,5 +1,6 @@
 import { valueAt } from '../answers.ts'
 import type { Account, Answer, BudgetReading, Call, OAuth, Provider, Tokens } from '../provider.ts'
+import { brings } from './brings.ts'
 import { map } from './mapping.ts'
 import { objects, streams, workouts } from './streams.ts'
 
@@ -34,6 +35,7 @@ export const cloud: Provider = {
   },
   oauth: () => oauth,
   map,
+  brings,
   streams,
   objects,
   workouts,

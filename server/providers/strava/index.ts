@@ -1,6 +1,7 @@
 import { listAt, textAt, valueAt } from '../answers.ts'
 import { basicCredentials } from '../basic-credentials.ts'
 import type { Answer, BudgetReading, Call, OAuth, Provider, Tokens, Verdict } from '../provider.ts'
+import { brings } from './brings.ts'
 import { map } from './mapping.ts'
 import { idOf, objects, streams, workouts } from './streams.ts'
 
@@ -45,6 +46,7 @@ export const cloud: Provider = {
   },
   oauth: () => oauth,
   map,
+  brings,
   streams,
   objects,
   workouts,

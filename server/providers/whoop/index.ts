@@ -1,5 +1,6 @@
 import { numberIn, textAt, valueAt } from '../answers.ts'
 import type { Answer, BudgetReading, Call, Provider } from '../provider.ts'
+import { brings } from './brings.ts'
 import { map } from './mapping.ts'
 import { streams, workouts } from './streams.ts'
 
@@ -33,12 +34,14 @@ export const cloud: Provider = {
     // The profile names the account.
     needs: [['offline'], ['read:profile'], ['read:workout', 'read:sleep', 'read:recovery', 'read:cycles']],
     // How long an idle refresh token lives is not documented: weekly.
-    refresh: { rotates: true, idleDays: 7, form: { scope: 'offline' } },
+    // A used or revoked token is `invalid_request` as often as `invalid_grant`; a wrong client is `invalid_client`.
+    refresh: { rotates: true, idleDays: 7, form: { scope: 'offline' }, deadErrors: ['invalid_request'] },
     identify,
     // 401: already revoked.
     leave: (_account, call) => call({ path: '/v2/user/access', method: 'DELETE' }),
   }),
   map,
+  brings,
   streams,
   workouts,
 }

@@ -1,0 +1,250 @@
+import type { NoticesTask, Opened } from '../../../workers/notices.ts'
+import { type Database, databaseUnavailable, type Queryable, type Transaction } from '../../db/database.ts'
+import type { OAuthParts } from '../../oauth/parts.ts'
+import type { Notice } from '../../providers/notices.ts'
+import { GRANTS_SQL, type NoticedGrant, Plan } from './plan.ts'
+
+// Opens notices in the order of receipt: what they carry becomes parcels, what they name becomes tasks; deletions and
+// withdrawals of access are believed if they are signed, otherwise the provider is asked.
+
+/** What is opened in one transaction at most. */
+const ROWS = 500
+const BYTES = 4 * 1024 * 1024
+
+/** When a notice of an account that nobody has connected is looked at again; after the last time it is forgotten. */
+const HELD_SECONDS: readonly number[] = [60, 300, 900]
+
+/** Notices of a provider that may be held. */
+const MAX_HELD = 10_000
+
+/** How often a notice is tried that fails. */
+const MAX_ATTEMPTS = 3
+
+/** What opening works with. */
+export interface OpenMeans {
+  readonly db: Database
+  readonly parts: Pick<OAuthParts, 'clients' | 'settings' | 'log' | 'metrics'>
+  /** Reads bodies by the provider's connector. */
+  readonly read: (task: NoticesTask) => Promise<Opened[]>
+}
+
+interface NoticeRow {
+  readonly id: number
+  readonly body: Buffer
+  readonly signed: boolean
+  readonly account: string | null
+  readonly attempts: number
+  readonly at_ms: number
+}
+
+const LOCK_SQL = `select pg_try_advisory_xact_lock(hashtextextended('notices:' || $1, 0)) as free`
+
+const DUE_SQL = `
+  select n.id, n.body, n.signed, n.account, n.attempts, date_part('epoch', n.received_at) * 1000 as at_ms
+  from (
+    select d.*, sum(octet_length(d.body)) over (order by d.id) - octet_length(d.body) as before
+    from (
+      select * from notification
+      where provider = $1 and state <> 'malformed' and due_at <= now() and id = coalesce($2, id)
+      order by id
+      limit ${ROWS}
+    ) d
+  ) n
+  where n.before < ${BYTES}
+  order by n.id`
+
+/**
+ * Opens notices of a provider that are due; `only`: one of them. Returns how many; undefined: another process is at it.
+ */
+export async function openBatch(means: OpenMeans, provider: string, only?: number): Promise<number | undefined> {
+  return means.db.transaction(async (tx) => {
+    // So that the order of receipt holds; a process that dies holds nothing.
+    const { free } = await tx.one<{ free: boolean }>(LOCK_SQL, [provider])
+    if (!free) return undefined
+    const rows = await tx.query<NoticeRow>(DUE_SQL, [provider, only ?? null])
+    if (rows.length > 0) await openRows(tx, means, provider, rows)
+    return rows.length
+  })
+}
+
+/** Opens what is due of a provider. One notice that fails stops no other. Returns whether there may be more. */
+export async function openDue(means: OpenMeans, provider: string): Promise<boolean> {
+  try {
+    return (await openBatch(means, provider)) !== undefined && (await hasDue(means.db, provider))
+  } catch (error) {
+    if (databaseUnavailable(error)) throw error
+    means.parts.log.warn({ err: error, provider }, 'notices could not be opened together')
+    for (const { id } of await means.db.query<{ id: number }>(IDS_SQL, [provider])) await openOne(means, provider, id)
+    return hasDue(means.db, provider)
+  }
+}
+
+const IDS_SQL = `
+  select id from notification
+  where provider = $1 and state <> 'malformed' and due_at <= now()
+  order by id
+  limit ${ROWS}`
+
+async function hasDue(db: Queryable, provider: string): Promise<boolean> {
+  const { due } = await db.one<{ due: boolean }>(
+    `select exists (
+       select from notification where provider = $1 and state <> 'malformed' and due_at <= now()
+     ) as due`,
+    [provider],
+  )
+  return due
+}
+
+const FAILED_SQL = `
+  update notification
+  set attempts = attempts + 1, due_at = now() + interval '1 minute',
+      state = case when attempts + 1 >= ${MAX_ATTEMPTS} then 'malformed' else state end, waiting_sha256 = null
+  where id = $1
+  returning state`
+
+async function openOne(means: OpenMeans, provider: string, id: number): Promise<void> {
+  const { db, parts } = means
+  try {
+    await openBatch(means, provider, id)
+  } catch (error) {
+    if (databaseUnavailable(error)) throw error
+    const [row] = await db.query<{ state: string }>(FAILED_SQL, [id])
+    parts.log.error({ err: error, provider, notice: id }, 'a notice could not be opened')
+    if (row?.state === 'malformed') parts.metrics.noticesOpened.labels(provider, 'malformed').inc()
+  }
+}
+
+async function openRows(
+  tx: Transaction,
+  means: OpenMeans,
+  provider: string,
+  rows: readonly NoticeRow[],
+): Promise<void> {
+  const said = await readRows(tx, means, provider, rows)
+  const accounts = new Set(said.flatMap(({ notices }) => notices.map(({ account }) => account)))
+  const grants = await tx.query<NoticedGrant>(GRANTS_SQL, [provider, [...accounts]])
+  const byAccount = new Map(grants.map((grant) => [grant.account_id, grant]))
+  const plans = new Map<string, Plan>()
+  for (const { row, notices } of said) {
+    for (const notice of notices) {
+      const grant = byAccount.get(notice.account)
+      if (!grant) continue
+      const plan = plans.get(grant.id) ?? new Plan(means.parts, provider, grant)
+      plans.set(grant.id, plan)
+      plan.add(notice, row)
+    }
+  }
+  // Runs and events of several users are written in the order of the users by everybody.
+  const ordered = [...plans.values()].sort((a, b) => (a.grant.user_id < b.grant.user_id ? -1 : 1))
+  for (const plan of ordered) await plan.store(tx)
+  await settleRows(tx, { means, provider }, said, new Set(byAccount.keys()))
+  await tx.query(
+    `insert into notice_source as s (provider, opened_at) values ($1, now())
+     on conflict (provider) do update set opened_at = excluded.opened_at`,
+    [provider],
+  )
+}
+
+/** What is being opened. */
+interface Opening {
+  readonly means: OpenMeans
+  readonly provider: string
+}
+
+/** A row and what it says; of one that waits for an account, what it says of that. */
+interface Said {
+  readonly row: NoticeRow
+  readonly isMalformed: boolean
+  readonly notices: readonly Notice[]
+}
+
+async function readRows(
+  tx: Queryable,
+  { read }: OpenMeans,
+  provider: string,
+  rows: readonly NoticeRow[],
+): Promise<Said[]> {
+  const subscribed = await tx.query<{ subscription_id: string }>(
+    'select subscription_id from provider_subscription where provider = $1 and subscription_id is not null',
+    [provider],
+  )
+  const opened = await read({
+    provider,
+    subscriptionIds: subscribed.map(({ subscription_id }) => subscription_id),
+    bodies: rows.map(({ body, at_ms }) => ({ body, atMs: at_ms })),
+  })
+  return rows.map((row, at) => {
+    const notices = opened[at] ?? 'malformed'
+    if (notices === 'malformed') return { row, isMalformed: true, notices: [] }
+    const ofAccount = ({ account }: Notice) => row.account === null || row.account === account
+    return { row, isMalformed: false, notices: notices.filter(ofAccount) }
+  })
+}
+
+/** An account that nobody has connected, of which a notice tells. */
+interface Unknown {
+  readonly id: number
+  readonly account: string
+  /** How often it was looked at before. */
+  readonly attempts: number
+}
+
+/** Removes what was opened, holds what nobody has connected yet, and keeps what cannot be read. */
+async function settleRows(
+  tx: Transaction,
+  { means: { parts }, provider }: Opening,
+  said: readonly Said[],
+  known: ReadonlySet<string>,
+): Promise<void> {
+  const malformed = said.filter(({ isMalformed }) => isMalformed).map(({ row }) => row.id)
+  const unknown = said.flatMap(({ row, notices }): Unknown[] => {
+    const accounts = new Set(notices.map(({ account }) => account).filter((account) => !known.has(account)))
+    const attempts = row.account === null ? 0 : row.attempts
+    return [...accounts].map((account) => ({ id: row.id, account, attempts }))
+  })
+  const held = await hold(tx, provider, unknown)
+  if (malformed.length > 0) {
+    const notices = malformed.slice(0, 10)
+    parts.log.error({ provider, notices, count: malformed.length }, 'notices cannot be read; they are kept for a week')
+    await tx.query(`update notification set state = 'malformed', waiting_sha256 = null where id = any ($1)`, [
+      malformed,
+    ])
+  }
+  const gone = said.filter(({ isMalformed }) => !isMalformed).map(({ row }) => row.id)
+  await tx.query('delete from notification where id = any ($1)', [gone])
+  const empty = said.filter(({ isMalformed, notices }) => !isMalformed && notices.length === 0)
+  const outcomes = {
+    malformed: malformed.length,
+    held: held.filter(({ attempts }) => attempts === 0).length,
+    ignored: unknown.length - held.length + empty.length,
+    opened: said.filter(({ notices }) => notices.some(({ account }) => known.has(account))).length,
+  }
+  for (const [outcome, n] of Object.entries(outcomes)) parts.metrics.noticesOpened.labels(provider, outcome).inc(n)
+}
+
+// What is about several accounts waits for each of them that is unknown, in a row of its own.
+const HOLD_SQL = `
+  insert into notification (provider, state, account, signed, body, received_at, due_at, attempts)
+  select n.provider, 'held', h.account, n.signed, n.body, n.received_at, now() + make_interval(secs => h.seconds), h.attempts
+  from unnest($1::int8[], $2::text[], $3::float8[], $4::int2[]) with ordinality h (id, account, seconds, attempts, place)
+  join notification n on n.id = h.id
+  order by h.place`
+
+/** Holds notices of unknown accounts; returns those that are: not what was looked at for the last time, or too many. */
+async function hold(tx: Transaction, provider: string, unknown: readonly Unknown[]): Promise<Unknown[]> {
+  if (unknown.length === 0) return []
+  const { held } = await tx.one<{ held: number }>(
+    `select count(*) as held from notification where provider = $1 and state = 'held'`,
+    [provider],
+  )
+  const again = unknown.filter(({ attempts }) => attempts > 0).length
+  const room = Math.max(0, MAX_HELD + again - held)
+  const holding = unknown.filter(({ attempts }) => attempts < HELD_SECONDS.length).slice(0, room)
+  await tx.query(HOLD_SQL, [
+    holding.map(({ id }) => id),
+    holding.map(({ account }) => account),
+    holding.map(({ attempts }) => HELD_SECONDS[attempts] ?? 0),
+    holding.map(({ attempts }) => attempts + 1),
+  ])
+  return holding
+}

@@ -1,0 +1,158 @@
+import type { ParcelPart } from '../../../workers/parcel.ts'
+import type { Transaction } from '../../db/database.ts'
+import { endGrant } from '../../oauth/disconnect.ts'
+import type { OAuthParts } from '../../oauth/parts.ts'
+import type { Notice } from '../../providers/notices.ts'
+import { grantedScopes } from '../../providers/scopes.ts'
+import { fits, packParcel, sizeOf } from '../pulls/parcel.ts'
+import { type WishRow, wishRow } from '../pulls/wishes.ts'
+
+/** Fetches in an hour, of one grant, that notices may cause which prove nothing: anybody might send them. */
+const UNSIGNED_FETCHES = 60
+
+/** A signed deletion is confirmed once what was being asked for meanwhile is stored: that may still have it. */
+const CONFIRM_SECONDS = 60
+
+/** A grant that notices are about. */
+export interface NoticedGrant {
+  readonly id: string
+  readonly account_id: string
+  readonly scope: string | null
+  readonly issuer: string | null
+  /** Fetches that notices which prove nothing may still cause. */
+  readonly unsigned_left: number
+  /** The first of those whose account it is. */
+  readonly user_id: string
+}
+
+/** The grants of accounts of a provider that somebody has connected, locked in the order in which everybody locks several. */
+export const GRANTS_SQL = `
+  select g.id, g.account_id, g.scope, g.issuer,
+         ${UNSIGNED_FETCHES} - case when g.unsigned_since > now() - interval '1 hour' then g.unsigned_fetches else 0 end
+           as unsigned_left,
+         (select min(c.user_id::text) from connection c where c.grant_id = g.id and c.status = 'active') as user_id
+  from provider_grant g
+  where g.provider = $1 and g.account_id = any ($2) and g.state = 'live'
+    and exists (select from connection c where c.grant_id = g.id and c.status = 'active')
+  order by g.id
+  for update`
+
+// What is left out is found by the next pull, which comes sooner.
+const UNSIGNED_SQL = `
+  update provider_grant
+  set unsigned_fetches = case when unsigned_since > now() - interval '1 hour' then unsigned_fetches else 0 end + $2,
+      unsigned_since = case when unsigned_since > now() - interval '1 hour' then unsigned_since else now() end,
+      next_pull_at = case when $3 then least(next_pull_at, now() + interval '1 hour') else next_pull_at end
+  where id = $1`
+
+const DOUBT_SQL = `
+  with doubted as (
+    update provider_grant set doubted_at = now() where id = $1 returning id
+  )
+  select graphile_worker.add_job(
+    'check_grant', payload => json_build_object('grant_id', id, 'attempt', 1), job_key => 'check:' || id,
+    job_key_mode => 'preserve_run_at', max_attempts => 3
+  )
+  from doubted`
+
+const STORE_SQL = 'select store_notices($1, $2, $3, $4, $5)'
+
+type Means = Pick<OAuthParts, 'clients' | 'settings' | 'log'>
+
+/** What becomes of the notices about one grant. */
+export class Plan {
+  readonly grant: NoticedGrant
+  readonly #parts: Means
+  readonly #provider: string
+  readonly #wishes: WishRow[] = []
+  readonly #carried: ParcelPart[] = []
+  #unsigned = 0
+  #isLimited = false
+  #isDoubted = false
+  #hasEnded = false
+
+  constructor(parts: Means, provider: string, grant: NoticedGrant) {
+    this.#parts = parts
+    this.#provider = provider
+    this.grant = grant
+  }
+
+  /** Adds what a notice says; `signed`: whether that is believed. */
+  add(notice: Notice, { signed, at_ms: ms, body }: { signed: boolean; at_ms: number; body: Uint8Array }): void {
+    const atMs = Math.floor(ms)
+    // What comes behind the end of the access is about nobody.
+    if (this.#hasEnded) return
+    switch (notice.kind) {
+      case 'data':
+        // Whoever proves nothing brings nothing.
+        if (signed) this.#carry({ stream: notice.stream, args: notice.args ?? null, atMs, body: notice.body ?? body })
+        break
+      case 'fetch':
+        this.#wish(this.#rowOf(notice.wish), signed)
+        break
+      case 'delete': {
+        const { stream, externalId: gone, wish } = notice
+        if (signed) this.#carry({ stream, args: null, atMs, body: Buffer.alloc(0), gone })
+        this.#wish(this.#rowOf(wish, { last: true, ...(signed && { after: CONFIRM_SECONDS }) }), signed)
+        break
+      }
+      case 'deauthorise':
+        if (signed) this.#hasEnded = true
+        else this.#isDoubted = true
+    }
+  }
+
+  #carry(part: Omit<ParcelPart, 'zone'>): void {
+    this.#carried.push({ ...part, zone: null })
+  }
+
+  #rowOf(wish: Parameters<typeof wishRow>[2], urgency: Parameters<typeof wishRow>[3] = {}): WishRow | undefined {
+    const client = this.#parts.clients.get(this.#provider)
+    if (!client) return undefined
+    const scope = grantedScopes(this.grant.scope, client.oauth(this.grant.issuer))
+    return wishRow(client.provider, scope, wish, urgency)
+  }
+
+  #wish(row: WishRow | undefined, signed: boolean): void {
+    if (!row) return
+    if (!signed) {
+      this.#isLimited = this.#unsigned >= this.grant.unsigned_left
+      if (this.#isLimited) return
+      this.#unsigned += 1
+    }
+    this.#wishes.push(row)
+  }
+
+  /** Stores it; the caller holds the grant. */
+  async store(tx: Transaction): Promise<void> {
+    const { id } = this.grant
+    let wishes = this.#wishes
+    for (const parts of parcelsOf(this.#carried)) {
+      const { body, sha256, bytes } = await packParcel(parts)
+      await tx.query(STORE_SQL, [id, body, sha256, bytes, JSON.stringify(wishes)])
+      wishes = []
+    }
+    if (wishes.length > 0) await tx.query(STORE_SQL, [id, null, null, null, JSON.stringify(wishes)])
+    if (this.#unsigned > 0 || this.#isLimited) await tx.query(UNSIGNED_SQL, [id, this.#unsigned, this.#isLimited])
+    if (this.#hasEnded) {
+      await endGrant(tx, this.#parts.settings, id, { status: 'revoked', reason: 'deregistration' })
+      this.#parts.log.info({ provider: this.#provider, grant: id }, 'a person withdrew access at the provider')
+    } else if (this.#isDoubted) await tx.query(DOUBT_SQL, [id])
+  }
+}
+
+/** Parts as they fit in parcels, in their order. */
+function parcelsOf(parts: readonly ParcelPart[]): ParcelPart[][] {
+  const parcels: ParcelPart[][] = []
+  let bytes = 0
+  for (const part of parts) {
+    const last = parcels.at(-1)
+    bytes += sizeOf([part])
+    if (last && fits(last.length + 1, bytes)) last.push(part)
+    else {
+      parcels.push([part])
+      bytes = sizeOf([part])
+    }
+  }
+  return parcels
+}

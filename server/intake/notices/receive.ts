@@ -1,0 +1,105 @@
+import type { Database, Queryable } from '../../db/database.ts'
+import { errors } from '../../errors.ts'
+import { jsonDepth, MAX_JSON_DEPTH } from '../../http/json.ts'
+import type { Metrics } from '../../metrics.ts'
+import type { InboundRequest, Keys, Notices, Reply } from '../../providers/notices.ts'
+import type { Form } from '../../providers/provider.ts'
+import { Inbox } from './inbox.ts'
+import { confirmSecret, KeyRing, readKeys, type SecretMeans } from './keys.ts'
+
+/** Larger bodies are not parsed before the answer. */
+const PARSED_BYTES = 64 * 1024
+
+/** What receiving works with. */
+export interface ReceiveMeans extends SecretMeans {
+  /** For one statement each. */
+  readonly db: Pick<Database, keyof Queryable>
+  /** How providers notify, by slug. */
+  readonly notifying: ReadonlyMap<string, Notices>
+  readonly metrics: Pick<Metrics, 'notices'>
+}
+
+/** Receives what providers send. */
+export interface Receiver {
+  /** How a provider notifies; undefined: it does not, or not to us. */
+  noticesOf(provider: string): Notices | undefined
+  /**
+   * Verifies a notice and stores it; returns the answer once it is.
+   * @throws AppError bad_signature, bad_request
+   */
+  receive(provider: string, notices: Notices, request: Omit<InboundRequest, 'nowSeconds'>): Promise<Reply>
+  /** Answers a challenge. @throws AppError unsupported */
+  challenge(provider: string, notices: Notices, query: Form): Promise<Reply>
+}
+
+const ACCEPTED: Reply = { status: 200, json: { status: 'accepted' } }
+
+/** Opens the way in for notices. */
+export function openReceiver(means: ReceiveMeans): Receiver {
+  const { db, notifying, metrics } = means
+  const inbox = new Inbox(db)
+  const noticesOf = (provider: string) => notifying.get(provider)
+  const ring = new KeyRing((provider) => readKeys(db, means, provider, noticesOf(provider) as Notices))
+  const count = (provider: string, outcome: string) => metrics.notices.labels(provider, outcome).inc()
+  return {
+    noticesOf,
+    async receive(provider, notices, request) {
+      const whole = { ...request, nowSeconds: Date.now() / 1000 }
+      const { verdict, isEnabled } = await verified(ring, provider, (keys) => notices.verify(whole, keys))
+      if (verdict === 'refused') {
+        count(provider, 'refused')
+        throw errors.badSignature()
+      }
+      if (typeof verdict === 'object') return verdict
+      if (!isJson(request.body)) {
+        count(provider, 'not_json')
+        throw errors.badRequest('Invalid JSON body')
+      }
+      // An operator does not want it: the provider is not to send it again.
+      if (isEnabled) await inbox.add({ provider, signed: verdict === 'signed', body: request.body })
+      count(provider, isEnabled ? 'accepted' : 'dropped')
+      return ACCEPTED
+    },
+    async challenge(provider, notices, query) {
+      const { challenge } = notices
+      if (!challenge) throw errors.noChallenge(provider)
+      const { keys } = await ring.again(provider)
+      if (!keys) throw errors.badSignature()
+      const { confirms, status, json } = challenge(query, keys)
+      if (confirms !== undefined) await confirmSecret(db, provider, confirms)
+      count(provider, status < 300 ? 'challenged' : 'refused')
+      return { status, json }
+    },
+  }
+}
+
+type Verdict = ReturnType<Notices['verify']>
+
+/** A notice that is refused is verified once more with secrets that may just have been stored. */
+async function verified(
+  ring: KeyRing,
+  provider: string,
+  verify: (keys: Keys) => Verdict,
+): Promise<{ verdict: Verdict; isEnabled: boolean }> {
+  const judge = ({ keys }: { keys: Keys | undefined }): Verdict => (keys ? verify(keys) : 'refused')
+  const known = await ring.get(provider)
+  const verdict = judge(known)
+  if (verdict !== 'refused') return { verdict, isEnabled: known.isEnabled }
+  const now = await ring.again(provider)
+  return { verdict: now === known ? verdict : judge(now), isEnabled: now.isEnabled }
+}
+
+/** Of a large body only the ends are looked at: it is read in a thread. */
+function isJson(body: Uint8Array): boolean {
+  if (body.length > PARSED_BYTES) {
+    const text = (part: Uint8Array) => Buffer.from(part).toString('latin1')
+    return /^\s*[[{]/.test(text(body.subarray(0, 64))) && /[\]}]\s*$/.test(text(body.subarray(-64)))
+  }
+  if (jsonDepth(body) > MAX_JSON_DEPTH) return false
+  try {
+    JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+    return true
+  } catch {
+    return false
+  }
+}

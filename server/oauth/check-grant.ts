@@ -1,0 +1,37 @@
+import type { Task } from 'graphile-worker'
+import { AppError } from '../errors.ts'
+import type { OAuthParts } from './parts.ts'
+import type { AccessTokens } from './refresh.ts'
+
+/** How often refusals are confirmed before it is left to the next pull. */
+const ATTEMPTS = 6
+
+/** Of the hourly permit that a refused token is replaced with, so that forged notices cost one refresh an hour. */
+const CHECK_SQL = `
+  update provider_grant set renewed_at = now()
+  where id = $1 and state = 'live' and ($2 or coalesce(renewed_at, '-infinity') < now() - interval '1 hour')
+  returning version`
+
+/**
+ * The job that finds out whether access was withdrawn, which a notice says that proves nothing: the token is refreshed, and
+ * a refusal that is confirmed ends the grant (refresh-outcomes.ts).
+ */
+export const checkGrantTask =
+  ({ db }: Pick<OAuthParts, 'db'>, tokens: AccessTokens): Task =>
+  async (payload, { addJob, job }) => {
+    const { grant_id: grantId, attempt } = payload as { grant_id: string; attempt: number }
+    const [grant] = await db.query<{ version: number }>(CHECK_SQL, [grantId, attempt > 1])
+    if (!grant) return
+    try {
+      await tokens.renew(grantId, grant.version)
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      if (error.retryAtMs === undefined || attempt >= ATTEMPTS || job.key === null) return
+      const runAt = new Date(error.retryAtMs + 1_000)
+      await addJob(
+        'check_grant',
+        { grant_id: grantId, attempt: attempt + 1 },
+        { jobKey: job.key, runAt, maxAttempts: 3 },
+      )
+    }
+  }
