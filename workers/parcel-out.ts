@@ -134,7 +134,8 @@ export class ParcelOut implements Out, Rejections {
   }
 
   #list(path: readonly string[]): readonly unknown[] {
-    const { body } = this.#part
+    const { body, args } = this.#part
+    if (isObject(args) && args.one === true) return [body]
     if (path.length === 0 && Array.isArray(body)) return body
     for (const object of this.whole()) {
       const list = object.list(...path)

@@ -80,7 +80,10 @@ export type Reason = 'missing' | 'end_before_start' | 'implausible_duration' | '
 
 /** Collects what a part holds; a value that is undefined is not stored. */
 export interface Out {
-  /** The objects of the list at `path` of the body; without a path, of the body that is a list. */
+  /**
+   * The objects of the list at `path` of the body; without a path, of the body that is a list. What was asked for by
+   * itself (`args` with `one`: true) is one of them, without a list.
+   */
   items(...path: readonly string[]): Iterable<Item>
   /** The body itself, if it is an object. */
   whole(): Iterable<Item>

@@ -4,6 +4,8 @@ import { brings } from './brings.ts'
 import { map } from './mapping.ts'
 import { objects, streams, workouts } from './streams.ts'
 
+export { notices } from './notices.ts'
+
 const QUARTER_S = 900
 const DAY_S = 86_400
 

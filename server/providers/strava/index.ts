@@ -5,6 +5,8 @@ import { brings } from './brings.ts'
 import { map } from './mapping.ts'
 import { idOf, objects, streams, workouts } from './streams.ts'
 
+export { notices } from './notices.ts'
+
 const QUARTER_S = 900
 const DAY_S = 86_400
 
@@ -34,6 +36,7 @@ const oauth: OAuth = {
 /** Strava's API v3. */
 export const cloud: Provider = {
   id: 'strava',
+  settings: ['WEBHOOK_SIGNING_SECRET', 'WEBHOOK_SIGNATURE_TOLERANCE_SECONDS'],
   api: {
     url: 'https://www.strava.com/api/v3',
     // Of reading, which is all that is asked; what Strava allows an application stands in its answers.
