@@ -65,6 +65,24 @@ export class ParcelItem implements Item {
     })
   }
 
+  csv(...path: readonly string[]): readonly (number | undefined)[] | undefined {
+    const value = this.#at(path)
+    if (value === undefined) return undefined
+    if (typeof value !== 'string') return this.#reject('string_type', path)
+    return value.split(',').map((piece, index) => {
+      const text = piece.trim()
+      if (text === '' || text === 'null') return undefined
+      const number = Number(text)
+      if (isNumber(number)) return number
+      this.#rejections.reject(
+        Number.isNaN(number) ? 'float_type' : 'finite_number',
+        [...this.#place, ...path, index],
+        this.#value,
+      )
+      return undefined
+    })
+  }
+
   boolean(...path: readonly string[]): boolean | undefined {
     const value = this.#at(path)
     return value === undefined || typeof value === 'boolean' ? value : this.#reject('bool_type', path)
@@ -115,6 +133,20 @@ export class ParcelItem implements Item {
     return new ParcelItem(value, [...this.#place, ...path], this.#rejections)
   }
 
+  objects(...path: readonly string[]): readonly Item[] {
+    const found: Item[] = []
+    for (const [index, value] of (this.list(...path) ?? []).entries()) {
+      const place = [...this.#place, ...path, index]
+      if (isObject(value)) found.push(new ParcelItem(value, place, this.#rejections))
+      else this.#rejections.reject('dict_type', place, this.#value)
+    }
+    return found
+  }
+
+  names(): readonly string[] {
+    return isObject(this.#value) ? Object.keys(this.#value) : []
+  }
+
   /** The elements of a list, whatever they are. */
   list(...path: readonly string[]): readonly unknown[] | undefined {
     const value = this.#at(path)
@@ -134,7 +166,7 @@ export class ParcelItem implements Item {
     let value: unknown = this.#value
     for (const [depth, field] of path.entries()) {
       if (!isObject(value)) return this.#reject('dict_type', path.slice(0, depth))
-      value = Object.hasOwn(value, field) ? (value[field] ?? undefined) : undefined
+      value = fieldOf(value, field)
       if (value === undefined) return undefined
     }
     return value
@@ -148,6 +180,13 @@ export class ParcelItem implements Item {
     this.#rejected.add(field)
     this.#rejections.reject(problem, [...this.#place, ...path], this.#value)
   }
+}
+
+/** A field, undefined for null. Some APIs write `in_zone` here and `in-zone` there. */
+function fieldOf(value: Record<string, unknown>, field: string): unknown {
+  if (Object.hasOwn(value, field)) return value[field] ?? undefined
+  const hyphened = field.includes('_') ? field.replaceAll('_', '-') : field
+  return Object.hasOwn(value, hyphened) ? (value[hyphened] ?? undefined) : undefined
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Math.abs(value) <= MAX_VALUE

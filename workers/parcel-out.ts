@@ -125,16 +125,24 @@ export class ParcelOut implements Out, Rejections {
   }
 
   *items(...path: readonly string[]): Iterable<Item> {
-    for (const body of this.whole()) {
-      const list = body.list(...path)
-      if (!list) body.reject('missing', ...path)
-      for (const [index, value] of list?.entries() ?? []) {
-        this.#here = [...path, index]
-        if (isObject(value)) yield new ParcelItem(value, this.#here, this)
-        else this.reject('dict_type', this.#here)
-      }
-      this.#here = []
+    for (const [index, value] of this.#list(path).entries()) {
+      this.#here = [...path, index]
+      if (isObject(value)) yield new ParcelItem(value, this.#here, this)
+      else this.reject('dict_type', this.#here)
     }
+    this.#here = []
+  }
+
+  #list(path: readonly string[]): readonly unknown[] {
+    const { body, args } = this.#part
+    if (isObject(args) && args.one === true) return [body]
+    if (path.length === 0 && Array.isArray(body)) return body
+    for (const object of this.whole()) {
+      const list = object.list(...path)
+      if (list) return list
+      object.reject('missing', ...path)
+    }
+    return []
   }
 
   *whole(): Iterable<ParcelItem> {
@@ -254,14 +262,14 @@ export class ParcelOut implements Out, Rejections {
     })
   }
 
-  current(series: SeriesName, value: number | undefined): void {
+  current(series: SeriesName, value: number | undefined, at?: At): void {
     if (value === undefined) return
     this.#account.received += 1
     this.#events.currents.push({
       source: this.#place(),
       seriesId: storedId(idOf(series), value),
-      timeMs: this.#part.atMs,
-      zoneMin: null,
+      timeMs: at?.ms ?? this.#part.atMs,
+      zoneMin: at?.zoneMin ?? null,
       value,
     })
   }

@@ -1,6 +1,7 @@
 import { excerpt } from '../provider-client/call.ts'
 import type { OAuthClient } from '../provider-client/clients.ts'
 import { type Http, NoAnswer, type Received } from '../provider-client/http.ts'
+import { basicCredentials } from '../providers/basic-credentials.ts'
 import type { Form, OAuth, Refusal, Tokens } from '../providers/provider.ts'
 import { storable } from '../text.ts'
 import { retryAfterSeconds } from '../webhooks/schedule.ts'
@@ -32,7 +33,7 @@ export async function requestTokens({ http, client, oauth, form, asked }: TokenR
   const headers: Form = {
     accept: 'application/json',
     'content-type': 'application/x-www-form-urlencoded',
-    ...(basic && { authorization: basicCredentials(clientId, clientSecret) }),
+    ...(basic && { authorization: basicCredentials(client.settings) }),
   }
   const fields = { ...form, ...(!basic && { client_id: clientId, client_secret: clientSecret }) }
   const body = new URLSearchParams(fields).toString()
@@ -41,20 +42,15 @@ export async function requestTokens({ http, client, oauth, form, asked }: TokenR
       ...{ method: 'POST', url: new URL(oauth.tokenUrl), headers, body, ownConnection: true },
     })
     asked(client.id, answer.status)
-    return readAnswer(answer, [clientSecret, form.code ?? null, form.refresh_token ?? null, form.code_verifier ?? null])
+    const secrets = [clientSecret, form.code ?? null, form.refresh_token ?? null, form.code_verifier ?? null]
+    return readAnswer(answer, oauth, secrets)
   } catch (error) {
     if (error instanceof NoAnswer) asked(client.id, 0)
     throw error
   }
 }
 
-/** Client id and secret are form-encoded first (RFC 6749, 2.3.1). */
-function basicCredentials(id: string, secret: string): string {
-  const encoded = [id, secret].map((part) => new URLSearchParams({ '': part }).toString().slice(1))
-  return `Basic ${Buffer.from(encoded.join(':')).toString('base64')}`
-}
-
-function readAnswer(answer: Received, secrets: readonly (string | null)[]): TokenAnswer {
+function readAnswer(answer: Received, { errorIn }: OAuth, secrets: readonly (string | null)[]): TokenAnswer {
   const { status, headers, json } = answer
   const fields = isObject(json) ? json : {}
   const access = nonEmpty(fields.access_token)
@@ -69,7 +65,7 @@ function readAnswer(answer: Received, secrets: readonly (string | null)[]): Toke
     }
     return { kind: 'tokens', tokens }
   }
-  const error = nonEmpty(fields.error)
+  const error = nonEmpty(fields.error) ?? errorIn?.(json) ?? null
   const description = nonEmpty(fields.error_description)
   const said = [error, description].filter((part) => part !== null).join(': ')
   const text = excerpt(said || `the answer has status ${status} and no tokens`, secrets, TEXT_CHARACTERS)

@@ -19,7 +19,7 @@ const CONNECTIONS = 6
 
 /** A request to a provider, with everything that it sends. */
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: URL
   readonly headers: Form
   readonly body?: string

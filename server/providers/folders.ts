@@ -3,5 +3,7 @@
 export * as apple from './apple/index.ts'
 export * as health_connect from './health_connect/index.ts'
 export * as oura from './oura/index.ts'
+export * as polar from './polar/index.ts'
 export * as samsung from './samsung/index.ts'
+export * as strava from './strava/index.ts'
 export * as whoop from './whoop/index.ts'

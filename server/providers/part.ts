@@ -44,9 +44,9 @@ export interface At {
 }
 
 /**
- * A JSON object of a provider, to be read field by field; `path` is the way to a nested one. A field that is absent or
- * null is undefined. So is one of the wrong type, which is rejected, by its place and with the reason, and loses nothing
- * else.
+ * A JSON object of a provider, to be read field by field; `path` is the way to a nested one, and `in_zone` also finds
+ * `in-zone`. A field that is absent or null is undefined. So is one of the wrong type, which is rejected, by its place
+ * and with the reason, and loses nothing else.
  */
 export interface Item {
   /** A finite number of at most 15 digits. */
@@ -65,6 +65,12 @@ export interface Item {
   object(...path: readonly string[]): Item | undefined
   /** A list of numbers, as `number`; what is null, or was rejected, is undefined. */
   numbers(...path: readonly string[]): readonly (number | undefined)[] | undefined
+  /** The same of a text with commas between the numbers; what is empty, or `null`, is undefined. */
+  csv(...path: readonly string[]): readonly (number | undefined)[] | undefined
+  /** The objects of a list; what is none is rejected. */
+  objects(...path: readonly string[]): readonly Item[]
+  /** The names of its fields, where they are not known beforehand. */
+  names(): readonly string[]
   /** Rejects a field that is required, or whose value cannot be true; once, if it was rejected already. */
   reject(reason: Reason, ...path: readonly string[]): void
 }
@@ -74,7 +80,10 @@ export type Reason = 'missing' | 'end_before_start' | 'implausible_duration' | '
 
 /** Collects what a part holds; a value that is undefined is not stored. */
 export interface Out {
-  /** The objects of the list at `path` of the body. */
+  /**
+   * The objects of the list at `path` of the body; without a path, of the body that is a list. What was asked for by
+   * itself (`args` with `one`: true) is one of them, without a list.
+   */
   items(...path: readonly string[]): Iterable<Item>
   /** The body itself, if it is an object. */
   whole(): Iterable<Item>
@@ -90,8 +99,8 @@ export interface Out {
   /** Without a value and a word there is no score, and one that an earlier answer had goes. */
   score(score: ScorePart): void
   cycle(cycle: CyclePart): void
-  /** A value that holds when the provider answers, such as the weight of a profile: stored where it has changed. */
-  current(series: SeriesName, value: number | undefined): void
+  /** A value of a profile, such as its weight, that holds at `at`, or when the provider answers: stored if it changed. */
+  current(series: SeriesName, value: number | undefined, at?: At): void
   /**
    * These are all: what else is stored of the source from `loMs` until before `hiMs`, a day at most, goes. Samples and
    * totals by their time, nights and workouts by their start. Without effect where anything of the part was rejected.

@@ -14,7 +14,7 @@ export interface Request {
   /** Below `Api.url`, with a leading slash and its parts encoded; or an address at the origin of the API or token URL. */
   readonly path: string
   /** GET without one. */
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly query?: Form
   readonly headers?: Form
   /** A body of type application/x-www-form-urlencoded, or of JSON. */
@@ -156,11 +156,19 @@ export interface OAuth {
   readonly needs?: readonly (readonly string[])[]
   /** How access is renewed; null: it is not. */
   readonly refresh: Refresh | null
+  /** The error of RFC 6749, 5.2, in a refusal of the token endpoint that has another form; null: none of these. */
+  readonly errorIn?: (refusal: unknown) => string | null
   /**
    * The account that tokens belong to.
    * @throws Error when the provider does not say
    */
   identify(tokens: Tokens, call: Call): Promise<Identity>
+  /**
+   * Registers an account that has granted access, where data comes only after that; undefined: it is registered, perhaps
+   * since before. Text says to the person why it is not. Absent: nothing has to be registered.
+   * @throws Error when the provider does not say
+   */
+  readonly enrol?: (account: Account, call: Call) => Promise<string | undefined>
   /** Ends the grant at the provider; its answer says whether that was needed. Absent: there is no such request. */
   readonly leave?: (account: Account, call: Call) => Promise<Answer>
 }

@@ -2,7 +2,9 @@ import { numberIn, textAt } from '../answers.ts'
 import type { Account, Answer, Call, OAuth, Provider } from '../provider.ts'
 import { brings } from './brings.ts'
 import { map } from './mapping.ts'
-import { streams, workouts } from './streams.ts'
+import { objects, streams, workouts } from './streams.ts'
+
+export { notices } from './notices.ts'
 
 const DAY_S = 86_400
 
@@ -66,6 +68,7 @@ export const cloud: Provider = {
   map,
   brings,
   streams,
+  objects,
   workouts,
 }
 

@@ -1,6 +1,6 @@
 import { isoInstant } from '../../time.ts'
-import { listAt, textAt } from '../answers.ts'
-import type { Answer, Form, Provider, Request, Stream, Window } from '../provider.ts'
+import { listAt, textAt, valueAt } from '../answers.ts'
+import type { Answer, Form, ObjectKind, Provider, Request, Stream, Window, Wish } from '../provider.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_S = 86_400
@@ -98,3 +98,43 @@ export const workouts: NonNullable<Provider['workouts']> = {
   list: ({ window }) => ({ path: `${COLLECTIONS}workout`, query: days(window) }),
   one: (id) => ({ path: `${COLLECTIONS}workout/${encodeURIComponent(id)}` }),
 }
+
+/** What notices tell of: the collections that are subscribed to. */
+export const noticed = [
+  'workout',
+  'sleep',
+  'daily_sleep',
+  'daily_readiness',
+  'daily_activity',
+  'daily_spo2',
+  'daily_cardiovascular_age',
+  'vo2_max',
+] as const
+
+/** The last two days of a collection, which say what is there where a document cannot be found. */
+export const lastDays = (stream: string, atMs: number): Wish => ({
+  ...{ kind: 'span', stream },
+  window: { fromMs: atMs - 2 * DAY_S * 1000, untilMs: atMs },
+})
+
+/** Whether it can be a part of a path: ids of Oura are UUIDs and the like. */
+export const isId = (id: string): boolean => /^[\w-]{1,100}$/.test(id)
+
+const document = (stream: string): ObjectKind => ({
+  stream,
+  request(args) {
+    const id = textAt(args, 'id') ?? ''
+    const path = stream === 'vo2_max' ? 'vO2_max' : stream
+    return isId(id) ? { path: `${COLLECTIONS}${path}/${id}`, args: { one: true } } : null
+  },
+  // Not a deletion: documents that were just announced were not found.
+  missing(args) {
+    const atMs = valueAt(args, 'atMs')
+    return typeof atMs === 'number' ? { wish: lastDays(stream, atMs) } : {}
+  },
+})
+
+/** Single documents, by their collections. */
+export const objects: Readonly<Record<string, ObjectKind>> = Object.fromEntries(
+  noticed.map((name) => [name, document(name)]),
+)

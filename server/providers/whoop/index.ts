@@ -2,7 +2,9 @@ import { numberIn, textAt, valueAt } from '../answers.ts'
 import type { Answer, BudgetReading, Call, Provider } from '../provider.ts'
 import { brings } from './brings.ts'
 import { map } from './mapping.ts'
-import { streams, workouts } from './streams.ts'
+import { objects, streams, workouts } from './streams.ts'
+
+export { notices } from './notices.ts'
 
 /** WHOOP's API v2. */
 export const cloud: Provider = {
@@ -43,6 +45,7 @@ export const cloud: Provider = {
   map,
   brings,
   streams,
+  objects,
   workouts,
 }
 

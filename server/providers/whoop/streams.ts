@@ -1,6 +1,7 @@
 import { parseInstant, parseZoneOffset } from '../../time.ts'
 import { listAt, textAt, valueAt } from '../answers.ts'
-import type { Answer, Form, Provider, Request, Stream, Window } from '../provider.ts'
+import type { Json } from '../part.ts'
+import type { Answer, Form, ObjectKind, Provider, Request, Stream, Window } from '../provider.ts'
 
 const DAY_S = 86_400
 
@@ -39,6 +40,7 @@ export const streams: readonly Stream[] = [
   {
     ...SHARED,
     name: 'workout',
+    hasNotices: true,
     family: 'workouts',
     scope: 'read:workout',
     first: (window) => ({ path: '/v2/activity/workout', query: within(window) }),
@@ -47,6 +49,7 @@ export const streams: readonly Stream[] = [
   {
     ...SHARED,
     name: 'sleep',
+    hasNotices: true,
     family: '247',
     scope: 'read:sleep',
     first: (window) => ({ path: SLEEP, query: within(window) }),
@@ -56,6 +59,7 @@ export const streams: readonly Stream[] = [
   {
     ...SHARED,
     name: 'recovery',
+    hasNotices: true,
     family: '247',
     scope: 'read:recovery',
     first: (window, { scope }) =>
@@ -138,4 +142,60 @@ export const workouts: NonNullable<Provider['workouts']> = {
     query: { ...within(window), limit: String(Math.min(limit, PAGE)) },
   }),
   one: (id) => ({ path: `/v2/activity/workout/${encodeURIComponent(id)}` }),
+}
+
+/** What a notice names: its id, and when it came, epoch milliseconds. */
+export interface Named {
+  readonly id: string
+  readonly atMs: number
+}
+
+/** WHOOP's ids are UUIDs; those of its former API are numbers. */
+export const isId = (id: string): boolean => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id)
+
+const idIn = (args: Json): string | undefined => {
+  const id = textAt(args, 'id') ?? ''
+  return isId(id) ? id : undefined
+}
+
+const record = (stream: string, path: string): ObjectKind => ({
+  stream,
+  request(args) {
+    const id = idIn(args)
+    return id === undefined ? null : { path: `${path}/${id}`, args: { one: true } }
+  },
+  missing(args) {
+    const id = idIn(args)
+    return id === undefined ? {} : { gone: id }
+  },
+})
+
+/** A recovery is found through its sleep, and may lag behind the notice of it. */
+const recovery: ObjectKind = {
+  stream: 'recovery',
+  request(args) {
+    const id = idIn(args)
+    return id === undefined
+      ? null
+      : { path: `${SLEEP}/${id}`, args: { of: 'sleep', sleeps: {} } satisfies RecoveryArgs }
+  },
+  next(answer, { args }) {
+    const cycle = valueAt(answer.json, 'cycle_id')
+    if (valueAt(args, 'of') !== 'sleep' || !Number.isSafeInteger(cycle)) return null
+    const sleeps = nightsOf({ ...answer, json: { records: [answer.json] } })
+    return { path: `/v2/cycle/${cycle}/recovery`, args: { of: 'recovery', sleeps, one: true } }
+  },
+  missing(args) {
+    const atMs = valueAt(args, 'atMs')
+    if (typeof atMs !== 'number') return {}
+    const window = { fromMs: atMs - 2 * DAY_S * 1000, untilMs: atMs }
+    return { wish: { kind: 'span', stream: 'recovery', window } }
+  },
+}
+
+/** What notices name. */
+export const objects = {
+  workout: record('workout', '/v2/activity/workout'),
+  sleep: record('sleep', SLEEP),
+  recovery,
 }

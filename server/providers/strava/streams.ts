@@ -1,0 +1,148 @@
+import { parseInstant } from '../../time.ts'
+import { listAt, textAt, valueAt } from '../answers.ts'
+import type { Json } from '../part.ts'
+import type { Answer, Form, ObjectKind, Provider, Request, Stream, StreamState, Window, Wish } from '../provider.ts'
+import { type Recording, recordingOf } from './recording.ts'
+
+const DAY_S = 86_400
+const DAY_MS = DAY_S * 1000
+
+/** The largest page that Strava gives. */
+const PAGE = 200
+
+/** Activities that began so many days before the end of a window are asked for one by one; older ones are as listed. */
+const DETAIL_DAYS = 30
+
+/** What a request was for; goes with its answer to the mapping. */
+export type Args =
+  | {
+      readonly of: 'list'
+      /** What began before, epoch milliseconds, will not be asked for by itself. */
+      readonly aloneBeforeMs?: number
+    }
+  | { readonly of: 'detail' }
+  | ({ readonly of: 'samples' } & Recording)
+
+/** The start of an activity decides; both ends are excluded. */
+const within = ({ fromMs, untilMs }: Window, page: number, size: number): Form => ({
+  after: String(Math.floor(fromMs / 1000) - 1),
+  before: String(Math.ceil(untilMs / 1000)),
+  page: String(page),
+  per_page: String(size),
+})
+
+function list(window: Window, { isHistory }: StreamState): Request {
+  const aloneBeforeMs = isHistory ? window.untilMs : window.untilMs - DETAIL_DAYS * DAY_MS
+  // Only where there are such: what changes with the time would make every answer a new one.
+  const alone = aloneBeforeMs > window.fromMs ? { aloneBeforeMs } : {}
+  return { path: '/athlete/activities', query: within(window, 1, PAGE), args: { of: 'list', ...alone } satisfies Args }
+}
+
+/** Pages may be a little short; one that is half empty is the last. */
+function next(answer: Answer, asked: Request): Request | null {
+  if (listAt(answer.json).length < PAGE / 2) return null
+  return { ...asked, query: { ...asked.query, page: String(Number(asked.query?.page) + 1) } }
+}
+
+/** Only by itself does an activity say its calories and its device. */
+function details(answer: Answer, { args }: Request): Wish[] {
+  const { aloneBeforeMs = Number.NEGATIVE_INFINITY } = args as unknown as Extract<Args, { of: 'list' }>
+  return listAt(answer.json).flatMap((activity) => {
+    const id = idOf(valueAt(activity, 'id'))
+    const startMs = parseInstant(textAt(activity, 'start_date') ?? '')
+    return id === undefined || startMs === undefined || startMs < aloneBeforeMs ? [] : [wishFor(id)]
+  })
+}
+
+/** The detail of an activity. */
+export const wishFor = (id: string): Wish => ({
+  kind: 'object',
+  object: 'activity',
+  key: `activity:${id}`,
+  args: { id },
+})
+
+/** Strava's ids are whole numbers, larger than 32 bits. */
+export function idOf(value: unknown): string | undefined {
+  const text = typeof value === 'string' ? value : Number.isSafeInteger(value) ? String(value) : ''
+  return /^\d{1,20}$/.test(text) ? text : undefined
+}
+
+const argsId = (args: Json) => idOf(valueAt(args, 'id'))
+
+const activity: ObjectKind = {
+  stream: 'activities',
+  request(args) {
+    const id = argsId(args)
+    return id === undefined
+      ? null
+      : { path: `/activities/${id}`, query: { include_all_efforts: 'false' }, args: { of: 'detail' } satisfies Args }
+  },
+  follow(answer, _, { options }) {
+    const recording = options.samples === true || options.route === true ? recordingOf(answer.json) : undefined
+    if (!recording) return []
+    const args = { ...recording, samples: options.samples === true, route: options.route === true }
+    return [{ kind: 'object', object: 'samples', key: `samples:${recording.id}`, args }]
+  },
+  // Deleted, or hidden from us.
+  missing(args) {
+    const id = argsId(args)
+    return id === undefined ? {} : { gone: id }
+  },
+}
+
+const SAMPLES = ['heartrate', 'velocity_smooth', 'cadence', 'watts', 'altitude', 'temp']
+
+const samples: ObjectKind = {
+  stream: 'activities',
+  // An activity that was entered by hand has none.
+  emptyOn404: true,
+  request(args) {
+    const { samples, route, ...recording } = args as unknown as Recording & { samples: boolean; route: boolean }
+    if (argsId(args) === undefined) return null
+    const keys = ['time', ...(samples ? SAMPLES : []), ...(route ? ['latlng'] : [])]
+    return {
+      path: `/activities/${recording.id}/streams`,
+      query: { keys: keys.join(','), key_by_type: 'true' },
+      args: { of: 'samples', ...recording } satisfies Args,
+    }
+  },
+}
+
+/** Everything that is asked of Strava. */
+export const streams: readonly Stream[] = [
+  {
+    name: 'activities',
+    family: 'workouts',
+    windowDays: 365,
+    historyDays: null,
+    overlapHours: 48,
+    hasNotices: true,
+    first: list,
+    next,
+    follow: details,
+  },
+  {
+    name: 'athlete',
+    family: '247',
+    scope: 'profile:read_all',
+    windowDays: 365,
+    // Weight as it is now.
+    historyDays: 0,
+    overlapHours: 0,
+    pollSeconds: DAY_S,
+    first: () => ({ path: '/athlete' }),
+  },
+]
+
+/** What is asked for by itself: an activity, and what was recorded in it. */
+export const objects = { activity, samples }
+
+/** Workouts as Strava lists them. */
+export const workouts: NonNullable<Provider['workouts']> = {
+  list({ window, limit, options }) {
+    const page = Math.floor((Number(options.offset) || 0) / limit) + 1
+    return { path: '/athlete/activities', query: within(window, page, limit) }
+  },
+  one: (id) => ({ path: `/activities/${encodeURIComponent(id)}` }),
+}
