@@ -1,5 +1,7 @@
 import { Budgets } from './budgets.ts'
 import { Faults } from './faults.ts'
+import { Post } from './notices/post.ts'
+import { Subscriptions } from './notices/subscriptions.ts'
 import { type Client, SignIn } from './oauth/flow.ts'
 import { Grants, type Secret } from './oauth/grants.ts'
 import type { Provider } from './provider.ts'
@@ -26,6 +28,7 @@ export interface Played {
   readonly grants: Grants
   readonly signIn: SignIn
   readonly budgets: Budgets
+  readonly subscriptions: Subscriptions
 }
 
 /** Everything there is. */
@@ -35,6 +38,7 @@ export interface World {
   readonly played: ReadonlyMap<string, Played>
   readonly faults: Faults
   readonly log: RequestLog
+  readonly post: Post
   /** Every code, token and client secret that anybody was ever given. */
   readonly secrets: readonly Secret[]
   readonly clock: Clock
@@ -67,13 +71,14 @@ export function makeWorld({ people, days, seed, now }: WorldOptions): World {
     const client = clientOf(name)
     const grants = new Grants(name, seed, secrets)
     grants.remember('client', client.secret, now())
-    return { provider, client, grants, signIn: new SignIn(provider, client, byKey, grants), budgets: new Budgets() }
+    const signIn = new SignIn(provider, client, byKey, grants)
+    return { provider, client, grants, signIn, budgets: new Budgets(), subscriptions: new Subscriptions() }
   })
+  const faults = new Faults()
+  const clock = new Clock(now)
   return {
-    seed,
-    people: byKey,
-    played: new Map(played.map((one) => [one.provider.name, one])),
-    ...{ faults: new Faults(), log: new RequestLog(), secrets, clock: new Clock(now) },
+    ...{ seed, people: byKey, played: new Map(played.map((one) => [one.provider.name, one])) },
+    ...{ faults, log: new RequestLog(), secrets, clock, post: new Post(played, byKey, faults, clock) },
   }
 }
 
@@ -83,7 +88,7 @@ function clientOf(provider: string): Client {
 
 /** The variables that point a service at the simulator at `url`, which ends without a slash. */
 export function environment(url: string): Record<string, string> {
-  const variables = allProviders().flatMap(({ name, oauth, apiPath }) => {
+  const variables = allProviders().flatMap(({ name, oauth, apiPath, variables: more = {} }) => {
     const prefix = name.toUpperCase()
     const { id, secret } = clientOf(name)
     return [
@@ -92,6 +97,7 @@ export function environment(url: string): Record<string, string> {
       [`${prefix}_API_URL`, `${url}/${name}${apiPath}`],
       [`${prefix}_CLIENT_ID`, id],
       [`${prefix}_CLIENT_SECRET`, secret],
+      ...Object.entries(more),
     ] as const
   })
   return Object.fromEntries([...variables, ['OAUTH_REDIRECT_ORIGINS', url]])
