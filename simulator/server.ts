@@ -175,13 +175,14 @@ function signIn({ played, method, path, url, request, text, nowMs }: Asked): Rep
 /** What the application asks about its subscriptions; it may be asked something itself while that goes on. */
 async function subscribe(asked: Asked, closing: AbortSignal): Promise<Reply | undefined> {
   const { played, method, path, url, text, form, request, dataMs, nowMs } = asked
-  const { provider, client, subscriptions } = played
+  const { provider, client, grants, subscriptions } = played
   const { notices, settings, apiPath } = provider
   if (!notices?.answer || !path.startsWith(apiPath)) return undefined
   return notices.answer({
     ...{ method, path: path.slice(apiPath.length), query: url.searchParams, text, form },
     header: (name) => String(request.headers[name] ?? ''),
     ...{ client, subscriptions, settings, dataMs, nowMs },
+    remember: (key) => grants.remember('signing', key, nowMs),
     ask: (address, init) => fetchText(address, init, { seconds: notices.answerSeconds, closing }),
   })
 }

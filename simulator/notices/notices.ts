@@ -74,6 +74,8 @@ export interface SubscriptionCall {
   /** The machine's clock, and that of data. */
   readonly nowMs: number
   readonly dataMs: number
+  /** Puts a key on the list of all secrets. */
+  remember(key: string): void
   /** Sends a request to the application while this one is open; null when no answer came in time. */
   ask(url: string, init: RequestInit): Promise<{ readonly status: number; readonly text: string } | null>
 }
