@@ -1,9 +1,10 @@
 import { json, type Reply } from './http.ts'
 import { isAddress } from './notices/subscriptions.ts'
+import type { Played } from './played.ts'
 import { changeSettings } from './settings.ts'
 import type { Person } from './truth/person.ts'
 import { allDays, personTruth, truthOf } from './truth/report.ts'
-import type { Played, World } from './world.ts'
+import type { World } from './world.ts'
 import { dateOf, dayOf } from './zones.ts'
 
 /** A request to /_control; the body is a JSON object, {} without one. */
@@ -112,7 +113,8 @@ function truth({ world, query }: ControlRequest) {
   const all = allDays(person, nowMs)
   const providers = [...world.played.values()].map(({ provider }) => provider)
   const days = { first: day('from', all.first), last: Math.min(day('to', all.last), all.last) }
-  return truthOf({ person, providers, ...days, nowMs, minutes: query.get('minutes') === 'true' })
+  const flags = { minutes: query.get('minutes') === 'true', samples: query.get('samples') === 'true' }
+  return truthOf({ person, providers, ...days, nowMs, ...flags })
 }
 
 function clockOf({ clock }: World) {

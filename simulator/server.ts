@@ -8,8 +8,9 @@ import { type Fault, spoiled } from './faults.ts'
 import { bodyOf, escaped, json, page, type Reply, readText, send } from './http.ts'
 import { fetchText } from './notices/request.ts'
 import type { Grant } from './oauth/grants.ts'
+import type { Played } from './played.ts'
 import type { Budget } from './provider.ts'
-import { environment, makeWorld, type Played, type World, type WorldOptions } from './world.ts'
+import { environment, makeWorld, type World, type WorldOptions } from './world.ts'
 
 /** A simulator that listens. */
 export interface Simulator {

@@ -1,10 +1,12 @@
 import { Budgets } from './budgets.ts'
+import { Clock } from './clock.ts'
 import { Faults } from './faults.ts'
 import { Post } from './notices/post.ts'
 import { Subscriptions } from './notices/subscriptions.ts'
-import { type Client, SignIn } from './oauth/flow.ts'
+import type { Client } from './oauth/client.ts'
+import { SignIn } from './oauth/flow.ts'
 import { Grants, type Secret } from './oauth/grants.ts'
-import type { Provider } from './provider.ts'
+import type { Played } from './played.ts'
 import { allProviders } from './providers.ts'
 import { secretOf } from './random.ts'
 import { RequestLog } from './request-log.ts'
@@ -21,16 +23,6 @@ export interface WorldOptions {
   readonly now: () => number
 }
 
-/** A provider with what it keeps in memory. */
-export interface Played {
-  readonly provider: Provider
-  readonly client: Client
-  readonly grants: Grants
-  readonly signIn: SignIn
-  readonly budgets: Budgets
-  readonly subscriptions: Subscriptions
-}
-
 /** Everything there is. */
 export interface World {
   readonly seed: number
@@ -42,21 +34,6 @@ export interface World {
   /** Every code, token and client secret that anybody was ever given. */
   readonly secrets: readonly Secret[]
   readonly clock: Clock
-}
-
-/** Tokens and budgets go by the machine's clock, data by one that can be moved. */
-export class Clock {
-  readonly now: () => number
-  offsetMs = 0
-
-  constructor(now: () => number) {
-    this.now = now
-  }
-
-  /** What time it is in people's lives. */
-  data(): number {
-    return this.now() + this.offsetMs
-  }
 }
 
 /** Makes the people and the providers. */

@@ -1,5 +1,5 @@
 import type { Reply } from '../http.ts'
-import type { Client } from '../oauth/flow.ts'
+import type { Client } from '../oauth/client.ts'
 import type { Settings } from '../settings.ts'
 import type { Person } from '../truth/person.ts'
 import type { Subscription, Subscriptions } from './subscriptions.ts'

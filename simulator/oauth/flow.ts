@@ -2,15 +2,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import { escaped, json, page, type Reply, redirect } from '../http.ts'
 import type { Provider } from '../provider.ts'
 import type { Person } from '../truth/person.ts'
+import { type Client, isBasic } from './client.ts'
 import { consentPage } from './consent.ts'
 import type { Grant, Grants } from './grants.ts'
 import type { Given, Refusal } from './rules.ts'
-
-/** The application that the service is, at one provider. */
-export interface Client {
-  readonly id: string
-  readonly secret: string
-}
 
 interface Code {
   readonly person: string
@@ -240,24 +235,12 @@ export class SignIn {
   }
 }
 
-/** Whether an Authorization header is HTTP Basic with a client's id and secret. */
-export function isBasic(authorization: string, { id, secret }: Client): boolean {
-  if (!/^basic /i.test(authorization)) return false
-  const [name = '', password = ''] = Buffer.from(authorization.slice(6), 'base64').toString().split(':')
-  return decoded(name) === id && decoded(password) === secret
-}
-
 function usual({ access, refresh, expiresInSeconds, scope }: Given): Record<string, unknown> {
   return {
     access_token: access,
     ...(refresh !== undefined && { refresh_token: refresh }),
     ...{ expires_in: expiresInSeconds, scope, token_type: 'bearer' },
   }
-}
-
-/** Text that was encoded as in a form. */
-function decoded(text: string): string | null {
-  return new URLSearchParams(`text=${text}`).get('text')
 }
 
 /** An address on this machine: what an application that is being made uses. */
