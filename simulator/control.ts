@@ -139,6 +139,7 @@ function moveClock({ world, body }: ControlRequest) {
   const year = Number(dateOf(Math.floor(movedMs / 86_400_000) || 0).slice(0, 4))
   if (Number.isNaN(movedMs) || year < 2000 || year > 2100) throw new ControlError('now is no instant of this century')
   clock.offsetMs = Math.round(movedMs - clock.now())
+  world.post.rewind()
   return clockOf(world)
 }
 

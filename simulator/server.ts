@@ -240,7 +240,8 @@ function home(world: World, url: URL): Reply {
     ({ key, firstName, lastName, homeZone }) =>
       `<li><a href="/_control/truth?person=${escaped(key)}">${escaped(`${firstName} ${lastName}`)}</a>, ${escaped(homeZone)}</li>`,
   )
-  const names = [...world.played.values()].map(({ provider }) => provider.title).join(' and ')
+  const titles = [...world.played.values()].map(({ provider }) => provider.title)
+  const names = new Intl.ListFormat('en-GB').format(titles)
   return page(
     200,
     'Simulated providers',

@@ -67,6 +67,11 @@ export class Post {
     this.#closing.abort()
   }
 
+  /** Days that are lived again, since the clock was moved back, are told again. */
+  rewind(): void {
+    this.#toldMs = Math.min(this.#toldMs, this.#clock.data())
+  }
+
   /** Makes the notices of the time since it was last called, and sends all that are due. */
   async run(): Promise<void> {
     while (this.#running) await this.#running
@@ -85,9 +90,8 @@ export class Post {
   #make(): void {
     const toMs = Math.floor(this.#clock.data() / MINUTE_MS) * MINUTE_MS
     const fromMs = this.#toldMs
-    if (toMs === fromMs) return
+    if (toMs <= fromMs) return
     this.#toldMs = toMs
-    if (toMs < fromMs) return
     for (const played of this.#played) {
       const { notices, settings } = played.provider
       if (!notices || played.subscriptions.list(this.#clock.now()).length === 0) continue
@@ -103,7 +107,8 @@ export class Post {
   }
 
   #add(played: Played, person: string, notices: readonly Notice[]): void {
-    const struck = notices.map((notice) => {
+    const wanted = notices.filter(({ topic }) => this.#takers(played, topic).length > 0)
+    const struck = wanted.map((notice) => {
       const path = `/notices/${notice.topic}`
       const faults = this.#faults.strike({ provider: played.provider.name, path, person }, KINDS)
       return { notice, kinds: faults.map(({ kind }) => kind) }
@@ -117,9 +122,13 @@ export class Post {
     for (const { notice } of ordered) this.#address(played, person, notice)
   }
 
+  #takers({ subscriptions }: Played, topic: string): Subscription[] {
+    const all = subscriptions.list(this.#clock.now())
+    return all.filter(({ active, topics }) => active && topics?.includes(topic) !== false)
+  }
+
   #address(played: Played, person: string, notice: Notice): void {
-    for (const subscription of played.subscriptions.list(this.#clock.now())) {
-      if (!subscription.active || subscription.topics?.includes(notice.topic) === false) continue
+    for (const subscription of this.#takers(played, notice.topic)) {
       const delivery: Delivery = {
         ...{ number: ++this.#last, played, person, notice, subscription, dueMs: notice.atMs, firstMs: null },
         ...{ state: 'waiting', text: '', headers: {}, attempts: [] },
