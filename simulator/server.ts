@@ -41,13 +41,13 @@ export async function startSimulator(options: Partial<WorldOptions> & { port?: n
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://localhost:${(server.address() as AddressInfo).port}`
-  world.post.start()
+  for (const post of world.posts.values()) post.start()
   return { url, world, env: environment(url), close: () => close(world, server, closing) }
 }
 
-async function close({ post }: World, server: Server, closing: AbortController): Promise<void> {
+async function close({ posts }: World, server: Server, closing: AbortController): Promise<void> {
   closing.abort()
-  post.close()
+  for (const post of posts.values()) post.close()
   server.close()
   server.closeAllConnections()
   await once(server, 'close')
