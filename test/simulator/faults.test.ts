@@ -213,9 +213,10 @@ t.test('what control understands stands in docs/simulator.md', async (t) => {
     ),
   )
   const { requests } = (await simulator.control('GET', '')).body
-  const { oura } = (await simulator.control('GET', 'settings')).body
+  const settings: Json[] = Object.values((await simulator.control('GET', 'settings')).body)
   const truth = (await simulator.control('GET', 'truth?person=ana')).body
-  const names = [...faultKinds, ...Object.keys(oura), ...Object.keys(oura.own), ...Object.keys(truth)]
+  const names = [...faultKinds, ...Object.keys(settings[0]), ...Object.keys(truth)]
+  names.push(...settings.flatMap(({ own }) => Object.keys(own)))
   names.push(...requests.map((request: string) => request.split(' ')[1]))
   t.strictSame(
     names.filter((name) => !words.has(name)),
