@@ -25,7 +25,7 @@ interface Delivery {
 }
 
 /** What is kept; older deliveries are forgotten once they are over. */
-const KEPT = 100_000
+const KEPT = 50_000
 /** Requests that are open at the same time; those about one person follow each other. */
 const AT_ONCE = 6
 /** Nothing becomes known between whole minutes. */
