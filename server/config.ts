@@ -50,6 +50,8 @@ export interface Config {
   /** How often those of providers with the mode `webhook` are, in seconds. */
   reconcileIntervalSeconds: number
   historicalSyncOnConnect: boolean
+  /** Whether pulls ask for what was recorded in workouts second by second, for their zones and for their routes. */
+  ingestWorkoutSamples: boolean
   /** Origins that a browser may be sent to once its person has connected a provider; empty = any with https. */
   oauthRedirectOrigins: string[]
   /** Networks of the proxies in front of us, whose `X-Forwarded-For` is believed. */
@@ -240,12 +242,18 @@ function clouds(
   env: Env,
 ): Pick<
   Config,
-  'syncIntervalSeconds' | 'reconcileIntervalSeconds' | 'historicalSyncOnConnect' | 'syncTriggersPerHour' | 'providers'
+  | 'syncIntervalSeconds'
+  | 'reconcileIntervalSeconds'
+  | 'historicalSyncOnConnect'
+  | 'ingestWorkoutSamples'
+  | 'syncTriggersPerHour'
+  | 'providers'
 > {
   return {
     syncIntervalSeconds: integer(env, 'SYNC_INTERVAL_SECONDS', 3_600, [60, 604_800]),
     reconcileIntervalSeconds: integer(env, 'RECONCILE_INTERVAL_SECONDS', 21_600, [60, 604_800]),
     historicalSyncOnConnect: flag(env, 'HISTORICAL_SYNC_ON_CONNECT', true),
+    ingestWorkoutSamples: flag(env, 'INGEST_WORKOUT_SAMPLES', false),
     syncTriggersPerHour: integer(env, 'SYNC_TRIGGERS_PER_HOUR', 8, [1, 100_000]),
     providers: providerConfigs(env),
   }

@@ -34,6 +34,7 @@ t.test('an empty environment is a complete configuration, with the embedded data
     syncIntervalSeconds: 3600,
     reconcileIntervalSeconds: 21_600,
     historicalSyncOnConnect: true,
+    ingestWorkoutSamples: false,
     oauthRedirectOrigins: [],
     trustedProxies: [],
     rollupStrategy: 'auto',
@@ -232,6 +233,7 @@ t.test('SYNC_INTERVAL_SECONDS, RECONCILE_INTERVAL_SECONDS and HISTORICAL_SYNC_ON
   const config = loadConfig({ SYNC_INTERVAL_SECONDS: '900', HISTORICAL_SYNC_ON_CONNECT: 'false' })
   t.match(config, { syncIntervalSeconds: 900, historicalSyncOnConnect: false })
   refuses(t, 'SYNC_INTERVAL_SECONDS', /must be a whole number from 60 to 604800$/, '59', 'hourly')
+  t.equal(loadConfig({ INGEST_WORKOUT_SAMPLES: 'true' }).ingestWorkoutSamples, true)
   t.equal(loadConfig({ RECONCILE_INTERVAL_SECONDS: '7200' }).reconcileIntervalSeconds, 7_200)
   refuses(t, 'RECONCILE_INTERVAL_SECONDS', /must be a whole number from 60 to 604800$/, '59', 'daily')
   refuses(t, 'HISTORICAL_SYNC_ON_CONNECT', /must be true or false$/, 'maybe')

@@ -67,7 +67,7 @@ t.test('ids that are none are not asked for', async (t) => {
   const wishes = activities.follow!(answer(page), first, STATE)
   t.strictSame(
     wishes.map((wish) => wish.kind === 'object' && [wish.object, wish.key, wish.args]),
-    [['activity', 'activity:15550123456', { id: '15550123456' }]],
+    [['activity', 'activity:15550123456', { id: '15550123456', samples: false, route: false }]],
   )
   const { activity, samples } = objects
   t.strictSame(
@@ -102,6 +102,15 @@ t.test('what was recorded is asked for after the detail, if it is wanted', async
   t.strictSame(asked({ samples: true }), one(recorded))
   t.strictSame(asked({ route: true }), one('time,latlng'))
   t.strictSame(asked({ samples: true, route: true }), one(`${recorded},latlng`))
+  const first = activities.first(window(2), STATE)!
+  const [wish] = activities.follow!(answer([started(7, 1)]), first, { ...STATE, options: { route: true } })
+  const detail = wish?.kind === 'object' ? objects.activity.request(wish.args, STATE) : null
+  const later = objects.activity.follow!(answer(json), detail!, STATE)
+  t.strictSame(
+    later.map((one) => one.kind === 'object' && one.object),
+    ['samples'],
+    'who asked for the list wanted them',
+  )
   t.strictSame(asked({ samples: true }, { ...json, start_date: null }), [])
   t.strictSame(asked({ samples: true }, { message: 'x' }), [])
 })

@@ -32,6 +32,8 @@ const REFUSED_SECONDS = 3_600
 /** What turns work with. */
 export interface TurnMeans extends AccountMeans, StoreMeans {
   readonly parts: AccountMeans['parts']
+  /** Whether samples, zones and routes of workouts are asked for without being wanted. */
+  readonly ingestWorkoutSamples?: boolean
   /** Whether this process is stopping. */
   stopping(): boolean
   /** Told whether a provider answered at all. */
@@ -187,9 +189,13 @@ async function askOnce(turn: Turn, task: Task): Promise<Outcome | 'on' | 'blocke
   return judged(turn, task, request, answer)
 }
 
-const stateOf = ({ scope, gathered }: Turn, { row }: Task): StreamState => ({
-  ...{ scope, zone: gathered.zone, options: row.options, isHistory: row.lane === 'history' },
-})
+/** By the names of contract 7.1. */
+const WORKOUT_SAMPLES = { samples: true, zones: true, route: true }
+
+function stateOf({ means, scope, gathered }: Turn, { row }: Task): StreamState {
+  const options = means.ingestWorkoutSamples ? { ...row.options, ...WORKOUT_SAMPLES } : row.options
+  return { scope, zone: gathered.zone, options, isHistory: row.lane === 'history' }
+}
 
 async function ask(turn: Turn, task: Task, request: Request): Promise<Received | Outcome | 'blocked'> {
   const { means, lease } = turn
