@@ -50,7 +50,7 @@ export interface Config {
   /** How often those of providers with the mode `webhook` are, in seconds. */
   reconcileIntervalSeconds: number
   historicalSyncOnConnect: boolean
-  /** Whether pulls ask for what was recorded in workouts second by second, for their zones and for their routes. */
+  /** Whether workouts of cloud providers are asked for with their samples, zones and route. */
   ingestWorkoutSamples: boolean
   /** Origins that a browser may be sent to once its person has connected a provider; empty = any with https. */
   oauthRedirectOrigins: string[]
@@ -253,7 +253,7 @@ function clouds(
     syncIntervalSeconds: integer(env, 'SYNC_INTERVAL_SECONDS', 3_600, [60, 604_800]),
     reconcileIntervalSeconds: integer(env, 'RECONCILE_INTERVAL_SECONDS', 21_600, [60, 604_800]),
     historicalSyncOnConnect: flag(env, 'HISTORICAL_SYNC_ON_CONNECT', true),
-    ingestWorkoutSamples: flag(env, 'INGEST_WORKOUT_SAMPLES', false),
+    ingestWorkoutSamples: flag(env, 'INGEST_WORKOUT_SAMPLES'),
     syncTriggersPerHour: integer(env, 'SYNC_TRIGGERS_PER_HOUR', 8, [1, 100_000]),
     providers: providerConfigs(env),
   }

@@ -11,6 +11,7 @@ const ENTRIES: readonly [expression: string, job: string][] = [
   ['* * * * *', 'refresh_grants'],
   ['23 * * * *', 'reseal'],
   ['7 * * * *', 'close_silent_runs'],
+  ['37 4 * * *', 'repair_subscriptions'],
   ['*/5 * * * *', 'close_sleep'],
   ['0 3 * * *', 'archive'],
   ['17 3 * * *', 'prune'],

@@ -170,6 +170,10 @@ export const errors = {
   refreshFailed: (text: string, retryAtMs: number) =>
     new AppError('refresh_failed', 500, `Token refresh failed: ${text}`, { retryAtMs }),
   unsupported: (detail: string) => new AppError('unsupported', 501, detail),
+  compressed: () =>
+    new AppError('wrong_encoding', 415, 'Unsupported content encoding. Send it uncompressed.', {
+      headers: { 'Accept-Encoding': 'identity' },
+    }),
   unknownProvider: (provider: string) =>
     new AppError('unknown_provider', 404, `Unknown provider: '${shortened(provider)}'`),
   noNotices: (provider: string) =>

@@ -3,6 +3,7 @@ import type { Config } from './config.ts'
 import { compressChunks } from './db/compress.ts'
 import { type Database, violatedConstraint } from './db/database.ts'
 import { resealKeys } from './intake/notices/keys.ts'
+import { repairAll, subscribeTask } from './intake/notices/subscribe-jobs.ts'
 import { planPulls } from './intake/pulls/plan.ts'
 import type { Importer } from './intake/uploads/import.ts'
 import { closeSilentRuns } from './intake/uploads/silent-runs.ts'
@@ -14,6 +15,7 @@ import type { AccessTokens } from './oauth/refresh.ts'
 import { refreshAhead } from './oauth/refresh-ahead.ts'
 import { reseal } from './oauth/reseal.ts'
 import { type LivingProcess, recoverDeadProcesses } from './processes.ts'
+import { notifyingProviders } from './providers/index.ts'
 import { archive } from './rollups/archive.ts'
 import { refreshRollups } from './rollups/refresh.ts'
 import { computeResilience } from './scores/compute-resilience.ts'
@@ -36,7 +38,10 @@ export interface JobsOptions {
   importer: Importer
   settings: EventSettings &
     WebhookRetention &
-    Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays' | 'syncIntervalSeconds' | 'reconcileIntervalSeconds'>
+    Pick<
+      Config,
+      'uploadRetentionDays' | 'scoreBackfillDays' | 'syncIntervalSeconds' | 'reconcileIntervalSeconds' | 'apiBaseUrl'
+    >
   concurrency: number
   log: Logger
   /** Grants of cloud providers, and their access tokens; absent: no such jobs are taken. */
@@ -71,11 +76,15 @@ export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
         return reseal(grants.parts)
       }),
       leave: leaveTask(grants.parts),
+      repair_subscriptions: () => repairAll(subscribing(grants.parts)),
+      subscribe: subscribeTask(subscribing(grants.parts), settings.apiBaseUrl),
       check_grant: checkGrantTask(grants.parts, grants.tokens),
       left: () => {},
     }),
   }
 }
+
+const subscribing = (parts: OAuthParts) => ({ parts, noticesOf: (name: string) => notifyingProviders.get(name) })
 
 /** A job of the clock; while its work returns that there is more, it is enqueued again. */
 const untilDone =

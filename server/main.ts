@@ -160,10 +160,7 @@ function startAsking(shared: Shared, tokens: AccessTokens, { processId }: Jobs):
     maxConnections: PULL_CONNECTIONS,
     statementTimeoutMs: JOB_TIMEOUT_MS,
   })
-  const pulls = startPulls({
-    ...{ db, parts: oauthParts(shared, db), tokens, processId },
-    ingestWorkoutSamples: shared.config.ingestWorkoutSamples,
-  })
+  const pulls = startPulls({ db, parts: oauthParts(shared, db), tokens, processId })
   return () => pulls.stop()
 }
 

@@ -3,10 +3,19 @@ export interface Limit {
   readonly per: 'token' | 'application'
   readonly seconds: number
   readonly requests: number
+  /** Tells limits of the same length apart. */
+  readonly kind?: string
+  /** What each person who has given consent adds to it. */
+  readonly perMember?: number
+  /** Whether its spans begin at multiples of their length since 1970, instead of with each request. */
+  readonly aligned?: boolean
+  /** Whether requests that were refused count, too. */
+  readonly countsRefused?: boolean
 }
 
 /** How far a limit is used. */
 export interface Use {
+  readonly used: number
   readonly left: number
   /** 0, or the whole seconds until a request is accepted again. */
   readonly waitSeconds: number
@@ -24,7 +33,7 @@ interface Counted {
   askedFrom: number
 }
 
-/** Counts requests strictly: no span of a limit's length, wherever it begins, holds more than the limit allows. */
+/** Counts requests strictly: no span of a limit's length, wherever it may begin, holds more than the limit allows. */
 export class Budgets {
   readonly #counted = new Map<string, Counted>()
 
@@ -34,20 +43,24 @@ export class Budgets {
   take(limits: readonly { limit: Limit; key: string }[], nowMs: number): Use[] {
     const uses = limits.map(({ limit, key }) => {
       const counted = this.#of(key)
-      const since = nowMs - limit.seconds * 1000
+      const since = beginning(limit, nowMs)
       counted.from = forget(counted.times, counted.from, since)
       counted.asked.push(nowMs)
       counted.askedFrom = forget(counted.asked, counted.askedFrom, since)
       counted.peak = Math.max(counted.peak, counted.asked.length - counted.askedFrom)
       const left = limit.requests - (counted.times.length - counted.from)
-      const seconds = (index: number) => Math.max(1, Math.ceil(((counted.times[index] ?? nowMs) - since) / 1000))
+      const seconds = (index: number) => {
+        const endMs = (limit.aligned ? since + 1 : (counted.times[index] ?? nowMs)) + limit.seconds * 1000
+        return Math.max(1, Math.ceil((endMs - nowMs) / 1000))
+      }
       const waitSeconds = left > 0 ? 0 : seconds(counted.times.length - limit.requests)
-      return { counted, left, waitSeconds, resetSeconds: seconds(counted.from) }
+      return { limit, counted, left, waitSeconds, resetSeconds: seconds(counted.from) }
     })
     const taken = uses.every(({ waitSeconds }) => waitSeconds === 0)
-    return uses.map(({ counted, left, ...times }) => {
-      if (taken) counted.times.push(nowMs)
-      return { left: Math.max(0, taken ? left - 1 : left), ...times }
+    return uses.map(({ limit, counted, left, ...times }) => {
+      const counts = taken || limit.countsRefused === true
+      if (counts) counted.times.push(nowMs)
+      return { left: Math.max(0, counts ? left - 1 : left), used: counted.times.length - counted.from, ...times }
     })
   }
 
@@ -65,6 +78,12 @@ export class Budgets {
     }
     return counted
   }
+}
+
+/** The last instant that no longer counts. */
+function beginning({ seconds, aligned }: Limit, nowMs: number): number {
+  const length = seconds * 1000
+  return aligned ? Math.floor(nowMs / length) * length - 1 : nowMs - length
 }
 
 /** Skips what lies at or before `since`; the list is shortened now and then. */

@@ -1,8 +1,10 @@
 import { json, type Reply } from './http.ts'
+import { isAddress } from './notices/subscriptions.ts'
+import type { Played } from './played.ts'
 import { changeSettings } from './settings.ts'
 import type { Person } from './truth/person.ts'
 import { allDays, personTruth, truthOf } from './truth/report.ts'
-import type { Played, World } from './world.ts'
+import type { World } from './world.ts'
 import { dateOf, dayOf } from './zones.ts'
 
 /** A request to /_control; the body is a JSON object, {} without one. */
@@ -27,6 +29,18 @@ const handlers: Record<string, Handler> = {
   'GET faults': ({ world }) => world.faults.list(),
   'POST faults': ({ world, body }) => world.faults.add(body, [...world.played.keys()]),
   'DELETE faults': ({ world, rest }) => ({ removed: world.faults.remove(rest === '' ? null : Number(rest)) }),
+  'GET notices': ({ world, query }) => world.post.list(Number(query.get('after') ?? 0), query.get('provider')),
+  'POST notices': async ({ world }) => {
+    await world.post.run()
+    return {}
+  },
+  'DELETE notices': ({ world }) => {
+    world.post.clear()
+    return {}
+  },
+  'GET subscriptions': ({ world }) => [...world.played.values()].flatMap((one) => subscriptionsOf(world, one)),
+  'POST subscriptions': subscribe,
+  'DELETE subscriptions': unsubscribe,
   'GET log': ({ world, query }) => world.log.list(Number(query.get('after') ?? 0), query.get('provider')),
   'DELETE log': ({ world }) => {
     world.log.clear()
@@ -40,20 +54,17 @@ const handlers: Record<string, Handler> = {
     changeSettings(settings, changes)
     return settings
   },
-  'POST revoke': (request) =>
-    grants(request, (grant) => {
-      grant.ended = true
-    }),
+  'POST revoke': (request) => changeGrants(request, ({ grants }, grant) => grants.end(grant)),
   'POST expire': (request) =>
-    grants(request, (grant, nowMs) => {
-      grant.expiredMs = nowMs + 1
+    changeGrants(request, (_, grant) => {
+      grant.expiredMs = request.world.clock.now() + 1
     }),
   'GET budgets': ({ world }) =>
     Object.fromEntries([...world.played].map(([name, one]) => [name, one.budgets.report()])),
 }
 
 /** Answers a request to /_control (docs/simulator.md). */
-export function control(world: World, method: string, url: URL, text: string): Reply {
+export async function control(world: World, method: string, url: URL, text: string): Promise<Reply> {
   const [, , name = '', rest = ''] = url.pathname.split('/')
   if (name === '')
     return json(200, { seed: world.seed, people: [...world.people.keys()], requests: Object.keys(handlers) })
@@ -61,7 +72,7 @@ export function control(world: World, method: string, url: URL, text: string): R
   if (!handler)
     return json(404, { error: `Not there: ${method} ${url.pathname}. There is: ${Object.keys(handlers).join(', ')}` })
   try {
-    return json(200, handler({ world, query: url.searchParams, body: bodyOf(text), rest }))
+    return json(200, await handler({ world, query: url.searchParams, body: bodyOf(text), rest }))
   } catch (error) {
     return json(400, { error: (error as Error).message })
   }
@@ -102,7 +113,8 @@ function truth({ world, query }: ControlRequest) {
   const all = allDays(person, nowMs)
   const providers = [...world.played.values()].map(({ provider }) => provider)
   const days = { first: day('from', all.first), last: Math.min(day('to', all.last), all.last) }
-  return truthOf({ person, providers, ...days, nowMs, minutes: query.get('minutes') === 'true' })
+  const flags = { minutes: query.get('minutes') === 'true', samples: query.get('samples') === 'true' }
+  return truthOf({ person, providers, ...days, nowMs, ...flags })
 }
 
 function clockOf({ clock }: World) {
@@ -130,13 +142,46 @@ function moveClock({ world, body }: ControlRequest) {
   return clockOf(world)
 }
 
-type Change = (grant: ReturnType<Played['grants']['live']>[number], nowMs: number) => void
+type Change = (played: Played, grant: ReturnType<Played['grants']['live']>[number]) => void
 
 /** Changes the consents of a provider (all, without one) and person (all, without one). */
-function grants({ world, body }: ControlRequest, change: Change) {
+function changeGrants({ world, body }: ControlRequest, change: Change) {
   const wanted = body.provider === undefined ? [...world.played.values()] : [playedOf(world, body.provider)]
   const person = body.person === undefined ? undefined : personOf(world, body.person).key
-  const found = wanted.flatMap((one) => one.grants.live()).filter((grant) => (person ?? grant.person) === grant.person)
-  for (const grant of found) change(grant, world.clock.now())
-  return { grants: found.length }
+  const found = wanted.flatMap((played) => played.grants.live().map((grant) => ({ played, grant })))
+  const theirs = found.filter(({ grant }) => (person ?? grant.person) === grant.person)
+  for (const { played, grant } of theirs) change(played, grant)
+  return { grants: theirs.length }
+}
+
+function subscriptionsOf({ clock }: World, { provider, subscriptions }: Played) {
+  const at = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+  return subscriptions.list(clock.now()).map(({ id, url, topics, active, expiresMs, failingSinceMs }) => ({
+    ...{ provider: provider.name, id, url, topics, active },
+    ...{ expires: at(expiresMs), failing_since: at(failingSinceMs) },
+  }))
+}
+
+/** What an operator enters in a provider's dashboard. */
+function subscribe({ world, body }: ControlRequest) {
+  const { provider, subscriptions } = playedOf(world, body.provider)
+  const { url } = body
+  if (!provider.notices?.byHand) throw new ControlError(`${provider.title} has requests for subscriptions`)
+  if (!isAddress(url)) throw new ControlError(`url is no address: ${url}`)
+  const { id } = subscriptions.add({ url, topics: null }, world.clock.now())
+  return { provider: provider.name, id, url }
+}
+
+/** As if somebody had deleted them at the provider: one, those of a provider, or all. */
+function unsubscribe({ world, query, rest }: ControlRequest) {
+  const name = query.get('provider')
+  const wanted = name === null ? [...world.played.values()] : [playedOf(world, name)]
+  let removed = 0
+  for (const { subscriptions } of wanted)
+    for (const one of subscriptions.list(world.clock.now()))
+      if (rest === '' || one.id === rest) {
+        subscriptions.remove(one)
+        removed++
+      }
+  return { removed }
 }

@@ -1,9 +1,9 @@
-import { type Random, random } from './random.ts'
+import { random, shuffled } from './random.ts'
 
 /** What can go wrong; a status such as `429` or `500` is a kind, too. */
 export const faultKinds = [
   ...(['slow', 'reset', 'half', 'html', 'big', 'deep', 'text_numbers', 'duplicate', 'shuffle', 'next_itself'] as const),
-  ...(['next_elsewhere', 'clock', 'revoked', 'rotated_lost', 'half_streams'] as const),
+  ...(['next_elsewhere', 'clock', 'early', 'silent', 'revoked', 'rotated_lost', 'half_streams'] as const),
 ] as const
 export type FaultKind = (typeof faultKinds)[number] | 'status'
 
@@ -14,7 +14,7 @@ export interface Fault {
   /** Of kind `status`. */
   readonly status: number
   readonly provider: string | null
-  /** Part of the path below the provider's segment. */
+  /** Part of the path below the provider's segment; that of a notice is `/notices/` and its topic. */
   readonly path: string | null
   readonly person: string | null
   /** How many requests go well first; how many go wrong then (null: all). */
@@ -22,7 +22,7 @@ export interface Fault {
   readonly times: number | null
   /** Of `slow`: how long the answer takes. */
   readonly ms: number
-  /** Of `clock`: by how much the provider's clock is wrong; of `429`: how long to wait. */
+  /** Of `clock`: by how much the provider's clock is wrong; of `early`: how late data is; of `429`: how long to wait. */
   readonly seconds: number
   /** Of `big`. */
   readonly bytes: number
@@ -38,6 +38,9 @@ interface Subject {
   readonly path: string
   readonly person: string | null
 }
+
+/** Where nothing is said. */
+const SECONDS: Record<string, number> = { clock: 3600, early: 60 }
 
 const NUMBERS = ['skip', 'times', 'ms', 'seconds', 'bytes'] as const
 const TEXTS = ['provider', 'path', 'person'] as const
@@ -60,7 +63,7 @@ export class Faults {
     if (more.provider && !providers.includes(String(more.provider)))
       throw new Error(`Unknown provider: ${more.provider}. Known: ${providers.join(', ')}`)
     const defaults = { provider: null, path: null, person: null, skip: 0, times: null, ms: 5000, streams: null }
-    const sizes = { seconds: kind === 'clock' ? 3600 : 30, bytes: 40 * 2 ** 20 }
+    const sizes = { seconds: SECONDS[String(kind)] ?? 30, bytes: 40 * 2 ** 20 }
     const found = status === 0 ? (kind as FaultKind) : 'status'
     const fault: Fault = { id: ++this.#last, kind: found, status, hits: 0, ...defaults, ...sizes, ...more }
     this.#faults.push(fault)
@@ -78,9 +81,10 @@ export class Faults {
     return before - this.#faults.length
   }
 
-  /** The faults that strike a request, which counts for them. */
-  strike(subject: Subject): Fault[] {
+  /** The faults that strike a request or a notice, which counts for them; of these kinds only, if they are named. */
+  strike(subject: Subject, kinds?: readonly FaultKind[]): Fault[] {
     return this.#faults.filter((fault) => {
+      if (kinds ? !kinds.includes(fault.kind) : fault.kind === 'silent') return false
       if (fault.provider !== null && fault.provider !== subject.provider) return false
       if (fault.path !== null && !subject.path.includes(fault.path)) return false
       if (fault.person !== null && fault.person !== subject.person) return false
@@ -102,23 +106,31 @@ function check(name: string, value: unknown): void {
 
 type Body = Record<string, unknown>
 
-/** A body after the faults that change what it says; `records` names its list. */
-export function spoiled(body: unknown, faults: readonly Fault[], records: string): unknown {
-  return faults.reduce((before, fault) => (isObject(before) ? spoil(before, fault, records) : before), body)
+/** A body after the faults that change what it says; `records` are the names that its list may have. */
+export function spoiled(body: unknown, faults: readonly Fault[], records: readonly string[]): unknown {
+  return faults.reduce((before, fault) => spoil(before, fault, records), body)
 }
 
 function isObject(value: unknown): value is Body {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function spoil(body: Body, { kind, hits, bytes }: Fault, records: string): Body {
-  const list = Array.isArray(body[records]) ? (body[records] as unknown[]) : undefined
-  if (kind === 'text_numbers') return JSON.parse(JSON.stringify(body, textForNumber)) as Body
-  if (kind === 'deep') return { ...body, [list ? records : 'deep']: [...(list ?? []), nested(500)] }
-  if (kind === 'big') return { ...body, padding: 'x'.repeat(bytes) }
-  if (kind === 'duplicate' && list) return { ...body, [records]: list.flatMap((record) => [record, record]) }
-  if (kind === 'shuffle' && list) return { ...body, [records]: shuffled(list, random(`shuffle/${hits}`)) }
-  return body
+function spoil(body: unknown, fault: Fault, records: readonly string[]): unknown {
+  const { kind, bytes } = fault
+  if (kind === 'text_numbers') return JSON.parse(JSON.stringify(body, textForNumber))
+  const padding = () => 'x'.repeat(bytes)
+  if (Array.isArray(body)) return kind === 'big' ? [...body, padding()] : spoilList(body, fault)
+  if (!isObject(body)) return body
+  if (kind === 'big') return { ...body, padding: padding() }
+  const name = records.find((known) => Array.isArray(body[known]))
+  if (name !== undefined) return { ...body, [name]: spoilList(body[name] as unknown[], fault) }
+  return kind === 'deep' ? { ...body, deep: [nested(500)] } : body
+}
+
+function spoilList(list: unknown[], { kind, hits }: Fault): unknown[] {
+  if (kind === 'deep') return [...list, nested(500)]
+  if (kind === 'duplicate') return list.flatMap((record) => [record, record])
+  return kind === 'shuffle' ? shuffled(list, random(`shuffle/${hits}`)) : list
 }
 
 function textForNumber(_: string, value: unknown): unknown {
@@ -129,15 +141,4 @@ function nested(depth: number): unknown {
   let value: unknown = []
   for (let i = 1; i < depth; i++) value = [value]
   return { deep: value }
-}
-
-function shuffled<T>(list: readonly T[], next: Random): T[] {
-  const result = [...list]
-  for (let i = result.length - 1; i > 0; i--) {
-    const other = Math.floor(next() * (i + 1))
-    const [a, b] = [result[i] as T, result[other] as T]
-    result[i] = b
-    result[other] = a
-  }
-  return result
 }

@@ -1,5 +1,6 @@
 import type { Limit, Use } from './budgets.ts'
 import type { Reply } from './http.ts'
+import type { Notices } from './notices/notices.ts'
 import type { OAuthRules } from './oauth/rules.ts'
 import type { Settings } from './settings.ts'
 import type { Cycle, Person } from './truth/person.ts'
@@ -27,8 +28,14 @@ export interface Provider {
   /** `refused` is the limit that is used up. */
   tooMany(refused: Budget, nowMs: number): Reply
   unauthorized(): Reply
-  /** Where an answer keeps its list of records, and its next page. */
-  readonly envelope: { readonly records: string; readonly next: string }
+  /** Refusal of data whose scope was not granted. */
+  missingScope?(path: string): Reply
+  /** Names that an answer may have for its list of records; some answers are a list themselves. */
+  readonly records: readonly string[]
+  /** How it tells what became known. */
+  readonly notices?: Notices
+  /** Further variables that a service needs. */
+  readonly variables?: Readonly<Record<string, string>>
   /** Id of a person's account. */
   accountOf(person: Person): string
   /** Ids of what it shows; null for what it leaves out. */
@@ -56,6 +63,9 @@ export interface ApiCall {
   readonly query: URLSearchParams
   readonly person: Person
   readonly scopes: ReadonlySet<string>
+  /** Whether the consent was given to a simulator before this one. */
+  readonly inherited: boolean
+  readonly text: string
   readonly settings: Settings
   /** The provider's clock. */
   readonly nowMs: number

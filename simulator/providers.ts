@@ -1,10 +1,12 @@
 import { oura } from './oura/index.ts'
+import { polar } from './polar/index.ts'
 import type { Provider } from './provider.ts'
+import { strava } from './strava/index.ts'
 import { whoop } from './whoop/index.ts'
 
 /** The providers that are played, made new for each simulator: their settings can be changed. */
 export function allProviders(): Provider[] {
-  return [oura, whoop].map((provider) => ({
+  return [oura, whoop, strava, polar()].map((provider) => ({
     ...provider,
     settings: { ...provider.settings, own: { ...provider.settings.own } },
   }))

@@ -57,3 +57,15 @@ export function numberOf(name: string): number {
 export function secretOf(name: string): string {
   return createHash('sha256').update(`pulsebase simulator ${name}`).digest('hex').slice(0, 40)
 }
+
+/** The same in another order. */
+export function shuffled<T>(list: readonly T[], next: Random): T[] {
+  const result = [...list]
+  for (let i = result.length - 1; i > 0; i--) {
+    const other = Math.floor(next() * (i + 1))
+    const [a, b] = [result[i] as T, result[other] as T]
+    result[i] = b
+    result[other] = a
+  }
+  return result
+}

@@ -6,9 +6,11 @@ import type { Limit } from './budgets.ts'
 import { control } from './control.ts'
 import { type Fault, spoiled } from './faults.ts'
 import { bodyOf, escaped, json, page, type Reply, readText, send } from './http.ts'
+import { fetchText } from './notices/request.ts'
 import type { Grant } from './oauth/grants.ts'
+import type { Played } from './played.ts'
 import type { Budget } from './provider.ts'
-import { environment, makeWorld, type Played, type World, type WorldOptions } from './world.ts'
+import { environment, makeWorld, type World, type WorldOptions } from './world.ts'
 
 /** A simulator that listens. */
 export interface Simulator {
@@ -39,11 +41,13 @@ export async function startSimulator(options: Partial<WorldOptions> & { port?: n
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://localhost:${(server.address() as AddressInfo).port}`
-  return { url, world, env: environment(url), close: () => close(server, closing) }
+  world.post.start()
+  return { url, world, env: environment(url), close: () => close(world, server, closing) }
 }
 
-async function close(server: Server, closing: AbortController): Promise<void> {
+async function close({ post }: World, server: Server, closing: AbortController): Promise<void> {
   closing.abort()
+  post.close()
   server.close()
   server.closeAllConnections()
   await once(server, 'close')
@@ -57,7 +61,7 @@ async function handle(world: World, request: IncomingMessage, response: ServerRe
   if (text === undefined) return send(response, json(413, { error: 'The body is too large' }), world.clock.data())
   if (played) return provide({ world, played, request, url, text }, response, closing)
   const method = request.method ?? 'GET'
-  const reply = segment === '_control' ? control(world, method, url, text) : home(world, url)
+  const reply = segment === '_control' ? await control(world, method, url, text) : home(world, url)
   return send(response, reply, world.clock.data())
 }
 
@@ -94,7 +98,9 @@ async function provide(incoming: Incoming, response: ServerResponse, closing: Ab
   const slow = find('slow')
   if (slow) await delay(slow.ms, undefined, { signal: closing })
   const cut = find('reset') !== undefined
-  const reply = cut ? undefined : await replied({ ...asked, dataMs: asked.dataMs + skewMs }, faults)
+  const behindMs = (find('early')?.seconds ?? 0) * 1000
+  const dataMs = asked.dataMs + skewMs - behindMs
+  const reply = cut ? undefined : await replied({ ...asked, dataMs }, faults, closing)
   const lost = find('rotated_lost') && asked.isToken
   const bytes = reply && !lost ? (bodyOf(reply)?.bytes.length ?? 0) : 0
   world.log.add({
@@ -125,12 +131,12 @@ function understood(incoming: Incoming): Asked {
 }
 
 /** The answer, after the faults that replace it or change what it says. */
-async function replied(asked: Asked, faults: readonly Fault[]): Promise<Reply> {
+async function replied(asked: Asked, faults: readonly Fault[], closing: AbortSignal): Promise<Reply> {
   const { provider } = asked.played
   const refused = faults.map((fault) => replaced(asked, fault)).find((reply) => reply !== undefined)
   if (refused) return refused
-  const reply = signIn(asked) ?? api(asked, faults)
-  return 'json' in reply ? { ...reply, json: spoiled(reply.json, faults, provider.envelope.records) } : reply
+  const reply = signIn(asked) ?? (await subscribe(asked, closing)) ?? api(asked, faults)
+  return 'json' in reply ? { ...reply, json: spoiled(reply.json, faults, provider.records) } : reply
 }
 
 /** What a fault answers instead. */
@@ -144,12 +150,13 @@ function replaced(
   if (kind === 'half_streams') {
     const family = provider.family(path.slice(provider.apiPath.length))
     const refused = family !== undefined && (streams ? streams.includes(family) : family.length % 2 === 0)
-    return refused ? json(provider.settings.missing_scope_status, { detail: 'Missing scope' }) : undefined
+    const usual = () => json(provider.settings.missing_scope_status, { detail: 'Missing scope' })
+    return refused ? (provider.missingScope?.(path.slice(provider.apiPath.length)) ?? usual()) : undefined
   }
   if (kind !== 'status') return undefined
   const [limit] = provider.limits
   if (status !== 429 || !limit) return json(status, { error: `Simulated ${status}` })
-  const budget = { limit, left: 0, waitSeconds: seconds, resetSeconds: seconds }
+  const budget = { limit, used: limit.requests, left: 0, waitSeconds: seconds, resetSeconds: seconds }
   return withHeaders(provider.tooMany(budget, dataMs), provider.budgetHeaders?.([budget]))
 }
 
@@ -163,6 +170,21 @@ function signIn({ played, method, path, url, request, text, nowMs }: Asked): Rep
     contentType: request.headers['content-type'] ?? '',
     authorization: request.headers.authorization ?? '',
     address: `${url.origin}/${played.provider.name}`,
+  })
+}
+
+/** What the application asks about its subscriptions; it may be asked something itself while that goes on. */
+async function subscribe(asked: Asked, closing: AbortSignal): Promise<Reply | undefined> {
+  const { played, method, path, url, text, form, request, dataMs, nowMs } = asked
+  const { provider, client, grants, subscriptions } = played
+  const { notices, settings, apiPath } = provider
+  if (!notices?.answer || !path.startsWith(apiPath)) return undefined
+  return notices.answer({
+    ...{ method, path: path.slice(apiPath.length), query: url.searchParams, text, form },
+    header: (name) => String(request.headers[name] ?? ''),
+    ...{ client, subscriptions, settings, dataMs, nowMs },
+    remember: (key) => grants.remember('signing', key, nowMs),
+    ask: (address, init) => fetchText(address, init, { seconds: notices.answerSeconds, closing }),
   })
 }
 
@@ -181,21 +203,24 @@ function api(asked: Asked, faults: readonly Fault[]): Reply {
     ? provider.tooMany(refused, dataMs)
     : provider.answer({
         ...{ method, path: below, query: url.searchParams, person, settings: provider.settings, nowMs: dataMs },
+        ...{ text: asked.text, inherited: grant?.inherited ?? false },
         scopes: new Set(grant?.scopes.map((scope) => scope.slice(provider.oauth.scopePrefix.length))),
         nextPage: has('next_itself') ? 'itself' : has('next_elsewhere') ? 'elsewhere' : 'normal',
         leave: () => {
-          for (const one of grants.live()) if (one.person === person.key) one.ended = true
+          for (const one of grants.live()) if (one.person === person.key) grants.end(one)
         },
       })
   return withHeaders(reply, provider.budgetHeaders?.(budgets))
 }
 
 /** Counts a request, unless a limit is used up. */
-function count({ provider, budgets }: Played, grant: Grant | undefined, nowMs: number): Budget[] {
+function count({ provider, budgets, grants }: Played, grant: Grant | undefined, nowMs: number): Budget[] {
+  const members = provider.limits.some(({ perMember }) => perMember) ? grants.members() : 0
   const limits = provider.limits.map((limit, i) => {
-    const own = { ...limit, requests: provider.settings.limits?.[i] ?? limit.requests }
+    const requests = provider.settings.limits?.[i] ?? limit.requests + (limit.perMember ?? 0) * members
     const key = limit.per === 'token' ? `token ${grant?.id ?? 'sandbox'}` : 'application'
-    return { limit: own, key: `${key} ${limit.seconds} s` }
+    const kind = limit.kind === undefined ? '' : `${limit.kind} `
+    return { limit: { ...limit, requests }, key: `${key} ${kind}${limit.seconds} s` }
   })
   return budgets.take(limits, nowMs).map((use, i) => ({ ...use, limit: limits[i]?.limit as Limit }))
 }

@@ -15,6 +15,10 @@ export interface Settings {
   page_size: number
   /** Replaces the requests of each limit, in the provider's order; null: as documented. */
   limits: number[] | null
+  /** Retries of notices come after so many hundredths of the provider's pauses. */
+  retry_percent: number
+  /** Days until a subscription expires; 0: it does not. */
+  subscription_days: number
   /** Switches that only this provider has. */
   own: Record<string, boolean>
 }
@@ -28,6 +32,8 @@ const TYPES: Record<keyof Settings, (value: unknown) => boolean> = {
   member_limit: (value) => value === null || isCount(value),
   page_size: (value) => isCount(value) && value !== 0,
   limits: (value) => value === null || (Array.isArray(value) && value.every(isCount)),
+  retry_percent: isCount,
+  subscription_days: isCount,
   own: (value) => typeof value === 'object' && value !== null,
 }
 

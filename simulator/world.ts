@@ -1,8 +1,12 @@
 import { Budgets } from './budgets.ts'
+import { Clock } from './clock.ts'
 import { Faults } from './faults.ts'
-import { type Client, SignIn } from './oauth/flow.ts'
+import { Post } from './notices/post.ts'
+import { Subscriptions } from './notices/subscriptions.ts'
+import type { Client } from './oauth/client.ts'
+import { SignIn } from './oauth/flow.ts'
 import { Grants, type Secret } from './oauth/grants.ts'
-import type { Provider } from './provider.ts'
+import type { Played } from './played.ts'
 import { allProviders } from './providers.ts'
 import { secretOf } from './random.ts'
 import { RequestLog } from './request-log.ts'
@@ -19,15 +23,6 @@ export interface WorldOptions {
   readonly now: () => number
 }
 
-/** A provider with what it keeps in memory. */
-export interface Played {
-  readonly provider: Provider
-  readonly client: Client
-  readonly grants: Grants
-  readonly signIn: SignIn
-  readonly budgets: Budgets
-}
-
 /** Everything there is. */
 export interface World {
   readonly seed: number
@@ -35,24 +30,10 @@ export interface World {
   readonly played: ReadonlyMap<string, Played>
   readonly faults: Faults
   readonly log: RequestLog
+  readonly post: Post
   /** Every code, token and client secret that anybody was ever given. */
   readonly secrets: readonly Secret[]
   readonly clock: Clock
-}
-
-/** Tokens and budgets go by the machine's clock, data by one that can be moved. */
-export class Clock {
-  readonly now: () => number
-  offsetMs = 0
-
-  constructor(now: () => number) {
-    this.now = now
-  }
-
-  /** What time it is in people's lives. */
-  data(): number {
-    return this.now() + this.offsetMs
-  }
 }
 
 /** Makes the people and the providers. */
@@ -67,13 +48,15 @@ export function makeWorld({ people, days, seed, now }: WorldOptions): World {
     const client = clientOf(name)
     const grants = new Grants(name, seed, secrets)
     grants.remember('client', client.secret, now())
-    return { provider, client, grants, signIn: new SignIn(provider, client, byKey, grants), budgets: new Budgets() }
+    for (const secret of Object.values(provider.variables ?? {})) grants.remember('signing', secret, now())
+    const signIn = new SignIn(provider, client, byKey, grants)
+    return { provider, client, grants, signIn, budgets: new Budgets(), subscriptions: new Subscriptions() }
   })
+  const faults = new Faults()
+  const clock = new Clock(now)
   return {
-    seed,
-    people: byKey,
-    played: new Map(played.map((one) => [one.provider.name, one])),
-    ...{ faults: new Faults(), log: new RequestLog(), secrets, clock: new Clock(now) },
+    ...{ seed, people: byKey, played: new Map(played.map((one) => [one.provider.name, one])) },
+    ...{ faults, log: new RequestLog(), secrets, clock, post: new Post(played, byKey, faults, clock) },
   }
 }
 
@@ -83,7 +66,7 @@ function clientOf(provider: string): Client {
 
 /** The variables that point a service at the simulator at `url`, which ends without a slash. */
 export function environment(url: string): Record<string, string> {
-  const variables = allProviders().flatMap(({ name, oauth, apiPath }) => {
+  const variables = allProviders().flatMap(({ name, oauth, apiPath, variables: more = {} }) => {
     const prefix = name.toUpperCase()
     const { id, secret } = clientOf(name)
     return [
@@ -92,6 +75,7 @@ export function environment(url: string): Record<string, string> {
       [`${prefix}_API_URL`, `${url}/${name}${apiPath}`],
       [`${prefix}_CLIENT_ID`, id],
       [`${prefix}_CLIENT_SECRET`, secret],
+      ...Object.entries(more),
     ] as const
   })
   return Object.fromEntries([...variables, ['OAUTH_REDIRECT_ORIGINS', url]])

@@ -233,10 +233,14 @@ t.test('SYNC_INTERVAL_SECONDS, RECONCILE_INTERVAL_SECONDS and HISTORICAL_SYNC_ON
   const config = loadConfig({ SYNC_INTERVAL_SECONDS: '900', HISTORICAL_SYNC_ON_CONNECT: 'false' })
   t.match(config, { syncIntervalSeconds: 900, historicalSyncOnConnect: false })
   refuses(t, 'SYNC_INTERVAL_SECONDS', /must be a whole number from 60 to 604800$/, '59', 'hourly')
-  t.equal(loadConfig({ INGEST_WORKOUT_SAMPLES: 'true' }).ingestWorkoutSamples, true)
   t.equal(loadConfig({ RECONCILE_INTERVAL_SECONDS: '7200' }).reconcileIntervalSeconds, 7_200)
   refuses(t, 'RECONCILE_INTERVAL_SECONDS', /must be a whole number from 60 to 604800$/, '59', 'daily')
   refuses(t, 'HISTORICAL_SYNC_ON_CONNECT', /must be true or false$/, 'maybe')
+})
+
+t.test('INGEST_WORKOUT_SAMPLES', async (t) => {
+  t.equal(loadConfig({ INGEST_WORKOUT_SAMPLES: 'true' }).ingestWorkoutSamples, true)
+  refuses(t, 'INGEST_WORKOUT_SAMPLES', /must be true or false$/, 'all')
 })
 
 t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
@@ -246,6 +250,12 @@ t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
     OURA_AUTHORIZE_URL: 'http://localhost:9000/authorize',
     OURA_DEFAULT_SCOPE: ' daily workout ',
     OURA_AUTH_HOST: ' legacy ',
+    OURA_CLIENT_SECRET_PREVIOUS: 'before',
+    OURA_WEBHOOK_VERIFICATION_TOKEN: 'ours',
+    STRAVA_WEBHOOK_VERIFY_TOKEN: 'ours',
+    STRAVA_WEBHOOK_KEY: 'k',
+    STRAVA_WEBHOOK_SIGNING_SECRET: 'signs',
+    STRAVA_WEBHOOK_SIGNATURE_TOLERANCE_SECONDS: '60',
     GARMIN_AUTH_HOST: 'legacy',
     GOOGLE_HEALTH_TOKEN_URL: 'http://localhost:9000/token/',
     GOOGLE_HEALTH_API_URL: 'http://localhost:9000/api',
@@ -257,7 +267,16 @@ t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
       clientSecret: 'hush',
       authorizeUrl: 'http://localhost:9000/authorize',
       defaultScope: 'daily workout',
-      more: { AUTH_HOST: 'legacy' },
+      previousClientSecret: 'before',
+      more: { AUTH_HOST: 'legacy', WEBHOOK_VERIFICATION_TOKEN: 'ours' },
+    },
+    strava: {
+      more: {
+        WEBHOOK_SIGNING_SECRET: 'signs',
+        WEBHOOK_SIGNATURE_TOLERANCE_SECONDS: '60',
+        WEBHOOK_VERIFY_TOKEN: 'ours',
+        WEBHOOK_KEY: 'k',
+      },
     },
   })
   refuses(t, 'OURA_API_URL', /must be an http\(s\) address$/, 'api.ouraring.com')
@@ -267,7 +286,10 @@ t.test('every variable is tested above', async (t) => {
   const tests = await readFile(fileURLToPath(import.meta.url), 'utf8')
   const untested = variables().filter((name) => !tests.includes(name))
   t.strictSame(
-    untested.filter((name) => !/_(CLIENT_ID|CLIENT_SECRET|AUTHORIZE_URL|TOKEN_URL|API_URL|DEFAULT_SCOPE)$/.test(name)),
+    untested.filter(
+      (name) =>
+        !/_(CLIENT_ID|CLIENT_SECRET|CLIENT_SECRET_PREVIOUS|AUTHORIZE_URL|TOKEN_URL|API_URL|DEFAULT_SCOPE)$/.test(name),
+    ),
     [],
   )
 })

@@ -152,7 +152,8 @@ t.test('npm start, and then everything the pages show', async (t) => {
 t.test('the table of variables in README.md is complete', async (t) => {
   const read = new Set<string>()
   loadConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }))
-  const endings = /^[A-Z_]+_(CLIENT_ID|CLIENT_SECRET|AUTHORIZE_URL|TOKEN_URL|API_URL|DEFAULT_SCOPE)$/
+  const endings =
+    /^[A-Z_]+_(CLIENT_ID|CLIENT_SECRET|CLIENT_SECRET_PREVIOUS|AUTHORIZE_URL|TOKEN_URL|API_URL|DEFAULT_SCOPE)$/
   const names = [...read].map((name) => name.replace(endings, '<PROVIDER>_$1'))
   t.strictSame((await namesIn('README.md', 'Configuration')).sort(), [...new Set(names)].sort())
 })

@@ -16,6 +16,7 @@ import { priorityRoutes } from './priorities/index.ts'
 import { providerSyncRoutes } from './provider-sync/index.ts'
 import { sdkRoutes } from './sdk/index.ts'
 import { settingsRoutes } from './settings/index.ts'
+import { subscriptionRoutes } from './subscriptions/index.ts'
 import { summaryRoutes } from './summaries/index.ts'
 import { syncRoutes } from './sync/index.ts'
 import { timeseriesRoutes } from './timeseries/index.ts'
@@ -36,6 +37,7 @@ export const routes: readonly Route[] = [
   ...syncRoutes,
   ...providerSyncRoutes,
   ...inboundRoutes,
+  ...subscriptionRoutes,
   ...timeseriesRoutes,
   ...eventRoutes,
   ...healthScoreRoutes,

@@ -105,8 +105,8 @@ export const providers: readonly Provider[] = providerNames.map((provider) => {
     maxHistoricalDays,
     liveSyncConfigurable: can('restPull') && notifies,
     enabledByDefault: !disabledByDefault.has(provider),
-    // Notifications first, with a pull beside them, would be better; no connector receives any yet (contract 2.1).
-    defaultLiveSyncMode: can('restPull') ? 'pull' : notifies ? 'webhook' : null,
+    // Notices first where both are possible; the pull beside them is rarer only while they come (contract 12.11).
+    defaultLiveSyncMode: notifies ? 'webhook' : can('restPull') ? 'pull' : null,
     rank,
   }
 })

@@ -115,6 +115,10 @@ export interface Application {
 export interface Subscriptions {
   /** What is subscribed to: one element for each subscription that the provider keeps. */
   readonly wanted: readonly Wanted[]
+  /** A subscription that is created comes with `signingSecret`: without it no notice can be verified. */
+  readonly givesSigningSecret?: true
+  /** Registering answers with one result, instead of a list of them (contract 8.2). */
+  readonly asOne?: true
   list(): Request
   /** The subscriptions that an answer holds: a list, or the one that was created, updated or renewed. */
   read(answer: Answer): readonly Subscribed[]

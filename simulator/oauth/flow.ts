@@ -2,14 +2,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import { escaped, json, page, type Reply, redirect } from '../http.ts'
 import type { Provider } from '../provider.ts'
 import type { Person } from '../truth/person.ts'
+import { type Client, isBasic } from './client.ts'
 import { consentPage } from './consent.ts'
 import type { Grant, Grants } from './grants.ts'
-
-/** The application that the service is, at one provider. */
-export interface Client {
-  readonly id: string
-  readonly secret: string
-}
+import type { Given, Refusal } from './rules.ts'
 
 interface Code {
   readonly person: string
@@ -31,9 +27,6 @@ export interface SignInRequest {
   readonly nowMs: number
 }
 
-/** Why the token endpoint refuses. */
-type Refusal = { error: string; description: string; status?: number }
-
 /** Sign-in at one provider: consent, codes, tokens. */
 export class SignIn {
   readonly #provider: Provider
@@ -53,7 +46,7 @@ export class SignIn {
   answer(request: SignInRequest): Reply | undefined {
     const { oauth, settings } = this.#provider
     const { method, path } = request
-    if (path === oauth.authorizePath) {
+    if (path === oauth.authorizePath || path === oauth.mobilePath) {
       if (method === 'GET') return this.#authorize(request, request.query)
       if (method === 'POST') return this.#authorize(request, new URLSearchParams(request.body))
       return json(405, { error: 'method_not_allowed' }, { allow: 'GET, POST' })
@@ -64,11 +57,13 @@ export class SignIn {
     const form = new URLSearchParams(request.body)
     return oauth.other(path, {
       ...{ method, form, query: request.query, address: request.address, settings },
-      clientIsKnown: this.#knows(request, form),
+      client: this.#clientIn(request, form),
+      bearer: /^bearer (.+)$/i.exec(request.authorization)?.[1] ?? '',
       spend: (code) => this.#codes.delete(code),
       end: (token) => {
         const found = this.#grants.read(token)
-        if (found) found.grant.ended = true
+        if (found) this.#grants.end(found.grant)
+        return found !== undefined
       },
     })
   }
@@ -119,9 +114,9 @@ export class SignIn {
   }
 
   #scopes(asked: string): string[] | 'unknown' {
-    const { scopes, scopePrefix, refusesUnknownScopes, blankMeansAll } = this.#provider.oauth
+    const { scopes, scopePrefix, separator, refusesUnknownScopes, blankMeansAll } = this.#provider.oauth
     const known = Object.keys(scopes).map((scope) => scopePrefix + scope)
-    const names = asked.split(' ').filter((name) => name !== '')
+    const names = asked.split(separator).filter((name) => name !== '')
     if (names.length === 0 && blankMeansAll) return known
     if (refusesUnknownScopes && names.some((name) => !known.includes(name))) return 'unknown'
     return known.filter((scope) => names.includes(scope))
@@ -136,10 +131,8 @@ export class SignIn {
     const { oauth, settings } = this.#provider
     if (person === 'denied') return back(query, { error: 'access_denied', error_description: 'The person denied it' })
     if (!person) return page(400, 'Not possible', '<p>There is no such person.</p>')
-    const members = new Set(this.#grants.live().map((grant) => grant.person))
-    if (settings.member_limit !== null && !members.has(person.key) && members.size >= settings.member_limit) {
+    if (oauth.memberLimitError !== null && this.#isOneTooMany(person.key))
       return back(query, { error: oauth.memberLimitError, error_description: 'Too many members' })
-    }
     const value = randomBytes(24).toString('base64url')
     const expiresMs = request.nowMs + settings.code_seconds * 1000
     const challenge = query.get('code_challenge')
@@ -151,26 +144,48 @@ export class SignIn {
       expiresMs,
     })
     this.#grants.remember('code', value, request.nowMs)
-    return back(query, { code: value, ...(oauth.callbackScope && { scope: scopes.join(' ') }) })
+    return back(query, { code: value, ...(oauth.callbackScope && { scope: scopes.join(oauth.separator) }) })
+  }
+
+  #isOneTooMany(person: string): boolean {
+    const limit = this.#provider.settings.member_limit
+    const members = new Set(this.#grants.live().map((grant) => grant.person))
+    return limit !== null && !members.has(person) && members.size >= limit
   }
 
   #token(request: SignInRequest): Reply {
+    const { oauth } = this.#provider
     const form = new URLSearchParams(request.body)
-    const given = this.#granted(request, form)
+    const granted = this.#granted(request, form)
     const headers = { 'cache-control': 'no-store' }
-    if ('error' in given) {
-      const { status = 400, error, description } = given
-      return json(status, { error, error_description: description }, headers)
+    if ('error' in granted) {
+      const { status = 400, error, description } = granted
+      return oauth.refused?.(granted) ?? json(status, { error, error_description: description }, headers)
     }
+    const { refresh } = oauth
+    const lasts = typeof refresh === 'boolean' ? refresh : granted.scopes.includes(refresh.scope)
+    const access = this.#accessOf(granted, request.nowMs)
+    const given = {
+      access: access.value,
+      refresh: lasts ? this.#grants.issue('refresh', granted, request.nowMs, 10 * 365 * 86_400) : undefined,
+      expiresInSeconds: access.seconds,
+      scope: granted.scopes.join(oauth.separator),
+      nowMs: request.nowMs,
+      person: this.#people.get(granted.person) as Person,
+      first: form.get('grant_type') === 'authorization_code',
+    }
+    return json(200, oauth.shape?.(given) ?? usual(given), headers)
+  }
+
+  /** A new access token, or the one there is where a provider keeps it. */
+  #accessOf(grant: Grant, nowMs: number): { value: string; seconds: number } {
     const { oauth, settings } = this.#provider
+    const { newest } = grant
+    const left = newest && this.#grants.access(newest.value, nowMs, false) ? (newest.expiresMs - nowMs) / 1000 : 0
+    if (newest && left > (oauth.keepsAccessSeconds ?? Number.POSITIVE_INFINITY))
+      return { value: newest.value, seconds: Math.floor(left) }
     const seconds = settings.access_seconds
-    const lasts = oauth.offlineScope === null || given.scopes.includes(oauth.offlineScope)
-    const answer = {
-      access_token: this.#grants.issue('access', given, request.nowMs, seconds),
-      ...(lasts && { refresh_token: this.#grants.issue('refresh', given, request.nowMs, 10 * 365 * 86_400) }),
-      ...{ expires_in: seconds, scope: given.scopes.join(' '), token_type: 'bearer' },
-    }
-    return json(200, answer, headers)
+    return { value: this.#grants.issue('access', grant, nowMs, seconds), seconds }
   }
 
   #granted(request: SignInRequest, form: URLSearchParams): Grant | Refusal {
@@ -181,18 +196,21 @@ export class SignIn {
     this.#codes.delete(form.get('code') ?? '')
     if (!this.#knows(request, form)) return { status: 401, error: 'invalid_client', description: 'Unknown client' }
     const type = form.get('grant_type')
-    if (type === 'refresh_token') return this.#refreshed(form.get('refresh_token') ?? '', request.nowMs)
+    if (type === 'refresh_token' && this.#provider.oauth.refresh !== false)
+      return this.#refreshed(form.get('refresh_token') ?? '', request.nowMs)
     if (type !== 'authorization_code') return { error: 'unsupported_grant_type', description: `Not known: ${type}` }
     if (!code || code.expiresMs <= request.nowMs)
       return { error: 'invalid_grant', description: 'The code is unknown, expired or already used' }
-    if (form.get('redirect_uri') !== code.redirectUri)
+    if (this.#provider.oauth.repeatsRedirect && form.get('redirect_uri') !== code.redirectUri)
       return { error: 'invalid_grant', description: 'The redirect_uri is not that of the authorization' }
     const verifier = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')
     if (code.challenge !== null && verifier !== code.challenge)
       return { error: 'invalid_grant', description: 'The code_verifier does not match' }
-    return this.#grants.add(code.person, code.scopes)
+    if (this.#provider.oauth.memberLimitError === null && this.#isOneTooMany(code.person))
+      return { status: 403, error: 'access_denied', description: 'Limit of connected people exceeded' }
+    return this.#grants.add(code.person, code.scopes, this.#provider.oauth.onePair)
   }
 
   #refreshed(token: string, nowMs: number): Grant | Refusal {
@@ -204,18 +222,25 @@ export class SignIn {
     return grant
   }
 
-  #knows({ authorization }: SignInRequest, form: URLSearchParams): boolean {
+  #knows(request: SignInRequest, form: URLSearchParams): boolean {
+    const { client } = this.#provider.oauth
+    const found = this.#clientIn(request, form)
+    return found !== null && (client === 'both' || client === found)
+  }
+
+  #clientIn({ authorization }: SignInRequest, form: URLSearchParams): 'form' | 'basic' | null {
     const { id, secret } = this.#client
-    if (form.get('client_id') === id && form.get('client_secret') === secret) return true
-    if (!this.#provider.oauth.basic || !/^basic /i.test(authorization)) return false
-    const [name = '', password = ''] = Buffer.from(authorization.slice(6), 'base64').toString().split(':')
-    return decoded(name) === id && decoded(password) === secret
+    if (form.get('client_id') === id && form.get('client_secret') === secret) return 'form'
+    return isBasic(authorization, this.#client) ? 'basic' : null
   }
 }
 
-/** Text that was encoded as in a form. */
-function decoded(text: string): string | null {
-  return new URLSearchParams(`text=${text}`).get('text')
+function usual({ access, refresh, expiresInSeconds, scope }: Given): Record<string, unknown> {
+  return {
+    access_token: access,
+    ...(refresh !== undefined && { refresh_token: refresh }),
+    ...{ expires_in: expiresInSeconds, scope, token_type: 'bearer' },
+  }
 }
 
 /** An address on this machine: what an application that is being made uses. */

@@ -12,7 +12,11 @@ export interface Grant {
   graceUntilMs: number
   /** Access tokens issued before are over, whatever they said. */
   expiredMs: number
+  /** The access token that was issued last. */
+  newest: { value: string; expiresMs: number } | null
   ended: boolean
+  /** Whether a simulator before this one has issued it. */
+  readonly inherited: boolean
 }
 
 /** Contents of a token. */
@@ -26,7 +30,7 @@ interface Token {
 
 /** A secret that somebody was given. */
 export interface Secret {
-  readonly kind: 'code' | 'access' | 'refresh' | 'client'
+  readonly kind: 'code' | 'access' | 'refresh' | 'client' | 'signing'
   readonly provider: string
   readonly value: string
   readonly issued_at: string
@@ -41,6 +45,8 @@ export class Grants {
   readonly #secrets: Secret[]
   readonly #key: string
   readonly #grants = new Map<string, Grant>()
+  /** Called for each consent that ends. */
+  ended: (grant: Grant) => void = () => {}
 
   constructor(provider: string, seed: number, secrets: Secret[]) {
     this.#provider = provider
@@ -53,21 +59,36 @@ export class Grants {
     return [...this.#grants.values()].filter(({ ended }) => !ended)
   }
 
-  add(person: string, scopes: readonly string[]): Grant {
+  /** How many people have given consent. */
+  members(): number {
+    return new Set(this.live().map(({ person }) => person)).size
+  }
+
+  add(person: string, scopes: readonly string[], onePair = false): Grant {
     const id = randomBytes(9).toString('base64url')
-    const grant = { id, person, scopes, generation: 1, graceUntilMs: 0, expiredMs: 0, ended: false }
+    if (onePair) for (const old of this.live()) if (old.person === person) old.ended = true
+    const grant = newGrant({ id, person, scopes, generation: 1, inherited: false })
     this.#grants.set(id, grant)
     return grant
+  }
+
+  /** Ends a consent for good. */
+  end(grant: Grant): void {
+    if (grant.ended) return
+    grant.ended = true
+    this.ended(grant)
   }
 
   /** A token of the grant's newest generation. */
   issue(kind: Token['kind'], grant: Grant, nowMs: number, seconds: number): string {
     const { id, person, scopes, generation } = grant
     const nonce = randomBytes(6).toString('base64url')
-    const content = [kind, id, person, generation, nowMs, nowMs + seconds * 1000, scopes.join(' '), nonce]
+    const expiresMs = nowMs + seconds * 1000
+    const content = [kind, id, person, generation, nowMs, expiresMs, scopes.join(' '), nonce]
     const body = Buffer.from(JSON.stringify(content)).toString('base64url')
     const value = `${body}.${this.#sign(body)}`
     this.remember(kind, value, nowMs)
+    if (kind === 'access') grant.newest = { value, expiresMs }
     return value
   }
 
@@ -86,7 +107,7 @@ export class Grants {
     let grant = this.#grants.get(id)
     if (!grant) {
       const named = scopes === '' ? [] : scopes.split(' ')
-      grant = { id, person, scopes: named, generation, graceUntilMs: 0, expiredMs: 0, ended: false }
+      grant = newGrant({ id, person, scopes: named, generation, inherited: true })
       this.#grants.set(id, grant)
     }
     return { kind, grant, generation, issuedMs, expiresMs }
@@ -115,4 +136,8 @@ export class Grants {
   #sign(body: string): string {
     return createHmac('sha256', this.#key).update(body).digest('base64url')
   }
+}
+
+function newGrant(grant: Pick<Grant, 'id' | 'person' | 'scopes' | 'generation' | 'inherited'>): Grant {
+  return { ...grant, graceUntilMs: 0, expiredMs: 0, newest: null, ended: false }
 }

@@ -1,12 +1,17 @@
 import type { Reply } from '../http.ts'
 import type { Settings } from '../settings.ts'
+import type { Person } from '../truth/person.ts'
 
 /** How a provider grants access; paths are below the provider's segment. */
 export interface OAuthRules {
   readonly authorizePath: string
+  /** A further address of the same page, for phones. */
+  readonly mobilePath?: string
   readonly tokenPath: string
   /** Whether a further path is a token address. */
   alsoToken?(path: string, settings: Settings): boolean
+  /** Between scopes, asked for and granted. */
+  readonly separator: ' ' | ','
   /** Scopes that people can untick, with what is read by them. */
   readonly scopes: Readonly<Record<string, string>>
   /** What scopes begin with at this provider, asked for and granted; others are passed over without an error. */
@@ -16,20 +21,51 @@ export interface OAuthRules {
   /** Whether asking for no scope asks for all. */
   readonly blankMeansAll: boolean
   readonly minStateLength: number
-  /** Whether clients may also identify themselves by HTTP Basic. */
-  readonly basic: boolean
-  /** The scope without which there is no refresh token; null: there always is one. */
-  readonly offlineScope: string | null
+  /** Where clients put their id and secret: into the form, into a header (HTTP Basic), or wherever they like. */
+  readonly client: 'form' | 'basic' | 'both'
+  /** Whether an exchange has to repeat the redirect address. */
+  readonly repeatsRedirect: boolean
+  /** Whether there are refresh tokens: always, never, or for who was granted the scope of that name. */
+  readonly refresh: { readonly scope: string } | boolean
+  /** A refresh answers the access token that there is, as long as it is good for more than so many seconds. */
+  readonly keepsAccessSeconds?: number
+  /** Whether a new consent of a person ends the tokens of the one before. */
+  readonly onePair?: boolean
   /** Whether access tokens end when their refresh token is used. */
   readonly accessEndsOnRefresh: boolean
   /** Whether the callback names the granted scopes. */
   readonly callbackScope: boolean
-  /** `error` of the callback when the application has too many members. */
-  readonly memberLimitError: string
+  /** `error` of the callback when the application has too many members; null: the exchange is refused, 403. */
+  readonly memberLimitError: string | null
   /** Error of the token endpoint for a refresh token that was used before. */
   readonly reusedRefreshError: string
+  /** The answer of the token endpoint, where it is not that of RFC 6749. */
+  shape?(given: Given): Record<string, unknown>
+  /** What the token endpoint refuses with, where it is not that of RFC 6749. */
+  refused?(refusal: Refusal): Reply
   /** Further addresses, such as revocation. */
   other(path: string, request: OAuthRequest): Reply | undefined
+}
+
+/** Tokens as they are answered to a client. */
+export interface Given {
+  readonly access: string
+  /** Undefined where there is none. */
+  readonly refresh: string | undefined
+  readonly scope: string
+  readonly expiresInSeconds: number
+  readonly nowMs: number
+  /** Whose they are. */
+  readonly person: Person
+  /** Whether they were given for a code. */
+  readonly first: boolean
+}
+
+/** Why the token endpoint refuses. */
+export interface Refusal {
+  readonly error: string
+  readonly description: string
+  readonly status?: number
 }
 
 /** A request to an address of OAuth that a provider has for itself. */
@@ -37,13 +73,15 @@ export interface OAuthRequest {
   readonly method: string
   readonly query: URLSearchParams
   readonly form: URLSearchParams
-  /** Whether the client's id and secret are right. */
-  readonly clientIsKnown: boolean
+  /** Where the right id and secret of the client are; null: nowhere. */
+  readonly client: 'form' | 'basic' | null
+  /** The token of its Authorization; '' without one. */
+  readonly bearer: string
   readonly settings: Settings
   /** Address of the provider, without a slash at its end. */
   readonly address: string
-  /** Ends the grant to which a token belongs, if there is one. */
-  end(token: string): void
+  /** Ends the grant to which a token belongs; answers whether there is one. */
+  end(token: string): boolean
   /** Makes a code worthless. */
   spend(code: string): void
 }

@@ -2,6 +2,7 @@ import { json } from '../http.ts'
 import type { Provider } from '../provider.ts'
 import { answer, familyOf } from './collections.ts'
 import { accountOf, idOf } from './documents.ts'
+import { notices } from './notices.ts'
 import { oauth } from './oauth.ts'
 
 /** Oura, API v2, with the sign-in of `moi` and what is left of the old one. */
@@ -16,9 +17,11 @@ export const oura: Provider = {
   ],
   settings: {
     ...{ access_seconds: 86_400, code_seconds: 600, grace_seconds: 0, missing_scope_status: 403 },
+    ...{ retry_percent: 100, subscription_days: 90 },
     ...{ redirect_uris: null, member_limit: null, page_size: 50, limits: null },
-    // An application made before 2025, which the old hosts still serve; documents with `meta`, as newer pages have them.
-    own: { old_application: false, document_meta: false },
+    // An application made before 2025, which the old hosts still serve; documents with `meta`, as newer pages have them;
+    // notices whose time is in seconds, and that keep it when they are sent again.
+    own: { old_application: false, document_meta: false, timestamp_in_seconds: false, retries_keep_time: false },
   },
   family: familyOf,
   isOpen: (path) => path.startsWith('/v2/sandbox/'),
@@ -36,7 +39,8 @@ export const oura: Provider = {
       },
     ),
   unauthorized: () => json(401, { detail: 'The access token is missing, invalid or expired.' }),
-  envelope: { records: 'data', next: 'next_token' },
+  records: ['data'],
+  notices,
   accountOf,
   ids: (person) => ({
     sleep: ({ sleep }) => idOf(person, sleep.key),

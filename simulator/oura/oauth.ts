@@ -10,6 +10,7 @@ export const oauth: OAuthRules = {
   authorizePath: `${EXT}/oauth-authorize`,
   tokenPath: `${EXT}/oauth-token`,
   alsoToken: (path, { own }) => own.old_application === true && path === '/oauth/token',
+  separator: ' ',
   scopes: {
     email: 'Email address',
     personal: 'Age, sex, height and weight',
@@ -27,8 +28,9 @@ export const oauth: OAuthRules = {
   refusesUnknownScopes: false,
   blankMeansAll: true,
   minStateLength: 0,
-  basic: true,
-  offlineScope: null,
+  client: 'both',
+  repeatsRedirect: true,
+  refresh: true,
   accessEndsOnRefresh: false,
   callbackScope: true,
   memberLimitError: 'access_denied',
@@ -64,9 +66,9 @@ function oldToken({ method, form, spend }: OAuthRequest): Reply {
 }
 
 /** As RFC 7009 has it: a token that means nothing is answered 200, too. */
-function revoke({ method, form, clientIsKnown, end }: OAuthRequest): Reply {
+function revoke({ method, form, client, end }: OAuthRequest): Reply {
   if (method !== 'POST') return notAllowed('POST')
-  if (!clientIsKnown) return json(401, { error: 'invalid_client' })
+  if (client === null) return json(401, { error: 'invalid_client' })
   if (!form.get('token')) return json(400, { error: 'invalid_request' })
   end(form.get('token') ?? '')
   return { status: 200 }

@@ -14,6 +14,7 @@ import {
 } from './person.ts'
 import { knownUntil } from './personas.ts'
 import type { Rest, SleepView } from './sleep.ts'
+import { type Track, trackOf } from './tracks.ts'
 import type { WorkoutView } from './workouts.ts'
 
 interface Asked {
@@ -25,12 +26,14 @@ interface Asked {
   readonly nowMs: number
   /** Whether the minutes are wanted, too. */
   readonly minutes: boolean
+  /** Whether each second of workouts is wanted, too. */
+  readonly samples: boolean
 }
 
 type Name = (id: (ids: Ids) => string | null) => Record<string, string | null>
 
 /** What is true of a person on some days, as far as providers may know it by now (docs/simulator.md, "The truth"). */
-export function truthOf({ person, providers, first, last, nowMs, minutes }: Asked) {
+export function truthOf({ person, providers, first, last, nowMs, minutes, samples }: Asked) {
   const days: Day[] = []
   for (let day = Math.max(first, person.span.firstDay); day <= last; day++) days.push(person.day(day))
   const ids = providers.map((provider) => [provider.name, provider.ids(person)] as const)
@@ -43,7 +46,12 @@ export function truthOf({ person, providers, first, last, nowMs, minutes }: Aske
     known_until: utc(untilMs),
     sleeps: sleeps.filter(({ deleted }) => !deleted).map((view) => sleepTruth(view, name)),
     rests: days.flatMap(({ rest }) => (rest && rest.knownMs <= nowMs ? [restTruth(rest, name)] : [])),
-    workouts: workouts.filter(({ deleted }) => !deleted).map((view) => workoutTruth(view, name)),
+    workouts: workouts
+      .filter(({ deleted }) => !deleted)
+      .map((view) => ({
+        ...workoutTruth(view, name),
+        ...(samples && { samples: trackTruth(trackOf(person, view.workout)) }),
+      })),
     deleted: [
       ...sleeps.filter(({ deleted }) => deleted).map(({ sleep }) => sleep.key),
       ...workouts.filter(({ deleted }) => deleted).map(({ workout }) => workout.key),
@@ -52,6 +60,7 @@ export function truthOf({ person, providers, first, last, nowMs, minutes }: Aske
       weighing && weighing.knownMs <= nowMs ? [{ at: utc(weighing.atMs), kg: weighing.kg }] : [],
     ),
     days: days.flatMap((day) => dayTruth(person, day, untilMs)),
+    calendar_days: days.flatMap((day) => calendarTruth(person, day, untilMs)),
     cycles: cyclesOf(person, days, nowMs).map((cycle) => cycleTruth(person, cycle, name)),
     ...(minutes && { minutes: days.flatMap((day) => minutesTruth(person, day, untilMs)) }),
   }
@@ -163,6 +172,35 @@ function cycleTruth(person: Person, cycle: Cycle, name: Name) {
     start_offset: offsetText(offsetAt(cycle.zone, cycle.startMs)),
     ...{ night: cycle.night?.sleep.key ?? null, strain: load.strain, total_kcal: load.activeKcal + load.basalKcal },
     ...{ average_heart_rate: round(load.averageHeartRate, 3), max_heart_rate: load.maxHeartRate },
+  }
+}
+
+/** From local midnight to the next, or to what is known. */
+function calendarTruth(person: Person, day: Day, untilMs: number) {
+  const { startMs, met } = person.minutes(day.day)
+  const endMs = startMs + met.length * 60_000
+  if (untilMs <= startMs) return []
+  const sums = sumsOf(person, startMs, Math.min(endMs, untilMs))
+  return [
+    {
+      ...{ date: dateOf(day.day), start: utc(startMs), complete: untilMs >= endMs },
+      ...{ steps: sums.steps, distance_m: sums.distanceM },
+      ...{ active_kcal: sums.activeKcal, basal_kcal: sums.basalKcal },
+      active_seconds: sums.highSeconds + sums.mediumSeconds + sums.lowSeconds,
+    },
+  ]
+}
+
+/** Of each second from the start on; null: not recorded. */
+function trackTruth(track: Track) {
+  const list = (values: Float64Array | null) =>
+    values && Array.from(values, (value) => (Number.isNaN(value) ? null : value))
+  return {
+    moving: [...track.moving],
+    heart_rate: list(track.heartRate),
+    ...{ speed_m_per_s: list(track.speed), distance_m: list(track.distance), altitude_m: list(track.altitude) },
+    ...{ latitude: list(track.latitude), longitude: list(track.longitude) },
+    ...{ cadence_per_minute: list(track.cadence), watts: list(track.watts), celsius: list(track.celsius) },
   }
 }
 

@@ -1,5 +1,6 @@
 import { json } from '../http.ts'
 import type { Budget, Provider } from '../provider.ts'
+import { notices } from './notices.ts'
 import { oauth } from './oauth.ts'
 import { accountOf, cycleId, sleepId, workoutId } from './records.ts'
 import { answer, familyOf } from './routes.ts'
@@ -16,15 +17,18 @@ export const whoop: Provider = {
   ],
   settings: {
     ...{ access_seconds: 3600, code_seconds: 600, grace_seconds: 0, missing_scope_status: 401 },
+    ...{ retry_percent: 100, subscription_days: 0 },
     ...{ redirect_uris: null, member_limit: null, page_size: 10, limits: null },
-    own: {},
+    // Notices that are sent again keep their time, and so their signature.
+    own: { retries_keep_time: false },
   },
   family: familyOf,
   answer,
   budgetHeaders,
   tooMany: () => json(429, { message: 'Too many requests' }),
   unauthorized: () => json(401, { message: 'Authorization was not valid' }),
-  envelope: { records: 'records', next: 'next_token' },
+  records: ['records'],
+  notices,
   accountOf: (person) => String(accountOf(person)),
   ids: (person) => ({
     sleep: (view) => (view.deleted ? null : sleepId(person, view)),

@@ -3,6 +3,7 @@ import type { OAuthRules } from '../oauth/rules.ts'
 export const oauth: OAuthRules = {
   authorizePath: '/oauth/oauth2/auth',
   tokenPath: '/oauth/oauth2/token',
+  separator: ' ',
   scopes: {
     offline: 'Stay connected',
     'read:profile': 'Name and email address',
@@ -16,8 +17,9 @@ export const oauth: OAuthRules = {
   refusesUnknownScopes: true,
   blankMeansAll: false,
   minStateLength: 8,
-  basic: false,
-  offlineScope: 'offline',
+  client: 'form',
+  repeatsRedirect: true,
+  refresh: { scope: 'offline' },
   accessEndsOnRefresh: true,
   callbackScope: false,
   memberLimitError: 'request_forbidden',

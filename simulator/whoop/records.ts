@@ -9,7 +9,7 @@ export type Row = Record<string, unknown>
 
 const KJ_PER_KCAL = 4.184
 /** How long a new sleep or workout is without a score. */
-const SCORING_MS = 20 * MINUTE_MS
+export const SCORING_MS = 20 * MINUTE_MS
 
 /** The number of an account. */
 export function accountOf(person: Person): number {

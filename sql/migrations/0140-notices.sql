@@ -59,6 +59,13 @@ create table provider_subscription (
   constraint provider_subscription_key unique nulls not distinct (provider, event_type, data_type)
 );
 
+-- Who is changing the subscriptions at a provider, until then: one process at a time.
+create table subscription_lease (
+  provider text primary key,
+  holder uuid not null,
+  held_until timestamptz not null
+);
+
 -- notice: a span that a notice told of; object: a single thing.
 alter table sync_task
   drop constraint sync_task_kind,

@@ -70,7 +70,7 @@ t.test('a provider is set, and what is not given stays', async (t) => {
   )
   t.match((await set(app, 'fitbit', { data_granularity: 'daily' })).body, { is_enabled: false })
   t.match((await set(app, 'fitbit', { is_enabled: true })).body, { is_enabled: true, data_granularity: 'daily' })
-  t.match((await set(app, 'strava', { data_granularity: 'raw' })).body, { live_sync_mode: 'pull' })
+  t.match((await set(app, 'strava', { data_granularity: 'raw' })).body, { live_sync_mode: 'webhook' })
 
   for (const provider of ['google', 'OURA', 'unknown', 'internal', 'toString']) {
     const refused = await set(app, provider, { is_enabled: true })
@@ -169,7 +169,15 @@ t.test('the mode says how often a provider is asked', async (t) => {
   }
   t.equal(await hours(), 1, 'every hour, unless somebody sets something else')
   await set(app, 'oura', { live_sync_mode: 'webhook' })
+  t.equal(await hours(), 1, 'no notification has come yet')
+  await app.db.query(`insert into notice_source values ('oura', now())`)
   t.ok([5, 6, 7].includes(await hours()), 'every six hours, in case that a notification is lost')
+  await app.db.query(`update provider_grant set missed_at = now()`)
+  t.equal(await hours(), 1, 'one was lost')
+  await app.db.query(`update provider_grant set missed_at = now() - interval '25 hours'`)
+  t.ok([5, 6, 7].includes(await hours()), 'a day ago')
+  await app.db.query(`update notice_source set opened_at = now() - interval '25 hours'`)
+  t.equal(await hours(), 1, 'none has come for a day')
   await set(app, 'oura', { live_sync_mode: 'pull' })
   t.equal(await hours(), 1)
 })

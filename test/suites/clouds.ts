@@ -1,4 +1,7 @@
 import '../api/provider-sync.test.ts'
+import '../intake/notices/opening.test.ts'
+import '../intake/notices/receive.test.ts'
+import '../intake/notices/subscriptions.test.ts'
 import '../intake/pulls/budget.test.ts'
 import '../intake/pulls/claims.test.ts'
 import '../intake/pulls/connect.test.ts'

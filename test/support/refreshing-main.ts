@@ -27,6 +27,7 @@ const tokens = openAccessTokens({
   settings: {
     outgoingWebhooksEnabled: false,
     eventFeedEnabled: false,
+    ingestWorkoutSamples: false,
     dataDir: DATA_DIR,
   },
 })

@@ -40,7 +40,7 @@ export const receiveNotice = route(
   },
   async ({ params: { provider }, ctx }, deps) => {
     const notices = requireNotices(deps, provider)
-    if (contentEncoding(ctx.get('content-encoding')) !== 'identity') throw errors.wrongEncoding()
+    if (contentEncoding(ctx.get('content-encoding')) !== 'identity') throw errors.compressed()
     const announced = ctx.request.length ?? notices.limitBytes
     if (announced > notices.limitBytes) throw errors.tooLarge(notices.limitBytes)
     const weight = Math.max(announced, LEAST_BYTES)

@@ -20,6 +20,12 @@ const SET_SQL = `
       data_granularity = coalesce(excluded.data_granularity, s.data_granularity),
       updated_at = now()`
 
+// The provider challenges this service meanwhile, so it is done after the answer.
+const SUBSCRIBE_SQL = `
+  select graphile_worker.add_job(
+    'subscribe', payload => json_build_object('provider', $1::text), job_key => 'subscribe:' || $1, max_attempts => 5
+  )`
+
 /** Changes the settings of one provider; absent and null fields stay unchanged (contract 6.2). */
 export const updateProvider = route(
   {
@@ -27,7 +33,8 @@ export const updateProvider = route(
     path: '/api/v1/oauth/providers/{provider}',
     operationId: 'updateProvider',
     summary: 'Change the settings of a provider',
-    description: 'Absent and null fields stay unchanged.',
+    description:
+      'Absent and null fields stay unchanged. With the mode `webhook`, a provider that can be told where to notify is subscribed to, at this service, unless that was done before.',
     tag: 'Providers',
     guard: 'developer',
     params: Type.Object({ provider: Type.String() }),
@@ -41,7 +48,7 @@ export const updateProvider = route(
     example: providerExample,
     errors: { 400: 'Unknown provider, or its live sync mode cannot be set' },
   },
-  async ({ params, body }, { db }) => {
+  async ({ params, body }, { db, notices }) => {
     const name = params.provider
     const provider = settableProviders.get(name)
     if (!provider) throw errors.badRequest(`Unknown provider: ${shortened(name)}`)
@@ -49,6 +56,8 @@ export const updateProvider = route(
       throw errors.badRequest(`Provider '${name}' does not support live sync mode configuration`)
     }
     await db.query(SET_SQL, [name, body.is_enabled ?? null, body.live_sync_mode ?? null, body.data_granularity ?? null])
+    if (body.live_sync_mode === 'webhook' && notices.noticesOf(name)?.subscriptions)
+      await db.query(SUBSCRIBE_SQL, [name])
     return (await describeProviders(db)).find((one) => one.provider === name)
   },
 )

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { providerByName } from '../../catalogue/providers.ts'
 import type { Queryable } from '../../db/database.ts'
 import type { Logger } from '../../log.ts'
@@ -172,26 +173,34 @@ export async function resealKeys({
 export class KeyRing {
   readonly #read: (provider: string) => Promise<Known>
   readonly #known = new Map<string, { readonly atMs: number; readonly known: Promise<Known> }>()
+  readonly #again = new Map<string, Promise<Known>>()
 
   constructor(read: (provider: string) => Promise<Known>) {
     this.#read = read
   }
 
+  /** What is known of a provider, some seconds ago at most. */
   get(provider: string): Promise<Known> {
-    return this.#within(provider, KNOWN_MS)
-  }
-
-  /** The same, read again unless that was just done: another process may have stored a secret. */
-  again(provider: string): Promise<Known> {
-    return this.#within(provider, AGAIN_MS)
-  }
-
-  #within(provider: string, ms: number): Promise<Known> {
     const last = this.#known.get(provider)
-    const nowMs = performance.now()
-    if (last && nowMs - last.atMs < ms) return last.known
+    return last && performance.now() - last.atMs < KNOWN_MS ? last.known : this.#readNow(provider)
+  }
+
+  /** The same as it is now; callers of a second share one look, so they wait for it. */
+  again(provider: string): Promise<Known> {
+    const waited = this.#again.get(provider)
+    if (waited) return waited
+    const sinceMs = performance.now() - (this.#known.get(provider)?.atMs ?? Number.NEGATIVE_INFINITY)
+    const again = delay(Math.max(0, AGAIN_MS - sinceMs)).then(() => {
+      this.#again.delete(provider)
+      return this.#readNow(provider)
+    })
+    this.#again.set(provider, again)
+    return again
+  }
+
+  #readNow(provider: string): Promise<Known> {
     const known = this.#read(provider)
-    this.#known.set(provider, { atMs: nowMs, known })
+    this.#known.set(provider, { atMs: performance.now(), known })
     known.catch(() => this.#known.delete(provider))
     return known
   }

@@ -5,7 +5,7 @@ import type { Metrics } from '../../metrics.ts'
 import type { InboundRequest, Keys, Notices, Reply } from '../../providers/notices.ts'
 import type { Form } from '../../providers/provider.ts'
 import { Inbox } from './inbox.ts'
-import { confirmSecret, KeyRing, readKeys, type SecretMeans } from './keys.ts'
+import { confirmSecret, KeyRing, type Known, readKeys, type SecretMeans } from './keys.ts'
 
 /** Larger bodies are not parsed before the answer. */
 const PARSED_BYTES = 64 * 1024
@@ -63,9 +63,12 @@ export function openReceiver(means: ReceiveMeans): Receiver {
     async challenge(provider, notices, query) {
       const { challenge } = notices
       if (!challenge) throw errors.noChallenge(provider)
-      const { keys } = await ring.again(provider)
+      const { keys } = await ring.get(provider)
       if (!keys) throw errors.badSignature()
-      const { confirms, status, json } = challenge(query, keys)
+      let answer = challenge(query, keys)
+      // It may be about a token that was just made.
+      if (answer.status >= 400) answer = challenge(query, (await ring.again(provider)).keys ?? keys)
+      const { confirms, status, json } = answer
       if (confirms !== undefined) await confirmSecret(db, provider, confirms)
       count(provider, status < 300 ? 'challenged' : 'refused')
       return { status, json }
@@ -75,18 +78,19 @@ export function openReceiver(means: ReceiveMeans): Receiver {
 
 type Verdict = ReturnType<Notices['verify']>
 
-/** A notice that is refused is verified once more with secrets that may just have been stored. */
+/** A notice that is refused is verified once more, with secrets that may just have been stored. */
 async function verified(
   ring: KeyRing,
   provider: string,
   verify: (keys: Keys) => Verdict,
 ): Promise<{ verdict: Verdict; isEnabled: boolean }> {
-  const judge = ({ keys }: { keys: Keys | undefined }): Verdict => (keys ? verify(keys) : 'refused')
+  const judge = ({ keys }: Known): Verdict => (keys ? verify(keys) : 'refused')
   const known = await ring.get(provider)
   const verdict = judge(known)
-  if (verdict !== 'refused') return { verdict, isEnabled: known.isEnabled }
+  // Without a client there is nothing that another process could have stored.
+  if (verdict !== 'refused' || !known.keys) return { verdict, isEnabled: known.isEnabled }
   const now = await ring.again(provider)
-  return { verdict: now === known ? verdict : judge(now), isEnabled: now.isEnabled }
+  return { verdict: judge(now), isEnabled: now.isEnabled }
 }
 
 /** Of a large body only the ends are looked at: it is read in a thread. */

@@ -21,7 +21,7 @@ export interface PlanMeans {
   readonly clients: OAuthClients
   /** How often each grant is pulled, in seconds. */
   readonly syncIntervalSeconds: number
-  /** The same, of providers whose live sync mode is `webhook`. */
+  /** The same, of providers whose live sync mode is `webhook`, while their notices come. */
   readonly reconcileIntervalSeconds: number
 }
 
@@ -32,6 +32,8 @@ interface DueGrant {
   issuer: string | null
   granted_ms: number
   now_ms: number
+  /** Whether a pull found, in the last day, what no notice had told of. */
+  missed: boolean
   cursors: Record<
     string,
     { begun: number; covered: number | null; week: number | null; month: number | null; closed: number | null }
@@ -51,7 +53,8 @@ const CURSORS = `
 
 const GRANT_COLUMNS = `
   g.id, g.provider, g.scope, g.issuer, date_part('epoch', g.granted_at) * 1000 as granted_ms,
-  date_part('epoch', now()) * 1000 as now_ms, ${CURSORS}`
+  date_part('epoch', now()) * 1000 as now_ms, coalesce(g.missed_at > now() - interval '1 day', false) as missed,
+  ${CURSORS}`
 
 // Disabled providers are not asked; whoever enables one finds its grants due.
 const DUE_SQL = `
@@ -63,8 +66,12 @@ const DUE_SQL = `
   limit ${AT_ONCE}
   for update skip locked`
 
+// A provider that has told nothing for a day may not know where to.
 const ENABLED_SQL = `
   select p.provider, s.live_sync_mode as mode,
+         exists (
+           select from notice_source n where n.provider = p.provider and n.opened_at > now() - interval '1 day'
+         ) as notices_come,
          (select count(*) from provider_grant g where g.provider = p.provider and g.state = 'live') as grants
   from unnest($1::text[], $2::boolean[]) p (provider, by_default)
   left join provider_setting s using (provider)
@@ -82,30 +89,45 @@ const NEXT_SQL = `
   from unnest($1::uuid[], $2::float8[]) p (id, seconds)
   where g.id = p.id`
 
+interface Enabled {
+  provider: string
+  mode: LiveSyncMode | null
+  notices_come: boolean
+  grants: number
+}
+
 /** Queues the pulls that are due. Returns whether there may be more. */
 export async function planPulls(means: PlanMeans): Promise<boolean> {
-  const { db, clients, syncIntervalSeconds, reconcileIntervalSeconds } = means
+  const { db, clients } = means
   const configured = [...clients.values()]
-  const enabled = await db.query<{ provider: string; mode: LiveSyncMode | null; grants: number }>(ENABLED_SQL, [
+  const enabled = await db.query<Enabled>(ENABLED_SQL, [
     configured.map(({ id }) => id),
     configured.map(({ id }) => providerByName.get(id)?.enabledByDefault ?? true),
   ])
-  const secondsOf = new Map(
-    enabled.map(({ provider, mode, grants }) => {
-      const interval = mode === 'webhook' ? reconcileIntervalSeconds : syncIntervalSeconds
-      return [provider, everySeconds(clients.get(provider) as OAuthClient, grants, interval)]
-    }),
-  )
+  const byProvider = new Map(enabled.map((one) => [one.provider, one]))
   return db.transaction(async (tx) => {
-    const due = await tx.query<DueGrant & { user_id: string }>(DUE_SQL, [[...secondsOf.keys()]])
+    const due = await tx.query<DueGrant & { user_id: string }>(DUE_SQL, [[...byProvider.keys()]])
     // Events of several users are written in one order by everybody.
     due.sort((a, b) => (a.user_id < b.user_id ? -1 : 1))
-    const seconds = due.map(({ provider }) => (secondsOf.get(provider) as number) * (0.9 + 0.2 * Math.random()))
+    const seconds = due.map((grant) => {
+      return secondsUntilNext(means, byProvider.get(grant.provider) as Enabled, grant) * (0.9 + 0.2 * Math.random())
+    })
     await tx.query(NEXT_SQL, [due.map(({ id }) => id), seconds])
     const pulls = due.map((grant) => ({ grant_id: grant.id, streams: duePulls(clients, grant).map(asRow) }))
     await tx.query(START_SQL, [JSON.stringify(pulls.filter(({ streams }) => streams.length > 0))])
     return due.length === AT_ONCE
   })
+}
+
+/** Where notices come, pulls only look for those that were lost; where one was, more often for a day. */
+function secondsUntilNext(
+  { clients, syncIntervalSeconds, reconcileIntervalSeconds }: PlanMeans,
+  { provider, mode, notices_come: come, grants }: Enabled,
+  { missed }: DueGrant,
+): number {
+  const isNotified = (mode ?? providerByName.get(provider)?.defaultLiveSyncMode) === 'webhook' && come && !missed
+  const interval = isNotified ? reconcileIntervalSeconds : syncIntervalSeconds
+  return everySeconds(clients.get(provider) as OAuthClient, grants, interval)
 }
 
 function duePulls(clients: OAuthClients, grant: DueGrant): (DuePull & { stream: string })[] {

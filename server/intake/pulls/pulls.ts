@@ -23,8 +23,6 @@ const STOP_MS = 15_000
 
 export interface PullsMeans extends AccountMeans {
   readonly db: Database
-  /** See TurnMeans. */
-  readonly ingestWorkoutSamples?: boolean
   /** Id of this process among the living. */
   processId(): number
 }

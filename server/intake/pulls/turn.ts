@@ -11,7 +11,7 @@ import { Gathered, type StoreMeans } from './gathered.ts'
 import type { Lease, Outcome } from './parcel.ts'
 import { Task, type TaskRow } from './task.ts'
 import { verdictOf } from './verdicts.ts'
-import { objectOf, wishRow } from './wishes.ts'
+import { objectOf, type WishRow, wishRow } from './wishes.ts'
 
 // The turn of a grant: it asks for what is due, page by page, and ends after 20 requests or 10 s, so that grants take turns.
 // No transaction is open while a provider is asked.
@@ -32,8 +32,6 @@ const REFUSED_SECONDS = 3_600
 /** What turns work with. */
 export interface TurnMeans extends AccountMeans, StoreMeans {
   readonly parts: AccountMeans['parts']
-  /** Whether samples, zones and routes of workouts are asked for without being wanted. */
-  readonly ingestWorkoutSamples?: boolean
   /** Whether this process is stopping. */
   stopping(): boolean
   /** Told whether a provider answered at all. */
@@ -189,11 +187,11 @@ async function askOnce(turn: Turn, task: Task): Promise<Outcome | 'on' | 'blocke
   return judged(turn, task, request, answer)
 }
 
-/** By the names of contract 7.1. */
-const WORKOUT_SAMPLES = { samples: true, zones: true, route: true }
+/** All that a workout has is asked for where an operator wants that, whoever asks. */
+const WITH_SAMPLES = { samples: true, zones: true, route: true }
 
 function stateOf({ means, scope, gathered }: Turn, { row }: Task): StreamState {
-  const options = means.ingestWorkoutSamples ? { ...row.options, ...WORKOUT_SAMPLES } : row.options
+  const options = means.parts.settings.ingestWorkoutSamples ? { ...row.options, ...WITH_SAMPLES } : row.options
   return { scope, zone: gathered.zone, options, isHistory: row.lane === 'history' }
 }
 
@@ -243,11 +241,13 @@ function absent(turn: Turn, task: Task): Outcome {
   const { object, args } = task.row
   const kind = objectOf(turn.account.client.provider, object ?? '')
   const { gone, wish } = kind?.missing?.(args) ?? {}
-  return task.absent({ gone, wish: wish && wished(turn, [wish])[0] })
+  return task.absent({ gone, wish: wish && wished(turn, task.row, [wish])[0] })
 }
 
-const wished = ({ account, scope }: Turn, wishes: readonly Wish[]) =>
-  wishes.flatMap((wish) => wishRow(account.client.provider, scope, wish) ?? [])
+function wished({ account, scope }: Turn, { options }: TaskRow, wishes: readonly Wish[]): WishRow[] {
+  const more = Object.keys(options).length > 0 ? { options } : {}
+  return wishes.flatMap((wish) => wishRow(account.client.provider, scope, wish, more) ?? [])
+}
 
 /** What an answer says, for people; nothing of one that may hold measurements. */
 function said({ account }: Turn, { status, body }: Received): string {
@@ -267,7 +267,7 @@ async function taken(turn: Turn, task: Task, request: Request, answer: Received)
     await gathered.flush()
   }
   task.keep(request, answer, zone ?? gathered.zone)
-  task.follow(wished(turn, stream.follow?.(answer, request, stateOf(turn, task)) ?? []))
+  task.follow(wished(turn, row, stream.follow?.(answer, request, stateOf(turn, task)) ?? []))
   const next = stream.next?.(answer, request) ?? null
   if (!next) return task.nextWindow() ? 'on' : task.done()
   const problem = task.turnPage(request, next)

@@ -19,6 +19,8 @@ export interface WishRow {
   readonly stream: string
   readonly object?: string
   readonly args?: Json
+  /** What the caller of a sync asked for, of what follows from that. */
+  readonly options?: Readonly<Record<string, Json>>
   readonly lo?: string
   readonly hi?: string
   readonly every?: number
@@ -27,7 +29,7 @@ export interface WishRow {
 }
 
 /** How a wish differs from the usual. */
-interface Urgency {
+interface Urgency extends Pick<WishRow, 'options'> {
   /** Not before so many seconds. */
   readonly after?: number
   /** Something else said as well that it is gone: one answer that it is not there is enough. */
@@ -42,13 +44,13 @@ export function wishRow(
   provider: Pick<Provider, 'streams' | 'objects'>,
   scope: StreamState['scope'],
   wish: Wish,
-  urgency: Urgency = {},
+  more: Urgency = {},
 ): WishRow | undefined {
   const kind = wish.kind === 'object' ? objectOf(provider, wish.object) : undefined
   const name = wish.kind === 'object' ? kind?.stream : wish.stream
   const stream = provider.streams?.find((one) => one.name === name)
   if (!stream || !(stream.scope === undefined || scope === null || scope.has(stream.scope))) return undefined
-  const row = { ...(wish.kind === 'object' ? objectRow(wish, stream) : spanRow(wish)), ...urgency }
+  const row = { ...(wish.kind === 'object' ? objectRow(wish, stream) : spanRow(wish)), ...more }
   const json = JSON.stringify(row)
   const isStorable = isStorableJson(json) && Buffer.byteLength(json) <= MAX_ARGS_BYTES && row.key.length <= MAX_KEY
   return isStorable ? row : undefined

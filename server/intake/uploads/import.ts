@@ -11,6 +11,7 @@ import type { Threads } from '../../threads.ts'
 import { isoInstant } from '../../time.ts'
 import type { EventSettings } from '../../webhooks/record.ts'
 import type { Handover } from './handover.ts'
+import { noteMissed } from './missed.ts'
 import { cameBy, readStored, type StoredUpload } from './stored.ts'
 
 /** Uploads that one job imports before other users' jobs get a turn. */
@@ -96,6 +97,7 @@ async function importNext(means: ImportMeans, userId: string): Promise<'imported
     if (outcome === 'busy') return 'busy'
     // Taken or deleted by another process meanwhile: there may be another upload.
     if (outcome === 'gone') return 'imported'
+    if (upload.channel === 'pull') await noteMissed(means, upload, outcome).catch(() => {})
     // Only committed uploads count.
     const counts = { ...outcome, rejected: outcome.batch.rejected }
     for (const kind of OUTCOMES) metrics.samples.labels(kind).inc(counts[kind])

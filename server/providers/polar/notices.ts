@@ -94,6 +94,8 @@ function subscriptions({ settings }: Application): Subscriptions {
   const named = (id: string) => `${PATH}/${encodeURIComponent(id)}`
   return {
     wanted: [{}],
+    givesSigningSecret: true,
+    asOne: true,
     list: () => ({ ...asked, path: PATH }),
     read,
     create: (_, url) => ({ ...asked, path: PATH, method: 'POST', json: { events, url } }),

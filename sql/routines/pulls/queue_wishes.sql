@@ -3,8 +3,8 @@
 -- asked for, once more; spans of a stream grow together. Streams that are closed are left out. Returns the streams of the
 -- tasks that were added to `the_run`. The caller holds the grant.
 --
--- `wishes`: array of {kind, key, stream, object, args, lo, hi, every, after, last}: `every` and `after` in seconds; `last`:
--- the next answer that it is not there counts.
+-- `wishes`: array of {kind, key, stream, object, args, options, lo, hi, every, after, last}: `every` and `after` in seconds;
+-- `last`: the next answer that it is not there counts.
 create or replace function queue_wishes(
   the_grant uuid, the_connection uuid, the_run text, the_lane text, wishes jsonb
 ) returns text[]
@@ -14,14 +14,15 @@ declare
 begin
   with wished as (
     select w.kind, concat_ws(':', w.kind, the_connection, w.key) as key, w.stream, max(w.object) as object,
-           (array_agg(w.args order by w.place desc))[1] as args, min(w.lo) as lo, max(w.hi) as hi, max(w.every) as every,
+           (array_agg(w.args order by w.place desc))[1] as args,
+           (array_agg(w.options order by w.place desc) filter (where w.options is not null))[1] as options, min(w.lo) as lo, max(w.hi) as hi, max(w.every) as every,
            min(coalesce(w.after, 0)) as after, bool_and(coalesce(w.last, false)) as last, min(w.place) as place
     from rows from (
       jsonb_to_recordset(wishes) as (
-        kind text, key text, stream text, object text, args jsonb, lo timestamptz, hi timestamptz, every float8,
-        after float8, last boolean
+        kind text, key text, stream text, object text, args jsonb, options jsonb, lo timestamptz, hi timestamptz,
+        every float8, after float8, last boolean
       )
-    ) with ordinality w (kind, key, stream, object, args, lo, hi, every, after, last, place)
+    ) with ordinality w (kind, key, stream, object, args, options, lo, hi, every, after, last, place)
     group by w.kind, w.key, w.stream
   ), open as (
     select w.*, greatest(now(), c.notice_due_at + make_interval(secs => w.every)) + make_interval(secs => w.after) as due
@@ -30,14 +31,14 @@ begin
     where coalesce(c.closed_until, now()) <= now()
   ), queued as (
     insert into sync_task as t (
-      grant_id, kind, key, stream, object, args, connection_id, run_key, lane, lo, hi, due_at, position
+      grant_id, kind, key, stream, object, args, options, connection_id, run_key, lane, lo, hi, due_at, position
     )
-    select the_grant, o.kind, o.key, o.stream, o.object, o.args, the_connection, the_run, the_lane, coalesce(o.lo, now()),
-           coalesce(o.hi, now()), o.due, case when o.last then '{"missing": 2}'::jsonb end
+    select the_grant, o.kind, o.key, o.stream, o.object, o.args, coalesce(o.options, '{}'), the_connection, the_run,
+           the_lane, coalesce(o.lo, now()), coalesce(o.hi, now()), o.due, case when o.last then '{"missing": 2}'::jsonb end
     from open o
     order by o.place
     on conflict (grant_id, key) do update
-    set generation = t.generation + 1, args = excluded.args, lo = least(t.lo, excluded.lo), hi = greatest(t.hi, excluded.hi),
+    set generation = t.generation + 1, args = excluded.args, options = t.options || excluded.options, lo = least(t.lo, excluded.lo), hi = greatest(t.hi, excluded.hi),
         due_at = case t.kind when 'object' then least(t.due_at, excluded.due_at) else t.due_at end,
         position = case when t.position ? 'request' then t.position else excluded.position end
     returning t.stream, t.kind, t.due_at, t.generation

@@ -137,3 +137,52 @@ t.test('a stream without permission is left alone for a day', async (t) => {
   t.strictSame(task().failed('not_permitted', 'HTTP 403').cursor, closed)
   t.strictSame(task().failed('wrong', 'HTTP 400').cursor, { failing: true })
 })
+
+t.test('a thing that is not there is asked for again after 1 and 10 minutes; then it is gone', async (t) => {
+  const asked = (missing: number | undefined) => {
+    const thing = task({ kind: 'object', object: 'one', args: { id: '7' }, position: missing ? { missing } : null })
+    // Of a first request that was answered nothing remains.
+    thing.keep(page(1), answer('a part'), null)
+    const outcome = thing.absent({ gone: 'external', wish: { kind: 'notice', key: 'sleep', stream: 'sleep' } })
+    return { outcome, parts: thing.takeParts() }
+  }
+  const [first, second, third] = [asked(undefined), asked(1), asked(2)]
+  const secondsUntil = (at: string | undefined) => Math.round((Date.parse(at ?? '') - Date.now()) / 10_000) * 10
+  t.match(first.outcome, { generation: 0, position: { missing: 1 }, answers: 0 })
+  t.equal(secondsUntil(first.outcome.due_at), 60)
+  t.match(second.outcome, { position: { missing: 2 } })
+  t.equal(secondsUntil(second.outcome.due_at), 600)
+  t.strictSame(
+    [first.parts, second.parts, 'ended' in first.outcome, 'wishes' in second.outcome],
+    [[], [], false, false],
+  )
+  t.match(third.outcome, { ended: true, answers: 1, wishes: [{ key: 'sleep' }], report: { status: 'success' } })
+  t.match(third.parts, [{ stream: 'sleep', gone: 'external', body: Buffer.alloc(0), args: { id: '7' } }])
+})
+
+t.test(
+  'what follows from answers is wished for once they are stored, and not if they are those of the last time',
+  async (t) => {
+    const wish = (key: string) => ({ kind: 'object', key, stream: 'sleep', object: 'one', args: null }) as const
+    const asked = (lastHash: string | null) => {
+      const one = task({ last_hash: lastHash })
+      one.keep(page(1), answer('same'), null)
+      one.follow([wish('a'), wish('b'), wish('a')])
+      return one
+    }
+    const first = asked(null)
+    t.strictSame(
+      first.paused().wishes?.map(({ key }) => key),
+      ['a', 'b'],
+    )
+    t.notOk('wishes' in first.paused(), 'once')
+    t.match(asked(null).failed('wrong', 'text'), { wishes: [wish('a'), wish('b')] })
+    const whole = asked(null)
+    whole.nextWindow()
+    const outcome = whole.done()
+    t.match(outcome, { wishes: [wish('a'), wish('b')] })
+    const again = asked(outcome.cursor?.hash ?? null)
+    again.nextWindow()
+    t.notOk('wishes' in again.done())
+  },
+)

@@ -1,0 +1,47 @@
+import { providerByName } from '../../catalogue/providers.ts'
+import type { Queryable } from '../../db/database.ts'
+import type { Logger } from '../../log.ts'
+import type { Metrics } from '../../metrics.ts'
+import { notifyingProviders } from '../../providers/index.ts'
+import type { Outcome } from '../../store/commit.ts'
+import { isoInstant } from '../../time.ts'
+import type { StoredUpload } from './stored.ts'
+
+/** So late a notice may be: of a workout or night that ended earlier, one should have told. */
+const LATE_MS = 30 * 60_000
+
+// Of what was before the consent no notice tells.
+const MISSED_SQL = `
+  update provider_grant g
+  set missed_at = now(), next_pull_at = least(next_pull_at, now() + interval '1 hour')
+  from connection c
+  where c.id = $1 and g.id = c.grant_id and g.granted_at < $2
+    and coalesce((select s.live_sync_mode from provider_setting s where s.provider = g.provider), $3) = 'webhook'
+    and exists (select from notice_source n where n.provider = g.provider)
+  returning g.id`
+
+/**
+ * Notes when a pull brought a workout or night that is new, and of which no notice has told: the account is pulled more
+ * often for a day (server/intake/pulls/plan.ts), and the operator sees it in a metric.
+ */
+export async function noteMissed(
+  { db, metrics, log }: { db: Queryable; metrics: Pick<Metrics, 'noticesMissed'>; log: Logger },
+  { provider, connection_id: connection, received_at: receivedAt }: StoredUpload,
+  { events }: Pick<Outcome, 'events'>,
+): Promise<void> {
+  if (!notifyingProviders.has(provider)) return
+  const last = Math.max(
+    ...events.flatMap(({ type, inserted, firstMs, lastMs }) => {
+      const isTold = type === 'workout' || type === 'sleep'
+      const isOld = firstMs !== null && firstMs < Date.parse(receivedAt) - LATE_MS
+      return isTold && inserted > 0 && isOld && lastMs !== null ? [lastMs] : []
+    }),
+  )
+  if (last === Number.NEGATIVE_INFINITY) return
+  const mode = providerByName.get(provider)?.defaultLiveSyncMode ?? null
+  const missed = await db.query<{ id: string }>(MISSED_SQL, [connection, isoInstant(last), mode])
+  for (const { id: grant } of missed) {
+    metrics.noticesMissed.labels(provider).inc()
+    log.warn({ provider, grant }, 'a pull found what no notice had told of')
+  }
+}

@@ -1,0 +1,221 @@
+// What providers send is taken if it is proven to be theirs, and nothing else is.
+import t from 'tap'
+import { startTestApp } from '../../support/app.ts'
+import { type Notifying, notify, signs } from '../../support/notices.ts'
+import { eachEngine, oneEngine } from '../../support/sdk.ts'
+
+const HOUR_MS = 3_600_000
+
+const SECRET = 'the secret of the application'
+const clients = (more: Record<string, string> = {}) => ({
+  ...{ clientId: 'id', clientSecret: SECRET, more },
+})
+
+const bodies: Record<Notifying, object> = {
+  oura: { event_type: 'update', data_type: 'sleep', object_id: '96e7772a-64a7', event_time: '', user_id: 'u-1' },
+  whoop: { user_id: 10129, id: '3f0a2d7e-6b1c-4a55-9d0e-5b8f1c2d3e4f', type: 'sleep.updated', trace_id: 't' },
+  polar: { event: 'EXERCISE', user_id: 10579, entity_id: '2AC312F', timestamp: '2026-03-10T17:20:12Z', url: '' },
+  strava: {
+    ...{ object_type: 'activity', object_id: 15550123456, aspect_type: 'create', updates: {}, owner_id: 48211907 },
+    ...{ subscription_id: 301222, event_time: 1772867500 },
+  },
+}
+
+eachEngine(t, 'nothing is taken that is not proven', async (t, engine) => {
+  const app = await startTestApp(t, engine, {
+    providers: {
+      ...{ oura: clients(), whoop: clients(), polar: clients(), strava: clients({ WEBHOOK_SIGNING_SECRET: SECRET }) },
+    },
+  })
+  await keepGiven(app, 'polar', SECRET)
+  const stored = () => app.db.query<{ provider: string; body: Buffer; signed: boolean }>('select * from notification')
+  const names = Object.keys(bodies) as Notifying[]
+
+  await t.test('no header, a wrong one, another body, an old time, the secret of another', async (t) => {
+    const taken: string[] = []
+    for (const provider of names) {
+      const body = JSON.stringify(bodies[provider])
+      const other = names[(names.indexOf(provider) + 1) % names.length] as Notifying
+      const good = signs[provider](SECRET, body)
+      const changed = (change: (value: string) => string) =>
+        Object.fromEntries(Object.entries(good).map(([name, value]) => [name, change(value)]))
+      const flipped = (value: string) => value.replace(/[\da-f](?=\D*$)/i, (last) => (last === '0' ? '1' : '0'))
+      const cases: Record<string, [headers: Record<string, string>, body: string]> = {
+        'no header': [{}, body],
+        'empty headers': [changed(() => ''), body],
+        cut: [changed((value) => value.slice(0, -1)), body],
+        'one digit': [changed(flipped), body],
+        'another body': [good, `${body} `],
+        'another secret': [signs[provider](`${SECRET} `, body), body],
+        'no secret': [signs[provider]('', body), body],
+        'of another provider': [signs[other](SECRET, body), body],
+        ...(provider !== 'polar' && {
+          'two hours ago': [signs[provider](SECRET, body, Date.now() - 2 * HOUR_MS), body],
+          'in two hours': [signs[provider](SECRET, body, Date.now() + 2 * HOUR_MS), body],
+        }),
+        ...(provider === 'whoop' && { 'wrong case': [changed((value) => value.toLowerCase()), body] }),
+      }
+      for (const [name, [headers, sent]] of Object.entries(cases)) {
+        const { status, body: answer } = await notify(app, provider, sent, { headers })
+        if (status !== 401 || answer.detail !== 'Invalid webhook signature')
+          taken.push(`${provider}: ${name}: ${status}`)
+      }
+    }
+    t.strictSame(taken, [])
+    t.strictSame(await stored(), [], 'nothing is stored')
+  })
+
+  await t.test('what is proven is stored as it came, once while it waits', async (t) => {
+    const answers: unknown[] = []
+    for (const provider of names) {
+      const body = JSON.stringify(bodies[provider])
+      for (const headers of [signs[provider](SECRET, body), signs[provider](SECRET, body)]) {
+        const { status, body: answer } = await notify(app, provider, body, { headers })
+        answers.push([status, answer])
+      }
+    }
+    t.strictSame(
+      answers,
+      names.flatMap(() => [
+        [200, { status: 'accepted' }],
+        [200, { status: 'accepted' }],
+      ]),
+    )
+    const rows = (await stored()).map(({ provider, body, signed }) => [provider, body.toString(), signed])
+    t.strictSame(
+      rows,
+      names.map((provider) => [provider, JSON.stringify(bodies[provider]), provider !== 'strava']),
+    )
+  })
+})
+
+/** As if Polar had given it when it was subscribed to. */
+async function keepGiven(app: Awaited<ReturnType<typeof startTestApp>>, provider: string, value: string) {
+  const { vault } = app.deps.oauth
+  const place = { table: 'provider_secret', row: `${provider} given`, column: 'sealed', version: 1 }
+  const { keyId, sealed } = vault.seal(place, value)
+  await app.db.query(`insert into provider_secret (provider, name, key_id, sealed) values ($1, 'given', $2, $3)`, [
+    provider,
+    keyId,
+    sealed,
+  ])
+}
+
+oneEngine(t, 'every other request has its answer', async (t, engine) => {
+  const app = await startTestApp(t, engine, {
+    providers: {
+      oura: { ...clients({ WEBHOOK_VERIFICATION_TOKEN: 'ours' }), previousClientSecret: 'before' },
+      strava: clients({ WEBHOOK_VERIFY_TOKEN: 'ours', WEBHOOK_KEY: 'k' }),
+      polar: clients(),
+    },
+  })
+  const path = (provider: string) => `/api/v1/providers/${provider}/webhooks`
+  const body = JSON.stringify(bodies.oura)
+  const count = async () => (await app.db.one<{ n: number }>('select count(*) as n from notification')).n
+
+  await t.test('POST', async (t) => {
+    const send = async (provider: string, sent: string | Uint8Array, headers: Record<string, string>, query = '') => {
+      const answer = await notify(app, provider, sent, { headers, query })
+      return [answer.status, answer.body.detail ?? answer.body]
+    }
+    const oura = (sent: string) => signs.oura(SECRET, sent)
+    const large = `{"a":"${'x'.repeat(70_000)}"}`
+    const strava = JSON.stringify(bodies.strava)
+    t.strictSame(
+      [
+        await send('nobody', body, {}),
+        await send('unknown', body, {}),
+        await send('fitbit', body, {}),
+        await send('whoop', body, signs.whoop('', body)),
+        await send('oura', 'not JSON', oura('not JSON')),
+        await send('oura', '', oura('')),
+        await send('oura', large, oura(large)),
+        await send('oura', body, { ...oura(body), 'content-encoding': 'gzip' }),
+        await send('polar', '{"timestamp":"2026-03-10T07:00:00Z","event":"PING"}', {}),
+        await send('polar', '{"event":"PING","user_id":1}', {}),
+        await send('polar', JSON.stringify(bodies.polar), signs.polar('', JSON.stringify(bodies.polar))),
+        await send('oura', body, signs.oura('before', body)),
+        await send('strava', strava, {}),
+        await send('strava', strava, {}, '?k=k'),
+        await send('strava', strava, {}, '?k=l'),
+      ],
+      [
+        [404, "Unknown provider: 'nobody'"],
+        [404, "Unknown provider: 'unknown'"],
+        [501, "Provider 'fitbit' has not implemented a webhook handler yet."],
+        [401, 'Invalid webhook signature'],
+        [400, 'Invalid JSON body'],
+        [400, 'Invalid JSON body'],
+        [413, 'The request body is larger than 65536 bytes.'],
+        [415, 'Unsupported content encoding. Send it uncompressed.'],
+        [200, { status: 'ok' }],
+        [401, 'Invalid webhook signature'],
+        [401, 'Invalid webhook signature'],
+        [200, { status: 'accepted' }],
+        [200, { status: 'accepted' }],
+        [200, { status: 'accepted' }],
+        [401, 'Invalid webhook signature'],
+      ],
+    )
+    t.equal(await count(), 2, 'the one of oura, and the one of strava')
+  })
+
+  await t.test('GET and HEAD', async (t) => {
+    const get = async (provider: string, query: string) => {
+      const answer = await app.request('GET', path(provider) + query, { auth: 'none' })
+      return [answer.status, answer.body.detail ?? answer.body]
+    }
+    t.strictSame(
+      [
+        await get('oura', '?verification_token=ours&challenge=abc'),
+        await get('oura', '?verification_token=OURS&challenge=abc'),
+        await get('oura', '?challenge=abc'),
+        await get('oura', ''),
+        await get('strava', '?hub.mode=subscribe&hub.verify_token=ours&hub.challenge=abc&more=1'),
+        await get('strava', '?hub.mode=unsubscribe&hub.verify_token=ours&hub.challenge=abc'),
+        await get('strava', '?hub.mode=subscribe&hub.verify_token=x&hub.challenge=abc'),
+        await get('strava', '?hub.mode=subscribe&hub.challenge=abc'),
+        await get('polar', '?challenge=abc'),
+        await get('whoop', '?challenge=abc'),
+        await get('apple', ''),
+        await get('nobody', ''),
+      ],
+      [
+        [200, { challenge: 'abc' }],
+        [401, 'Invalid verification token'],
+        [401, 'Invalid verification token'],
+        [401, 'Invalid verification token'],
+        [200, { 'hub.challenge': 'abc' }],
+        [400, 'Invalid hub.mode'],
+        [403, 'Invalid verify token'],
+        [403, 'Invalid verify token'],
+        [501, "Provider 'polar' does not support webhook subscription verification via GET."],
+        [501, "Provider 'whoop' does not support webhook subscription verification via GET."],
+        [501, "Provider 'apple' has not implemented a webhook handler yet."],
+        [404, "Unknown provider: 'nobody'"],
+      ],
+    )
+    t.match(await app.request('HEAD', path('oura'), { auth: 'none' }), { status: 200, body: '' })
+  })
+
+  await t.test('a disabled provider gets its success, and nothing is stored', async (t) => {
+    await app.db.query('delete from notification')
+    await app.db.query(`insert into provider_setting (provider, is_enabled) values ('polar', false)`)
+    await keepGiven(app, 'polar', SECRET)
+    const sent = JSON.stringify(bodies.polar)
+    t.match(await notify(app, 'polar', sent, { headers: signs.polar(SECRET, sent) }), {
+      ...{ status: 200, body: { status: 'accepted' } },
+    })
+    t.equal(await count(), 0)
+  })
+
+  await t.test('of hundreds at once many are stored together', async (t) => {
+    const sent = Array.from({ length: 400 }, (_, at) => JSON.stringify({ ...bodies.oura, object_id: `o-${at}` }))
+    const answers = await Promise.all(sent.map((one) => notify(app, 'oura', one, { headers: signs.oura(SECRET, one) })))
+    t.strictSame(new Set(answers.map(({ status }) => status)), new Set([200]))
+    const rows = await app.db.query<{ body: Buffer; received_at: string }>('select body, received_at from notification')
+    t.strictSame(rows.map(({ body }) => body.toString()).sort(), sent.sort())
+    const statements = new Set(rows.map(({ received_at }) => received_at)).size
+    t.ok(statements < 400, `${statements} statements`)
+  })
+})

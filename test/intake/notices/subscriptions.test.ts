@@ -1,0 +1,193 @@
+// Providers are told where to notify: every row of the table of registrations (contract 8.2), against simulated providers
+// that make sure of the address while they are asked.
+import t from 'tap'
+import { repairAll } from '../../../server/intake/notices/subscribe-jobs.ts'
+import { notifyingProviders } from '../../../server/providers/index.ts'
+import type { TestApp } from '../../support/app.ts'
+import { notify, signs } from '../../support/notices.ts'
+import { type Simulated, startSimulated } from '../../support/people.ts'
+import { oneEngine } from '../../support/sdk.ts'
+
+const DAY_MS = 86_400_000
+
+const at = (provider: string) => `/api/v1/providers/${provider}/webhooks/subscriptions`
+
+const ask = async (app: TestApp, method: string, path: string) => {
+  const { status, body } = await app.request(method, path, { auth: 'developer' })
+  return { status, body }
+}
+
+const to = (url: string) => `callback_url=${encodeURIComponent(url)}`
+
+const callback = (app: TestApp, provider: string, more = '') =>
+  `${app.url}/api/v1/providers/${provider}/webhooks${more}`
+
+const repair = ({ oauth, notices }: TestApp['deps']) => repairAll({ parts: oauth, noticesOf: notices.noticesOf })
+
+const there = async ({ simulator }: Simulated, provider: string) =>
+  ((await simulator.control('GET', 'subscriptions')).body as { provider: string }[]).filter(
+    (one) => one.provider === provider,
+  )
+
+oneEngine(t, 'who may, and what is not offered', async (t, engine) => {
+  const { app } = await startSimulated(t, engine, { world: { people: 1, days: 1 } })
+  const url = to(callback(app, 'oura'))
+  t.equal((await app.request('GET', at('oura'))).status, 401, 'developers only')
+  const cases: [method: string, path: string, status: number, detail?: string][] = [
+    ['GET', at('nobody'), 404, "Unknown provider: 'nobody'"],
+    ['GET', at('whoop'), 501, 'Provider does not support webhook subscription management'],
+    ['POST', `${at('whoop')}?${url}`, 501],
+    ['GET', at('apple'), 501],
+    ['GET', `${at('polar')}/1`, 501],
+    ['GET', `${at('strava')}/1`, 501],
+    ['POST', `${at('polar')}/renew`, 501],
+    ['POST', `${at('strava')}/renew`, 501],
+    ['POST', at('oura'), 422],
+    ['PUT', `${at('oura')}/1`, 422],
+    ['POST', `${at('oura')}?callback_url=ftp%3A%2F%2Fexample.org`, 422],
+    ['POST', `${at('oura')}?callback_url=https%3A%2F%2Fa%40example.org`, 422],
+    ['DELETE', `${at('oura')}/..%2F..%2Fother`, 422],
+  ]
+  const wrong: unknown[] = []
+  for (const [method, path, status, detail] of cases) {
+    const answer = await ask(app, method, path)
+    if (answer.status !== status || (detail && answer.body.detail !== detail)) wrong.push([method, path, answer])
+  }
+  t.strictSame(wrong, [])
+})
+
+oneEngine(t, 'polar', async (t, engine) => {
+  const simulated = await startSimulated(t, engine, { world: { people: 1, days: 1 } })
+  const { app, simulator } = simulated
+  const own = callback(app, 'polar')
+  const moved = callback(app, 'polar', '?v=2')
+  const created = (await ask(app, 'POST', `${at('polar')}?${to(own)}`)).body.subscriptions
+  t.match(created, { status: 'created', subscription_id: String })
+  const id = created.subscription_id
+  const { subscriptions } = (await ask(app, 'GET', at('polar'))).body
+  t.match(subscriptions, [{ id, url: own, events: Array }])
+  t.notMatch(JSON.stringify([created, subscriptions]), /secret/, 'the secret is never told')
+  const secrets = await app.db.query<{ sealed: Buffer }>('select sealed from provider_secret')
+  t.equal(secrets.length, 1)
+  t.strictSame((await ask(app, 'POST', `${at('polar')}?${to(own)}`)).body.subscriptions, {
+    ...{ subscription_id: id, status: 'skipped' },
+  })
+  t.strictSame((await ask(app, 'POST', `${at('polar')}?${to(moved)}`)).body.subscriptions, {
+    ...{ subscription_id: id, status: 'patched' },
+  })
+  t.strictSame((await ask(app, 'PUT', `${at('polar')}/${id}?${to(own)}`)).body, {
+    updated: { subscription_id: id, status: 'patched' },
+  })
+  const refused = (await ask(app, 'PUT', `${at('polar')}/${id}?${to(`${app.url}/nowhere`)}`)).body.updated
+  t.match(refused, { subscription_id: id, status: 'error', error: /WebhookPingFailedException|PING/ })
+  t.match((await ask(app, 'GET', at('polar'))).body.subscriptions, [{ url: own }], 'the former address stays')
+
+  await t.test('what Polar signs with is known at once', async (t) => {
+    const body = '{"event":"EXERCISE","user_id":1,"entity_id":"A1","timestamp":"2026-03-10T17:20:12Z","url":""}'
+    const list: string[] = (await simulator.control('GET', 'secrets')).body
+    const answers = new Set<number>()
+    for (const secret of list)
+      answers.add((await notify(app, 'polar', body, { headers: signs.polar(secret, body) })).status)
+    t.ok(answers.has(200), 'one of all secrets of the simulator')
+  })
+
+  await t.test('a secret that is not known here is an error: nothing could be verified', async (t) => {
+    await app.db.query('delete from provider_secret')
+    t.match((await ask(app, 'POST', `${at('polar')}?${to(own)}`)).body.subscriptions, {
+      ...{ subscription_id: id, status: 'error', error: /delete/ },
+    })
+  })
+
+  t.strictSame((await ask(app, 'DELETE', `${at('polar')}/${id}`)).body, {
+    deleted: { subscription_id: id, status: 'deleted' },
+  })
+  t.strictSame((await ask(app, 'DELETE', `${at('polar')}/${id}`)).body.deleted.status, 'deleted', 'as good')
+  t.strictSame((await ask(app, 'GET', at('polar'))).body, { subscriptions: [] })
+  const failed = (await ask(app, 'POST', `${at('polar')}?${to(`${app.url}/nowhere`)}`)).body.subscriptions
+  t.match(failed, { status: 'error', error: String })
+  t.strictSame(await there(simulated, 'polar'), [])
+})
+
+oneEngine(t, 'strava', async (t, engine) => {
+  const simulated = await startSimulated(t, engine, { world: { people: 1, days: 1 } })
+  const { app } = simulated
+  const own = callback(app, 'strava')
+  const moved = callback(app, 'strava', '?v=2')
+  const [created] = (await ask(app, 'POST', `${at('strava')}?${to(own)}`)).body.subscriptions
+  t.match(created, { status: 'created', subscription_id: /^\d+$/, response: { id: Number } })
+  const { subscriptions } = (await ask(app, 'GET', at('strava'))).body
+  t.match(subscriptions, [{ id: Number(created.subscription_id), callback_url: own, application_id: Number }])
+  t.notMatch(JSON.stringify(subscriptions), /[?&]k=/, 'the key of the address is never told')
+  t.strictSame((await ask(app, 'POST', `${at('strava')}?${to(own)}`)).body.subscriptions, [
+    { subscription_id: created.subscription_id, status: 'skipped' },
+  ])
+  const [again] = (await ask(app, 'POST', `${at('strava')}?${to(moved)}`)).body.subscriptions
+  t.match(again, { status: 'created' })
+  t.not(again.subscription_id, created.subscription_id)
+  const { updated } = (await ask(app, 'PUT', `${at('strava')}/${again.subscription_id}?${to(own)}`)).body
+  t.match(updated, { status: 'updated', subscription_id: /^\d+$/ })
+  t.equal((await there(simulated, 'strava')).length, 1)
+  t.match((await ask(app, 'PUT', `${at('strava')}/1?${to(own)}`)).body.updated, { status: 'error', error: String })
+  const body = JSON.stringify({ object_type: 'activity', object_id: 1, aspect_type: 'create', owner_id: 1 })
+  t.equal((await notify(app, 'strava', body)).status, 401, 'the key is demanded, since a challenge brought it')
+  t.match((await ask(app, 'DELETE', `${at('strava')}/${updated.subscription_id}`)).body.deleted, { status: 'deleted' })
+  t.strictSame(await there(simulated, 'strava'), [])
+})
+
+oneEngine(t, 'oura', async (t, engine) => {
+  // So that subscriptions end in six days by our clock.
+  const world = { people: 1, days: 1, at: Date.now() - 84 * DAY_MS }
+  const simulated = await startSimulated(t, engine, { world })
+  const { app, simulator } = simulated
+  const own = callback(app, 'oura')
+  const moved = callback(app, 'oura', '?v=2')
+  type Result = { subscription_id: string; status: string; data_type: string; event_type: string; error?: string }
+  const register = async (url: string): Promise<Result[]> =>
+    (await ask(app, 'POST', `${at('oura')}?${to(url)}`)).body.subscriptions
+  const wanted = notifyingProviders.get('oura')?.subscriptions?.({
+    ...{ settings: { clientId: '', clientSecret: '', more: {} }, own: {} },
+  }).wanted.length
+  const first = await register(own)
+  t.strictSame([first.length, new Set(first.map(({ status }) => status))], [wanted, new Set(['created'])])
+  const statuses = async (url: string) => new Set((await register(url)).map(({ status }) => status))
+  t.strictSame(await statuses(own), new Set(['skipped']))
+  t.strictSame(await statuses(moved), new Set(['updated']))
+  t.strictSame(await statuses(own), new Set(['updated']))
+  const [one] = first as [Result]
+  const path = `${at('oura')}/${one.subscription_id}`
+  const subscription = (await ask(app, 'GET', path)).body.subscription
+  t.match(subscription, {
+    id: one.subscription_id,
+    callback_url: own,
+    data_type: one.data_type,
+    event_type: one.event_type,
+  })
+  t.strictSame((await ask(app, 'GET', `${at('oura')}/none`)).body, { subscription: null })
+  t.match((await ask(app, 'PUT', `${path}?${to(moved)}`)).body.updated, { status: 'patched' })
+  t.match((await ask(app, 'PUT', `${path}?${to(`${app.url}/nowhere`)}`)).body.updated, { status: 'error' })
+  const { renewed } = (await ask(app, 'POST', `${at('oura')}/renew`)).body
+  t.strictSame([renewed.length, new Set(renewed.map(({ status }: Result) => status))], [wanted, new Set(['renewed'])])
+  t.match(renewed[0], { id: String, subscription_id: String })
+
+  await t.test('what is lost at the provider is back the next day; what was ended here is not', async (t) => {
+    const [, second, third] = first as [Result, Result, Result]
+    t.match((await ask(app, 'DELETE', `${at('oura')}/${third.subscription_id}`)).body.deleted, { status: 'deleted' })
+    await simulator.control('DELETE', `subscriptions/${second.subscription_id}?provider=oura`)
+    const before = (await there(simulated, 'oura')).length
+    await repair(app.deps)
+    const listed = (await ask(app, 'GET', at('oura'))).body.subscriptions as Result[]
+    const has = ({ data_type, event_type }: Result) =>
+      listed.some((each) => each.data_type === data_type && each.event_type === event_type)
+    t.strictSame([has(second), has(third), listed.length], [true, false, before + 1])
+    const left = await app.db.query<{ soon: boolean }>(
+      `select expires_at < now() + interval '7 days' as soon from provider_subscription`,
+    )
+    t.strictSame(new Set(left.map(({ soon }) => soon)), new Set([true]), 'as the provider says it')
+  })
+
+  await t.test('a subscription that another program creates meanwhile is skipped', async (t) => {
+    const results = await Promise.all([register(own), register(own)])
+    const odd = results.flat().filter(({ status }) => !['skipped', 'created', 'updated'].includes(status))
+    t.strictSame(odd, [])
+  })
+})
