@@ -16,6 +16,7 @@ import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
 import { closeServer, listen } from './http/server.ts'
 import { deriveKeys, type Keys } from './http/tokens.ts'
+import { observeNotices } from './intake/notices/observe.ts'
 import { startOpening } from './intake/notices/opening.ts'
 import { openReceiver } from './intake/notices/receive.ts'
 import { observePulls } from './intake/pulls/observe.ts'
@@ -223,6 +224,7 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
   })
   const gates = openGates(LIMITS, metrics.registry)
   observeRollups(metrics.registry, gated(db, gates.metrics))
+  observeNotices(metrics.registry, gated(db, gates.metrics))
   observePulls(metrics.registry, gated(db, gates.metrics), shared.clients)
   observeGrants(metrics.registry, gated(db, gates.metrics), vault)
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)

@@ -152,6 +152,6 @@ export interface Subscribed extends Wanted {
   readonly expiresAtMs?: number
   /** What its notices are signed with; said once, when it is created. */
   readonly signingSecret?: string
-  /** As our API shows it (specification, "Provider webhook subscription"), without secrets. */
+  /** As our API shows it (contract 8.2), without secrets. */
   readonly shown: Json
 }

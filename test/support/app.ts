@@ -18,6 +18,7 @@ import type { Dependencies } from '../../server/dependencies.ts'
 import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
 import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
+import { observeNotices } from '../../server/intake/notices/observe.ts'
 import { openReceiver } from '../../server/intake/notices/receive.ts'
 import { observePulls } from '../../server/intake/pulls/observe.ts'
 import { queueFirst } from '../../server/intake/pulls/plan.ts'
@@ -244,6 +245,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
   observeRollups(metrics.registry, gated(db, gates.metrics))
   const clients = oauthClients(clouds, config)
+  observeNotices(metrics.registry, gated(db, gates.metrics))
   observePulls(metrics.registry, gated(db, gates.metrics), clients)
   const vault = openVault(config.secretKey ?? SECRET_KEY, config.previousSecretKey)
   observeGrants(metrics.registry, gated(db, gates.metrics), vault)

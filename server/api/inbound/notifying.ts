@@ -6,7 +6,7 @@ import type { Reply as Answer, Notices } from '../../providers/notices.ts'
 import { settableProviders } from '../oauth/provider.ts'
 
 /** Any text: what is not a provider is 404 here (contract 8.1). */
-export const NotifyingPath = Type.Object({ provider: Type.String({ examples: ['oura'] }) })
+export const NotifyingPath = Type.Object({ provider: Type.String() })
 
 /** How a provider notifies. @throws AppError unknown_provider, unsupported */
 export function requireNotices({ notices }: Pick<Dependencies, 'notices'>, provider: string): Notices {

@@ -6,7 +6,7 @@ import type { Result, SubscriptionMeans } from '../../intake/notices/subscriptio
 import { settableProviders } from '../oauth/provider.ts'
 
 /** A provider, and the id that it gave to a subscription. */
-export const SubscriptionsPath = Type.Object({ provider: Type.String({ examples: ['oura'] }) })
+export const SubscriptionsPath = Type.Object({ provider: Type.String() })
 export const SubscriptionPath = Type.Object({
   ...SubscriptionsPath.properties,
   // It becomes a part of the path of a request: not one that leads elsewhere.
@@ -24,7 +24,7 @@ export const CallbackQuery = Type.Object({
   }),
 })
 
-/** A subscription as the provider has it; its fields differ (specification, "Provider webhook subscription"). */
+/** A subscription as the provider has it; its fields differ (contract 8.2). */
 export const Subscription = Type.Record(Type.String(), Type.Unknown(), { title: 'ProviderSubscription' })
 
 export const OperationResult = Type.Object(

@@ -133,12 +133,22 @@ export async function ownSecrets(
   return own
 }
 
-/** Notes that a provider sends back one of our secrets that was made here. */
-export async function confirmSecret(db: Queryable, provider: string, name: string): Promise<void> {
-  await db.query(
-    `update provider_secret set confirmed_at = now() where provider = $1 and name = $2 and confirmed_at is null`,
-    [provider, name],
-  )
+/** Notes that a provider sends back one of our secrets; one that an operator has set is kept for that. */
+export async function confirmSecret(
+  db: Queryable,
+  means: SecretMeans,
+  secret: { provider: string; name: string; value: string },
+): Promise<void> {
+  const confirm = () =>
+    db.query(
+      `update provider_secret set confirmed_at = coalesce(confirmed_at, now())
+       where provider = $1 and name = $2
+       returning name`,
+      [secret.provider, secret.name],
+    )
+  if ((await confirm()).length > 0) return
+  await keep(db, means, secret)
+  await confirm()
 }
 
 /** The job that seals secrets again which SECRET_KEY_PREVIOUS opens. What no key opens stays as it is. */

@@ -69,7 +69,9 @@ export function openReceiver(means: ReceiveMeans): Receiver {
       // It may be about a token that was just made.
       if (answer.status >= 400) answer = challenge(query, (await ring.again(provider)).keys ?? keys)
       const { confirms, status, json } = answer
-      if (confirms !== undefined) await confirmSecret(db, provider, confirms)
+      const value = confirms === undefined ? undefined : keys.own[confirms]
+      if (confirms !== undefined && value !== undefined)
+        await confirmSecret(db, means, { provider, name: confirms, value })
       count(provider, status < 300 ? 'challenged' : 'refused')
       return { status, json }
     },

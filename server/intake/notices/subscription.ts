@@ -22,7 +22,7 @@ export interface SubscriptionMeans {
   noticesOf(provider: string): Notices | undefined
 }
 
-/** What became of a subscription (specification, "Provider webhook subscription"). */
+/** What became of a subscription (contract 8.2). */
 export interface Result {
   readonly subscription_id?: string
   readonly status: 'created' | 'updated' | 'patched' | 'deleted' | 'skipped' | 'renewed' | 'error'

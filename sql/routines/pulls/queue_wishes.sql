@@ -15,8 +15,9 @@ begin
   with wished as (
     select w.kind, concat_ws(':', w.kind, the_connection, w.key) as key, w.stream, max(w.object) as object,
            (array_agg(w.args order by w.place desc))[1] as args,
-           (array_agg(w.options order by w.place desc) filter (where w.options is not null))[1] as options, min(w.lo) as lo, max(w.hi) as hi, max(w.every) as every,
-           min(coalesce(w.after, 0)) as after, bool_and(coalesce(w.last, false)) as last, min(w.place) as place
+           (array_agg(w.options order by w.place desc) filter (where w.options is not null))[1] as options,
+           min(w.lo) as lo, max(w.hi) as hi, max(w.every) as every, min(coalesce(w.after, 0)) as after,
+           bool_and(coalesce(w.last, false)) as last, min(w.place) as place
     from rows from (
       jsonb_to_recordset(wishes) as (
         kind text, key text, stream text, object text, args jsonb, options jsonb, lo timestamptz, hi timestamptz,
@@ -38,7 +39,8 @@ begin
     from open o
     order by o.place
     on conflict (grant_id, key) do update
-    set generation = t.generation + 1, args = excluded.args, options = t.options || excluded.options, lo = least(t.lo, excluded.lo), hi = greatest(t.hi, excluded.hi),
+    set generation = t.generation + 1, args = excluded.args, options = t.options || excluded.options,
+        lo = least(t.lo, excluded.lo), hi = greatest(t.hi, excluded.hi),
         due_at = case t.kind when 'object' then least(t.due_at, excluded.due_at) else t.due_at end,
         position = case when t.position ? 'request' then t.position else excluded.position end
     returning t.stream, t.kind, t.due_at, t.generation
@@ -51,11 +53,15 @@ begin
     on conflict (grant_id, stream) do update set notice_due_at = excluded.notice_due_at
   )
   select array_agg(distinct q.stream) filter (where q.generation = 0) into added from queued q;
+  -- What was asked for before may be due earlier now.
   update provider_grant g
-  set asked_at = case the_lane when 'asked' then least(g.asked_at, t.due) else g.asked_at end,
-      live_at = case the_lane when 'live' then least(g.live_at, t.due) else g.live_at end,
-      history_at = case the_lane when 'history' then least(g.history_at, t.due) else g.history_at end
-  from (select min(due_at) as due from sync_task where grant_id = the_grant and lane = the_lane) t
+  set asked_at = least(g.asked_at, t.asked), live_at = least(g.live_at, t.live), history_at = least(g.history_at, t.history)
+  from (
+    select min(due_at) filter (where lane = 'asked') as asked, min(due_at) filter (where lane = 'live') as live,
+           min(due_at) filter (where lane = 'history') as history
+    from sync_task
+    where grant_id = the_grant
+  ) t
   where g.id = the_grant;
   if the_lane <> 'history' then
     perform pg_notify('sync_task', '');

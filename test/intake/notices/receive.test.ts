@@ -195,6 +195,14 @@ oneEngine(t, 'every other request has its answer', async (t, engine) => {
         [404, "Unknown provider: 'nobody'"],
       ],
     )
+    t.match(await get('strava', '?hub.mode=subscribe&hub.verify_token=ours&hub.challenge=abc&k=k'), [200])
+    // The key was made known to Strava, and it sends it back: from now on it is demanded.
+    const again = await app.another()
+    const body = JSON.stringify({ ...bodies.strava, object_id: 2 })
+    t.strictSame(
+      [(await notify(again, 'strava', body)).status, (await notify(again, 'strava', body, { query: '?k=k' })).status],
+      [401, 200],
+    )
     t.match(await app.request('HEAD', path('oura'), { auth: 'none' }), { status: 200, body: '' })
   })
 
