@@ -29,13 +29,17 @@ const handlers: Record<string, Handler> = {
   'GET faults': ({ world }) => world.faults.list(),
   'POST faults': ({ world, body }) => world.faults.add(body, [...world.played.keys()]),
   'DELETE faults': ({ world, rest }) => ({ removed: world.faults.remove(rest === '' ? null : Number(rest)) }),
-  'GET notices': ({ world, query }) => world.post.list(Number(query.get('after') ?? 0), query.get('provider')),
+  'GET notices': ({ world, query }) => {
+    const after = Number(query.get('after') ?? 0)
+    const found = named(world, query.get('provider')).map(({ provider }) => world.posts.get(provider.name)?.list(after))
+    return found.flatMap((list) => list ?? []).sort((a, b) => a.number - b.number)
+  },
   'POST notices': async ({ world }) => {
-    await world.post.run()
+    await Promise.all([...world.posts.values()].map((post) => post.run()))
     return {}
   },
   'DELETE notices': ({ world }) => {
-    world.post.clear()
+    for (const post of world.posts.values()) post.clear()
     return {}
   },
   'GET subscriptions': ({ world }) => [...world.played.values()].flatMap((one) => subscriptionsOf(world, one)),
@@ -101,6 +105,11 @@ function playedOf({ played }: World, name: unknown): Played {
   return found
 }
 
+/** A provider, or all where none is named. */
+function named(world: World, name: unknown): Played[] {
+  return name === undefined || name === null ? [...world.played.values()] : [playedOf(world, name)]
+}
+
 function truth({ world, query }: ControlRequest) {
   const person = personOf(world, query.get('person'))
   const nowMs = world.clock.data()
@@ -139,6 +148,7 @@ function moveClock({ world, body }: ControlRequest) {
   const year = Number(dateOf(Math.floor(movedMs / 86_400_000) || 0).slice(0, 4))
   if (Number.isNaN(movedMs) || year < 2000 || year > 2100) throw new ControlError('now is no instant of this century')
   clock.offsetMs = Math.round(movedMs - clock.now())
+  for (const post of world.posts.values()) post.rewind()
   return clockOf(world)
 }
 
@@ -146,7 +156,7 @@ type Change = (played: Played, grant: ReturnType<Played['grants']['live']>[numbe
 
 /** Changes the consents of a provider (all, without one) and person (all, without one). */
 function changeGrants({ world, body }: ControlRequest, change: Change) {
-  const wanted = body.provider === undefined ? [...world.played.values()] : [playedOf(world, body.provider)]
+  const wanted = named(world, body.provider)
   const person = body.person === undefined ? undefined : personOf(world, body.person).key
   const found = wanted.flatMap((played) => played.grants.live().map((grant) => ({ played, grant })))
   const theirs = found.filter(({ grant }) => (person ?? grant.person) === grant.person)
@@ -174,8 +184,7 @@ function subscribe({ world, body }: ControlRequest) {
 
 /** As if somebody had deleted them at the provider: one, those of a provider, or all. */
 function unsubscribe({ world, query, rest }: ControlRequest) {
-  const name = query.get('provider')
-  const wanted = name === null ? [...world.played.values()] : [playedOf(world, name)]
+  const wanted = named(world, query.get('provider'))
   let removed = 0
   for (const { subscriptions } of wanted)
     for (const one of subscriptions.list(world.clock.now()))

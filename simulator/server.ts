@@ -41,13 +41,13 @@ export async function startSimulator(options: Partial<WorldOptions> & { port?: n
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://localhost:${(server.address() as AddressInfo).port}`
-  world.post.start()
+  for (const post of world.posts.values()) post.start()
   return { url, world, env: environment(url), close: () => close(world, server, closing) }
 }
 
-async function close({ post }: World, server: Server, closing: AbortController): Promise<void> {
+async function close({ posts }: World, server: Server, closing: AbortController): Promise<void> {
   closing.abort()
-  post.close()
+  for (const post of posts.values()) post.close()
   server.close()
   server.closeAllConnections()
   await once(server, 'close')
@@ -240,7 +240,8 @@ function home(world: World, url: URL): Reply {
     ({ key, firstName, lastName, homeZone }) =>
       `<li><a href="/_control/truth?person=${escaped(key)}">${escaped(`${firstName} ${lastName}`)}</a>, ${escaped(homeZone)}</li>`,
   )
-  const names = [...world.played.values()].map(({ provider }) => provider.title).join(' and ')
+  const titles = [...world.played.values()].map(({ provider }) => provider.title)
+  const names = new Intl.ListFormat('en-GB').format(titles)
   return page(
     200,
     'Simulated providers',

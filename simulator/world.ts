@@ -28,9 +28,10 @@ export interface World {
   readonly seed: number
   readonly people: ReadonlyMap<string, Person>
   readonly played: ReadonlyMap<string, Played>
+  /** By provider, as above. */
+  readonly posts: ReadonlyMap<string, Post>
   readonly faults: Faults
   readonly log: RequestLog
-  readonly post: Post
   /** Every code, token and client secret that anybody was ever given. */
   readonly secrets: readonly Secret[]
   readonly clock: Clock
@@ -43,6 +44,9 @@ export function makeWorld({ people, days, seed, now }: WorldOptions): World {
   const persons = Array.from({ length: people }, (_, index) => livePerson(persona(seed, index, span), span))
   const byKey = new Map(persons.map((person) => [person.key, person]))
   const secrets: Secret[] = []
+  const faults = new Faults()
+  const clock = new Clock(now)
+  let notices = 0
   const played = allProviders().map((provider): Played => {
     const { name } = provider
     const client = clientOf(name)
@@ -52,11 +56,11 @@ export function makeWorld({ people, days, seed, now }: WorldOptions): World {
     const signIn = new SignIn(provider, client, byKey, grants)
     return { provider, client, grants, signIn, budgets: new Budgets(), subscriptions: new Subscriptions() }
   })
-  const faults = new Faults()
-  const clock = new Clock(now)
+  const around = { people: byKey, faults, clock, number: () => ++notices }
   return {
     ...{ seed, people: byKey, played: new Map(played.map((one) => [one.provider.name, one])) },
-    ...{ faults, log: new RequestLog(), secrets, clock, post: new Post(played, byKey, faults, clock) },
+    ...{ faults, log: new RequestLog(), secrets, clock },
+    posts: new Map(played.map((one) => [one.provider.name, new Post({ played: one, ...around })])),
   }
 }
 

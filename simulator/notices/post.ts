@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Fault, Faults } from '../faults.ts'
+import { kept } from '../kept.ts'
 import type { Played } from '../played.ts'
 import { random, shuffled } from '../random.ts'
 import type { Person } from '../truth/person.ts'
@@ -10,7 +11,6 @@ import type { Subscription } from './subscriptions.ts'
 /** A notice on its way to a subscription. */
 interface Delivery {
   readonly number: number
-  readonly played: Played
   readonly person: string
   readonly notice: Notice
   readonly subscription: Subscription
@@ -25,46 +25,65 @@ interface Delivery {
 }
 
 /** What is kept; older deliveries are forgotten once they are over. */
-const KEPT = 100_000
-/** Requests that are open at the same time; those about one person at one provider follow each other. */
-const AT_ONCE = 16
+const KEPT = 50_000
+/** Requests that are open at the same time; those about one person follow each other. */
+const AT_ONCE = 6
 /** Nothing becomes known between whole minutes. */
 const MINUTE_MS = 60_000
 /** Faults that strike notices; others that a request may meet do not. */
 const KINDS: readonly Fault['kind'][] = ['silent', 'duplicate', 'shuffle']
 
-/** Sends what became known to those who want to hear it. */
+/** What a provider's notices depend on. */
+interface Surroundings {
+  readonly played: Played
+  readonly people: ReadonlyMap<string, Person>
+  readonly faults: Faults
+  readonly clock: Clock
+  /** A number that no notice of any provider has had. */
+  readonly number: () => number
+}
+
+/** Sends what became known at a provider to those who want to hear it. */
 export class Post {
-  readonly #played: readonly Played[]
+  readonly #played: Played
   readonly #people: ReadonlyMap<string, Person>
   readonly #faults: Faults
   readonly #clock: Clock
+  readonly #number: () => number
   readonly #closing = new AbortController()
   #deliveries: Delivery[] = []
   #waiting: Delivery[] = []
-  #last = 0
   /** Up to when notices were made, by the clock of data. */
   #toldMs: number
   #running: Promise<void> | null = null
   #timer: NodeJS.Timeout | undefined
 
-  constructor(played: readonly Played[], people: ReadonlyMap<string, Person>, faults: Faults, clock: Clock) {
+  constructor({ played, people, faults, clock, number }: Surroundings) {
     this.#played = played
     this.#people = people
     this.#faults = faults
     this.#clock = clock
+    this.#number = number
     this.#toldMs = clock.data()
-    for (const one of played) one.grants.ended = ({ person }) => this.#left(one, person)
+    played.grants.ended = ({ person }) => this.#left(person)
   }
 
   /** Looks several times a second for something to send, until it is closed. */
   start(): void {
-    this.#timer = setInterval(() => void this.run(), 200).unref()
+    const look = () => {
+      if (!this.#running) void this.run()
+    }
+    this.#timer = setInterval(look, 200).unref()
   }
 
   close(): void {
     clearInterval(this.#timer)
     this.#closing.abort()
+  }
+
+  /** Days that are lived again, since the clock was moved back, are told again. */
+  rewind(): void {
+    this.#toldMs = Math.min(this.#toldMs, this.#clock.data())
   }
 
   /** Makes the notices of the time since it was last called, and sends all that are due. */
@@ -85,65 +104,67 @@ export class Post {
   #make(): void {
     const toMs = Math.floor(this.#clock.data() / MINUTE_MS) * MINUTE_MS
     const fromMs = this.#toldMs
-    if (toMs === fromMs) return
+    if (toMs <= fromMs) return
     this.#toldMs = toMs
-    if (toMs < fromMs) return
-    for (const played of this.#played) {
-      const { notices, settings } = played.provider
-      if (!notices || played.subscriptions.list(this.#clock.now()).length === 0) continue
-      for (const { person, scopes } of livePeople(played, this.#people))
-        this.#add(played, person.key, notices.of({ person, scopes, fromMs, toMs, settings }))
-    }
+    const { subscriptions, provider } = this.#played
+    const { notices, settings } = provider
+    if (!notices || subscriptions.list(this.#clock.now()).length === 0) return
+    for (const { person, scopes } of livePeople(this.#played, this.#people))
+      this.#add(person.key, notices.of({ person, scopes, fromMs, toMs, settings }))
   }
 
-  #left(played: Played, key: string): void {
+  #left(key: string): void {
     const person = this.#people.get(key)
-    const notice = person && played.provider.notices?.left?.(person, this.#clock.data())
-    if (notice) this.#add(played, key, [notice])
+    const notice = person && this.#played.provider.notices?.left?.(person, this.#clock.data())
+    if (notice) this.#add(key, [notice])
   }
 
-  #add(played: Played, person: string, notices: readonly Notice[]): void {
-    const struck = notices.map((notice) => {
+  #add(person: string, notices: readonly Notice[]): void {
+    const wanted = notices.filter(({ topic }) => this.#takers(topic).length > 0)
+    const struck = wanted.map((notice) => {
       const path = `/notices/${notice.topic}`
-      const faults = this.#faults.strike({ provider: played.provider.name, path, person }, KINDS)
+      const faults = this.#faults.strike({ provider: this.#played.provider.name, path, person }, KINDS)
       return { notice, kinds: faults.map(({ kind }) => kind) }
     })
     const told = struck
       .filter(({ kinds }) => !kinds.includes('silent'))
       .flatMap((one) => (one.kinds.includes('duplicate') ? [one, one] : [one]))
     const moved = told.filter(({ kinds }) => kinds.includes('shuffle'))
-    const others = shuffled(moved, random(`shuffle/${person}/${this.#last}`))
+    const others = shuffled(moved, random(`shuffle/${person}/${this.#toldMs}`))
     const ordered = told.map((one) => (one.kinds.includes('shuffle') ? (others.pop() ?? one) : one))
-    for (const { notice } of ordered) this.#address(played, person, notice)
+    for (const { notice } of ordered) this.#address(person, notice)
+    this.#forget()
   }
 
-  #address(played: Played, person: string, notice: Notice): void {
-    for (const subscription of played.subscriptions.list(this.#clock.now())) {
-      if (!subscription.active || subscription.topics?.includes(notice.topic) === false) continue
+  #takers(topic: string): Subscription[] {
+    const all = this.#played.subscriptions.list(this.#clock.now())
+    return all.filter(({ active, topics }) => active && topics?.includes(topic) !== false)
+  }
+
+  #address(person: string, notice: Notice): void {
+    for (const subscription of this.#takers(notice.topic)) {
       const delivery: Delivery = {
-        ...{ number: ++this.#last, played, person, notice, subscription, dueMs: notice.atMs, firstMs: null },
+        ...{ number: this.#number(), person, notice, subscription, dueMs: notice.atMs, firstMs: null },
         ...{ state: 'waiting', text: '', headers: {}, attempts: [] },
       }
       this.#deliveries.push(delivery)
       this.#waiting.push(delivery)
     }
-    if (this.#deliveries.length > KEPT * 1.1)
-      this.#deliveries = [
-        ...this.#deliveries.slice(0, -KEPT).filter(({ state }) => state === 'waiting'),
-        ...this.#deliveries.slice(-KEPT),
-      ]
   }
 
-  /** What has to be sent now, of each person at each provider in the order in which it was made. */
+  #forget(): void {
+    if (this.#deliveries.length < KEPT * 1.1) return
+    const old = this.#deliveries.slice(0, -KEPT).filter(({ state }) => state === 'waiting')
+    this.#deliveries = [...old, ...this.#deliveries.slice(-KEPT)]
+  }
+
+  /** What has to be sent now, of each person in the order in which it was made. */
   #due(): Delivery[][] {
     const nowMs = this.#clock.data()
     const groups = new Map<string, Delivery[]>()
     for (const delivery of this.#waiting) {
       if (delivery.dueMs > nowMs) continue
-      const key = `${delivery.played.provider.name} ${delivery.person}`
-      const group = groups.get(key)
-      if (group) group.push(delivery)
-      else groups.set(key, [delivery])
+      kept(groups, delivery.person, () => []).push(delivery)
     }
     return [...groups.values()]
   }
@@ -159,9 +180,10 @@ export class Post {
   }
 
   async #try(delivery: Delivery): Promise<void> {
-    const { played, subscription } = delivery
-    const { notices, settings } = played.provider
-    if (!notices || !subscription.active || !played.subscriptions.find(subscription.id, this.#clock.now())) {
+    const { subscription } = delivery
+    const { provider, client, subscriptions } = this.#played
+    const { notices, settings } = provider
+    if (!notices || !subscription.active || !subscriptions.find(subscription.id, this.#clock.now())) {
       delivery.state = 'given up'
       return
     }
@@ -172,7 +194,7 @@ export class Post {
     delivery.headers = {
       'content-type': 'application/json',
       ...notices.headers({
-        ...{ topic, text: delivery.text, subscription, client: played.client, settings, nowMs },
+        ...{ topic, text: delivery.text, subscription, client, settings, nowMs },
         firstMs: delivery.firstMs,
       }),
     }
@@ -189,8 +211,9 @@ export class Post {
 
   /** What becomes of a notice and its subscription. */
   #judge(delivery: Delivery, status: number | null): void {
-    const { played, subscription } = delivery
-    const { notices, settings } = played.provider
+    const { subscription } = delivery
+    const { provider, subscriptions } = this.#played
+    const { notices, settings } = provider
     if (!notices) return
     const nowMs = this.#clock.data()
     if (status !== null && notices.takes(status)) {
@@ -198,7 +221,7 @@ export class Post {
       subscription.failingSinceMs = null
       return
     }
-    if (status !== null && notices.cancels?.(status)) played.subscriptions.remove(subscription)
+    if (status !== null && notices.cancels?.(status)) subscriptions.remove(subscription)
     subscription.failingSinceMs ??= nowMs
     const heldAfterMs = (notices.holdDays ?? Number.POSITIVE_INFINITY) * 86_400_000
     if (nowMs - subscription.failingSinceMs >= heldAfterMs) subscription.active = false
@@ -207,19 +230,18 @@ export class Post {
     else delivery.dueMs = nowMs + seconds * 10 * settings.retry_percent
   }
 
-  /** Deliveries after a number, of one provider or of all. */
-  list(after: number, provider: string | null) {
-    const wanted = this.#deliveries.filter(
-      (one) => one.number > after && (provider === null || one.played.provider.name === provider),
-    )
-    return wanted.map(({ number, played, person, notice, subscription, dueMs, state, text, headers, attempts }) => ({
-      ...{ number, provider: played.provider.name, person, topic: notice.topic, url: subscription.url },
+  /** What was made after a number. */
+  list(after: number) {
+    const provider = this.#played.provider.name
+    const wanted = this.#deliveries.filter((one) => one.number > after)
+    return wanted.map(({ number, person, notice, subscription, dueMs, state, text, headers, attempts }) => ({
+      ...{ number, provider, person, topic: notice.topic, url: subscription.url },
       ...{ happened: new Date(notice.atMs).toISOString(), state },
       ...{ due: state === 'waiting' ? new Date(dueMs).toISOString() : null, body: text, headers, attempts },
     }))
   }
 
-  /** Forgets what is over; answers nothing. */
+  /** Forgets what is over. */
   clear(): void {
     this.#deliveries = [...this.#waiting]
   }

@@ -9,6 +9,14 @@ import { type Json, play } from '../support/simulator.ts'
 
 const KEY = 'sk-of-a-test'
 
+/** What is asked for, and a page of it. */
+const PROVIDERS: Record<string, { scope: string; path: string }> = {
+  oura: { scope: 'extapi:daily', path: '/v2/usercollection/sleep' },
+  whoop: { scope: 'offline read:sleep read:profile', path: '/v2/activity/sleep' },
+  strava: { scope: 'activity:read_all,profile:read_all', path: '/athlete/activities' },
+  polar: { scope: 'accesslink.read_all', path: '/v3/users/sleep' },
+}
+
 interface Habits {
   /** Whether it asks for history by itself once somebody is connected. */
   readonly historyOnConnect: boolean
@@ -46,7 +54,7 @@ async function service(t: Test, env: () => Record<string, string>, habits: Habit
     const { pathname, searchParams } = new URL(request.url ?? '/', url)
     const route = `${request.method} ${pathname.replace('/api/v1', '')}`
     seen.push(route.replaceAll(/[0-9a-f-]{36}/g, '{id}'))
-    const [, provider = ''] = /(oura|whoop)/.exec(pathname) ?? []
+    const [, provider = ''] = /(oura|whoop|strava|polar)/.exec(pathname) ?? []
     if (pathname.endsWith('/callback')) return callback(provider, searchParams)
     if (pathname.endsWith('/oauth/success')) return { status: 200, body: { success: true } }
     if (request.headers['x-service-api-key'] !== KEY)
@@ -76,7 +84,7 @@ async function service(t: Test, env: () => Record<string, string>, habits: Habit
     const prefix = provider.toUpperCase()
     const state = randomUUID()
     states.set(state, user)
-    const scope = provider === 'oura' ? 'extapi:daily' : 'offline read:sleep read:profile'
+    const scope = PROVIDERS[provider]?.scope ?? ''
     const redirect_uri = `${url}/api/v1/oauth/${provider}/callback`
     const query = { response_type: 'code', client_id: env()[`${prefix}_CLIENT_ID`] ?? '', redirect_uri, scope, state }
     return {
@@ -87,20 +95,25 @@ async function service(t: Test, env: () => Record<string, string>, habits: Habit
   async function callback(provider: string, query: URLSearchParams) {
     const prefix = provider.toUpperCase()
     const user = states.get(query.get('state') ?? '') ?? ''
+    const [id, secret] = [env()[`${prefix}_CLIENT_ID`] ?? '', env()[`${prefix}_CLIENT_SECRET`] ?? '']
+    const form = {
+      grant_type: 'authorization_code',
+      code: query.get('code') ?? '',
+      redirect_uri: `${url}/api/v1/oauth/${provider}/callback`,
+    }
+    const basic = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
     const found = await fetch(env()[`${prefix}_TOKEN_URL`] ?? '', {
       method: 'POST',
-      body: new URLSearchParams({
-        grant_type: 'authorization_code',
-        code: query.get('code') ?? '',
-        redirect_uri: `${url}/api/v1/oauth/${provider}/callback`,
-        client_id: env()[`${prefix}_CLIENT_ID`] ?? '',
-        client_secret: env()[`${prefix}_CLIENT_SECRET`] ?? '',
-      }),
+      ...(provider === 'polar'
+        ? { headers: { authorization: basic }, body: new URLSearchParams(form) }
+        : { body: new URLSearchParams({ ...form, client_id: id, client_secret: secret }) }),
     })
     if (!found.ok) return { status: 400, body: { detail: 'Failed to exchange authorization code' } }
     const { access_token: token } = (await found.json()) as { access_token: string }
-    const path = provider === 'oura' ? '/v2/usercollection/sleep' : '/v2/activity/sleep'
-    const page = await fetch(env()[`${prefix}_API_URL`] + path, { headers: { authorization: `Bearer ${token}` } })
+    const [api, headers] = [env()[`${prefix}_API_URL`] ?? '', { authorization: `Bearer ${token}` }]
+    const body = JSON.stringify({ 'member-id': user })
+    if (provider === 'polar') await fetch(`${api}/v3/users`, { method: 'POST', headers, body })
+    const page = await fetch(api + PROVIDERS[provider]?.path, { headers })
     if (!page.ok) return { status: 500, body: { detail: 'No data' } }
     connections.set(`${user} ${provider}`, { user_id: user, provider, status: 'active' })
     if (habits.historyOnConnect) begin(user, provider, 90)
@@ -132,7 +145,7 @@ t.test('its people become users, are connected, and their data is waited for; a 
     'simulated-7-bikash',
     'simulated-7-clara',
   ])
-  t.equal(there.connections.size, 6)
+  t.equal(there.connections.size, 12)
   t.match(lines.sort(), [
     /^ {2}http:\/\/localhost:\d+\/api\/v1\/users\/[0-9a-f-]+\/events\/sleep\?start_date=/,
     /^ /,
@@ -140,25 +153,29 @@ t.test('its people become users, are connected, and their data is waited for; a 
   ])
   t.ok(lines.includes('3 users: everybody is connected.'))
   t.ok(
-    lines.some((line) => /^Ana \w+: oura connected, 90 items; whoop connected, 90 items$/.test(line)),
+    lines.some((line) => /^Ana \w+: (\w+ connected, 90 items(; |$)){4}/.test(line)),
     lines.join('\n'),
   )
   const people = (await simulator.control('GET', 'log')).body.flatMap((one: Json) =>
     one.path.includes('sleep') ? one.person : [],
   )
-  t.strictSame(people.sort(), ['ana', 'ana', 'bikash', 'bikash', 'clara', 'clara'], 'each under their own account')
+  t.strictSame(
+    people.sort(),
+    ['ana', 'bikash', 'clara'].flatMap((key) => [key, key, key]),
+    'each under their own account',
+  )
   there.seen.length = 0
   const again = await run()
   t.ok(
     again.some((line) => line.includes('oura connected before, 1 item;')),
     again.join('\n'),
   )
-  t.strictSame([there.users.length, there.connections.size], [3, 6])
+  t.strictSame([there.users.length, there.connections.size], [3, 12])
   t.equal(there.seen.filter((route) => route === 'POST /providers/oura/users/{id}/sync').length, 3)
   t.notOk(there.seen.some((route) => route.includes('authorize')))
   there.connections.delete(`${there.users[0]?.id} whoop`)
   await run()
-  t.equal(there.connections.size, 6, 'who was disconnected is connected again')
+  t.equal(there.connections.size, 12, 'who was disconnected is connected again')
 })
 
 t.test('a service that asks for no history is asked for it, and what fails is said', async (t) => {
@@ -195,9 +212,15 @@ t.test('the command starts a simulator, prints its variables, and says what it c
     WHOOP_API_URL: 'http://localhost:8901/whoop/developer',
     WHOOP_CLIENT_ID: 'pulsebase-simulated-whoop',
     WHOOP_CLIENT_SECRET: /^[0-9a-f]{40}$/,
+    STRAVA_AUTHORIZE_URL: 'http://localhost:8901/strava/oauth/authorize',
+    STRAVA_API_URL: 'http://localhost:8901/strava/api/v3',
+    STRAVA_WEBHOOK_SIGNING_SECRET: /^[0-9a-f]{40}$/,
+    POLAR_AUTHORIZE_URL: 'http://localhost:8901/polar/oauth2/authorization',
+    POLAR_TOKEN_URL: 'http://localhost:8901/polar/v2/oauth2/token',
+    POLAR_API_URL: 'http://localhost:8901/polar',
     OAUTH_REDIRECT_ORIGINS: 'http://localhost:8901',
   })
-  t.equal(lines.length, 11)
+  t.equal(lines.length, 22)
   const taken = await startSimulator({ people: 1, days: 1 })
   t.teardown(async () => taken.close())
   const port = new URL(taken.url).port

@@ -199,9 +199,9 @@ t.test('control says what it does not know, and shows what there is', async (t) 
   t.match((await simulator.control('POST', 'settings', { page_size: 5 })).body.error, 'Unknown provider')
   t.equal((await ask(`${simulator.url}/_control/clock`, { method: 'POST', body: '[' })).status, 400)
   const home = await ask(`${simulator.url}/`)
-  t.match(home.body, /Plays Oura and WHOOP.*Ana/s)
+  t.match(home.body, /Plays Oura, WHOOP, Strava and Polar for .*Ana/s)
   t.match((await ask(`${simulator.url}/connected`)).body, 'back in the application')
-  t.equal((await ask(`${simulator.url}/strava`)).status, 404)
+  t.equal((await ask(`${simulator.url}/fitbit`)).status, 404)
 })
 
 t.test('what control understands stands in docs/simulator.md', async (t) => {
@@ -213,9 +213,10 @@ t.test('what control understands stands in docs/simulator.md', async (t) => {
     ),
   )
   const { requests } = (await simulator.control('GET', '')).body
-  const { oura } = (await simulator.control('GET', 'settings')).body
+  const settings: Json[] = Object.values((await simulator.control('GET', 'settings')).body)
   const truth = (await simulator.control('GET', 'truth?person=ana')).body
-  const names = [...faultKinds, ...Object.keys(oura), ...Object.keys(oura.own), ...Object.keys(truth)]
+  const names = [...faultKinds, ...Object.keys(settings[0]), ...Object.keys(truth)]
+  names.push(...settings.flatMap(({ own }) => Object.keys(own)))
   names.push(...requests.map((request: string) => request.split(' ')[1]))
   t.strictSame(
     names.filter((name) => !words.has(name)),

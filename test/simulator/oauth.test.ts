@@ -282,6 +282,7 @@ t.test('tokens outlive the simulator, and every secret is on the list', async (t
     'client',
     'code',
     'refresh',
+    'signing',
   ])
   const after = await play(t)
   t.equal((await after.get('whoop', ME.whoop, second.access_token)).body.first_name, 'Ana')

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
+import { changesOf } from '../../simulator/truth/changes.ts'
 import { livePerson, type Person } from '../../simulator/truth/person.ts'
 import { knownMs, knownUntil, persona, zoneOn } from '../../simulator/truth/personas.ts'
 import { sleepAt } from '../../simulator/truth/sleep.ts'
+import { trackOf } from '../../simulator/truth/tracks.ts'
 import { workoutAt } from '../../simulator/truth/workouts.ts'
 import { dayOf, HOUR_MS, MINUTE_MS, offsetAt } from '../../simulator/zones.ts'
 import { play } from '../support/simulator.ts'
@@ -149,6 +151,71 @@ t.test('a workout the device noticed gets its name later; some are deleted', asy
   t.ok(views.length > 25 && views.every(([early]) => early?.sport === 'unknown' && !early.confirmed))
   t.ok(views.every(([, late]) => late?.confirmed))
   t.ok(workouts.some((workout) => workoutAt(workout, 9e12)?.deleted))
+})
+
+t.test('the seconds of a workout add up to it', async (t) => {
+  const wrong: string[] = []
+  let tracks = 0
+  for (const person of people(4, 40)) {
+    for (const { workout } of daysOf(person)) {
+      if (!workout) continue
+      tracks++
+      const where = `${person.key} ${workout.key}`
+      const near = (name: string, found: number, expected: number, within: number) => {
+        if (!(Math.abs(found - expected) <= within)) wrong.push(`${where} ${name}: ${found}, really ${expected}`)
+      }
+      const track = trackOf(person, workout)
+      const { distance, altitude, latitude, longitude, heartRate } = track
+      if (String(trackOf(person, workout).heartRate) !== String(track.heartRate))
+        wrong.push(`${where}: another each time`)
+      near('length', track.seconds, workout.heartRate.length * 60, 0)
+      workout.heartRate.forEach((beats, minute) => {
+        const values = heartRate.subarray(minute * 60, minute * 60 + 60).filter((value) => value > 0)
+        if (values.length === 60) near(`minute ${minute}`, mean(values), beats, 0.001)
+      })
+      near('highest', Math.max(...heartRate.filter((value) => value > 0)), Math.max(...workout.heartRate), 4)
+      if ((distance === null) !== (workout.distanceM === null)) wrong.push(`${where}: distance`)
+      if (distance) near('distance', distance.at(-1) ?? 0, workout.distanceM ?? 0, track.seconds / 2000 + 0.1)
+      if (altitude) near('climb', climbed(altitude), workout.climbedM ?? 0, 1 + (workout.climbedM ?? 0) / 200)
+      if (!latitude || !longitude || !distance) continue
+      const jumps = latitude.filter((value, i) => i > 0 && Math.abs(value - (latitude[i - 1] ?? 0)) > 0.0003)
+      if (jumps.length > 0 || latitude.some(Number.isNaN) || longitude.some(Number.isNaN)) wrong.push(`${where}: route`)
+    }
+  }
+  t.strictSame(wrong, [])
+  t.ok(tracks > 60, `${tracks} tracks`)
+})
+
+function mean(values: Float64Array): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+function climbed(heights: Float64Array): number {
+  return heights.reduce((sum, height, i) => sum + Math.max(0, height - (heights[i - 1] ?? height)), 0)
+}
+
+t.test('changes are told once, however time is cut, and each of them is one', async (t) => {
+  const told = (steps: number[]) =>
+    people(4, 40).flatMap((person) =>
+      steps.flatMap((toMs, i) =>
+        i === 0
+          ? []
+          : changesOf(person, steps[i - 1] ?? 0, toMs).map(
+              ({ atMs, how, what }) => `${person.key} ${atMs} ${how} ${what}`,
+            ),
+      ),
+    )
+  const [from, to] = [(LAST - 30) * 86_400_000, LAST * 86_400_000]
+  const whole = told([from, to])
+  const hours = Array.from({ length: 30 * 24 + 1 }, (_, hour) => from + hour * HOUR_MS)
+  t.strictSame(told(hours).sort(), [...whole].sort())
+  for (const kind of ['made sleep', 'changed sleep', 'removed sleep', 'made workout', 'changed workout', 'made rest'])
+    t.ok(
+      whole.some((one) => one.endsWith(kind)),
+      kind,
+    )
+  const early = changesOf(people(1, 60)[0] as Person, from, to).filter(({ atMs }) => atMs % (5 * MINUTE_MS) !== 0)
+  t.strictSame(early, [], 'at whole minutes only')
 })
 
 t.test('a phone without a network brings its days late, all at once', async (t) => {

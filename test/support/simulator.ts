@@ -77,14 +77,42 @@ const SCOPES: Record<string, string> = {
     .map((name) => `extapi:${name}`)
     .join(' '),
   whoop: 'offline read:profile read:body_measurement read:cycles read:recovery read:sleep read:workout',
+  strava: 'activity:read_all,profile:read_all',
+  polar: 'accesslink.read_all',
 }
 
-/** Sends a form to a provider's token endpoint, with the client's credentials. */
-export function askToken({ env }: Simulator, provider: string, fields: Record<string, string>): Promise<Answer> {
+/** Sends a form to a provider's token endpoint, with the client's credentials where the provider wants them. */
+export function askToken(simulator: Simulator, provider: string, fields: Record<string, string>): Promise<Answer> {
+  const url = simulator.env[`${provider.toUpperCase()}_TOKEN_URL`] ?? ''
+  const { id, secret } = clientOf(simulator, provider)
+  if (provider === 'polar')
+    return ask(url, { method: 'POST', body: new URLSearchParams(fields), headers: basicOf(simulator, provider) })
+  const body = new URLSearchParams({ client_id: id, client_secret: secret, ...fields })
+  return ask(url, { method: 'POST', body })
+}
+
+/** The application that the variables name. */
+export function clientOf({ env }: Simulator, provider: string): { id: string; secret: string } {
   const prefix = provider.toUpperCase()
-  const client = { client_id: env[`${prefix}_CLIENT_ID`] ?? '', client_secret: env[`${prefix}_CLIENT_SECRET`] ?? '' }
-  const body = new URLSearchParams({ ...client, ...fields })
-  return ask(env[`${prefix}_TOKEN_URL`] ?? '', { method: 'POST', body })
+  return { id: env[`${prefix}_CLIENT_ID`] ?? '', secret: env[`${prefix}_CLIENT_SECRET`] ?? '' }
+}
+
+/** The application in a header. */
+export function basicOf(simulator: Simulator, provider: string): { authorization: string } {
+  const { id, secret } = clientOf(simulator, provider)
+  return { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` }
+}
+
+/** What a record lacks of a sample of the provider's documentation: fields, their types, the forms of their times. */
+export function unlike(where: string, sample: Json, found: Json): string[] {
+  if (Array.isArray(sample) && Array.isArray(found))
+    return sample.length > 0 && found.length > 0 ? unlike(`${where}[]`, sample[0], found[0]) : []
+  if (typeof sample !== typeof found || Array.isArray(sample) !== Array.isArray(found))
+    return [`${where} is ${JSON.stringify(found)?.slice(0, 60)}`]
+  if (sample !== null && found !== null && typeof sample === 'object')
+    return Object.keys(sample).flatMap((name) => unlike(`${where}.${name}`, sample[name], found[name]))
+  const form = (text: unknown) => String(text).replaceAll(/\d+/g, '0').replace('-0:', '+0:')
+  return /^\d{4}-\d\d-\d\dT/.test(String(sample)) && form(sample) !== form(found) ? [`${where} is ${found}`] : []
 }
 
 /** Where a consent leads, without the form. */
