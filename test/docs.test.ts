@@ -7,6 +7,8 @@ import { providers } from '../server/catalogue/providers.ts'
 import { seriesTypes } from '../server/catalogue/series.ts'
 import { paceTypes, workoutTypes } from '../server/catalogue/workouts.ts'
 import { workoutNames } from '../server/providers/oura/workouts.ts'
+import { sports as polarSports } from '../server/providers/polar/workouts.ts'
+import { sports as stravaSports } from '../server/providers/strava/workouts.ts'
 import { sports } from '../server/providers/whoop/workouts.ts'
 import { wireWorkoutTypes } from '../server/providers/workout-types.ts'
 
@@ -148,6 +150,15 @@ t.test('what cloud providers call a workout is what docs/providers.md says', asy
     await rows('providers', 'Workouts of WHOOP'),
     sports.map(([type, ...own]) => [type, list(own.map((sport) => sport.join(' ')))]),
   )
+  for (const [name, own] of [
+    ['Polar', polarSports],
+    ['Strava', stravaSports],
+  ] as const) {
+    t.strictSame(
+      await rows('providers', `Workouts of ${name}`),
+      own.map(([type, ...names]) => [type, list(names)]),
+    )
+  }
 })
 
 function isPage(name: string): boolean {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { HELD } from '../db/changes.ts'
 import { databaseUnavailable, lockTimedOut, type Transaction, violatedConstraint } from '../db/database.ts'
@@ -20,6 +19,8 @@ export interface Consent {
   readonly scope: string | null
   /** Of the sign-in service that granted it. */
   readonly issuer: string | null
+  /** The id of the grant, if it is a new one; the account may be registered under it. */
+  readonly ref: string
 }
 
 /** A request to end a former grant of the account is on its way, or was just made: it may have ended this consent. */
@@ -167,10 +168,10 @@ const GRANT_SQL = `
 async function storeGrant(
   tx: Transaction,
   { vault }: OAuthParts,
-  { provider, account, tokens, scope, issuer }: Consent,
+  { provider, account, ref, tokens, scope, issuer }: Consent,
   known: string | undefined,
 ): Promise<string> {
-  const id = known ?? randomUUID()
+  const id = known ?? ref
   const [before] = await tx.query<{ version: number }>('select version from provider_grant where id = $1', [id])
   const version = (before?.version ?? 0) + 1
   const { keyId, access, refresh } = sealTokens(vault, id, version, tokens)

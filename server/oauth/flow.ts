@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { errors, shortened } from '../errors.ts'
 import type { Keys } from '../http/tokens.ts'
@@ -94,15 +95,16 @@ export async function complete(context: CallbackContext, callback: Callback): Pr
   const oauth = client.oauth(null)
   const tokens = await exchange(context, oauth, code, state)
   const scope = tokens.scope ?? callback.scope ?? null
-  const consent = await identified(parts, client, oauth, tokens)
+  const ref = randomUUID()
+  const consent = await identified({ parts, client, oauth, tokens, ref })
   if (!consent) return failed(`${client.name} granted access, but did not say whose. Please connect again.`)
-  const missing = missingScopes(oauth, scope)
-  if (missing) {
+  const problem = consent.refused ?? withoutScopes(client, oauth, scope)
+  if (problem !== undefined) {
     await leaveAtOnce(parts, { client, oauth, tokens, account: consent.account })
-    return failed(`${client.name} was connected without access to ${missing}. Connect again, and allow it.`)
+    return failed(problem)
   }
   const issuer = oauth.issuer ?? null
-  const asked = { userId: taken.userId, provider: client.id, account: consent.account, tokens, scope, issuer }
+  const asked = { userId: taken.userId, provider: client.id, account: consent.account, ref, tokens, scope, issuer }
   const connected = await connect(parts, asked, consent.stillLives).catch(async (error) => {
     await leaveAtOnce(parts, { client, oauth, tokens, account: consent.account })
     throw error
@@ -143,42 +145,57 @@ async function exchange(
 
 interface Identified {
   account: Identity
-  /** Whether the tokens still work. */
+  /** Why the provider does not register the account, for people to read; undefined: it does. */
+  refused: string | undefined
+  /** Whether the tokens still work, and the account is registered. */
   stillLives: () => Promise<boolean>
 }
 
 /** Longest id of an account, in characters. */
 const MAX_ID = 255
 
-/** Whose tokens they are; undefined when the provider does not say, however often it is asked in the time for that. */
-async function identified(
-  parts: OAuthParts,
-  client: OAuthClient,
-  oauth: OAuth,
-  tokens: Tokens,
-): Promise<Identified | undefined> {
+/** New tokens, and under which name their account may be registered. */
+interface Unknown {
+  parts: OAuthParts
+  client: OAuthClient
+  oauth: OAuth
+  tokens: Tokens
+  ref: string
+}
+
+/**
+ * Whose tokens they are, registered where that is needed; undefined when the provider does not say, however often it is
+ * asked in the time for that.
+ */
+async function identified({ parts, client, oauth, tokens, ref }: Unknown): Promise<Identified | undefined> {
   const deadline = Date.now() + parts.identifyMs
   const call = callOf({ http: parts.http, client, oauth, token: tokens.access, asked: askedOf(parts) })
-  const identify = () => oauth.identify(tokens, call)
+  const identify = async () => {
+    const account = cleaned(await oauth.identify(tokens, call))
+    const text = await oauth.enrol?.({ ...account, ref }, call)
+    return { account, refused: text === undefined ? undefined : storable(text) }
+  }
   const stillLives = () =>
     identify().then(
-      () => true,
+      ({ refused }) => refused === undefined,
       () => false,
     )
   for (let waitMs = IDENTIFY_AGAIN_MS; ; waitMs *= 2) {
     try {
-      const account = await withinTime(identify(), deadline)
-      if (account.id !== null && account.id.length > MAX_ID) throw new Error('the id of the account is too long')
-      // Cleaned it might be the id of another account.
-      if (account.id !== null && storable(account.id) !== account.id) throw new Error('no id can be like this')
-      const [username, zone] = [account.username, account.zone].map((text) => text && storable(text))
-      return { account: { id: account.id, username: username ?? null, zone: zone ?? null }, stillLives }
+      return { ...(await withinTime(identify(), deadline)), stillLives }
     } catch (error) {
       parts.log.warn({ err: error, provider: client.id }, 'a provider did not say whose account was connected')
       if (Date.now() + waitMs >= deadline) return undefined
       await delay(waitMs)
     }
   }
+}
+
+/** As it can be stored. @throws Error when the id cannot: cleaned, it might be the id of another account */
+function cleaned({ id, username, zone }: Identity): Identity {
+  if (id !== null && id.length > MAX_ID) throw new Error('the id of the account is too long')
+  if (id !== null && storable(id) !== id) throw new Error('no id can be like this')
+  return { id, username: username && storable(username), zone: zone && storable(zone) }
 }
 
 function withinTime<T>(work: Promise<T>, deadline: number): Promise<T> {
@@ -189,10 +206,12 @@ function withinTime<T>(work: Promise<T>, deadline: number): Promise<T> {
   })
 }
 
-/** The groups of which nothing was granted, for people to read; undefined: none is missing. */
-function missingScopes(oauth: OAuth, scope: string | null): string | undefined {
+/** What to say when groups of scopes are needed of which nothing was granted; undefined: none is missing. */
+function withoutScopes({ name }: OAuthClient, oauth: OAuth, scope: string | null): string | undefined {
   const granted = grantedScopes(scope, oauth)
   if (granted === null) return undefined
-  const missing = (oauth.needs ?? []).filter((group) => !group.some((name) => granted.has(name)))
-  return missing.length > 0 ? missing.map((group) => group.join(' or ')).join(', ') : undefined
+  const missing = (oauth.needs ?? []).filter((group) => !group.some((one) => granted.has(one)))
+  if (missing.length === 0) return undefined
+  const said = missing.map((group) => group.join(' or ')).join(', ')
+  return `${name} was connected without access to ${said}. Connect again, and allow it.`
 }

@@ -139,8 +139,12 @@ async function lookAt(tx: Transaction, parts: OAuthParts, grantId: string, refus
   if (fresh) return fresh
   const client = parts.clients.get(provider)
   if (!client) return tokenIf(left > 0) ?? { failure: errors.notConfigured(provider) }
-  if (!client.oauth(grant.issuer).refresh || refreshToken === null) {
-    return tokenIf(left > 0) ?? { failure: await cannotRefresh(tx, parts, grant, left > 0) }
+  const isRenewed = client.oauth(grant.issuer).refresh !== null
+  if (!isRenewed || refreshToken === null) {
+    const usable = tokenIf(left > 0)
+    if (usable) return usable
+    if (!isRenewed && left > 0) return { failure: await onLastWord(tx, parts, grant) }
+    return { failure: await cannotRefresh(tx, parts, grant, left > 0) }
   }
   if (grant.held) return tokenIf(left > USABLE_SECONDS) ?? 'wait'
   if (grant.due_ms !== null) return tokenIf(left > 0) ?? { failure: errors.refreshFailed(LATER, grant.due_ms) }
@@ -161,6 +165,33 @@ async function cannotRefresh(
   metrics.tokenRefreshes.labels(provider, 'expired').inc()
   log.warn({ provider, grant: id }, 'a grant has expired, and cannot be refreshed')
   return errors.noRefreshToken(provider)
+}
+
+// A refusal counts for a quarter of an hour, since answers in between that are none are not noted.
+const LAST_WORD_SQL = `
+  update provider_grant g
+  set refused_at = case when b.refused_at > now() - interval '15 minutes' then b.refused_at else now() end
+  from (select id, refused_at from provider_grant where id = $1) b
+  where g.id = b.id
+  returning coalesce(b.refused_at between now() - interval '15 minutes' and now() - interval '50 seconds', false) as confirmed`
+
+const LAST_WORD_MS = 60_000
+
+/**
+ * The token of a provider that renews none was refused before its end: the person has left there. Ends the connections
+ * once another refusal, a minute later, confirms it.
+ */
+async function onLastWord(
+  tx: Transaction,
+  { settings, metrics, log }: OAuthParts,
+  { id, provider }: GrantRow,
+): Promise<AppError> {
+  const { confirmed } = await tx.one<{ confirmed: boolean }>(LAST_WORD_SQL, [id])
+  metrics.tokenRefreshes.labels(provider, confirmed ? 'revoked' : 'refused').inc()
+  log.warn({ provider, grant: id, revoked: confirmed }, 'a token that cannot be renewed was refused')
+  if (!confirmed) return errors.refreshFailed('the provider refused the token', Date.now() + LAST_WORD_MS)
+  await endGrant(tx, settings, id, { status: 'revoked', reason: 'deregistration' })
+  return errors.authorizationExpired(provider)
 }
 
 const UNREADABLE = Symbol('no key opens it')

@@ -1,8 +1,9 @@
 // What is asked of providers: requests, pages, scopes and accounts, without a provider.
 import t from 'tap'
 import { cloudProviders } from '../../server/providers/index.ts'
-import type { Answer, Call, OAuth, Provider, Request, StreamState } from '../../server/providers/provider.ts'
+import type { Answer, OAuth, Provider, Request, StreamState } from '../../server/providers/provider.ts'
 import { grantedScopes } from '../../server/providers/scopes.ts'
+import { recorder } from '../support/provider-call.ts'
 
 const DAY_MS = 86_400_000
 const WINDOW = { fromMs: Date.UTC(2026, 2, 1, 10), untilMs: Date.UTC(2026, 2, 8, 10, 30) }
@@ -43,6 +44,31 @@ t.test('the first request of every stream', async (t) => {
       recovery: `GET /v2/activity/sleep ${week.replace('03-01', '02-27')}`,
       cycle: `GET /v2/cycle ${week}`,
       body: 'GET /v2/user/measurement/body',
+    },
+    polar: {
+      exercises: 'GET /v3/exercises samples=false&zones=false&route=false',
+      // The nights say when and in which zone the other things were.
+      ...Object.fromEntries(
+        ['sleep', 'nightly_recharge', 'continuous_heart_rate', 'skin_temperature'].map((name) => [
+          name,
+          'GET /v3/users/sleep',
+        ]),
+      ),
+      ...Object.fromEntries(
+        Object.entries({
+          activities: 'activities',
+          cardio_load: 'cardio-load/date',
+          alertness: 'sleepwise/alertness/date',
+          body_temperature: 'biosensing/bodytemperature',
+          spo2: 'biosensing/spo2',
+          ecg: 'biosensing/ecg',
+        }).map(([name, path]) => [name, `GET /v3/users/${path} from=2026-03-01&to=2026-03-08`]),
+      ),
+      physical_info: 'GET /v3/users/physical-info',
+    },
+    strava: {
+      activities: 'GET /athlete/activities after=1772359199&before=1772965800&page=1&per_page=200',
+      athlete: 'GET /athlete',
     },
   }
   const asked = Object.fromEntries(
@@ -155,12 +181,21 @@ t.test('the zone of a page is that of its latest record', async (t) => {
 })
 
 t.test('ranges and histories are those the providers allow', async (t) => {
+  // Strava accepts any range, and what Polar lists has none.
+  const anyRange = new Set([
+    'strava activities',
+    'strava athlete',
+    ...['exercises', 'sleep', 'nightly_recharge', 'physical_info'].map((name) => `polar ${name}`),
+  ])
   const limits = [...cloudProviders].flatMap(([id, { streams = [] }]) =>
     streams
-      .filter(({ windowDays, historyDays, overlapHours, pollSeconds }) => {
+      .filter(({ name, windowDays, historyDays, overlapHours, pollSeconds }) => {
         const isCurrent = historyDays === 0
         // Nights and totals of days are revised; heart rate alone is not.
-        return windowDays > 30 || (isCurrent ? pollSeconds === undefined : overlapHours < 24)
+        return (
+          (windowDays > 30 && !anyRange.has(`${id} ${name}`)) ||
+          (isCurrent ? pollSeconds === undefined : overlapHours < 24)
+        )
       })
       .map(({ name }) => `${id} ${name}`),
   )
@@ -183,19 +218,6 @@ t.test('workouts are listed as the provider has them', async (t) => {
     'GET /v2/activity/workout/a%2Fb%3Fc',
   ])
 })
-
-/** A `call` that notes what was asked and answers in order. */
-function recorder(answers: Answer[], tokenUrl: string): { call: Call; asked: Request[] } {
-  const asked: Request[] = []
-  const call = Object.assign(
-    async (request: Request) => {
-      asked.push(request)
-      return answers[asked.length - 1]!
-    },
-    { settings: { clientId: 'id', clientSecret: 'secret', more: {} }, tokenUrl, nowSeconds: 0 },
-  )
-  return { call, asked }
-}
 
 const TOKENS = { access: 'a', accessSeconds: 60, refresh: null, scope: null, answer: {} }
 const ACCOUNT = { id: 'x', username: null, zone: null, ref: 'grant' }

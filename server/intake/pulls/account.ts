@@ -69,7 +69,8 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
     // Another process may have refreshed it, which ends the one that is known here.
     const last = await tokens.access(grant.id)
     if (last.version !== refused.version) return last
-    const mayRenew = (await parts.db.query(RENEW_SQL, [grant.id])).length > 0
+    // Without a request for it there is nothing to spare.
+    const mayRenew = oauth.refresh === null || (await parts.db.query(RENEW_SQL, [grant.id])).length > 0
     return mayRenew ? tokens.renew(grant.id, refused.version) : undefined
   }
 

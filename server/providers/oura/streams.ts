@@ -24,6 +24,18 @@ function days({ fromMs, untilMs }: Window): Form {
 
 const dateAt = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
+/** What notices tell of: the collections that are subscribed to. */
+export const noticed = [
+  'workout',
+  'sleep',
+  'daily_sleep',
+  'daily_readiness',
+  'daily_activity',
+  'daily_spo2',
+  'daily_cardiovascular_age',
+  'vo2_max',
+] as const
+
 /** Documents, one a day or one a night or workout. Any range can be asked for; 30 days are a page or two. */
 function collection(
   name: string,
@@ -34,6 +46,7 @@ function collection(
     name,
     family,
     scope,
+    ...((noticed as readonly string[]).includes(name) && { hasNotices: true as const }),
     windowDays: 30,
     historyDays: null,
     overlapHours: 48,
@@ -98,18 +111,6 @@ export const workouts: NonNullable<Provider['workouts']> = {
   list: ({ window }) => ({ path: `${COLLECTIONS}workout`, query: days(window) }),
   one: (id) => ({ path: `${COLLECTIONS}workout/${encodeURIComponent(id)}` }),
 }
-
-/** What notices tell of: the collections that are subscribed to. */
-export const noticed = [
-  'workout',
-  'sleep',
-  'daily_sleep',
-  'daily_readiness',
-  'daily_activity',
-  'daily_spo2',
-  'daily_cardiovascular_age',
-  'vo2_max',
-] as const
 
 /** The last two days of a collection, which say what is there where a document cannot be found. */
 export const lastDays = (stream: string, atMs: number): Wish => ({

@@ -45,7 +45,7 @@ function nextAfterNights(answer: Answer, { args, memo }: Request): Request | nul
   return { path, query, args: { of: 'data', nights: nightsOf(answer) } satisfies NightArgs }
 }
 
-/** What of a workout is asked for beside its summary. */
+/** What of a workout is asked for beside its summary (contract 7.1). */
 const flags = ({ options }: Pick<StreamState, 'options'>): Form =>
   Object.fromEntries(['samples', 'zones', 'route'].map((name) => [name, String(options[name] === true)]))
 

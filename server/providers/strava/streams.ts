@@ -44,22 +44,33 @@ function next(answer: Answer, asked: Request): Request | null {
   return { ...asked, query: { ...asked.query, page: String(Number(asked.query?.page) + 1) } }
 }
 
+/** What of a recording is wanted. */
+interface Wanted {
+  readonly samples: boolean
+  readonly route: boolean
+}
+
+const wantedOf = (...said: readonly unknown[]): Wanted => {
+  const isWanted = (name: string) => said.some((one) => valueAt(one, name) === true)
+  return { samples: isWanted('samples'), route: isWanted('route') }
+}
+
 /** Only by itself does an activity say its calories and its device. */
-function details(answer: Answer, { args }: Request): Wish[] {
+function details(answer: Answer, { args }: Request, { options }: StreamState): Wish[] {
   const { aloneBeforeMs = Number.NEGATIVE_INFINITY } = args as unknown as Extract<Args, { of: 'list' }>
   return listAt(answer.json).flatMap((activity) => {
     const id = idOf(valueAt(activity, 'id'))
     const startMs = parseInstant(textAt(activity, 'start_date') ?? '')
-    return id === undefined || startMs === undefined || startMs < aloneBeforeMs ? [] : [wishFor(id)]
+    return id === undefined || startMs === undefined || startMs < aloneBeforeMs ? [] : [wishFor(id, wantedOf(options))]
   })
 }
 
-/** The detail of an activity. */
-export const wishFor = (id: string): Wish => ({
+/** The detail of an activity, and what was recorded in it if somebody wants that. */
+export const wishFor = (id: string, wanted: Partial<Wanted> = {}): Wish => ({
   kind: 'object',
   object: 'activity',
   key: `activity:${id}`,
-  args: { id },
+  args: { id, ...wanted },
 })
 
 /** Strava's ids are whole numbers, larger than 32 bits. */
@@ -76,12 +87,16 @@ const activity: ObjectKind = {
     const id = argsId(args)
     return id === undefined
       ? null
-      : { path: `/activities/${id}`, query: { include_all_efforts: 'false' }, args: { of: 'detail' } satisfies Args }
+      : {
+          ...{ path: `/activities/${id}`, query: { include_all_efforts: 'false' } },
+          ...{ args: { of: 'detail' } satisfies Args, memo: { ...wantedOf(args) } },
+        }
   },
-  follow(answer, _, { options }) {
-    const recording = options.samples === true || options.route === true ? recordingOf(answer.json) : undefined
+  follow(answer, { memo }, { options }) {
+    const wanted = wantedOf(options, memo)
+    const recording = wanted.samples || wanted.route ? recordingOf(answer.json) : undefined
     if (!recording) return []
-    const args = { ...recording, samples: options.samples === true, route: options.route === true }
+    const args = { ...recording, ...wanted }
     return [{ kind: 'object', object: 'samples', key: `samples:${recording.id}`, args }]
   },
   // Deleted, or hidden from us.
