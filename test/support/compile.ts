@@ -26,6 +26,7 @@ const ENTRIES = [
   'workers/sdk-upload.ts',
   'workers/sample-events.ts',
   'workers/parcel.ts',
+  'workers/notices.ts',
 ]
 
 /** Packages that are bundled: those of many files, none of which looks for files beside its own. */
