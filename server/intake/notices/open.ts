@@ -171,7 +171,7 @@ async function readRows(
   const opened = await read({
     provider,
     subscriptionIds: subscribed.map(({ subscription_id }) => subscription_id),
-    bodies: rows.map(({ body, at_ms }) => ({ body, atMs: at_ms })),
+    bodies: rows.map(({ body, at_ms }) => ({ body, atMs: Math.floor(at_ms) })),
   })
   return rows.map((row, at) => {
     const notices = opened[at] ?? 'malformed'
