@@ -1,10 +1,10 @@
 import { ConfigError, loadConfig } from './config.ts'
 import { providerReport } from './oauth/provider-report.ts'
-import { cloudProviders } from './providers/index.ts'
+import { cloudProviders, notifyingProviders } from './providers/index.ts'
 
 // npm run providers: what to register at each cloud provider, and what is not yet set.
 try {
-  process.stdout.write(`${providerReport(cloudProviders, loadConfig(process.env))}\n`)
+  process.stdout.write(`${providerReport(cloudProviders, notifyingProviders, loadConfig(process.env))}\n`)
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error
   process.stderr.write(`${error.message}\n`)

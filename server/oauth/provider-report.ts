@@ -1,26 +1,36 @@
 import { providerByName } from '../catalogue/providers.ts'
 import type { Config } from '../config.ts'
-import { callbackUri } from '../provider-client/clients.ts'
+import { callbackUri, noticesUri } from '../provider-client/clients.ts'
+import type { Notices } from '../providers/notices.ts'
 import type { Provider } from '../providers/provider.ts'
 
 /** What an operator has to know of each provider with a connector: what to register there, and what is not yet set. */
 export function providerReport(
   providers: ReadonlyMap<string, Provider>,
+  notifying: ReadonlyMap<string, Notices>,
   config: Pick<Config, 'providers' | 'apiBaseUrl'>,
 ): string {
   if (providers.size === 0) return 'This version has no connector for a cloud provider.'
-  return [...providers].map(([id, provider]) => describe(id, provider, config)).join('\n\n')
+  return [...providers].map(([id, provider]) => describe(provider, notifying.get(id), config)).join('\n\n')
 }
 
-function describe(id: string, provider: Provider, { providers, apiBaseUrl }: Parameters<typeof providerReport>[1]) {
+function describe(
+  provider: Provider,
+  notices: Notices | undefined,
+  { providers, apiBaseUrl }: Parameters<typeof providerReport>[2],
+) {
+  const { id } = provider
   const { clientId, clientSecret, defaultScope, more = {} } = providers[id] ?? {}
   const { scopes, separator } = provider.oauth({ more })
   const prefix = id.toUpperCase()
   const missing = [...(clientId ? [] : [`${prefix}_CLIENT_ID`]), ...(clientSecret ? [] : [`${prefix}_CLIENT_SECRET`])]
-  const further = (provider.settings ?? []).map((name) => `${prefix}_${name}`)
+  const further = [...(provider.settings ?? []), ...(notices?.secrets ?? [])].map((name) => `${prefix}_${name}`)
   return [
     `${providerByName.get(id)?.name ?? id} (${id})`,
     `  redirect address  ${callbackUri(apiBaseUrl, id)}`,
+    ...(notices
+      ? [`  notifications     ${noticesUri(apiBaseUrl, id)}${notices.subscriptions ? '' : ', to be entered there'}`]
+      : []),
     `  asks for          ${(defaultScope ?? scopes.join(separator)) || 'nothing by name'}`,
     `  configured        ${missing.length === 0 ? 'yes' : `no: set ${missing.join(' and ')}`}`,
     ...(further.length > 0 ? [`  may be set        ${further.join(', ')}`] : []),

@@ -35,13 +35,16 @@ const NOT_ASKED: Record<string, string> = {
   streamSyncEvents: 'lasts as long as its client: what it reads is tested with streams, and in pages of 100',
   listProviderWorkouts: 'passes on what a provider answers: test/api/provider-sync.test.ts',
   getProviderWorkout: 'the same',
+  answerChallenge: 'answers a provider: test/intake/notices/receive.test.ts',
+  listProviderSubscriptions: 'passes on what a provider answers: test/intake/notices/subscriptions.test.ts',
+  getProviderSubscription: 'the same',
   authorizeProvider: 'leads a browser to a provider: test/oauth',
   completeConnection: 'the same, on the way back',
   connectionSucceeded: 'a page for a person that reads nothing: test/oauth',
 }
 
-/** A scrape reads six tables, one statement each, whatever is in them. */
-const MOST_OF: Record<string, number> = { getMetrics: 6 }
+/** A scrape reads seven tables, one statement each, whatever is in them. */
+const MOST_OF: Record<string, number> = { getMetrics: 7 }
 
 /** Parameters, besides range and limit, with which a route reads everything; each query is requested. */
 const QUERIES: Record<string, string[]> = {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { providerReport } from '../../server/oauth/provider-report.ts'
+import type { Notices } from '../../server/providers/notices.ts'
 import { connectorOf } from '../support/oauth-provider.ts'
 
 t.test('says what to register at each provider, and what is not yet set', async (t) => {
@@ -10,19 +11,22 @@ t.test('says what to register at each provider, and what is not yet set', async 
     strava: { clientId: 'id' },
   }
   const clouds = new Map([polar, strava].map((one) => [one.id, one]))
-  const report = providerReport(clouds, { providers, apiBaseUrl: 'https://us.example' })
+  const said: Notices = { limitBytes: 1, verify: () => 'refused', open: () => [] }
+  const notifying = new Map([['polar', { ...said, secrets: ['WEBHOOK_KEY'] }]])
+  const report = providerReport(clouds, notifying, { providers, apiBaseUrl: 'https://us.example' })
   t.equal(
     report,
     `Polar (polar)
   redirect address  https://us.example/api/v1/oauth/polar/callback
+  notifications     https://us.example/api/v1/providers/polar/webhooks, to be entered there
   asks for          x:read
   configured        yes
-  may be set        POLAR_AUTH_HOST
+  may be set        POLAR_AUTH_HOST, POLAR_WEBHOOK_KEY
 
 Strava (strava)
   redirect address  https://us.example/api/v1/oauth/strava/callback
   asks for          nothing by name
   configured        no: set STRAVA_CLIENT_SECRET`,
   )
-  t.match(providerReport(new Map(), { providers, apiBaseUrl: 'https://us.example' }), 'no connector')
+  t.match(providerReport(new Map(), new Map(), { providers, apiBaseUrl: 'https://us.example' }), 'no connector')
 })
