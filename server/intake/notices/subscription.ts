@@ -109,9 +109,17 @@ export async function move(open: Open, one: Subscribed, url: string): Promise<Re
   const said = await ask(open, calls.remove(one.id))
   if ('refused' in said && said.refused !== 'missing')
     return { ...types, subscription_id: one.id, status: 'error', error: said.text }
-  // From here on it is missing at the provider: should creating it fail, the daily comparison repairs that.
-  await noteThere(open, one, { one: undefined, url })
-  return create(open, one, url)
+  return createAnew(open, one, url)
+}
+
+/** Creates what was just removed; where the new address is refused, at the former one. */
+async function createAnew(open: Open, one: Subscribed, url: string): Promise<Result> {
+  // From here on it is missing at the provider: should this process end, the daily comparison repairs that.
+  await noteThere(open, one, { one: undefined, url: one.url ?? url })
+  const created = await create(open, one, url)
+  if (created.status !== 'error' || one.url === null || one.url === url) return created
+  const again = await create(open, one, one.url)
+  return { ...created, subscription_id: again.subscription_id ?? one.id }
 }
 
 async function resume(open: Open, one: Subscribed, url: string): Promise<Result> {

@@ -146,7 +146,7 @@ oneEngine(t, 'every other request has its answer', async (t, engine) => {
         [401, 'Invalid webhook signature'],
         [400, 'Invalid JSON body'],
         [400, 'Invalid JSON body'],
-        [413, 'The request body is larger than 65536 bytes.'],
+        [413, 'Request body is larger than 65536 bytes. Send less per request.'],
         [415, 'Unsupported content encoding. Send it uncompressed.'],
         [200, { status: 'ok' }],
         [401, 'Invalid webhook signature'],

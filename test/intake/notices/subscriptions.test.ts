@@ -127,10 +127,15 @@ oneEngine(t, 'strava', async (t, engine) => {
   const { updated } = (await ask(app, 'PUT', `${at('strava')}/${again.subscription_id}?${to(own)}`)).body
   t.match(updated, { status: 'updated', subscription_id: /^\d+$/ })
   t.equal((await there(simulated, 'strava')).length, 1)
+  const refused = (await ask(app, 'PUT', `${at('strava')}/${updated.subscription_id}?${to(`${app.url}/nowhere`)}`)).body
+  t.match(refused.updated, { status: 'error', error: /GET to callback URL does not return 200/ })
+  t.match((await ask(app, 'GET', at('strava'))).body.subscriptions, [{ callback_url: own }], 'the former address stays')
   t.match((await ask(app, 'PUT', `${at('strava')}/1?${to(own)}`)).body.updated, { status: 'error', error: String })
   const body = JSON.stringify({ object_type: 'activity', object_id: 1, aspect_type: 'create', owner_id: 1 })
   t.equal((await notify(app, 'strava', body)).status, 401, 'the key is demanded, since a challenge brought it')
-  t.match((await ask(app, 'DELETE', `${at('strava')}/${updated.subscription_id}`)).body.deleted, { status: 'deleted' })
+  t.match((await ask(app, 'DELETE', `${at('strava')}/${refused.updated.subscription_id}`)).body.deleted, {
+    status: 'deleted',
+  })
   t.strictSame(await there(simulated, 'strava'), [])
 })
 
