@@ -4,7 +4,7 @@ import type { AccessToken, AccessTokens } from '../../oauth/refresh.ts'
 import { callOf, excerpt } from '../../provider-client/call.ts'
 import type { OAuthClient } from '../../provider-client/clients.ts'
 import type { Received } from '../../provider-client/http.ts'
-import type { BudgetReading, Request } from '../../providers/provider.ts'
+import type { BudgetReading, OAuth, Request } from '../../providers/provider.ts'
 import { closeBudget, type Lane, type Payer, takePermit } from './budget.ts'
 import { verdictOf } from './verdicts.ts'
 
@@ -45,13 +45,27 @@ const RENEW_SQL = `
   where id = $1 and coalesce(renewed_at, '-infinity') < now() - interval '1 hour'
   returning id`
 
+/** The token in place of one that was refused; undefined: that was the last, and was renewed within the hour. */
+async function insteadOf(
+  { parts, tokens }: AccountMeans,
+  { id }: GrantRef,
+  { refresh }: Pick<OAuth, 'refresh'>,
+  refused: AccessToken,
+): Promise<AccessToken | undefined> {
+  // Another process may have refreshed it, which ends the one that is known here.
+  const last = await tokens.access(id)
+  if (last.version !== refused.version) return last
+  // Where there is no request for it, there is nothing to spare.
+  const mayRenew = refresh === null || (await parts.db.query(RENEW_SQL, [id])).length > 0
+  return mayRenew ? tokens.renew(id, refused.version) : undefined
+}
+
 /** Opens an account for asking. @throws AppError not_configured */
 export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): Account {
   const configured = parts.clients.get(grant.provider)
   if (!configured) throw errors.notConfigured(grant.provider)
   const client: OAuthClient = configured
-  const oauth = client.oauth(grant.issuer)
-  const { api } = client.provider
+  const [oauth, { api }] = [client.oauth(grant.issuer), client.provider]
   const readingsOf = (answer: Received) => api.readBudget?.(answer) ?? []
   let known: { access: AccessToken; atMs: number } | undefined
   let sent: string | null = null
@@ -62,16 +76,6 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
     if (!known || Date.now() - known.atMs > TOKEN_MS)
       known = { access: await tokens.access(grant.id), atMs: Date.now() }
     return known.access
-  }
-
-  /** Undefined: the token that was refused is the last, and was renewed within the hour. */
-  async function insteadOf(refused: AccessToken): Promise<AccessToken | undefined> {
-    // Another process may have refreshed it, which ends the one that is known here.
-    const last = await tokens.access(grant.id)
-    if (last.version !== refused.version) return last
-    // Without a request for it there is nothing to spare.
-    const mayRenew = oauth.refresh === null || (await parts.db.query(RENEW_SQL, [grant.id])).length > 0
-    return mayRenew ? tokens.renew(grant.id, refused.version) : undefined
   }
 
   async function askWith(token: string, request: Request, payer: Payer): Promise<Received> {
@@ -93,7 +97,7 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
       let answer = await askWith(access.token, request, payer)
       // At most one that was replaced meanwhile, and one that is renewed.
       for (let tries = 0; tries < 2 && verdictOf(api, answer) === 'auth'; tries += 1) {
-        const other = await insteadOf(access)
+        const other = await insteadOf({ parts, tokens }, grant, oauth, access)
         if (!other) break
         access = other
         known = { access, atMs: Date.now() }
