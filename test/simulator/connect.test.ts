@@ -181,12 +181,15 @@ t.test('its people become users, are connected, and their data is waited for; a 
 t.test('a service that asks for no history is asked for it, and what fails is said', async (t) => {
   const simulator = await play(t, { people: 1, days: 30 })
   const args = (url: string, key = KEY) => ['--connect', url, '--key', key, '--port', new URL(simulator.url).port]
-  const asking = await service(t, () => simulator.env, { historyOnConnect: false, unconfigured: ['whoop'] })
+  const asking = await service(t, () => simulator.env, {
+    historyOnConnect: false,
+    unconfigured: ['whoop', 'strava', 'polar'],
+  })
   const lines: string[] = []
   const outcome = await simulate([...args(asking.url), '--history', '60'], (line) => lines.push(line))
   t.equal(outcome.failed, true)
   t.match(lines[0], /oura connected, 60 items; whoop failed: 400 .*Provider 'whoop' is not configured/)
-  t.equal(lines.at(-1), '1 user: 1 connection failed.')
+  t.equal(lines.at(-1), '1 user: 3 connections failed.')
   const failing = await service(t, () => simulator.env, { historyOnConnect: true, status: 'failed' })
   await simulate(args(failing.url), (line) => lines.push(line))
   t.match(lines.join('\n'), 'oura failed: failed: no reason given')

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { ask, basicOf, clientOf, type Json, type Playing, play, START, tokens } from '../support/simulator.ts'
+import { ask, basicOf, clientOf, type Json, type Playing, play, register, START, tokens } from '../support/simulator.ts'
 
 const DAY_S = 86_400
 
@@ -105,9 +105,7 @@ async function subscribed(t: Test, provider: string, { person = 'ana', own = {} 
       for (const event_type of OURA_EVENTS) await api.oura('POST', '', { ...fields, data_type, event_type })
   }
   if (provider === 'polar') {
-    const headers = { authorization: `Bearer ${token}` }
-    const body = JSON.stringify({ 'member-id': person })
-    await ask(`${simulator.env.POLAR_API_URL}/v3/users`, { method: 'POST', headers, body })
+    await register(simulator, token, person)
     key = (await api.polar('POST', '', { url, events: POLAR_EVENTS })).body.data.signature_secret_key
   }
   /** Lets days pass, and waits until what is due was sent. */
@@ -289,6 +287,8 @@ t.test('what is not taken is sent again, by the schedule of the provider, which 
 t.test('an answer that is late is none', async (t) => {
   const { simulator, receiver, pass } = await subscribed(t, 'strava')
   receiver.status = -1
+  // One is enough to wait for.
+  await simulator.control('POST', 'faults', { kind: 'silent', skip: 1 })
   await pass(6 * DAY_S)
   const { body: list } = await simulator.control('GET', 'notices')
   t.ok(list.length > 0 && list.every(({ attempts }: Json) => attempts[0].status === null && attempts[0].ms >= 1900))

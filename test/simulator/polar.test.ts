@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ask, basicOf, type Json, play, START, tokens, unlike } from '../support/simulator.ts'
+import { ask, basicOf, type Json, play, register, START, tokens, unlike } from '../support/simulator.ts'
 
 const UNLIMITED = { provider: 'polar', limits: [1e6, 1e6] }
 const DAY_MS = 86_400_000
@@ -9,15 +9,10 @@ async function polar(t: Parameters<typeof play>[0], person = 'ana') {
   const simulator = await play(t)
   await simulator.control('POST', 'settings', { ...UNLIMITED, own: { old_exercises: true } })
   const { access_token: token } = await tokens(simulator, 'polar', { auto: person })
-  const api = (method: string, path: string, body?: object) =>
-    ask(`${simulator.env.POLAR_API_URL}${path}`, {
-      ...{ method, headers: { authorization: `Bearer ${token}` } },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-  await api('POST', '/v3/users', { 'member-id': `member-${person}` })
+  await register(simulator, token, person)
   const get = (path: string) => simulator.get('polar', `/v3${path}`, token)
   const truth = async (more = '') => (await simulator.control('GET', `truth?person=${person}${more}`)).body
-  return { simulator, token, api, get, truth }
+  return { simulator, token, get, truth }
 }
 
 /** Samples of the fact page, shortened: every field has to be there. */

@@ -103,6 +103,12 @@ export function basicOf(simulator: Simulator, provider: string): { authorization
   return { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` }
 }
 
+/** Registers whose token it is at Polar, which gives no data before. */
+export function register({ env }: Simulator, token: string, member: string): Promise<Answer> {
+  const body = JSON.stringify({ 'member-id': member })
+  return ask(`${env.POLAR_API_URL}/v3/users`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body })
+}
+
 /** What a record lacks of a sample of the provider's documentation: fields, their types, the forms of their times. */
 export function unlike(where: string, sample: Json, found: Json): string[] {
   if (Array.isArray(sample) && Array.isArray(found))
