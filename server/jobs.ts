@@ -68,6 +68,7 @@ export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
         return reseal(grants.parts)
       }),
       leave: leaveTask(grants.parts),
+      left: () => {},
     }),
   }
 }
@@ -102,6 +103,11 @@ async function prune(db: Database, settings: JobsOptions['settings']): Promise<v
   await db.query('delete from invitation_code where expires_at < now()')
   await db.query('delete from oauth_state where expires_at < now()')
   await db.query('delete from used_link_token where expires_at < now()')
+  // Their payload names a person's account.
+  await db.query(
+    `select graphile_worker.complete_jobs(array_agg(id)) from graphile_worker.jobs
+     where task_identifier = 'leave' and attempts >= max_attempts and created_at < now() - interval '1 hour'`,
+  )
   await db.query("delete from invitation where expires_at < now() - interval '30 days'")
   await forgetRuns(db)
   await db.query("delete from sync_event where created_at < now() - interval '30 days'")

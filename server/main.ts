@@ -49,6 +49,9 @@ const JOB_CONCURRENCY = 4
 const PULL_CONNECTIONS = 5
 const JOB_TIMEOUT_MS = 60_000
 
+/** Connections that store what must not be refused: tokens and consents. */
+const SAVING_CONNECTIONS = 2
+
 /** Time from SIGTERM to the end, whatever still runs; the embedded database stops last. */
 const DRAIN_MS = 19_000
 
@@ -71,6 +74,8 @@ interface Shared {
   http: Http
   vault: Vault
   clients: OAuthClients
+  /** Past the limits of requests. */
+  saving: Database
   /** Whether events are recorded for endpoints and the feed. */
   recordsEvents: boolean
   /** Parts this process cannot run without; each resolves with the reason when it ends. */
@@ -85,8 +90,12 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<str
   closers.push(() => threads.close())
   const http = openHttp()
   closers.push(() => http.close())
+  const saving = database({ url, closers, log }, 'pulsebase tokens', {
+    ...{ maxConnections: SAVING_CONNECTIONS, statementTimeoutMs: LIMITS.statementMs, lockTimeoutMs: LIMITS.lockMs },
+  })
+  void storeLeftBehind({ saving, log, settings: config })
   const shared: Shared = {
-    ...{ config, log, closers, url, threads, http },
+    ...{ config, log, closers, url, threads, http, saving },
     keys: deriveKeys(secretKey),
     vault: openVault(secretKey, config.previousSecretKey),
     clients: oauthClients(cloudProviders, config),
@@ -124,7 +133,6 @@ async function startWork(shared: Shared): Promise<void> {
   const parts = oauthParts(shared, db)
   const tokens = openAccessTokens(parts)
   closers.push(() => tokens.idle())
-  void storeLeftBehind(parts)
   const jobs = await startJobs({
     url,
     db,
@@ -231,15 +239,15 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
 /** Whose place the consents of all people take together: the address that calls back says nothing about them. */
 const OAUTH_CHANGES = { share: 'write', key: 'oauth', user: undefined } as const
 
-const oauthParts = ({ config, log, metrics, http, vault, clients }: Shared, db: Database): OAuthParts => ({
-  ...{ db, vault, http, clients, settings: config, metrics, log, identifyMs: IDENTIFY_MS },
+const oauthParts = ({ config, log, metrics, http, vault, clients, saving }: Shared, db: Database): OAuthParts => ({
+  ...{ db, saving, vault, http, clients, settings: config, metrics, log, identifyMs: IDENTIFY_MS },
   connected: queueFirst(clients, config.historicalSyncOnConnect),
 })
 
 type Opening = Parameters<typeof openDatabase>[0]
 
 function database(
-  { url, closers, log }: Shared,
+  { url, closers, log }: Pick<Shared, 'url' | 'closers' | 'log'>,
   name: string,
   limits: Pick<Opening, 'maxConnections' | 'statementTimeoutMs' | 'lockTimeoutMs'>,
 ): Database {

@@ -1,9 +1,9 @@
 // How the service starts, with the real entry point as a child process, compiled before; test/readme.test.ts starts it
 // as operators do.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -121,10 +121,12 @@ oneEngine(t, 'processes of different roles share one database', async (t, engine
     BOOTSTRAP_API_KEY: `sk-${randomBytes(16).toString('hex')}`,
     API_KEY_HEADERS: 'X-My-Key, X-Other-Key',
   }
+  const dataDirs = [await passableDirectory(t), await passableDirectory(t)] as const
+  for (const dataDir of dataDirs) await leaveTokens(dataDir)
   // Both find an empty database at the same moment.
   const [front, worker] = await Promise.all([
-    startService(t, { ...env, ROLE: 'api' }),
-    startService(t, { ...env, ROLE: 'worker' }),
+    startService(t, { ...env, ROLE: 'api', DATA_DIR: dataDirs[0] }),
+    startService(t, { ...env, ROLE: 'worker', DATA_DIR: dataDirs[1] }),
   ])
   const api = apiOf(front.url, env.BOOTSTRAP_API_KEY, 'X-My-Key')
 
@@ -138,6 +140,11 @@ oneEngine(t, 'processes of different roles share one database', async (t, engine
     const pasted = curl.replace(/http:\/\/localhost:\d+/, front.url)
     const { stdout } = await run('bash', ['-c', pasted], { env: { PATH: process.env.PATH, ...env } })
     t.match(JSON.parse(stdout), { first_name: 'Ada' })
+  })
+
+  await t.test('each takes up the tokens that its predecessor could not store', async (t) => {
+    const left = async () => (await Promise.all(dataDirs.map((dataDir) => readdir(dataDir)))).flat()
+    t.ok(await waitUntil(async () => (await left()).length === 0, START_MS, 50), 'whose grant has ended meanwhile')
   })
 
   await t.test('what one accepts, the other imports', async (t) => {
@@ -181,6 +188,14 @@ oneEngine(t, 'processes of different roles share one database', async (t, engine
     if (secret) t.notOk(log.includes(secret))
   }
 })
+
+/** A refreshed pair of tokens in a file (server/oauth/refreshed.ts), of a grant that is not there any more. */
+function leaveTokens(dataDir: string): Promise<void> {
+  const grantId = randomUUID()
+  const tokens = { keyId: 1, access: 'AAAA', refresh: null }
+  const pair = { grantId, version: 1, atMs: Date.now(), accessSeconds: 3600, tokens }
+  return writeFile(join(dataDir, `refreshed-${grantId}-1-0a0b0c0d.json`), JSON.stringify(pair))
+}
 
 t.test('a first start that finds its port taken names it, and keeps the secrets for the next one', async (t) => {
   const [engine] = engines()

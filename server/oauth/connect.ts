@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Transaction, violatedConstraint } from '../db/database.ts'
+import { HELD } from '../db/changes.ts'
+import { databaseUnavailable, lockTimedOut, type Transaction, violatedConstraint } from '../db/database.ts'
 import { errors } from '../errors.ts'
 import type { Identity, Tokens } from '../providers/provider.ts'
 import { connectionCreated } from '../webhooks/batch-events.ts'
@@ -21,58 +22,92 @@ export interface Consent {
   readonly issuer: string | null
 }
 
-/** A request to end a former grant of the account is on its way: it may end this consent, too. */
-class Leaving extends Error {}
+/** A request to end a former grant of the account is on its way, or was just made: it may have ended this consent. */
+class Leaving extends Error {
+  /** Names that request. */
+  readonly asked: string
+  constructor(asked: string) {
+    super('a former grant of the account is being ended')
+    this.asked = asked
+  }
+}
 
 /** How long that request is waited for; no request to a provider takes longer. */
 const LEAVING_MS = 35_000
 const LOOK_MS = 100
+
+/** A consent is granted once, so it is stored for as long as a person waits; each attempt waits so long for locks. */
+const STORING_MS = 30_000
+const LOCK_MS = 500
 
 /**
  * Stores a consent: its grant, the tokens sealed, and the connection of the user, with the event that tells of it. Other
  * users of the account share the grant from then on. A user who had connected another account moves to this one; the one
  * left behind ends as by a disconnect.
  *
- * `stillLives` is asked when a request to end a former grant of this account was under way: whether the new tokens work
- * after it. Returns false when they do not.
- * @throws AppError bad_request when the user was deleted meanwhile
+ * `stillLives` is asked when a request to end a former grant of this account was under way, or made since the consent:
+ * whether the new tokens work after it. Returns false when they do not.
+ * @throws AppError bad_request when the user was deleted meanwhile; overloaded
  */
 export async function connect(
   parts: OAuthParts,
   consent: Consent,
   stillLives: () => Promise<boolean>,
 ): Promise<boolean> {
-  for (;;) {
+  let survived: string | undefined
+  for (const ends = Date.now() + STORING_MS; ; ) {
     try {
-      await parts.db.transaction((tx) => store(tx, parts, consent))
+      await parts.saving.transaction((tx) => store(tx, parts, consent, survived), LOCK_MS)
       return true
     } catch (error) {
       if (violatedConstraint(error) === 'connection_user_id_fkey') throw errors.badState()
       // Another user of the account was connected at this moment.
       if (violatedConstraint(error) === 'provider_grant_account_key') continue
-      if (!(error instanceof Leaving)) throw error
-      await leaveToEnd(parts, consent)
-      if (!(await stillLives())) return false
+      if (error instanceof Leaving) {
+        await leaveToEnd(parts, consent)
+        if (!(await stillLives())) return false
+        survived = error.asked
+      } else if (!databaseUnavailable(error)) throw error
+      else if (Date.now() > ends) throw lockTimedOut(error) ? errors.overloaded(HELD, 5) : error
+      else await delay(LOOK_MS)
     }
   }
 }
 
+// Such a request takes less than two minutes before it is seen here (flow.ts, LEAVING_MS).
 const REMOVE_LEAVE_SQL = `
-  select locked_at from graphile_worker.remove_job(leave_key($1, $2)) where id is not null`
+  select coalesce(locked_at, case
+           when payload ->> 'asked' = 'true' and created_at > now() - interval '2 minutes' then created_at
+         end)::text as asked
+  from graphile_worker.remove_job(leave_key($1, $2))
+  where id is not null`
 
-async function store(tx: Transaction, parts: OAuthParts, consent: Consent): Promise<void> {
+/** `survived`: a request to end a former grant after which the tokens were tried. */
+async function store(
+  tx: Transaction,
+  parts: OAuthParts,
+  consent: Consent,
+  survived: string | undefined,
+): Promise<void> {
   const { userId, provider, account } = consent
+  // The first connection of a user is no row that could be locked: without this, of two accounts one would stay unused.
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('consent of ' || $1 || ' ' || $2, 0))`, [
+    userId,
+    provider,
+  ])
   const grantId = await lockGrantsFor(tx, consent)
   if (account.id !== null) {
-    const [job] = await tx.query<{ locked_at: string | null }>(REMOVE_LEAVE_SQL, [provider, account.id])
-    if (job && job.locked_at !== null) throw new Leaving()
+    const [job] = await tx.query<{ asked: string | null }>(REMOVE_LEAVE_SQL, [provider, account.id])
+    if (job && job.asked !== null && job.asked !== survived) throw new Leaving(job.asked)
   }
   const former = await formerGrant(tx, userId, provider)
   const id = await storeGrant(tx, parts, consent, grantId)
   const connection = await storeConnection(tx, consent, id)
   const isNew = former?.id !== id
+  // What is under way for the account left behind would never end, or bring data of that account.
+  if (former !== undefined && isNew) await tx.query('select cancel_sync($1, $2)', [userId, provider])
   await parts.connected(tx, { provider, grantId: id, connectionId: connection.id, userId, isNew })
-  if (former !== undefined && former.id !== id) {
+  if (former !== undefined && isNew) {
     // Without both ids it may be the same account, whose consent would end.
     await removeUnused(tx, [former.id], former.account_id !== null && account.id !== null)
   }
@@ -171,10 +206,10 @@ function storeConnection(
 }
 
 /** Waits until no job asks the provider to end a grant of the account. */
-async function leaveToEnd({ db }: OAuthParts, { provider, account }: Consent): Promise<void> {
+async function leaveToEnd({ saving }: OAuthParts, { provider, account }: Consent): Promise<void> {
   const deadline = Date.now() + LEAVING_MS
   while (Date.now() < deadline) {
-    const [running] = await db.query(
+    const [running] = await saving.query(
       `select from graphile_worker.jobs where key = leave_key($1, $2) and locked_at is not null`,
       [provider, account.id],
     )

@@ -102,7 +102,11 @@ export async function complete(context: CallbackContext, callback: Callback): Pr
   }
   const issuer = oauth.issuer ?? null
   const asked = { userId: taken.userId, provider: client.id, account: consent.account, tokens, scope, issuer }
-  if (!(await connect(parts, asked, consent.stillLives))) {
+  const connected = await connect(parts, asked, consent.stillLives).catch(async (error) => {
+    await leaveAtOnce(parts, { client, oauth, tokens, account: consent.account })
+    throw error
+  })
+  if (!connected) {
     return failed(`${client.name} has just ended an earlier connection of this account. Please connect again.`)
   }
   return taken.redirectUri === null
@@ -163,8 +167,11 @@ async function identified(
   for (let waitMs = IDENTIFY_AGAIN_MS; ; waitMs *= 2) {
     try {
       const account = await withinTime(identify(), deadline)
-      if (account.id !== null && account.id.length > MAX_ID) throw new Error('the id of the account is too long')
-      return { account, stillLives }
+      if (account.id !== null && (account.id.length > MAX_ID || account.id.includes('\0'))) {
+        throw new Error('the id of the account cannot be stored')
+      }
+      const [username, zone] = [account.username, account.zone].map((text) => text?.replaceAll('\0', '') ?? null)
+      return { account: { id: account.id, username: username ?? null, zone: zone ?? null }, stillLives }
     } catch (error) {
       parts.log.warn({ err: error, provider: client.id }, 'a provider did not say whose account was connected')
       if (Date.now() + waitMs >= deadline) return undefined

@@ -21,14 +21,20 @@ interface Leaving {
   access: string
   until: string
   attempt: number
+  /** Whether the provider was asked when the job was created. */
+  asked?: true
 }
+
+/** How long a request to end a grant is remembered: longer than a consent takes from its code to its connection. */
+const REMEMBERED_MS = 120_000
 
 /** Seconds until a second and a third attempt; all are within the hour that the job lives. */
 const AGAIN_SECONDS: readonly number[] = [300, 1800]
 
 /**
  * The job that asks a provider to end a grant that nobody uses any more: best effort, three attempts within an hour. Not
- * while a new consent of the account lives: it could end that one.
+ * while a new consent of the account lives: it could end that one. A consent that is not stored yet learns of the request
+ * by what is left under the job's key for a while: the next attempt, or the job `left`, which does nothing (connect.ts).
  */
 export const leaveTask =
   (parts: OAuthParts): Task =>
@@ -36,15 +42,14 @@ export const leaveTask =
     const leaving = payload as Leaving
     if (Date.parse(leaving.until) < Date.now() || (await hasLiveGrant(parts, leaving))) return
     const failure = await leave(parts, leaving)
-    if (failure === undefined) return
+    if (job.key === null) return
     const { provider, grant_id: grant, attempt } = leaving
-    const seconds = AGAIN_SECONDS[attempt - 1]
-    parts.log.warn({ provider, grant, attempt, failure }, 'a provider did not end a grant')
-    if (seconds === undefined || job.key === null) return
-    await addJob('leave', { ...leaving, attempt: attempt + 1 } satisfies Leaving, {
-      ...{ jobKey: job.key, queueName: `leave:${provider}`, maxAttempts: job.max_attempts },
-      runAt: new Date(Date.now() + seconds * 1000),
-    })
+    const seconds = failure === undefined ? undefined : AGAIN_SECONDS[attempt - 1]
+    if (failure !== undefined) parts.log.warn({ provider, grant, attempt, failure }, 'a provider did not end a grant')
+    const next = { ...leaving, asked: true, attempt: attempt + 1 } satisfies Leaving
+    const runAt = new Date(Date.now() + (seconds === undefined ? REMEMBERED_MS : seconds * 1000))
+    const options = { jobKey: job.key, queueName: `leave:${provider}`, maxAttempts: job.max_attempts, runAt }
+    await (seconds === undefined ? addJob('left', { asked: true }, options) : addJob('leave', next, options))
   }
 
 async function hasLiveGrant(
@@ -93,12 +98,10 @@ interface Unwanted {
  * Best effort: what the provider answers changes nothing.
  */
 export async function leaveAtOnce(parts: OAuthParts, { client, oauth, tokens, account }: Unwanted): Promise<void> {
-  if (
-    !oauth.leave ||
-    account.id === null ||
-    (await hasLiveGrant(parts, { provider: client.id, account_id: account.id }))
-  )
-    return
+  if (!oauth.leave || account.id === null) return
+  const live = hasLiveGrant(parts, { provider: client.id, account_id: account.id })
+  // Whoever cannot tell lets it be.
+  if (await live.catch(() => true)) return
   const call = callOf({ http: parts.http, client, oauth, token: tokens.access, asked: askedOf(parts) })
   await oauth.leave({ ...account, ref: '' }, call).catch((error: unknown) => {
     parts.log.warn({ err: error, provider: client.id }, 'a consent that was not stored cannot be ended')

@@ -9,6 +9,8 @@ import type { Vault } from '../vault.ts'
 /** What granting, refreshing and ending access works with, in requests and in jobs. */
 export interface OAuthParts {
   readonly db: Database
+  /** Past the limits of requests: for what would be lost if it were refused, such as tokens that a provider issues once. */
+  readonly saving: Database
   readonly vault: Vault
   readonly http: Http
   readonly clients: OAuthClients

@@ -89,16 +89,17 @@ async function release(
 }
 
 /**
- * The token endpoint refused. Only `invalid_grant` is about the grant, and only once it is confirmed: after it the
- * grant ends. @throws AppError refresh_rejected, refresh_failed, refresh_refused
+ * The token endpoint refused. Only `invalid_grant`, and what the provider says in its place (`Refresh.deadErrors`), is
+ * about the grant, and only once it is confirmed: after it the grant ends. @throws AppError refresh_rejected, refresh_failed, refresh_refused
  */
 export async function onRefusal(
   parts: OAuthParts,
   grant: HeldGrant,
   { refusal, text }: Extract<TokenAnswer, { kind: 'refusal' }>,
+  deadErrors: readonly string[],
 ): Promise<undefined> {
   const { provider, id } = grant
-  if (refusal.error !== 'invalid_grant') {
+  if (refusal.error !== 'invalid_grant' && !deadErrors.includes(refusal.error ?? '')) {
     parts.metrics.tokenRefreshes.labels(provider, 'misconfigured').inc()
     parts.log.error({ provider, grant: id, reason: text }, 'a token endpoint refuses our settings')
     const at = await release(parts, grant, () => MISCONFIGURED_SECONDS, false)

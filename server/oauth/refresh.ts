@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Transaction } from '../db/database.ts'
 import { type AppError, errors } from '../errors.ts'
+import type { OAuthClient } from '../provider-client/clients.ts'
 import { NoAnswer } from '../provider-client/http.ts'
-import type { Tokens } from '../providers/provider.ts'
+import type { OAuth, Tokens } from '../providers/provider.ts'
 import { CannotOpen } from '../vault.ts'
 import { endGrant } from './disconnect.ts'
 import { openToken, type StoredTokens } from './grants.ts'
@@ -199,10 +200,13 @@ async function refresh(
   keep: (work: Promise<unknown>) => void,
 ): Promise<AccessToken | undefined> {
   const { grant, refreshToken } = held
-  const answer = await ask(parts, held)
+  const client = parts.clients.get(grant.provider)
+  if (!client) throw new Error(`${grant.provider} is not configured`)
+  const oauth = client.oauth(grant.issuer)
+  const answer = await ask(parts, client, oauth, refreshToken)
   if (answer instanceof NoAnswer) return onTrouble(parts, grant, { text: answer.message, lost: answer.sent })
   if (answer.kind === 'later') return onTrouble(parts, grant, { ...answer, lost: false })
-  if (answer.kind === 'refusal') return onRefusal(parts, grant, answer)
+  if (answer.kind === 'refusal') return onRefusal(parts, grant, answer, oauth.refresh?.deadErrors ?? [])
   // Providers that keep the refresh token do not repeat it.
   const tokens: Tokens = { ...answer.tokens, refresh: answer.tokens.refresh ?? refreshToken }
   const saving = saveRefreshed(parts, grant, tokens)
@@ -212,10 +216,12 @@ async function refresh(
   return { token: tokens.access, version: grant.version + 1 }
 }
 
-async function ask(parts: OAuthParts, { grant, refreshToken }: Held): Promise<TokenAnswer | NoAnswer> {
-  const client = parts.clients.get(grant.provider)
-  if (!client) throw new Error(`${grant.provider} is not configured`)
-  const oauth = client.oauth(grant.issuer)
+async function ask(
+  parts: OAuthParts,
+  client: OAuthClient,
+  oauth: OAuth,
+  refreshToken: string,
+): Promise<TokenAnswer | NoAnswer> {
   const form = { grant_type: 'refresh_token', refresh_token: refreshToken, ...oauth.refresh?.form }
   try {
     return await requestTokens({ http: parts.http, client, oauth, form, asked: askedOf(parts) })

@@ -162,6 +162,11 @@ export interface Refresh {
   readonly idleDays?: number
   /** Further fields of the request. */
   readonly form?: Form
+  /**
+   * Errors of the token endpoint that mean, as `invalid_grant` does, that the refresh token no longer works. Not those
+   * that the provider also gives to a wrong client or a wrong address, which would end everybody's connection.
+   */
+  readonly deadErrors?: readonly string[]
 }
 
 /** What a token endpoint grants. */

@@ -352,6 +352,32 @@ oneEngine(t, 'a state that twenty bring at the same time connects once', async (
   t.equal(provider.tokenRequests().length, 1)
 })
 
+oneEngine(t, 'a consent is not lost when others keep the service busy', async (t, engine) => {
+  const provider = await startProvider(t, 'polar')
+  const app = await startCloudApp(t, engine, [provider])
+  const { deps } = app
+  const user = await createUser(app)
+  const places: (() => void)[] = []
+  t.teardown(() => places.map((leave) => leave()))
+  // Once the code is spent nobody else may change anything, and somebody has locked the data of this person.
+  provider.fault = async ({ path }) => {
+    const { capacity, perKey } = deps.limits.gates.write
+    for (let n = 0; path === '/token' && n < capacity; n += 1)
+      places.push(await deps.gates.write.enter(String(Math.floor(n / perKey))))
+    return false
+  }
+  const { saving } = deps.oauth
+  let attempts = 0
+  const transaction: typeof saving.transaction = async (work, lockMs) => {
+    attempts += 1
+    if (attempts < 3) throw Object.assign(new Error('locked'), { code: '55P03' })
+    return saving.transaction(work, lockMs)
+  }
+  Object.assign(deps.oauth, { saving: { ...saving, transaction } })
+  await connectAccount(app, provider, user)
+  t.equal(attempts, 3)
+})
+
 oneEngine(t, 'who may begin, and where it may end', async (t, engine) => {
   const provider = await startProvider(t, 'polar')
   const app = await startCloudApp(t, engine, [provider], {

@@ -149,6 +149,22 @@ oneEngine(t, 'a provider that does not end a grant is asked again, three times i
   })
 })
 
+oneEngine(t, 'a job that never could be done does not keep whose account it was', async (t, engine) => {
+  const { app } = await start(t, engine)
+  await app.db.query(
+    `select graphile_worker.add_job('leave', '{"username": "ada@example.org"}', run_at => now() + interval '1 day')
+     from generate_series(1, 3)`,
+  )
+  await app.db.query(
+    `update graphile_worker._private_jobs j
+     set attempts = case when n < 3 then max_attempts else 1 end, created_at = now() - make_interval(mins => (60 / n)::int4 + 5)
+     from (select id, row_number() over (order by id) as n from graphile_worker._private_jobs) one where one.id = j.id`,
+  )
+  await app.db.query(`select graphile_worker.add_job('prune')`)
+  t.ok(await waitUntil(async () => (await leaveJobs(app)).length < 3, WAIT_MS, 20))
+  t.equal((await leaveJobs(app)).length, 2, 'those of the last hour, and those that are tried again, stay')
+})
+
 oneEngine(t, 'a consent while the provider ends a former one', async (t, engine) => {
   const { app, provider, users } = await start(t, engine)
   const [ada] = users
@@ -221,6 +237,64 @@ oneEngine(t, 'what is stored, logged and answered shows no token', async (t, eng
     found.some((row) => hexes.some((hex) => row.includes(hex))),
     'nor in its bytes',
   )
+})
+
+oneEngine(t, 'a request to end a former consent, made between a new one and its connection', async (t, engine) => {
+  const { app, provider, users } = await start(t, engine)
+  const [ada] = users
+  const found: unknown[] = []
+  for (const ends of ['the former one alone', 'everything of the account']) {
+    await connectAccount(app, provider, ada)
+    // The provider has said whose consent it is; what is said does not arrive before the former one was ended.
+    const { body } = await authorize(app, provider, ada)
+    const path = provider.consent(body.authorization_url)
+    let disconnected = false
+    provider.fault = async (asked, response) => {
+      const { method } = asked
+      if (method === 'GET' && asked.path === '/me' && !disconnected) {
+        disconnected = true
+        const before = left(provider).length
+        await disconnect(app, ada)
+        await waitUntil(async () => left(provider).length > before, WAIT_MS, 20)
+        await noJobs(app)
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: 'ada', name: 'Ada' }))
+        return true
+      }
+      if (method !== 'DELETE') return false
+      if (ends === 'everything of the account') provider.revoke('ada')
+      response.writeHead(204).end()
+      return true
+    }
+    const location = (await callBack(app, path)).headers.get('location') ?? ''
+    provider.fault = undefined
+    found.push([ends, location.split('&')[0], await grants(app)])
+  }
+  t.strictSame(found, [
+    ['the former one alone', '/api/v1/oauth/success?provider=polar', ['ada']],
+    [
+      'everything of the account',
+      '/api/v1/oauth/error?message=Polar+has+just+ended+an+earlier+connection+of+this+account.+Please+connect+again.',
+      [],
+    ],
+  ])
+})
+
+oneEngine(t, 'of two accounts that a user connects at the same moment one is left', async (t, engine) => {
+  const { app, provider } = await start(t, engine)
+  const left: string[] = []
+  for (let round = 0; round < 8; round += 1) {
+    const user = await createUser(app)
+    const consents = ['one', 'two'].map(async (name) => {
+      const { body } = await authorize(app, provider, user)
+      return callBack(app, provider.consent(body.authorization_url, { account: `${name} ${round}` }))
+    })
+    const answers = await Promise.all(consents)
+    left.push(...answers.flatMap(({ status }) => (status === 303 ? [] : [`status ${status}`])))
+  }
+  const unused = await app.db.query<{ account_id: string }>(
+    `select account_id from provider_grant g where not exists (select from connection c where c.grant_id = g.id)`,
+  )
+  t.strictSame([...left, ...unused.map(({ account_id }) => account_id)], [])
 })
 
 eachEngine(

@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type Database, openDatabase } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
-import { AppError } from '../../server/errors.ts'
+import { AppError, errors } from '../../server/errors.ts'
+import { openAccount } from '../../server/intake/pulls/account.ts'
 import type { OAuthParts } from '../../server/oauth/parts.ts'
 import { type AccessTokens, openAccessTokens } from '../../server/oauth/refresh.ts'
 import { refreshAhead } from '../../server/oauth/refresh-ahead.ts'
@@ -15,6 +16,7 @@ import { openVault } from '../../server/vault.ts'
 import type { TestApp } from '../support/app.ts'
 import { connectAccount, connectionEvents, startCloudApp } from '../support/clouds.ts'
 import { type Fault, type OAuthProvider, startProvider } from '../support/oauth-provider.ts'
+import { connectPerson, startSimulated } from '../support/people.ts'
 import { createUser, eachEngine, oneEngine } from '../support/sdk.ts'
 
 const ANOTHER_KEY = 'b5a41d35f1c8b6a0e9d7c5b8d2f6c0b9'
@@ -173,6 +175,12 @@ const FAILURES: [name: string, fault: Fault, attempts: string[], status: string]
     'active null',
   ],
   [
+    'invalid_request, which says nothing about the token at most providers',
+    answering(400, { error: 'invalid_request' }),
+    ['400 Failed to refresh token: invalid_request, 1800 s', '400 Failed to refresh token: invalid_request, 1800 s'],
+    'active null',
+  ],
+  [
     'too many requests',
     (asked, response) => {
       if (asked.path === '/token') response.writeHead(429, { 'retry-after': '600' }).end()
@@ -212,7 +220,7 @@ oneEngine(t, 'a refresh that fails costs a connection only when the provider has
   const metrics = await app.deps.metrics.registry.metrics()
   const counted = [...metrics.matchAll(/^pulsebase_token_refreshes_total\{.*outcome="(\w+)"\} (\d+)$/gm)]
   t.strictSame(Object.fromEntries(counted.map(([, outcome, count]) => [outcome, Number(count)])), {
-    ...{ refused: 1, revoked: 1, misconfigured: 3, unavailable: 1 },
+    ...{ refused: 1, revoked: 1, misconfigured: 5, unavailable: 1 },
   })
   t.match(metrics, 'pulsebase_provider_requests_total{provider="polar",status="429"} 1')
   const revoked = (await connectionEvents(app)).filter(({ type }) => type === 'connection.revoked')
@@ -259,6 +267,59 @@ oneEngine(t, 'an answer that is lost is asked for again with the same token', as
   })
 })
 
+oneEngine(t, 'a refresh token that WHOOP no longer takes ends the connection', async (t, engine) => {
+  const { app, simulator } = await startSimulated(t, engine, {
+    ...{ world: { people: 1, days: 10 }, historicalSyncOnConnect: false },
+  })
+  const tokens = openAccessTokens(app.deps.oauth)
+  // Both answers of its token endpoint: to a token that was used before, and to one of a grant that has ended.
+  const ends: [how: string, path: string, body: object, waits: number[]][] = [
+    ['the answer that had its successor was lost', 'faults', { kind: 'rotated_lost', times: 1 }, [60, 300, 900]],
+    ['the person took the access back', 'revoke', { person: 'ana' }, [60]],
+  ]
+  const found: unknown[] = []
+  for (const [how, path, body] of ends) {
+    const user = await createUser(app)
+    await connectPerson(app, { user, provider: 'whoop', person: 'ana' })
+    const { id } = await app.db.one<{ id: string }>(`select id from provider_grant where state = 'live'`)
+    await expire(app, id)
+    await simulator.control('POST', path, { provider: 'whoop', ...body })
+    const waits: number[] = []
+    let said = ''
+    for (let attempt = 0; (await statusOf(app, user)).status === 'active' && attempt < 10; attempt += 1) {
+      said = await got(tokens.access(id))
+      const { due_s } = await grantOf(app, id)
+      if (due_s !== null) waits.push(Math.round(due_s))
+      await comeDue(app, id)
+    }
+    found.push([how, waits, said, await statusOf(app, user)])
+  }
+  const revoked = { status: 'revoked', status_reason: 'refresh_failed' }
+  t.strictSame(
+    found,
+    ends.map(([how, , , waits]) => [
+      ...[how, waits, '401 Refresh token rejected for whoop; reconnection required', revoked],
+    ]),
+  )
+})
+
+oneEngine(t, 'a refresh takes away nothing that was granted', async (t, engine) => {
+  const { app, provider, grant, tokens } = await connected(t, engine)
+  const scope = () => app.db.query('select scope from provider_grant')
+  const before = await scope()
+  const answers: unknown[] = []
+  // Some name the scope that was sent with the refresh alone; some know another word for it.
+  for (const said of ['x:sleep', 'offline', '', '\0']) {
+    await expire(app, grant)
+    provider.fault = answering(200, { access_token: `access ${said}`, refresh_token: 'refresh', scope: said })
+    answers.push([await got(tokens.access(grant)), await scope()])
+  }
+  t.strictSame(
+    answers,
+    ['x:sleep', 'offline', '', '\0'].map((said) => [`access ${said}`, before]),
+  )
+})
+
 oneEngine(t, 'who was overtaken while it slept may have the only pair that works', async (t, engine) => {
   const { app, provider, grant, tokens } = await connected(t, engine)
   await expire(app, grant)
@@ -292,10 +353,10 @@ oneEngine(t, 'a refreshed pair outlives the loss of the database, in a file that
   let away = true
   const lost = Object.assign(new Error('gone'), { code: '57P01' })
   const flaky = (text: string) => away && /set key_id = \$3/.test(text)
-  const { db } = app.deps.oauth
+  const { saving } = app.deps.oauth
   const parts: OAuthParts = {
     ...app.deps.oauth,
-    db: { ...db, query: (text, params) => (flaky(text) ? Promise.reject(lost) : db.query(text, params)) },
+    saving: { ...saving, query: (text, params) => (flaky(text) ? Promise.reject(lost) : saving.query(text, params)) },
   }
   const tokens = openAccessTokens(parts)
   await t.rejects(tokens.access(grant), /gone/)
@@ -321,6 +382,58 @@ oneEngine(t, 'a refreshed pair outlives the loss of the database, in a file that
     t.strictSame(await files(), [])
     t.ok(provider.accepts(await got(openAccessTokens(app.deps.oauth).access(grant))))
     away = false
+  })
+})
+
+oneEngine(t, 'a refreshed pair is not given up', async (t, engine) => {
+  const { app, provider } = await connected(t, engine)
+  const { dataDir } = app.deps.config
+  const { db, saving } = app.deps.oauth
+  const nowhere = '/dev/null/nowhere'
+  const why: [name: string, error: Error, dataDir: string][] = [
+    ['the database restarts', Object.assign(new Error('gone'), { code: '57P01' }), dataDir],
+    ['it is busy', errors.overloaded('Too many changes at once', 3), dataDir],
+    ['something else is wrong', Object.assign(new Error('bad'), { code: '42883' }), dataDir],
+    ['no file can be written', Object.assign(new Error('gone'), { code: '57P01' }), nowhere],
+  ]
+  const kept = why.map(async ([name, error, dir]) => {
+    const grant = await connectAccount(app, provider, await createUser(app), { account: name })
+    await expire(app, grant)
+    let failures = 0
+    const said: string[] = []
+    const note = (_: unknown, message: string) => void said.push(message)
+    const query: Database['query'] = (text, params) => {
+      if (failures === 3 || !/set key_id = \$3/.test(text)) return saving.query(text, params)
+      failures += 1
+      return Promise.reject(error)
+    }
+    const parts = {
+      ...{ ...app.deps.oauth, saving: { ...saving, query }, settings: { ...app.deps.config, dataDir: dir } },
+      log: { error: note, warn: note, info: note } as unknown as OAuthParts['log'],
+    }
+    const tokens = openAccessTokens(parts)
+    await tokens.access(grant).catch(() => {})
+    await tokens.idle()
+    const works = provider.accepts(await got(openAccessTokens(app.deps.oauth).access(grant)))
+    return [name, works, failures, said]
+  })
+  const inFile = ['refreshed tokens cannot be stored yet, and are kept in a file', 'refreshed tokens are stored now']
+  const inMemory = [
+    'refreshed tokens can neither be stored nor written to DATA_DIR: they are lost if this process ends',
+    'refreshed tokens are stored now',
+  ]
+  t.strictSame(
+    await Promise.all(kept),
+    why.map(([name, , dir]) => [name, true, 3, dir === nowhere ? inMemory : inFile]),
+  )
+  t.strictSame(await readdir(dataDir), [], 'no file is left')
+
+  await t.test('nor refused by the limits of requests', async (t) => {
+    const grant = await connectAccount(app, provider, await createUser(app), { account: 'busy' })
+    await expire(app, grant)
+    const query = () => Promise.reject(errors.overloaded('Too many changes at once', 3))
+    const token = await got(openAccessTokens({ ...app.deps.oauth, db: { ...db, query } }).access(grant))
+    t.ok(provider.accepts(token), token)
   })
 })
 
@@ -392,6 +505,26 @@ oneEngine(t, 'grants are refreshed before somebody needs them', async (t, engine
     )
     t.equal(revoked, 5, 'for a day at most')
   })
+})
+
+oneEngine(t, 'a token that an API refuses is renewed once an hour', async (t, engine) => {
+  const { app, provider, grant: id, tokens } = await connected(t, engine)
+  const account = openAccount({ parts: app.deps.oauth, tokens }, { id, provider: 'polar', issuer: null })
+  const ask = async () => {
+    const { status } = await account.ask({ path: '/me' })
+    const { spent } = await app.db.one<{ spent: boolean }>(
+      'select renewed_at is not null as spent from provider_grant where id = $1',
+      [id],
+    )
+    return { status, spent, requests: provider.tokenRequests().length }
+  }
+  t.strictSame(await ask(), { status: 200, spent: false, requests: 1 })
+  // Another process, whose refresh ends the token that this one knows.
+  await openAccessTokens(app.deps.oauth).renew(id, 1)
+  t.strictSame(await ask(), { status: 200, spent: false, requests: 2 }, 'one that was replaced is looked up again')
+  provider.fault = ({ path }, response) => path === '/me' && !!response.writeHead(401).end()
+  t.strictSame(await ask(), { status: 401, spent: true, requests: 3 })
+  t.strictSame(await ask(), { status: 401, spent: true, requests: 3 })
 })
 
 oneEngine(t, 'a token that ends without a refresh token expires the connections', async (t, engine) => {

@@ -251,7 +251,14 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     return uploads
   }
   const oauth: OAuthParts = {
-    ...{ db: changing(db, { gates, limits }, OAUTH_CHANGES), http: sharedHttp(), settings: config, metrics, log },
+    ...{
+      db: changing(db, { gates, limits }, OAUTH_CHANGES),
+      saving: db,
+      http: sharedHttp(),
+      settings: config,
+      metrics,
+      log,
+    },
     ...{ identifyMs, vault, clients, connected: queueFirst(clients, config.historicalSyncOnConnect) },
   }
   const deps: Dependencies = {

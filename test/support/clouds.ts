@@ -71,7 +71,7 @@ export async function startGrantJobs(t: Test, app: TestApp): Promise<Jobs> {
     statementTimeoutMs: 60_000,
     onError,
   })
-  const parts: OAuthParts = { ...app.deps.oauth, db }
+  const parts: OAuthParts = { ...app.deps.oauth, db, saving: db }
   const grants = { parts, tokens: openAccessTokens(parts) }
   const jobs = await startJobs({
     url: app.databaseUrl,

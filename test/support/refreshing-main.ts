@@ -20,7 +20,7 @@ const {
 const db = openDatabase({ url, name: 'refreshing', maxConnections: 2, statementTimeoutMs: 10_000, onError() {} })
 const providers = { polar: { clientId: CLIENT_ID, clientSecret: CLIENT_SECRET } }
 const tokens = openAccessTokens({
-  ...{ db, http: openHttp(), metrics: createMetrics(), log: pino({ level: 'silent' }), identifyMs: 0 },
+  ...{ db, saving: db, http: openHttp(), metrics: createMetrics(), log: pino({ level: 'silent' }), identifyMs: 0 },
   connected: async () => {},
   vault: openVault(SECRET_KEY),
   clients: oauthClients(new Map([['polar', connectorOf('polar', ORIGIN)]]), { providers, apiBaseUrl: 'http://us' }),

@@ -64,6 +64,15 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
     return known.access
   }
 
+  /** Undefined: the token that was refused is the last, and was renewed within the hour. */
+  async function insteadOf(refused: AccessToken): Promise<AccessToken | undefined> {
+    // Another process may have refreshed it, which ends the one that is known here.
+    const last = await tokens.access(grant.id)
+    if (last.version !== refused.version) return last
+    const mayRenew = (await parts.db.query(RENEW_SQL, [grant.id])).length > 0
+    return mayRenew ? tokens.renew(grant.id, refused.version) : undefined
+  }
+
   async function askWith(token: string, request: Request, payer: Payer): Promise<Received> {
     sent = token
     const permit = () => takePermit(parts.db, payer, Date.now() - heard.atMs < HEARD_MS ? heard.readings : [])
@@ -79,11 +88,15 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
     excerpt: (text) => excerpt(text, [sent, client.settings.clientSecret]),
     async ask(request, lane = 'asked') {
       const payer: Payer = { client, grantId: grant.id, lane }
-      const access = await tokenFor()
+      let access = await tokenFor()
       let answer = await askWith(access.token, request, payer)
-      if (verdictOf(api, answer) === 'auth' && (await parts.db.query(RENEW_SQL, [grant.id])).length > 0) {
-        known = { access: await tokens.renew(grant.id, access.version), atMs: Date.now() }
-        answer = await askWith(known.access.token, request, payer)
+      // At most one that was replaced meanwhile, and one that is renewed.
+      for (let tries = 0; tries < 2 && verdictOf(api, answer) === 'auth'; tries += 1) {
+        const other = await insteadOf(access)
+        if (!other) break
+        access = other
+        known = { access, atMs: Date.now() }
+        answer = await askWith(access.token, request, payer)
       }
       const verdict = verdictOf(api, answer)
       if (typeof verdict === 'object' && answer.status === 429) {

@@ -56,6 +56,7 @@ export const cloud: Provider = {
       // Grants of the legacy service came back with the prefix as well.
       scopePrefix: issuers.moi.scopePrefix,
       needs: [data],
+      // Its legacy host also answers `invalid_request` to every token of a client that it does not know.
       refresh: { rotates: true },
       identify,
       leave: (account, call) => leave(account, call, name),

@@ -33,7 +33,8 @@ export const cloud: Provider = {
     // The profile names the account.
     needs: [['offline'], ['read:profile'], ['read:workout', 'read:sleep', 'read:recovery', 'read:cycles']],
     // How long an idle refresh token lives is not documented: weekly.
-    refresh: { rotates: true, idleDays: 7, form: { scope: 'offline' } },
+    // A used or revoked token is `invalid_request` as often as `invalid_grant`; a wrong client is `invalid_client`.
+    refresh: { rotates: true, idleDays: 7, form: { scope: 'offline' }, deadErrors: ['invalid_request'] },
     identify,
     // 401: already revoked.
     leave: (_account, call) => call({ path: '/v2/user/access', method: 'DELETE' }),

@@ -113,3 +113,48 @@ oneEngine(t, 'a process that lost a grant stores nothing', async (t, engine) => 
   const [run] = await app.db.query(`select status from sync_run order by started_at desc limit 1`)
   t.strictSame(run, { status: 'success' })
 })
+
+oneEngine(t, 'who connects another account leaves nothing of the former one under way', async (t, engine) => {
+  const { app } = await startSimulated(t, engine, { world: { people: 2, days: 10 } })
+  const [first, second] = [await createUser(app), await createUser(app)]
+  const connect = (user: string, person: string) => connectPerson(app, { user, provider: 'whoop', person })
+  const underWay = (user: string) =>
+    app.db.query<{ status: string }>(
+      `select scope, source, status, (select count(*) > 0 from sync_task t where r.run_key like t.run_key || '%') as tasks
+       from sync_run r where user_id = $1 order by status, scope`,
+      [user],
+    )
+  const run = (scope: string, source: string, status: string, tasks: boolean) => ({ scope, source, status, tasks })
+  const astray = () =>
+    app.db.query<{ status: string }>(
+      `select t.stream from sync_task t join connection c on c.id = t.connection_id where c.grant_id <> t.grant_id`,
+    )
+  await connect(first, 'ana')
+  await connect(first, 'bikash')
+  const cancelled = [run('historical', 'pull', 'cancelled', false), run('live', 'pull', 'cancelled', false)]
+  const begun = [run('historical', 'pull', 'in_progress', true), run('live', 'pull', 'in_progress', true)]
+  t.strictSame(await underWay(first), [...cancelled, ...begun], 'of an account that nobody uses now')
+
+  await connect(second, 'bikash')
+  const ofSecond = await underWay(second)
+  t.match(ofSecond, [{ status: 'in_progress', tasks: true }])
+  await connect(first, 'ana')
+  t.strictSame(
+    (await underWay(first)).filter(({ status }) => status === 'in_progress'),
+    begun,
+  )
+  t.strictSame(await astray(), [], 'of an account that somebody else shares')
+  t.strictSame(await underWay(second), ofSecond, 'who goes on')
+
+  await startPulling(t, app)
+  await settled(app)
+  const ended = await app.db.query<{ user_id: string; status: string; n: number }>(
+    `select user_id, status, count(*) as n from sync_run group by 1, 2 order by 1, 2`,
+  )
+  const of = (user: string) => Object.fromEntries(ended.filter((e) => e.user_id === user).map((e) => [e.status, e.n]))
+  t.match(
+    [of(first), of(second)],
+    [{ cancelled: 4, success: 2 }, { success: 2 }],
+    'the second has what the pull of the first would have brought',
+  )
+})
