@@ -15,8 +15,8 @@ import { isObject } from './sdk-fields.ts'
 export const PARCEL_PARTS = 50
 export const PARCEL_BYTES = 4 * 1024 * 1024
 
-/** Largest decoded parcel: the largest answer, and its line. */
-const LIMIT_BYTES = 33 * 1024 * 1024
+/** Largest decoded parcel: the largest answer, and its line; a larger one is not stored, since it could not be imported. */
+export const PARCEL_LIMIT_BYTES = 33 * 1024 * 1024
 
 const NEWLINE = 0x0a
 
@@ -124,7 +124,7 @@ export function mapParts(parts: readonly ParcelPart[], provider: string, map: Ma
 
 function decompressed(bytes: Uint8Array): Uint8Array | ParcelResult {
   try {
-    return brotliDecompressSync(bytes, { maxOutputLength: LIMIT_BYTES })
+    return brotliDecompressSync(bytes, { maxOutputLength: PARCEL_LIMIT_BYTES })
   } catch (error) {
     const tooLarge = (error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE'
     return { ok: false, code: tooLarge ? 'too_large' : 'damaged' }

@@ -148,10 +148,12 @@ export async function endGrant(
      returning id, user_id, provider, revoked_at, true as ended`,
     [grantId, status, reason],
   )
-  await tx.query('delete from sync_task where grant_id = $1', [grantId])
+  // What is left of the past waits for a new consent (resume_history).
+  await tx.query(`delete from sync_task where grant_id = $1 and kind <> 'history'`, [grantId])
+  await tx.query(`update sync_task set due_at = 'infinity' where grant_id = $1`, [grantId])
   // In the order in which everybody writes events of several users.
   for (const one of ended.toSorted((a, b) => (a.user_id < b.user_id ? -1 : 1))) {
-    await tx.query('select cancel_sync($1, $2)', [one.user_id, one.provider])
+    await tx.query('select cancel_runs($1, $2)', [one.user_id, one.provider])
     await recordRevoked(tx, settings, one, reason)
   }
 }

@@ -6,6 +6,7 @@ import type { OAuthClient } from '../provider-client/clients.ts'
 import { NoAnswer } from '../provider-client/http.ts'
 import type { Identity, OAuth, Tokens } from '../providers/provider.ts'
 import { grantedScopes } from '../providers/scopes.ts'
+import { storable } from '../text.ts'
 import { connect } from './connect.ts'
 import { leaveAtOnce } from './leave.ts'
 import { askedOf, type OAuthParts } from './parts.ts'
@@ -167,10 +168,10 @@ async function identified(
   for (let waitMs = IDENTIFY_AGAIN_MS; ; waitMs *= 2) {
     try {
       const account = await withinTime(identify(), deadline)
-      if (account.id !== null && (account.id.length > MAX_ID || account.id.includes('\0'))) {
-        throw new Error('the id of the account cannot be stored')
-      }
-      const [username, zone] = [account.username, account.zone].map((text) => text?.replaceAll('\0', '') ?? null)
+      if (account.id !== null && account.id.length > MAX_ID) throw new Error('the id of the account is too long')
+      // Cleaned it might be the id of another account.
+      if (account.id !== null && storable(account.id) !== account.id) throw new Error('no id can be like this')
+      const [username, zone] = [account.username, account.zone].map((text) => text && storable(text))
       return { account: { id: account.id, username: username ?? null, zone: zone ?? null }, stillLives }
     } catch (error) {
       parts.log.warn({ err: error, provider: client.id }, 'a provider did not say whose account was connected')

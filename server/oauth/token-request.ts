@@ -2,6 +2,7 @@ import { excerpt } from '../provider-client/call.ts'
 import type { OAuthClient } from '../provider-client/clients.ts'
 import { type Http, NoAnswer, type Received } from '../provider-client/http.ts'
 import type { Form, OAuth, Refusal, Tokens } from '../providers/provider.ts'
+import { storable } from '../text.ts'
 import { retryAfterSeconds } from '../webhooks/schedule.ts'
 
 /** What a token endpoint says: tokens, a refusal, or neither at this time. */
@@ -88,8 +89,8 @@ const MAX_SECONDS = 3_153_600_000
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 const nonEmpty = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null)
 
-/** Some list the names. NUL cannot be stored. */
+/** Some list the names. */
 const scopeOf = (value: unknown) => {
-  const text = Array.isArray(value) ? value.filter((name) => typeof name === 'string').join(' ') : nonEmpty(value)
-  return text?.replaceAll('\0', '') || null
+  const names = Array.isArray(value) ? value.filter((name) => typeof name === 'string').join(' ') : nonEmpty(value)
+  return names && storable(names)
 }

@@ -1,4 +1,5 @@
 import type { Call, Form, OAuth, Request } from '../providers/provider.ts'
+import { storable } from '../text.ts'
 import type { OAuthClient } from './clients.ts'
 import { type Http, type HttpRequest, NoAnswer, type Received } from './http.ts'
 
@@ -87,7 +88,10 @@ const EXCERPT_CHARACTERS = 2_000
 /** What stands in place of a secret. */
 const CUT = '[cut]'
 
-/** The beginning of an answer, or of any text, without the secrets that were sent, in any spelling a URL has for them. */
+/**
+ * The beginning of an answer, or of any text, as it can be stored and without the secrets that were sent, in any spelling a
+ * URL has for them.
+ */
 export function excerpt(text: string, secrets: readonly (string | null)[], characters = EXCERPT_CHARACTERS): string {
   const known = secrets.filter((secret): secret is string => secret !== null && secret !== '')
   const longest = Math.max(0, ...known.map((secret) => encodeURIComponent(secret).length))
@@ -95,5 +99,5 @@ export function excerpt(text: string, secrets: readonly (string | null)[], chara
   for (const secret of known) {
     for (const spelling of new Set([secret, encodeURIComponent(secret)])) clean = clean.replaceAll(spelling, CUT)
   }
-  return clean.slice(0, characters).toWellFormed()
+  return storable(clean.slice(0, characters))
 }

@@ -24,8 +24,13 @@ export interface Request {
   readonly as?: 'account' | 'application' | 'nobody'
   /** Where the token of the account goes, instead of a bearer header. */
   readonly token?: { readonly in: 'query' | 'form'; readonly name: string }
-  /** What a later request or the mapping has to know of this one; stored with the answer, so without secrets. */
+  /**
+   * What a later request and the mapping have to know of this one; stored with the answer, so without secrets. An answer
+   * counts as another one when they differ, so nothing of the window belongs here.
+   */
   readonly args?: Json
+  /** What only a later request has to know of this one. */
+  readonly memo?: Json
 }
 
 /** A provider's answer to a request, whatever its status. */
@@ -225,7 +230,7 @@ export interface Stream {
   /** The request for the next page, after this answer to that request; null: there is none. */
   next?(answer: Answer, asked: Request): Request | null
   /** The zone that an answer tells of, for parts that do not say: an IANA name or an offset; null: none. */
-  zone?(answer: Answer): string | null
+  zone?(answer: Answer, asked: Request): string | null
 }
 
 /** A span of time, half-open, epoch milliseconds. */

@@ -481,6 +481,7 @@ t.test('connections', async (t) => {
     webhook_callback: true,
     live_sync_mode: 'webhook',
     linked_user_ids: [grace],
+    failing_streams: [],
   })
   t.match(second, {
     provider: 'polar',

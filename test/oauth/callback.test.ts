@@ -227,6 +227,30 @@ const CASES: Case[] = [
     outcome: '303 error: Polar granted access, but did not say whose. Please connect again.',
   },
   {
+    name: 'an account whose id no database takes',
+    path({ provider, usual }) {
+      provider.tokens.id = 'ada\0'
+      return usual()
+    },
+    outcome: '303 error: Polar granted access, but did not say whose. Please connect again.',
+  },
+  {
+    name: 'a name and permissions that no database takes',
+    path({ provider, usual }) {
+      const answers: Record<string, string> = {
+        '/token': JSON.stringify({ access_token: 'strange', scope: 'x:read \0 \ud800' }),
+        '/me': JSON.stringify({ id: 'strange', name: 'Name \0 \ud800' }),
+      }
+      provider.fault = ({ path }, response) => {
+        if (path in answers) response.end(answers[path])
+        return path in answers
+      }
+      return usual()
+    },
+    outcome: '303 success',
+    connected: true,
+  },
+  {
     name: 'an account without an id, where the connector goes on without',
     path({ provider, usual }) {
       provider.tokens.id = ''
@@ -283,7 +307,7 @@ oneEngine(t, 'a browser comes back from a provider', async (t, engine) => {
     )
     t.strictSame(
       grants.map(({ account }) => account),
-      ['ada', 'odd', null],
+      ['ada', 'odd', 'strange', null],
     )
     t.equal(provider.asked.filter(({ method }) => method === 'DELETE').length, 0, 'the account has a live grant')
   })

@@ -135,17 +135,21 @@ t.test('recoveries are asked for after the sleeps they belong to, which tell whe
 })
 
 t.test('the zone of a page is that of its latest record', async (t) => {
-  const cases: [string, string, unknown, string | null][] = [
+  const second = { nextToken: 'x' }
+  const cases: [string, string, unknown, string | null, Request['query']?][] = [
     ['oura', 'sleep', { data: [{ bedtime_end: 'x' }, { bedtime_end: '2026-03-07T07:04:12+05:45' }] }, '+05:45'],
     ['oura', 'sleep', { data: [{ bedtime_end: 7 }] }, null],
     ['oura', 'daily_activity', { data: [{ timestamp: '2026-03-07T04:00:00Z' }] }, 'Z'],
     ['oura', 'daily_activity', {}, null],
     ['whoop', 'sleep', { records: [{ timezone_offset: '-03:30' }, { timezone_offset: '+01:00' }] }, '-03:30'],
+    ['whoop', 'sleep', { records: [{ timezone_offset: '-03:30' }] }, null, second],
     ['whoop', 'sleep', { records: [{ timezone_offset: 'home' }] }, null],
     ['whoop', 'sleep', null, null],
   ]
   t.strictSame(
-    cases.filter(([id, name, json, zone]) => stream(id, name).zone?.(answer(json)) !== zone),
+    cases.filter(
+      ([id, name, json, zone, query = {}]) => stream(id, name).zone?.(answer(json), { path: '/', query }) !== zone,
+    ),
     [],
   )
 })

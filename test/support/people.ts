@@ -6,6 +6,7 @@ import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { planPulls } from '../../server/intake/pulls/plan.ts'
 import { startPulls } from '../../server/intake/pulls/pulls.ts'
 import { openAccessTokens } from '../../server/oauth/refresh.ts'
+import type { HttpRequest, Received } from '../../server/provider-client/http.ts'
 import { startTestApp, type TestApp } from './app.ts'
 import { callBack, startGrantJobs } from './clouds.ts'
 import type { Engine } from './servers.ts'
@@ -70,13 +71,22 @@ export interface Pulling {
   pullNow(): Promise<void>
 }
 
-/** Starts asking providers, and importing, as the service does; ends with the test. */
-export async function startPulling(t: Test, app: TestApp): Promise<Pulling> {
+/**
+ * Starts asking providers, and importing, as the service does; ends with the test. `answering` replaces answers on their
+ * way to the service.
+ */
+export async function startPulling(
+  t: Test,
+  app: TestApp,
+  answering: (path: string, answer: Received) => Received | Promise<Received> = (_, answer) => answer,
+): Promise<Pulling> {
   const jobs = await startGrantJobs(t, app)
   const db = openDatabase({
     ...{ url: app.databaseUrl, name: 'pulls', maxConnections: 4, statementTimeoutMs: 60_000, onError: () => {} },
   })
-  const parts = { ...app.deps.oauth, db, saving: db }
+  const { http } = app.deps.oauth
+  const send = async (request: HttpRequest) => answering(request.url.pathname, await http.send(request))
+  const parts = { ...app.deps.oauth, db, saving: db, http: { ...http, send } }
   const pulls = startPulls({ db, parts, tokens: openAccessTokens(parts), processId: jobs.processId })
   t.teardown(async () => {
     await pulls.stop()

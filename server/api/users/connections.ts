@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { type LiveSyncMode, liveSyncModes, type ProviderName, providerByName } from '../../catalogue/providers.ts'
 import { route } from '../../http/route.ts'
 import { Enum, Instant, Nullable, UserPath, Uuid } from '../../http/schema.ts'
+import { FAILING_DAYS } from '../../intake/pulls/observe.ts'
 import { requireUser } from './exists.ts'
 import { connectionStatuses } from './user.ts'
 
@@ -25,6 +26,9 @@ const Connection = Type.Object(
     webhook_callback: Type.Boolean(),
     live_sync_mode: Nullable(Enum(liveSyncModes, { title: 'LiveSyncMode' })),
     linked_user_ids: Type.Array(Uuid(), { description: 'Other users with an active connection to the same account' }),
+    failing_streams: Type.Array(Type.String(), {
+      description: `What the provider is asked for in vain for ${FAILING_DAYS} days, such as sleep; it is asked again with every pull`,
+    }),
   },
   { title: 'Connection' },
 )
@@ -68,6 +72,7 @@ export const listConnections = route(
         updated_at: '2026-02-24T09:58:00Z',
         ...capabilities('garmin'),
         linked_user_ids: [],
+        failing_streams: [],
       },
     ],
   },
@@ -84,7 +89,14 @@ export const listConnections = route(
                   and o.user_id <> c.user_id
                   and o.status = 'active'
                 order by o.user_id
-              ) as linked_user_ids
+              ) as linked_user_ids,
+              array(
+                select s.stream
+                from stream_cursor s
+                where s.grant_id = c.grant_id and c.status = 'active'
+                  and s.failing_since <= now() - interval '${FAILING_DAYS} days'
+                order by s.stream
+              ) as failing_streams
        from connection c
        left join provider_setting s on s.provider = c.provider
        where c.user_id = $1

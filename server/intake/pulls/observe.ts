@@ -6,11 +6,14 @@ import type { OAuthClients } from '../../provider-client/clients.ts'
 /** Read at most this often, since every cursor is looked at. */
 const EVERY_MS = 15_000
 
+/** A stream that fails for so long is reported, to operators and in the list of connections. */
+export const FAILING_DAYS = 7
+
 const WAITING_SQL = `
   select g.provider, t.lane, count(*) as tasks
   from sync_task t
   join provider_grant g on g.id = t.grant_id
-  where t.due_at <= now()
+  where t.due_at <= now() and g.state = 'live'
   group by 1, 2`
 
 // Of streams that are closed, nobody asks.
@@ -26,57 +29,77 @@ const USED_SQL = `
   from rate_budget
   where grant_id is null and slot >= date_part('epoch', now()) / (seconds / 10.0) - 11`
 
+// A week is longer than any outage that heals by itself.
+const FAILING_SQL = `
+  select g.provider, s.stream, count(*) as accounts
+  from stream_cursor s
+  join provider_grant g on g.id = s.grant_id
+  where g.state = 'live' and s.failing_since <= now() - interval '${FAILING_DAYS} days'
+  group by 1, 2`
+
 interface Known {
   waiting: { provider: string; lane: string; tasks: number }[]
   lags: { provider: string; stream: string; seconds: number }[]
   used: { provider: string; seconds: number; provider_limit: number | null; used: number }[]
+  failing: { provider: string; stream: string; accounts: number }[]
 }
 
 /**
- * Adds the metrics of pulls: what waits, how old the newest data of each stream is where it is oldest, and how much of
- * each provider's limits is used. They are read when the metrics are requested.
+ * Adds the metrics of pulls: what waits, how old the newest data of each stream is where it is oldest, how much of each
+ * provider's limits is used, and what keeps failing. They are read when the metrics are requested.
  */
 export function observePulls(registry: Registry, db: Database, clients: OAuthClients): void {
-  const registers = [registry]
-  const labelled = (name: string, help: string, labelNames: string[]) =>
-    new Gauge({ name, help, labelNames, registers })
-  const lag = labelled('pulsebase_pull_lag_seconds', 'Time since the stream of some account was last stored whole', [
-    'provider',
-    'stream',
-  ])
-  const budget = labelled('pulsebase_provider_budget_used_ratio', 'Share of a limit of requests that is used', [
-    'provider',
-    'window_seconds',
-  ])
   let last: Promise<Known> | undefined
   let readAt = Number.NEGATIVE_INFINITY
-  new Gauge({
-    name: 'pulsebase_pull_tasks_waiting',
-    help: 'Streams that are due to be asked for',
-    labelNames: ['provider', 'lane'],
-    registers,
-    async collect() {
-      if (performance.now() - readAt > EVERY_MS) {
-        readAt = performance.now()
-        last = read(db)
-      }
-      const known = last && (await soon(last))
-      // While the database does not answer, the last values stay.
-      if (!known) return
-      for (const gauge of [this, lag, budget]) gauge.reset()
-      for (const { provider, lane, tasks } of known.waiting) this.labels(provider, lane).set(tasks)
-      for (const { provider, stream, seconds } of known.lags) lag.labels(provider, stream).set(seconds)
-      for (const row of known.used) {
-        const limit = row.provider_limit ?? limitOf(clients, row)
-        if (limit !== undefined) budget.labels(row.provider, String(row.seconds)).set(row.used / limit)
-      }
+  const known = () => {
+    if (performance.now() - readAt > EVERY_MS) {
+      readAt = performance.now()
+      last = read(db)
+    }
+    return last && soon(last)
+  }
+  // Each waits for the same reading, since they are collected at the same time.
+  const gauge = (name: string, help: string, labelNames: string[], set: (gauge: Gauge, known: Known) => void) =>
+    new Gauge({
+      ...{ name, help, labelNames, registers: [registry] },
+      async collect() {
+        const now = await known()
+        // While the database does not answer, the last values stay.
+        if (!now) return
+        this.reset()
+        set(this, now)
+      },
+    })
+  gauge(
+    'pulsebase_pull_tasks_waiting',
+    'Streams that are due to be asked for',
+    ['provider', 'lane'],
+    (of, { waiting }) => {
+      for (const { provider, lane, tasks } of waiting) of.labels(provider, lane).set(tasks)
     },
+  )
+  const lag = 'Time since the stream of some account was last stored whole'
+  gauge('pulsebase_pull_lag_seconds', lag, ['provider', 'stream'], (of, { lags }) => {
+    for (const { provider, stream, seconds } of lags) of.labels(provider, stream).set(seconds)
+  })
+  const share = 'Share of a limit of requests that is used'
+  gauge('pulsebase_provider_budget_used_ratio', share, ['provider', 'window_seconds'], (of, { used }) => {
+    for (const row of used) {
+      const limit = row.provider_limit ?? limitOf(clients, row)
+      if (limit !== undefined) of.labels(row.provider, String(row.seconds)).set(row.used / limit)
+    }
+  })
+  const failed = `Accounts of which a stream could not be pulled for ${FAILING_DAYS} days`
+  gauge('pulsebase_pull_streams_failing', failed, ['provider', 'stream'], (of, { failing }) => {
+    for (const { provider, stream, accounts } of failing) of.labels(provider, stream).set(accounts)
   })
 }
 
 async function read(db: Database): Promise<Known> {
-  const [waiting, lags, used] = await Promise.all([db.query(WAITING_SQL), db.query(LAG_SQL), db.query(USED_SQL)])
-  return { waiting, lags, used } as Known
+  const [waiting, lags, used, failing] = await Promise.all(
+    [WAITING_SQL, LAG_SQL, USED_SQL, FAILING_SQL].map((sql) => db.query(sql)),
+  )
+  return { waiting, lags, used, failing } as Known
 }
 
 function limitOf(clients: OAuthClients, { provider, seconds }: Known['used'][number]): number | undefined {

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
-import { encodeParcel, PARCEL_BYTES, PARCEL_PARTS, type ParcelPart } from '../../../workers/parcel.ts'
+import {
+  encodeParcel,
+  PARCEL_BYTES,
+  PARCEL_LIMIT_BYTES,
+  PARCEL_PARTS,
+  type ParcelPart,
+} from '../../../workers/parcel.ts'
 import type { Queryable } from '../../db/database.ts'
 import type { Json } from '../../providers/part.ts'
 
@@ -38,6 +44,8 @@ export interface Outcome {
     readonly week?: boolean
     readonly month?: boolean
     readonly hash?: string
+    /** The answers are left out, since they are those of `hash`, which has to be that of the cursor still. */
+    readonly unchanged?: true
     readonly closed_seconds?: number
     readonly closed_why?: string
     readonly failing?: true
@@ -46,6 +54,10 @@ export interface Outcome {
 
 /** Whether so many parts of so many bytes fit in one parcel; a larger part is alone in its own. */
 export const fits = (parts: number, bytes: number): boolean => parts <= PARCEL_PARTS && bytes <= PARCEL_BYTES
+
+/** Bytes of parts, with what goes with their answers. */
+export const sizeOf = (parts: readonly ParcelPart[]): number =>
+  parts.reduce((sum, { args, body }) => sum + body.length + (args === null ? 0 : JSON.stringify(args).length), 0)
 
 /** SHA-256 of what was answered, without when. */
 export function hashOf(parts: readonly ParcelPart[]): string {
@@ -65,13 +77,17 @@ export interface Parcel {
 
 const STORE_SQL = 'select store_parcel($1, $2, $3, $4, $5, $6, $7, $8, $9) as stored'
 
-/** Stores a parcel. False when the grant was lost, or one of the tasks cancelled, meanwhile: then nothing is stored. */
+/**
+ * Stores a parcel. False when the grant was lost, or one of the tasks cancelled, meanwhile: then nothing is stored.
+ * @throws RangeError when the parcel is too large to be imported
+ */
 export async function storeParcel(
   db: Queryable,
   lease: Lease,
   { runKey, parts, outcomes, zone }: Parcel,
 ): Promise<boolean> {
   const bytes = parts.length > 0 ? encodeParcel(parts) : null
+  if (bytes && bytes.length > PARCEL_LIMIT_BYTES) throw new RangeError(`a parcel of ${bytes.length} bytes`)
   const { stored } = await db.one<{ stored: boolean }>(STORE_SQL, [
     ...[lease.grantId, lease.processId, lease.fence, runKey, zone],
     bytes && (await promisify(brotliCompress)(bytes, QUALITY)),

@@ -3,7 +3,7 @@ import type { Queryable, Transaction } from '../../db/database.ts'
 import type { OAuthParts } from '../../oauth/parts.ts'
 import type { OAuthClient, OAuthClients } from '../../provider-client/clients.ts'
 import { DAY_MS } from '../../time.ts'
-import { asRow, grantedStreams, queue, startHistory } from './tasks.ts'
+import { asRow, grantedStreams, queue, resumeHistory, startHistory } from './tasks.ts'
 import { type Cursor, type DuePull, duePull } from './windows.ts'
 
 /** Grants that are planned in one transaction. */
@@ -130,7 +130,7 @@ export function everySeconds({ provider }: OAuthClient, grants: number, interval
 
 /**
  * Returns what queues, as soon as a connection is made, what it is to bring: the first pull, which goes on where an earlier
- * one of the account ended, and the last 90 days if its past is wanted. Streams that were closed are tried again, and
+ * one of the account ended, and the last 90 days if its past is wanted, or what was left of its past. Streams that were closed are tried again, and
  * answers are stored even if they are the same as before, since somebody is new to them. The caller holds the grant.
  */
 export function queueFirst(clients: OAuthClients, wantsHistory: boolean): OAuthParts['connected'] {
@@ -145,7 +145,9 @@ export function queueFirst(clients: OAuthClients, wantsHistory: boolean): OAuthP
     const streams = duePulls(clients, grant)
     const pull = { grantId, userId, connectionId: null, kind: 'pull', lane: 'asked', untilMs: null, streams } as const
     if (streams.length > 0) await queue(tx, pull)
-    if (!(wantsHistory && isNew)) return
-    await startHistory(tx, { grantId, connectionId, userId, days: HISTORY_DAYS }, grantedStreams(client, grant))
+    const granted = grantedStreams(client, grant)
+    if (isNew && wantsHistory)
+      return void (await startHistory(tx, { grantId, connectionId, userId, days: HISTORY_DAYS }, granted))
+    await resumeHistory(tx, { grantId, connectionId, userId }, granted)
   }
 }

@@ -2,20 +2,27 @@ import type { ParcelPart } from '../../../workers/parcel.ts'
 import type { Received } from '../../provider-client/http.ts'
 import type { Json } from '../../providers/part.ts'
 import type { Request, Stream, Window } from '../../providers/provider.ts'
+import { isStorableJson } from '../../text.ts'
 import { DAY_MS, isoInstant } from '../../time.ts'
 import type { Lane } from './budget.ts'
-import { hashOf, type Outcome } from './parcel.ts'
+import { fits, hashOf, type Outcome, sizeOf } from './parcel.ts'
 import { delaySeconds } from './verdicts.ts'
 import { leftAfter, type Span, windowOf } from './windows.ts'
 
 /** Pages of a window that are asked for; no provider needs so many. */
 const MAX_PAGES = 500
 
+/** Largest request that is stored with its answer, or to be made later: bytes of JSON. */
+const MAX_REQUEST_BYTES = 256 * 1024
+
 /** How long a stream that was refused for want of a permission is left alone. */
 const CLOSED_SECONDS = 86_400
 
 /** How long a task is tried again that fails for reasons that may pass. */
 const GIVE_UP_DAYS = { pull: 1, sync: 1, history: 7 } as const
+
+const SAME_PAGE = 'The provider names the same page again and again'
+const BAD_PAGE = 'The provider named a next page that cannot be asked for'
 
 /** A task as its row says it; instants as ISO text. */
 export interface TaskRow {
@@ -42,13 +49,16 @@ export type FailureCode = 'not_permitted' | 'wrong' | 'gave_up'
 export class Task {
   readonly row: TaskRow
   readonly stream: Stream
-  readonly parts: ParcelPart[] = []
-  bytes = 0
+  readonly #parts: ParcelPart[] = []
+  #bytes = 0
   #span: Span
   #request: Request | null
   #pages: number
   /** Nothing of it was stored before. */
   #isWhole: boolean
+  /** Up to there, in epoch milliseconds, windows of a pull were asked for whole; undefined: none was. */
+  #coveredMs: number | undefined
+  #hasMoved = false
   readonly #untilMs: number
 
   constructor(row: TaskRow, stream: Stream, nowMs: number) {
@@ -70,20 +80,38 @@ export class Task {
     return this.#request
   }
 
-  /** Keeps an answer until it is stored, with all that its mapping may know. */
-  keep(asked: Request, answer: Received, zone: string | null): void {
-    this.#pages += 1
-    if (answer.body.length === 0) return
-    const args = asked.args ?? null
-    this.parts.push({ stream: this.stream.name, args, atMs: Date.now(), zone, body: answer.body })
-    this.bytes += answer.body.length
+  /** Whether there is something to store of it: answers, or where it goes on. */
+  get hasMoved(): boolean {
+    return this.#hasMoved
   }
 
-  /** Goes on with a request for a further page; false when there were too many, or it is the same one again. */
-  turnPage(asked: Request, next: Request): boolean {
-    if (this.#pages >= MAX_PAGES || JSON.stringify(asked) === JSON.stringify(next)) return false
+  /** Whether an answer still fits in the parcel with those that are kept. */
+  takes(asked: Request, answer: Received): boolean {
+    const bytes = sizeOf([this.#part(asked, answer, null)])
+    return this.#parts.length === 0 || fits(this.#parts.length + 1, this.#bytes + bytes)
+  }
+
+  /** Keeps an answer until it is stored, with all that its mapping may know. */
+  keep(asked: Request, answer: Received, zone: string | null): void {
+    this.#hasMoved = true
+    this.#pages += 1
+    if (answer.body.length === 0) return
+    const part = this.#part(asked, answer, zone)
+    this.#parts.push(part)
+    this.#bytes += sizeOf([part])
+  }
+
+  #part({ args = null }: Request, { body }: Received, zone: string | null): ParcelPart {
+    return { stream: this.stream.name, args, atMs: Date.now(), zone, body }
+  }
+
+  /** Goes on with a request for a further page; returns why not, undefined: it does. */
+  turnPage(asked: Request, next: Request): string | undefined {
+    const json = JSON.stringify(next)
+    if (this.#pages >= MAX_PAGES || JSON.stringify(asked) === json) return SAME_PAGE
+    if (!isStorableJson(json) || Buffer.byteLength(json) > MAX_REQUEST_BYTES) return BAD_PAGE
     this.#request = next
-    return true
+    return undefined
   }
 
   /** Ends the window under way; false when it was the last one. */
@@ -91,35 +119,40 @@ export class Task {
     const left = leftAfter(this.window, this.row.kind === 'history', this.#span)
     this.#request = null
     this.#pages = 0
+    this.#hasMoved = true
     if (!left) return false
+    this.#coveredMs = left.loMs
     this.#span = left
     return true
   }
 
   /** The answers that came, for storing: from then on they are. */
   takeParts(): ParcelPart[] {
-    this.bytes = 0
-    return this.parts.splice(0)
+    this.#bytes = 0
+    this.#hasMoved = false
+    return this.#parts.splice(0)
   }
 
   /** It goes on in another turn, where it stopped. */
   paused(): Outcome {
     this.#isWhole = false
-    return { ...this.#place(), answers: this.parts.length, ...(this.row.attempts > 0 && { attempts: 0 }) }
+    return { ...this.#place(), answers: this.#parts.length, ...(this.row.attempts > 0 && { attempts: 0 }) }
   }
 
   /** All of it is asked and stored. An answer like the last one is not stored again. */
   done(): Outcome {
     const { id, kind, reach_days: reach } = this.row
-    const hash = this.#isWhole && kind === 'pull' ? hashOf(this.parts) : undefined
-    if (hash !== undefined && hash === this.row.last_hash) this.takeParts()
+    const hash = this.#isWhole && kind === 'pull' ? hashOf(this.#parts) : undefined
+    const isUnchanged = hash !== undefined && hash === this.row.last_hash
+    if (isUnchanged) this.takeParts()
     const cursor = {
       covered_until: isoInstant(this.#untilMs),
       ...(reach !== null && { week: true, month: reach === 28 }),
       ...(hash !== undefined && { hash }),
+      ...(isUnchanged && ({ unchanged: true } as const)),
     }
     const report = { status: 'success' } as const
-    const ended = { id, stream: this.stream.name, answers: this.parts.length, ended: true, report } as const
+    const ended = { id, stream: this.stream.name, answers: this.#parts.length, ended: true, report } as const
     return kind === 'pull' ? { ...ended, cursor } : ended
   }
 
@@ -127,10 +160,12 @@ export class Task {
   failed(code: FailureCode, error: string): Outcome {
     const { id, kind } = this.row
     const report = { status: 'failed', code, error } as const
-    const ended = { id, stream: this.stream.name, answers: this.parts.length, ended: true, report } as const
+    const ended = { id, stream: this.stream.name, answers: this.#parts.length, ended: true, report } as const
     if (kind !== 'pull') return ended
     const closed = code === 'not_permitted' ? { closed_seconds: CLOSED_SECONDS, closed_why: code } : {}
-    return { ...ended, cursor: { failing: true, ...closed } }
+    // The windows before are stored with it: the next pull begins with the one that failed.
+    const covered = this.#coveredMs === undefined ? {} : { covered_until: isoInstant(this.#coveredMs) }
+    return { ...ended, cursor: { failing: true, ...covered, ...closed } }
   }
 
   /** It failed, and is tried again: after so many seconds, else after a delay that grows; or it has failed for too long. */
@@ -141,13 +176,13 @@ export class Task {
     const failures = attempts + 1
     const dueMs = Math.round(Date.now() + delaySeconds(failures, afterSeconds) * 1000)
     const due = { due_at: isoInstant(dueMs), attempts: Math.min(failures, 32_767), failing: true } as const
-    return { ...this.#place(), answers: this.parts.length, ...due }
+    return { ...this.#place(), answers: this.#parts.length, ...due }
   }
 
   #place(): Pick<Outcome, 'id' | 'stream' | 'lo' | 'hi' | 'position'> {
     const { loMs, hiMs } = this.#span
     // Nothing of it is there: it is asked for as of then.
-    const isUntouched = this.#isWhole && this.parts.length === 0
+    const isUntouched = this.#isWhole && this.#parts.length === 0
     const span = isUntouched ? {} : { lo: isoInstant(loMs), hi: isoInstant(hiMs) }
     const position = this.#request && { request: this.#request as unknown as Json, pages: this.#pages }
     return { id: this.row.id, stream: this.stream.name, ...span, position }

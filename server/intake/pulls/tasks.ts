@@ -64,14 +64,6 @@ export const asRow = ({ stream, loMs, reachDays = null }: Asked) => ({
   ...{ stream, lo: isoInstant(Math.floor(loMs)), reach_days: reachDays },
 })
 
-const RUNNING_SQL = `
-  select r.run_key
-  from sync_task t
-  join sync_run r on r.user_id = $2 and r.run_key in (t.run_key, t.run_key || '_' || $2)
-  where t.grant_id = $1 and t.kind = $3 and t.connection_id is not distinct from $4
-  order by t.id
-  limit 1`
-
 /** A sync that was started, or the one that runs already. */
 export interface Started {
   readonly runKey: string
@@ -82,8 +74,11 @@ async function startOr(tx: Transaction, queued: Queued & { userId: string }): Pr
   const runKey = await queue(tx, queued)
   if (runKey !== null) return { runKey, running: false }
   const { grantId, userId, kind, connectionId } = queued
-  const [running] = await tx.query<{ run_key: string }>(RUNNING_SQL, [grantId, userId, kind, connectionId])
-  return running && { runKey: running.run_key, running: true }
+  const { run } = await tx.one<{ run: string | null }>('select join_sync($1, $2, $3, $4, $5) as run', [
+    ...[grantId, connectionId, userId, kind],
+    queued.streams.map(({ stream }) => stream),
+  ])
+  return run === null ? undefined : { runKey: run, running: true }
 }
 
 /**
@@ -126,4 +121,14 @@ export async function startHistory(
   const queued = { grantId, connectionId, userId, kind: 'history', lane: 'history', untilMs, streams: asked } as const
   const started = await startOr(tx, queued)
   return started && { ...started, fromMs, untilMs }
+}
+
+/** Goes on with what was left of the past of a connection whose access had ended. */
+export async function resumeHistory(
+  tx: Queryable,
+  { grantId, connectionId, userId }: { grantId: string; connectionId: string; userId: string },
+  streams: readonly Stream[],
+): Promise<void> {
+  const granted = streams.map(({ name }) => name)
+  await tx.query('select resume_history($1, $2, $3, $4)', [grantId, connectionId, userId, granted])
 }

@@ -1,15 +1,14 @@
 import pg from 'pg'
-import type { ParcelPart } from '../../../workers/parcel.ts'
 import { databaseUnavailable, type Queryable } from '../../db/database.ts'
 import { AppError } from '../../errors.ts'
-import type { Logger } from '../../log.ts'
 import { ForbiddenAddress } from '../../provider-client/call.ts'
 import { NoAnswer, type Received } from '../../provider-client/http.ts'
 import type { Request, StreamState } from '../../providers/provider.ts'
 import { grantedScopes } from '../../providers/scopes.ts'
 import { type Account, type AccountMeans, openAccount } from './account.ts'
 import { BudgetClosed, type Lane } from './budget.ts'
-import { fits, type Lease, type Outcome, storeParcel } from './parcel.ts'
+import { Gathered, type StoreMeans } from './gathered.ts'
+import type { Lease, Outcome } from './parcel.ts'
 import { Task, type TaskRow } from './task.ts'
 import { verdictOf } from './verdicts.ts'
 
@@ -30,9 +29,8 @@ const NO_TOKEN_MS = 3_600_000
 const REFUSED_SECONDS = 3_600
 
 /** What turns work with. */
-export interface TurnMeans extends AccountMeans {
-  readonly db: Queryable
-  readonly log: Logger
+export interface TurnMeans extends AccountMeans, StoreMeans {
+  readonly parts: AccountMeans['parts']
   /** Whether this process is stopping. */
   stopping(): boolean
   /** Told whether a provider answered at all. */
@@ -80,49 +78,54 @@ interface Turn {
   readonly scope: StreamState['scope']
   readonly endsMs: number
   requests: number
-  zone: string | null
-  /** Answers and outcomes of tasks of one run that are not stored yet. */
-  gathered: { runKey: string; parts: ParcelPart[]; outcomes: Outcome[] } | undefined
+  readonly gathered: Gathered
   /** Not before then, by lane; epoch milliseconds. */
   readonly blocked: Partial<Record<Lane, number>>
-  /** Ended before its time: nothing can be had for this grant now, or another process has it. */
+  /** Ended before its time: nothing can be had for this grant now. */
   over: boolean
-  lost: boolean
 }
 
 /** Serves a claimed grant, and gives it back. */
 export async function serveTurn(means: TurnMeans, lease: Claimed): Promise<void> {
   const { grantId, processId, fence } = lease
   const [grant] = await means.db.query<GrantRow>(GRANT_SQL, [grantId, processId, fence])
-  if (!grant) return
-  if (grant.waiting > MAX_WAITING) return release(means.db, lease, everyLane(Date.now() + WAITING_MS))
-  const turn = begin(means, lease, grant)
-  const rows = await means.db.query<TaskRow>(TASKS_SQL, [grantId, lease.lane === 'history'])
+  const isFull = grant !== undefined && grant.waiting > MAX_WAITING
+  const turn = grant && !isFull ? begin(means, lease, grant) : undefined
+  if (turn) await serveTasks(turn)
+  // Even if it was lost: whoever has it now is left alone, and one that was lost because a task was cancelled is free.
+  await release(means.db, lease, isFull ? everyLane(Date.now() + WAITING_MS) : (turn?.blocked ?? {}))
+}
+
+async function serveTasks(turn: Turn): Promise<void> {
+  const { means, lease } = turn
+  const rows = await means.db.query<TaskRow>(TASKS_SQL, [lease.grantId, lease.lane === 'history'])
   for (const row of rows) {
     if (!goesOn(turn)) break
     if (turn.blocked[row.lane] === undefined) await serveTask(turn, row)
   }
-  await flush(turn)
-  if (!turn.lost) await release(means.db, lease, turn.blocked)
+  await turn.gathered.flush()
 }
 
 function begin(means: TurnMeans, lease: Claimed, { issuer, scope, zone }: GrantRow): Turn {
   const { grantId: id, provider } = lease
   const account = openAccount(means, { id, provider, issuer })
   return {
-    ...{ means, lease, account, zone },
+    ...{ means, lease, account },
     scope: grantedScopes(scope, account.client.oauth(issuer)),
     endsMs: Date.now() + MAX_MS,
     requests: 0,
-    gathered: undefined,
+    gathered: new Gathered(means, lease, zone),
     blocked: {},
     over: false,
-    lost: false,
   }
 }
 
 const goesOn = (turn: Turn) =>
-  !turn.over && !turn.lost && turn.requests < MAX_REQUESTS && Date.now() < turn.endsMs && !turn.means.stopping()
+  !turn.over &&
+  !turn.gathered.lost &&
+  turn.requests < MAX_REQUESTS &&
+  Date.now() < turn.endsMs &&
+  !turn.means.stopping()
 
 /** No lane before then, epoch milliseconds. */
 export const everyLane = (fromMs: number): Turn['blocked'] => ({ asked: fromMs, live: fromMs, history: fromMs })
@@ -132,23 +135,21 @@ async function serveTask(turn: Turn, row: TaskRow): Promise<void> {
   if (!stream) {
     // This version no longer asks for it.
     const report = { status: 'failed', code: 'wrong', error: 'There is no such stream any more' } as const
-    await gather(turn, row.run_key, undefined, { id: row.id, stream: row.stream, answers: 0, ended: true, report })
-    return
+    return turn.gathered.add(row, [], { id: row.id, stream: row.stream, answers: 0, ended: true, report })
   }
   const task = new Task(row, stream, Date.now())
-  let began = false
   while (goesOn(turn)) {
     const outcome = await askOnce(turn, task).catch((error) => defect(turn, task, error))
     if (outcome === 'blocked') break
-    began = true
-    if (typeof outcome === 'object') return gather(turn, row.run_key, task, outcome)
-    if (!fits(task.parts.length + 1, task.bytes)) {
-      await gather(turn, row.run_key, task, task.paused())
-      await flush(turn)
-      began = false
-    }
+    if (typeof outcome === 'object') return turn.gathered.add(row, task.takeParts(), outcome)
   }
-  if (began) await gather(turn, row.run_key, task, task.paused())
+  if (task.hasMoved) await pause(turn, task)
+}
+
+/** Keeps the place of a task that goes on later. */
+function pause(turn: Turn, task: Task): Promise<void> {
+  const outcome = task.paused()
+  return turn.gathered.add(task.row, task.takeParts(), outcome)
 }
 
 /** A connector that fails at an answer costs this stream, not the grant. */
@@ -160,9 +161,9 @@ function defect({ means, lease }: Turn, task: Task, error: unknown): Outcome {
 
 /** One request of a task: it goes on, it has ended with an outcome, or there is nothing to be had now. */
 async function askOnce(turn: Turn, task: Task): Promise<Outcome | 'on' | 'blocked'> {
-  const { scope, zone } = turn
+  const { scope } = turn
   const { stream, row } = task
-  const request = task.request ?? stream.first(task.window, { scope, zone, options: row.options })
+  const request = task.request ?? stream.first(task.window, { scope, zone: turn.gathered.zone, options: row.options })
   if (!request) return task.nextWindow() ? 'on' : task.done()
   turn.requests += 1
   const answer = await ask(turn, task, request)
@@ -194,7 +195,7 @@ async function ask(turn: Turn, task: Task, request: Request): Promise<Received |
   }
 }
 
-function judged(turn: Turn, task: Task, request: Request, answer: Received): Outcome | 'on' {
+async function judged(turn: Turn, task: Task, request: Request, answer: Received): Promise<Outcome | 'on'> {
   const verdict = verdictOf(turn.account.client.provider.api, answer, task.stream)
   if (typeof verdict === 'object') return task.later(`HTTP ${answer.status}`, verdict.afterSeconds)
   switch (verdict) {
@@ -217,47 +218,21 @@ function said({ account }: Turn, { status, body }: Received): string {
 }
 
 /** Keeps an answer, and goes on to the next page, or to the next window. */
-function taken(turn: Turn, task: Task, request: Request, answer: Received): Outcome | 'on' {
-  const { stream } = task
-  turn.zone = stream.zone?.(answer) ?? turn.zone
-  task.keep(request, answer, turn.zone)
+async function taken(turn: Turn, task: Task, request: Request, answer: Received): Promise<Outcome | 'on'> {
+  const { stream, row } = task
+  const { gathered } = turn
+  const zone = stream.zone?.(answer, request) ?? null
+  // What was long ago says nothing of where the person is.
+  if (row.kind === 'pull') gathered.zone = zone ?? gathered.zone
+  if (!task.takes(request, answer)) {
+    await pause(turn, task)
+    await gathered.flush()
+  }
+  task.keep(request, answer, zone ?? gathered.zone)
   const next = stream.next?.(answer, request) ?? null
-  if (next)
-    return task.turnPage(request, next)
-      ? 'on'
-      : task.failed('wrong', 'The provider names the same page again and again')
-  return task.nextWindow() ? 'on' : task.done()
-}
-
-/** Adds an outcome, and the answers of its task, to what is stored together: those of one run, as many as fit. */
-async function gather(turn: Turn, runKey: string, task: Task | undefined, outcome: Outcome): Promise<void> {
-  const parts = task?.takeParts() ?? []
-  const bytes = bytesOf(parts)
-  const before = turn.gathered
-  const isFull = before && !fits(before.parts.length + parts.length, bytesOf(before.parts) + bytes)
-  if (before && (before.runKey !== runKey || isFull)) await flush(turn)
-  turn.gathered ??= { runKey, parts: [], outcomes: [] }
-  turn.gathered.parts.push(...parts)
-  turn.gathered.outcomes.push(outcome)
-  note(turn, outcome)
-}
-
-const bytesOf = (parts: readonly ParcelPart[]) => parts.reduce((sum, { body }) => sum + body.length, 0)
-
-/** Stores what was gathered. */
-async function flush(turn: Turn): Promise<void> {
-  const { means, lease, gathered, zone } = turn
-  turn.gathered = undefined
-  if (!gathered || turn.lost) return
-  turn.lost = !(await storeParcel(means.db, lease, { ...gathered, zone }))
-}
-
-function note({ means, lease }: Turn, { stream, report, failing }: Outcome): void {
-  const { provider, grantId: grant } = lease
-  const outcome = report ? (report.code ?? report.status) : failing ? 'later' : undefined
-  if (outcome === undefined) return
-  means.parts.metrics.pulls.labels(provider, outcome).inc()
-  if (outcome !== 'success') means.log.warn({ provider, grant, stream, outcome }, 'a stream could not be pulled')
+  if (!next) return task.nextWindow() ? 'on' : task.done()
+  const problem = task.turnPage(request, next)
+  return problem === undefined ? 'on' : task.failed('wrong', problem)
 }
 
 const RELEASE_SQL = `

@@ -27,8 +27,9 @@ const SLEEP = '/v2/activity/sleep'
 // 30 days are two pages.
 const SHARED = { windowDays: 30, historyDays: null, overlapHours: 168 } as const
 
-/** The offset of the newest record of a page. */
-const zone = (answer: Answer): string | null => {
+/** The offset of the newest record, which is the first of the first page. */
+const zone = (answer: Answer, { query }: Request): string | null => {
+  if (query?.nextToken !== undefined) return null
   const text = textAt(listAt(answer.json, 'records')[0], 'timezone_offset') ?? ''
   return parseZoneOffset(text) === undefined ? null : text
 }
@@ -90,14 +91,16 @@ export interface RecoveryArgs {
   readonly of: 'sleep' | 'recovery'
   /** Start and end in epoch milliseconds, and minutes east of UTC or null, of nights by their ids. */
   readonly sleeps: Readonly<Record<string, readonly [startMs: number, endMs: number, zoneMin: number | null]>>
-  /** Of the recoveries, while sleeps are asked for. */
-  readonly query?: Form
 }
+
+/** Longest id of a sleep, in characters: WHOOP's are UUIDs. */
+const MAX_ID = 100
 
 /** A recovery may be listed whose sleep began before the window. */
 function sleepsFirst(window: Window): Request {
   const earlier = { ...window, fromMs: window.fromMs - 2 * DAY_S * 1000 }
-  return { path: SLEEP, query: within(earlier), args: { of: 'sleep', sleeps: {}, query: within(window) } }
+  // The query of the recoveries is kept until then.
+  return { path: SLEEP, query: within(earlier), args: { of: 'sleep', sleeps: {} }, memo: within(window) }
 }
 
 const recoveries = (query: Form, sleeps: RecoveryArgs['sleeps']): Request => ({
@@ -111,7 +114,7 @@ function nextRecovery(answer: Answer, asked: Request): Request | null {
   const more = next(answer, asked)
   if (args.of === 'recovery') return more
   const sleeps = { ...args.sleeps, ...nightsOf(answer) }
-  return more ? { ...more, args: { ...args, sleeps } } : recoveries(args.query ?? {}, sleeps)
+  return more ? { ...more, args: { ...args, sleeps } } : recoveries((asked.memo ?? {}) as Form, sleeps)
 }
 
 /** The nights of a page of sleeps; naps have no recovery. */
@@ -120,7 +123,8 @@ function nightsOf(answer: Answer): RecoveryArgs['sleeps'] {
     const id = textAt(record, 'id')
     const startMs = parseInstant(textAt(record, 'start') ?? '')
     const endMs = parseInstant(textAt(record, 'end') ?? '')
-    if (!id || startMs === undefined || endMs === undefined || valueAt(record, 'nap') === true) return []
+    if (!id || id.length > MAX_ID || startMs === undefined || endMs === undefined || valueAt(record, 'nap') === true)
+      return []
     const zoneMin = parseZoneOffset(textAt(record, 'timezone_offset') ?? '') ?? null
     return [[id, [startMs, endMs, zoneMin]] as const]
   })

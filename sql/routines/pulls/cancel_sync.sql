@@ -1,11 +1,7 @@
--- Ends what is queued and under way for a user at a provider, since the connection has ended, or is about to move to
--- another account: its own tasks go, and its runs are cancelled. Uploads that came before are imported. The caller holds
--- the grant and the connection.
-create or replace function cancel_sync(the_user uuid, the_provider text) returns void
+-- Cancels the runs of a user at a provider, since the connection has ended, or moves to another account. Uploads that came before are imported. The
+-- caller holds the grant and the connection.
+create or replace function cancel_runs(the_user uuid, the_provider text) returns void
 language sql as $$
-  delete from sync_task t
-  using connection c
-  where c.user_id = the_user and c.provider = the_provider and t.connection_id = c.id;
   update sync_run_report r
   set status = 'failed', error_code = 'cancelled', error = 'The connection has ended'
   from sync_run s
@@ -21,4 +17,13 @@ language sql as $$
   )
   insert into sync_event (created_at, user_id, run_key, stage, status, message)
   select clock_timestamp(), user_id, run_key, stage, status, message from ended;
+$$;
+
+-- The same, and removes the connection's own tasks.
+create or replace function cancel_sync(the_user uuid, the_provider text) returns void
+language sql as $$
+  delete from sync_task t
+  using connection c
+  where c.user_id = the_user and c.provider = the_provider and t.connection_id = c.id;
+  select cancel_runs(the_user, the_provider);
 $$;

@@ -90,3 +90,58 @@ begin
   return own_key;
 end
 $$;
+
+-- The run of a user for streams that are asked already, of a grant or of one connection to it; opened if the user has
+-- connected since it began. Null: none is asked. The caller holds the grant.
+create or replace function join_sync(
+  the_grant uuid, the_connection uuid, the_user uuid, the_kind text, the_streams text[]
+) returns text
+language sql as $$
+  with first as (
+    select t.run_key, g.provider
+    from sync_task t
+    join provider_grant g on g.id = t.grant_id
+    where t.grant_id = the_grant and g.state = 'live' and t.kind = the_kind and t.stream = any (the_streams)
+      and t.connection_id is not distinct from the_connection
+    order by t.id
+    limit 1
+  ), whole as (
+    select f.run_key, f.provider, min(t.lo) as lo, max(coalesce(t.hi, now())) as hi, array_agg(t.stream) as streams
+    from first f
+    join sync_task t on t.grant_id = the_grant and t.run_key = f.run_key
+    group by f.run_key, f.provider
+  )
+  select open_run(
+    the_user, w.provider, w.run_key, (select r.user_id from sync_run r where r.run_key = w.run_key),
+    case the_kind when 'history' then 'historical' else 'live' end, tstzrange(least(w.lo, w.hi), w.hi), w.streams
+  )
+  from whole w
+$$;
+
+-- Queues again what was left of a connection's past when its grant ended (server/oauth/disconnect.ts), of the streams that
+-- are granted now, with a new run. Null: nothing was left. The caller holds the grant.
+create or replace function resume_history(the_grant uuid, the_connection uuid, the_user uuid, granted text[]) returns text
+language plpgsql as $$
+declare
+  the_run text := gen_random_uuid();
+  streams text[];
+  span tstzrange;
+begin
+  delete from sync_task
+  where grant_id = the_grant and connection_id = the_connection and due_at = 'infinity' and stream <> all (granted);
+  with resumed as (
+    update sync_task
+    set run_key = the_run, due_at = now(), position = null, attempts = 0, failing_since = null
+    where grant_id = the_grant and connection_id = the_connection and due_at = 'infinity'
+    returning stream, lo, hi
+  )
+  select array_agg(stream), tstzrange(min(lo), max(hi)) into streams, span from resumed;
+  if streams is null then
+    return null;
+  end if;
+  perform open_run(the_user, provider, the_run, the_user, 'historical', span, streams) from provider_grant where id = the_grant;
+  update provider_grant set history_at = least(history_at, now()) where id = the_grant;
+  perform pg_notify('sync_task', '');
+  return the_run;
+end
+$$;

@@ -1,10 +1,11 @@
 -- Stores what a turn of a grant brought, and what became of its tasks, in one statement and so in one transaction: the
 -- parcel (brotli; null: nothing new) as an upload of everybody whose data it is, with the jobs that import it, the ends
 -- and next requests of tasks, cursors, and the reports of streams. All tasks are of one run. Returns false, and stores
--- nothing, when the process has lost the grant, or a task was cancelled meanwhile.
+-- nothing, when the process has lost the grant, a task was cancelled meanwhile, or answers were left out for being the same
+-- as before and somebody to whom they are new has connected the account since (server/intake/pulls/plan.ts).
 --
 -- `outcomes`: array of {id, stream, answers, ended, lo, hi, position, due_at, attempts, failing, report: {status, code,
--- error}, cursor: {covered_until, week, month, hash (hex), closed_seconds, closed_why, failing}}. Of a task that has not
+-- error}, cursor: {covered_until, week, month, hash (hex), unchanged, closed_seconds, closed_why, failing}}. Of a task that has not
 -- ended, what is absent stays, but for `position` and `attempts`.
 create or replace function store_parcel(
   the_grant uuid, the_process int8, the_fence int8, the_run text, the_zone text, parcel bytea, parcel_sha256 bytea,
@@ -16,6 +17,7 @@ declare
   the_kind text;
   the_connection uuid;
   known int8;
+  left_streams text[];
   asking uuid;
   one record;
   own_key text;
@@ -35,6 +37,14 @@ begin
   if known < jsonb_array_length(outcomes) then
     return false;
   end if;
+  if exists (
+    select from jsonb_to_recordset(outcomes) o (stream text, cursor jsonb)
+    left join stream_cursor s on s.grant_id = the_grant and s.stream = o.stream
+    where o.cursor ? 'unchanged' and encode(s.last_hash, 'hex') is distinct from o.cursor ->> 'hash'
+  ) then
+    return false;
+  end if;
+  select array_agg(stream) into left_streams from sync_task where grant_id = the_grant and run_key = the_run;
   update provider_grant set zone = the_zone where id = the_grant and zone is distinct from the_zone and the_zone is not null;
   perform end_tasks(the_grant, outcomes);
   if the_kind = 'pull' then
@@ -50,10 +60,10 @@ begin
     where c.grant_id = the_grant and c.status = 'active' and c.id = coalesce(the_connection, c.id)
     order by c.user_id
   loop
-    -- Whoever connected after the sync began has no run yet.
+    -- Whoever connected after the sync began has no run yet: theirs is of what was left of it.
     own_key := open_run(
       one.user_id, the_provider, the_run, asking,
-      case the_kind when 'history' then 'historical' else 'live' end, tstzrange(null, null), '{}'
+      case the_kind when 'history' then 'historical' else 'live' end, tstzrange(null, null), left_streams
     );
     if parcel is not null then
       perform accept_upload(

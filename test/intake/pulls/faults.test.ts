@@ -53,7 +53,9 @@ async function askedOnce({ db }: TestApp): Promise<void> {
 async function timePasses({ db }: TestApp): Promise<void> {
   await db.query('update rate_budget set closed_until = null, live_until = null, history_until = null')
   await db.query('update sync_task set due_at = now()')
-  await db.query(`update provider_grant set live_at = now() where id in (select grant_id from sync_task)`)
+  await db.query(
+    `update provider_grant set asked_at = now(), live_at = now() where id in (select grant_id from sync_task)`,
+  )
 }
 
 /** Faults by the stream that they strike, once; what its report says then; whether it was asked again at once. */
@@ -170,3 +172,73 @@ async function faults(
     ['daily_stress'],
   )
 }
+
+/** What a provider sends that is no error by its status; what becomes of the stream, then of the next pull without it. */
+const STRANGE: { kind: string; path?: string; more?: object; first: string; next: 'same' | 'more' | 'any' }[] = [
+  { kind: 'big', path: '/cycle', more: { times: 1 }, first: 'cycle in_progress', next: 'same' },
+  { kind: 'text_numbers', path: '/cycle', first: 'rejected', next: 'more' },
+  { kind: 'next_elsewhere', path: '/cycle', first: 'cycle failed wrong', next: 'same' },
+  { kind: 'next_itself', path: '/cycle', first: 'cycle failed wrong', next: 'same' },
+  {
+    kind: 'half_streams',
+    more: { streams: ['cycle', 'workout'] },
+    first: 'cycle in_progress, workout in_progress',
+    next: 'same',
+  },
+  { kind: 'clock', first: '', next: 'any' },
+  { kind: 'shuffle', first: '', next: 'same' },
+  { kind: 'duplicate', first: '', next: 'same' },
+]
+
+oneEngine(t, 'what is strange in answers costs nothing else, and is made good by the next pull', async (t, engine) => {
+  const { app, simulator } = await startSimulated(t, engine, {
+    world: { people: STRANGE.length, days: 12 },
+    historicalSyncOnConnect: false,
+  })
+  const people: { key: string }[] = (await simulator.control('GET', 'people')).body
+  const users: string[] = []
+  for (const [place, { kind, path, more }] of STRANGE.entries()) {
+    const person = people[place]?.key ?? ''
+    const user = await createUser(app)
+    users.push(user)
+    await connectPerson(app, { user, provider: 'whoop', person })
+    await simulator.control('POST', 'faults', { kind, provider: 'whoop', person, ...(path && { path }), ...more })
+  }
+  const pulling = await startPulling(t, app)
+  const lastRuns = async () => {
+    const rows = await app.db.query<{ user_id: string; rejected: number; changes: number; outcome: string }>(
+      `select distinct on (r.user_id) r.user_id, r.items_rejected as rejected,
+              r.items_inserted + r.items_updated + r.items_deleted as changes,
+              (select coalesce(string_agg(concat_ws(' ', p.native_type, p.status, p.error_code), ', ' order by p.native_type), '')
+               from sync_run_report p
+               where p.user_id = r.user_id and p.run_key = r.run_key and p.status <> 'success') as outcome
+       from sync_run r order by r.user_id, r.started_at desc`,
+    )
+    return users.map((user) => rows.find(({ user_id }) => user_id === user))
+  }
+  const imported = async () => (await app.db.query(`select from upload where status = 'queued'`)).length === 0
+  await askedOnce(app)
+  t.ok(await waitUntil(imported, 30_000, 20))
+  t.strictSame(
+    (await lastRuns()).map((run, place) => [STRANGE[place]?.kind, run?.outcome || (run?.rejected ? 'rejected' : '')]),
+    STRANGE.map(({ kind, first }) => [kind, first]),
+  )
+  await simulator.control('DELETE', 'faults')
+  await timePasses(app)
+  await settled(app)
+  await app.db.query('update stream_cursor set last_hash = null')
+  await pulling.pullNow()
+  await settled(app)
+  t.strictSame(
+    (await lastRuns()).map((run, place) => {
+      const { kind, next } = STRANGE[place] ?? {}
+      const found = run?.changes ? 'more' : 'same'
+      return [kind, run?.outcome, run?.rejected, next === 'any' ? next : found]
+    }),
+    STRANGE.map(({ kind, next }) => [kind, '', 0, next]),
+  )
+  const { ended } = await app.db.one<{ ended: number }>(
+    `select count(*) as ended from connection where status <> 'active'`,
+  )
+  t.equal(ended, 0)
+})

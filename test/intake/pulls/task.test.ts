@@ -26,7 +26,7 @@ const page = (n: number): Request => ({ path: '/sleep', query: { page: String(n)
 t.test('a task that is interrupted goes on with the page that is not stored', async (t) => {
   const first = task()
   first.keep(page(1), answer('one'), '+01:00')
-  t.ok(first.turnPage(page(1), page(2)))
+  t.equal(first.turnPage(page(1), page(2)), undefined)
   const paused = first.paused()
   t.match(paused, { id: 7, stream: 'sleep', answers: 1, position: { request: page(2), pages: 1 } })
   t.notOk('ended' in paused)
@@ -78,10 +78,41 @@ t.test('history and what somebody asked for leave the cursor alone', async (t) =
 t.test('a next page that is this one, or the 500th, ends the stream', async (t) => {
   const one = task()
   one.keep(page(1), answer('{}'), null)
-  t.notOk(one.turnPage(page(1), { ...page(1) }))
+  t.match(one.turnPage(page(1), { ...page(1) }), 'again and again')
   const many = task({ position: { request: page(499), pages: 499 } })
   many.keep(page(499), answer('{}'), null)
-  t.notOk(many.turnPage(page(499), page(500)))
+  t.match(many.turnPage(page(499), page(500)), 'again and again')
+})
+
+t.test('a next page is not followed that could not be stored', (t) => {
+  const next = (path: string, args = null as string | null) => task().turnPage(page(1), { path, args })
+  t.strictSame(
+    ['/a\0', '/\ud800', '/\udfff\ud800', '/\\u0000', '/\\\0', '/\u{1f4a4}'].map((path) => next(path) === undefined),
+    [false, false, false, true, false, true],
+  )
+  t.match(next('/', 'x'.repeat(2 ** 18)), 'cannot be asked for')
+  t.equal(next('/', 'x'.repeat(2 ** 17)), undefined)
+  t.end()
+})
+
+t.test('an answer that does not fit with others waits until they are stored', (t) => {
+  const one = task()
+  const large = answer('x'.repeat(5 * 2 ** 20))
+  t.ok(one.takes(page(1), large), 'alone it does')
+  one.keep(page(1), answer('x'), null)
+  t.ok(one.takes(page(1), answer('y')))
+  t.notOk(one.takes(page(1), large))
+  t.notOk(one.takes({ ...page(1), args: 'x'.repeat(5 * 2 ** 20) }, answer('y')), 'what goes with it counts')
+  t.end()
+})
+
+t.test('a window that fails leaves those before it done', (t) => {
+  const one = task({ lo: day(70) })
+  t.strictSame(one.failed('wrong', '').cursor, { failing: true })
+  t.ok(one.nextWindow())
+  const { cursor } = one.failed('wrong', '')
+  t.strictSame(cursor, { failing: true, covered_until: isoInstant(NOW - 40 * DAY_MS) })
+  t.end()
 })
 
 t.test('what fails is tried again, for a day, or a week of history', async (t) => {
