@@ -38,7 +38,7 @@ function state(record: Item): Pick<Timed, 'version' | 'score'> {
   return { version: record.instant('updated_at')?.ms, score: isScored ? record.object('score') : undefined }
 }
 
-function workouts(out: Out): void {
+function workouts(out: Out, part: Part): void {
   const starts: number[] = []
   for (const record of out.items('records')) {
     const known = timed(record)
@@ -77,7 +77,7 @@ function workouts(out: Out): void {
     const value = score?.number('strain')
     out.score({ category: 'strain', externalId: id, at: start, value, components, workout: id, version })
   }
-  listedBetween(out, starts, 'workouts')
+  listedBetween(out, part, starts, 'workouts')
 }
 
 /** Time in the zones of heart rate, from zero to five. */
@@ -87,7 +87,7 @@ const zoneMillis = (score: Item) =>
     return [name, score.number('zone_durations', name)] as const
   })
 
-function sleeps(out: Out): void {
+function sleeps(out: Out, part: Part): void {
   const starts: number[] = []
   for (const record of out.items('records')) {
     const known = timed(record)
@@ -116,7 +116,7 @@ function sleeps(out: Out): void {
       version,
     })
   }
-  listedBetween(out, starts, 'nights', { series: 'respiratory_rate' })
+  listedBetween(out, part, starts, 'nights', { series: 'respiratory_rate' })
 }
 
 /** WHOOP has no hypnogram: a night is its totals. */
