@@ -45,6 +45,8 @@ export interface Config {
   corsOrigins: string[]
   /** How often accounts at cloud providers are pulled, in seconds, and whether a new connection brings the last 90 days. */
   syncIntervalSeconds: number
+  /** How often those of providers with the mode `webhook` are, in seconds. */
+  reconcileIntervalSeconds: number
   historicalSyncOnConnect: boolean
   /** Origins that a browser may be sent to once its person has connected a provider; empty = any with https. */
   oauthRedirectOrigins: string[]
@@ -234,9 +236,13 @@ function redirectOrigins(env: Env): string[] {
 
 function clouds(
   env: Env,
-): Pick<Config, 'syncIntervalSeconds' | 'historicalSyncOnConnect' | 'syncTriggersPerHour' | 'providers'> {
+): Pick<
+  Config,
+  'syncIntervalSeconds' | 'reconcileIntervalSeconds' | 'historicalSyncOnConnect' | 'syncTriggersPerHour' | 'providers'
+> {
   return {
     syncIntervalSeconds: integer(env, 'SYNC_INTERVAL_SECONDS', 3_600, [60, 604_800]),
+    reconcileIntervalSeconds: integer(env, 'RECONCILE_INTERVAL_SECONDS', 21_600, [60, 604_800]),
     historicalSyncOnConnect: flag(env, 'HISTORICAL_SYNC_ON_CONNECT', true),
     syncTriggersPerHour: integer(env, 'SYNC_TRIGGERS_PER_HOUR', 8, [1, 100_000]),
     providers: providerConfigs(env),

@@ -34,7 +34,7 @@ export interface JobsOptions {
   importer: Importer
   settings: EventSettings &
     WebhookRetention &
-    Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays' | 'syncIntervalSeconds'>
+    Pick<Config, 'uploadRetentionDays' | 'scoreBackfillDays' | 'syncIntervalSeconds' | 'reconcileIntervalSeconds'>
   concurrency: number
   log: Logger
   /** Grants of cloud providers, and their access tokens; absent: no such jobs are taken. */
@@ -44,8 +44,8 @@ export interface JobsOptions {
 /** Every kind of job, with its work; crons and transactions enqueue them by these names. */
 export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
   const { db, settings, log, grants } = options
-  const plan = ({ clients }: OAuthParts) => ({ db, clients, syncIntervalSeconds: settings.syncIntervalSeconds })
-  const { scoreBackfillDays } = settings
+  const { scoreBackfillDays, syncIntervalSeconds, reconcileIntervalSeconds } = settings
+  const plan = ({ clients }: OAuthParts) => ({ db, clients, syncIntervalSeconds, reconcileIntervalSeconds })
   return {
     import_uploads: importUploads(options),
     recover_processes: async () => {

@@ -32,6 +32,7 @@ t.test('an empty environment is a complete configuration, with the embedded data
     webhookAttemptRetentionDays: 90,
     corsOrigins: [],
     syncIntervalSeconds: 3600,
+    reconcileIntervalSeconds: 21_600,
     historicalSyncOnConnect: true,
     oauthRedirectOrigins: [],
     trustedProxies: [],
@@ -226,11 +227,13 @@ t.test('SYNC_TRIGGERS_PER_HOUR', async (t) => {
   refuses(t, 'SYNC_TRIGGERS_PER_HOUR', /must be a whole number from 1 to 100000$/, '0', 'none')
 })
 
-t.test('SYNC_INTERVAL_SECONDS and HISTORICAL_SYNC_ON_CONNECT', async (t) => {
+t.test('SYNC_INTERVAL_SECONDS, RECONCILE_INTERVAL_SECONDS and HISTORICAL_SYNC_ON_CONNECT', async (t) => {
   t.match(loadConfig({}), { syncIntervalSeconds: 3600, historicalSyncOnConnect: true })
   const config = loadConfig({ SYNC_INTERVAL_SECONDS: '900', HISTORICAL_SYNC_ON_CONNECT: 'false' })
   t.match(config, { syncIntervalSeconds: 900, historicalSyncOnConnect: false })
   refuses(t, 'SYNC_INTERVAL_SECONDS', /must be a whole number from 60 to 604800$/, '59', 'hourly')
+  t.equal(loadConfig({ RECONCILE_INTERVAL_SECONDS: '7200' }).reconcileIntervalSeconds, 7_200)
+  refuses(t, 'RECONCILE_INTERVAL_SECONDS', /must be a whole number from 60 to 604800$/, '59', 'daily')
   refuses(t, 'HISTORICAL_SYNC_ON_CONNECT', /must be true or false$/, 'maybe')
 })
 

@@ -100,7 +100,7 @@ export class ParcelItem implements Item {
     if (value === undefined) return undefined
     const ms = typeof value === 'string' && value.length === 10 ? parseInstant(`${value}T00:00:00Z`) : undefined
     if (ms === undefined) return this.#reject('date_parsing', path)
-    return this.#isPlausible(ms) ? { ms, zoneMin: 0, isDate: true } : this.#reject('implausible_timestamp', path)
+    return this.#isPlausible(ms) ? { ms, zoneMin: null, isDate: true } : this.#reject('implausible_timestamp', path)
   }
 
   zoneMin(...path: readonly string[]): number | null {

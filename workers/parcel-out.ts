@@ -153,9 +153,9 @@ export class ParcelOut implements Out, Rejections {
     this.#addSample(idOf(series), at, value, record)
   }
 
-  total(series: SeriesName, at: At, value: number | undefined): void {
+  total(series: SeriesName, at: At, value: number | undefined, record: string): void {
     const ms = at.zoneMin === null ? at.ms : localMidnight(at.ms, at.zoneMin)
-    this.#addSample(idOf(series) + DAILY_TOTAL_OFFSET, { ...at, ms }, value)
+    this.#addSample(idOf(series) + DAILY_TOTAL_OFFSET, { ...at, ms }, value, record)
   }
 
   workout({ type, zoneSeconds, partial, version, ...given }: WorkoutPart): boolean {
@@ -210,21 +210,22 @@ export class ParcelOut implements Out, Rejections {
 
   score({ category, externalId, at, value, qualifier, components, ...rest }: ScorePart): void {
     const word = clean(qualifier, MAX_QUALIFIER_LENGTH)
-    if (value === undefined && word === null) return
+    const place = { category, externalId, timeMs: at.ms, version: rest.version ?? null, atMs: this.#part.atMs }
+    if (value === undefined && word === null) {
+      this.#events.unscored.push(place)
+      return
+    }
     this.#account.received += 1
     this.#events.scores.push({
+      ...place,
       source: this.#place(),
-      category,
-      externalId,
-      timeMs: at.ms,
       zoneMin: at.zoneMin,
+      ...(at.isDate && { zoneTaken: true }),
       value: value ?? null,
       qualifier: word,
       components: componentsOf(components),
       night: rest.night ?? null,
       workout: rest.workout ?? null,
-      version: rest.version ?? null,
-      atMs: this.#part.atMs,
     })
   }
 
@@ -296,7 +297,9 @@ export class ParcelOut implements Out, Rejections {
     this.#account.received += 1
     const origin = record === undefined ? null : originHash(record, null)
     this.#noteZone(at)
-    this.#samples.of(this.#place(), seriesId).add({ startMs: ms, endMs: ms, zoneMin: at.zoneMin }, value, origin)
+    const stream = this.#samples.of(this.#place(), seriesId)
+    if (at.isDate) stream.keepNoZone(stream.timeMs.length)
+    stream.add({ startMs: ms, endMs: ms, zoneMin: at.zoneMin }, value, origin)
   }
 
   /** The fields of every event; undefined, and rejected, when its times cannot be true. */
@@ -315,8 +318,8 @@ export class ParcelOut implements Out, Rejections {
     return { source: this.#place(), externalId, startMs: start.ms, endMs, zoneMin: start.zoneMin }
   }
 
-  #noteZone({ ms, zoneMin, isDate }: At): void {
-    if (zoneMin !== null && !isDate) this.#zones.add(ms, zoneMin)
+  #noteZone({ ms, zoneMin }: At): void {
+    if (zoneMin !== null) this.#zones.add(ms, zoneMin)
   }
 
   /** A measure that no workout can have is left out, and counted; ascent is never negative. */

@@ -28,7 +28,7 @@ export interface SampleColumns {
   zoneMin: Int16Array
   /** How long the records lasted, in seconds; 0 where that is not kept (see `keptLength`). Null when all are. */
   lastsS: Int32Array | null
-  /** 1 where the zone is that of another record; null when none is. */
+  /** 1 where the zone is that of another record, or where there is none and none may be taken; null when none is. */
   zoneTaken: Uint8Array | null
   /** Which records they came from (see origins.ts); null when none of them had an id. */
   origins: SampleOrigins | null
@@ -125,6 +125,7 @@ export interface BatchEvents {
   deletions: Deletion[]
   nights: Night[]
   scores: Score[]
+  unscored: Unscored[]
   wholeCycles: WholeCycle[]
   currents: Current[]
   spans: Span[]
@@ -132,18 +133,8 @@ export interface BatchEvents {
 
 /** The events of a batch that holds samples only. */
 export const noEvents = (): BatchEvents => ({
-  sleep: [],
-  workouts: [],
-  meals: [],
-  nutrients: [],
-  cycles: [],
-  activities: [],
-  deletions: [],
-  nights: [],
-  scores: [],
-  wholeCycles: [],
-  currents: [],
-  spans: [],
+  ...{ sleep: [], workouts: [], meals: [], nutrients: [], cycles: [], activities: [], deletions: [] },
+  ...{ nights: [], scores: [], unscored: [], wholeCycles: [], currents: [], spans: [] },
 })
 
 /**
@@ -333,6 +324,9 @@ export interface Score extends Pick<EventItem, 'source' | 'zoneMin' | 'zoneTaken
   version: number | null
   atMs: number
 }
+
+/** The provider has no such score: one that is stored goes, unless it was said later. */
+export type Unscored = Pick<Score, 'category' | 'externalId' | 'timeMs' | 'version' | 'atMs'>
 
 /** A menstrual cycle that a provider gives as a whole; fields as the columns of the table `menstrual_cycle`. */
 export interface WholeCycle extends EventItem {

@@ -23,7 +23,7 @@ export class SampleStream {
   readonly lastsS: number[] = []
   /** Positions of samples that were entered by hand. */
   readonly manual = new Set<number>()
-  /** Positions of samples with the zone of another record. */
+  /** Positions of samples with the zone of another record, or without one for good. */
   readonly zoneTaken = new Set<number>()
   /** The records the samples came from, if they have ids. */
   readonly origins: (OriginHash | null)[] = []
@@ -72,6 +72,11 @@ export class SampleStream {
   takeZone(at: number, zoneMin: number | null): void {
     if (zoneMin === null) return
     this.zoneMin[at] = zoneMin
+    this.zoneTaken.add(at)
+  }
+
+  /** Leaves a sample without a zone, wherever its neighbours were. */
+  keepNoZone(at: number): void {
     this.zoneTaken.add(at)
   }
 

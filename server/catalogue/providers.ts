@@ -105,8 +105,8 @@ export const providers: readonly Provider[] = providerNames.map((provider) => {
     maxHistoricalDays,
     liveSyncConfigurable: can('restPull') && notifies,
     enabledByDefault: !disabledByDefault.has(provider),
-    // Notices first where both are possible, with a pull beside them (contract 2.1).
-    defaultLiveSyncMode: notifies ? 'webhook' : can('restPull') ? 'pull' : null,
+    // Notifications first, with a pull beside them, would be better; no connector receives any yet (contract 2.1).
+    defaultLiveSyncMode: can('restPull') ? 'pull' : notifies ? 'webhook' : null,
     rank,
   }
 })

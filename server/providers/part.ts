@@ -2,6 +2,7 @@ import type { EventItem, SleepStageName, WholeCycle, Workout, WorkoutMeasures } 
 import type { ScoreCategory } from '../catalogue/score-categories.ts'
 import type { SeriesName } from '../catalogue/series.ts'
 import type { WorkoutType } from '../catalogue/workouts.ts'
+import type { Totals } from '../store/sleep/totals.ts'
 
 // The mapping half of the seam: what a folder gets of an answer, and where it puts what that means.
 
@@ -24,11 +25,21 @@ export interface Part {
 /** Adds what a part holds to `out`. Never throws, whatever the provider sent. */
 export type MapPart = (part: Part, out: Out) => void
 
+/** What a mapping can fill, for the matrix of who sends what (contract 11); its golden files hold exactly this. */
+export interface Brings {
+  readonly series: readonly SeriesName[]
+  /** Beside type, times and duration. */
+  readonly workouts: readonly (keyof WorkoutMeasures | 'title' | 'entrySource' | 'intensity' | 'hrZones')[]
+  /** Beside times; empty: no nights. */
+  readonly nights: readonly (keyof Totals)[]
+  readonly scores: readonly ScoreCategory[]
+}
+
 /** An instant, in epoch milliseconds, and minutes east of UTC; null = not said. */
 export interface At {
   readonly ms: number
   readonly zoneMin: number | null
-  /** A date: 00:00 UTC of it, which says nothing of where the person was. */
+  /** A date: 00:00 UTC of it, without a zone, and none is taken from elsewhere: it would be of another day there. */
   readonly isDate?: true
 }
 
@@ -47,7 +58,7 @@ export interface Item {
   id(...path: readonly string[]): string | undefined
   /** A date-time, with the zone that it is written in, from 1970-01-02 to 24 hours after the answer. */
   instant(...path: readonly string[]): At | undefined
-  /** A date, `YYYY-MM-DD`, as 00:00 UTC, so that it stays that date in reads, wherever the person was. */
+  /** A date, `YYYY-MM-DD`. */
   day(...path: readonly string[]): At | undefined
   /** Minutes east of UTC of a zone offset; null when it is absent or cannot be read, which loses nothing. */
   zoneMin(...path: readonly string[]): number | null
@@ -71,11 +82,12 @@ export interface Out {
   source(device: string, app: string): void
   /** One sample, in the unit of its series; `record`: the provider's id of what it belongs to, and is deleted with. */
   sample(series: SeriesName, at: At, value: number | undefined, record?: string): void
-  /** The total of the day of `at`; stored at the midnight of that day. */
-  total(series: SeriesName, at: At, value: number | undefined): void
+  /** The total of the day of `at`; stored at the midnight of that day, and moved when `record` comes with another zone. */
+  total(series: SeriesName, at: At, value: number | undefined, record: string): void
   /** False when its times cannot be true: then it is rejected, and what belongs to it should not be added. */
   workout(workout: WorkoutPart): boolean
   night(night: NightPart): boolean
+  /** Without a value and a word there is no score, and one that an earlier answer had goes. */
   score(score: ScorePart): void
   cycle(cycle: CyclePart): void
   /** A value that holds when the provider answers, such as the weight of a profile: stored where it has changed. */
@@ -139,7 +151,7 @@ export interface NightPart extends EventPart {
 /** A whole menstrual cycle. */
 export interface CyclePart extends EventPart, Given<Omit<WholeCycle, keyof EventItem>> {}
 
-/** A provider's score on its own scale (contract 14.1); without value and qualifier there is none. */
+/** A provider's score on its own scale (contract 14.1). */
 export interface ScorePart {
   readonly category: ScoreCategory
   /** Unique among the scores of the provider and category. */

@@ -1,5 +1,5 @@
 import type { ProviderName } from '../catalogue/providers.ts'
-import type { Json, MapPart } from './part.ts'
+import type { Brings, Json, MapPart } from './part.ts'
 
 // The seam between the engine and the folders of cloud providers. A folder is data and pure functions: it says which
 // request comes first and which comes next, and what an answer means; the engine alone makes requests, keeps tokens and
@@ -75,6 +75,8 @@ export interface Provider {
   oauth(settings: Pick<ProviderSettings, 'more'>, issuer?: string | null): OAuth
   /** Runs in a worker thread. */
   readonly map: MapPart
+  /** What it makes of all streams together. */
+  readonly brings: Brings
   /** What can be asked for; absent: the provider cannot be pulled. */
   readonly streams?: readonly Stream[]
   /** Workouts as the provider lists them, passed through. */

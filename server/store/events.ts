@@ -32,7 +32,7 @@ export async function writeEvents(
     await writeCycles(tx, target, events.cycles, again),
     await writeWholeCycles(tx, target, events.wholeCycles),
     await writeActivities(tx, target, events.activities),
-    await writeScores(tx, target, events.scores),
+    await writeScores(tx, target, events),
   ]
   const known = counts.filter((one): one is EventCounts => one !== undefined)
   return { counts: [...groupBy(known, ({ type }) => type).values()].map(sumCounts), loose: meals.loose }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Score } from '../batch/columns.ts'
+import type { BatchEvents, Score, Unscored } from '../batch/columns.ts'
 import type { Transaction } from '../db/database.ts'
 import { planned } from '../db/planned.ts'
 import { boundsOf, type EventCounts, type EventTarget } from './event-items.ts'
@@ -20,30 +20,42 @@ interface StoredScore extends Versioned {
 }
 
 const idKey = ({ category, externalId }: Pick<StoredScore, 'category' | 'externalId'>) => `${category} ${externalId}`
+const isScore = (one: Score | Unscored): one is Score => 'value' in one
 const timeKey = ({ category, timeMs }: Pick<StoredScore, 'category' | 'timeMs'>) => `${category} ${timeMs}`
 
 /**
- * Writes the scores of a batch (contract 12.9). Category and the provider's id identify a score, which may move; of two of
+ * Writes the scores of a batch, and deletes those that the provider has no longer (contract 12.9). Category and the provider's id identify a score, which may move; of two of
  * a category and instant the later one stays. An older version never overwrites.
  */
 export async function writeScores(
   tx: Transaction,
   target: EventTarget,
-  scores: readonly Score[],
+  { scores, unscored }: Pick<BatchEvents, 'scores' | 'unscored'>,
 ): Promise<EventCounts | undefined> {
-  if (scores.length === 0) return undefined
-  const { kept } = latestOfEach(scores, idKey)
-  const { rows, gone } = placed(kept, await storedScores(tx, target, [...kept.values()]))
+  if (scores.length + unscored.length === 0) return undefined
+  const said = latestOfEach<Score | Unscored>([...scores, ...unscored], idKey).kept
+  const kept = new Map([...said].filter((entry): entry is [string, Score] => isScore(entry[1])))
+  const stored = await storedScores(tx, target, [...said.values()])
+  const takenBack = stored.filter((row) => {
+    const now = said.get(idKey(row))
+    return now !== undefined && !isScore(now) && !isOlder(now, row)
+  })
+  const { rows, gone } = placed(
+    kept,
+    stored.filter((row) => !takenBack.includes(row)),
+  )
+  gone.push(...takenBack.map(({ id }) => id))
   if (gone.length > 0) await planned(tx, 'delete from health_score where id = any ($1)', [gone])
   const changed = await writeRows(tx, target, rows)
   const counted = rows.filter(({ id }) => changed.has(id))
   const inserted = counted.filter(({ isNew }) => isNew).length
+  const times = [...counted.map(({ score }) => score), ...takenBack]
   return {
     type: 'health_score',
-    ...{ inserted, updated: counted.length - inserted, unchanged: kept.size - counted.length },
+    ...{ inserted, updated: counted.length - inserted + takenBack.length, unchanged: kept.size - counted.length },
     duplicates: scores.length - kept.size,
-    ...boundsOf(counted.map(({ score: { timeMs } }) => ({ startMs: timeMs, endMs: timeMs }))),
-    told: [],
+    ...boundsOf(times.map(({ timeMs }) => ({ startMs: timeMs, endMs: timeMs }))),
+    announced: [],
   }
 }
 
@@ -82,7 +94,11 @@ function placed(scores: ReadonlyMap<string, Score>, stored: readonly StoredScore
 }
 
 /** The stored scores with these ids, or at these instants. */
-function storedScores(tx: Transaction, { userId, provider }: Owner, scores: readonly Score[]): Promise<StoredScore[]> {
+function storedScores(
+  tx: Transaction,
+  { userId, provider }: Owner,
+  scores: readonly Unscored[],
+): Promise<StoredScore[]> {
   return planned<StoredScore>(tx, STORED_SQL, [
     userId,
     provider,

@@ -29,6 +29,7 @@ export function rejectFurtherSources(batch: Batch, ids: readonly (number | null)
     wholeCycles: batch.events.wholeCycles.filter(wanted),
     currents: batch.events.currents.filter(wanted),
     spans: batch.events.spans.filter(wanted),
+    unscored: batch.events.unscored,
     deletions: batch.events.deletions,
   })
   const samples = batch.samples.filter(isFurther)

@@ -138,13 +138,17 @@ export async function withZones(tx: Transaction, userId: string, batch: Batch): 
 /** Times of what has no zone offset, epoch ms. */
 function missingTimes({ samples, derived, events }: Batch): number[] {
   const times: number[] = []
-  for (const { timeMs, zoneMin } of [...samples, ...derived])
-    for (const [at, zone] of zoneMin.entries()) if (zone === NO_ZONE) times.push(timeMs[at] as number)
+  for (const columns of [...samples, ...derived])
+    for (const [at, ms] of columns.timeMs.entries()) if (lacksZone(columns, at)) times.push(ms)
   for (const items of itemsOf(events))
     for (const { startMs, zoneMin } of items) if (zoneMin === null) times.push(startMs)
-  for (const { timeMs, zoneMin } of [...events.scores, ...events.currents]) if (zoneMin === null) times.push(timeMs)
+  for (const { timeMs, zoneMin, zoneTaken } of events.scores) if (zoneMin === null && !zoneTaken) times.push(timeMs)
+  for (const { timeMs, zoneMin } of events.currents) if (zoneMin === null) times.push(timeMs)
   return times
 }
+
+/** Whether a sample is to take the zone of its neighbours. */
+const lacksZone = ({ zoneMin, zoneTaken }: SampleColumns, at: number) => zoneMin[at] === NO_ZONE && !zoneTaken?.[at]
 
 const itemsOf = (events: BatchEvents): readonly (readonly EventItem[])[] => {
   const { sleep, nights, workouts, meals, nutrients, cycles, wholeCycles, activities } = events
@@ -159,8 +163,8 @@ function zoned(columns: SampleColumns, zoneAt: ZoneAt): SampleColumns {
   if (storedSeries(columns.seriesId)?.isDailyTotal) return stampedTotals(columns, zoneAt)
   const zoneMin = columns.zoneMin.slice()
   const zoneTaken = columns.zoneTaken?.slice() ?? new Uint8Array(zoneMin.length)
-  for (const [at, zone] of columns.zoneMin.entries()) {
-    const found = zone === NO_ZONE ? zoneAt(columns.timeMs[at] as number) : null
+  for (const [at, ms] of columns.timeMs.entries()) {
+    const found = lacksZone(columns, at) ? zoneAt(ms) : null
     if (found === null) continue
     zoneMin[at] = found
     zoneTaken[at] = 1
@@ -173,9 +177,10 @@ function stampedTotals(columns: SampleColumns, zoneAt: ZoneAt): SampleColumns {
   const days = new Map<number, { at: number; zone: number; taken: number }>()
   for (const [at, zone] of columns.zoneMin.entries()) {
     const ms = columns.timeMs[at] as number
-    const found = zone === NO_ZONE ? zoneAt(ms) : zone
-    const taken = zone === NO_ZONE && found !== null ? 1 : (columns.zoneTaken?.[at] ?? 0)
-    days.set(zone === NO_ZONE ? localMidnight(ms, found) : ms, { at, zone: found ?? NO_ZONE, taken })
+    const isOpen = lacksZone(columns, at)
+    const found = isOpen ? zoneAt(ms) : zone
+    const taken = isOpen && found !== null ? 1 : (columns.zoneTaken?.[at] ?? 0)
+    days.set(isOpen ? localMidnight(ms, found) : ms, { at, zone: found ?? NO_ZONE, taken })
   }
   const order = [...days].sort(([a], [b]) => a - b)
   return {
@@ -200,8 +205,8 @@ function movedOrigins(columns: SampleColumns, moved: ReadonlyMap<number, number>
 function zonedEvents(events: BatchEvents, zoneAt: ZoneAt): BatchEvents {
   const zonedItem = <Item extends EventItem>(item: Item): Item =>
     item.zoneMin === null ? { ...item, zoneMin: zoneAt(item.startMs), zoneTaken: true } : item
-  const zonedValue = <Item extends { timeMs: number; zoneMin: number | null }>(item: Item): Item =>
-    item.zoneMin === null ? { ...item, zoneMin: zoneAt(item.timeMs), zoneTaken: true } : item
+  const zonedValue = <Item extends { timeMs: number; zoneMin: number | null; zoneTaken?: true }>(item: Item): Item =>
+    item.zoneMin === null && !item.zoneTaken ? { ...item, zoneMin: zoneAt(item.timeMs), zoneTaken: true } : item
   return {
     ...events,
     sleep: events.sleep.map(zonedItem),

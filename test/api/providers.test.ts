@@ -1,10 +1,14 @@
 import t from 'tap'
+import { loadConfig } from '../../server/config.ts'
+import { planPulls } from '../../server/intake/pulls/plan.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
 
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
-const app = await startTestApp(t, engine)
+const app = await startTestApp(t, engine, {
+  providers: loadConfig({ OURA_CLIENT_ID: 'id', OURA_CLIENT_SECRET: 'hush' }).providers,
+})
 t.beforeEach(() => app.db.query('delete from provider_setting'))
 
 interface Descriptor {
@@ -66,7 +70,7 @@ t.test('a provider is set, and what is not given stays', async (t) => {
   )
   t.match((await set(app, 'fitbit', { data_granularity: 'daily' })).body, { is_enabled: false })
   t.match((await set(app, 'fitbit', { is_enabled: true })).body, { is_enabled: true, data_granularity: 'daily' })
-  t.match((await set(app, 'strava', { data_granularity: 'raw' })).body, { live_sync_mode: 'webhook' })
+  t.match((await set(app, 'strava', { data_granularity: 'raw' })).body, { live_sync_mode: 'pull' })
 
   for (const provider of ['google', 'OURA', 'unknown', 'internal', 'toString']) {
     const refused = await set(app, provider, { is_enabled: true })
@@ -142,16 +146,40 @@ t.test('connections show how live data arrives', async (t) => {
         one.live_sync_mode,
       ]),
     )
-  t.strictSame(await modes(), { oura: 'webhook', apple: null })
-  await set(app, 'oura', { live_sync_mode: 'pull' })
   t.strictSame(await modes(), { oura: 'pull', apple: null })
+  await set(app, 'oura', { live_sync_mode: 'webhook' })
+  t.strictSame(await modes(), { oura: 'webhook', apple: null })
+})
+
+t.test('the mode says how often a provider is asked', async (t) => {
+  const user = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
+  await app.db.query(
+    `with made as (
+       insert into provider_grant (provider, account_id, granted_at) values ('oura', 'a', now()) returning id
+     )
+     insert into connection (user_id, provider, grant_id) select $1, 'oura', id from made`,
+    [user],
+  )
+  const hours = async () => {
+    await app.db.query('update provider_grant set next_pull_at = now()')
+    const { oauth, config } = app.deps
+    await planPulls({ db: app.db, clients: oauth.clients, ...config })
+    const sql = `select date_part('epoch', next_pull_at - now()) / 3600 as hours from provider_grant`
+    return Math.round((await app.db.one<{ hours: number }>(sql)).hours)
+  }
+  t.equal(await hours(), 1, 'every hour, unless somebody sets something else')
+  await set(app, 'oura', { live_sync_mode: 'webhook' })
+  t.ok([5, 6, 7].includes(await hours()), 'every six hours, in case that a notification is lost')
+  await set(app, 'oura', { live_sync_mode: 'pull' })
+  t.equal(await hours(), 1)
 })
 
 t.test('everybody may see what providers send', async (t) => {
   const answer = await app.request('GET', '/api/v1/meta/coverage', { auth: 'none' })
   t.equal(answer.status, 200)
   const { body } = answer
-  t.strictSame(body.providers, ['apple', 'samsung', 'health_connect'], 'whose data this version reads')
+  const all = ['apple', 'samsung', 'health_connect', 'whoop', 'oura']
+  t.strictSame(body.providers, all, 'whose data this version reads')
   const metrics = body.timeseries.flatMap((category: { metrics: unknown[] }) => category.metrics)
   const codes = metrics.map(({ code }: { code: string }) => code)
   t.equal(new Set(codes).size, codes.length)
@@ -164,15 +192,38 @@ t.test('everybody may see what providers send', async (t) => {
     lowest: 6,
     highest: 300,
     description: 'Heart rate',
-    providers: ['apple', 'samsung', 'health_connect'],
+    providers: ['apple', 'samsung', 'health_connect', 'oura'],
   })
-  t.strictSame(metric('heart_rate_variability_sdnn').providers, ['apple'])
-  t.strictSame(metric('garmin_body_battery').providers, [])
-  const field = (list: { code: string; providers: string[] }[], name: string) => list.find(({ code }) => code === name)
-  t.same(field(body.workout_fields, 'moving_time_seconds')?.providers, ['samsung', 'health_connect'])
-  t.same(field(body.workout_fields, 'distance_meters')?.providers, body.providers)
-  t.same(field(body.meal_fields, 'dietary_fat_trans')?.providers, ['samsung', 'health_connect'])
-  t.same(field(body.sleep_fields, 'deep')?.providers, body.providers)
-  t.same(field(body.health_scores, 'sleep')?.providers, ['samsung', 'health_connect', 'internal'])
-  t.same(field(body.health_scores, 'resilience')?.providers, ['internal'])
+  const field = (list: { code: string; providers: string[] }[], name: string) =>
+    list.find(({ code }) => code === name)?.providers
+  const lists: Record<string, { code: string; providers: string[] }[]> = { ...body, series: metrics }
+  const wrong = Object.entries({
+    'series heart_rate_variability_sdnn': 'apple',
+    'series heart_rate_variability_rmssd': 'samsung health_connect whoop oura',
+    'series recovery_score': 'whoop',
+    'series skin_temperature_trend_deviation': 'oura',
+    'series garmin_body_battery': '',
+    'workout_fields duration_seconds': all.join(' '),
+    'workout_fields name': 'apple samsung health_connect oura',
+    'workout_fields distance_meters': all.join(' '),
+    'workout_fields steps_count': 'apple samsung health_connect',
+    'workout_fields avg_heart_rate_bpm': 'apple samsung health_connect whoop',
+    'workout_fields segments': 'apple samsung health_connect',
+    'workout_fields intensity': 'oura',
+    'workout_fields hr_zones': 'whoop',
+    'workout_fields moving_time_seconds': 'samsung health_connect',
+    'meal_fields dietary_fat_trans': 'samsung health_connect',
+    'sleep_fields deep': all.join(' '),
+    'health_scores sleep': 'samsung health_connect whoop oura internal',
+    'health_scores recovery': 'whoop',
+    'health_scores readiness': 'oura',
+    'health_scores strain': 'whoop',
+    'health_scores resilience': 'oura internal',
+  }).flatMap(([place, expected]) => {
+    const [list = '', code = ''] = place.split(' ')
+    const found = field(lists[list] ?? [], code)?.join(' ')
+    return found === expected ? [] : [`${place}: ${found}`]
+  })
+  t.strictSame(wrong, [])
+  t.equal(field(body.health_scores, 'body_battery'), undefined, 'nobody sends it')
 })

@@ -3,6 +3,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import type { Batch } from '../../server/batch/columns.ts'
+import { storedSeries } from '../../server/catalogue/series.ts'
 import { cloudProviders } from '../../server/providers/index.ts'
 import { batchOf, rowsOf, type TestPart } from '../support/parcels.ts'
 
@@ -19,11 +21,14 @@ for (const [id, provider] of cloudProviders) {
     const folder = `${FOLDER}${id}/golden/`
     const files = (await readdir(folder)).sort()
     const covered = new Set<string>()
+    const brought = new Set<string>()
     const different: string[] = []
     for (const file of files) {
       const golden: Golden = JSON.parse(await readFile(folder + file, 'utf8'))
       for (const { stream } of golden.parts) covered.add(stream)
-      const rows = JSON.parse(JSON.stringify(rowsOf(batchOf(id, golden.parts))))
+      const batch = batchOf(id, golden.parts)
+      for (const one of broughtBy(batch)) brought.add(one)
+      const rows = JSON.parse(JSON.stringify(rowsOf(batch)))
       const lines = difference(golden.rows, rows)
       if (UPDATE && lines.length > 0) {
         await writeFile(folder + file, `${JSON.stringify({ ...golden, rows }, null, 2)}\n`)
@@ -37,8 +42,30 @@ for (const [id, provider] of cloudProviders) {
       [],
       'every stream has one',
     )
+    const told = Object.entries(provider.brings).flatMap(([kind, names]) =>
+      names.map((name: string) => `${kind} ${name}`),
+    )
+    t.strictSame([...brought].sort(), told.sort(), 'the folder names what they bring, and nothing else')
   })
 }
+
+/** What `Provider.brings` has to name, `kind name`: every series, field and category that a batch has a value of. */
+function broughtBy({ samples, events }: Batch): string[] {
+  const series = [...samples, ...events.currents].map(({ seriesId }) => storedSeries(seriesId)?.series.type)
+  const filled = (kind: string, items: readonly object[], besides: readonly string[]) =>
+    items
+      .flatMap((item) => Object.entries(item))
+      .flatMap(([name, value]) => (value === null || besides.includes(name) ? [] : [`${kind} ${name}`]))
+  return [
+    ...series.map((name) => `series ${name}`),
+    ...filled('workouts', events.workouts, [...OF_EVENTS, 'type', 'durationSeconds']),
+    ...filled('nights', events.nights, [...OF_EVENTS, 'rank', 'isNap', 'stages']),
+    ...events.scores.map(({ category }) => `scores ${category}`),
+  ]
+}
+
+/** What every workout and night has. */
+const OF_EVENTS = ['source', 'externalId', 'startMs', 'endMs', 'zoneMin', 'version', 'atMs']
 
 /** Lines that only one of two documents has. */
 function difference(before: unknown, after: unknown): string[] {

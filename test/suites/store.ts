@@ -1,3 +1,4 @@
+import '../store/answers.test.ts'
 import '../store/given.test.ts'
 import '../store/spans.test.ts'
 import '../store/versions.test.ts'

@@ -82,7 +82,8 @@ export function connectorOf(id: ProviderName, origin: string, { leaves = true, .
     ...(leaves && { leave: (_, call) => call({ method: 'DELETE', path: '/me' }) }),
     ...variant,
   }
-  return { id, api: { url: origin, budgets: [] }, oauth: () => oauth, map() {} }
+  const brings = { series: [], workouts: [], nights: [], scores: [] }
+  return { id, api: { url: origin, budgets: [] }, oauth: () => oauth, map() {}, brings }
 }
 
 /** Starts a provider on a free port of 127.0.0.1; it ends with the test. */

@@ -93,11 +93,11 @@ export async function startPulling(
     await db.end()
   })
   const { clients } = parts
-  const { syncIntervalSeconds } = app.deps.config
+  const { syncIntervalSeconds, reconcileIntervalSeconds } = app.deps.config
   return {
     async pullNow() {
       await db.query('update provider_grant set next_pull_at = now()')
-      while (await planPulls({ db, clients, syncIntervalSeconds }));
+      while (await planPulls({ db, clients, syncIntervalSeconds, reconcileIntervalSeconds }));
     },
   }
 }

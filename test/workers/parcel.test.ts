@@ -279,7 +279,7 @@ t.test('an answer that is not JSON costs its part only', async (t) => {
   t.ok(result.ok)
   if (!result.ok) return
   const { samples, rejections } = rowsOf(result.batch)
-  t.strictSame(samples, ['oxygen_saturation 2026-03-07T00:00:00Z 97 0'])
+  t.strictSame(samples, ['oxygen_saturation 2026-03-07T00:00:00Z 97 -'])
   t.strictSame(rejections, Array(others.length).fill('daily_spo2: json_invalid'))
 })
 

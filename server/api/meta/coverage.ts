@@ -1,9 +1,11 @@
 import { Type } from 'typebox'
 import type { WorkoutMeasures } from '../../batch/columns.ts'
 import { providers } from '../../catalogue/providers.ts'
-import { seriesTypes } from '../../catalogue/series.ts'
+import { type ScoreCategory, scoreCategories } from '../../catalogue/score-categories.ts'
+import { type SeriesName, type SeriesType, seriesTypes } from '../../catalogue/series.ts'
 import { route } from '../../http/route.ts'
-import { type SdkProvider, sdkProviders } from '../../providers/index.ts'
+import { cloudProviders, type SdkProvider, sdkProviders } from '../../providers/index.ts'
+import type { Brings } from '../../providers/part.ts'
 import { isNutrient, type RecordKind, type SdkAbility } from '../../providers/sdk.ts'
 import type { Totals } from '../../store/sleep/totals.ts'
 
@@ -40,7 +42,7 @@ const Coverage = Type.Object(
   { title: 'Coverage' },
 )
 
-// Fields of contract 5.3 by the statistics of the SDKs that fill them, so that a new measure cannot be forgotten here.
+// Fields of contract 5.3 by what fills them, so that a new measure cannot be forgotten here.
 const workoutMeasures: Record<keyof WorkoutMeasures, string> = {
   caloriesKcal: 'calories_kcal',
   distanceMeters: 'distance_meters',
@@ -58,6 +60,17 @@ const workoutMeasures: Record<keyof WorkoutMeasures, string> = {
   elevationLowMeters: 'elev_low',
 }
 
+const workoutFields: Record<Brings['workouts'][number], string> = {
+  title: 'name',
+  entrySource: 'entry_source',
+  ...workoutMeasures,
+  intensity: 'intensity',
+  hrZones: 'hr_zones',
+}
+
+/** What no phone reports. */
+const cloudsOnly: readonly string[] = [workoutFields.intensity, workoutFields.hrZones]
+
 // Fields of contract 5.4 and its `stages` by the totals of sessions that fill them.
 const sleepTotals: Record<keyof Totals, string> = {
   asleepS: 'sleep_duration_seconds',
@@ -69,36 +82,71 @@ const sleepTotals: Record<keyof Totals, string> = {
   efficiencyPercent: 'efficiency_percent',
 }
 
-/** The providers whose data this version reads, in the order of the catalogue. */
-const known: readonly (readonly [name: string, ability: SdkAbility])[] = providers.flatMap(({ provider }) => {
-  const ability = sdkProviders.get(provider as SdkProvider)
-  return ability ? [[provider, ability] as const] : []
-})
+/** The providers whose data this version reads, in the order of the catalogue, with what a phone or an API of theirs sends. */
+const known: readonly { name: string; sdk: SdkAbility | undefined; cloud: Brings | undefined }[] = providers
+  .map(({ provider }) => ({
+    name: provider,
+    sdk: sdkProviders.get(provider as SdkProvider),
+    cloud: cloudProviders.get(provider)?.brings,
+  }))
+  .filter(({ sdk, cloud }) => sdk || cloud)
 
-/** The providers for which `holds` is true of some record, or of the ability itself. */
-const having = (holds: (kind: RecordKind, ability: SdkAbility) => boolean) =>
-  known
-    .filter(([, ability]) => [...ability.records.values()].some((kind) => holds(kind, ability)))
-    .map(([name]) => name)
+/** The providers whose phones, or whose API, send something. */
+const having = (phone: (ability: SdkAbility) => boolean, cloud: (brings: Brings) => boolean = () => false) =>
+  known.filter((one) => (one.sdk && phone(one.sdk)) || (one.cloud && cloud(one.cloud))).map(({ name }) => name)
 
-const everyProvider = known.map(([name]) => name)
-const sending = (type: string) =>
-  having((kind) => typeof kind === 'object' && 'series' in kind && kind.series.type === type)
+const recording = (holds: (kind: RecordKind) => boolean) => (ability: SdkAbility) =>
+  [...ability.records.values()].some(holds)
 
-const fields = (codes: readonly string[], names: readonly string[]) =>
-  names.length === 0 ? [] : codes.map((code) => ({ code, providers: names }))
+const always = () => true
+const never = () => false
+
+const sending = (series: SeriesType) =>
+  having(
+    recording((kind) => typeof kind === 'object' && 'series' in kind && kind.series.type === series.type),
+    (cloud) => cloud.series.includes(series.type as SeriesName),
+  )
+
+const field = (code: string, names: readonly string[]) => (names.length === 0 ? [] : [{ code, providers: names }])
+const fields = (codes: readonly string[], names: readonly string[]) => codes.flatMap((code) => field(code, names))
+
+/** Fields that phones send, unless no phone does, and that some clouds name among those of a kind. */
+const named = <Name extends string>(codes: Record<Name, string>, kind: (cloud: Brings) => readonly Name[]) =>
+  (Object.entries(codes) as [Name, string][]).flatMap(([name, code]) =>
+    field(
+      code,
+      having(cloudsOnly.includes(code) ? never : always, (cloud) => kind(cloud).includes(name)),
+    ),
+  )
 
 /** `oxygen_saturation` in words. */
 const words = (code: string) => `${code.charAt(0).toUpperCase()}${code.slice(1)}`.replaceAll('_', ' ')
 
-const metric = ({ type, unit, lowest, highest }: (typeof seriesTypes)[number]) => ({
-  code: type,
-  unit,
-  lowest,
-  highest,
-  description: words(type),
-  providers: sending(type),
+const metric = (series: SeriesType) => ({
+  code: series.type,
+  unit: series.unit,
+  lowest: series.lowest,
+  highest: series.highest,
+  description: words(series.type),
+  providers: sending(series),
 })
+
+/** Categories of which a score is computed here, too (contract 14). */
+const computed: readonly ScoreCategory[] = ['sleep', 'resilience']
+
+const healthScore = (category: ScoreCategory) => {
+  // Platforms that report sessions send scores of sleep with them.
+  const given = having(
+    ({ givesSleepSessions }) => category === 'sleep' && givesSleepSessions,
+    ({ scores }) => scores.includes(category),
+  )
+  const names = computed.includes(category) ? [...given, 'internal'] : given
+  const origin = [given.length > 0 && 'as the provider gives it', computed.includes(category) && 'computed']
+  const description = `${words(category)} score: ${origin.filter(Boolean).join(', and ')}`
+  return names.length === 0 ? [] : [{ code: category, description, providers: names }]
+}
+
+const everyProvider = known.map(({ name }) => name)
 
 const coverage = {
   providers: everyProvider,
@@ -107,13 +155,18 @@ const coverage = {
     metrics: seriesTypes.filter(({ category }) => category === name).map(metric),
   })),
   workout_fields: [
-    ...fields(['duration_seconds', ...Object.values(workoutMeasures), 'segments'], everyProvider),
-    ...fields(
-      ['moving_time_seconds'],
-      having((_, ability) => ability.idleSegments !== undefined),
+    ...field(
+      'duration_seconds',
+      having(always, ({ workouts }) => workouts.length > 0),
+    ),
+    ...named(workoutFields, ({ workouts }) => workouts),
+    ...field('segments', having(always)),
+    ...field(
+      'moving_time_seconds',
+      having(({ idleSegments }) => idleSegments !== undefined),
     ),
   ],
-  sleep_fields: fields(Object.values(sleepTotals), everyProvider),
+  sleep_fields: named(sleepTotals, ({ nights }) => nights),
   menstrual_cycle_fields: fields(
     [
       'current_phase_type',
@@ -124,28 +177,13 @@ const coverage = {
       'is_predicted_cycle',
       'last_updated_at',
     ],
-    having((kind) => typeof kind === 'object' && 'observation' in kind),
+    having(recording((kind) => typeof kind === 'object' && 'observation' in kind)),
   ),
   meal_fields: [
-    ...fields(
-      ['name', 'meal_type'],
-      having((kind) => kind === 'meal'),
-    ),
-    ...seriesTypes.filter(isNutrient).flatMap(({ type }) => fields([type], sending(type))),
+    ...fields(['name', 'meal_type'], having(recording((kind) => kind === 'meal'))),
+    ...seriesTypes.filter(isNutrient).flatMap((series) => field(series.type, sending(series))),
   ],
-  // Platforms that report sessions send scores with them; other scores are computed here (contract 14).
-  health_scores: [
-    {
-      code: 'sleep',
-      description: 'Sleep score of the platform, and the computed one',
-      providers: [...having((_, ability) => ability.givesSleepSessions), 'internal'],
-    },
-    {
-      code: 'resilience',
-      description: 'How steady heart rate variability in sleep is, computed',
-      providers: ['internal'],
-    },
-  ],
+  health_scores: scoreCategories.flatMap(healthScore),
 }
 
 /** What this version can store and which providers send it, whatever else they offer (contract 11). */

@@ -1,4 +1,4 @@
-import { providerByName } from '../../catalogue/providers.ts'
+import { type LiveSyncMode, providerByName } from '../../catalogue/providers.ts'
 import type { Queryable, Transaction } from '../../db/database.ts'
 import type { OAuthParts } from '../../oauth/parts.ts'
 import type { OAuthClient, OAuthClients } from '../../provider-client/clients.ts'
@@ -21,6 +21,8 @@ export interface PlanMeans {
   readonly clients: OAuthClients
   /** How often each grant is pulled, in seconds. */
   readonly syncIntervalSeconds: number
+  /** The same, of providers whose live sync mode is `webhook`. */
+  readonly reconcileIntervalSeconds: number
 }
 
 interface DueGrant {
@@ -62,7 +64,8 @@ const DUE_SQL = `
   for update skip locked`
 
 const ENABLED_SQL = `
-  select p.provider, (select count(*) from provider_grant g where g.provider = p.provider and g.state = 'live') as grants
+  select p.provider, s.live_sync_mode as mode,
+         (select count(*) from provider_grant g where g.provider = p.provider and g.state = 'live') as grants
   from unnest($1::text[], $2::boolean[]) p (provider, by_default)
   left join provider_setting s using (provider)
   where coalesce(s.is_enabled, p.by_default)`
@@ -80,21 +83,24 @@ const NEXT_SQL = `
   where g.id = p.id`
 
 /** Queues the pulls that are due. Returns whether there may be more. */
-export async function planPulls({ db, clients, syncIntervalSeconds }: PlanMeans): Promise<boolean> {
+export async function planPulls(means: PlanMeans): Promise<boolean> {
+  const { db, clients, syncIntervalSeconds, reconcileIntervalSeconds } = means
   const configured = [...clients.values()]
-  const enabled = await db.query<{ provider: string; grants: number }>(ENABLED_SQL, [
+  const enabled = await db.query<{ provider: string; mode: LiveSyncMode | null; grants: number }>(ENABLED_SQL, [
     configured.map(({ id }) => id),
     configured.map(({ id }) => providerByName.get(id)?.enabledByDefault ?? true),
   ])
-  const grantsOf = new Map(enabled.map(({ provider, grants }) => [provider, grants]))
+  const secondsOf = new Map(
+    enabled.map(({ provider, mode, grants }) => {
+      const interval = mode === 'webhook' ? reconcileIntervalSeconds : syncIntervalSeconds
+      return [provider, everySeconds(clients.get(provider) as OAuthClient, grants, interval)]
+    }),
+  )
   return db.transaction(async (tx) => {
-    const due = await tx.query<DueGrant & { user_id: string }>(DUE_SQL, [[...grantsOf.keys()]])
+    const due = await tx.query<DueGrant & { user_id: string }>(DUE_SQL, [[...secondsOf.keys()]])
     // Events of several users are written in one order by everybody.
     due.sort((a, b) => (a.user_id < b.user_id ? -1 : 1))
-    const seconds = due.map(({ provider }) => {
-      const every = everySeconds(clients.get(provider) as OAuthClient, grantsOf.get(provider) ?? 0, syncIntervalSeconds)
-      return every * (0.9 + 0.2 * Math.random())
-    })
+    const seconds = due.map(({ provider }) => (secondsOf.get(provider) as number) * (0.9 + 0.2 * Math.random()))
     await tx.query(NEXT_SQL, [due.map(({ id }) => id), seconds])
     const pulls = due.map((grant) => ({ grant_id: grant.id, streams: duePulls(clients, grant).map(asRow) }))
     await tx.query(START_SQL, [JSON.stringify(pulls.filter(({ streams }) => streams.length > 0))])

@@ -1,5 +1,6 @@
 import { numberIn, textAt } from '../answers.ts'
 import type { Account, Answer, Call, OAuth, Provider } from '../provider.ts'
+import { brings } from './brings.ts'
 import { map } from './mapping.ts'
 import { streams, workouts } from './streams.ts'
 
@@ -63,6 +64,7 @@ export const cloud: Provider = {
     }
   },
   map,
+  brings,
   streams,
   workouts,
 }

@@ -4,7 +4,7 @@ import type { ScoreCategory } from '../../catalogue/score-categories.ts'
 import type { SeriesName } from '../../catalogue/series.ts'
 import { listedBetween } from '../listed.ts'
 import { mapStreams } from '../map-streams.ts'
-import type { At, Item, Out } from '../part.ts'
+import type { At, Item, Out, Part } from '../part.ts'
 import { sleep } from './sleep.ts'
 import { workoutType } from './workouts.ts'
 
@@ -32,7 +32,7 @@ const totals: readonly (readonly [SeriesName, (day: Item) => number | undefined]
   ['active_time', activeMinutes],
 ]
 
-function workouts(out: Out): void {
+function workouts(out: Out, part: Part): void {
   const starts: number[] = []
   for (const workout of out.items('data')) {
     const start = workout.instant('start_datetime')
@@ -56,19 +56,19 @@ function workouts(out: Out): void {
       distanceMeters: workout.number('distance'),
     })
   }
-  listedBetween(out, starts, 'workouts')
+  listedBetween(out, part, starts, 'workouts')
 }
 
-function dailyActivity(out: Out): void {
+function dailyActivity(out: Out, part: Part): void {
   const times: number[] = []
   for (const day of out.items('data')) {
     const at = timeOf(day)
     if (!at) continue
     times.push(at.ms)
-    for (const [series, value] of totals) out.total(series, at, value(day))
+    for (const [series, value] of totals) out.total(series, at, value(day), idOf(day, at))
     score(out, day, at, 'activity')
   }
-  listedBetween(out, times, ...totals.map(([total]) => ({ total })))
+  listedBetween(out, part, times, ...totals.map(([total]) => ({ total })))
 }
 
 /** The rest of a day's energy; only where both are given. */
@@ -85,7 +85,7 @@ function activeMinutes(day: Item): number | undefined {
   return Math.floor(seconds.reduce<number>((sum, one) => sum + (one ?? 0), 0) / 60)
 }
 
-function dailyReadiness(out: Out): void {
+function dailyReadiness(out: Out, part: Part): void {
   const times: number[] = []
   for (const day of out.items('data')) {
     const at = timeOf(day)
@@ -95,7 +95,13 @@ function dailyReadiness(out: Out): void {
     out.sample('skin_temperature_trend_deviation', at, day.number('temperature_trend_deviation'))
     score(out, day, at, 'readiness')
   }
-  listedBetween(out, times, { series: 'skin_temperature_deviation' }, { series: 'skin_temperature_trend_deviation' })
+  listedBetween(
+    out,
+    part,
+    times,
+    { series: 'skin_temperature_deviation' },
+    { series: 'skin_temperature_trend_deviation' },
+  )
 }
 
 function dailySleep(out: Out): void {
@@ -166,7 +172,7 @@ function personalInfo(out: Out): void {
   }
 }
 
-/** The instant of a document, or its day at midnight UTC. */
+/** The instant of a document, or its day. */
 function timeOf(day: Item): At | undefined {
   return day.instant('timestamp') ?? dayOf(day)
 }
@@ -177,8 +183,9 @@ function dayOf(day: Item): At | undefined {
   return at
 }
 
-/** Some documents have no id; there is one a day. */
-const idOf = (day: Item, at: At) => day.id('id') ?? new Date(at.ms).toISOString().slice(0, 10)
+/** Some documents have no id; there is one a day, by the person's clock. */
+const idOf = (day: Item, { ms, zoneMin }: At) =>
+  day.id('id') ?? day.id('day') ?? new Date(ms + (zoneMin ?? 0) * 60_000).toISOString().slice(0, 10)
 
 function score(out: Out, day: Item, at: At, category: ScoreCategory): void {
   out.score({

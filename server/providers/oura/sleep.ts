@@ -1,6 +1,6 @@
 import type { SeriesName } from '../../catalogue/series.ts'
 import { listedBetween } from '../listed.ts'
-import type { At, Item, Out } from '../part.ts'
+import type { At, Item, Out, Part } from '../part.ts'
 import { intervals } from './hypnogram.ts'
 
 /** Naps; `long_sleep` is a night. */
@@ -13,7 +13,7 @@ const noSleep = new Set(['rest', 'deleted'])
 const ofNights = ['heart_rate_variability_rmssd', 'respiratory_rate', 'resting_heart_rate'] as const
 
 /** Sleep periods: nights and naps with stages, heart rate and variability every five minutes (docs/providers.md). */
-export function sleep(out: Out): void {
+export function sleep(out: Out, part: Part): void {
   const starts: number[] = []
   for (const period of out.items('data')) {
     const externalId = period.id('id')
@@ -36,7 +36,7 @@ export function sleep(out: Out): void {
     series(out, 'heart_rate', period.object('heart_rate'), externalId)
     series(out, 'heart_rate_variability_rmssd', period.object('hrv'), externalId)
   }
-  listedBetween(out, starts, 'nights', ...ofNights.map((series) => ({ series })))
+  listedBetween(out, part, starts, 'nights', ...ofNights.map((series) => ({ series })))
 }
 
 interface Night {

@@ -1,5 +1,7 @@
 import { isoInstant } from '../../time.ts'
 import { listAt, textAt } from '../answers.ts'
+import { listing } from '../listed.ts'
+import type { Json } from '../part.ts'
 import type { Answer, Form, Provider, Request, Stream, Window } from '../provider.ts'
 
 const HOUR_MS = 3_600_000
@@ -11,7 +13,9 @@ const COLLECTIONS = '/v2/usercollection/'
 // even if `data` is empty.
 function next(answer: Answer, asked: Request): Request | null {
   const token = textAt(answer.json, 'next_token')
-  return token ? { ...asked, query: { ...asked.query, next_token: token } } : null
+  if (!token) return null
+  const { args: _, ...more } = asked
+  return { ...more, query: { ...asked.query, next_token: token } }
 }
 
 /**
@@ -20,6 +24,15 @@ function next(answer: Answer, asked: Request): Request | null {
  */
 function days({ fromMs, untilMs }: Window): Form {
   return { start_date: dateAt(fromMs - 12 * HOUR_MS), end_date: `${dateAt(untilMs + 14 * HOUR_MS)}T23:59:59` }
+}
+
+/**
+ * What such a request lists whatever the person's zone, if a document is of the day on which it begins, of the one before
+ * (until 04:00), or of the one after (a night).
+ */
+function listed({ start_date = '', end_date = '' }: Form): Json {
+  const [firstMs, lastMs] = [start_date, end_date].map((date) => Date.parse(date.slice(0, 10))) as [number, number]
+  return listing(firstMs + 36 * HOUR_MS, lastMs - 14 * HOUR_MS)
 }
 
 const dateAt = (ms: number) => new Date(ms).toISOString().slice(0, 10)
@@ -37,7 +50,10 @@ function collection(
     windowDays: 30,
     historyDays: null,
     overlapHours: 48,
-    first: (window) => ({ path: COLLECTIONS + path, query: days(window) }),
+    first(window) {
+      const query = days(window)
+      return { path: COLLECTIONS + path, query, args: listed(query) }
+    },
     next,
     ...more,
   }

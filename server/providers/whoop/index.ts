@@ -1,5 +1,6 @@
 import { numberIn, textAt, valueAt } from '../answers.ts'
 import type { Answer, BudgetReading, Call, Provider } from '../provider.ts'
+import { brings } from './brings.ts'
 import { map } from './mapping.ts'
 import { streams, workouts } from './streams.ts'
 
@@ -40,6 +41,7 @@ export const cloud: Provider = {
     leave: (_account, call) => call({ path: '/v2/user/access', method: 'DELETE' }),
   }),
   map,
+  brings,
   streams,
   workouts,
 }

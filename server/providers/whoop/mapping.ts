@@ -32,13 +32,13 @@ function timed(record: Item): Timed | undefined {
   return { id, start: { ms: start.ms, zoneMin: record.zoneMin('timezone_offset') }, endMs: end.ms, ...state(record) }
 }
 
-/** Records are PENDING_SCORE first, and some stay UNSCORABLE. */
+/** Records are PENDING_SCORE first, and some stay or become UNSCORABLE. */
 function state(record: Item): Pick<Timed, 'version' | 'score'> {
   const isScored = record.text('score_state') === 'SCORED'
   return { version: record.instant('updated_at')?.ms, score: isScored ? record.object('score') : undefined }
 }
 
-function workouts(out: Out): void {
+function workouts(out: Out, part: Part): void {
   const starts: number[] = []
   for (const record of out.items('records')) {
     const known = timed(record)
@@ -77,7 +77,7 @@ function workouts(out: Out): void {
     const value = score?.number('strain')
     out.score({ category: 'strain', externalId: id, at: start, value, components, workout: id, version })
   }
-  listedBetween(out, starts, 'workouts')
+  listedBetween(out, part, starts, 'workouts')
 }
 
 /** Time in the zones of heart rate, from zero to five. */
@@ -87,7 +87,7 @@ const zoneMillis = (score: Item) =>
     return [name, score.number('zone_durations', name)] as const
   })
 
-function sleeps(out: Out): void {
+function sleeps(out: Out, part: Part): void {
   const starts: number[] = []
   for (const record of out.items('records')) {
     const known = timed(record)
@@ -96,6 +96,7 @@ function sleeps(out: Out): void {
     starts.push(start.ms)
     const breaths = score?.number('respiratory_rate')
     out.sample('respiratory_rate', { ms: endMs, zoneMin: start.zoneMin }, breaths, id)
+    if (breaths === undefined) out.only({ series: 'respiratory_rate' }, start.ms, endMs + 1)
     const needed = (part: string) => minutes(score?.number('sleep_needed', `${part}_milli`))
     out.score({
       category: 'sleep',
@@ -115,7 +116,7 @@ function sleeps(out: Out): void {
       version,
     })
   }
-  listedBetween(out, starts, 'nights', { series: 'respiratory_rate' })
+  listedBetween(out, part, starts, 'nights', { series: 'respiratory_rate' })
 }
 
 /** WHOOP has no hypnogram: a night is its totals. */
@@ -163,7 +164,6 @@ function recoveries(out: Out, part: Part): void {
   if (of === 'sleep') return
   for (const record of out.items('records')) {
     const { version, score } = state(record)
-    if (!score) continue
     const sleepId = record.id('sleep_id')
     const made = record.instant('created_at')
     const sleep = sleepId && Object.hasOwn(sleeps, sleepId) ? sleeps[sleepId] : undefined
@@ -172,7 +172,7 @@ function recoveries(out: Out, part: Part): void {
     if (!at) record.reject('missing', 'created_at')
     if (!sleepId || !at) continue
     const externalId = `whoop:recovery:${sleepId}`
-    const values = measured.map(([series, field]) => [series, field, score.number(field)] as const)
+    const values = measured.map(([series, field]) => [series, field, score?.number(field)] as const)
     for (const [series, , value] of values) out.sample(series, at, value, externalId)
     const components = Object.fromEntries(values.map(([, field, value]) => [field, value]))
     delete components.recovery_score
@@ -180,12 +180,13 @@ function recoveries(out: Out, part: Part): void {
       category: 'recovery',
       externalId,
       at,
-      value: score.number('recovery_score'),
-      components: { ...components, user_calibrating: score.boolean('user_calibrating') },
+      value: score?.number('recovery_score'),
+      components: { ...components, user_calibrating: score?.boolean('user_calibrating') },
       night: sleepId,
       version,
     })
     if (sleep) onlyOf(out, sleep, Math.max(sleep[1], made?.ms ?? 0), Object.values(sleeps))
+    else if (!score) for (const [series] of measured) out.only({ series }, at.ms, at.ms + 1)
   }
 }
 
@@ -206,17 +207,17 @@ function cycles(out: Out): void {
     const start = record.instant('start')
     if (!id) record.reject('missing', 'id')
     if (!start) record.reject('missing', 'start')
-    if (!id || !start || !score) continue
+    if (!id || !start) continue
     out.score({
       category: 'strain',
       externalId: `whoop:cycle:${id}`,
       at: { ms: start.ms, zoneMin: record.zoneMin('timezone_offset') },
-      value: score.number('strain'),
+      value: score?.number('strain'),
       components: {
         scope: 'cycle',
-        average_heart_rate: score.number('average_heart_rate'),
-        max_heart_rate: score.number('max_heart_rate'),
-        kilojoule: score.number('kilojoule'),
+        average_heart_rate: score?.number('average_heart_rate'),
+        max_heart_rate: score?.number('max_heart_rate'),
+        kilojoule: score?.number('kilojoule'),
       },
       version,
     })

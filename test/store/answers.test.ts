@@ -1,0 +1,175 @@
+// What a provider says later of the same thing: the rows are those of its last answer.
+import t from 'tap'
+import { cloudProviders } from '../../server/providers/index.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { type CloudUser, connectedUser, write } from '../support/given.ts'
+import { batchOf } from '../support/parcels.ts'
+import { oneEngine, storedSamples } from '../support/sdk.ts'
+
+const ASKED = Date.UTC(2026, 2, 11)
+const HOUR = 3_600_000
+
+oneEngine(t, 'answers that differ from earlier ones', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+
+  await t.test('the total of a day follows its person to another zone', async (t) => {
+    const user = await connectedUser(app, 'oura')
+    const totals = (at: string, steps: number) => [`${at} basal_energy 800`, `${at} energy 100`, `${at} steps ${steps}`]
+    const day = { id: 'today', day: '2026-03-10', steps: 4_000, active_calories: 100, total_calories: 900 }
+    for (const id of ['today', undefined]) {
+      const at = async (hours: number, timestamp: string, steps: number) =>
+        answered(app, user, hours, 'daily_activity', [{ ...day, id, timestamp, steps }])
+      await at(0, '2026-03-10T00:00:00+01:00', 4_000)
+      await at(8, '2026-03-10T00:00:00+09:00', 5_000)
+      t.strictSame(await lines(app, user), totals('2026-03-09T15:00Z', 5_000), 'east')
+      await at(16, '2026-03-10T00:00:00-05:00', 6_000)
+      t.strictSame(await lines(app, user), totals('2026-03-10T05:00Z', 6_000), 'west')
+      await app.db.query('delete from data_source where user_id = $1', [user.userId])
+    }
+  })
+
+  await t.test('a value of a date has no offset, wherever its person was', async (t) => {
+    const user = await connectedUser(app, 'oura')
+    const run = { id: 'run', activity: 'running', calories: 90 }
+    const times = { start_datetime: '2026-03-10T02:00:00-08:00', end_datetime: '2026-03-10T03:00:00-08:00' }
+    const day = { day: '2026-03-10' }
+    await write(
+      app,
+      user,
+      batchOf('oura', [
+        part(0, 'workout', [{ ...run, ...times }]),
+        part(0, 'heartrate', [{ timestamp: '2026-03-10T12:00:00Z', bpm: 60 }]),
+        part(0, 'daily_spo2', [{ ...day, id: 'o', spo2_percentage: { average: 97 } }]),
+        part(0, 'daily_stress', [{ ...day, id: 's', day_summary: 'normal' }]),
+        part(0, 'daily_activity', [{ ...day, id: 'a', steps: 4_000 }]),
+      ]),
+    )
+    const zones = (await storedSamples(app.db, user.userId)).map(({ ts, type, zone }) => [ts.slice(0, 16), type, zone])
+    t.strictSame(zones, [
+      ['2026-03-10T00:00', 'oxygen_saturation', null],
+      ['2026-03-10T00:00', 'steps', null],
+      ['2026-03-10T12:00', 'heart_rate', -480],
+    ])
+    t.match(await scores(app, user), [{ recorded_at: '2026-03-10T00:00:00Z', zone_offset: null, category: 'stress' }])
+    const path = `/api/v1/users/${user.userId}/summaries/activity?start_date=2026-03-09&end_date=2026-03-11`
+    const { body } = await app.request('GET', path)
+    t.match(
+      body.data.find(({ date }: { date: string }) => date === '2026-03-10'),
+      { steps: 4_000 },
+    )
+  })
+
+  await t.test('a score goes when the provider takes it back', async (t) => {
+    const user = await connectedUser(app, 'whoop')
+    const span = { start: '2026-03-09T22:00:00Z', end: '2026-03-10T06:00:00Z', timezone_offset: '+01:00' }
+    const scored = {
+      sleep: { sleep_performance_percentage: 80, respiratory_rate: 15 },
+      workout: { strain: 9, kilojoule: 418.4 },
+      cycle: { strain: 12 },
+      recovery: { recovery_score: 60, resting_heart_rate: 50 },
+    }
+    const args = { of: 'recovery', sleeps: { n: [Date.parse(span.start), Date.parse(span.end), 60] } }
+    const at = (hours: number, state: 'SCORED' | 'UNSCORABLE', kinds = Object.keys(scored)) => {
+      const parts = Object.entries(scored).flatMap(([stream, score]) => {
+        if (!kinds.includes(stream)) return []
+        const own = {
+          sleep: { ...span, id: 'n' },
+          workout: { ...span, id: 'w' },
+          cycle: { ...span, id: 'c', start: '2026-03-09T21:59:00Z' },
+          recovery: { sleep_id: 'n', created_at: span.end },
+        }[stream]
+        const record = { ...own, updated_at: utc(hours), score_state: state, ...(state === 'SCORED' && { score }) }
+        return [{ ...part(hours, stream, [record]), ...(stream === 'recovery' && { args }) }]
+      })
+      return write(app, user, batchOf('whoop', parts))
+    }
+    await at(0, 'SCORED')
+    const all = ['recovery', 'sleep', 'strain', 'strain']
+    const now = async () => (await scores(app, user)).map(({ category }) => category).sort()
+    t.strictSame(await now(), all)
+    const measured = ['2026-03-10T06:00Z recovery_score 60', '2026-03-10T06:00Z respiratory_rate 15']
+    t.strictSame(await lines(app, user), [...measured, '2026-03-10T06:00Z resting_heart_rate 50'])
+    for (const kind of Object.keys(scored)) {
+      t.match(await at(2, 'UNSCORABLE', [kind]), { changed: true }, kind)
+      t.equal((await now()).length, 3, kind)
+      t.match(await at(2, 'UNSCORABLE', [kind]), { changed: false }, kind)
+      await at(3, 'SCORED', [kind])
+      t.strictSame(await now(), all, kind)
+    }
+    await at(4, 'UNSCORABLE')
+    t.strictSame(await now(), [])
+    t.strictSame(await lines(app, user), [], 'with what was measured')
+  })
+})
+
+oneEngine(t, 'what a provider has deleted goes, wherever it stood', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  const started = (id: string, hours: number) => {
+    const [start, end] = [utc(hours), utc(hours + 1)]
+    const oura = { activity: 'running', start_datetime: start, end_datetime: end }
+    return { id, ...oura, sport_name: 'running', start, end, timezone_offset: 'Z', score_state: 'PENDING_SCORE' }
+  }
+  // Hours before the answer; of the pull, whose window is 2 days of Oura and a week of WHOOP, and of a longer past.
+  const all: [string, number][] = [
+    ['oldest', -44],
+    ['second', -35],
+    ['third', -34],
+    ['newest', -20],
+  ]
+  const far: [string, number][] = [
+    ['before', -24 * 12],
+    ['alone', -24 * 22],
+  ]
+  for (const provider of ['oura', 'whoop']) {
+    const stream = cloudProviders.get(provider)?.streams?.find(({ name }) => name === 'workout')
+    const ask = async (user: CloudUser, days: number, items: [string, number][], more: string | null = null) => {
+      const window = { fromMs: ASKED - days * 24 * HOUR, untilMs: ASKED }
+      const { args = null } = stream?.first(window, { scope: null, zone: null, options: {} }) ?? {}
+      const listed = items.map(([id, hours]) => started(id, hours)).sort((a, b) => (a.start < b.start ? -1 : 1))
+      const body = { data: listed, records: [...listed].reverse(), next_token: more }
+      await write(app, user, batchOf(provider, [{ stream: 'workout', at: utc(0), args, body }]))
+      const rows = await app.db.query<{ id: string }>(
+        'select external_id as id from workout where user_id = $1 order by start_at',
+        [user.userId],
+      )
+      return rows.map(({ id }) => id).join(' ')
+    }
+    const without = (...gone: string[]) => all.filter(([id]) => !gone.includes(id))
+    const week = 'oldest second third newest'
+    const cases: [string, number, [string, number][], string | null, string][] = [
+      ['nothing', 7, all, null, `alone before ${week}`],
+      ['the newest', 7, without('newest'), null, 'alone before oldest second third'],
+      ['the oldest', 7, without('oldest'), null, 'alone before second third newest'],
+      ['one between', 7, without('second'), null, 'alone before oldest third newest'],
+      ['all of a week', 7, [], null, 'alone before'],
+      ['the first page of several', 7, all.slice(1, 3), 'x', `alone before ${week}`],
+      ['a month of which nothing is listed', 30, [], null, `alone before ${week}`],
+    ]
+    const wrong: string[] = []
+    for (const [name, days, items, more, expected] of cases) {
+      const user = await connectedUser(app, provider)
+      await ask(user, 30, [...far, ...all])
+      const left = await ask(user, days, items, more)
+      if (left !== expected) wrong.push(`${name}: ${left}`)
+    }
+    t.strictSame(wrong, [], provider)
+  }
+})
+
+const utc = (hours: number) => new Date(ASKED + hours * HOUR).toISOString()
+
+const part = (hours: number, stream: string, data: object[]) => ({
+  ...{ stream, at: utc(hours), body: { data, records: data, next_token: null } },
+})
+
+const answered = (app: TestApp, user: CloudUser, hours: number, stream: string, data: object[]) =>
+  write(app, user, batchOf(user.provider, [part(hours, stream, data)]))
+
+/** Samples as `instant series value`. */
+const lines = async (app: TestApp, { userId }: CloudUser) =>
+  (await storedSamples(app.db, userId)).map(({ ts, type, value }) => `${ts.slice(0, 16)}Z ${type} ${value}`).sort()
+
+const scores = async (app: TestApp, { userId }: CloudUser): Promise<{ category: string }[]> => {
+  const range = 'start_date=2026-03-01&end_date=2026-03-31'
+  return (await app.request('GET', `/api/v1/users/${userId}/health-scores?${range}`)).body.data
+}
