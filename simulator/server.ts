@@ -34,7 +34,7 @@ export async function startSimulator(options: Partial<WorldOptions> & { port?: n
       response.destroy()
     })
   })
-  // Longer than who plays both sides is busy: closing an idle connection while a request is on its way fails that.
+  // Longer than a test that runs both sides is ever busy: closing an idle connection would fail a request on its way.
   server.keepAliveTimeout = 65_000
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -207,7 +207,7 @@ function sendHalf(response: ServerResponse, reply: Reply): void {
   response.write(body.bytes.subarray(0, Math.floor(body.bytes.length / 2)), () => response.destroy())
 }
 
-/** What people see who open the address. */
+/** The page at the address of the simulator. */
 function home(world: World, url: URL): Reply {
   if (url.pathname === '/connected') return page(200, 'Connected', '<p>You are back in the application.</p>')
   if (url.pathname !== '/') return json(404, { error: 'Not there' })

@@ -1,17 +1,16 @@
 import { DAY_MS } from '../time.ts'
 import type { Json, Listed, Out, Part } from './part.ts'
 
-/** What lies further apart says nothing of what is between: a page may leave out weeks. */
+/** Longer gaps between items prove nothing: a page may leave out weeks. */
 const FAR_MS = 7 * DAY_MS
 
 /** `args` of a request whose answer, if it has no further page, lists every item that begins in [fromMs, untilMs). */
 export const listing = (fromMs: number, untilMs: number): Json => ({ listed: [fromMs, untilMs] })
 
 /**
- * Says that a page which lists its items by time (`timesMs`, as they stand there) has all there are between one and the
- * next: what is stored between them was moved or deleted. Of a page that is alone (`listing`) the same holds from the
- * start of what was asked for to its first item, and from its last one to the end. Says nothing of a page in another
- * order, nor of gaps of more than a week.
+ * Marks the gaps between the items of a page, whose times are `timesMs` in the order of the page, as complete: anything
+ * else stored there was moved or deleted. If the page is the only one (`listing`), the gaps before its first and after
+ * its last item are complete, too. A page in another order and gaps of more than a week mark nothing.
  */
 export function listedBetween(out: Out, part: Part, timesMs: readonly number[], ...what: readonly Listed[]): void {
   const ascending = (timesMs[0] ?? 0) > (timesMs.at(-1) ?? 0) ? [...timesMs].reverse() : timesMs
@@ -28,7 +27,7 @@ export function listedBetween(out: Out, part: Part, timesMs: readonly number[], 
   }
 }
 
-/** The span that a page lists by itself; undefined when there are others, or nobody said. */
+/** The span that a page lists completely; undefined if there are further pages, or if the request had no `listing`. */
 function boundsOf({ args, body }: Part): readonly [fromMs: number, untilMs: number] | undefined {
   const listed = (args as { listed?: unknown } | null)?.listed
   const more = (body as { next_token?: unknown } | null)?.next_token

@@ -1,10 +1,10 @@
 import type { ProviderName } from '../catalogue/providers.ts'
 import type { Brings, Json, MapPart } from './part.ts'
 
-// The seam between the engine and the folders of cloud providers. A folder is data and pure functions: it says which
-// request comes first and which comes next, and what an answer means; the engine alone makes requests, keeps tokens and
-// stores. Folders do nothing at import, since worker threads import them too. Read one in this order: index.ts (the
-// manifest), streams.ts, mapping.ts, whose half of the seam is part.ts.
+// The interface between the engine and the folders of cloud providers. A folder is data and pure functions: it decides
+// which request comes first and which comes next, and what an answer means; only the engine makes requests, keeps
+// tokens and stores data. Folders do nothing at import, since worker threads import them, too. Read one in this order:
+// index.ts (the manifest), streams.ts, mapping.ts, whose half of the interface is part.ts.
 
 /** Fields of a query, a form or a header, by name. */
 export type Form = Readonly<Record<string, string>>
@@ -75,7 +75,7 @@ export interface Provider {
   oauth(settings: Pick<ProviderSettings, 'more'>, issuer?: string | null): OAuth
   /** Runs in a worker thread. */
   readonly map: MapPart
-  /** What it makes of all streams together. */
+  /** The data that all streams together bring. */
   readonly brings: Brings
   /** What can be asked for; absent: the provider cannot be pulled. */
   readonly streams?: readonly Stream[]
@@ -91,13 +91,13 @@ export interface Api {
   /** `<PROVIDER>_API_URL` replaces it. Without a slash at its end. */
   readonly url: string
   readonly budgets: readonly Budget[]
-  /** The provider's own account of requests, from any answer; empty when the answer has none. */
+  /** The provider's own figures for its budgets, from any answer; empty if the answer has none. */
   readBudget?(answer: Answer): readonly BudgetReading[]
   /** The meaning of an answer where its status alone misleads; undefined: by status (`Verdict`). */
   judge?(answer: Answer): Verdict | undefined
 }
 
-/** How many requests a provider takes. */
+/** How many requests a provider accepts. */
 export interface Budget {
   readonly per: 'application' | 'account'
   readonly seconds: number
@@ -108,7 +108,7 @@ export interface Budget {
   readonly aligned: boolean
 }
 
-/** What a provider says of a budget, named by `per` and `seconds`. */
+/** A provider's own figures for a budget, identified by `per` and `seconds`. */
 export interface BudgetReading extends Pick<Budget, 'per' | 'seconds'> {
   readonly limit?: number
   /** Requests left in the window. */
@@ -165,7 +165,7 @@ export interface OAuth {
 export interface Refresh {
   /** Whether each refresh brings a new refresh token and ends the old one. */
   readonly rotates: boolean
-  /** After so many days without use the refresh token may end, so it is used before. */
+  /** After so many days without use the refresh token may expire, so it is used earlier. */
   readonly idleDays?: number
   /** Further fields of the request. */
   readonly form?: Form

@@ -23,7 +23,7 @@ const entrySources: ReadonlyMap<string, EntrySource> = new Map([
   ['workout_heart_rate', 'automatic'],
 ])
 
-/** The totals of a day that its document brings, and what they are. */
+/** The totals in the document of a day, and how they are computed. */
 const totals: readonly (readonly [SeriesName, (day: Item) => number | undefined])[] = [
   ['steps', (day) => day.number('steps')],
   ['energy', (day) => day.number('active_calories')],
@@ -71,7 +71,7 @@ function dailyActivity(out: Out, part: Part): void {
   listedBetween(out, part, times, ...totals.map(([total]) => ({ total })))
 }
 
-/** The rest of a day's energy; only where both are given. */
+/** Total energy minus active energy; only if both are given. */
 function basalEnergy(day: Item): number | undefined {
   const total = day.number('total_calories')
   const active = day.number('active_calories')
@@ -111,7 +111,7 @@ function dailySleep(out: Out): void {
   }
 }
 
-/** Oura says a word, without a number. */
+/** Oura gives a word, without a number. */
 function dailyStress(out: Out): void {
   for (const day of out.items('data')) {
     const at = dayOf(day)
@@ -155,7 +155,7 @@ function vo2Max(out: Out): void {
   }
 }
 
-/** Rows in UTC, which says nothing of the person's zone. */
+/** Rows in UTC, so without the person's zone. */
 function heartRate(out: Out): void {
   for (const row of out.items('data')) {
     const at = row.instant('timestamp')
@@ -183,7 +183,7 @@ function dayOf(day: Item): At | undefined {
   return at
 }
 
-/** Some documents have no id; there is one a day, by the person's clock. */
+/** Some documents have no id; there is one per local day. */
 const idOf = (day: Item, { ms, zoneMin }: At) =>
   day.id('id') ?? day.id('day') ?? new Date(ms + (zoneMin ?? 0) * 60_000).toISOString().slice(0, 10)
 
@@ -224,7 +224,7 @@ const contributorsOf: Readonly<Partial<Record<ScoreCategory, readonly string[]>>
 const contributors = (day: Item, names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, day.number('contributors', name)]))
 
-/** Adds what a part of Oura's holds. */
+/** Adds the data of an answer of Oura. */
 export const map = mapStreams('Oura', {
   workout: workouts,
   sleep,

@@ -6,10 +6,10 @@ import { intervals } from './hypnogram.ts'
 /** Naps; `long_sleep` is a night. */
 const naps = new Set(['sleep', 'late_nap'])
 
-/** Lying down without sleep, and what the person deleted: neither is a night, even if it was one before. */
+/** Rest without sleep, and periods that the person deleted: not a night, even if it was one before. */
 const noSleep = new Set(['rest', 'deleted'])
 
-/** Samples that nights alone bring, so that those of a night that has moved can be told. */
+/** Series that come only from nights, so that the samples of a night that moved can be found. */
 const ofNights = ['heart_rate_variability_rmssd', 'respiratory_rate', 'resting_heart_rate'] as const
 
 /** Sleep periods: nights and naps with stages, heart rate and variability every five minutes (docs/providers.md). */
@@ -73,7 +73,7 @@ function stagesOf(period: Item, { start, endMs }: Night) {
   return coarse ? intervals(coarse, 300, start.ms, endMs) : undefined
 }
 
-/** Values at equal steps, with null where nothing was measured. */
+/** Values at equal intervals, with null where nothing was measured. */
 function series(out: Out, name: SeriesName, values: Item | undefined, night: string): void {
   const first = values?.instant('timestamp')
   const stepSeconds = values?.number('interval')

@@ -19,16 +19,16 @@ function next(answer: Answer, asked: Request): Request | null {
 }
 
 /**
- * Days are those of the person's clock, wherever that is, so a day more is asked for at each end. Both are included; with
- * a date alone as the end, today was missing.
+ * Days are those of the person's local time, so a further day is requested at each end. Both ends are included; with a
+ * bare date as the end, today was missing.
  */
 function days({ fromMs, untilMs }: Window): Form {
   return { start_date: dateAt(fromMs - 12 * HOUR_MS), end_date: `${dateAt(untilMs + 14 * HOUR_MS)}T23:59:59` }
 }
 
 /**
- * What such a request lists whatever the person's zone, if a document is of the day on which it begins, of the one before
- * (until 04:00), or of the one after (a night).
+ * The span that such a request lists completely in every zone. A document belongs to the day on which it begins, to the
+ * day before (until 04:00), or to the day after (a night).
  */
 function listed({ start_date = '', end_date = '' }: Form): Json {
   const [firstMs, lastMs] = [start_date, end_date].map((date) => Date.parse(date.slice(0, 10))) as [number, number]
@@ -37,7 +37,7 @@ function listed({ start_date = '', end_date = '' }: Form): Json {
 
 const dateAt = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
-/** Documents, one a day or one a night or workout. Any range can be asked for; 30 days are a page or two. */
+/** Documents, one for each day, night or workout. Any range can be requested; 30 days are a page or two. */
 function collection(
   name: string,
   scope: string,
@@ -70,7 +70,7 @@ const zone =
   (answer: Answer): string | null =>
     /(?:Z|[+-]\d\d:\d\d)$/.exec(textAt(listAt(answer.json, 'data').at(-1), field) ?? '')?.[0] ?? null
 
-/** Everything that is asked of Oura. */
+/** Everything that Pulsebase requests from Oura. */
 export const streams: readonly Stream[] = [
   collection('workout', 'workout', { family: 'workouts' }),
   collection('sleep', 'daily', { zone: zone('bedtime_end') }),

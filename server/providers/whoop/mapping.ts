@@ -10,7 +10,7 @@ import { workoutType } from './workouts.ts'
 
 const KJ_PER_KCAL = 4.184
 
-/** What every record with a time of its own has. */
+/** The fields of every record that has a time. */
 interface Timed {
   id: string
   start: At
@@ -20,7 +20,7 @@ interface Timed {
   score: Item | undefined
 }
 
-/** The common fields of a workout or a sleep; undefined, and rejected, when one that is needed is missing. */
+/** The common fields of a workout or a sleep; undefined, and rejected, if a required one is missing. */
 function timed(record: Item): Timed | undefined {
   const id = record.id('id')
   const start = record.instant('start')
@@ -149,7 +149,7 @@ const percentOf = (part: number | undefined, whole: number | undefined) =>
 /** Minutes with two decimals. */
 const minutes = (ms: number | undefined) => (ms === undefined ? undefined : Math.round(ms / 600) / 100)
 
-/** What a recovery measures, and the field. */
+/** The series of a recovery, and their fields. */
 const measured = [
   ['resting_heart_rate', 'resting_heart_rate'],
   ['heart_rate_variability_rmssd', 'hrv_rmssd_milli'],
@@ -192,14 +192,14 @@ function recoveries(out: Out, part: Part): void {
 
 type Sleep = RecoveryArgs['sleeps'][string]
 
-/** Until the next night begins, there is one recovery: what lies elsewhere was of an earlier end of this night. */
+/** Until the next night begins there is one recovery: samples elsewhere belonged to an earlier end of this night. */
 function onlyOf(out: Out, [startMs]: Sleep, madeMs: number, sleeps: readonly Sleep[]): void {
   const later = sleeps.map(([ms]) => ms).filter((ms) => ms > startMs)
   const hiMs = Math.min(madeMs + 1, startMs + DAY_MS, ...later)
   for (const [series] of measured) out.only({ series }, startMs, hiMs)
 }
 
-/** The strain of a day of WHOOP's, which begins with falling asleep; its energy is of no calendar day. */
+/** The strain of a WHOOP day, which begins with falling asleep, so its energy belongs to no calendar day. */
 function cycles(out: Out): void {
   for (const record of out.items('records')) {
     const { version, score } = state(record)
@@ -232,7 +232,7 @@ function body(out: Out): void {
   }
 }
 
-/** Adds what a part of WHOOP's holds. */
+/** Adds the data of an answer of WHOOP. */
 export const map = mapStreams('WHOOP', {
   workout: workouts,
   sleep: sleeps,

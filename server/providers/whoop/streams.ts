@@ -28,7 +28,7 @@ const within = ({ fromMs, untilMs }: Window): Form => ({
   end: new Date(untilMs).toISOString(),
 })
 
-/** What such a request lists, in whole days, so that its answer is the same all day; a sleep may end a day later. */
+/** The span that such a request lists completely: whole days, so `args` change daily; a sleep may end a day later. */
 function listed({ fromMs, untilMs }: Window): Json {
   return listing((Math.ceil(fromMs / DAY_MS) + 1) * DAY_MS, Math.floor(untilMs / DAY_MS) * DAY_MS)
 }
@@ -46,7 +46,7 @@ const zone = (answer: Answer, { query }: Request): string | null => {
   return parseZoneOffset(text) === undefined ? null : text
 }
 
-/** Everything that is asked of WHOOP. */
+/** Everything that Pulsebase requests from WHOOP. */
 export const streams: readonly Stream[] = [
   {
     ...SHARED,
