@@ -167,11 +167,8 @@ async function identified(
   for (let waitMs = IDENTIFY_AGAIN_MS; ; waitMs *= 2) {
     try {
       const account = await withinTime(identify(), deadline)
-      if (account.id !== null && (account.id.length > MAX_ID || account.id.includes('\0'))) {
-        throw new Error('the id of the account cannot be stored')
-      }
-      const [username, zone] = [account.username, account.zone].map((text) => text?.replaceAll('\0', '') ?? null)
-      return { account: { id: account.id, username: username ?? null, zone: zone ?? null }, stillLives }
+      if (account.id !== null && account.id.length > MAX_ID) throw new Error('the id of the account is too long')
+      return { account, stillLives }
     } catch (error) {
       parts.log.warn({ err: error, provider: client.id }, 'a provider did not say whose account was connected')
       if (Date.now() + waitMs >= deadline) return undefined

@@ -88,8 +88,6 @@ const MAX_SECONDS = 3_153_600_000
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 const nonEmpty = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null)
 
-/** Some list the names. NUL cannot be stored. */
-const scopeOf = (value: unknown) => {
-  const text = Array.isArray(value) ? value.filter((name) => typeof name === 'string').join(' ') : nonEmpty(value)
-  return text?.replaceAll('\0', '') || null
-}
+/** Some list the names. */
+const scopeOf = (value: unknown) =>
+  Array.isArray(value) ? value.filter((name) => typeof name === 'string').join(' ') : nonEmpty(value)

@@ -76,7 +76,7 @@ export async function startPulling(t: Test, app: TestApp): Promise<Pulling> {
   const db = openDatabase({
     ...{ url: app.databaseUrl, name: 'pulls', maxConnections: 4, statementTimeoutMs: 60_000, onError: () => {} },
   })
-  const parts = { ...app.deps.oauth, db, saving: db }
+  const parts = { ...app.deps.oauth, db }
   const pulls = startPulls({ db, parts, tokens: openAccessTokens(parts), processId: jobs.processId })
   t.teardown(async () => {
     await pulls.stop()

@@ -1,6 +1,5 @@
--- Ends what is queued and under way for a user at a provider, since the connection has ended, or is about to move to
--- another account: its own tasks go, and its runs are cancelled. Uploads that came before are imported. The caller holds
--- the grant and the connection.
+-- Ends what is queued and under way for a user at a provider, since the connection has ended: its own tasks go, and its
+-- runs are cancelled. Uploads that came before are imported. The caller holds the grant and the connection.
 create or replace function cancel_sync(the_user uuid, the_provider text) returns void
 language sql as $$
   delete from sync_task t
