@@ -4,5 +4,5 @@ import { eachEngine } from '../../support/sdk.ts'
 import { weathers } from './storm.ts'
 
 eachEngine(t, 'what happens at the same time leaves nothing over and loses no consent', (t, engine) =>
-  weathers(t, engine, { seed: 14, actions: 15 }),
+  weathers(t, engine, { seed: 14, actions: 10 }),
 )
