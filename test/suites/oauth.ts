@@ -1,3 +1,4 @@
 import '../oauth/callback.test.ts'
 import '../oauth/disconnect.test.ts'
 import '../oauth/refresh.test.ts'
+import '../intake/pulls/storm.test.ts'

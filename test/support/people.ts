@@ -86,7 +86,7 @@ export async function startPulling(
   })
   const { http } = app.deps.oauth
   const send = async (request: HttpRequest) => answering(request.url.pathname, await http.send(request))
-  const parts = { ...app.deps.oauth, db, saving: db, http: { ...http, send } }
+  const parts = { ...app.deps.oauth, db, http: { ...http, send } }
   const pulls = startPulls({ db, parts, tokens: openAccessTokens(parts), processId: jobs.processId })
   t.teardown(async () => {
     await pulls.stop()
