@@ -54,18 +54,47 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
   const { api } = client.provider
   const readingsOf = (answer: Received) => api.readBudget?.(answer) ?? []
   let known: { access: AccessToken; atMs: number } | undefined
-  let sent: string | null = null
+  let looking: Promise<AccessToken> | undefined
+  let renewing: Promise<AccessToken | undefined> | undefined
+  const sent = new Set<string>()
   let heard: { readings: readonly BudgetReading[]; atMs: number } = { readings: [], atMs: 0 }
 
   /** Looked up once for the requests of a turn, since each look locks the grant. */
   async function tokenFor(): Promise<AccessToken> {
-    if (!known || Date.now() - known.atMs > TOKEN_MS)
-      known = { access: await tokens.access(grant.id), atMs: Date.now() }
-    return known.access
+    if (known && Date.now() - known.atMs <= TOKEN_MS) return known.access
+    looking ??= tokens.access(grant.id).finally(() => {
+      looking = undefined
+    })
+    return keep(await looking)
+  }
+
+  function keep(access: AccessToken): AccessToken {
+    known = { access, atMs: Date.now() }
+    return access
+  }
+
+  /** The token to use in place of one that was refused: requests made at the same time are refused together. */
+  async function other(refused: AccessToken): Promise<AccessToken | undefined> {
+    if (known && known.access.version !== refused.version) return known.access
+    renewing ??= insteadOf(refused)
+      .then((access) => access && keep(access))
+      .finally(() => {
+        renewing = undefined
+      })
+    return renewing
+  }
+
+  /** Undefined: the token that was refused is the last, and was renewed within the hour. */
+  async function insteadOf(refused: AccessToken): Promise<AccessToken | undefined> {
+    // Another process may have refreshed it, which ends the one that is known here.
+    const last = await tokens.access(grant.id)
+    if (last.version !== refused.version) return last
+    const mayRenew = (await parts.db.query(RENEW_SQL, [grant.id])).length > 0
+    return mayRenew ? tokens.renew(grant.id, refused.version) : undefined
   }
 
   async function askWith(token: string, request: Request, payer: Payer): Promise<Received> {
-    sent = token
+    sent.add(token)
     const permit = () => takePermit(parts.db, payer, Date.now() - heard.atMs < HEARD_MS ? heard.readings : [])
     const call = callOf({ http: parts.http, client, oauth, token, permit, asked: askedOf(parts) })
     const answer = await call(request)
@@ -76,14 +105,17 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
 
   return {
     client,
-    excerpt: (text) => excerpt(text, [sent, client.settings.clientSecret]),
+    excerpt: (text) => excerpt(text, [...sent, client.settings.clientSecret]),
     async ask(request, lane = 'asked') {
       const payer: Payer = { client, grantId: grant.id, lane }
-      const access = await tokenFor()
+      let access = await tokenFor()
       let answer = await askWith(access.token, request, payer)
-      if (verdictOf(api, answer) === 'auth' && (await parts.db.query(RENEW_SQL, [grant.id])).length > 0) {
-        known = { access: await tokens.renew(grant.id, access.version), atMs: Date.now() }
-        answer = await askWith(known.access.token, request, payer)
+      // At most one that was replaced meanwhile, and one that is renewed.
+      for (let tries = 0; tries < 2 && verdictOf(api, answer) === 'auth'; tries += 1) {
+        const next = await other(access)
+        if (!next) break
+        access = next
+        answer = await askWith(access.token, request, payer)
       }
       const verdict = verdictOf(api, answer)
       if (typeof verdict === 'object' && answer.status === 429) {
