@@ -14,8 +14,8 @@ const GRACE_MS = 250
 /** Largest answer, decoded: 32 MiB. */
 const ANSWER_BYTES = 32 * 1024 * 1024
 
-/** Connections to one origin. */
-const CONNECTIONS = 6
+/** Connections to one origin: as many as there are requests at a time of the accounts that are served (intake/pulls). */
+const CONNECTIONS = 18
 
 /** A request to a provider, with everything that it sends. */
 export interface HttpRequest {

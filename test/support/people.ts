@@ -78,14 +78,15 @@ export interface Pulling {
 export async function startPulling(
   t: Test,
   app: TestApp,
-  answering: (path: string, answer: Received) => Received | Promise<Received> = (_, answer) => answer,
+  answering: (path: string, answer: Received, token: string) => Received | Promise<Received> = (_, answer) => answer,
 ): Promise<Pulling> {
   const jobs = await startGrantJobs(t, app)
   const db = openDatabase({
     ...{ url: app.databaseUrl, name: 'pulls', maxConnections: 4, statementTimeoutMs: 60_000, onError: () => {} },
   })
   const { http } = app.deps.oauth
-  const send = async (request: HttpRequest) => answering(request.url.pathname, await http.send(request))
+  const send = async (request: HttpRequest) =>
+    answering(request.url.pathname, await http.send(request), request.headers.authorization ?? '')
   const parts = { ...app.deps.oauth, db, http: { ...http, send } }
   const pulls = startPulls({ db, parts, tokens: openAccessTokens(parts), processId: jobs.processId })
   t.teardown(async () => {

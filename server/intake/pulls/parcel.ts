@@ -87,7 +87,7 @@ export async function storeParcel(
   { runKey, parts, outcomes, zone }: Parcel,
 ): Promise<boolean> {
   const bytes = parts.length > 0 ? encodeParcel(parts) : null
-  if (bytes && bytes.length > PARCEL_LIMIT_BYTES) throw new RangeError(`a parcel of ${bytes.length} bytes`)
+  if (bytes && bytes.length > PARCEL_LIMIT_BYTES) throw new RangeError('the parcel is too large to be imported')
   const { stored } = await db.one<{ stored: boolean }>(STORE_SQL, [
     ...[lease.grantId, lease.processId, lease.fence, runKey, zone],
     bytes && (await promisify(brotliCompress)(bytes, QUALITY)),
