@@ -10,7 +10,8 @@ export const listing = (fromMs: number, untilMs: number): Json => ({ listed: [fr
 /**
  * Marks the gaps between the items of a page, whose times are `timesMs` in the order of the page, as complete: anything
  * else stored there was moved or deleted. If the page is the only one (`listing`), the gaps before its first and after
- * its last item are complete, too. A page in another order and gaps of more than a week mark nothing.
+ * its last item are complete, too. A page in another order and gaps of more than a week mark nothing. That nothing at all
+ * is listed says so of workouts only: nobody deletes each night of a week, so something else is wrong there.
  */
 export function listedBetween(out: Out, part: Part, timesMs: readonly number[], ...what: readonly Listed[]): void {
   const ascending = (timesMs[0] ?? 0) > (timesMs.at(-1) ?? 0) ? [...timesMs].reverse() : timesMs
@@ -18,11 +19,12 @@ export function listedBetween(out: Out, part: Part, timesMs: readonly number[], 
   const [fromMs, untilMs] = boundsOf(part) ?? [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   const [firstMs = untilMs, lastMs = fromMs] = [ascending[0], ascending.at(-1)]
   const edges = [...(fromMs < firstMs ? [fromMs] : []), ...ascending, ...(lastMs < untilMs ? [untilMs] : [])]
+  const marked = timesMs.length > 0 ? what : what.filter((one) => one === 'workouts')
   let loMs = edges[0] ?? 0
   for (const [place, ms] of edges.entries()) {
     const nextMs = edges[place + 1]
     if (nextMs !== undefined && nextMs - ms <= FAR_MS) continue
-    for (; loMs < ms; loMs += DAY_MS) for (const one of what) out.only(one, loMs, Math.min(loMs + DAY_MS, ms))
+    for (; loMs < ms; loMs += DAY_MS) for (const one of marked) out.only(one, loMs, Math.min(loMs + DAY_MS, ms))
     loMs = nextMs ?? ms
   }
 }

@@ -26,7 +26,7 @@ export interface Request {
   readonly token?: { readonly in: 'query' | 'form'; readonly name: string }
   /**
    * What a later request and the mapping have to know of this one; stored with the answer, so without secrets. An answer
-   * counts as another one when they differ, so nothing of the window belongs here.
+   * counts as another one when they differ, so of the window at most whole days belong here.
    */
   readonly args?: Json
   /** What only a later request has to know of this one. */

@@ -153,6 +153,14 @@ oneEngine(t, 'what a provider has deleted goes, wherever it stood', async (t, en
       if (left !== expected) wrong.push(`${name}: ${left}`)
     }
     t.strictSame(wrong, [], provider)
+    const complete = ['workout', 'sleep'].filter((name) => {
+      const stream = cloudProviders.get(provider)?.streams?.find((one) => one.name === name)
+      const window = { fromMs: ASKED - 7 * 24 * HOUR, untilMs: ASKED }
+      const { args = null } = stream?.first(window, { scope: null, zone: null, options: {} }) ?? {}
+      const body = { data: [], records: [], next_token: null }
+      return batchOf(provider, [{ stream: name, at: utc(0), args, body }]).events.spans.length > 0
+    })
+    t.strictSame(complete, ['workout'], `${provider}: that no night is listed removes none`)
   }
 })
 
