@@ -1,6 +1,0 @@
-import '../simulator/connect.test.ts'
-import '../simulator/faults.test.ts'
-import '../simulator/oauth.test.ts'
-import '../simulator/oura.test.ts'
-import '../simulator/people.test.ts'
-import '../simulator/whoop.test.ts'
