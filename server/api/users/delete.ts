@@ -47,6 +47,8 @@ export const deleteUser = route(
          ${usersWithConnections('deleted')}`,
         [params.user_id],
       )
+      // Runs of others, who shared an account.
+      await tx.query('update sync_run set primary_user_id = null where primary_user_id = $1', [params.user_id])
       await removeUnused(tx, grants, true)
       return foldUsers(rows)[0]
     }),
