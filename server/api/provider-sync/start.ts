@@ -53,4 +53,4 @@ export async function startRun<Run extends Started>(
   })
 }
 
-const DELETED = new Set(['sync_run_user_id_fkey', 'sync_run_primary_user_id_fkey', 'sync_task_connection_id_fkey'])
+const DELETED = new Set(['sync_run_user_id_fkey', 'sync_task_connection_id_fkey'])

@@ -47,6 +47,13 @@ export const deleteUser = route(
          ${usersWithConnections('deleted')}`,
         [params.user_id],
       )
+      // Of runs of others, who shared an account; those that somebody holds are left to `prune`.
+      await tx.query(
+        `update sync_run r set primary_user_id = null
+         from (select user_id, run_key from sync_run where primary_user_id = $1 for update skip locked) one
+         where r.user_id = one.user_id and r.run_key = one.run_key`,
+        [params.user_id],
+      )
       await removeUnused(tx, grants, true)
       return foldUsers(rows)[0]
     }),

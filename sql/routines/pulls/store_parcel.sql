@@ -44,8 +44,6 @@ begin
   perform 1 from connection c
   where c.grant_id = the_grant and c.status = 'active' and c.id = coalesce(the_connection, c.id)
   order by c.id for no key update;
-  -- Runs of the others name who asked, whose deletion changes them: before any of them, or not at all.
-  select id into asking from app_user where id = asking for key share;
   -- Uploads, runs and events of several users are written in one order by everybody.
   for one in
     select c.id, c.user_id from connection c
