@@ -64,15 +64,6 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
     return known.access
   }
 
-  /** Undefined: the token that was refused is the last, and was renewed within the hour. */
-  async function insteadOf(refused: AccessToken): Promise<AccessToken | undefined> {
-    // Another process may have refreshed it, which ends the one that is known here.
-    const last = await tokens.access(grant.id)
-    if (last.version !== refused.version) return last
-    const mayRenew = (await parts.db.query(RENEW_SQL, [grant.id])).length > 0
-    return mayRenew ? tokens.renew(grant.id, refused.version) : undefined
-  }
-
   async function askWith(token: string, request: Request, payer: Payer): Promise<Received> {
     sent = token
     const permit = () => takePermit(parts.db, payer, Date.now() - heard.atMs < HEARD_MS ? heard.readings : [])
@@ -92,17 +83,29 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
       let answer = await askWith(access.token, request, payer)
       // At most one that was replaced meanwhile, and one that is renewed.
       for (let tries = 0; tries < 2 && verdictOf(api, answer) === 'auth'; tries += 1) {
-        const other = await insteadOf(access)
+        const other = await insteadOf({ parts, tokens }, grant.id, access)
         if (!other) break
+        known = { access: other, atMs: Date.now() }
         access = other
-        known = { access, atMs: Date.now() }
         answer = await askWith(access.token, request, payer)
       }
       const verdict = verdictOf(api, answer)
-      if (typeof verdict === 'object' && answer.status === 429) {
+      if (typeof verdict === 'object' && answer.status === 429)
         await closeBudget(parts.db, payer, { afterSeconds: verdict.afterSeconds, readings: readingsOf(answer) })
-      }
       return answer
     },
   }
+}
+
+/** A token to use in place of one that was refused; undefined: that one is the last, and was renewed within the hour. */
+async function insteadOf(
+  { parts, tokens }: AccountMeans,
+  grantId: string,
+  refused: AccessToken,
+): Promise<AccessToken | undefined> {
+  // Another process may have refreshed it, which ends the one that is known here.
+  const last = await tokens.access(grantId)
+  if (last.version !== refused.version) return last
+  const mayRenew = (await parts.db.query(RENEW_SQL, [grantId])).length > 0
+  return mayRenew ? tokens.renew(grantId, refused.version) : undefined
 }
