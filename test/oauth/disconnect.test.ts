@@ -128,7 +128,8 @@ oneEngine(t, 'a provider that does not end a grant is asked again, three times i
   for (const attempt of [1, 2]) {
     await waitUntil(async () => left(provider).length === attempt, WAIT_MS, 20)
     await waitUntil(async () => (await leaveJobs(app)).some(({ due_s, locked }) => !locked && due_s > 0), WAIT_MS, 20)
-    for (const { due_s } of await leaveJobs(app)) waits.push(Math.round(due_s / 60))
+    // Not the attempt that is just ending.
+    for (const { due_s } of await leaveJobs(app)) if (due_s > 0) waits.push(Math.round(due_s / 60))
     await app.db.query('update graphile_worker._private_jobs set run_at = now() where key is not null')
   }
   t.ok(await waitUntil(async () => left(provider).length === 3, WAIT_MS, 20))

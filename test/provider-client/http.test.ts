@@ -53,10 +53,11 @@ t.test('answers are taken as they are, and what cannot be read is refused', asyn
     '/silent': () => {},
   }
   const origin = await serve(t, (request, response) => answers[request.url ?? '']?.(request, response))
-  const http = openHttp(1_000)
+  const http = openHttp()
+  const hasty = openHttp(1_000)
   const get = async (path: string, at = origin) => {
     try {
-      const { status, json, headers } = await http.send({ method: 'GET', url: new URL(at + path), headers: {} })
+      const { status, json, headers } = await (path === '/silent' ? hasty : http).send({ method: 'GET', url: new URL(at + path), headers: {} })
       return { status, json, left: headers['x-left'] }
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error
@@ -88,6 +89,7 @@ t.test('answers are taken as they are, and what cannot be read is refused', asyn
   await new Promise((resolve) => nobody.close(resolve))
   t.strictSame(await get('/', `http://127.0.0.1:${port}`), { failed: 'the connection was refused', sent: false })
   await http.close()
+  await hasty.close()
 })
 
 t.test('a token goes to the provider alone, and where the request says', async (t) => {
