@@ -33,14 +33,15 @@ $$;
 
 -- Compresses one chunk that ended at least `age` ago: first those never compressed, then those that received late data,
 -- recompressing only the touched segments. Skips a chunk that is in use. Returns whether it did anything. Only uploads
--- into that chunk wait. To keep those waits short, it waits only briefly for locks.
--- The old rows are deleted, not truncated: a statement that began before would read neither them, which are gone at once,
--- nor the columns, which it does not see yet. A refresh then removed rollups, and the archive the samples. Autovacuum gives
--- the space of the rows back, and shrink_indexes that of their indexes.
+-- into that chunk wait. To keep those waits short, it waits only briefly for locks, and leaves the chunk to another run
+-- when somebody reads it for longer, or has read it and now waits to write to it.
+-- Old rows are truncated, never deleted instead: only then the columns show to statements that began before, and plans that
+-- other connections keep learn of them. Otherwise they read an empty chunk; a refresh then removed rollups, and the archive
+-- the samples.
 create or replace function compress_next(age interval) returns boolean
 language plpgsql
 set lock_timeout = '2s'
-set timescaledb.compress_truncate_behaviour = truncate_disabled
+set timescaledb.compress_truncate_behaviour = truncate_only
 as $$
 declare
   chunk regclass;
@@ -81,36 +82,7 @@ begin
       continue;
     end;
   end loop;
-  perform shrink_indexes(age);
   return false;
-end
-$$;
-
--- Gives back the space of indexes of chunks that hold no rows beside their columns any more. An empty table holds no row
--- that anybody could still see. The pages of an index that vacuum has emptied are kept for new rows, which hardly come.
-create or replace function shrink_indexes(age interval) returns void
-language plpgsql
-set lock_timeout = '2s'
-as $$
-declare
-  chunk regclass;
-begin
-  for chunk in
-    select c.chunk
-    from unnest(array['sample', 'rollup_1min', 'rollup_5min', 'rollup_15min', 'rollup_1hour', 'rollup_1day']) name
-    cross join lateral show_chunks(to_regclass(name), older_than => now() - age) c (chunk)
-    where to_regclass(name) is not null and pg_relation_size(c.chunk) = 0
-      and exists (select from pg_index i where i.indrelid = c.chunk and pg_relation_size(i.indexrelid) > 65536)
-  loop
-    begin
-      execute format('lock table %s in access exclusive mode', chunk);
-      if pg_relation_size(chunk) = 0 then
-        execute format('reindex table %s', chunk);
-      end if;
-    exception when lock_not_available or deadlock_detected or undefined_table then
-      continue;
-    end;
-  end loop;
 end
 $$;
 
