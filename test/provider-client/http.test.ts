@@ -57,7 +57,11 @@ t.test('answers are taken as they are, and what cannot be read is refused', asyn
   const hasty = openHttp(1_000)
   const get = async (path: string, at = origin) => {
     try {
-      const { status, json, headers } = await (path === '/silent' ? hasty : http).send({ method: 'GET', url: new URL(at + path), headers: {} })
+      const { status, json, headers } = await (path === '/silent' ? hasty : http).send({
+        method: 'GET',
+        url: new URL(at + path),
+        headers: {},
+      })
       return { status, json, left: headers['x-left'] }
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error
