@@ -9,6 +9,7 @@ import { type Database, openDatabase } from '../../server/db/database.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { writeSamples } from '../../server/store/samples.ts'
 import { createTestDatabase } from '../support/app.ts'
+import { withoutDeadlock } from '../support/opened.ts'
 import { eachEngine, MANY } from '../support/sdk.ts'
 import type { Engine } from '../support/servers.ts'
 
@@ -49,7 +50,7 @@ function columns(count: number, stepMs: number, value: number, offsetMs = 0): Sa
 }
 
 const write = (db: Database, source: number, samples: SampleColumns) =>
-  db.transaction((tx) => writeSamples(tx, [samples], [source]))
+  withoutDeadlock(() => db.transaction((tx) => writeSamples(tx, [samples], [source])))
 
 const stored = (db: Database) =>
   db.one<{ n: number; total: number }>('select count(*) as n, sum(value) as total from sample')

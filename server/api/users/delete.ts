@@ -31,9 +31,10 @@ export const deleteUser = route(
       const sources = await lockForDeletion(tx, params.user_id, null)
       if (!sources) throw errors.notFound('User', params.user_id)
       // Nobody can connect this user any more; a consent that was stored since has a grant that is not locked.
-      const [late] = await tx.query('select from connection where user_id = $1 and grant_id <> all ($2::uuid[])', [
-        ...[params.user_id, grants],
-      ])
+      const [late] = await tx.query(
+        'select from connection where user_id = $1 and grant_id is not null and grant_id <> all ($2::uuid[])',
+        [...[params.user_id, grants]],
+      )
       if (late) throw errors.overloaded(HELD, 5)
       await allowWaiting(tx)
       if (sources.length > 0) await tx.query('select delete_sources($1)', [sources])

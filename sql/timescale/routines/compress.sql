@@ -34,13 +34,14 @@ $$;
 -- Compresses one chunk that ended at least `age` ago: first those never compressed, then those that received late data,
 -- recompressing only the touched segments. Skips a chunk that is in use. Returns whether it did anything. Only uploads
 -- into that chunk wait. To keep those waits short, it waits only briefly for locks, and leaves the chunk to another run
--- when somebody reads it for longer, or has read it and now waits to write to it.
+-- when somebody reads it for longer. Refreshes and the archive take turns with it. Of it and an import that has read the chunk
+-- and now waits to write to it one has to start again: nearly always this one, whose wait ends long before PostgreSQL looks
+-- for deadlocks.
 -- Old rows are truncated, never deleted instead: only then the columns show to statements that began before, and plans that
 -- other connections keep learn of them. Otherwise they read an empty chunk; a refresh then removed rollups, and the archive
 -- the samples.
 create or replace function compress_next(age interval) returns boolean
 language plpgsql
-set lock_timeout = '2s'
 set timescaledb.compress_truncate_behaviour = truncate_only
 as $$
 declare
@@ -50,6 +51,13 @@ begin
   if current_setting('timescaledb.license') <> 'timescale' then
     return false;
   end if;
+  begin
+    perform set_config('lock_timeout', '2s', true);
+    perform pg_advisory_xact_lock(hashtextextended('refresh all rollups', 0));
+    perform set_config('lock_timeout', '50ms', true);
+  exception when lock_not_available then
+    return false;
+  end;
   begin
     -- In a transaction of its own, since it locks the tables until the end.
     if enable_columnstore() then
