@@ -40,7 +40,9 @@ import type { Queryable, Transaction } from '../db/database.ts'
 // (connect), and `syncs of` a user (start-sync and start-historical, which count them in an hour, and then start_sync).
 // Runs of several users, and their events, are written in the order of the users. Several rows of any other column are
 // locked in the order of their ids. Whoever holds an endpoint may take its deliveries in any order. Budgets of
-// providers are taken in a transaction of their own.
+// providers are taken in a transaction of their own. The advisory lock `refresh all rollups` is held alone by whoever
+// refreshes or converts all of them, or compresses a chunk, and takes it first. Refreshes of a series and the archive try
+// to share it; only deletions wait for that.
 
 /** The key of a user's ingest lock; `user` is an SQL expression of its id as text. */
 export const ingestLockKey = (user: string): string => `hashtextextended('ingest:' || ${user}, 0)`

@@ -27,15 +27,11 @@ interface Judgement {
 }
 
 /** A session with the key of its row; what is null is not known. */
-export interface SavedSession extends Omit<Session, keyof Totals | 'stages'>, Pick<StoredSession, 'id' | 'whole'> {
+export interface SavedSession
+  extends Omit<Session, keyof Totals | 'stages'>,
+    Record<keyof Totals, number | null>,
+    Pick<StoredSession, 'id' | 'whole'> {
   stages: readonly CleanStage[] | null
-  asleepS: number | null
-  inBedS: number | null
-  awakeS: number | null
-  lightS: number | null
-  deepS: number | null
-  remS: number | null
-  efficiencyPercent: number | null
   saidNap?: boolean | null
 }
 

@@ -5,8 +5,8 @@
 -- as before and somebody to whom they are new has connected the account since (server/intake/pulls/plan.ts).
 --
 -- `outcomes`: array of {id, stream, answers, ended, lo, hi, position, due_at, attempts, failing, report: {status, code,
--- error}, cursor: {covered_until, week, month, hash (hex), unchanged, closed_seconds, closed_why, failing}}. Of a task that has not
--- ended, what is absent stays, but for `position` and `attempts`.
+-- error}, cursor: {covered_until, week, month, hash (hex), unchanged, closed_seconds, closed_why, failing}}. Of a task that
+-- has not ended, what is absent stays, but for `position` and `attempts`.
 create or replace function store_parcel(
   the_grant uuid, the_process int8, the_fence int8, the_run text, the_zone text, parcel bytea, parcel_sha256 bytea,
   parcel_bytes int4, outcomes jsonb

@@ -46,6 +46,7 @@ set timescaledb.compress_truncate_behaviour = truncate_only
 as $$
 declare
   chunk regclass;
+  is_new boolean;
   named text;
 begin
   if current_setting('timescaledb.license') <> 'timescale' then
@@ -54,7 +55,6 @@ begin
   begin
     perform set_config('lock_timeout', '2s', true);
     perform pg_advisory_xact_lock(hashtextextended('refresh all rollups', 0));
-    perform set_config('lock_timeout', '50ms', true);
   exception when lock_not_available then
     return false;
   end;
@@ -66,8 +66,8 @@ begin
   exception when lock_not_available or deadlock_detected or serialization_failure then
     return false;
   end;
-  for chunk in
-    select c.chunk
+  for chunk, is_new in
+    select c.chunk, c.status & 1 = 0
     from unnest(array['sample', 'rollup_1min', 'rollup_5min', 'rollup_15min', 'rollup_1hour', 'rollup_1day']) name
     cross join lateral show_chunks(to_regclass(name), older_than => now() - age) shown (chunk)
     cross join lateral (select shown.chunk, _timescaledb_functions.chunk_status(shown.chunk) as status) c
@@ -83,7 +83,11 @@ begin
       join pg_namespace n on n.oid = c.relnamespace
       where c.oid = chunk;
       continue when named is null;
-      execute format('lock table %s in share update exclusive mode', named);
+      execute format('lock table %s in %s mode', named, case when is_new then 'exclusive' else 'share update exclusive' end);
+      if is_new then
+        -- From here on it waits for readers only, to truncate.
+        perform set_config('lock_timeout', '50ms', true);
+      end if;
       perform compress_chunk(chunk);
       return true;
     exception when lock_not_available or deadlock_detected or serialization_failure or undefined_table then
