@@ -45,8 +45,8 @@ const handlers: Record<string, Handler> = {
       grant.ended = true
     }),
   'POST expire': (request) =>
-    grants(request, (grant, nowMs) => {
-      grant.expiredMs = nowMs + 1
+    grants(request, (grant) => {
+      grant.expired = grant.generation
     }),
   'GET budgets': ({ world }) =>
     Object.fromEntries([...world.played].map(([name, one]) => [name, one.budgets.report()])),
@@ -130,13 +130,13 @@ function moveClock({ world, body }: ControlRequest) {
   return clockOf(world)
 }
 
-type Change = (grant: ReturnType<Played['grants']['live']>[number], nowMs: number) => void
+type Change = (grant: ReturnType<Played['grants']['live']>[number]) => void
 
 /** Changes the consents of a provider (all, without one) and person (all, without one). */
 function grants({ world, body }: ControlRequest, change: Change) {
   const wanted = body.provider === undefined ? [...world.played.values()] : [playedOf(world, body.provider)]
   const person = body.person === undefined ? undefined : personOf(world, body.person).key
   const found = wanted.flatMap((one) => one.grants.live()).filter((grant) => (person ?? grant.person) === grant.person)
-  for (const grant of found) change(grant, world.clock.now())
+  for (const grant of found) change(grant)
   return { grants: found.length }
 }

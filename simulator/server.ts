@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { once, setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -28,6 +28,8 @@ export async function startSimulator(options: Partial<WorldOptions> & { port?: n
   const { port = 0, ...given } = options
   const world = makeWorld({ people: 20, days: 400, seed: 7, now: Date.now, ...given })
   const closing = new AbortController()
+  // One for each request that is held back.
+  setMaxListeners(0, closing.signal)
   const server = createServer((request, response) => {
     handle(world, request, response, closing.signal).catch((error) => {
       if (!closing.signal.aborted) process.stderr.write(`simulator: ${request.url}: ${(error as Error).stack}\n`)

@@ -10,8 +10,8 @@ export interface Grant {
   generation: number
   /** Until when the refresh token of the generation before is good, too. */
   graceUntilMs: number
-  /** Access tokens issued before are over, whatever they said. */
-  expiredMs: number
+  /** Access tokens of this generation, and of those before, are over, whatever they said. */
+  expired: number
   ended: boolean
 }
 
@@ -20,7 +20,6 @@ interface Token {
   readonly kind: 'access' | 'refresh'
   readonly grant: Grant
   readonly generation: number
-  readonly issuedMs: number
   readonly expiresMs: number
 }
 
@@ -55,7 +54,7 @@ export class Grants {
 
   add(person: string, scopes: readonly string[]): Grant {
     const id = randomBytes(9).toString('base64url')
-    const grant = { id, person, scopes, generation: 1, graceUntilMs: 0, expiredMs: 0, ended: false }
+    const grant = { id, person, scopes, generation: 1, graceUntilMs: 0, expired: 0, ended: false }
     this.#grants.set(id, grant)
     return grant
   }
@@ -80,23 +79,23 @@ export class Grants {
   read(value: string): Token | undefined {
     const [body = '', signature = ''] = value.split('.')
     if (signature !== this.#sign(body)) return undefined
-    const [kind, id, person, generation, issuedMs, expiresMs, scopes] = JSON.parse(
+    const [kind, id, person, generation, , expiresMs, scopes] = JSON.parse(
       Buffer.from(body, 'base64url').toString(),
     ) as [Token['kind'], string, string, number, number, number, string]
     let grant = this.#grants.get(id)
     if (!grant) {
       const named = scopes === '' ? [] : scopes.split(' ')
-      grant = { id, person, scopes: named, generation, graceUntilMs: 0, expiredMs: 0, ended: false }
+      grant = { id, person, scopes: named, generation, graceUntilMs: 0, expired: 0, ended: false }
       this.#grants.set(id, grant)
     }
-    return { kind, grant, generation, issuedMs, expiresMs }
+    return { kind, grant, generation, expiresMs }
   }
 
   /** The grant for which an access token is good now. */
   access(value: string, nowMs: number, endsOnRefresh: boolean): Grant | undefined {
     const token = this.read(value)
     if (token?.kind !== 'access' || token.grant.ended || token.expiresMs <= nowMs) return undefined
-    if (token.issuedMs < token.grant.expiredMs) return undefined
+    if (token.generation <= token.grant.expired) return undefined
     return endsOnRefresh && token.generation !== token.grant.generation ? undefined : token.grant
   }
 

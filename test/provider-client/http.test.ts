@@ -96,6 +96,15 @@ t.test('answers are taken as they are, and what cannot be read is refused', asyn
   await hasty.close()
 })
 
+t.test('requests that a provider does not answer keep no other one waiting', async (t) => {
+  const origin = await serve(t, (request, response) => void (request.url === '/' && response.end('{}')))
+  const http = openHttp()
+  const get = (path: string) => http.send({ method: 'GET', url: new URL(origin + path), headers: {} })
+  const silent = Array.from({ length: 60 }, () => get('/silent').catch((error: Error) => error.name))
+  t.equal((await get('/')).status, 200)
+  t.equal(await Promise.race([...silent, 'none of them has ended']), 'none of them has ended')
+})
+
 t.test('a token goes to the provider alone, and where the request says', async (t) => {
   const seen: string[] = []
   const origin = await serve(t, (request, response) => {

@@ -97,7 +97,11 @@ export async function startPulling(
   const { syncIntervalSeconds, reconcileIntervalSeconds } = app.deps.config
   return {
     async pullNow() {
-      await db.query('update provider_grant set next_pull_at = now()')
+      // In the order of locks: others take several grants, too.
+      await db.query(
+        `update provider_grant set next_pull_at = now()
+         where id in (select id from provider_grant order by id for update)`,
+      )
       while (await planPulls({ db, clients, syncIntervalSeconds, reconcileIntervalSeconds }));
     },
   }
@@ -128,5 +132,6 @@ export async function settled({ db }: Pick<TestApp, 'db'>): Promise<void> {
   if (await waitUntil(nothingLeft, PATIENCE_MS, 50)) return
   const runs = await db.query(`select stage, status, message, error from sync_run where status = 'in_progress' limit 5`)
   const tasks = await db.query('select kind, stream, due_at, attempts from sync_task limit 5')
-  throw new Error(`something is left: ${JSON.stringify({ runs, tasks })}`)
+  const budgets = await db.query('select provider, live_until, history_until, closed_until from rate_budget')
+  throw new Error(`something is left: ${JSON.stringify({ runs, tasks, budgets })}`)
 }

@@ -142,9 +142,11 @@ export async function weathers(t: Test, engine: Engine, { seed, actions, seconds
 async function calm(app: TestApp): Promise<void> {
   const hurry = setInterval(() => {
     const due = [
+      'delete from rate_budget',
       'update sync_task set due_at = now() where due_at > now()',
       `update provider_grant set renewed_at = null, refresh_due_at = null, live_at = now(), history_at = now(), asked_at = now()
-       where id in (select grant_id from sync_task) and process_id is null`,
+       where id in (select id from provider_grant where process_id is null order by id for update)
+         and id in (select grant_id from sync_task)`,
       `select graphile_worker.reschedule_jobs(array_agg(id), now()) from graphile_worker.jobs
        where task_identifier = 'leave' and locked_at is null and run_at > now()`,
     ]
