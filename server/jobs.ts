@@ -134,6 +134,16 @@ async function prune(db: Database, settings: JobsOptions['settings']): Promise<v
  * day, others after 90 days.
  */
 async function forgetRuns(db: Database): Promise<void> {
+  // Users who were deleted while a run that they had asked for was held.
+  await db.query(
+    `update sync_run r set primary_user_id = null
+     from (
+       select user_id, run_key from sync_run s
+       where primary_user_id is not null and not exists (select from app_user u where u.id = s.primary_user_id)
+       for update skip locked
+     ) one
+     where r.user_id = one.user_id and r.run_key = one.run_key`,
+  )
   await db.query(
     `delete from sync_run
      where source in ('pull', 'webhook', 'linked_account') and ended_at < now() - interval '1 day'

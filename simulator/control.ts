@@ -61,7 +61,7 @@ const handlers: Record<string, Handler> = {
   'POST revoke': (request) => changeGrants(request, ({ grants }, grant) => grants.end(grant)),
   'POST expire': (request) =>
     changeGrants(request, (_, grant) => {
-      grant.expiredMs = request.world.clock.now() + 1
+      grant.expired = grant.generation
     }),
   'GET budgets': ({ world }) =>
     Object.fromEntries([...world.played].map(([name, one]) => [name, one.budgets.report()])),

@@ -7,7 +7,7 @@ import type { Cycle, Person } from './truth/person.ts'
 import type { Rest, SleepView } from './truth/sleep.ts'
 import type { WorkoutView } from './truth/workouts.ts'
 
-/** A provider that is played: one folder, and one line in providers.ts. */
+/** A simulated provider: one folder, and its entry in providers.ts. */
 export interface Provider {
   /** First segment of its paths, and its name in /_control. */
   readonly name: string
@@ -38,7 +38,7 @@ export interface Provider {
   readonly variables?: Readonly<Record<string, string>>
   /** Id of a person's account. */
   accountOf(person: Person): string
-  /** Ids of what it shows; null for what it leaves out. */
+  /** The ids of its records; null for those it leaves out. */
   ids(person: Person): Ids
 }
 
@@ -55,7 +55,7 @@ export interface Budget extends Use {
   readonly limit: Limit
 }
 
-/** A request to a provider's API by a token that is good. */
+/** A request to a provider's API with a valid token. */
 export interface ApiCall {
   readonly method: string
   /** Below the API's path, such as `/v2/usercollection/sleep`. */

@@ -4,7 +4,7 @@ import type { Provider } from './provider.ts'
 import { strava } from './strava/index.ts'
 import { whoop } from './whoop/index.ts'
 
-/** The providers that are played, made new for each simulator: their settings can be changed. */
+/** The simulated providers, created anew for each simulator, since their settings can change. */
 export function allProviders(): Provider[] {
   return [oura, whoop, strava, polar()].map((provider) => ({
     ...provider,

@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { once, setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -30,13 +30,15 @@ export async function startSimulator(options: Partial<WorldOptions> & { port?: n
   const { port = 0, ...given } = options
   const world = makeWorld({ people: 20, days: 400, seed: 7, now: Date.now, ...given })
   const closing = new AbortController()
+  // One for each request that is held back.
+  setMaxListeners(0, closing.signal)
   const server = createServer((request, response) => {
     handle(world, request, response, closing.signal).catch((error) => {
       if (!closing.signal.aborted) process.stderr.write(`simulator: ${request.url}: ${(error as Error).stack}\n`)
       response.destroy()
     })
   })
-  // Longer than who plays both sides is busy: closing an idle connection while a request is on its way fails that.
+  // Longer than a test that runs both sides is ever busy: closing an idle connection would fail a request on its way.
   server.keepAliveTimeout = 65_000
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -232,7 +234,7 @@ function sendHalf(response: ServerResponse, reply: Reply): void {
   response.write(body.bytes.subarray(0, Math.floor(body.bytes.length / 2)), () => response.destroy())
 }
 
-/** What people see who open the address. */
+/** The page at the address of the simulator. */
 function home(world: World, url: URL): Reply {
   if (url.pathname === '/connected') return page(200, 'Connected', '<p>You are back in the application.</p>')
   if (url.pathname !== '/') return json(404, { error: 'Not there' })

@@ -1,4 +1,4 @@
-/** What tests may change of a provider while it runs (POST /_control/settings). */
+/** What tests can change about a running provider (POST /_control/settings). */
 export interface Settings {
   /** Life of an access token and of a code. */
   access_seconds: number
@@ -11,7 +11,7 @@ export interface Settings {
   redirect_uris: string[] | null
   /** How many people may connect until the provider has approved the application; null: approved. */
   member_limit: number | null
-  /** Records on a page where the caller does not say. */
+  /** Records per page unless the caller says otherwise. */
   page_size: number
   /** Replaces the requests of each limit, in the provider's order; null: as documented. */
   limits: number[] | null

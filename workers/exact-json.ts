@@ -20,18 +20,19 @@ export function parseExactJson(bytes: Uint8Array): { readonly value: unknown } |
   }
 }
 
-/** Whether so many digits follow each other that they may be such an integer; looks at every 16th byte only. */
+/** Whether so many digits follow each other, not of a fraction, that they may be such an integer; looks at every 16th byte. */
 function hasManyDigits(bytes: Uint8Array): boolean {
   for (let at = DIGITS - 1; at < bytes.length; at += DIGITS) {
     let first = at
     while (isDigit(bytes[first])) first -= 1
     let end = first + 1
     while (isDigit(bytes[end])) end += 1
-    if (end - first > DIGITS) return true
+    if (end - first > DIGITS && bytes[first] !== POINT) return true
   }
   return false
 }
 
+const POINT = 0x2e
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39
 
 function exact(token: string): string {

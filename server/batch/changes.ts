@@ -7,15 +7,15 @@ export interface ChangedSamples extends Pick<SampleColumns, 'seriesId' | 'timeMs
 }
 
 /** A kind of event that is stored. */
-export type EventKind = ToldKind | 'health_score'
+export type EventKind = AnnouncedKind | 'health_score'
 
 /** A kind of event that developers get events about; scores are not among them (contract 10.1). */
-export type ToldKind = 'sleep' | 'workout' | 'meal' | 'menstrual_cycle' | 'activity'
+export type AnnouncedKind = 'sleep' | 'workout' | 'meal' | 'menstrual_cycle' | 'activity'
 
 /** Rows of one kind that developers get events about: the ids of new ones, and of changed sleep. */
-export interface ToldRows {
-  type: ToldKind
-  told: string[]
+export interface AnnouncedRows {
+  type: AnnouncedKind
+  announced: string[]
 }
 
 /** A sample that was removed; `timeMs` in epoch milliseconds. */

@@ -95,14 +95,29 @@ function queryable(target: pg.Pool | pg.PoolClient): Queryable {
  */
 export const CONNECTION_OPTIONS = '-c timezone=UTC -c jit=off'
 
+/**
+ * Address and options of a connection. Options of the address itself (`?options=-c …`), which would replace ours, come
+ * first, so that ours win.
+ */
+export function connectionTo(url: string, options: string): { connectionString: string; options: string } {
+  const [address = '', query = ''] = url.split(/\?(.*)/s)
+  const parameters = new URLSearchParams(query)
+  const all = [parameters.get('options'), options].filter(Boolean).join(' ')
+  parameters.delete('options')
+  const rest = parameters.size > 0 ? `?${parameters}` : ''
+  return { connectionString: address + rest, options: all }
+}
+
 /** Opens a pool of connections, each with CONNECTION_OPTIONS and the limits of time set. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
-    connectionString: options.url,
+    ...connectionTo(
+      options.url,
+      `${CONNECTION_OPTIONS} -c datestyle=ISO -c statement_timeout=${options.statementTimeoutMs} -c lock_timeout=${options.lockTimeoutMs ?? 0}`,
+    ),
     max: options.maxConnections,
     application_name: options.name,
     types,
-    options: `${CONNECTION_OPTIONS} -c datestyle=ISO -c statement_timeout=${options.statementTimeoutMs} -c lock_timeout=${options.lockTimeoutMs ?? 0}`,
     idleTimeoutMillis: 60_000,
     connectionTimeoutMillis: 10_000,
   })

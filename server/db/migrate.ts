@@ -6,7 +6,7 @@ import pg from 'pg'
 import { deviceTypeRanks, deviceTypes } from '../catalogue/devices.ts'
 import { providers } from '../catalogue/providers.ts'
 import { seriesTypes } from '../catalogue/series.ts'
-import { CONNECTION_OPTIONS } from './database.ts'
+import { CONNECTION_OPTIONS, connectionTo } from './database.ts'
 
 const SQL_FOLDER = fileURLToPath(new URL('../../sql/', import.meta.url))
 const LOCK_KEY = 7_234_901
@@ -35,11 +35,7 @@ async function sqlFiles(folder: string, options: { recursive?: boolean } = {}): 
  * one. Throws when an applied file was edited or a statement fails; nothing of a failed file is kept.
  */
 export async function migrate(url: string, log: (message: string) => void = () => {}): Promise<void> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'pulsebase migrate',
-    options: CONNECTION_OPTIONS,
-  })
+  const client = new pg.Client({ ...connectionTo(url, CONNECTION_OPTIONS), application_name: 'pulsebase migrate' })
   await client.connect()
   try {
     await client.query('select pg_advisory_lock($1)', [LOCK_KEY])

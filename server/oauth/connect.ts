@@ -91,6 +91,11 @@ async function store(
   survived: string | undefined,
 ): Promise<void> {
   const { userId, provider, account } = consent
+  // The first connection of a user is no row that could be locked: without this, of two accounts one would stay unused.
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('consent of ' || $1 || ' ' || $2, 0))`, [
+    userId,
+    provider,
+  ])
   const grantId = await lockGrantsFor(tx, consent)
   if (account.id !== null) {
     const [job] = await tx.query<{ asked: string | null }>(REMOVE_LEAVE_SQL, [provider, account.id])

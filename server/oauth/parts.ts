@@ -36,7 +36,11 @@ export interface Connected {
 /** The usual time for that: a person waits for it. */
 export const IDENTIFY_MS = 10_000
 
-/** Counts a request to a provider for the metrics; status 0 = no answer. */
+/**
+ * Counts a request to a provider for the metrics; status 0 = no answer. Requests for tokens, for the account and to end a
+ * grant take no permit (intake/pulls/budget.ts): refused, they would lose a consent or a pair of tokens. They are few for
+ * each grant and day, fit in what pulls leave free, and a provider that counts them says so in its next answer.
+ */
 export const askedOf =
   ({ metrics }: Pick<OAuthParts, 'metrics'>) =>
   (provider: string, status: number): void =>

@@ -14,9 +14,6 @@ const GRACE_MS = 250
 /** Largest answer, decoded: 32 MiB. */
 const ANSWER_BYTES = 32 * 1024 * 1024
 
-/** Connections to one origin. */
-const CONNECTIONS = 6
-
 /** A request to a provider, with everything that it sends. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -66,7 +63,8 @@ export function openHttp(requestMs = REQUEST_MS): Http {
   const poolOf = (origin: string) => {
     const known = pools.get(origin)
     if (known) return known
-    const pool = new Pool(origin, { ...limits, connections: CONNECTIONS })
+    // As many connections as there are requests: with fewer, requests wait behind those that a provider does not answer.
+    const pool = new Pool(origin, limits)
     pools.set(origin, pool)
     return pool
   }

@@ -1,4 +1,4 @@
-// How folders read an answer where nothing of it is stored: pages, accounts. Whatever is not there is undefined.
+// How folders read answers that are not stored, such as pages and accounts. A missing value is undefined.
 
 /** What is at `path` of a parsed answer. */
 export function valueAt(json: unknown, ...path: readonly string[]): unknown {

@@ -1,6 +1,6 @@
 import type { MapPart, Out, Part } from './part.ts'
 
-/** The mapping of a provider whose documents name no device: `app` as their source, and a reader for each stream. */
+/** The mapping of a provider whose documents name no device: `app` is their source, and each stream has a reader. */
 export function mapStreams(app: string, readers: Readonly<Record<string, (out: Out, part: Part) => void>>): MapPart {
   const byStream = new Map(Object.entries(readers))
   return (part, out) => {

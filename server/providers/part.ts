@@ -4,12 +4,12 @@ import type { SeriesName } from '../catalogue/series.ts'
 import type { WorkoutType } from '../catalogue/workouts.ts'
 import type { Totals } from '../store/sleep/totals.ts'
 
-// The mapping half of the seam: what a folder gets of an answer, and where it puts what that means.
+// The mapping half of the interface: what a folder receives of an answer, and where it puts the data.
 
 /** Everything that JSON can hold. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** A part of a parcel: one answer, and all that may be known when it is read, again next year too. */
+/** A part of a parcel: one answer, with everything that a mapping may use, now and in a replay next year. */
 export interface Part {
   readonly stream: string
   /** The parsed body, with integers beyond 2^53 as text. */
@@ -22,7 +22,7 @@ export interface Part {
   readonly args: Json
 }
 
-/** Adds what a part holds to `out`. Never throws, whatever the provider sent. */
+/** Adds the data of a part to `out`. Never throws, whatever the provider sent. */
 export type MapPart = (part: Part, out: Out) => void
 
 /** What a mapping can fill, for the matrix of who sends what (contract 11); its golden files hold exactly this. */
@@ -35,18 +35,18 @@ export interface Brings {
   readonly scores: readonly ScoreCategory[]
 }
 
-/** An instant, in epoch milliseconds, and minutes east of UTC; null = not said. */
+/** An instant, in epoch milliseconds, and minutes east of UTC; null = unknown. */
 export interface At {
   readonly ms: number
   readonly zoneMin: number | null
-  /** A date: 00:00 UTC of it, without a zone, and none is taken from elsewhere: it would be of another day there. */
+  /** A date, as 00:00 UTC without a zone; it takes none from its neighbours, which would move it to another day. */
   readonly isDate?: true
 }
 
 /**
- * A JSON object of a provider, to be read field by field; `path` is the way to a nested one, and `in_zone` also finds
- * `in-zone`. A field that is absent or null is undefined. So is one of the wrong type, which is rejected, by its place
- * and with the reason, and loses nothing else.
+ * A JSON object of a provider, to be read field by field; `path` leads to a nested field, and `in_zone` also finds
+ * `in-zone`. An absent or null field is undefined. So is a field of the wrong type, which is rejected with its place and
+ * the reason; the others are kept.
  */
 export interface Item {
   /** A finite number of at most 15 digits. */
@@ -54,16 +54,16 @@ export interface Item {
   boolean(...path: readonly string[]): boolean | undefined
   /** Text of at most 65,536 characters; where it is stored, it is cleaned and cut. */
   text(...path: readonly string[]): string | undefined
-  /** An identifier: text, or a whole number as text; a longer one than 100 characters is hashed. */
+  /** An identifier: text, or a whole number as text; beyond 100 characters it is hashed. */
   id(...path: readonly string[]): string | undefined
   /** A date-time, with the zone that it is written in, from 1970-01-02 to 24 hours after the answer. */
   instant(...path: readonly string[]): At | undefined
   /** A date, `YYYY-MM-DD`. */
   day(...path: readonly string[]): At | undefined
-  /** Minutes east of UTC of a zone offset; null when it is absent or cannot be read, which loses nothing. */
+  /** Minutes east of UTC of a zone offset; null if it is absent or unreadable, which rejects nothing. */
   zoneMin(...path: readonly string[]): number | null
   object(...path: readonly string[]): Item | undefined
-  /** A list of numbers, as `number`; what is null, or was rejected, is undefined. */
+  /** A list of numbers, each as `number`; null and rejected ones are undefined. */
   numbers(...path: readonly string[]): readonly (number | undefined)[] | undefined
   /** The same of a text with commas between the numbers; what is empty, or `null`, is undefined. */
   csv(...path: readonly string[]): readonly (number | undefined)[] | undefined
@@ -71,14 +71,14 @@ export interface Item {
   objects(...path: readonly string[]): readonly Item[]
   /** The names of its fields, where they are not known beforehand. */
   names(): readonly string[]
-  /** Rejects a field that is required, or whose value cannot be true; once, if it was rejected already. */
+  /** Rejects a required field that is missing, or one with an impossible value; only once per field. */
   reject(reason: Reason, ...path: readonly string[]): void
 }
 
 /** Why an item is rejected. */
 export type Reason = 'missing' | 'end_before_start' | 'implausible_duration' | 'implausible_value' | 'enum'
 
-/** Collects what a part holds; a value that is undefined is not stored. */
+/** Collects the data of a part; undefined values are not stored. */
 export interface Out {
   /**
    * The objects of the list at `path` of the body; without a path, of the body that is a list. What was asked for by
@@ -87,35 +87,36 @@ export interface Out {
   items(...path: readonly string[]): Iterable<Item>
   /** The body itself, if it is an object. */
   whole(): Iterable<Item>
-  /** Whose measurements follow, until the next call: device model and app as reads show them, '' for none. */
+  /** The source of everything until the next call: device model and app as reads show them, '' for none. */
   source(device: string, app: string): void
-  /** One sample, in the unit of its series; `record`: the provider's id of what it belongs to, and is deleted with. */
+  /** One sample, in the unit of its series; `record`: the provider's id of the item with which it is deleted. */
   sample(series: SeriesName, at: At, value: number | undefined, record?: string): void
-  /** The total of the day of `at`; stored at the midnight of that day, and moved when `record` comes with another zone. */
+  /** The total of the day of `at`, stored at its local midnight; it moves when `record` comes with another zone. */
   total(series: SeriesName, at: At, value: number | undefined, record: string): void
-  /** False when its times cannot be true: then it is rejected, and what belongs to it should not be added. */
+  /** False if its times are impossible: then it is rejected, and its samples and scores should not be added. */
   workout(workout: WorkoutPart): boolean
   night(night: NightPart): boolean
-  /** Without a value and a word there is no score, and one that an earlier answer had goes. */
+  /** Without a value and a qualifier there is no score: one from an earlier answer is deleted. */
   score(score: ScorePart): void
   cycle(cycle: CyclePart): void
   /** A value of a profile, such as its weight, that holds at `at`, or when the provider answers: stored if it changed. */
   current(series: SeriesName, value: number | undefined, at?: At): void
   /**
-   * These are all: what else is stored of the source from `loMs` until before `hiMs`, a day at most, goes. Samples and
-   * totals by their time, nights and workouts by their start. Without effect where anything of the part was rejected.
+   * The part is complete from `loMs` until before `hiMs`, at most a day: whatever else is stored there of the source is
+   * deleted. Samples and totals go by their time, nights and workouts by their start. No effect if anything of the part
+   * was rejected.
    */
   only(what: Listed, loMs: number, hiMs: number): void
-  /** The provider deleted what has this id. */
+  /** The provider deleted the item with this id. */
   gone(externalId: string): void
-  /** Counts something that is known and not stored, by its type. */
+  /** Counts an item of a known type that is not stored. */
   ignore(type: string): void
 }
 
 /** What a page can list completely. */
 export type Listed = { readonly series: SeriesName } | { readonly total: SeriesName } | 'nights' | 'workouts'
 
-/** Fields of which any may be left out. */
+/** The same fields, all optional. */
 type Given<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
 
 /** What identifies an event, and when it was. */
@@ -127,7 +128,7 @@ interface EventPart {
   readonly version?: number | undefined
 }
 
-/** A workout; what is left out is not known. */
+/** A workout; omitted fields are unknown. */
 export interface WorkoutPart
   extends EventPart,
     Given<
@@ -137,13 +138,13 @@ export interface WorkoutPart
   readonly type: WorkoutType
   /** Time in each zone of heart rate, the lowest first; seconds. */
   readonly zoneSeconds?: readonly (number | undefined)[]
-  /** What is left out stays as stored. */
+  /** Omitted fields stay as stored. */
   readonly partial?: true
 }
 
-/** A night or a nap as the provider gives it; what is left out is not known. */
+/** A night or a nap as the provider gives it; omitted fields are unknown. */
 export interface NightPart extends EventPart {
-  /** Of two that overlap by more than half the higher one stands alone; 0 by default. */
+  /** Of two that overlap by more than half, only the one with the higher rank counts; 0 by default. */
   readonly rank?: number
   readonly asleepSeconds?: number | undefined
   readonly inBedSeconds?: number | undefined
@@ -170,7 +171,7 @@ export interface ScorePart {
   /** The provider's word for it. */
   readonly qualifier?: string | undefined
   readonly components?: Readonly<Record<string, number | string | boolean | undefined>>
-  /** External id of the night, or of the workout, that it describes and goes with. */
+  /** External id of the night, or of the workout, that it describes and is deleted with. */
   readonly night?: string
   readonly workout?: string
   readonly version?: number | undefined

@@ -1,10 +1,10 @@
 import type { ProviderName } from '../catalogue/providers.ts'
 import type { Brings, Json, MapPart } from './part.ts'
 
-// The seam between the engine and the folders of cloud providers. A folder is data and pure functions: it says which
-// request comes first and which comes next, and what an answer means; the engine alone makes requests, keeps tokens and
-// stores. Folders do nothing at import, since worker threads import them too. Read one in this order: index.ts (the
-// manifest), streams.ts, mapping.ts, whose half of the seam is part.ts.
+// The interface between the engine and the folders of cloud providers. A folder is data and pure functions: it decides
+// which request comes first and which comes next, and what an answer means; only the engine makes requests, keeps
+// tokens and stores data. Folders do nothing at import, since worker threads import them, too. Read one in this order:
+// index.ts (the manifest), streams.ts, mapping.ts, whose half of the interface is part.ts.
 
 /** Fields of a query, a form or a header, by name. */
 export type Form = Readonly<Record<string, string>>
@@ -26,7 +26,7 @@ export interface Request {
   readonly token?: { readonly in: 'query' | 'form'; readonly name: string }
   /**
    * What a later request and the mapping have to know of this one; stored with the answer, so without secrets. An answer
-   * counts as another one when they differ, so nothing of the window belongs here.
+   * counts as another one when they differ, so of the window at most whole days belong here.
    */
   readonly args?: Json
   /** What only a later request has to know of this one. */
@@ -77,7 +77,7 @@ export interface Provider {
   oauth(settings: Pick<ProviderSettings, 'more'>, issuer?: string | null): OAuth
   /** Runs in a worker thread. */
   readonly map: MapPart
-  /** What it makes of all streams together. */
+  /** The data that all streams together bring. */
   readonly brings: Brings
   /** What can be asked for; absent: the provider cannot be pulled. */
   readonly streams?: readonly Stream[]
@@ -95,13 +95,13 @@ export interface Api {
   /** `<PROVIDER>_API_URL` replaces it. Without a slash at its end. */
   readonly url: string
   readonly budgets: readonly Budget[]
-  /** The provider's own account of requests, from any answer; empty when the answer has none. */
+  /** The provider's own figures for its budgets, from any answer; empty if the answer has none. */
   readBudget?(answer: Answer): readonly BudgetReading[]
   /** The meaning of an answer where its status alone misleads; undefined: by status (`Verdict`). */
   judge?(answer: Answer): Verdict | undefined
 }
 
-/** How many requests a provider takes. */
+/** How many requests a provider accepts. */
 export interface Budget {
   readonly per: 'application' | 'account'
   readonly seconds: number
@@ -112,7 +112,7 @@ export interface Budget {
   readonly aligned: boolean
 }
 
-/** What a provider says of a budget, named by `per` and `seconds`. */
+/** A provider's own figures for a budget, identified by `per` and `seconds`. */
 export interface BudgetReading extends Pick<Budget, 'per' | 'seconds'> {
   readonly limit?: number
   /** Requests left in the window. */
@@ -177,7 +177,7 @@ export interface OAuth {
 export interface Refresh {
   /** Whether each refresh brings a new refresh token and ends the old one. */
   readonly rotates: boolean
-  /** After so many days without use the refresh token may end, so it is used before. */
+  /** After so many days without use the refresh token may expire, so it is used earlier. */
   readonly idleDays?: number
   /** Further fields of the request. */
   readonly form?: Form

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { ConfigError } from '../config.ts'
-import { CONNECTION_OPTIONS } from '../db/database.ts'
+import { CONNECTION_OPTIONS, connectionTo } from '../db/database.ts'
 
 /** How rollups are stored and refreshed. */
 export type Strategy = 'continuous' | 'per_series'
@@ -27,11 +27,7 @@ export async function applyStrategy(
   wanted: 'auto' | Strategy,
   log: (message: string) => void,
 ): Promise<Strategy> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'pulsebase migrate',
-    options: CONNECTION_OPTIONS,
-  })
+  const client = new pg.Client({ ...connectionTo(url, CONNECTION_OPTIONS), application_name: 'pulsebase migrate' })
   await client.connect()
   try {
     await client.query(`select pg_advisory_lock(hashtextextended('rollup strategy', 0))`)

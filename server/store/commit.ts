@@ -1,4 +1,4 @@
-import type { ChangedSamples, ToldRows } from '../batch/changes.ts'
+import type { AnnouncedRows, ChangedSamples } from '../batch/changes.ts'
 import { type Batch, countSamples, type SampleColumns } from '../batch/columns.ts'
 import { storedSeries } from '../catalogue/series.ts'
 import { type Database, type Transaction, violatedConstraint } from '../db/database.ts'
@@ -148,7 +148,7 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
   const written = await writeRows(tx, target, batch, { sent: sifted.samples, listed, again: receivedAt === null })
   if (wanted && changes) {
     const connected = connection.opened ? connection : null
-    const rows = [...written.events, ...written.deletions.told].filter(isTold)
+    const rows = [...written.events, ...written.deletions.announced].filter(isAnnounced)
     await recordBatch(tx, to.threads, wanted, { userId, provider, rows, samples: changes, connected })
   }
   if (written.events.some(({ type, derived = [] }) => type === 'sleep' && derived.length > 0))
@@ -156,7 +156,7 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
   return outcomeOf(batch, written, sources.changed)
 }
 
-const isTold = (rows: EventCounts | ToldRows): rows is ToldRows => rows.type !== 'health_score'
+const isAnnounced = (rows: EventCounts | AnnouncedRows): rows is AnnouncedRows => rows.type !== 'health_score'
 
 /** What was written of a batch. */
 interface Written {
@@ -169,7 +169,7 @@ interface Written {
 
 const NOTHING: Written = {
   ...{ series: [], besides: [], events: [] },
-  deletions: { deleted: 0, unknown: 0, duplicates: 0, told: [] },
+  deletions: { deleted: 0, unknown: 0, duplicates: 0, announced: [] },
 }
 
 /** A batch before it is written. */
@@ -209,7 +209,7 @@ async function writeRows(
     deletions: {
       ...deletions,
       deleted: deletions.deleted + unlisted.deleted,
-      told: [...deletions.told, ...unlisted.told],
+      announced: [...deletions.announced, ...unlisted.announced],
     },
   }
 }

@@ -36,7 +36,7 @@ export async function writeCycles(
   const written = await planned<{ position: number }>(tx, WRITE_SQL, [target.userId, JSON.stringify(rows)])
   await relabelRows(tx, 'cycle_observation', relabelled)
   const changed = written.map(({ position }) => ({ position, is_new: taken[position]?.stored === null }))
-  const rebuilt = changed.length > 0 || again ? await rebuildCycles(tx, target) : { derived: [], told: [] }
+  const rebuilt = changed.length > 0 || again ? await rebuildCycles(tx, target) : { derived: [], announced: [] }
   const kept = taken.map(({ item }) => item)
   return { ...countItems('menstrual_cycle', observations.length, kept, changed), ...rebuilt }
 }
@@ -48,8 +48,8 @@ export async function deleteCycleObservations(
   externalIds: readonly string[],
 ): Promise<RemovedItems> {
   const found = await takeIds(tx, target, 'cycle_observation', externalIds)
-  const { told } = found.length > 0 ? await rebuildCycles(tx, target) : { told: [] }
-  return { found, told }
+  const { announced } = found.length > 0 ? await rebuildCycles(tx, target) : { announced: [] }
+  return { found, announced }
 }
 
 /**
@@ -61,12 +61,12 @@ export async function deleteCycle(
   tx: Transaction,
   userId: string,
   id: string,
-): Promise<{ provider: string; externalId: string | null; told: string[] } | undefined> {
+): Promise<{ provider: string; externalId: string | null; announced: string[] } | undefined> {
   const [cycle] = await tx.query<{ provider: string; external_id: string | null }>(DELETE_CYCLE_SQL, [id, userId])
   if (!cycle) return undefined
   const { provider, external_id: externalId } = cycle
-  const told = externalId === null ? (await rebuildCycles(tx, { userId, provider })).told : []
-  return { provider, externalId, told }
+  const announced = externalId === null ? (await rebuildCycles(tx, { userId, provider })).announced : []
+  return { provider, externalId, announced }
 }
 
 // A cycle lasts until the first day of the next one, by the local dates of its observations.
@@ -141,7 +141,7 @@ async function rebuildCycles(tx: Transaction, { userId, provider }: Owner): Prom
   const kept = new Set(ids)
   return {
     derived: derivedChanges(stored, [...stored.filter(({ id }) => !kept.has(id)), ...written]),
-    told: rows.filter((_, index) => !ids[index]).map(({ id }) => id),
+    announced: rows.filter((_, index) => !ids[index]).map(({ id }) => id),
   }
 }
 

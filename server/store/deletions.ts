@@ -1,4 +1,4 @@
-import type { ToldRows } from '../batch/changes.ts'
+import type { AnnouncedRows } from '../batch/changes.ts'
 import type { Deletion } from '../batch/columns.ts'
 import type { Transaction } from '../db/database.ts'
 import { planned } from '../db/planned.ts'
@@ -20,18 +20,18 @@ type Remove<Removed> = (tx: Transaction, target: EventTarget, ids: readonly stri
 const kinds: readonly Remove<string[]>[] = [deleteWorkouts, deleteMeals, deleteActivities, deleteWholeCycles]
 
 /** Kinds with derived rows, which are rebuilt from the remaining items. */
-const derived: readonly [ToldRows['type'], Remove<RemovedItems>][] = [
+const derived: readonly [AnnouncedRows['type'], Remove<RemovedItems>][] = [
   ['sleep', deleteSleep],
   ['sleep', deleteNights],
   ['menstrual_cycle', deleteCycleObservations],
 ]
 
-/** What deletions did; `told`: the rows that developers get events about. */
+/** What deletions did; `announced`: the rows that developers get events about. */
 export interface Deleted {
   deleted: number
   unknown: number
   duplicates: number
-  told: ToldRows[]
+  announced: AnnouncedRows[]
 }
 
 /**
@@ -44,20 +44,20 @@ export async function applyDeletions(
   target: EventTarget,
   deletions: readonly Deletion[],
 ): Promise<Deleted> {
-  if (deletions.length === 0) return { deleted: 0, unknown: 0, duplicates: 0, told: [] }
+  if (deletions.length === 0) return { deleted: 0, unknown: 0, duplicates: 0, announced: [] }
   const all = new Map(deletions.map((one) => [one.externalId, one]))
   const once = await withoutLater(tx, target, [...all.values()])
   const ids = once.map(({ externalId }) => externalId)
   const found = await deleteBelongings(tx, target, once)
   for (const remove of kinds) for (const id of await remove(tx, target, ids)) found.add(id)
-  const told: ToldRows[] = []
+  const announced: AnnouncedRows[] = []
   for (const [type, remove] of derived) {
     const removed = await remove(tx, target, ids)
     for (const id of removed.found) found.add(id)
-    told.push({ type, told: removed.told })
+    announced.push({ type, announced: removed.announced })
   }
   const deleted = [...all.keys()].filter((id) => found.has(id)).length
-  return { deleted, unknown: all.size - deleted, duplicates: deletions.length - all.size, told }
+  return { deleted, unknown: all.size - deleted, duplicates: deletions.length - all.size, announced }
 }
 
 /** Deletes the samples and scores that belong to events with these ids (contract 5.7). */

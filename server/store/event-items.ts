@@ -20,18 +20,18 @@ export interface EventCounts {
   firstMs: number | null
   lastMs: number | null
   /** Rows that developers get events about (contract 10.1): new ones, and changed sleep. */
-  told: string[]
+  announced: string[]
   /** Rows derived from such items that are different now; absent if nothing is derived. */
   derived?: DerivedChange[]
 }
 
 /** Which derived rows are different, and which of them developers get events about. */
-export type Rebuilt = Required<Pick<EventCounts, 'derived' | 'told'>>
+export type Rebuilt = Required<Pick<EventCounts, 'derived' | 'announced'>>
 
 /** The result of deleting items by the platform's ids: the ids found, and the rows that developers get events about. */
 export interface RemovedItems {
   found: string[]
-  told: string[]
+  announced: string[]
 }
 
 /** A sleep session or a cycle that was written or removed, with its time (epoch ms). */
@@ -83,7 +83,7 @@ export function countItems(
     unchanged: kept.length - changed.length,
     duplicates: received - kept.length,
     ...boundsOf(changed.map(({ position }) => kept[position] as Timed)),
-    told: changed.flatMap(({ is_new, id }) => (is_new && id ? [id] : [])),
+    announced: changed.flatMap(({ is_new, id }) => (is_new && id ? [id] : [])),
   }
 }
 
@@ -98,7 +98,7 @@ export function sumCounts(counts: readonly EventCounts[]): EventCounts {
     firstMs:
       sum.firstMs === null || one.firstMs === null ? (sum.firstMs ?? one.firstMs) : Math.min(sum.firstMs, one.firstMs),
     lastMs: sum.lastMs === null || one.lastMs === null ? (sum.lastMs ?? one.lastMs) : Math.max(sum.lastMs, one.lastMs),
-    told: [...sum.told, ...one.told],
+    announced: [...sum.announced, ...one.announced],
     ...((sum.derived ?? one.derived) && { derived: [...(sum.derived ?? []), ...(one.derived ?? [])] }),
   }))
 }

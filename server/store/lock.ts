@@ -32,13 +32,17 @@ import type { Queryable, Transaction } from '../db/database.ts'
 //   record_attempts, fan_out                                                                            w
 //
 // `, w`: the revision of the user moves in the end. Whoever moves it then holds the ingest lock, as does everybody who
-// locks the user first and its sources or series afterwards. A series is a row of source_series. Its rows are changed in
-// any order, so nobody but the holder of the ingest lock waits for one while holding another: never change those of
-// several users in one statement. `g`: the grants of a cloud provider come before the
-// connections that use them, since the end of the last one removes the grant; whoever changes the tasks of a grant holds
-// it. Runs of several users, and their events, are written in the order of the users. Several rows of any other column are
-// locked in the order of their ids. Whoever holds an endpoint may take its deliveries in any order. Budgets of providers
-// are taken in a transaction of their own.
+// locks the user first and its sources or series afterwards. A series is a row of source_series. Its rows are changed
+// in any order, so nobody but the holder of the ingest lock waits for one while holding another: never change those of
+// several users in one statement. `g`: the grants of a cloud provider come before the connections that use them, since
+// the end of the last one removes the grant; whoever changes the tasks of a grant holds it. Two further advisory locks
+// come before everything else of their transactions, and only these take them: `consent of` a user and provider
+// (connect), and `syncs of` a user (start-sync and start-historical, which count them in an hour, and then start_sync).
+// Runs of several users, and their events, are written in the order of the users. Several rows of any other column are
+// locked in the order of their ids. Whoever holds an endpoint may take its deliveries in any order. Budgets of
+// providers are taken in a transaction of their own. The advisory lock `refresh all rollups` is held alone by whoever
+// refreshes or converts all of them, or compresses a chunk, and takes it first. Refreshes of a series and the archive try
+// to share it; only deletions wait for that.
 
 /** The key of a user's ingest lock; `user` is an SQL expression of its id as text. */
 export const ingestLockKey = (user: string): string => `hashtextextended('ingest:' || ${user}, 0)`

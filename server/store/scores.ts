@@ -55,7 +55,7 @@ export async function writeScores(
     ...{ inserted, updated: counted.length - inserted + takenBack.length, unchanged: kept.size - counted.length },
     duplicates: scores.length - kept.size,
     ...boundsOf(times.map(({ timeMs }) => ({ startMs: timeMs, endMs: timeMs }))),
-    told: [],
+    announced: [],
   }
 }
 

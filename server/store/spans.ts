@@ -12,7 +12,7 @@ import { type Range, union } from './sleep/totals.ts'
 // A provider's page that lists everything of a span: what is stored there and not on the page was deleted, or has moved.
 
 /** What such pages made of the rest. */
-export type Unlisted = Pick<Deleted, 'deleted' | 'told'>
+export type Unlisted = Pick<Deleted, 'deleted' | 'announced'>
 
 /**
  * Removes what is stored in the spans of a batch that is written, and that the batch does not hold: samples by their
@@ -21,10 +21,10 @@ export type Unlisted = Pick<Deleted, 'deleted' | 'told'>
  */
 export async function removeUnlisted(tx: Transaction, target: EventTarget, batch: Batch): Promise<Unlisted> {
   const { spans } = batch.events
-  if (spans.length === 0) return { deleted: 0, told: [] }
+  if (spans.length === 0) return { deleted: 0, announced: [] }
   const samples = await removeSamples(tx, target, batch)
-  const { deleted, told } = await applyDeletions(tx, target, await unlistedEvents(tx, target, batch))
-  return { deleted: deleted + samples, told }
+  const { deleted, announced } = await applyDeletions(tx, target, await unlistedEvents(tx, target, batch))
+  return { deleted: deleted + samples, announced }
 }
 
 async function removeSamples(tx: Transaction, { sourceIds, changes }: EventTarget, batch: Batch): Promise<number> {

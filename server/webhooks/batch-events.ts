@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ChangedSamples, ToldRows } from '../batch/changes.ts'
+import type { AnnouncedRows, ChangedSamples } from '../batch/changes.ts'
 import { groupBy } from '../batch/group-by.ts'
 import type { EventName } from '../catalogue/events.ts'
 import { storedSeries } from '../catalogue/series.ts'
@@ -14,7 +14,7 @@ export interface BatchChanges {
   userId: string
   provider: string
   /** Rows that are named several times get one event. */
-  rows: readonly ToldRows[]
+  rows: readonly AnnouncedRows[]
   samples: readonly ChangedSamples[]
   /** The connection it opened, if it did. */
   connected: { id: string; at: string } | null
@@ -31,7 +31,7 @@ export async function recordBatch(
   if (batch.connected && wanted('connection.created')) events.push(connectionCreated(batch, batch.connected))
   for (const [type, rows] of groupBy(batch.rows, ({ type }) => type)) {
     if (!wanted(eventOf(type))) continue
-    const ids = rows.flatMap(({ told }) => told)
+    const ids = rows.flatMap(({ announced }) => announced)
     events.push(...(await sessionEvents(tx, type, ids)))
   }
   events.push(...(await samplesCreated(tx, threads, wanted, batch)))

@@ -1,4 +1,4 @@
-import type { ToldKind, ToldRows } from '../batch/changes.ts'
+import type { AnnouncedKind, AnnouncedRows } from '../batch/changes.ts'
 import type { EventName } from '../catalogue/events.ts'
 import type { Transaction } from '../db/database.ts'
 import { planned } from '../db/planned.ts'
@@ -106,16 +106,16 @@ const activity: Session<EventRow & { type: string }> = {
 }
 
 const sessions = { workout, sleep, meal, menstrual_cycle: cycle, activity } satisfies Record<
-  ToldKind,
+  AnnouncedKind,
   // biome-ignore lint/suspicious/noExplicitAny: each has columns of its own
   Session<any>
 >
 
 /** Name of the event that reports a kind of row. */
-export const eventOf = (kind: ToldKind): EventName => sessions[kind].event
+export const eventOf = (kind: AnnouncedKind): EventName => sessions[kind].event
 
 /** The events of rows of one kind, in order of time; a row that no longer exists, or waits to be closed, has none. */
-export async function sessionEvents(tx: Transaction, kind: ToldKind, ids: readonly string[]): Promise<NewEvent[]> {
+export async function sessionEvents(tx: Transaction, kind: AnnouncedKind, ids: readonly string[]): Promise<NewEvent[]> {
   if (ids.length === 0) return []
   const { event, columns, data, condition = 'true', version }: Session<EventRow> = sessions[kind]
   const rows = await planned<WithSource<EventRow>>(
@@ -143,9 +143,9 @@ export async function recordRows(
   tx: Transaction,
   settings: EventSettings,
   userId: string,
-  { type, told }: ToldRows,
+  { type, announced }: AnnouncedRows,
 ): Promise<void> {
-  if (told.length === 0) return
+  if (announced.length === 0) return
   const wanted = await wantedEvents(tx, settings, userId)
-  if (wanted?.(eventOf(type))) await recordEvents(tx, await sessionEvents(tx, type, told))
+  if (wanted?.(eventOf(type))) await recordEvents(tx, await sessionEvents(tx, type, announced))
 }

@@ -10,8 +10,8 @@ export interface Grant {
   generation: number
   /** Until when the refresh token of the generation before is good, too. */
   graceUntilMs: number
-  /** Access tokens issued before are over, whatever they said. */
-  expiredMs: number
+  /** Access tokens of this generation, and of those before, are over, whatever they said. */
+  expired: number
   /** The access token that was issued last. */
   newest: { value: string; expiresMs: number } | null
   ended: boolean
@@ -24,7 +24,6 @@ interface Token {
   readonly kind: 'access' | 'refresh'
   readonly grant: Grant
   readonly generation: number
-  readonly issuedMs: number
   readonly expiresMs: number
 }
 
@@ -101,7 +100,7 @@ export class Grants {
   read(value: string): Token | undefined {
     const [body = '', signature = ''] = value.split('.')
     if (signature !== this.#sign(body)) return undefined
-    const [kind, id, person, generation, issuedMs, expiresMs, scopes] = JSON.parse(
+    const [kind, id, person, generation, , expiresMs, scopes] = JSON.parse(
       Buffer.from(body, 'base64url').toString(),
     ) as [Token['kind'], string, string, number, number, number, string]
     let grant = this.#grants.get(id)
@@ -110,14 +109,14 @@ export class Grants {
       grant = newGrant({ id, person, scopes: named, generation, inherited: true })
       this.#grants.set(id, grant)
     }
-    return { kind, grant, generation, issuedMs, expiresMs }
+    return { kind, grant, generation, expiresMs }
   }
 
   /** The grant for which an access token is good now. */
   access(value: string, nowMs: number, endsOnRefresh: boolean): Grant | undefined {
     const token = this.read(value)
     if (token?.kind !== 'access' || token.grant.ended || token.expiresMs <= nowMs) return undefined
-    if (token.issuedMs < token.grant.expiredMs) return undefined
+    if (token.generation <= token.grant.expired) return undefined
     return endsOnRefresh && token.generation !== token.grant.generation ? undefined : token.grant
   }
 
@@ -139,5 +138,5 @@ export class Grants {
 }
 
 function newGrant(grant: Pick<Grant, 'id' | 'person' | 'scopes' | 'generation' | 'inherited'>): Grant {
-  return { ...grant, graceUntilMs: 0, expiredMs: 0, newest: null, ended: false }
+  return { ...grant, graceUntilMs: 0, expired: 0, newest: null, ended: false }
 }

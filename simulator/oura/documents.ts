@@ -139,7 +139,7 @@ export function dailySleep(person: Person, { sleep }: SleepView): Document {
   }
 }
 
-/** Nights without a value say so in three ways. */
+/** The three ways in which a night shows that a value is missing. */
 export function dailySpo2(person: Person, { sleep }: SleepView): Document {
   const missing = [null, { average: null }, { average: 0 }][sleep.day % 3]
   return {
@@ -150,7 +150,7 @@ export function dailySpo2(person: Person, { sleep }: SleepView): Document {
   }
 }
 
-/** Without id and time, as real lists are. */
+/** Without id and time, like the real lists. */
 export function cardiovascularAge({ day, vascularAge }: Day): Document {
   return { day: dateOf(day), vascular_age: day % 11 === 0 ? null : vascularAge }
 }
@@ -224,7 +224,7 @@ function classes(mets: readonly number[]): string {
   return text
 }
 
-/** How Oura calls sports; one of them stands in no list. */
+/** Oura's names of sports; one of them is undocumented. */
 const ACTIVITIES: Record<string, string> = {
   'trail running': 'trailRunning',
   strength: 'strengthTraining',

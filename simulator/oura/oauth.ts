@@ -65,7 +65,7 @@ function oldToken({ method, form, spend }: OAuthRequest): Reply {
     : json(401, { error: 'invalid_client' })
 }
 
-/** As RFC 7009 has it: a token that means nothing is answered 200, too. */
+/** As RFC 7009 requires, an unknown token is answered 200, too. */
 function revoke({ method, form, client, end }: OAuthRequest): Reply {
   if (method !== 'POST') return notAllowed('POST')
   if (client === null) return json(401, { error: 'invalid_client' })

@@ -38,7 +38,7 @@ export const whoop: Provider = {
   }),
 }
 
-/** All windows are named; what is left, and when it changes, is that of the window that is nearest to its end. */
+/** Lists all windows; what remains, and when it resets, is that of the window with the fewest requests left. */
 function budgetHeaders(budgets: readonly Budget[]): Record<string, string> {
   const nearest = budgets.reduce((best, one) => (one.left < best.left ? one : best))
   const windows = budgets.map(({ limit }) => `${limit.requests};window=${limit.seconds}`)

@@ -8,7 +8,7 @@ import { MINUTE_MS, offsetAt, offsetText } from '../zones.ts'
 export type Row = Record<string, unknown>
 
 const KJ_PER_KCAL = 4.184
-/** How long a new sleep or workout is without a score. */
+/** How long a new sleep or workout has no score. */
 export const SCORING_MS = 20 * MINUTE_MS
 
 /** The number of an account. */
@@ -158,7 +158,7 @@ export function cycleRecord(person: Person, cycle: Cycle): Row {
   }
 }
 
-/** What the app calls sports, and their old numbers; `floorball` stands in no list. */
+/** The app's names of sports, and their former numbers; `floorball` is undocumented. */
 const SPORTS: Record<Sport, readonly [name: string, id: number]> = {
   running: ['running', 0],
   'trail running': ['running', 0],

@@ -323,7 +323,6 @@ oneEngine(t, 'workouts as the provider lists them', async (t, engine) => {
 
   await t.test('with a token that is replaced once when it is refused, and a refresh at most an hour', async (t) => {
     await simulator.control('POST', 'expire', { provider: 'oura' })
-    simulator.wait(1)
     t.equal((await workouts(app, user, 'oura')).status, 200)
     await simulator.control('POST', 'expire', { provider: 'oura' })
     t.equal(said(await workouts(app, user, 'oura')), '401 Oura authorization expired. Please re-authorize.')

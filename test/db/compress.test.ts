@@ -9,6 +9,7 @@ import { type Database, openDatabase } from '../../server/db/database.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { writeSamples } from '../../server/store/samples.ts'
 import { createTestDatabase } from '../support/app.ts'
+import { withoutDeadlock } from '../support/opened.ts'
 import { eachEngine, MANY } from '../support/sdk.ts'
 import type { Engine } from '../support/servers.ts'
 
@@ -49,7 +50,7 @@ function columns(count: number, stepMs: number, value: number, offsetMs = 0): Sa
 }
 
 const write = (db: Database, source: number, samples: SampleColumns) =>
-  db.transaction((tx) => writeSamples(tx, [samples], [source]))
+  withoutDeadlock(() => db.transaction((tx) => writeSamples(tx, [samples], [source])))
 
 const stored = (db: Database) =>
   db.one<{ n: number; total: number }>('select count(*) as n, sum(value) as total from sample')
@@ -92,6 +93,33 @@ eachEngine(t, 'compressed chunks', async (t, engine) => {
     await db.transaction((tx) => tx.query('select delete_sources($1)', [[source]]))
     t.equal((await stored(db)).n, 0, 'all data of a source is deleted')
     t.strictSame(await db.one('select count(*) as n from rollup_15min'), { n: 0 })
+  })
+
+  await t.test('are read whole by whoever began to read before', async (t) => {
+    const { db, source } = await open(t, engine)
+    await write(db, source, columns(ROWS, STEP_MS, 0))
+    await refreshRollups(db)
+    // A statement that waits, or a page that is long, sees the database as of its beginning.
+    const reader = await db.pool.connect()
+    const counts = async () => {
+      const { rows } = await reader.query(
+        `select (select count(*)::int4 from sample) as samples,
+                (select sum(n)::int4 from rollup_15min) as quarters, (select sum(n)::int4 from rollup_1day) as days`,
+      )
+      return rows
+    }
+    const all = [{ samples: ROWS, quarters: ROWS, days: ROWS }]
+    try {
+      await reader.query('begin isolation level repeatable read')
+      // Sees the database as of now, and holds no lock on it.
+      await reader.query('select from schema_migration')
+      while (await compressChunks(db, '0'));
+      t.strictSame(await counts(), all, 'as of before they were compressed')
+      await reader.query('commit')
+      t.strictSame(await counts(), all, 'as of after')
+    } finally {
+      reader.release()
+    }
   })
 
   await t.test('may be dropped while others are in use', async (t) => {

@@ -16,4 +16,24 @@ oneEngine(t, 'connections', async (t, engine) => {
   const db = openDatabase({ url, name: 'pulsebase test', maxConnections: 1, statementTimeoutMs: 60_000, onError })
   t.teardown(() => db.end())
   t.strictSame(await db.query(SETTINGS), [{ jit: 'off', timezone: 'UTC' }], 'statements are not compiled')
+
+  await t.test('and whatever the address says', async (t) => {
+    const ALL = `select current_setting('jit') as jit, current_setting('timezone') as timezone,
+      current_setting('statement_timeout') as statement_timeout, current_setting('work_mem') as work_mem,
+      current_setting('application_name') as name`
+    const given = '-c work_mem=5MB -c timezone=Europe/Vienna -c jit=on'
+    const found: unknown[] = []
+    for (const query of [`options=${encodeURIComponent(given)}`, `keepalives=1&options=${given}`, 'keepalives=1']) {
+      const address = `${url}${url.includes('?') ? '&' : '?'}${query}`
+      const one = openDatabase({ url: address, name: 'a & b', maxConnections: 1, statementTimeoutMs: 60_000, onError })
+      found.push(...(await one.query(ALL)))
+      await one.end()
+    }
+    const ours = { jit: 'off', timezone: 'UTC', statement_timeout: '1min', name: 'a & b' }
+    t.strictSame(found, [
+      { ...ours, work_mem: '5MB' },
+      { ...ours, work_mem: '5MB' },
+      { ...ours, work_mem: '4MB' },
+    ])
+  })
 })

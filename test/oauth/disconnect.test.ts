@@ -128,7 +128,8 @@ oneEngine(t, 'a provider that does not end a grant is asked again, three times i
   for (const attempt of [1, 2]) {
     await waitUntil(async () => left(provider).length === attempt, WAIT_MS, 20)
     await waitUntil(async () => (await leaveJobs(app)).some(({ due_s, locked }) => !locked && due_s > 0), WAIT_MS, 20)
-    for (const { due_s } of await leaveJobs(app)) waits.push(Math.round(due_s / 60))
+    // Not the attempt that is just ending.
+    for (const { due_s } of await leaveJobs(app)) if (due_s > 0) waits.push(Math.round(due_s / 60))
     await app.db.query('update graphile_worker._private_jobs set run_at = now() where key is not null')
   }
   t.ok(await waitUntil(async () => left(provider).length === 3, WAIT_MS, 20))
@@ -147,6 +148,22 @@ oneEngine(t, 'a provider that does not end a grant is asked again, three times i
     t.ok(provider.accepts((await openAccessTokens(app.deps.oauth).access(grant)).token))
     t.equal(left(provider).length, asked + 1)
   })
+})
+
+oneEngine(t, 'a job that never could be done does not keep whose account it was', async (t, engine) => {
+  const { app } = await start(t, engine)
+  await app.db.query(
+    `select graphile_worker.add_job('leave', '{"username": "ada@example.org"}', run_at => now() + interval '1 day')
+     from generate_series(1, 3)`,
+  )
+  await app.db.query(
+    `update graphile_worker._private_jobs j
+     set attempts = case when n < 3 then max_attempts else 1 end, created_at = now() - make_interval(mins => (60 / n)::int4 + 5)
+     from (select id, row_number() over (order by id) as n from graphile_worker._private_jobs) one where one.id = j.id`,
+  )
+  await app.db.query(`select graphile_worker.add_job('prune')`)
+  t.ok(await waitUntil(async () => (await leaveJobs(app)).length < 3, WAIT_MS, 20))
+  t.equal((await leaveJobs(app)).length, 2, 'those of the last hour, and those that are tried again, stay')
 })
 
 oneEngine(t, 'a consent while the provider ends a former one', async (t, engine) => {
@@ -261,6 +278,24 @@ oneEngine(t, 'a request to end a former consent, made between a new one and its 
       [],
     ],
   ])
+})
+
+oneEngine(t, 'of two accounts that a user connects at the same moment one is left', async (t, engine) => {
+  const { app, provider } = await start(t, engine)
+  const left: string[] = []
+  for (let round = 0; round < 8; round += 1) {
+    const user = await createUser(app)
+    const consents = ['one', 'two'].map(async (name) => {
+      const { body } = await authorize(app, provider, user)
+      return callBack(app, provider.consent(body.authorization_url, { account: `${name} ${round}` }))
+    })
+    const answers = await Promise.all(consents)
+    left.push(...answers.flatMap(({ status }) => (status === 303 ? [] : [`status ${status}`])))
+  }
+  const unused = await app.db.query<{ account_id: string }>(
+    `select account_id from provider_grant g where not exists (select from connection c where c.grant_id = g.id)`,
+  )
+  t.strictSame([...left, ...unused.map(({ account_id }) => account_id)], [])
 })
 
 eachEngine(

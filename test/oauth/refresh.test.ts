@@ -348,7 +348,7 @@ oneEngine(t, 'who was overtaken while it slept may have the only pair that works
 oneEngine(t, 'a refreshed pair outlives the loss of the database, in a file that shows nothing', async (t, engine) => {
   const { app, provider, grant } = await connected(t, engine)
   const { dataDir } = app.deps.config
-  const files = async () => (await readdir(dataDir)).filter((name) => name.startsWith('refreshed-'))
+  const files = async () => (await readdir(dataDir)).filter((name) => /^refreshed-.*\.json$/.test(name))
   await expire(app, grant)
   let away = true
   const lost = Object.assign(new Error('gone'), { code: '57P01' })

@@ -53,10 +53,15 @@ t.test('answers are taken as they are, and what cannot be read is refused', asyn
     '/silent': () => {},
   }
   const origin = await serve(t, (request, response) => answers[request.url ?? '']?.(request, response))
-  const http = openHttp(1_000)
+  const http = openHttp()
+  const hasty = openHttp(1_000)
   const get = async (path: string, at = origin) => {
     try {
-      const { status, json, headers } = await http.send({ method: 'GET', url: new URL(at + path), headers: {} })
+      const { status, json, headers } = await (path === '/silent' ? hasty : http).send({
+        method: 'GET',
+        url: new URL(at + path),
+        headers: {},
+      })
       return { status, json, left: headers['x-left'] }
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error
@@ -88,6 +93,16 @@ t.test('answers are taken as they are, and what cannot be read is refused', asyn
   await new Promise((resolve) => nobody.close(resolve))
   t.strictSame(await get('/', `http://127.0.0.1:${port}`), { failed: 'the connection was refused', sent: false })
   await http.close()
+  await hasty.close()
+})
+
+t.test('requests that a provider does not answer keep no other one waiting', async (t) => {
+  const origin = await serve(t, (request, response) => void (request.url === '/' && response.end('{}')))
+  const http = openHttp()
+  const get = (path: string) => http.send({ method: 'GET', url: new URL(origin + path), headers: {} })
+  const silent = Array.from({ length: 60 }, () => get('/silent').catch((error: Error) => error.name))
+  t.equal((await get('/')).status, 200)
+  t.equal(await Promise.race([...silent, 'none of them has ended']), 'none of them has ended')
 })
 
 t.test('a token goes to the provider alone, and where the request says', async (t) => {

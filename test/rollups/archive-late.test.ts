@@ -9,7 +9,7 @@ import { withoutArchived } from '../../server/store/archived.ts'
 import { lockUser } from '../../server/store/lock.ts'
 import { writeSamples } from '../../server/store/samples.ts'
 import { createTestDatabase, startTestApp, type TestApp } from '../support/app.ts'
-import { countOpened } from '../support/opened.ts'
+import { countOpened, withoutDeadlock } from '../support/opened.ts'
 import {
   body,
   createUser,
@@ -312,12 +312,14 @@ eachEngine(t, 'archive runs during imports: nothing is lost, and neither waits f
         timeMs: Float64Array.from({ length: count }, (_, n) => Math.floor(first / 1000) * 1000 + n * 240_000),
         value: Float64Array.from({ length: count }, (_, n) => round + n),
       }
-      const sifted = await imports.transaction(async (tx) => {
-        await lockUser(tx, user)
-        const sifted = await withoutArchived(tx, [samples], [id])
-        await writeSamples(tx, sifted.kept, [id])
-        return sifted
-      })
+      const store = () =>
+        imports.transaction(async (tx) => {
+          await lockUser(tx, user)
+          const sifted = await withoutArchived(tx, [samples], [id])
+          await writeSamples(tx, sifted.kept, [id])
+          return sifted
+        })
+      const sifted = await withoutDeadlock(store)
       for (const { timeMs, value } of sifted.kept)
         for (const [at, ms] of timeMs.entries()) kept.get(id)?.set(ms, value[at] as number)
       refused += sifted.archived.reduce((sum, { timeMs }) => sum + timeMs.length, 0)

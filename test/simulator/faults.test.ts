@@ -137,7 +137,7 @@ t.test('a consent that ended, a rotation whose answer is lost, a token for half 
 
 t.test('a clock that is an hour off, and one that is moved', async (t) => {
   const simulator = await play(t)
-  const { access_token: token } = await tokens(simulator, 'whoop')
+  const { access_token: token, refresh_token: refresh } = await tokens(simulator, 'whoop')
   const date = async () => Date.parse((await simulator.get('whoop', '/v2/cycle', token)).headers.get('date') ?? '')
   t.equal(await date(), START)
   await simulator.control('POST', 'faults', { kind: 'clock' })
@@ -150,6 +150,8 @@ t.test('a clock that is an hour off, and one that is moved', async (t) => {
   t.equal((await cycles()).records.length, before + 3, 'data appears, and the token still works')
   t.equal((await simulator.control('POST', 'expire', { person: 'ana' })).body.grants, 1)
   t.equal((await simulator.get('whoop', '/v2/cycle', token)).status, 401)
+  const { body: next } = await askToken(simulator, 'whoop', { grant_type: 'refresh_token', refresh_token: refresh })
+  t.equal((await simulator.get('whoop', '/v2/cycle', next.access_token)).status, 200, 'a new one is good at once')
   for (const wrong of [{ now: 'then' }, { advance_days: 'one' }, { days: 1 }, { now: '1815-12-10T00:00:00Z' }])
     t.equal((await simulator.control('POST', 'clock', wrong)).status, 400)
 })

@@ -1,5 +1,6 @@
 // What a provider says later of the same thing: the rows are those of its last answer.
 import t from 'tap'
+import { cloudProviders } from '../../server/providers/index.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { type CloudUser, connectedUser, write } from '../support/given.ts'
 import { batchOf } from '../support/parcels.ts'
@@ -99,6 +100,68 @@ oneEngine(t, 'answers that differ from earlier ones', async (t, engine) => {
     t.strictSame(await now(), [])
     t.strictSame(await lines(app, user), [], 'with what was measured')
   })
+})
+
+oneEngine(t, 'what a provider has deleted goes, wherever it stood', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  const started = (id: string, hours: number) => {
+    const [start, end] = [utc(hours), utc(hours + 1)]
+    const oura = { activity: 'running', start_datetime: start, end_datetime: end }
+    return { id, ...oura, sport_name: 'running', start, end, timezone_offset: 'Z', score_state: 'PENDING_SCORE' }
+  }
+  // Hours before the answer; of the pull, whose window is 2 days of Oura and a week of WHOOP, and of a longer past.
+  const all: [string, number][] = [
+    ['oldest', -44],
+    ['second', -35],
+    ['third', -34],
+    ['newest', -20],
+  ]
+  const far: [string, number][] = [
+    ['before', -24 * 12],
+    ['alone', -24 * 22],
+  ]
+  for (const provider of ['oura', 'whoop']) {
+    const stream = cloudProviders.get(provider)?.streams?.find(({ name }) => name === 'workout')
+    const ask = async (user: CloudUser, days: number, items: [string, number][], more: string | null = null) => {
+      const window = { fromMs: ASKED - days * 24 * HOUR, untilMs: ASKED }
+      const { args = null } = stream?.first(window, { scope: null, zone: null, options: {}, isHistory: false }) ?? {}
+      const listed = items.map(([id, hours]) => started(id, hours)).sort((a, b) => (a.start < b.start ? -1 : 1))
+      const body = { data: listed, records: [...listed].reverse(), next_token: more }
+      await write(app, user, batchOf(provider, [{ stream: 'workout', at: utc(0), args, body }]))
+      const rows = await app.db.query<{ id: string }>(
+        'select external_id as id from workout where user_id = $1 order by start_at',
+        [user.userId],
+      )
+      return rows.map(({ id }) => id).join(' ')
+    }
+    const without = (...gone: string[]) => all.filter(([id]) => !gone.includes(id))
+    const week = 'oldest second third newest'
+    const cases: [string, number, [string, number][], string | null, string][] = [
+      ['nothing', 7, all, null, `alone before ${week}`],
+      ['the newest', 7, without('newest'), null, 'alone before oldest second third'],
+      ['the oldest', 7, without('oldest'), null, 'alone before second third newest'],
+      ['one between', 7, without('second'), null, 'alone before oldest third newest'],
+      ['all of a week', 7, [], null, 'alone before'],
+      ['the first page of several', 7, all.slice(1, 3), 'x', `alone before ${week}`],
+      ['a month of which nothing is listed', 30, [], null, `alone before ${week}`],
+    ]
+    const wrong: string[] = []
+    for (const [name, days, items, more, expected] of cases) {
+      const user = await connectedUser(app, provider)
+      await ask(user, 30, [...far, ...all])
+      const left = await ask(user, days, items, more)
+      if (left !== expected) wrong.push(`${name}: ${left}`)
+    }
+    t.strictSame(wrong, [], provider)
+    const complete = ['workout', 'sleep'].filter((name) => {
+      const stream = cloudProviders.get(provider)?.streams?.find((one) => one.name === name)
+      const window = { fromMs: ASKED - 7 * 24 * HOUR, untilMs: ASKED }
+      const { args = null } = stream?.first(window, { scope: null, zone: null, options: {}, isHistory: false }) ?? {}
+      const body = { data: [], records: [], next_token: null }
+      return batchOf(provider, [{ stream: name, at: utc(0), args, body }]).events.spans.length > 0
+    })
+    t.strictSame(complete, ['workout'], `${provider}: that no night is listed removes none`)
+  }
 })
 
 const utc = (hours: number) => new Date(ASKED + hours * HOUR).toISOString()

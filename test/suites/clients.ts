@@ -1,3 +1,6 @@
 import '../api/clients.test.ts'
 import '../docs.test.ts'
+import '../jobs.test.ts'
 import '../layout.test.ts'
+import '../migrate.test.ts'
+import '../readme.test.ts'

@@ -1,2 +1,3 @@
-import '../db/embedded.test.ts'
+import '../api/sdk-hostile.test.ts'
 import '../db/embedded-lock.test.ts'
+import '../db/embedded.test.ts'

@@ -1,3 +1,4 @@
+import '../api/timeseries-oracle.test.ts'
 import '../rollups/apache.test.ts'
 import '../rollups/exact.test.ts'
 import '../rollups/merged-days.test.ts'

@@ -1,1 +1,3 @@
 import '../start.test.ts'
+import '../webhooks/listen.test.ts'
+import '../webhooks/restart.test.ts'

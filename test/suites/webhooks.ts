@@ -1,3 +1,8 @@
+import '../api/webhooks-endpoints.test.ts'
+import '../api/webhooks-feed.test.ts'
+import '../api/webhooks-history.test.ts'
+import '../api/webhooks-locks.test.ts'
+import '../api/webhooks-messages.test.ts'
 import '../webhooks/address-guard.test.ts'
 import '../webhooks/backlog.test.ts'
 import '../webhooks/changes.test.ts'

@@ -1,6 +1,17 @@
 // The side effects of a write on compressed chunks: rows that it takes out of their batches.
 import type { Database } from '../../server/db/database.ts'
 
+/** Does it again after a deadlock with the compression of a chunk, as imports do. */
+export async function withoutDeadlock<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if ((error as { code?: string }).code !== '40P01') throw error
+    }
+  }
+}
+
 /** A batch of the columnstore: up to 1,000 rows of one series, which can only be opened as a whole. */
 interface Batch {
   table: string

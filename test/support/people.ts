@@ -78,14 +78,15 @@ export interface Pulling {
 export async function startPulling(
   t: Test,
   app: TestApp,
-  answering: (path: string, answer: Received) => Received | Promise<Received> = (_, answer) => answer,
+  answering: (path: string, answer: Received, token: string) => Received | Promise<Received> = (_, answer) => answer,
 ): Promise<Pulling> {
   const jobs = await startGrantJobs(t, app)
   const db = openDatabase({
     ...{ url: app.databaseUrl, name: 'pulls', maxConnections: 4, statementTimeoutMs: 60_000, onError: () => {} },
   })
   const { http } = app.deps.oauth
-  const send = async (request: HttpRequest) => answering(request.url.pathname, await http.send(request))
+  const send = async (request: HttpRequest) =>
+    answering(request.url.pathname, await http.send(request), request.headers.authorization ?? '')
   const parts = { ...app.deps.oauth, db, saving: db, http: { ...http, send } }
   const pulls = startPulls({ db, parts, tokens: openAccessTokens(parts), processId: jobs.processId })
   t.teardown(async () => {
@@ -96,7 +97,11 @@ export async function startPulling(
   const { syncIntervalSeconds, reconcileIntervalSeconds } = app.deps.config
   return {
     async pullNow() {
-      await db.query('update provider_grant set next_pull_at = now()')
+      // In the order of locks: others take several grants, too.
+      await db.query(
+        `update provider_grant set next_pull_at = now()
+         where id in (select id from provider_grant order by id for update)`,
+      )
       while (await planPulls({ db, clients, syncIntervalSeconds, reconcileIntervalSeconds }));
     },
   }
@@ -127,5 +132,6 @@ export async function settled({ db }: Pick<TestApp, 'db'>): Promise<void> {
   if (await waitUntil(nothingLeft, PATIENCE_MS, 50)) return
   const runs = await db.query(`select stage, status, message, error from sync_run where status = 'in_progress' limit 5`)
   const tasks = await db.query('select kind, stream, due_at, attempts from sync_task limit 5')
-  throw new Error(`something is left: ${JSON.stringify({ runs, tasks })}`)
+  const budgets = await db.query('select provider, live_until, history_until, closed_until from rate_budget')
+  throw new Error(`something is left: ${JSON.stringify({ runs, tasks, budgets })}`)
 }

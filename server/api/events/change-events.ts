@@ -1,4 +1,4 @@
-import type { ToldRows } from '../../batch/changes.ts'
+import type { AnnouncedRows } from '../../batch/changes.ts'
 import type { Config } from '../../config.ts'
 import type { Database, Transaction } from '../../db/database.ts'
 import { allowMinutes } from '../../limits.ts'
@@ -14,15 +14,15 @@ import { requireUser } from '../users/exists.ts'
 export function changeEvents(
   { db, config }: { db: Database; config: Config },
   userId: string,
-  change: (tx: Transaction) => Promise<ToldRows | undefined>,
+  change: (tx: Transaction) => Promise<AnnouncedRows | undefined>,
 ): Promise<void> {
   return db.transaction(async (tx) => {
     // Waiting for an import takes longer than a read may.
     await allowMinutes(tx)
     await lockUser(tx, userId)
     await requireUser(tx, userId)
-    const told = await change(tx)
-    if (told) await recordRows(tx, config, userId, told)
+    const announced = await change(tx)
+    if (announced) await recordRows(tx, config, userId, announced)
     await tx.query('update app_user set revision = revision + 1 where id = $1', [userId])
   })
 }

@@ -25,8 +25,8 @@ export const deleteMenstrualCycle = route(
     changeEvents(deps, user_id, async (tx) => {
       const deleted = await deleteCycle(tx, user_id, cycle_id)
       if (!deleted) throw errors.missing('Menstrual cycle record not found')
-      const { provider, externalId, told } = deleted
+      const { provider, externalId, announced } = deleted
       if (externalId !== null) await hide(tx, { userId: user_id, provider }, 'menstrual_cycle', [externalId])
-      return { type: 'menstrual_cycle', told }
+      return { type: 'menstrual_cycle', announced }
     }),
 )

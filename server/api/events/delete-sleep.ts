@@ -44,9 +44,9 @@ export const deleteSleepSession = route(
       const target = { userId: user_id, provider: row.provider, sourceIds: [] }
       const given = await deleteNightSession(tx, target, sleep_id)
       if (given) await deleteWith(tx, target, given.externalIds)
-      const { externalIds, told } =
+      const { externalIds, announced } =
         given ?? (await deleteSession(tx, target, { id: sleep_id, sourceId, session, startMs, endMs }))
       await hide(tx, target, 'sleep', externalIds)
-      return { type: 'sleep', told }
+      return { type: 'sleep', announced }
     }),
 )

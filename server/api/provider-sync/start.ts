@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
-import { changing } from '../../db/changes.ts'
-import type { Transaction } from '../../db/database.ts'
+import { changing, HELD } from '../../db/changes.ts'
+import { type Transaction, violatedConstraint } from '../../db/database.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
 import type { Started } from '../../intake/pulls/tasks.ts'
@@ -36,7 +36,7 @@ export async function startRun<Run extends Started>(
   const { syncTriggersPerHour: perHour } = deps.config
   const db = changing(deps.db, deps, { share: 'write', key: userId, user: userId, client: ctx.res })
   const connected = await requireConnected({ db, oauth: deps.oauth }, params, requireAble)
-  return db.transaction(async (tx) => {
+  const starting = db.transaction(async (tx) => {
     await lockSyncs(tx, userId)
     const run = await start(tx, connected)
     // The connection has ended at this moment.
@@ -46,4 +46,11 @@ export async function startRun<Run extends Started>(
     }
     return run
   })
+  return starting.catch((error: unknown) => {
+    // This user, or another one of the account, is being deleted at this moment.
+    if (DELETED.has(violatedConstraint(error) ?? '')) throw errors.overloaded(HELD, 5)
+    throw error
+  })
 }
+
+const DELETED = new Set(['sync_run_user_id_fkey', 'sync_task_connection_id_fkey'])

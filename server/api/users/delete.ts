@@ -1,3 +1,4 @@
+import { HELD } from '../../db/changes.ts'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { UserPath } from '../../http/schema.ts'
@@ -29,6 +30,12 @@ export const deleteUser = route(
       const grants = await lockGrants(tx, params.user_id, null)
       const sources = await lockForDeletion(tx, params.user_id, null)
       if (!sources) throw errors.notFound('User', params.user_id)
+      // Nobody can connect this user any more; a consent that was stored since has a grant that is not locked.
+      const [late] = await tx.query(
+        'select from connection where user_id = $1 and grant_id is not null and grant_id <> all ($2::uuid[])',
+        [...[params.user_id, grants]],
+      )
+      if (late) throw errors.overloaded(HELD, 5)
       await allowWaiting(tx)
       if (sources.length > 0) await tx.query('select delete_sources($1)', [sources])
       // In the order of locks (store/lock.ts), and slow deletions before rows that others wait for.
@@ -45,6 +52,13 @@ export const deleteUser = route(
            delete from app_user where id = $1 returning ${USER_COLUMNS}
          )
          ${usersWithConnections('deleted')}`,
+        [params.user_id],
+      )
+      // Of runs of others, who shared an account; those that somebody holds are left to `prune`.
+      await tx.query(
+        `update sync_run r set primary_user_id = null
+         from (select user_id, run_key from sync_run where primary_user_id = $1 for update skip locked) one
+         where r.user_id = one.user_id and r.run_key = one.run_key`,
         [params.user_id],
       )
       await removeUnused(tx, grants, true)

@@ -45,19 +45,59 @@ const RENEW_SQL = `
   where id = $1 and coalesce(renewed_at, '-infinity') < now() - interval '1 hour'
   returning id`
 
-/** The token in place of one that was refused; undefined: that was the last, and was renewed within the hour. */
-async function insteadOf(
-  { parts, tokens }: AccountMeans,
-  { id }: GrantRef,
-  { refresh }: Pick<OAuth, 'refresh'>,
-  refused: AccessToken,
-): Promise<AccessToken | undefined> {
-  // Another process may have refreshed it, which ends the one that is known here.
-  const last = await tokens.access(id)
-  if (last.version !== refused.version) return last
-  // Where there is no request for it, there is nothing to spare.
-  const mayRenew = refresh === null || (await parts.db.query(RENEW_SQL, [id])).length > 0
-  return mayRenew ? tokens.renew(id, refused.version) : undefined
+/** The tokens of an account, for requests of which some are made at the same time. */
+class AccountTokens {
+  readonly #means: AccountMeans
+  readonly #grantId: string
+  /** Whether tokens of this provider are refreshed. */
+  readonly #renewable: boolean
+  #known: { access: AccessToken; atMs: number } | undefined
+  #looking: Promise<AccessToken> | undefined
+  #renewing: Promise<AccessToken | undefined> | undefined
+
+  constructor(means: AccountMeans, grantId: string, renewable: boolean) {
+    this.#means = means
+    this.#grantId = grantId
+    this.#renewable = renewable
+  }
+
+  /** Looked up once for the requests of a turn, since each look locks the grant. */
+  async last(): Promise<AccessToken> {
+    if (this.#known && Date.now() - this.#known.atMs <= TOKEN_MS) return this.#known.access
+    this.#looking ??= this.#means.tokens.access(this.#grantId).finally(() => {
+      this.#looking = undefined
+    })
+    return this.#keep(await this.#looking)
+  }
+
+  /**
+   * The token to use in place of one that was refused: requests made at the same time are refused together. Undefined: it is
+   * the last one, and was renewed within the hour.
+   */
+  async insteadOf(refused: AccessToken): Promise<AccessToken | undefined> {
+    if (this.#known && this.#known.access.version !== refused.version) return this.#known.access
+    this.#renewing ??= this.#renewed(refused).finally(() => {
+      this.#renewing = undefined
+    })
+    return this.#renewing
+  }
+
+  async #renewed(refused: AccessToken): Promise<AccessToken | undefined> {
+    const { parts, tokens } = this.#means
+    // Another process may have refreshed it, which ends the one that is known here.
+    const last = await tokens.access(this.#grantId)
+    if (last.version !== refused.version) return this.#keep(last)
+    // Where there is no request for it, there is nothing to spare.
+    const mayRenew = !this.#renewable || (await parts.db.query(RENEW_SQL, [this.#grantId])).length > 0
+    return mayRenew ? this.#keep(await tokens.renew(this.#grantId, refused.version)) : undefined
+  }
+
+  /** A look that took longer does not bring an older one back. */
+  #keep(access: AccessToken): AccessToken {
+    const newest = this.#known && this.#known.access.version > access.version ? this.#known.access : access
+    this.#known = { access: newest, atMs: Date.now() }
+    return newest
+  }
 }
 
 /** Opens an account for asking. @throws AppError not_configured */
@@ -67,19 +107,12 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
   const client: OAuthClient = configured
   const [oauth, { api }] = [client.oauth(grant.issuer), client.provider]
   const readingsOf = (answer: Received) => api.readBudget?.(answer) ?? []
-  let known: { access: AccessToken; atMs: number } | undefined
-  let sent: string | null = null
+  const own = new AccountTokens({ parts, tokens }, grant.id, oauth.refresh !== null)
+  const sent = new Set<string>()
   let heard: { readings: readonly BudgetReading[]; atMs: number } = { readings: [], atMs: 0 }
 
-  /** Looked up once for the requests of a turn, since each look locks the grant. */
-  async function tokenFor(): Promise<AccessToken> {
-    if (!known || Date.now() - known.atMs > TOKEN_MS)
-      known = { access: await tokens.access(grant.id), atMs: Date.now() }
-    return known.access
-  }
-
   async function askWith(token: string, request: Request, payer: Payer): Promise<Received> {
-    sent = token
+    sent.add(token)
     const permit = () => takePermit(parts.db, payer, Date.now() - heard.atMs < HEARD_MS ? heard.readings : [])
     const call = callOf({ http: parts.http, client, oauth, token, permit, asked: askedOf(parts) })
     const answer = await call(request)
@@ -90,17 +123,16 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
 
   return {
     client,
-    excerpt: (text) => excerpt(text, [sent, client.settings.clientSecret]),
+    excerpt: (text) => excerpt(text, [...sent, client.settings.clientSecret]),
     async ask(request, lane = 'asked') {
       const payer: Payer = { client, grantId: grant.id, lane }
-      let access = await tokenFor()
+      let access = await own.last()
       let answer = await askWith(access.token, request, payer)
       // At most one that was replaced meanwhile, and one that is renewed.
       for (let tries = 0; tries < 2 && verdictOf(api, answer) === 'auth'; tries += 1) {
-        const other = await insteadOf({ parts, tokens }, grant, oauth, access)
-        if (!other) break
-        access = other
-        known = { access, atMs: Date.now() }
+        const next = await own.insteadOf(access)
+        if (!next) break
+        access = next
         answer = await askWith(access.token, request, payer)
       }
       const verdict = verdictOf(api, answer)

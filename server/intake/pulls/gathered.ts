@@ -82,7 +82,9 @@ export class Gathered {
         for (const one of pieces) await this.#store([one])
         return
       }
-      log.error({ err: error, provider, stream: piece.outcome.stream }, 'answers of a provider cannot be stored')
+      // Without its message, which may repeat what was measured.
+      const { code } = error as { code?: string }
+      log.error({ code, provider, stream: piece.outcome.stream }, 'answers of a provider cannot be stored')
       return this.#store([{ ...piece, parts: [], outcome: refused(piece) }])
     }
     if (!this.lost) for (const outcome of outcomes) this.#note(outcome)

@@ -19,6 +19,9 @@ import { objectOf, type WishRow, wishRow } from './wishes.ts'
 const MAX_REQUESTS = 20
 const MAX_MS = 10_000
 
+/** Streams of an account that are asked for at a time: the time of a request is mostly that of the provider. */
+const STREAMS_AT_ONCE = 3
+
 /** With more uploads of a person waiting for their import, nothing is added to them. */
 const MAX_WAITING = 50
 const WAITING_MS = 5_000
@@ -99,12 +102,23 @@ export async function serveTurn(means: TurnMeans, lease: Claimed): Promise<void>
 
 async function serveTasks(turn: Turn): Promise<void> {
   const { means, lease } = turn
-  const rows = await means.db.query<TaskRow>(TASKS_SQL, [lease.grantId, lease.lane === 'history'])
-  for (const row of rows) {
-    if (!goesOn(turn)) break
-    if (turn.blocked[row.lane] === undefined) await serveTask(turn, row)
+  const left = await means.db.query<TaskRow>(TASKS_SQL, [lease.grantId, lease.lane === 'history'])
+  while (left.length > 0 && goesOn(turn)) {
+    const ofRun = left.findIndex(({ run_key }) => run_key !== left[0]?.run_key)
+    await serveRun(turn, left.splice(0, ofRun < 0 ? left.length : ofRun))
   }
   await turn.gathered.flush()
+}
+
+/** Serves the tasks of one run, some at a time: each stream has a cursor of its own, and its pages come one by one. */
+async function serveRun(turn: Turn, rows: TaskRow[]): Promise<void> {
+  const serve = async () => {
+    for (let row = rows.shift(); row && goesOn(turn); row = rows.shift())
+      if (turn.blocked[row.lane] === undefined) await serveTask(turn, row)
+  }
+  const ended = await Promise.allSettled(Array.from({ length: STREAMS_AT_ONCE }, serve))
+  const failed = ended.find((one) => one.status === 'rejected')
+  if (failed) throw failed.reason
 }
 
 function begin(means: TurnMeans, lease: Claimed, { issuer, scope, zone }: GrantRow): Turn {

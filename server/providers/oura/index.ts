@@ -25,7 +25,7 @@ const issuers = {
   },
 } as const
 
-/** One of these, or there is nothing to show. `personal` alone has weight and height. */
+/** One of these is required, since `personal` alone has only weight and height. */
 const data = ['daily', 'heartrate', 'workout', 'spo2', 'stress', 'heart_health']
 
 /** The legacy service does not know the newer names. */
@@ -42,7 +42,7 @@ export const cloud: Provider = {
       { per: 'account', seconds: 300, limit: 5_000, aligned: false },
     ],
     readBudget,
-    // 426: the person's app is too old for this data; others still come.
+    // 426: the person's app is too old for this data; other data still comes.
     judge: ({ status }) => (status === 426 ? 'denied' : undefined),
   },
   oauth(settings, issuer): OAuth {
@@ -72,7 +72,7 @@ export const cloud: Provider = {
   workouts,
 }
 
-/** Any token reads the id, which is also that of notifications. */
+/** Every token can read the id, which notifications have, too. */
 async function identify(_tokens: unknown, call: Call) {
   const answer = await call({ path: '/v2/usercollection/personal_info' })
   const id = textAt(answer.json, 'id')
@@ -99,7 +99,7 @@ async function leave(_account: Account, call: Call, issuer: keyof typeof issuers
   return answer.status === 405 ? call(request) : answer
 }
 
-/** The headers of a 429 name the layer that refused; others have none. */
+/** The headers of a 429 name the limit that refused it; other answers have no such headers. */
 function readBudget({ headers }: Answer) {
   const tier = headers['x-ratelimit-tier']
   if (!tier) return []

@@ -4,7 +4,7 @@ import type { ScoreCategory } from '../../catalogue/score-categories.ts'
 import type { SeriesName } from '../../catalogue/series.ts'
 import { listedBetween } from '../listed.ts'
 import { mapStreams } from '../map-streams.ts'
-import type { At, Item, Out } from '../part.ts'
+import type { At, Item, Out, Part } from '../part.ts'
 import { sleep } from './sleep.ts'
 import { workoutType } from './workouts.ts'
 
@@ -23,7 +23,7 @@ const entrySources: ReadonlyMap<string, EntrySource> = new Map([
   ['workout_heart_rate', 'automatic'],
 ])
 
-/** The totals of a day that its document brings, and what they are. */
+/** The totals in the document of a day, and how they are computed. */
 const totals: readonly (readonly [SeriesName, (day: Item) => number | undefined])[] = [
   ['steps', (day) => day.number('steps')],
   ['energy', (day) => day.number('active_calories')],
@@ -32,7 +32,7 @@ const totals: readonly (readonly [SeriesName, (day: Item) => number | undefined]
   ['active_time', activeMinutes],
 ]
 
-function workouts(out: Out): void {
+function workouts(out: Out, part: Part): void {
   const starts: number[] = []
   for (const workout of out.items('data')) {
     const start = workout.instant('start_datetime')
@@ -56,10 +56,10 @@ function workouts(out: Out): void {
       distanceMeters: workout.number('distance'),
     })
   }
-  listedBetween(out, starts, 'workouts')
+  listedBetween(out, part, starts, 'workouts')
 }
 
-function dailyActivity(out: Out): void {
+function dailyActivity(out: Out, part: Part): void {
   const times: number[] = []
   for (const day of out.items('data')) {
     const at = timeOf(day)
@@ -68,10 +68,10 @@ function dailyActivity(out: Out): void {
     for (const [series, value] of totals) out.total(series, at, value(day), idOf(day, at))
     score(out, day, at, 'activity')
   }
-  listedBetween(out, times, ...totals.map(([total]) => ({ total })))
+  listedBetween(out, part, times, ...totals.map(([total]) => ({ total })))
 }
 
-/** The rest of a day's energy; only where both are given. */
+/** Total energy minus active energy; only if both are given. */
 function basalEnergy(day: Item): number | undefined {
   const total = day.number('total_calories')
   const active = day.number('active_calories')
@@ -85,7 +85,7 @@ function activeMinutes(day: Item): number | undefined {
   return Math.floor(seconds.reduce<number>((sum, one) => sum + (one ?? 0), 0) / 60)
 }
 
-function dailyReadiness(out: Out): void {
+function dailyReadiness(out: Out, part: Part): void {
   const times: number[] = []
   for (const day of out.items('data')) {
     const at = timeOf(day)
@@ -95,7 +95,13 @@ function dailyReadiness(out: Out): void {
     out.sample('skin_temperature_trend_deviation', at, day.number('temperature_trend_deviation'))
     score(out, day, at, 'readiness')
   }
-  listedBetween(out, times, { series: 'skin_temperature_deviation' }, { series: 'skin_temperature_trend_deviation' })
+  listedBetween(
+    out,
+    part,
+    times,
+    { series: 'skin_temperature_deviation' },
+    { series: 'skin_temperature_trend_deviation' },
+  )
 }
 
 function dailySleep(out: Out): void {
@@ -105,7 +111,7 @@ function dailySleep(out: Out): void {
   }
 }
 
-/** Oura says a word, without a number. */
+/** Oura gives a word, without a number. */
 function dailyStress(out: Out): void {
   for (const day of out.items('data')) {
     const at = dayOf(day)
@@ -149,7 +155,7 @@ function vo2Max(out: Out): void {
   }
 }
 
-/** Rows in UTC, which says nothing of the person's zone. */
+/** Rows in UTC, so without the person's zone. */
 function heartRate(out: Out): void {
   for (const row of out.items('data')) {
     const at = row.instant('timestamp')
@@ -177,7 +183,7 @@ function dayOf(day: Item): At | undefined {
   return at
 }
 
-/** Some documents have no id; there is one a day, by the person's clock. */
+/** Some documents have no id; there is one per local day. */
 const idOf = (day: Item, { ms, zoneMin }: At) =>
   day.id('id') ?? day.id('day') ?? new Date(ms + (zoneMin ?? 0) * 60_000).toISOString().slice(0, 10)
 
@@ -218,7 +224,7 @@ const contributorsOf: Readonly<Partial<Record<ScoreCategory, readonly string[]>>
 const contributors = (day: Item, names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, day.number('contributors', name)]))
 
-/** Adds what a part of Oura's holds. */
+/** Adds the data of an answer of Oura. */
 export const map = mapStreams('Oura', {
   workout: workouts,
   sleep,

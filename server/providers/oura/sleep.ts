@@ -1,19 +1,19 @@
 import type { SeriesName } from '../../catalogue/series.ts'
 import { listedBetween } from '../listed.ts'
-import type { At, Item, Out } from '../part.ts'
+import type { At, Item, Out, Part } from '../part.ts'
 import { intervals } from './hypnogram.ts'
 
 /** Naps; `long_sleep` is a night. */
 const naps = new Set(['sleep', 'late_nap'])
 
-/** Lying down without sleep, and what the person deleted: neither is a night, even if it was one before. */
+/** Rest without sleep, and periods that the person deleted: not a night, even if it was one before. */
 const noSleep = new Set(['rest', 'deleted'])
 
-/** Samples that nights alone bring, so that those of a night that has moved can be told. */
+/** Series that come only from nights, so that the samples of a night that moved can be found. */
 const ofNights = ['heart_rate_variability_rmssd', 'respiratory_rate', 'resting_heart_rate'] as const
 
 /** Sleep periods: nights and naps with stages, heart rate and variability every five minutes (docs/providers.md). */
-export function sleep(out: Out): void {
+export function sleep(out: Out, part: Part): void {
   const starts: number[] = []
   for (const period of out.items('data')) {
     const externalId = period.id('id')
@@ -36,7 +36,7 @@ export function sleep(out: Out): void {
     series(out, 'heart_rate', period.object('heart_rate'), externalId)
     series(out, 'heart_rate_variability_rmssd', period.object('hrv'), externalId)
   }
-  listedBetween(out, starts, 'nights', ...ofNights.map((series) => ({ series })))
+  listedBetween(out, part, starts, 'nights', ...ofNights.map((series) => ({ series })))
 }
 
 interface Night {
@@ -73,7 +73,7 @@ function stagesOf(period: Item, { start, endMs }: Night) {
   return coarse ? intervals(coarse, 300, start.ms, endMs) : undefined
 }
 
-/** Values at equal steps, with null where nothing was measured. */
+/** Values at equal intervals, with null where nothing was measured. */
 function series(out: Out, name: SeriesName, values: Item | undefined, night: string): void {
   const first = values?.instant('timestamp')
   const stepSeconds = values?.number('interval')

@@ -1,5 +1,7 @@
 import { isoInstant } from '../../time.ts'
 import { listAt, textAt, valueAt } from '../answers.ts'
+import { listing } from '../listed.ts'
+import type { Json } from '../part.ts'
 import type { Answer, Form, ObjectKind, Provider, Request, Stream, Window, Wish } from '../provider.ts'
 
 const HOUR_MS = 3_600_000
@@ -11,15 +13,26 @@ const COLLECTIONS = '/v2/usercollection/'
 // even if `data` is empty.
 function next(answer: Answer, asked: Request): Request | null {
   const token = textAt(answer.json, 'next_token')
-  return token ? { ...asked, query: { ...asked.query, next_token: token } } : null
+  if (!token) return null
+  const { args: _, ...more } = asked
+  return { ...more, query: { ...asked.query, next_token: token } }
 }
 
 /**
- * Days are those of the person's clock, wherever that is, so a day more is asked for at each end. Both are included; with
- * a date alone as the end, today was missing.
+ * Days are those of the person's local time, so a further day is requested at each end. Both ends are included; with a
+ * bare date as the end, today was missing.
  */
 function days({ fromMs, untilMs }: Window): Form {
   return { start_date: dateAt(fromMs - 12 * HOUR_MS), end_date: `${dateAt(untilMs + 14 * HOUR_MS)}T23:59:59` }
+}
+
+/**
+ * The span that such a request lists completely in every zone. A document belongs to the day on which it begins, to the
+ * day before (until 04:00), or to the day after (a night).
+ */
+function listed({ start_date = '', end_date = '' }: Form): Json {
+  const [firstMs, lastMs] = [start_date, end_date].map((date) => Date.parse(date.slice(0, 10))) as [number, number]
+  return listing(firstMs + 36 * HOUR_MS, lastMs - 14 * HOUR_MS)
 }
 
 const dateAt = (ms: number) => new Date(ms).toISOString().slice(0, 10)
@@ -36,7 +49,7 @@ export const noticed = [
   'vo2_max',
 ] as const
 
-/** Documents, one a day or one a night or workout. Any range can be asked for; 30 days are a page or two. */
+/** Documents, one for each day, night or workout. Any range can be requested; 30 days are a page or two. */
 function collection(
   name: string,
   scope: string,
@@ -50,7 +63,10 @@ function collection(
     windowDays: 30,
     historyDays: null,
     overlapHours: 48,
-    first: (window) => ({ path: COLLECTIONS + path, query: days(window) }),
+    first(window) {
+      const query = days(window)
+      return { path: COLLECTIONS + path, query, args: listed(query) }
+    },
     next,
     ...more,
   }
@@ -67,7 +83,7 @@ const zone =
   (answer: Answer): string | null =>
     /(?:Z|[+-]\d\d:\d\d)$/.exec(textAt(listAt(answer.json, 'data').at(-1), field) ?? '')?.[0] ?? null
 
-/** Everything that is asked of Oura. */
+/** Everything that Pulsebase requests from Oura. */
 export const streams: readonly Stream[] = [
   collection('workout', 'workout', { family: 'workouts' }),
   collection('sleep', 'daily', { zone: zone('bedtime_end') }),

@@ -25,7 +25,7 @@ export function activities(out: Out, part: Part): void {
     out.total('active_time', known.at, seconds === undefined ? undefined : withoutNoise(seconds / 60), record)
   }
   const totals = ['steps', 'energy', 'basal_energy', 'distance_walking_running', 'active_time'] as const
-  if (Array.isArray(part.body)) listedBetween(out, times, ...totals.map((total) => ({ total })))
+  if (Array.isArray(part.body)) listedBetween(out, part, times, ...totals.map((total) => ({ total })))
 }
 
 /** The first minute of a day varies, its date does not. */

@@ -33,7 +33,7 @@ export function exercises(out: Out, part: Part): void {
   if (!Array.isArray(part.body)) return
   for (const [device, own] of starts) {
     out.source(device, APP)
-    listedBetween(out, own, 'workouts')
+    listedBetween(out, part, own, 'workouts')
   }
 }
 

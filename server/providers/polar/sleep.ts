@@ -36,7 +36,7 @@ export function sleep(out: Out, part: Part): void {
       out.sample('heart_rate', at, value || undefined, externalId)
     score(out, item, externalId, start)
   }
-  if (Array.isArray((part.body as { nights?: unknown } | null)?.nights)) listedBetween(out, starts, 'nights')
+  if (Array.isArray((part.body as { nights?: unknown } | null)?.nights)) listedBetween(out, part, starts, 'nights')
 }
 
 /** Values by times of day, in the order of time. */

@@ -56,7 +56,7 @@ const power = (activity: Item) =>
 const calories = (activity: Item) => activity.number('calories') || activity.number('kilojoules') || undefined
 
 /** What is listed; the detail of those that will be asked for says their calories, and is not to be overwritten. */
-function list(out: Out, { aloneBeforeMs = Number.NEGATIVE_INFINITY }: Extract<Args, { of: 'list' }>): void {
+function list(out: Out, part: Part, { aloneBeforeMs = Number.NEGATIVE_INFINITY }: Extract<Args, { of: 'list' }>): void {
   out.source('', APP)
   const starts: number[] = []
   for (const activity of out.items()) {
@@ -65,7 +65,7 @@ function list(out: Out, { aloneBeforeMs = Number.NEGATIVE_INFINITY }: Extract<Ar
     const caloriesKcal = workout.start.ms < aloneBeforeMs ? calories(activity) : undefined
     if (out.workout({ ...workout, caloriesKcal, partial: true })) starts.push(workout.start.ms)
   }
-  listedBetween(out, starts, 'workouts')
+  listedBetween(out, part, starts, 'workouts')
 }
 
 function detail(out: Out): void {
@@ -138,6 +138,6 @@ export const map: MapPart = (part, out) => {
     case 'samples':
       return samples(out, part, args)
     default:
-      return list(out, args)
+      return list(out, part, args)
   }
 }

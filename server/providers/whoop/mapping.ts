@@ -10,7 +10,7 @@ import { workoutType } from './workouts.ts'
 
 const KJ_PER_KCAL = 4.184
 
-/** What every record with a time of its own has. */
+/** The fields of every record that has a time. */
 interface Timed {
   id: string
   start: At
@@ -20,7 +20,7 @@ interface Timed {
   score: Item | undefined
 }
 
-/** The common fields of a workout or a sleep; undefined, and rejected, when one that is needed is missing. */
+/** The common fields of a workout or a sleep; undefined, and rejected, if a required one is missing. */
 function timed(record: Item): Timed | undefined {
   const id = record.id('id')
   const start = record.instant('start')
@@ -38,7 +38,7 @@ function state(record: Item): Pick<Timed, 'version' | 'score'> {
   return { version: record.instant('updated_at')?.ms, score: isScored ? record.object('score') : undefined }
 }
 
-function workouts(out: Out): void {
+function workouts(out: Out, part: Part): void {
   const starts: number[] = []
   for (const record of out.items('records')) {
     const known = timed(record)
@@ -77,7 +77,7 @@ function workouts(out: Out): void {
     const value = score?.number('strain')
     out.score({ category: 'strain', externalId: id, at: start, value, components, workout: id, version })
   }
-  listedBetween(out, starts, 'workouts')
+  listedBetween(out, part, starts, 'workouts')
 }
 
 /** Time in the zones of heart rate, from zero to five. */
@@ -87,7 +87,7 @@ const zoneMillis = (score: Item) =>
     return [name, score.number('zone_durations', name)] as const
   })
 
-function sleeps(out: Out): void {
+function sleeps(out: Out, part: Part): void {
   const starts: number[] = []
   for (const record of out.items('records')) {
     const known = timed(record)
@@ -116,7 +116,7 @@ function sleeps(out: Out): void {
       version,
     })
   }
-  listedBetween(out, starts, 'nights', { series: 'respiratory_rate' })
+  listedBetween(out, part, starts, 'nights', { series: 'respiratory_rate' })
 }
 
 /** WHOOP has no hypnogram: a night is its totals. */
@@ -149,7 +149,7 @@ const percentOf = (part: number | undefined, whole: number | undefined) =>
 /** Minutes with two decimals. */
 const minutes = (ms: number | undefined) => (ms === undefined ? undefined : Math.round(ms / 600) / 100)
 
-/** What a recovery measures, and the field. */
+/** The series of a recovery, and their fields. */
 const measured = [
   ['resting_heart_rate', 'resting_heart_rate'],
   ['heart_rate_variability_rmssd', 'hrv_rmssd_milli'],
@@ -192,14 +192,14 @@ function recoveries(out: Out, part: Part): void {
 
 type Sleep = RecoveryArgs['sleeps'][string]
 
-/** Until the next night begins, there is one recovery: what lies elsewhere was of an earlier end of this night. */
+/** Until the next night begins there is one recovery: samples elsewhere belonged to an earlier end of this night. */
 function onlyOf(out: Out, [startMs]: Sleep, madeMs: number, sleeps: readonly Sleep[]): void {
   const later = sleeps.map(([ms]) => ms).filter((ms) => ms > startMs)
   const hiMs = Math.min(madeMs + 1, startMs + DAY_MS, ...later)
   for (const [series] of measured) out.only({ series }, startMs, hiMs)
 }
 
-/** The strain of a day of WHOOP's, which begins with falling asleep; its energy is of no calendar day. */
+/** The strain of a WHOOP day, which begins with falling asleep, so its energy belongs to no calendar day. */
 function cycles(out: Out): void {
   for (const record of out.items('records')) {
     const { version, score } = state(record)
@@ -232,7 +232,7 @@ function body(out: Out): void {
   }
 }
 
-/** Adds what a part of WHOOP's holds. */
+/** Adds the data of an answer of WHOOP. */
 export const map = mapStreams('WHOOP', {
   workout: workouts,
   sleep: sleeps,

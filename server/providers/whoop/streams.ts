@@ -1,5 +1,6 @@
-import { parseInstant, parseZoneOffset } from '../../time.ts'
+import { DAY_MS, parseInstant, parseZoneOffset } from '../../time.ts'
 import { listAt, textAt, valueAt } from '../answers.ts'
+import { listing } from '../listed.ts'
 import type { Json } from '../part.ts'
 import type { Answer, Form, ObjectKind, Provider, Request, Stream, Window } from '../provider.ts'
 
@@ -16,11 +17,21 @@ function next(answer: Answer, asked: Request): Request | null {
   return { ...asked, query: { ...asked.query, nextToken: token } }
 }
 
+/** The next page, which is not all that is listed. */
+function nextOfList(answer: Answer, { args: _, ...asked }: Request): Request | null {
+  return next(answer, asked)
+}
+
 const within = ({ fromMs, untilMs }: Window): Form => ({
   limit: String(PAGE),
   start: new Date(fromMs).toISOString(),
   end: new Date(untilMs).toISOString(),
 })
+
+/** The span that such a request lists completely: whole days, so `args` change daily; a sleep may end a day later. */
+function listed({ fromMs, untilMs }: Window): Json {
+  return listing((Math.ceil(fromMs / DAY_MS) + 1) * DAY_MS, Math.floor(untilMs / DAY_MS) * DAY_MS)
+}
 
 const SLEEP = '/v2/activity/sleep'
 
@@ -35,7 +46,7 @@ const zone = (answer: Answer, { query }: Request): string | null => {
   return parseZoneOffset(text) === undefined ? null : text
 }
 
-/** Everything that is asked of WHOOP. */
+/** Everything that Pulsebase requests from WHOOP. */
 export const streams: readonly Stream[] = [
   {
     ...SHARED,
@@ -43,8 +54,8 @@ export const streams: readonly Stream[] = [
     hasNotices: true,
     family: 'workouts',
     scope: 'read:workout',
-    first: (window) => ({ path: '/v2/activity/workout', query: within(window) }),
-    next,
+    first: (window) => ({ path: '/v2/activity/workout', query: within(window), args: listed(window) }),
+    next: nextOfList,
   },
   {
     ...SHARED,
@@ -52,8 +63,8 @@ export const streams: readonly Stream[] = [
     hasNotices: true,
     family: '247',
     scope: 'read:sleep',
-    first: (window) => ({ path: SLEEP, query: within(window) }),
-    next,
+    first: (window) => ({ path: SLEEP, query: within(window), args: listed(window) }),
+    next: nextOfList,
     zone,
   },
   {

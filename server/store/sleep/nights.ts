@@ -71,8 +71,8 @@ export async function deleteNights(
   externalIds: readonly string[],
 ): Promise<RemovedItems> {
   const removed = await readPartsById(tx, target, externalIds)
-  const { told } = await change(tx, target, { removed, touched: removed })
-  return { found: removed.map(({ externalId }) => externalId), told }
+  const { announced } = await change(tx, target, { removed, touched: removed })
+  return { found: removed.map(({ externalId }) => externalId), announced }
 }
 
 /**
@@ -83,11 +83,11 @@ export async function deleteNightSession(
   tx: Transaction,
   target: EventTarget,
   id: string,
-): Promise<{ externalIds: string[]; told: string[] } | undefined> {
+): Promise<{ externalIds: string[]; announced: string[] } | undefined> {
   const removed = await readPartsOfSession(tx, id)
   if (removed.length === 0) return undefined
-  const { told } = await change(tx, target, { removed, touched: removed })
-  return { externalIds: removed.map(({ externalId }) => externalId), told }
+  const { announced } = await change(tx, target, { removed, touched: removed })
+  return { externalIds: removed.map(({ externalId }) => externalId), announced }
 }
 
 function partOf(night: Night, { sourceIds }: EventTarget, stored: NightPart | undefined): NightPart {
@@ -124,7 +124,7 @@ async function change(
   { written = [], removed, relabelled = [], touched }: PartChanges,
 ): Promise<Rebuilt> {
   await writeParts(tx, relabelled)
-  if (touched.length === 0) return { derived: [], told: [] }
+  if (touched.length === 0) return { derived: [], announced: [] }
   const { parts: before, chains } = await readChains(tx, touched)
   await removeParts(tx, removed)
   await writeParts(tx, written)

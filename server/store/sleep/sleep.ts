@@ -60,7 +60,7 @@ export async function deleteSleep(
   externalIds: readonly string[],
 ): Promise<RemovedItems> {
   const named = externalIds.length > 0 ? await readStagesById(tx, target, externalIds) : []
-  if (named.length === 0) return { found: [], told: [] }
+  if (named.length === 0) return { found: [], announced: [] }
   const asked = new Set(externalIds)
   const left = named.map((stage) => {
     const ids = asked.has(stage.session) ? [] : stageIds(stage).filter((id) => !asked.has(id))
@@ -71,9 +71,9 @@ export async function deleteSleep(
     removed: named.filter((_, place) => left[place]?.externalId === null),
     relabelled: left.filter(({ externalId }) => externalId !== null),
   }
-  const { told } = await change(tx, target, changes, await readAround(tx, target, changes.removed))
+  const { announced } = await change(tx, target, changes, await readAround(tx, target, changes.removed))
   const known = new Set(named.flatMap((stage) => [...stageIds(stage), stage.session]))
-  return { found: [...asked].filter((id) => known.has(id)), told }
+  return { found: [...asked].filter((id) => known.has(id)), announced }
 }
 
 /**
@@ -85,13 +85,13 @@ export async function deleteSession(
   tx: Transaction,
   target: EventTarget,
   session: Pick<Session, 'sourceId' | 'session' | 'startMs' | 'endMs'> & { id: string },
-): Promise<{ externalIds: string[]; told: string[] }> {
+): Promise<{ externalIds: string[]; announced: string[] }> {
   const span: Stage = { ...session, stage: 'sleeping', zoneMin: null, externalId: null, score: null }
   const around = await readChains(tx, target, [span], await readAround(tx, target, [span]))
   const removed = stagesOfSession(session, around.stored)
-  const { told } = await change(tx, target, { written: [], removed }, around)
+  const { announced } = await change(tx, target, { written: [], removed }, around)
   await deleteSessions(tx, [session.id])
-  return { externalIds: session.session === '' ? removed.flatMap(stageIds) : [session.session], told }
+  return { externalIds: session.session === '' ? removed.flatMap(stageIds) : [session.session], announced }
 }
 
 /**
@@ -138,7 +138,7 @@ async function change(
   const touched = [...changes.written, ...changes.removed, ...others]
   if (touched.length === 0) {
     await writeStages(tx, changes)
-    return { derived: [], told: [] }
+    return { derived: [], announced: [] }
   }
   const { stored } = await readChains(tx, target, touched, around)
   await writeStages(tx, changes)

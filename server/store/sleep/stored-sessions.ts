@@ -27,15 +27,11 @@ interface Judgement {
 }
 
 /** A session with the key of its row; what is null is not known. */
-export interface SavedSession extends Omit<Session, keyof Totals | 'stages'>, Pick<StoredSession, 'id' | 'whole'> {
+export interface SavedSession
+  extends Omit<Session, keyof Totals | 'stages'>,
+    Record<keyof Totals, number | null>,
+    Pick<StoredSession, 'id' | 'whole'> {
   stages: readonly CleanStage[] | null
-  asleepS: number | null
-  inBedS: number | null
-  awakeS: number | null
-  lightS: number | null
-  deepS: number | null
-  remS: number | null
-  efficiencyPercent: number | null
   saidNap?: boolean | null
 }
 
@@ -162,11 +158,11 @@ export async function replaceSessions(
   const saved = await saveSessions(tx, target, rebuilt)
   const now = rebuilt.map((one) => ({ ...one, asleepS: one.asleepS ?? (one.endMs - one.startMs) / 1000 }))
   const judged = await judgeSessions(tx, { sessions: [...now, ...others], changed: [...now, ...old], before: stored })
-  const told = new Set([...saved, ...judged.told])
-  const written = new Set([...told, ...judged.changed, ...(await saveScores(tx, target, rebuilt))])
+  const announced = new Set([...saved, ...judged.announced])
+  const written = new Set([...announced, ...judged.changed, ...(await saveScores(tx, target, rebuilt))])
   return {
     derived: derivedChanges(stored, [...gone, ...[...rebuilt, ...others].filter(({ id }) => written.has(id))]),
-    told: [...told],
+    announced: [...announced],
   }
 }
 
@@ -243,7 +239,7 @@ interface AfterChange {
 export async function judgeSessions(
   tx: Transaction,
   { sessions, changed, before }: AfterChange,
-): Promise<{ changed: string[]; told: string[] }> {
+): Promise<{ changed: string[]; announced: string[] }> {
   const stored = new Map(before.map((session) => [session.id, session]))
   const was = ({ id }: { id: string }) => stored.get(id) ?? { nap: false, covered: false, whole: null, near: true }
   const near = sessions.filter((one) => was(one).near)
@@ -272,7 +268,7 @@ export async function judgeSessions(
     ])
   }
   const idsOf = (list: readonly { id: string }[]) => list.map(({ id }) => id)
-  return { changed: idsOf(others), told: idsOf(otherNaps) }
+  return { changed: idsOf(others), announced: idsOf(otherNaps) }
 }
 
 // Events contain is_nap, but not the others.

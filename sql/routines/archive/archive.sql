@@ -16,7 +16,8 @@ declare
 begin
   -- Keeps rollups from being converted meanwhile.
   perform pg_advisory_xact_lock_shared(hashtextextended('archival', 0));
-  if not pg_try_advisory_xact_lock(hashtextextended('ingest:' || the_user, 0)) then
+  if not pg_try_advisory_xact_lock(hashtextextended('ingest:' || the_user, 0))
+     or not pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0)) then
     return false;
   end if;
   for series in
@@ -100,6 +101,10 @@ declare
   found_rows int8;
   removed int8 := 0;
 begin
+  -- Chunks are not compressed meanwhile (compress_next).
+  if not pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0)) then
+    return null;
+  end if;
   -- A deletion of the user waits for this; a running one leaves nothing to do. An import of late samples changes this row
   -- before it writes them.
   perform 1 from data_source where id = the_source for key share skip locked;

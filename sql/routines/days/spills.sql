@@ -38,15 +38,17 @@ as $$
   )
 $$;
 
--- Whether several sources of a user share a series by quarter hour (server/api/summaries/activity-days.ts), entered by hand or not.
+-- Whether several sources of a user share a series by quarter hour (server/api/summaries/activity-days.ts), entered by hand
+-- or not.
 create or replace function is_merged(the_series int2) returns boolean
 language sql immutable parallel safe
 return the_series < 10000 and the_series % 5000 in (1, 80, 81, 82, 86, 88, 100);
 
 drop function if exists least_amount(int2);
 
--- What the records that start in one quarter hour have to bring into one for more than a trace: anything, and if they carry over into
--- others, five steps; a heart rate is never a trace. A trace takes no quarter hour from a source that has more (docs/reading.md).
+-- What the records that start in one quarter hour have to bring into one for more than a trace: anything, and if they carry
+-- over into others, five steps; a heart rate is never a trace. A trace takes no quarter hour from a source that has more
+-- (docs/reading.md).
 create or replace function least_amount(the_series int2, carries boolean) returns float8
 language sql immutable parallel safe
 return case when the_series % 5000 = 1 then '-infinity'::float8 when the_series % 5000 = 80 and carries then 5 - 1e-6 else 1e-9 end;

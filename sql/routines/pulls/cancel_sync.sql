@@ -1,5 +1,5 @@
--- Cancels the runs of a user at a provider, since the connection has ended. Uploads that came before are imported. The
--- caller holds the grant and the connection.
+-- Cancels the runs of a user at a provider, since the connection has ended, or moves to another account. Uploads that came
+-- before are imported. The caller holds the grant and the connection.
 create or replace function cancel_runs(the_user uuid, the_provider text) returns void
 language sql as $$
   update sync_run_report r

@@ -1,3 +1,46 @@
+-- The row of a budget, made if there is none, and locked; `owner`: the grant whose budget it is, null = of the application.
+-- With `is not distinct from` all accounts of the provider were read.
+create or replace function lock_budget(the_provider text, owner uuid, the_seconds int4) returns rate_budget
+language plpgsql as $$
+declare
+  b rate_budget;
+begin
+  loop
+    if owner is null then
+      select * into b from rate_budget r
+      where r.provider = the_provider and r.grant_id is null and r.seconds = the_seconds
+      for update;
+    else
+      select * into b from rate_budget r
+      where r.provider = the_provider and r.grant_id = owner and r.seconds = the_seconds
+      for update;
+    end if;
+    if found then
+      return b;
+    end if;
+    insert into rate_budget (provider, grant_id, seconds) values (the_provider, owner, the_seconds) on conflict do nothing;
+  end loop;
+end
+$$;
+
+-- Writes a budget that the caller has locked.
+create or replace function keep_budget(b rate_budget) returns void
+language plpgsql as $$
+begin
+  if b.grant_id is null then
+    update rate_budget r
+    set slot = b.slot, slots = b.slots, provider_limit = b.provider_limit, live_until = b.live_until,
+        history_until = b.history_until
+    where r.provider = b.provider and r.grant_id is null and r.seconds = b.seconds;
+  else
+    update rate_budget r
+    set slot = b.slot, slots = b.slots, provider_limit = b.provider_limit, live_until = b.live_until,
+        history_until = b.history_until
+    where r.provider = b.provider and r.grant_id = b.grant_id and r.seconds = b.seconds;
+  end if;
+end
+$$;
+
 -- Whether a provider may be asked now, and if so, that it is: null, or the instant from which it may be tried again. Of
 -- each of `budgets` ({account, seconds, limit, per_account, aligned, heard: {limit, used}}) at most `share` of the limit is used.
 -- Aligned windows begin at multiples of their length since 1970; of others the last eleven tenths count, which cover
@@ -11,6 +54,7 @@ declare
   opens timestamptz;
   one record;
   b rate_budget;
+  held rate_budget[] := '{}';
   newest int8;
   oldest int8;
   tenth float8;
@@ -22,18 +66,11 @@ declare
 begin
   -- A database that dies may forget the last half second of requests; waiting for the disk would cost each of them more.
   perform set_config('synchronous_commit', 'off', true);
-  insert into rate_budget (provider, grant_id, seconds)
-  select the_provider, case when x.account then the_grant end, x.seconds
-  from jsonb_to_recordset(budgets) x (account boolean, seconds int4)
-  on conflict do nothing;
   for one in
     select x.* from jsonb_to_recordset(budgets) x (account boolean, seconds int4, "limit" int4, per_account int4, aligned boolean, heard jsonb)
     order by x.account, x.seconds
   loop
-    select * into b from rate_budget r
-    where r.provider = the_provider and r.grant_id is not distinct from case when one.account then the_grant end
-      and r.seconds = one.seconds
-    for update;
+    b := lock_budget(the_provider, case when one.account then the_grant end, one.seconds);
     tenth := one.seconds / 10.0;
     newest := floor(at / tenth);
     -- Tenths that nobody asked in are empty.
@@ -73,18 +110,14 @@ begin
       end if;
     end if;
     opens := greatest(opens, case when free > clock_timestamp() then free end);
-    update rate_budget r
-    set slot = b.slot, slots = b.slots, provider_limit = b.provider_limit, live_until = b.live_until,
-        history_until = b.history_until
-    where r.provider = b.provider and r.grant_id is not distinct from b.grant_id and r.seconds = b.seconds;
+    held := held || b;
   end loop;
-  if opens is null then
-    update rate_budget r
-    set slots[1] = r.slots[1] + 1
-    from jsonb_to_recordset(budgets) x (account boolean, seconds int4)
-    where r.provider = the_provider and r.grant_id is not distinct from case when x.account then the_grant end
-      and r.seconds = x.seconds;
-  end if;
+  foreach b in array held loop
+    if opens is null then
+      b.slots[1] := b.slots[1] + 1;
+    end if;
+    perform keep_budget(b);
+  end loop;
   return opens;
 end
 $$;

@@ -4,7 +4,8 @@ create or replace function claim_series(the_source int4, the_series int2) return
 language plpgsql
 as $$
 begin
-  -- A session that refreshes or converts all rollups holds the first lock alone; it may claim single series itself.
+  -- A session that refreshes or converts all rollups, or compresses a chunk, holds the first lock alone; it may claim single
+  -- series itself.
   if not pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0))
      or not pg_try_advisory_xact_lock(hashtextextended('rollup:' || the_source || ':' || the_series, 0)) then
     return false;
@@ -157,7 +158,7 @@ end
 $$;
 
 -- Removes the rollups of sources. The caller has locked the sources, which keeps refreshes of their series away. Waits
--- for a refresh of all rollups, which may have read the samples already.
+-- for a refresh of all rollups, which may have read the samples already, and for a chunk that is being compressed.
 create or replace function delete_rollups(source_ids int4[]) returns void
 language plpgsql
 as $$

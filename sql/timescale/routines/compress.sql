@@ -33,21 +33,31 @@ $$;
 
 -- Compresses one chunk that ended at least `age` ago: first those never compressed, then those that received late data,
 -- recompressing only the touched segments. Skips a chunk that is in use. Returns whether it did anything. Only uploads
--- into that chunk wait. To keep those waits short, it waits only briefly for locks, and never for one held by a
--- transaction that has read the chunk and now waits to write to it: if the old rows cannot be truncated within five
--- seconds, they are deleted.
+-- into that chunk wait. To keep those waits short, it waits only briefly for locks, and leaves the chunk to another run
+-- when somebody reads it for longer. Refreshes and the archive take turns with it. Of it and an import that has read the chunk
+-- and now waits to write to it one has to start again: nearly always this one, whose wait ends long before PostgreSQL looks
+-- for deadlocks.
+-- Old rows are truncated, never deleted instead: only then the columns show to statements that began before, and plans that
+-- other connections keep learn of them. Otherwise they read an empty chunk; a refresh then removed rollups, and the archive
+-- the samples.
 create or replace function compress_next(age interval) returns boolean
 language plpgsql
-set lock_timeout = '2s'
-set timescaledb.compress_truncate_behaviour = truncate_or_delete
+set timescaledb.compress_truncate_behaviour = truncate_only
 as $$
 declare
   chunk regclass;
+  is_new boolean;
   named text;
 begin
   if current_setting('timescaledb.license') <> 'timescale' then
     return false;
   end if;
+  begin
+    perform set_config('lock_timeout', '2s', true);
+    perform pg_advisory_xact_lock(hashtextextended('refresh all rollups', 0));
+  exception when lock_not_available then
+    return false;
+  end;
   begin
     -- In a transaction of its own, since it locks the tables until the end.
     if enable_columnstore() then
@@ -56,8 +66,8 @@ begin
   exception when lock_not_available or deadlock_detected or serialization_failure then
     return false;
   end;
-  for chunk in
-    select c.chunk
+  for chunk, is_new in
+    select c.chunk, c.status & 1 = 0
     from unnest(array['sample', 'rollup_1min', 'rollup_5min', 'rollup_15min', 'rollup_1hour', 'rollup_1day']) name
     cross join lateral show_chunks(to_regclass(name), older_than => now() - age) shown (chunk)
     cross join lateral (select shown.chunk, _timescaledb_functions.chunk_status(shown.chunk) as status) c
@@ -73,7 +83,11 @@ begin
       join pg_namespace n on n.oid = c.relnamespace
       where c.oid = chunk;
       continue when named is null;
-      execute format('lock table %s in share update exclusive mode', named);
+      execute format('lock table %s in %s mode', named, case when is_new then 'exclusive' else 'share update exclusive' end);
+      if is_new then
+        -- From here on it waits for readers only, to truncate.
+        perform set_config('lock_timeout', '50ms', true);
+      end if;
       perform compress_chunk(chunk);
       return true;
     exception when lock_not_available or deadlock_detected or serialization_failure or undefined_table then

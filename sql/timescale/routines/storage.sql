@@ -15,7 +15,7 @@ language plpgsql
 set lock_timeout = '2s'
 as $$
 begin
-  if holds_live(chunk_starts, chunk_ends) then
+  if not pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0)) or holds_live(chunk_starts, chunk_ends) then
     return false;
   end if;
   execute (

@@ -56,6 +56,36 @@ function clocked(db: Database, budgets: Budget[]) {
 oneEngine(t, 'budgets of providers', async (t, engine) => {
   const db = openTestDatabase(t, await createTestDatabase(t, engine))
 
+  await t.test('a permit reads the budgets of its own account, however many there are', async (t) => {
+    const per = { seconds: SECONDS, limit: 1_000, aligned: false }
+    const { provider } = clocked(db, [])
+    const grants = await db.query<{ id: string }>(
+      `insert into provider_grant (id, provider) select gen_random_uuid(), $1 from generate_series(1, 2000) returning id`,
+      [provider],
+    )
+    const pages = async () => {
+      const asked = JSON.stringify([
+        { ...per, account: false },
+        { ...per, account: true },
+      ])
+      const [row] = await db.query<Record<string, [{ Plan: { [name: string]: number } }]>>(
+        `explain (analyze, buffers, format json) select take_budget($1, $2, 'asked', 1, $3)`,
+        [provider, grants[0]?.id ?? '', asked],
+      )
+      return Object.values(row ?? {})[0]?.[0].Plan['Shared Hit Blocks'] ?? Number.NaN
+    }
+    for (let times = 0; times < 6; times += 1) await pages()
+    const few = await pages()
+    await db.query(
+      `insert into rate_budget (provider, grant_id, seconds) select $1, id, $2 from provider_grant where provider = $1 on conflict do nothing`,
+      [provider, SECONDS],
+    )
+    await db.query('vacuum analyze rate_budget')
+    for (let times = 0; times < 6; times += 1) await pages()
+    const many = await pages()
+    t.ok(many < 2 * few + 20, `${few} blocks with one account, ${many} with 2,000`)
+  })
+
   await t.test('no span of the length of a window has more requests than its limit, and few have less', async (t) => {
     const limit = 20
     const clock = clocked(db, [{ account: false, seconds: SECONDS, limit, aligned: false }])

@@ -191,9 +191,8 @@ oneEngine(
     await connect(first)
     await connect(second)
     await app.db.query(`update sync_task set hi = hi - interval '40 days' where kind = 'history'`)
-    await app.db.query(`delete from sync_task where kind = 'history' and stream = 'cycle'`)
     const before = await left(first)
-    t.equal(before.length, 3)
+    t.equal(before.length, 4)
     const { id } = await app.db.one<{ id: string }>('select id from provider_grant')
     await app.db.transaction((tx) => endGrant(tx, app.deps.config, id, { status: 'revoked', reason: 'refresh_failed' }))
     const runs = await app.db.query('select distinct status from sync_run')
@@ -205,7 +204,7 @@ oneEngine(
     await startPulling(t, app)
     const over = async () => (await left(first)).length === 0
     t.ok(await waitUntil(over, 30_000, 20))
-    t.equal((await left(second)).length, 3, 'that of another one waits for them')
+    t.equal((await left(second)).length, 4, 'that of another one waits for them')
     await connect(second)
     await settled(app)
     const ended = await app.db.query(
@@ -218,3 +217,27 @@ oneEngine(
     )
   },
 )
+
+oneEngine(t, 'streams that are refused at the same time share one new token', async (t, engine) => {
+  const { app } = await startSimulated(t, engine, ONE)
+  await connectPerson(app, { user: await createUser(app), provider: 'whoop', person: 'ana' })
+  let old: string | undefined
+  let [now, most] = [0, 0]
+  const refused: string[] = []
+  await startPulling(t, app, async (path, answer, token) => {
+    now += 1
+    most = Math.max(most, now)
+    // Until others have been asked for, too.
+    await waitUntil(async () => most > 1, 5_000, 1)
+    now -= 1
+    old ??= token
+    if (token !== old) return answer
+    refused.push(path)
+    return { ...answer, status: 401 }
+  })
+  await settled(app)
+  t.strictSame([...new Set(Object.values(await outcomesOf(app)))], ['success'])
+  t.ok(refused.length > 1, `${refused}`)
+  const { version } = await app.db.one<{ version: number }>('select version from provider_grant')
+  t.equal(version, 2)
+})

@@ -53,7 +53,7 @@ oneEngine(t, 'nights', async (t, engine) => {
     t.strictSame(await sessions(user), ['#1 0 150 140 night', '#2 300 500 180 night'])
     const joined = await give(user, night('c', 200, 250, asleep(40)))
     t.strictSame(
-      joined.events.map(({ inserted, told }) => [inserted, told.length]),
+      joined.events.map(({ inserted, announced }) => [inserted, announced.length]),
       [[1, 1]],
     )
     t.strictSame(await sessions(user), ['#2 0 500 360 night'], 'the row of b is older')

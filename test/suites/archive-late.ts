@@ -1,1 +1,0 @@
-import '../rollups/archive-late.test.ts'

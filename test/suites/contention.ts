@@ -1,1 +1,0 @@
-import '../http/contention.test.ts'

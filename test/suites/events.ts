@@ -1,6 +1,0 @@
-import '../api/events-delete.test.ts'
-import '../api/events-meals.test.ts'
-import '../api/events-pages.test.ts'
-import '../api/events-sleep.test.ts'
-import '../api/events-workouts.test.ts'
-import '../api/health-scores.test.ts'

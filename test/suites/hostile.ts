@@ -1,1 +1,0 @@
-import '../api/sdk-hostile.test.ts'

@@ -1,2 +1,0 @@
-import '../intake/uploads/import.test.ts'
-import '../intake/uploads/replay.test.ts'

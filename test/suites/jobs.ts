@@ -1,2 +1,0 @@
-import '../jobs.test.ts'
-import '../migrate.test.ts'

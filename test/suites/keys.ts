@@ -1,8 +1,0 @@
-import '../api/api-keys.test.ts'
-import '../api/applications.test.ts'
-import '../api/client-address.test.ts'
-import '../api/dashboard.test.ts'
-import '../api/full-lists.test.ts'
-import '../api/guards.test.ts'
-import '../api/headers.test.ts'
-import '../api/providers.test.ts'

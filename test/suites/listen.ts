@@ -1,1 +1,0 @@
-import '../webhooks/listen.test.ts'

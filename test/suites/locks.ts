@@ -1,1 +1,0 @@
-import '../store/lock.test.ts'

@@ -1,1 +1,0 @@
-import '../api/timeseries-oracle.test.ts'

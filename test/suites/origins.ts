@@ -1,1 +1,0 @@
-import '../store/origins.test.ts'

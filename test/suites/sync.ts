@@ -1,2 +1,0 @@
-import '../api/sync.test.ts'
-import '../api/sync-stream.test.ts'

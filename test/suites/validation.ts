@@ -1,1 +1,0 @@
-import '../api/validation.test.ts'

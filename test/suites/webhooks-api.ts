@@ -1,5 +1,0 @@
-import '../api/webhooks-endpoints.test.ts'
-import '../api/webhooks-feed.test.ts'
-import '../api/webhooks-history.test.ts'
-import '../api/webhooks-locks.test.ts'
-import '../api/webhooks-messages.test.ts'

@@ -1,2 +1,0 @@
-import '../api/golden-weeks.test.ts'
-import '../api/summaries-weeks.test.ts'
