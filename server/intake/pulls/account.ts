@@ -4,7 +4,7 @@ import type { AccessToken, AccessTokens } from '../../oauth/refresh.ts'
 import { callOf, excerpt } from '../../provider-client/call.ts'
 import type { OAuthClient } from '../../provider-client/clients.ts'
 import type { Received } from '../../provider-client/http.ts'
-import type { BudgetReading, OAuth, Request } from '../../providers/provider.ts'
+import type { BudgetReading, Request } from '../../providers/provider.ts'
 import { closeBudget, type Lane, type Payer, takePermit } from './budget.ts'
 import { verdictOf } from './verdicts.ts'
 
