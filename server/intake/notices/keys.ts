@@ -10,9 +10,12 @@ import { CannotOpen, type Vault } from '../../vault.ts'
 /** The name of what a provider gave us to verify with, among its secrets. */
 const GIVEN = 'given'
 
-/** How long secrets are known before they are read again; and how often, at most, because a notice was refused. */
+/**
+ * How long secrets are known before they are read again; and how often, at most, because a notice was refused: whoever
+ * sends many that are costs ten looks a second, and has each answer after one of them.
+ */
 const KNOWN_MS = 10_000
-const AGAIN_MS = 1_000
+const AGAIN_MS = 100
 
 /** What is known of a provider when it notifies. */
 export interface Known {
@@ -195,7 +198,7 @@ export class KeyRing {
     return last && performance.now() - last.atMs < KNOWN_MS ? last.known : this.#readNow(provider)
   }
 
-  /** The same as it is now; callers of a second share one look, so they wait for it. */
+  /** The same as it is now; callers who come soon after a look share the next one, so they wait for it. */
   again(provider: string): Promise<Known> {
     const waited = this.#again.get(provider)
     if (waited) return waited
@@ -206,6 +209,11 @@ export class KeyRing {
     })
     this.#again.set(provider, again)
     return again
+  }
+
+  /** Has it read again: it was changed here. */
+  forget(provider: string): void {
+    this.#known.delete(provider)
   }
 
   #readNow(provider: string): Promise<Known> {

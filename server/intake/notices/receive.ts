@@ -70,8 +70,10 @@ export function openReceiver(means: ReceiveMeans): Receiver {
       if (answer.status >= 400) answer = challenge(query, (await ring.again(provider)).keys ?? keys)
       const { confirms, status, json } = answer
       const value = confirms === undefined ? undefined : keys.own[confirms]
-      if (confirms !== undefined && value !== undefined)
+      if (confirms !== undefined && value !== undefined) {
         await confirmSecret(db, means, { provider, name: confirms, value })
+        ring.forget(provider)
+      }
       count(provider, status < 300 ? 'challenged' : 'refused')
       return { status, json }
     },

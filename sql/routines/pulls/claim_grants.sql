@@ -76,12 +76,18 @@ language sql as $$
 $$;
 
 -- Ends a lease: the grant goes to the end of its queues, or to when its next task is due. `asked_from` and the others:
--- not before then, since a budget is closed or uploads wait; null = at once.
+-- not before then, since a budget is closed or uploads wait; null = at once. In one statement the tasks of somebody who
+-- held the grant meanwhile would be overlooked: it sees what was there before it waited.
 create or replace function release_grant(
   the_grant uuid, the_process int8, the_fence int8, asked_from timestamptz, live_from timestamptz,
   history_from timestamptz
 ) returns void
-language sql as $$
+language plpgsql as $$
+begin
+  perform from provider_grant where id = the_grant and process_id = the_process and fence = the_fence for update;
+  if not found then
+    return;
+  end if;
   update provider_grant g
   set process_id = null, leased_until = null,
       asked_at = case when next.asked is not null then greatest(now(), asked_from, next.asked) end,
@@ -93,5 +99,6 @@ language sql as $$
     from sync_task t
     where t.grant_id = the_grant
   ) next
-  where g.id = the_grant and g.process_id = the_process and g.fence = the_fence;
+  where g.id = the_grant;
+end
 $$;

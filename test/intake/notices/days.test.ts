@@ -1,13 +1,13 @@
 // Days of people whose providers tell of them: out of order and twice, or not at all.
 import t from 'tap'
 import { daysPass } from '../../support/people.ts'
-import { eachEngine, oneEngine } from '../../support/sdk.ts'
+import { oneEngine } from '../../support/sdk.ts'
 import { runs } from '../../support/thorough.ts'
 import { done, nextDay, sent, startTold, storedOf, TOLD } from './days-told.ts'
 
-const DAYS = runs(3, 20)
+const DAYS = runs(2, 20)
 
-eachEngine(t, 'notices in any order, each twice, end in the rows of the ordered ones', async (t, engine) => {
+oneEngine(t, 'notices in any order, each twice, end in the rows of the ordered ones', async (t, engine) => {
   const at = Date.now()
   const ordered = await startTold(t, engine, { people: 2, days: DAYS, at })
   const mixed = await startTold(t, engine, { people: 2, days: DAYS, at })
@@ -24,7 +24,7 @@ eachEngine(t, 'notices in any order, each twice, end in the rows of the ordered 
     different.push(...one.filter((line) => !right.has(line)).map((line) => `- ${line}`))
     different.push(...other.filter((line) => !left.has(line)).map((line) => `+ ${line}`))
   }
-  t.strictSame(different.slice(0, 20), [])
+  t.strictSame(different.slice(0, 20).map((line) => line.slice(0, 300)), [])
   t.ok((await sent(mixed)) > 1.5 * (await sent(ordered)), 'they came twice')
 })
 

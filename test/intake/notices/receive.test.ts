@@ -1,5 +1,6 @@
 // What providers send is taken if it is proven to be theirs, and nothing else is.
 import t from 'tap'
+import { KeyRing } from '../../../server/intake/notices/keys.ts'
 import { startTestApp } from '../../support/app.ts'
 import { type Notifying, notify, signs } from '../../support/notices.ts'
 import { eachEngine, oneEngine } from '../../support/sdk.ts'
@@ -32,7 +33,7 @@ eachEngine(t, 'nothing is taken that is not proven', async (t, engine) => {
   const names = Object.keys(bodies) as Notifying[]
 
   await t.test('no header, a wrong one, another body, an old time, the secret of another', async (t) => {
-    const taken: string[] = []
+    const sending: Promise<string[]>[] = []
     for (const provider of names) {
       const body = JSON.stringify(bodies[provider])
       const other = names[(names.indexOf(provider) + 1) % names.length] as Notifying
@@ -45,7 +46,8 @@ eachEngine(t, 'nothing is taken that is not proven', async (t, engine) => {
         'empty headers': [changed(() => ''), body],
         cut: [changed((value) => value.slice(0, -1)), body],
         'one digit': [changed(flipped), body],
-        'another body': [good, `${body} `],
+        // Oura may sign what it sends as JSON writes it again, so a further blank would be no other body.
+        'another body': [good, body.replace('}', ',"more":1}')],
         'another secret': [signs[provider](`${SECRET} `, body), body],
         'no secret': [signs[provider]('', body), body],
         'of another provider': [signs[other](SECRET, body), body],
@@ -56,12 +58,14 @@ eachEngine(t, 'nothing is taken that is not proven', async (t, engine) => {
         ...(provider === 'whoop' && { 'wrong case': [changed((value) => value.toLowerCase()), body] }),
       }
       for (const [name, [headers, sent]] of Object.entries(cases)) {
-        const { status, body: answer } = await notify(app, provider, sent, { headers })
-        if (status !== 401 || answer.detail !== 'Invalid webhook signature')
-          taken.push(`${provider}: ${name}: ${status}`)
+        const answered = notify(app, provider, sent, { headers }).then(({ status, body: answer }) =>
+          status === 401 && answer.detail === 'Invalid webhook signature' ? [] : [`${provider}: ${name}: ${status}`],
+        )
+        sending.push(answered)
       }
+      await Promise.all(sending)
     }
-    t.strictSame(taken, [])
+    t.strictSame((await Promise.all(sending)).flat(), [])
     t.strictSame(await stored(), [], 'nothing is stored')
   })
 
@@ -100,6 +104,18 @@ async function keepGiven(app: Awaited<ReturnType<typeof startTestApp>>, provider
     sealed,
   ])
 }
+
+t.test('many that are refused cost a look or two, and one that is refused after a secret was stored sees that', async (t) => {
+  let looks = 0
+  const ring = new KeyRing(async () => {
+    looks += 1
+    return { keys: undefined, isEnabled: looks > 2 }
+  })
+  await ring.get('polar')
+  await Promise.all(Array.from({ length: 1_000 }, () => ring.again('polar')))
+  t.equal(looks, 2)
+  t.equal((await ring.again('polar')).isEnabled, true)
+})
 
 oneEngine(t, 'every other request has its answer', async (t, engine) => {
   const app = await startTestApp(t, engine, {

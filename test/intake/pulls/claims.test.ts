@@ -1,6 +1,7 @@
 // Which grants a process gets, and that nobody else has them.
 import t from 'tap'
 import type { Database } from '../../../server/db/database.ts'
+import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { createTestDatabase } from '../../support/app.ts'
 import { oneEngine } from '../../support/sdk.ts'
 import { openTestDatabase } from '../../support/webhooks.ts'
@@ -101,6 +102,22 @@ oneEngine(t, 'claims of grants', async (t, engine) => {
     await db.query('delete from provider_setting')
     await db.query(`update provider_grant set state = 'ended'`)
     t.strictSame(await claim(db, one), [])
+  })
+
+  await t.test('what is queued while a grant is given back is asked for', async (t) => {
+    const [id = ''] = await grants(db, 'oura', 1, 'live_at = now()')
+    const [lease] = await claim(db, one)
+    let released: Promise<unknown> | undefined
+    await db.transaction(async (tx) => {
+      await tx.query('select from provider_grant where id = $1 for update', [id])
+      released = db.query('select release_grant($1, $2, $3, null, null, null)', [id, one, lease?.fence ?? 0])
+      const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'select release_grant%'`
+      t.ok(await waitUntil(async () => (await db.query(waits)).length > 0, 10_000, 5))
+      const wish = { kind: 'notice', key: 'sleep', stream: 'sleep', lo: '2026-01-01', hi: '2026-01-02' }
+      await tx.query(`select queue_wishes($1, null, 'a run', 'live', $2)`, [id, JSON.stringify([wish])])
+    })
+    await released
+    t.match(await claim(db, one), [{ grant_id: id, lane: 'live' }])
   })
 
   await t.test('processes that claim at the same time share what there is', async (t) => {
