@@ -105,17 +105,20 @@ async function keepGiven(app: Awaited<ReturnType<typeof startTestApp>>, provider
   ])
 }
 
-t.test('many that are refused cost a look or two, and one that is refused after a secret was stored sees that', async (t) => {
-  let looks = 0
-  const ring = new KeyRing(async () => {
-    looks += 1
-    return { keys: undefined, isEnabled: looks > 2 }
-  })
-  await ring.get('polar')
-  await Promise.all(Array.from({ length: 1_000 }, () => ring.again('polar')))
-  t.equal(looks, 2)
-  t.equal((await ring.again('polar')).isEnabled, true)
-})
+t.test(
+  'many that are refused cost a look or two, and one that is refused after a secret was stored sees that',
+  async (t) => {
+    let looks = 0
+    const ring = new KeyRing(async () => {
+      looks += 1
+      return { keys: undefined, isEnabled: looks > 2 }
+    })
+    await ring.get('polar')
+    await Promise.all(Array.from({ length: 1_000 }, () => ring.again('polar')))
+    t.equal(looks, 2)
+    t.equal((await ring.again('polar')).isEnabled, true)
+  },
+)
 
 oneEngine(t, 'every other request has its answer', async (t, engine) => {
   const app = await startTestApp(t, engine, {
