@@ -52,6 +52,8 @@ export interface Config {
   historicalSyncOnConnect: boolean
   /** Whether workouts of cloud providers are asked for with their samples, zones and route. */
   ingestWorkoutSamples: boolean
+  /** Providers whose data is deleted when a person withdraws access there. */
+  deleteDataOnDeauthorisation: string[]
   /** Origins that a browser may be sent to once its person has connected a provider; empty = any with https. */
   oauthRedirectOrigins: string[]
   /** Networks of the proxies in front of us, whose `X-Forwarded-For` is believed. */
@@ -246,6 +248,7 @@ function clouds(
   | 'reconcileIntervalSeconds'
   | 'historicalSyncOnConnect'
   | 'ingestWorkoutSamples'
+  | 'deleteDataOnDeauthorisation'
   | 'syncTriggersPerHour'
   | 'providers'
 > {
@@ -254,9 +257,17 @@ function clouds(
     reconcileIntervalSeconds: integer(env, 'RECONCILE_INTERVAL_SECONDS', 21_600, [60, 604_800]),
     historicalSyncOnConnect: flag(env, 'HISTORICAL_SYNC_ON_CONNECT', true),
     ingestWorkoutSamples: flag(env, 'INGEST_WORKOUT_SAMPLES'),
+    deleteDataOnDeauthorisation: deauthorised(env),
     syncTriggersPerHour: integer(env, 'SYNC_TRIGGERS_PER_HOUR', 8, [1, 100_000]),
     providers: providerConfigs(env),
   }
+}
+
+function deauthorised(env: Env): string[] {
+  const names = list(env.DELETE_DATA_ON_DEAUTHORISATION)
+  const known = [...cloudProviders.keys()]
+  if (names.every((name) => known.includes(name))) return names
+  throw new ConfigError('DELETE_DATA_ON_DEAUTHORISATION', `must be a comma list of ${known.join(', ')}`)
 }
 
 function providerConfigs(env: Env): Record<string, ProviderConfig> {

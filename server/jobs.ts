@@ -9,6 +9,7 @@ import type { Importer } from './intake/uploads/import.ts'
 import { closeSilentRuns } from './intake/uploads/silent-runs.ts'
 import type { Logger } from './log.ts'
 import { checkGrantTask } from './oauth/check-grant.ts'
+import { deleteWithdrawnTask } from './oauth/delete-withdrawn.ts'
 import { leaveTask } from './oauth/leave.ts'
 import type { OAuthParts } from './oauth/parts.ts'
 import type { AccessTokens } from './oauth/refresh.ts'
@@ -78,6 +79,7 @@ export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
       leave: leaveTask(grants.parts),
       repair_subscriptions: () => repairAll(subscribing(grants.parts)),
       subscribe: subscribeTask(subscribing(grants.parts), settings.apiBaseUrl),
+      delete_withdrawn: deleteWithdrawnTask(grants.parts),
       check_grant: checkGrantTask(grants.parts, grants.tokens),
       left: () => {},
     }),

@@ -243,6 +243,15 @@ t.test('INGEST_WORKOUT_SAMPLES', async (t) => {
   refuses(t, 'INGEST_WORKOUT_SAMPLES', /must be true or false$/, 'all')
 })
 
+t.test('DELETE_DATA_ON_DEAUTHORISATION', async (t) => {
+  t.strictSame(loadConfig({}).deleteDataOnDeauthorisation, [])
+  t.strictSame(loadConfig({ DELETE_DATA_ON_DEAUTHORISATION: 'strava, oura' }).deleteDataOnDeauthorisation, [
+    'strava',
+    'oura',
+  ])
+  refuses(t, 'DELETE_DATA_ON_DEAUTHORISATION', /must be a comma list of polar, whoop, strava, oura$/, 'true', 'apple')
+})
+
 t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
   const config = loadConfig({
     OURA_CLIENT_ID: 'id',

@@ -13,6 +13,7 @@ import { loadConfig } from '../server/config.ts'
 import type { Database } from '../server/db/database.ts'
 import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
+import { observeNotices } from '../server/intake/notices/observe.ts'
 import { observePulls } from '../server/intake/pulls/observe.ts'
 import { LIMITS, openGates } from '../server/limits.ts'
 import { createMetrics } from '../server/metrics.ts'
@@ -199,6 +200,7 @@ t.test('the metrics in docs/operations.md are those that are offered', async (t)
   observeGrants(registry, {} as Database, { keyIds: [] })
   observeRollups(registry, {} as Database)
   observeWebhooks(registry, {} as Database)
+  observeNotices(registry, {} as Database)
   observePulls(registry, {} as Database, new Map())
   const offered = registry.getMetricsAsArray()
   const documented = await namesIn('docs/operations.md', 'Probes and metrics')

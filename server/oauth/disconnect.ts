@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts'
 import type { Transaction } from '../db/database.ts'
 import { violatedConstraint } from '../db/database.ts'
 import { errors } from '../errors.ts'
@@ -23,6 +24,9 @@ const CREATE_REVOKED_SQL = `
   where exists (select from upload where user_id = $1 and provider = $2 and status = 'queued')
   on conflict (user_id, provider) do nothing
   returning c.id`
+
+/** What the end of a grant depends on. */
+type EndSettings = EventSettings & Pick<Config, 'deleteDataOnDeauthorisation'>
 
 interface Ended {
   id: string
@@ -128,7 +132,7 @@ export async function removeUnused(tx: Transaction, grants: readonly string[], t
  */
 export async function endGrant(
   tx: Transaction,
-  settings: EventSettings,
+  settings: EndSettings,
   grantId: string,
   { status, reason }: { status: 'revoked' | 'expired'; reason: EndReason },
 ): Promise<void> {
@@ -155,8 +159,16 @@ export async function endGrant(
   for (const one of ended.toSorted((a, b) => (a.user_id < b.user_id ? -1 : 1))) {
     await tx.query('select cancel_runs($1, $2)', [one.user_id, one.provider])
     await recordRevoked(tx, settings, one, reason)
+    const isUnwanted = settings.deleteDataOnDeauthorisation.includes(one.provider)
+    if (reason === 'deregistration' && isUnwanted) await tx.query(DELETE_SQL, [one.user_id, one.provider])
   }
 }
+
+const DELETE_SQL = `
+  select graphile_worker.add_job(
+    'delete_withdrawn', payload => json_build_object('user_id', $1::text, 'provider', $2::text),
+    queue_name => 'delete_withdrawn', job_key => 'withdrawn:' || $1 || ':' || $2
+  )`
 
 async function recordRevoked(
   tx: Transaction,

@@ -14,7 +14,10 @@ export interface OAuthParts {
   readonly vault: Vault
   readonly http: Http
   readonly clients: OAuthClients
-  readonly settings: Pick<Config, 'outgoingWebhooksEnabled' | 'eventFeedEnabled' | 'dataDir' | 'ingestWorkoutSamples'>
+  readonly settings: Pick<
+    Config,
+    'outgoingWebhooksEnabled' | 'eventFeedEnabled' | 'dataDir' | 'ingestWorkoutSamples' | 'deleteDataOnDeauthorisation'
+  >
   readonly metrics: Pick<Metrics, 'providerRequests' | 'tokenRefreshes' | 'pulls' | 'noticesOpened' | 'noticesMissed'>
   readonly log: Logger
   /** Queues what a new connection is to bring, in the transaction that stores it, which holds the grant. */

@@ -129,7 +129,7 @@ export interface Subscriptions {
   one?(id: string): Request
   /** Extends it. */
   renew?(one: Subscribed): Request
-  /** Resumes it, after the provider has stopped notifying. */
+  /** Resumes it, after the provider has stopped notifying; an answer 204 means that there is none: it is created. */
   activate?(one: Subscribed): Request
   /** What a refusal means, where its status does not say: 409 `exists`, 404 `missing`. */
   refusal?(answer: Answer): 'exists' | 'missing' | undefined

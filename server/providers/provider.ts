@@ -239,8 +239,6 @@ export interface Stream {
   readonly pollSeconds?: number
   /** 404 means that there is nothing. */
   readonly emptyOn404?: true
-  /** The provider sends notices of its data: what a pull finds that none told of is a missed notice. */
-  readonly hasNotices?: true
   /** The first request for a window; null: nothing to ask. */
   first(window: Window, state: StreamState): Request | null
   /** The request for the next page, after this answer to that request; null: there is none. */

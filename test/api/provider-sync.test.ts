@@ -88,8 +88,8 @@ oneEngine(t, 'who cannot be asked, and why', async (t, engine) => {
     expects(`400 Provider '${sdk}' does not support historical sync.`, history(app, user, sdk))
   }
   expects(
-    `400 Provider 'polar' is not configured`,
-    ...[sync(app, user, 'polar'), history(app, user, 'polar'), workouts(app, user, 'polar')],
+    `400 Provider 'suunto' is not configured`,
+    ...[sync(app, user, 'suunto'), history(app, user, 'suunto'), workouts(app, user, 'suunto')],
   )
   expects(
     '401 User not connected to whoop',

@@ -146,9 +146,9 @@ t.test('connections show how live data arrives', async (t) => {
         one.live_sync_mode,
       ]),
     )
-  t.strictSame(await modes(), { oura: 'pull', apple: null })
-  await set(app, 'oura', { live_sync_mode: 'webhook' })
   t.strictSame(await modes(), { oura: 'webhook', apple: null })
+  await set(app, 'oura', { live_sync_mode: 'pull' })
+  t.strictSame(await modes(), { oura: 'pull', apple: null })
 })
 
 t.test('the mode says how often a provider is asked', async (t) => {
@@ -186,7 +186,7 @@ t.test('everybody may see what providers send', async (t) => {
   const answer = await app.request('GET', '/api/v1/meta/coverage', { auth: 'none' })
   t.equal(answer.status, 200)
   const { body } = answer
-  const all = ['apple', 'samsung', 'health_connect', 'whoop', 'oura']
+  const all = ['apple', 'samsung', 'health_connect', 'polar', 'whoop', 'strava', 'oura']
   t.strictSame(body.providers, all, 'whose data this version reads')
   const metrics = body.timeseries.flatMap((category: { metrics: unknown[] }) => category.metrics)
   const codes = metrics.map(({ code }: { code: string }) => code)
@@ -200,32 +200,32 @@ t.test('everybody may see what providers send', async (t) => {
     lowest: 6,
     highest: 300,
     description: 'Heart rate',
-    providers: ['apple', 'samsung', 'health_connect', 'oura'],
+    providers: ['apple', 'samsung', 'health_connect', 'polar', 'strava', 'oura'],
   })
   const field = (list: { code: string; providers: string[] }[], name: string) =>
     list.find(({ code }) => code === name)?.providers
   const lists: Record<string, { code: string; providers: string[] }[]> = { ...body, series: metrics }
   const wrong = Object.entries({
     'series heart_rate_variability_sdnn': 'apple',
-    'series heart_rate_variability_rmssd': 'samsung health_connect whoop oura',
+    'series heart_rate_variability_rmssd': 'samsung health_connect polar whoop oura',
     'series recovery_score': 'whoop',
     'series skin_temperature_trend_deviation': 'oura',
     'series garmin_body_battery': '',
     'workout_fields duration_seconds': all.join(' '),
-    'workout_fields name': 'apple samsung health_connect oura',
+    'workout_fields name': 'apple samsung health_connect strava oura',
     'workout_fields distance_meters': all.join(' '),
     'workout_fields steps_count': 'apple samsung health_connect',
-    'workout_fields avg_heart_rate_bpm': 'apple samsung health_connect whoop',
+    'workout_fields avg_heart_rate_bpm': 'apple samsung health_connect polar whoop strava',
     'workout_fields segments': 'apple samsung health_connect',
     'workout_fields intensity': 'oura',
-    'workout_fields hr_zones': 'whoop',
+    'workout_fields hr_zones': 'polar whoop',
     'workout_fields moving_time_seconds': 'samsung health_connect',
     'meal_fields dietary_fat_trans': 'samsung health_connect',
-    'sleep_fields deep': all.join(' '),
-    'health_scores sleep': 'samsung health_connect whoop oura internal',
-    'health_scores recovery': 'whoop',
-    'health_scores readiness': 'oura',
-    'health_scores strain': 'whoop',
+    'sleep_fields deep': 'apple samsung health_connect polar whoop oura',
+    'health_scores sleep': 'samsung health_connect polar whoop oura internal',
+    'health_scores recovery': 'polar whoop',
+    'health_scores readiness': 'polar oura',
+    'health_scores strain': 'polar whoop',
     'health_scores resilience': 'oura internal',
   }).flatMap(([place, expected]) => {
     const [list = '', code = ''] = place.split(' ')

@@ -28,6 +28,7 @@ const tokens = openAccessTokens({
     outgoingWebhooksEnabled: false,
     eventFeedEnabled: false,
     ingestWorkoutSamples: false,
+    deleteDataOnDeauthorisation: [],
     dataDir: DATA_DIR,
   },
 })

@@ -1,8 +1,7 @@
-import type { Transaction } from '../../db/database.ts'
 import { route } from '../../http/route.ts'
-import { allowMinutes, allowWaiting } from '../../limits.ts'
-import { deleteEvents, lockForDeletion, lockUser } from '../../store/lock.ts'
-import { withoutSleepOf } from '../../store/sleep/sleep.ts'
+import { allowMinutes } from '../../limits.ts'
+import { lockUser } from '../../store/lock.ts'
+import { deleteProviderData } from '../../store/provider-data.ts'
 import { ConnectionPath, revokeConnection } from './delete-connection.ts'
 
 /** Disconnects a provider and removes everything that came from it (contract 3.9). */
@@ -29,45 +28,7 @@ export const deleteConnectionData = route(
       await lockUser(tx, params.user_id)
       const provider = await revokeConnection(tx, config, params, { tellProvider: true })
       // A later upload is new, and opens the connection again.
-      const sources = (await lockForDeletion(tx, params.user_id, provider)) ?? []
-      await allowWaiting(tx)
-      await withoutSleepOf(tx, params.user_id, sources, () => deleteSources(tx, sources))
-      await deleteUploads(tx, params.user_id, provider)
-      for (const table of ['zone_run', 'hidden_item'])
-        await tx.query(`delete from ${table} where user_id = $1 and provider = $2`, [params.user_id, provider])
-      await tx.query('update app_user set revision = revision + 1 where id = $1', [params.user_id])
-      await deleteEvents(tx, params.user_id, provider)
+      await deleteProviderData(tx, params.user_id, provider)
     })
   },
 )
-
-/** Rows that refer to a source (events, dirty ranges) are deleted with it; samples and rollups have no foreign key. */
-async function deleteSources(tx: Transaction, ids: readonly number[]): Promise<void> {
-  if (ids.length === 0) return
-  await tx.query('select forget_resilience($1)', [ids])
-  await tx.query('select delete_sources($1)', [ids])
-  await tx.query('delete from data_source where id = any ($1)', [ids])
-}
-
-/** A stored body could be imported again, and the history of imports shows what was measured when. */
-async function deleteUploads(tx: Transaction, userId: string, provider: string): Promise<void> {
-  await tx.query('delete from upload where user_id = $1 and provider = $2', [userId, provider])
-  await tx.query(
-    `delete from upload_body b
-     where b.user_id = $1
-       and not exists (select from upload u where u.user_id = b.user_id and u.sha256 = b.sha256)`,
-    [userId],
-  )
-  await tx.query(
-    `with gone as (
-       delete from sync_run r
-       where r.user_id = $1 and r.provider = $2
-         and not exists (select from upload u where u.user_id = r.user_id and u.run_key = r.run_key)
-       returning r.run_key
-     )
-     delete from sync_event e
-     using gone g
-     where e.user_id = $1 and e.run_key = g.run_key`,
-    [userId, provider],
-  )
-}

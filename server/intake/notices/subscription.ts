@@ -128,6 +128,8 @@ async function resume(open: Open, one: Subscribed, url: string): Promise<Result>
   const said = await ask(open, activate(one))
   const types = { ...typesOf(one), subscription_id: one.id }
   if ('refused' in said) return { ...types, status: 'error', error: said.text }
+  // It went meanwhile, so nothing was resumed (polar.md 4).
+  if (said.ok.status === 204) return create(open, one, url)
   await noteThere(open, one, { one, url })
   return { ...types, status: 'updated' }
 }

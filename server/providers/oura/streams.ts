@@ -59,7 +59,6 @@ function collection(
     name,
     family,
     scope,
-    ...((noticed as readonly string[]).includes(name) && { hasNotices: true as const }),
     windowDays: 30,
     historyDays: null,
     overlapHours: 48,

@@ -132,7 +132,6 @@ export const streams: readonly Stream[] = [
     windowDays: 365,
     historyDays: null,
     overlapHours: 48,
-    hasNotices: true,
     first: list,
     next,
     follow: details,

@@ -51,7 +51,6 @@ export const streams: readonly Stream[] = [
   {
     ...SHARED,
     name: 'workout',
-    hasNotices: true,
     family: 'workouts',
     scope: 'read:workout',
     first: (window) => ({ path: '/v2/activity/workout', query: within(window), args: listed(window) }),
@@ -60,7 +59,6 @@ export const streams: readonly Stream[] = [
   {
     ...SHARED,
     name: 'sleep',
-    hasNotices: true,
     family: '247',
     scope: 'read:sleep',
     first: (window) => ({ path: SLEEP, query: within(window), args: listed(window) }),
@@ -70,7 +68,6 @@ export const streams: readonly Stream[] = [
   {
     ...SHARED,
     name: 'recovery',
-    hasNotices: true,
     family: '247',
     scope: 'read:recovery',
     first: (window, { scope }) =>

@@ -1,5 +1,6 @@
 // What providers send is taken if it is proven to be theirs, and nothing else is.
 import t from 'tap'
+import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { KeyRing } from '../../../server/intake/notices/keys.ts'
 import { startTestApp } from '../../support/app.ts'
 import { type Notifying, notify, signs } from '../../support/notices.ts'
@@ -234,6 +235,29 @@ oneEngine(t, 'every other request has its answer', async (t, engine) => {
       ...{ status: 200, body: { status: 'accepted' } },
     })
     t.equal(await count(), 0)
+  })
+
+  await t.test('what another process is storing has its place before what comes later', async (t) => {
+    await app.db.query('delete from notification')
+    const [first, second] = ['o-1', 'o-2'].map((id) => JSON.stringify({ ...bodies.oura, object_id: id })) as [
+      string,
+      string,
+    ]
+    let answered: ReturnType<typeof notify> | undefined
+    await app.db.transaction(async (tx) => {
+      const body = Buffer.from(first)
+      await tx.query('select receive_notices($1, $2, $3, $4)', [['oura'], [true], [body], [body]])
+      answered = notify(app, 'oura', second, { headers: signs.oura(SECRET, second) })
+      const waits = `select from pg_stat_activity where wait_event = 'advisory' and query like 'select receive_notices%'`
+      t.ok(await waitUntil(async () => (await app.db.query(waits)).length > 0, 10_000, 5))
+    })
+    t.equal((await answered)?.status, 200)
+    const rows = await app.db.query<{ body: Buffer }>('select body from notification order by id')
+    t.strictSame(
+      rows.map(({ body }) => body.toString()),
+      [first, second],
+    )
+    await app.db.query('delete from notification')
   })
 
   await t.test('of hundreds at once many are stored together', async (t) => {

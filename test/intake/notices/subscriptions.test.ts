@@ -1,9 +1,14 @@
 // Providers are told where to notify: every row of the table of registrations (contract 8.2), against simulated providers
 // that make sure of the address while they are asked.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { keepGiven } from '../../../server/intake/notices/keys.ts'
 import { repairAll } from '../../../server/intake/notices/subscribe-jobs.ts'
+import { repairSubscriptions } from '../../../server/intake/notices/subscriptions.ts'
 import { notifyingProviders } from '../../../server/providers/index.ts'
-import type { TestApp } from '../../support/app.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
 import { notify, signs } from '../../support/notices.ts'
 import { type Simulated, startSimulated } from '../../support/people.ts'
 import { oneEngine } from '../../support/sdk.ts'
@@ -107,6 +112,48 @@ oneEngine(t, 'polar', async (t, engine) => {
   const failed = (await ask(app, 'POST', `${at('polar')}?${to(`${app.url}/nowhere`)}`)).body.subscriptions
   t.match(failed, { status: 'error', error: String })
   t.strictSame(await there(simulated, 'polar'), [])
+})
+
+oneEngine(t, 'a webhook of polar that is gone when it is to be activated is created', async (t, engine) => {
+  const url = 'https://api.example.org/api/v1/providers/polar/webhooks'
+  const webhook = { id: 'w1', events: ['EXERCISE'], url }
+  const asked: string[] = []
+  const answers: Record<string, [status: number, data?: unknown]> = {
+    'GET /v3/webhooks': [200, [{ ...webhook, active: false }]],
+    'POST /v3/webhooks/activate': [204],
+    'POST /v3/webhooks': [201, { ...webhook, id: 'w2', signature_secret_key: 'a secret' }],
+  }
+  const polar = createServer((request, response) => {
+    const what = `${request.method} ${request.url}`
+    asked.push(what)
+    const [status, data] = answers[what] ?? [500]
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(data === undefined ? undefined : JSON.stringify({ data }))
+  })
+  polar.listen(0, '127.0.0.1')
+  await once(polar, 'listening')
+  t.teardown(() => polar.close())
+  const { port } = polar.address() as AddressInfo
+  const app = await startTestApp(t, engine, {
+    providers: {
+      polar: { clientId: 'id', clientSecret: 'client secret', more: {}, apiUrl: `http://127.0.0.1:${port}` },
+    },
+  })
+  const { oauth, notices } = app.deps
+  const open = { parts: oauth, noticesOf: notices.noticesOf }
+  await app.db.query(
+    `insert into provider_subscription (provider, subscription_id, callback_url) values ('polar', 'w1', $1)`,
+    [url],
+  )
+  await keepGiven(app.db, oauth, 'polar', 'the former secret')
+  t.match(await repairSubscriptions(open, 'polar'), [{ status: 'created', subscription_id: 'w2' }])
+  t.strictSame(asked, ['GET /v3/webhooks', 'POST /v3/webhooks/activate', 'POST /v3/webhooks'])
+  const { subscription_id: id } = await app.db.one<{ subscription_id: string }>(
+    'select subscription_id from provider_subscription',
+  )
+  t.equal(id, 'w2')
+  const body = '{"event":"EXERCISE","user_id":1,"entity_id":"A1"}'
+  t.equal((await notify(app, 'polar', body, { headers: signs.polar('a secret', body) })).status, 200)
 })
 
 oneEngine(t, 'strava', async (t, engine) => {

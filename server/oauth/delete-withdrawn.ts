@@ -1,0 +1,35 @@
+import type { Task } from 'graphile-worker'
+import { allowMinutes } from '../limits.ts'
+import { lockUser } from '../store/lock.ts'
+import { deleteProviderData } from '../store/provider-data.ts'
+import { lockGrants, removeUnused } from './disconnect.ts'
+import type { OAuthParts } from './parts.ts'
+
+// Still withdrawn: a new consent since then brings its data back.
+const WITHDRAWN_SQL = `
+  update connection set grant_id = null, updated_at = now()
+  where user_id = $1 and provider = $2 and status = 'revoked' and status_reason = 'deregistration'
+  returning id`
+
+/**
+ * The job that deletes what came from a provider at which a person has withdrawn access, where the operator wants that
+ * (`DELETE_DATA_ON_DEAUTHORISATION`; strava.md 6). The grant goes too, so that a new consent brings everything again.
+ */
+export const deleteWithdrawnTask =
+  ({ db, log }: Pick<OAuthParts, 'db' | 'log'>): Task =>
+  async (payload) => {
+    const { user_id: userId, provider } = payload as { user_id: string; provider: string }
+    const deleted = await db.transaction(async (tx) => {
+      await allowMinutes(tx)
+      await lockUser(tx, userId)
+      const grants = await lockGrants(tx, userId, provider)
+      const withdrawn = await tx.query(WITHDRAWN_SQL, [userId, provider])
+      if (withdrawn.length === 0) return false
+      await tx.query('select cancel_sync($1, $2)', [userId, provider])
+      await removeUnused(tx, grants, false)
+      await deleteProviderData(tx, userId, provider)
+      return true
+    })
+    if (deleted)
+      log.info({ user: userId, provider }, 'data was deleted, since the person withdrew access at the provider')
+  }
