@@ -29,7 +29,14 @@ export type MapPart = (part: Part, out: Out) => void
 export interface Brings {
   readonly series: readonly SeriesName[]
   /** Beside type, times and duration. */
-  readonly workouts: readonly (keyof WorkoutMeasures | 'title' | 'entrySource' | 'intensity' | 'hrZones')[]
+  readonly workouts: readonly (
+    | keyof WorkoutMeasures
+    | 'movingSeconds'
+    | 'title'
+    | 'entrySource'
+    | 'intensity'
+    | 'hrZones'
+  )[]
   /** Beside times; empty: no nights. */
   readonly nights: readonly (keyof Totals)[]
   readonly scores: readonly ScoreCategory[]

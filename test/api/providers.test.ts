@@ -219,7 +219,7 @@ t.test('everybody may see what providers send', async (t) => {
     'workout_fields segments': 'apple samsung health_connect',
     'workout_fields intensity': 'oura',
     'workout_fields hr_zones': 'polar whoop',
-    'workout_fields moving_time_seconds': 'samsung health_connect',
+    'workout_fields moving_time_seconds': 'samsung health_connect strava',
     'meal_fields dietary_fat_trans': 'samsung health_connect',
     'sleep_fields deep': 'apple samsung health_connect polar whoop oura',
     'health_scores sleep': 'samsung health_connect polar whoop oura internal',

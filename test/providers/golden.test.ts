@@ -58,7 +58,7 @@ function broughtBy({ samples, events }: Batch): string[] {
       .flatMap(([name, value]) => (value === null || besides.includes(name) ? [] : [`${kind} ${name}`]))
   return [
     ...series.map((name) => `series ${name}`),
-    ...filled('workouts', events.workouts, [...OF_EVENTS, 'type', 'durationSeconds', 'movingSeconds', 'partial']),
+    ...filled('workouts', events.workouts, [...OF_EVENTS, 'type', 'durationSeconds', 'partial']),
     ...filled('nights', events.nights, [...OF_EVENTS, 'rank', 'isNap', 'stages']),
     ...events.scores.map(({ category }) => `scores ${category}`),
   ]

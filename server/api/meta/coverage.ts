@@ -60,7 +60,7 @@ const workoutMeasures: Record<keyof WorkoutMeasures, string> = {
   elevationLowMeters: 'elev_low',
 }
 
-const workoutFields: Record<Brings['workouts'][number], string> = {
+const workoutFields: Record<Exclude<Brings['workouts'][number], 'movingSeconds'>, string> = {
   title: 'name',
   entrySource: 'entry_source',
   ...workoutMeasures,
@@ -111,8 +111,8 @@ const field = (code: string, names: readonly string[]) => (names.length === 0 ? 
 const fields = (codes: readonly string[], names: readonly string[]) => codes.flatMap((code) => field(code, names))
 
 /** Fields that phones send, unless no phone does, and that some clouds name among those of a kind. */
-const named = <Name extends string>(codes: Record<Name, string>, kind: (cloud: Brings) => readonly Name[]) =>
-  (Object.entries(codes) as [Name, string][]).flatMap(([name, code]) =>
+const named = (codes: Readonly<Record<string, string>>, kind: (cloud: Brings) => readonly string[]) =>
+  Object.entries(codes).flatMap(([name, code]) =>
     field(
       code,
       having(cloudsOnly.includes(code) ? never : always, (cloud) => kind(cloud).includes(name)),
@@ -163,7 +163,10 @@ const coverage = {
     ...field('segments', having(always)),
     ...field(
       'moving_time_seconds',
-      having(({ idleSegments }) => idleSegments !== undefined),
+      having(
+        ({ idleSegments }) => idleSegments !== undefined,
+        ({ workouts }) => workouts.includes('movingSeconds'),
+      ),
     ),
   ],
   sleep_fields: named(sleepTotals, ({ nights }) => nights),

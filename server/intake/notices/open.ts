@@ -17,6 +17,9 @@ const HELD_SECONDS: readonly number[] = [60, 300, 900]
 /** Notices of a provider that may be held. */
 const MAX_HELD = 10_000
 
+/** Notices of a provider that are kept though they cannot be read: anybody may send such a one where none are signed. */
+const MAX_MALFORMED = 1_000
+
 /** How often a notice is tried that fails. */
 const MAX_ATTEMPTS = 3
 
@@ -203,14 +206,12 @@ async function settleRows(
     return [...accounts].map((account) => ({ id: row.id, account, attempts }))
   })
   const held = await hold(tx, provider, unknown)
+  const kept = await keepMalformed(tx, provider, malformed)
   if (malformed.length > 0) {
-    const notices = malformed.slice(0, 10)
-    parts.log.error({ provider, notices, count: malformed.length }, 'notices cannot be read; they are kept for a week')
-    await tx.query(`update notification set state = 'malformed', waiting_sha256 = null where id = any ($1)`, [
-      malformed,
-    ])
+    const about = { provider, notices: malformed.slice(0, 10), count: malformed.length, kept: kept.length }
+    parts.log.error(about, 'notices cannot be read; they are kept for a week')
   }
-  const gone = said.filter(({ isMalformed }) => !isMalformed).map(({ row }) => row.id)
+  const gone = said.map(({ row }) => row.id).filter((id) => !kept.includes(id))
   await tx.query('delete from notification where id = any ($1)', [gone])
   const empty = said.filter(({ isMalformed, notices }) => !isMalformed && notices.length === 0)
   const outcomes = {
@@ -220,6 +221,18 @@ async function settleRows(
     opened: said.filter(({ notices }) => notices.some(({ account }) => known.has(account))).length,
   }
   for (const [outcome, n] of Object.entries(outcomes)) parts.metrics.noticesOpened.labels(provider, outcome).inc(n)
+}
+
+/** Keeps notices that cannot be read; returns those that are: not too many. */
+async function keepMalformed(tx: Transaction, provider: string, malformed: readonly number[]): Promise<number[]> {
+  if (malformed.length === 0) return []
+  const { before } = await tx.one<{ before: number }>(
+    `select count(*) as before from notification where provider = $1 and state = 'malformed'`,
+    [provider],
+  )
+  const kept = malformed.slice(0, Math.max(0, MAX_MALFORMED - before))
+  await tx.query(`update notification set state = 'malformed', waiting_sha256 = null where id = any ($1)`, [kept])
+  return kept
 }
 
 // What is about several accounts waits for each of them that is unknown, in a row of its own.

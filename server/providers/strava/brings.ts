@@ -16,6 +16,7 @@ export const brings: Brings = {
   workouts: [
     'title',
     'entrySource',
+    'movingSeconds',
     'caloriesKcal',
     'distanceMeters',
     'heartRateAvg',

@@ -20,7 +20,7 @@ const KEY = 'WEBHOOK_KEY'
 
 /** How Strava notifies: which activity has changed. What it signs with is not known, so nothing it says is believed. */
 export const notices: Notices = {
-  limitBytes: 64 * 1024,
+  limitBytes: 16 * 1024,
   secrets: [TOKEN, KEY],
   verify,
   challenge,

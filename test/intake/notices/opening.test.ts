@@ -187,6 +187,15 @@ oneEngine(t, 'accounts that nobody has connected, and what cannot be read', asyn
     )
     t.equal(await opened(app, 'malformed'), bad.length)
     await settled(app)
+    await app.db.query(
+      `insert into notification (provider, state, signed, body)
+       select 'whoop', 'malformed', true, '[]' from generate_series(1, 997)`,
+    )
+    const one = '{"more":true}'
+    await notify(app, 'whoop', one, { headers: signs.whoop(secret, one) })
+    await openAll(means, 'whoop')
+    t.equal((await inbox(app)).length, 1_000, 'a thousand of a provider, so that nobody fills the disk with them')
+    t.equal(await opened(app, 'malformed'), bad.length + 1)
   })
 
   await t.test('a notice that always fails is set aside after three attempts; the others are opened', async (t) => {

@@ -1,4 +1,5 @@
 // What providers send is taken if it is proven to be theirs, and nothing else is.
+import { connect } from 'node:net'
 import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { KeyRing } from '../../../server/intake/notices/keys.ts'
@@ -259,6 +260,30 @@ oneEngine(t, 'every other request has its answer', async (t, engine) => {
     )
     await app.db.query('delete from notification')
   })
+
+  await t.test(
+    'with too much in flight a notice is refused at once, and taken when the others are through',
+    async (t) => {
+      const { limits } = app.deps
+      const gates = { ...limits.gates, notices: { ...limits.gates.notices, capacity: 65_536, perKey: 65_536 } }
+      const small = await app.another({ limits: { ...limits, gates } })
+      const { hostname, port } = new URL(small.url)
+      const slow = connect(Number(port), hostname)
+      t.teardown(() => slow.destroy())
+      slow.write('POST /api/v1/providers/oura/webhooks HTTP/1.1\r\nHost: us\r\nContent-Length: 65536\r\n\r\n{')
+      const send = () => notify(small, 'oura', body, { headers: signs.oura(SECRET, body) })
+      let answer = await send()
+      const isFull = async () => {
+        answer = await send()
+        return answer.status === 503
+      }
+      t.ok(await waitUntil(isFull, 10_000, 10))
+      t.match(answer.headers.get('retry-after'), /^\d+$/)
+      slow.destroy()
+      t.ok(await waitUntil(async () => (await send()).status === 200, 10_000, 10))
+      await app.db.query('delete from notification')
+    },
+  )
 
   await t.test('of hundreds at once many are stored together', async (t) => {
     const sent = Array.from({ length: 400 }, (_, at) => JSON.stringify({ ...bodies.oura, object_id: `o-${at}` }))

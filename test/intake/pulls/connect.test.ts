@@ -31,7 +31,7 @@ oneEngine(t, 'people are connected, and their data is there; no secret is anywhe
     const { pathname, search } = new URL(link)
     const { body } = await service.request('GET', pathname + search)
     const providers = new Set(body.data.map(({ source }: { source: { provider: string } }) => source.provider))
-    t.strictSame(providers, new Set(['oura', 'whoop']), 'the link that it prints shows nights of both')
+    t.strictSame(providers, new Set(['oura', 'whoop', 'polar']), 'the link that it prints shows nights of all')
   }
 
   await t.test('a second time goes on where the first ended', async (t) => {
