@@ -35,6 +35,7 @@ t.test('an empty environment is a complete configuration, with the embedded data
     reconcileIntervalSeconds: 21_600,
     historicalSyncOnConnect: true,
     ingestWorkoutSamples: false,
+    deleteDataOnDeauthorisation: [],
     oauthRedirectOrigins: [],
     trustedProxies: [],
     rollupStrategy: 'auto',

@@ -1,10 +1,10 @@
 import type { Context } from 'koa'
-import { Type } from 'typebox'
 import type { Dependencies } from '../../dependencies.ts'
 import { AppError, errors } from '../../errors.ts'
 import { contentEncoding } from '../../http/encoding.ts'
 import { atPace } from '../../http/pace.ts'
 import { route } from '../../http/route.ts'
+import { Status } from '../../http/schema.ts'
 import { asReply, formOf, NotifyingPath, requireNotices } from './notifying.ts'
 
 /** Minimum that a body counts for: headers and buffers of its request. */
@@ -25,7 +25,7 @@ export const receiveNotice = route(
     openQuery: true,
     // Its only statement is shared with others.
     share: 'own',
-    response: Type.Object({ status: Type.String() }),
+    response: Status,
     example: { status: 'accepted' },
     errors: {
       400: 'The body is not JSON',
