@@ -14,6 +14,7 @@ import type { Queryable, Transaction } from '../db/database.ts'
 //   forget_bodies                                                  k s                    s
 //   deleteUser                                 w       g, w        w      w       w       w             w
 //   deleteConnectionData                       w       g, w        w      w       w       w             w
+//   delete_withdrawn                           w       g, w        w      w       w       w             w
 //   deleteConnection, a phone's sign-out               g, w        k                      w             w
 //   connect (a consent), endGrant                      g, w        k                      w             w
 //   tokens of a grant (refresh, reseal)                g
