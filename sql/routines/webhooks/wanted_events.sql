@@ -1,6 +1,6 @@
--- Types of a user's events that some endpoint wants; null = all types, '{}' = none. An endpoint disabled for failing
--- still counts: it can recover the events it misses.
-create or replace function wanted_events(the_user uuid) returns text[]
+-- Types of a user's events of a scope that some endpoint wants; null = all types, '{}' = none. An endpoint disabled for
+-- failing still counts: it can recover the events it misses.
+create or replace function wanted_events(the_user uuid, the_scope text) returns text[]
 language sql stable
 as $$
   select case
@@ -10,5 +10,6 @@ as $$
   from endpoint e
   left join lateral unnest(e.filter_types) t (name) on true
   where (e.disabled_at is null or e.disabled_reason = 'failing')
-    and (e.user_id is null or e.user_id = the_user);
+    and (e.user_id is null or e.user_id = the_user)
+    and (e.filter_scope is null or e.filter_scope = the_scope);
 $$;
