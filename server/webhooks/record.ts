@@ -20,13 +20,11 @@ export async function wantedEvents(
 ): Promise<Wanted | undefined> {
   if (settings.eventFeedEnabled) return () => true
   if (!settings.outgoingWebhooksEnabled) return undefined
-  const names = await db.one<Record<Scope, string[] | null>>(WANTED_SQL, [userId])
+  const names = await db.one<Record<Scope, string[] | null>>('select live, historical from wanted_events($1)', [userId])
   if (scopes.every((scope) => names[scope]?.length === 0)) return undefined
   const isWanted = (name: string, scope: Scope) => names[scope] === null || names[scope].includes(name)
   return (name, scope) => (scope === null ? scopes.some((one) => isWanted(name, one)) : isWanted(name, scope))
 }
-
-const WANTED_SQL = `select wanted_events($1, 'live') as live, wanted_events($1, 'historical') as historical`
 
 /** An event to be recorded. */
 export interface NewEvent {

@@ -10,5 +10,5 @@ alter table endpoint
 -- Live from the first live change on: who was told of a night is told of its changes. Null: of before.
 alter table sleep add column scope text;
 
--- It has a second parameter now.
+-- It returns two lists now.
 drop function if exists wanted_events(uuid);
