@@ -121,12 +121,25 @@ oneEngine(t, 'a night that live data has touched is live from then on', async (t
     ])
   })
 
+  await t.test('at whatever time it turns out to have been', async (t) => {
+    const user = await createUser(app)
+    const send = (from: number, how: Record<string, unknown>) => {
+      const part = stage('light', TEN + from * MIN, TEN + (from + 60) * MIN, { id: 'part', parentId: 'night' })
+      return told(app, () => importBody(app, user, sleepBody([part], { provider: 'health_connect', ...how })))
+    }
+    await send(0, {})
+    t.strictSame(await send(120, past), ['sleep.created live 120 180'])
+  })
+
   await t.test('not because of another device that slept at that time', async (t) => {
     const user = await connectedUser(app)
     const give = (scope: Scope, ...nights: ReturnType<typeof night>[]) =>
       told(app, () => write(app, user, batchOf({ nights }), { feed: true, scope }))
     await give('live', night('ring', 0, 400))
-    t.strictSame(await give('historical', night('strap', 10, 390, { source: 1 })), ['sleep.created historical 10 390'])
+    t.strictSame(
+      await give('historical', night('ring', 0, 410, { version: 2 }), night('strap', 10, 390, { source: 1 })),
+      ['sleep.created live 0 410', 'sleep.created historical 10 390'],
+    )
   })
 
   await t.test('a nap that live data makes one, or a night again', async (t) => {
