@@ -1,9 +1,11 @@
 import { Client } from 'undici'
 
-/** A GET request. */
+/** A request; GET unless given. */
 export interface Request {
   path: string
   headers: Record<string, string>
+  method?: 'GET' | 'POST'
+  body?: Buffer
 }
 
 /** The results of a loop of requests. */
@@ -52,14 +54,18 @@ export async function requestLoop(
 }
 
 /** Sends a request; resolves with its body, rejects if the answer has another status than `expected`. */
-export function send(client: Client, { path, headers }: Request, expected: number): Promise<void> {
+export function send(
+  client: Client,
+  { path, headers, method = 'GET', body }: Request,
+  expected: number,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     client.dispatch(
-      { method: 'GET', path, headers },
+      { method, path, headers, ...(body && { body }) },
       {
         onRequestStart() {},
         onResponseStart(_, status) {
-          if (status !== expected) reject(new Error(`GET ${path} was answered ${status}`))
+          if (status !== expected) reject(new Error(`${method} ${path} was answered ${status}`))
         },
         onResponseData() {},
         onResponseEnd() {

@@ -8,6 +8,7 @@ import * as fanOut from './fan-out.ts'
 import * as ingest from './ingest.ts'
 import * as lists from './lists.ts'
 import * as memory from './memory.ts'
+import * as notices from './notices.ts'
 import * as opened from './opened.ts'
 import * as parity from './parity.ts'
 import * as pulls from './pulls.ts'
@@ -18,7 +19,21 @@ import { type EngineResult, header, isMet, RESULTS, table, writeResults } from '
 import * as rollups from './rollups.ts'
 import * as webhooks from './webhooks.ts'
 
-const SUITES = [ingest, memory, reads, lists, rollups, refresh, opened, parity, webhooks, fanOut, pushed, pulls]
+const SUITES = [
+  ingest,
+  memory,
+  reads,
+  lists,
+  rollups,
+  refresh,
+  opened,
+  parity,
+  webhooks,
+  fanOut,
+  pushed,
+  pulls,
+  notices,
+]
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 

@@ -146,7 +146,7 @@ async function throughput(suite: Suite): Promise<Measure[]> {
 async function throughputOf(suite: Suite, name: string, events: Stored[]): Promise<Measure> {
   const { bench } = suite
   const count = events.length * ENDPOINTS
-  const bodies = events.map((event) => eventBody({ ...event, user_id: null }))
+  const bodies = events.map((event) => eventBody({ ...event, user_id: null, scope: null }))
   await register(suite, healthy(ENDPOINTS))
   // Not counted: both compile their code.
   await deliverAll(suite, events)

@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { providerNames } from '../catalogue/providers.ts'
+import { scopes } from '../catalogue/scopes.ts'
 import { seriesByName, seriesNames } from '../catalogue/series.ts'
 
 /** A string that is one of `values`, in the order in which error messages list them (contract 1.8). */
@@ -55,6 +56,9 @@ export const Series = () =>
     title: 'SeriesType',
     'x-aliases': [...seriesByName.keys()].filter((name) => !seriesNames.includes(name as never)),
   })
+
+/** How data comes (SyncScope of contract 2.2). */
+export const SyncScope = () => Enum(scopes, { title: 'SyncScope' })
 
 /** `source` of a record (contract 4: SourceMetadata). */
 export const SourceMetadata = Type.Object(

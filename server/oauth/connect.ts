@@ -113,7 +113,8 @@ async function store(
     await removeUnused(tx, [former.id], former.account_id !== null && account.id !== null)
   }
   const wanted = await wantedEvents(tx, parts.settings, userId)
-  if (wanted?.('connection.created')) await recordEvents(tx, [connectionCreated({ userId, provider }, connection)])
+  if (wanted?.('connection.created', 'live'))
+    await recordEvents(tx, [connectionCreated({ userId, provider }, connection)])
 }
 
 /**

@@ -177,7 +177,7 @@ async function recordRevoked(
   reason: EndReason,
 ): Promise<void> {
   const wanted = await wantedEvents(tx, settings, user_id)
-  if (!wanted?.('connection.revoked')) return
+  if (!wanted?.('connection.revoked', 'live')) return
   const data = { user_id, provider, connection_id: id, reason, revoked_at }
   await recordEvents(tx, [
     {
@@ -185,6 +185,7 @@ async function recordRevoked(
       provider,
       name: 'connection.revoked',
       key: `connection.revoked.${user_id}.${provider}.${revoked_at}`,
+      scope: 'live',
       data: Buffer.from(JSON.stringify(data)),
       packed: false,
     },

@@ -1,5 +1,6 @@
 import type { AnnouncedRows, ChangedSamples } from '../batch/changes.ts'
 import { type Batch, countSamples, type SampleColumns } from '../batch/columns.ts'
+import type { Scope } from '../catalogue/scopes.ts'
 import { storedSeries } from '../catalogue/series.ts'
 import { type Database, type Transaction, violatedConstraint } from '../db/database.ts'
 import type { Threads } from '../threads.ts'
@@ -54,6 +55,7 @@ const SCORE_SOON_SQL = `
 export interface BatchTarget {
   userId: string
   provider: string
+  scope: Scope
   /** When it arrived; null when its body was imported before. */
   receivedAt: string | null
   settings: EventSettings
@@ -124,7 +126,7 @@ export async function rehearseBatches(
  * ingest lock.
  */
 async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Promise<Outcome> {
-  const { userId, provider, receivedAt } = to
+  const { userId, provider, scope, receivedAt } = to
   const wanted = await wantedEvents(tx, to.settings, userId)
   const connection = await connectionOf(tx, to)
   if (!connection) return outcomeOf(withoutConnection(received), NOTHING, false)
@@ -143,13 +145,13 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
     await withoutArchived(tx, zoned.derived, sourceIds),
   )
   const changes: ChangedSamples[] | undefined = wanted && []
-  const target = { userId, provider, sourceIds, changes }
+  const target = { userId, provider, scope, sourceIds, changes }
   const listed = { ...zoned, events: known.events }
   const written = await writeRows(tx, target, batch, { sent: sifted.samples, listed, again: receivedAt === null })
   if (wanted && changes) {
     const connected = connection.opened ? connection : null
     const rows = [...written.events, ...written.deletions.announced].filter(isAnnounced)
-    await recordBatch(tx, to.threads, wanted, { userId, provider, rows, samples: changes, connected })
+    await recordBatch(tx, to.threads, wanted, { userId, provider, scope, rows, samples: changes, connected })
   }
   if (written.events.some(({ type, derived = [] }) => type === 'sleep' && derived.length > 0))
     await tx.query(SCORE_SOON_SQL, [userId])

@@ -1,9 +1,12 @@
 import type { ChangedSamples, EventKind } from '../batch/changes.ts'
+import type { Scope } from '../catalogue/scopes.ts'
 
 /** Whose events are written; `sourceIds` are the keys of the batch's sources, in its order. */
 export interface EventTarget {
   userId: string
   provider: string
+  /** How the batch came; null: it is no batch, but a deletion through the API. */
+  scope: Scope | null
   sourceIds: readonly number[]
   /** What the batch has changed so far; absent when nobody needs it. */
   changes?: ChangedSamples[] | undefined

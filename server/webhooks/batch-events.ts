@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { AnnouncedRows, ChangedSamples } from '../batch/changes.ts'
 import { groupBy } from '../batch/group-by.ts'
 import type { EventName } from '../catalogue/events.ts'
+import type { Scope } from '../catalogue/scopes.ts'
 import { storedSeries } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
 import type { Threads } from '../threads.ts'
@@ -13,6 +14,7 @@ import { eventOf, sessionEvents } from './session-events.ts'
 export interface BatchChanges {
   userId: string
   provider: string
+  scope: Scope
   /** Rows that are named several times get one event. */
   rows: readonly AnnouncedRows[]
   samples: readonly ChangedSamples[]
@@ -28,17 +30,18 @@ export async function recordBatch(
   batch: BatchChanges,
 ): Promise<void> {
   const events: NewEvent[] = []
-  if (batch.connected && wanted('connection.created')) events.push(connectionCreated(batch, batch.connected))
+  if (batch.connected && wanted('connection.created', 'live')) events.push(connectionCreated(batch, batch.connected))
   for (const [type, rows] of groupBy(batch.rows, ({ type }) => type)) {
-    if (!wanted(eventOf(type))) continue
+    if (!wanted(eventOf(type), null)) continue
     const ids = rows.flatMap(({ announced }) => announced)
-    events.push(...(await sessionEvents(tx, type, ids)))
+    const told = await sessionEvents(tx, type, ids, batch.scope)
+    events.push(...told.filter(({ name, scope }) => wanted(name, scope)))
   }
   events.push(...(await samplesCreated(tx, threads, wanted, batch)))
   await recordEvents(tx, events)
 }
 
-/** The event of a connection that was opened, with its id and the instant. */
+/** The event of a connection that was opened, with its id and the instant: live, whatever the connection brings first. */
 export function connectionCreated(
   { userId, provider }: Pick<BatchChanges, 'userId' | 'provider'>,
   { id, at }: { id: string; at: string },
@@ -49,6 +52,7 @@ export function connectionCreated(
     provider,
     name: 'connection.created',
     key: `connection.created.${userId}.${provider}.${at}`,
+    scope: 'live',
     data: Buffer.from(JSON.stringify(data)),
     packed: false,
   }
@@ -58,12 +62,12 @@ async function samplesCreated(
   tx: Transaction,
   threads: Pick<Threads, 'sampleEvents'>,
   wanted: Wanted,
-  { userId, provider, samples }: BatchChanges,
+  { userId, provider, scope, samples }: BatchChanges,
 ): Promise<NewEvent[]> {
   // Implausible values are in no event: a receiver that adds up samples would count them.
   const asked = samples.filter(({ seriesId }) => {
     const stored = storedSeries(seriesId)
-    return stored && !stored.isImplausible && wanted(stored.series.event)
+    return stored && !stored.isImplausible && wanted(stored.series.event, scope)
   })
   if (asked.length === 0) return []
   const sources = await tx.rows<[id: number, device: string]>(
@@ -85,6 +89,7 @@ async function samplesCreated(
       provider,
       name: event as EventName,
       key: `timeseries.${userId}.${provider}.${seriesType}.${span}${part}.${event}.${hash}`,
+      scope,
       data,
       packed: true,
     }

@@ -43,9 +43,10 @@ export class Bodies {
 
   async #load(eventId: number): Promise<Buffer | undefined> {
     try {
-      const [event] = await this.#db.query<StoredEvent>('select type, user_id, data, packed from event where id = $1', [
-        eventId,
-      ])
+      const [event] = await this.#db.query<StoredEvent>(
+        'select type, user_id, scope, data, packed from event where id = $1',
+        [eventId],
+      )
       return event && this.#render(eventId, event)
     } finally {
       this.#loading.delete(eventId)

@@ -3,7 +3,7 @@ import { type EventName, eventTypes, seriesOfEvent } from '../catalogue/events.t
 import { Macros, Nutrients } from '../events/meal.ts'
 import { SleepStageInterval, SleepStages } from '../events/sleep.ts'
 import { type Components, pascalCase } from '../http/components.ts'
-import { Enum, Instant, Nullable, Uuid } from '../http/schema.ts'
+import { Enum, Instant, Nullable, SyncScope, Uuid } from '../http/schema.ts'
 import { exampleData } from './examples.ts'
 
 const EventSource = Type.Object(
@@ -123,9 +123,12 @@ const SampleBatch = Type.Object(
   { title: 'SampleBatch' },
 )
 
-/** The body of every delivery of an event: `{"type": …, "data": {…}}`. */
+/** The body of every delivery of an event: `{"type": …, "scope": …, "data": {…}}`. */
 const bodyOf = (name: EventName) =>
-  Type.Object({ type: Enum([name]), data: sessions[name] ?? SampleBatch }, { title: `${pascalCase(name)}Event` })
+  Type.Object(
+    { type: Enum([name]), scope: Type.Optional(SyncScope()), data: sessions[name] ?? SampleBatch },
+    { title: `${pascalCase(name)}Event` },
+  )
 
 /** Not those of the routes: generators make one class of each. */
 export const EVENTS_TAG = 'Events sent'
@@ -153,7 +156,7 @@ export function describedEvents({ refer }: Components): Record<string, object> {
     eventTypes.map(({ name, description }) => {
       const types = seriesOfEvent(name)
       const schema = refer(bodyOf(name as EventName), name)
-      const example = { type: name, data: JSON.parse(exampleData(name as EventName)) }
+      const example = { type: name, scope: 'live', data: JSON.parse(exampleData(name as EventName)) }
       const operation = {
         operationId: `on${pascalCase(name)}`,
         summary: description,

@@ -1,12 +1,13 @@
 import type { Database } from '../db/database.ts'
 import type { Bodies } from './bodies.ts'
+import type { StoredEvent } from './body.ts'
 import { type Due, enqueue, type Lane, wantedOf } from './lane.ts'
 import { messageId } from './message-id.ts'
 
 /** Events up to this size are read with their deliveries, larger ones only when they are sent. */
 const INLINE_BYTES = 16_384
 
-interface DueRow {
+interface DueRow extends Omit<StoredEvent, 'data'> {
   endpoint_id: number
   event_id: number
   uid: string
@@ -14,9 +15,6 @@ interface DueRow {
   manual: boolean
   /** Once per event, and null when it is large. */
   data: Buffer | null
-  type: string
-  user_id: string | null
-  packed: boolean
 }
 
 /** Queues due deliveries in the lanes of their endpoints, as many as each wants; reads nothing if none does. */
@@ -42,9 +40,9 @@ export async function readDue(
     known.map(({ event }) => event),
   ])
   const got = new Map(wanted.map(({ lane, due }) => [lane.id, due]))
-  for (const { endpoint_id, event_id, uid, attempts, manual, data, type, user_id, packed } of rows) {
+  for (const { endpoint_id, event_id, uid, attempts, manual, data, ...event } of rows) {
     got.get(endpoint_id)?.push({ eventId: event_id, messageId: messageId(uid), attempts, manual })
-    if (data) bodies.add(event_id, { type, user_id, data, packed })
+    if (data) bodies.add(event_id, { ...event, data })
   }
   for (const { lane, due, fresh, retries } of wanted) enqueue(lane, due, { fresh, retries }, readAt)
 }
@@ -62,7 +60,7 @@ const due = (condition: string, limit: string) => `
 
 /** Due deliveries of leased endpoints; those of `known` are already in hand. */
 export const DUE = `
-  select n.id as endpoint_id, d.event_id, d.attempts, d.manual, e.uid, e.type, e.user_id, e.packed,
+  select n.id as endpoint_id, d.event_id, d.attempts, d.manual, e.uid, e.type, e.user_id, e.scope, e.packed,
          case
            when octet_length(e.data) <= $5 and row_number() over (partition by e.id order by n.id) = 1 then e.data
          end as data

@@ -5,12 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { eventNames } from '../catalogue/events.ts'
+import { scopes } from '../catalogue/scopes.ts'
 import { ConfigError, loadConfig } from '../config.ts'
 import { counted } from '../counted.ts'
 import { signature } from './sign.ts'
 
-const USAGE = `npm run webhooks:listen -- [--port <port>] [--types <name,…>] [--user <id>] [--bodies]
-npm run webhooks:listen -- --feed [--after <cursor>] [--types <name,…>] [--user <id>] [--bodies]
+const USAGE = `npm run webhooks:listen -- [--port <port>] [<filters>] [--bodies]
+npm run webhooks:listen -- --feed [--after <cursor>] [<filters>] [--bodies]
 
 Prints each event that a running Pulsebase delivers, one line each, until Ctrl-C. It creates a temporary
 endpoint at http://127.0.0.1:<port> and verifies every signature. With --feed it needs no endpoint, and reads the event
@@ -20,6 +21,8 @@ feed from 30 days ago or from a cursor on.
   --email <email> --password <text>    login of a developer; ADMIN_EMAIL, ADMIN_PASSWORD
   --token <token>                      of a developer, instead of a login
   --key <key>                          API key, enough for --feed; BOOTSTRAP_API_KEY
+  --types <name,…> --user <id>         filters
+  --scope <live or historical>
   --bodies                             prints whole events
   --help                               prints this`
 
@@ -48,7 +51,7 @@ const flag = { type: 'boolean' } as const
 const help = { type: 'boolean', short: 'h' } as const
 const options = {
   ...{ url: text, email: text, password: text, token: text, key: text },
-  ...{ port: text, types: text, user: text, after: text, feed: flag, bodies: flag, help },
+  ...{ port: text, types: text, user: text, scope: text, after: text, feed: flag, bodies: flag, help },
 }
 
 function asked(args: string[]) {
@@ -64,6 +67,7 @@ type Asked = ReturnType<typeof asked>
 interface Event {
   id: string
   type: string
+  scope?: string
   data: { user_id?: string | null }
 }
 
@@ -125,7 +129,7 @@ function isSigned({ headers }: IncomingMessage, body: Buffer, secret: string): b
 }
 
 /** Receives deliveries at a temporary endpoint until `stop`, and removes it. */
-async function receive(call: Call, { port, types, user, bodies }: Asked, stop: AbortSignal): Promise<void> {
+async function receive(call: Call, { port, types, user, scope, bodies }: Asked, stop: AbortSignal): Promise<void> {
   let secret = ''
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request)
@@ -138,13 +142,12 @@ async function receive(call: Call, { port, types, user, bodies }: Asked, stop: A
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const fields = { url, description: 'npm run webhooks:listen', user_id: user ?? null }
-  const { id } = await call<{ id: string }>('POST', '/endpoints', { ...fields, filter_types: types?.split(',') }).catch(
-    (error) => {
-      throw error instanceof Refused && error.status === 422 && /^Value error, url/.test(error.message)
-        ? new UsageError(`${error.message}\n${NOT_HERE}`)
-        : error
-    },
-  )
+  const filters = { filter_types: types?.split(','), filter_scope: scope }
+  const { id } = await call<{ id: string }>('POST', '/endpoints', { ...fields, ...filters }).catch((error) => {
+    throw error instanceof Refused && error.status === 422 && /^Value error, url/.test(error.message)
+      ? new UsageError(`${error.message}\n${NOT_HERE}`)
+      : error
+  })
   try {
     secret = (await call<{ key: string }>('GET', `/endpoints/${id}/secret`)).key
     process.stdout.write(`listening at ${url} as ${id}\n`)
@@ -157,9 +160,10 @@ async function receive(call: Call, { port, types, user, bodies }: Asked, stop: A
 }
 
 /** Reads the event feed until `stop`, and prints where to continue. */
-async function follow(call: Call, { after, types, user, bodies }: Asked, stop: AbortSignal): Promise<void> {
+async function follow(call: Call, { after, types, user, scope, bodies }: Asked, stop: AbortSignal): Promise<void> {
   const unknown = types?.split(',').find((name) => !eventNames.some((known) => known === name))
   if (unknown !== undefined) throw new UsageError(`Unknown event: ${unknown}.`)
+  if (scope !== undefined && !scopes.some((known) => known === scope)) throw new UsageError(`Unknown scope: ${scope}.`)
   const wanted = types && new Set(types.split(','))
   let next = after
   process.stdout.write('following the event feed\n')
@@ -169,7 +173,8 @@ async function follow(call: Call, { after, types, user, bodies }: Asked, stop: A
     for (const event of page.data) {
       if (wanted && !wanted.has(event.type)) continue
       if (user && event.data.user_id !== user) continue
-      const body = JSON.stringify({ type: event.type, data: event.data })
+      if (scope && (event.scope ?? scope) !== scope) continue
+      const body = JSON.stringify({ type: event.type, scope: event.scope, data: event.data })
       print(event, Buffer.byteLength(body), bodies === true)
     }
     next = page.next

@@ -1,5 +1,6 @@
 import type { AnnouncedKind, AnnouncedRows } from '../batch/changes.ts'
 import type { EventName } from '../catalogue/events.ts'
+import type { Scope } from '../catalogue/scopes.ts'
 import type { Transaction } from '../db/database.ts'
 import { planned } from '../db/planned.ts'
 import { MEAL_COLUMNS, type MealRow, mealItem } from '../events/meal.ts'
@@ -20,6 +21,8 @@ interface Session<Row> {
   data(row: WithSource<Row>): object
   /** Which rows of `e` have events; absent if all have. */
   condition?: string
+  /** The scope of a row's events; absent if that of what changed it. */
+  scope?(row: WithSource<Row>): Scope | null
   /** Distinguishes two events of one row; absent if a row has at most one. */
   version?(row: WithSource<Row>): string
 }
@@ -56,9 +59,9 @@ const workout: Session<WorkoutRow> = {
 /** Maximum of intervals in the body of a session; a night has some hundreds. */
 const MOST_INTERVALS = 8_000
 
-const sleep: Session<SleepRow & { changed_at: string }> = {
+const sleep: Session<SleepRow & { changed_at: string; scope: Scope | null }> = {
   event: 'sleep.created',
-  columns: `${SLEEP_COLUMNS}, case when jsonb_array_length(e.stages) <= ${MOST_INTERVALS} then e.stages end as stages, e.changed_at`,
+  columns: `${SLEEP_COLUMNS}, case when jsonb_array_length(e.stages) <= ${MOST_INTERVALS} then e.stages end as stages, e.changed_at, e.scope`,
   data: (row) => {
     const source = { provider: row.provider, device: row.device, source: row.source }
     const { time_in_bed_seconds, ...session } = sleepItem(row, source)
@@ -66,6 +69,7 @@ const sleep: Session<SleepRow & { changed_at: string }> = {
   },
   // The others get their event when they are closed.
   condition: 'e.closed_at is not null',
+  scope: ({ scope }) => scope,
   version: ({ changed_at }) => `.${Date.parse(changed_at)}`,
 }
 
@@ -114,10 +118,18 @@ const sessions = { workout, sleep, meal, menstrual_cycle: cycle, activity } sati
 /** Name of the event that reports a kind of row. */
 export const eventOf = (kind: AnnouncedKind): EventName => sessions[kind].event
 
-/** The events of rows of one kind, in order of time; a row that no longer exists, or waits to be closed, has none. */
-export async function sessionEvents(tx: Transaction, kind: AnnouncedKind, ids: readonly string[]): Promise<NewEvent[]> {
+/**
+ * The events of rows of one kind, in order of time; a row that no longer exists, or waits to be closed, has none. Their
+ * scope is that of what changed the rows, except that nights have their own.
+ */
+export async function sessionEvents(
+  tx: Transaction,
+  kind: AnnouncedKind,
+  ids: readonly string[],
+  changedBy: Scope,
+): Promise<NewEvent[]> {
   if (ids.length === 0) return []
-  const { event, columns, data, condition = 'true', version }: Session<EventRow> = sessions[kind]
+  const { event, columns, data, condition = 'true', scope, version }: Session<EventRow> = sessions[kind]
   const rows = await planned<WithSource<EventRow>>(
     tx,
     `select e.id, e.user_id, e.start_at, e.end_at, e.source_id, e.zone_offset_min, ${columns}, d.provider,
@@ -133,12 +145,13 @@ export async function sessionEvents(tx: Transaction, kind: AnnouncedKind, ids: r
     provider: row.provider,
     name: event,
     key: `${event}.${row.id}${version?.(row) ?? ''}`,
+    scope: scope ? scope(row) : changedBy,
     data: Buffer.from(JSON.stringify(data(row))),
     packed: false,
   }))
 }
 
-/** Records the events of rows of a user in the caller's transaction, if somebody wants them. */
+/** Records the events of rows of a user that changed here and now, in the caller's transaction, if somebody wants them. */
 export async function recordRows(
   tx: Transaction,
   settings: EventSettings,
@@ -147,5 +160,10 @@ export async function recordRows(
 ): Promise<void> {
   if (announced.length === 0) return
   const wanted = await wantedEvents(tx, settings, userId)
-  if (wanted?.(eventOf(type))) await recordEvents(tx, await sessionEvents(tx, type, announced))
+  if (!wanted?.(eventOf(type), null)) return
+  const events = await sessionEvents(tx, type, announced, 'live')
+  await recordEvents(
+    tx,
+    events.filter(({ name, scope }) => wanted(name, scope)),
+  )
 }

@@ -55,6 +55,7 @@ oneEngine(t, 'endpoints', async (t, engine) => {
       url: URL,
       description: 'Coaching app',
       filter_types: ['sleep.created', 'workout.created'],
+      filter_scope: null,
       user_id: user,
       disabled: false,
       disabled_reason: null,
@@ -62,13 +63,14 @@ oneEngine(t, 'endpoints', async (t, engine) => {
     t.strictSame(answer.body, created)
     t.strictSame((await hooks(app, 'GET', `/endpoints/${id}`)).body, created)
     const plain = await createEndpoint(app, { filter_types: [] })
-    t.match(plain, { description: null, filter_types: null, user_id: null })
+    t.match(plain, { description: null, filter_types: null, filter_scope: null, user_id: null })
+    t.match(await createEndpoint(app, { filter_scope: 'historical' }), { filter_scope: 'historical' })
     t.match(await createEndpoint(app, { filter_types: null, user_id: null, description: null }), {
       filter_types: null,
     })
     const list = await hooks(app, 'GET', '/endpoints')
     t.equal(list.status, 200)
-    t.strictSame([list.body.length, list.body[2]], [3, created], 'the newest first')
+    t.strictSame([list.body.length, list.body[3]], [4, created], 'the newest first')
 
     const change = async (fields: object, expected: object) => {
       const changed = await hooks(app, 'PATCH', `/endpoints/${id}`, fields)
@@ -84,13 +86,16 @@ oneEngine(t, 'endpoints', async (t, engine) => {
     )
     await change({ filter_types: ['meal.created', 'meal.created'] }, { filter_types: ['meal.created'] })
     await change({ filter_types: [] }, { filter_types: null })
+    await change({ filter_scope: 'live' }, { filter_scope: 'live' })
+    await change({ description: '' }, {})
+    await change({ filter_scope: null }, { filter_scope: null })
     await change({ user_id: null }, { user_id: null })
     await change({ user_id: user }, { user_id: user })
 
     const deleted = await hooks(app, 'DELETE', `/endpoints/${id}`)
     t.strictSame([deleted.status, deleted.body], [204, ''])
     t.equal((await hooks(app, 'GET', `/endpoints/${id}`)).status, 404)
-    t.equal((await hooks(app, 'GET', '/endpoints')).body.length, 2)
+    t.equal((await hooks(app, 'GET', '/endpoints')).body.length, 3)
   })
 
   await t.test('are disabled by hand and enabled again, whatever disabled them', async (t) => {
@@ -202,6 +207,7 @@ oneEngine(t, 'endpoints', async (t, engine) => {
         { loc: ['body', 'filter_types', 1] },
         { loc: ['body', 'filter_types', 2] },
       ],
+      [{ filter_scope: 'past' }, { type: 'enum', loc: ['body', 'filter_scope'] }],
       [{ filter_types: 'steps.created' }, { type: 'list_type', loc: ['body', 'filter_types'] }],
       [{ user_id: 'x' }, { type: 'uuid_parsing', loc: ['body', 'user_id'] }],
       [{ description: 7 }, { type: 'string_type', loc: ['body', 'description'] }],

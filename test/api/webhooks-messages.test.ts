@@ -76,7 +76,7 @@ oneEngine(t, 'tests of endpoints', async (t, engine) => {
       const [newest] = (await hooks(app, 'GET', '/messages?limit=1')).body.data
       t.match(newest, { id: body.message_id, eventType: name, channels: null, tags: null })
       t.match(newest.eventId, new RegExp(`^test\\.${endpoint.id}\\.${name.replace('.', '\\.')}\\.[0-9a-f]{16}$`))
-      t.strictSame(newest.payload, { type: name, data: JSON.parse(exampleData(name)) })
+      t.strictSame(newest.payload, { type: name, scope: 'live', data: JSON.parse(exampleData(name)) })
     }
     await fanOut(app.db)
     const rows = await deliveries(app.db, endpoint)

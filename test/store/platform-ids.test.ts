@@ -237,7 +237,7 @@ oneEngine(t, 'a deletion looks up what it deletes, among years of it', async (t,
     await rolledBack.catch((error: Error) => t.equal(error.message, 'rolled back'))
     return { pages, found }
   }
-  const target = { userId, provider: 'apple', sourceIds: [] }
+  const target = { userId, provider: 'apple', scope: null, sourceIds: [] }
   const stages = async (tx: Transaction, ids: string[]) =>
     (await readStagesById(tx, target, ids)).map(({ externalId }) => externalId ?? '')
   const looked = {

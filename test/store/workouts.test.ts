@@ -507,7 +507,9 @@ oneEngine(t, 'workouts', async (t, engine) => {
     await importWorkouts(app, user, [run('a', 0), run('b', 60), run('u-s0', 120), run('u-s1', 180), run('u-s1x', 240)])
     await importWorkouts(app, user, [run('a', 0)], 'samsung')
     const remove = (...external: string[]) =>
-      app.db.transaction((tx) => deleteWorkouts(tx, { userId: user, provider: 'apple', sourceIds: [] }, external))
+      app.db.transaction((tx) =>
+        deleteWorkouts(tx, { userId: user, provider: 'apple', scope: null, sourceIds: [] }, external),
+      )
     t.strictSame((await remove('a', 'x', 'u')).sort(), ['a', 'u'])
     t.strictSame((await brief(app.db, user)).sort(), ['a 0 30 ', 'b 60 30 ', 'u-s1x 240 30 '])
     t.strictSame(await remove('a', 'u'), [])
@@ -574,7 +576,7 @@ oneEngine(t, 'workouts', async (t, engine) => {
     await seconds('all with a title', { updated: count, inserted: 0 })
     t.equal((await ids(app.db, user)).length, count)
     const all = thousands.map(({ id }) => String(id))
-    const target = { userId: user, provider: 'apple', sourceIds: [] }
+    const target = { userId: user, provider: 'apple', scope: null, sourceIds: [] }
     t.equal((await app.db.transaction((tx) => deleteWorkouts(tx, target, all))).length, count)
     t.strictSame(await ids(app.db, user), [])
   })

@@ -1,5 +1,6 @@
 // Webhooks set up by tests: endpoints, recorded events, and their deliveries.
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Scope } from '../../server/catalogue/scopes.ts'
 import type { Database, Queryable } from '../../server/db/database.ts'
 import { fanOut as fanOutAll } from '../../server/webhooks/fan-out.ts'
 import { messageId } from '../../server/webhooks/message-id.ts'
@@ -24,6 +25,8 @@ export const keyOf = async (db: Queryable, endpoint: { id: string }): Promise<nu
 interface Recorded {
   type?: string
   user?: string | null
+  /** Absent: it was recorded before events had one. */
+  scope?: Scope
   /** Days ago. */
   age?: number
   data?: object
@@ -33,12 +36,19 @@ interface Recorded {
 
 /** Records an event as imports do and returns its id. */
 export async function recordEvent(db: Queryable, event: Recorded = {}): Promise<string> {
-  const { type = 'workout.created', user = null, age = 0, data = { id: 'x' }, samples } = event
+  const { type = 'workout.created', user = null, age = 0, data = { id: 'x' }, samples, scope } = event
   const { uid } = await db.one<{ uid: string }>(
-    `insert into event (type, key, user_id, data, packed, created_at)
-     values ($1, $1 || '.' || gen_random_uuid(), $2, $3, $4, clock_timestamp() - make_interval(days => $5))
+    `insert into event (type, key, user_id, data, packed, created_at, scope)
+     values ($1, $1 || '.' || gen_random_uuid(), $2, $3, $4, clock_timestamp() - make_interval(days => $5), $6)
      returning uid`,
-    [type, user, samples ? packed(samples) : Buffer.from(JSON.stringify(data)), samples !== undefined, age],
+    [
+      type,
+      user,
+      samples ? packed(samples) : Buffer.from(JSON.stringify(data)),
+      samples !== undefined,
+      age,
+      scope ?? null,
+    ],
   )
   return messageId(uid)
 }

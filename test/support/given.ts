@@ -15,6 +15,7 @@ import { sampleOrigins } from '../../server/batch/columns-at.ts'
 import { dayCounts } from '../../server/batch/day-counts.ts'
 import { originHash } from '../../server/batch/origins.ts'
 import { workoutMeasures } from '../../server/batch/workout-measures.ts'
+import type { Scope } from '../../server/catalogue/scopes.ts'
 import { type SeriesName, seriesByName } from '../../server/catalogue/series.ts'
 import type { Database } from '../../server/db/database.ts'
 import { commitBatch, type Outcome } from '../../server/store/commit.ts'
@@ -140,13 +141,14 @@ export function batchOf(given: Partial<BatchEvents> & { samples?: SampleColumns[
 export interface Writing {
   receivedAt?: string | null
   feed?: boolean
+  scope?: Scope
 }
 
 /** Writes a batch as the import of a parcel does. */
 export async function write(app: TestApp, to: CloudUser, batch: Batch, how: Writing = {}): Promise<Outcome> {
-  const { receivedAt = new Date(ASKED).toISOString(), feed = false } = how
+  const { receivedAt = new Date(ASKED).toISOString(), feed = false, scope = 'live' } = how
   const settings = { outgoingWebhooksEnabled: false, eventFeedEnabled: feed }
-  const target = { ...to, receivedAt, settings, threads: app.threads() }
+  const target = { ...to, scope, receivedAt, settings, threads: app.threads() }
   const outcome = await commitBatch(app.db, target, batch, async () => true)
   if (typeof outcome === 'string') throw new Error(outcome)
   return outcome

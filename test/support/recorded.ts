@@ -1,4 +1,5 @@
 // The events recorded for developers.
+import type { Scope } from '../../server/catalogue/scopes.ts'
 import { eventBody } from '../../server/webhooks/body.ts'
 import type { TestApp } from './app.ts'
 import { undescribedEvent } from './described.ts'
@@ -10,9 +11,10 @@ export interface RecordedEvent {
   type: string
   key: string
   user_id: string
+  scope: Scope | null
   bytes: number
   // biome-ignore lint/suspicious/noExplicitAny: every kind has a shape of its own
-  body: { type: string; data: any }
+  body: { type: string; scope?: string; data: any }
 }
 
 /** The id of the latest event, 0 before there is one. */
@@ -23,7 +25,7 @@ export async function latestEvent({ db }: Pick<TestApp, 'db'>): Promise<number> 
 /** The events recorded after one, in their order. */
 export async function recordedEvents({ db }: Pick<TestApp, 'db'>, after = 0): Promise<RecordedEvent[]> {
   const rows = await db.query<Omit<RecordedEvent, 'bytes' | 'body'> & { data: Buffer; packed: boolean }>(
-    'select id, uid, type, key, user_id, data, packed from event where id > $1 order by id',
+    'select id, uid, type, key, user_id, scope, data, packed from event where id > $1 order by id',
     [after],
   )
   return rows.map(({ data, packed, ...row }) => {

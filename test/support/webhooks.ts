@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
+import type { Scope } from '../../server/catalogue/scopes.ts'
 import { type Database, openDatabase } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { openLog } from '../../server/log.ts'
@@ -100,6 +101,7 @@ export interface TestEndpoint {
 interface EndpointFields {
   filterTypes?: string[] | null
   userId?: string | null
+  filterScope?: Scope | null
   disabledReason?: 'by_hand' | 'gone' | 'failing'
 }
 
@@ -109,17 +111,17 @@ let endpoints = 0
 export async function createEndpoint(
   db: Database,
   url: string,
-  { filterTypes = null, userId = null, disabledReason }: EndpointFields = {},
+  { filterTypes = null, userId = null, filterScope = null, disabledReason }: EndpointFields = {},
 ): Promise<TestEndpoint> {
   endpoints += 1
   const uid = `ep_test${endpoints}`
   const secret = newSecret()
   const { keyId, sealed } = sealSecret(VAULT, uid, secret)
   const { id } = await db.one<{ id: number }>(
-    `insert into endpoint (uid, url, filter_types, user_id, secret, key_id, disabled_at, disabled_reason)
-     values ($1, $2, $3, $4, $5, $6, case when $7::text is not null then now() end, $7)
+    `insert into endpoint (uid, url, filter_types, user_id, secret, key_id, disabled_at, disabled_reason, filter_scope)
+     values ($1, $2, $3, $4, $5, $6, case when $7::text is not null then now() end, $7, $8)
      returning id`,
-    [uid, url, filterTypes, userId, sealed, keyId, disabledReason ?? null],
+    [uid, url, filterTypes, userId, sealed, keyId, disabledReason ?? null, filterScope],
   )
   return { id, uid, secret }
 }
@@ -128,6 +130,8 @@ export async function createEndpoint(
 export interface TestEvent {
   type?: string
   userId?: string | null
+  /** Null: it was recorded before events had one. */
+  scope?: Scope | null
   data?: unknown
 }
 
@@ -135,14 +139,15 @@ export interface TestEvent {
 export function recordEvents(db: Database, events: TestEvent[]): Promise<string[]> {
   return db.transaction(async (tx) => {
     const rows = await tx.query<{ uid: string }>(
-      `insert into event (type, key, user_id, data)
-       select type, 'test', user_id, convert_to(data, 'UTF8')
-       from unnest($1::text[], $2::uuid[], $3::text[]) as e (type, user_id, data)
+      `insert into event (type, key, user_id, data, scope)
+       select type, 'test', user_id, convert_to(data, 'UTF8'), scope
+       from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as e (type, user_id, data, scope)
        returning uid`,
       [
         events.map(({ type }) => type ?? 'workout.created'),
         events.map(({ userId }) => userId ?? null),
         events.map(({ data }) => JSON.stringify(data ?? {})),
+        events.map(({ scope }) => scope ?? null),
       ],
     )
     await tx.query(`select pg_notify('event', '')`)

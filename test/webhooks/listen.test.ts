@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import type { Scope } from '../../server/catalogue/scopes.ts'
 import { freePort } from '../../server/db/embedded/server.ts'
 import { signature } from '../../server/webhooks/sign.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -51,12 +52,22 @@ const password = (app: TestApp) => ['--email', app.developer.email, '--password'
 t.test('prints what is delivered to a temporary endpoint, which goes with it', async (t) => {
   const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true, ...HERE })
   const user = await createUser(app)
-  const run = listen(t, app, [...password(app), '--types', 'meal.created,steps.created', '--user', user, '--bodies'])
+  const run = listen(t, app, [
+    ...password(app),
+    '--types',
+    'meal.created,steps.created',
+    '--user',
+    user,
+    '--scope',
+    'live',
+    '--bodies',
+  ])
   t.ok(await run.says(/listening at/))
   const [endpoint] = (await hooks(app, 'GET', '/endpoints')).body
   t.match(endpoint, {
     url: /^http:\/\/127\.0\.0\.1:\d+\/$/,
     filter_types: ['meal.created', 'steps.created'],
+    filter_scope: 'live',
     user_id: user,
     description: 'npm run webhooks:listen',
   })
@@ -117,11 +128,16 @@ t.test('follows the event feed, and says where to go on', async (t) => {
 t.test('shows of the feed what is asked for', async (t) => {
   const app = await startTestApp(t, engine, { eventFeedEnabled: true })
   const [user, other] = [await createUser(app), await createUser(app)]
-  const record = (type: string, of: string) => recordEvent(app.db, { type, user: of, data: { user_id: of } })
-  const unwanted = [await record('workout.created', user), await record('meal.created', other)]
+  const record = (type: string, of: string, scope: Scope = 'live') =>
+    recordEvent(app.db, { type, user: of, scope, data: { user_id: of } })
+  const unwanted = [
+    await record('workout.created', user),
+    await record('meal.created', other),
+    await record('meal.created', user, 'historical'),
+  ]
   const wanted = await record('meal.created', user)
   await fanOut(app.db)
-  const filter = ['--types', 'meal.created,sleep.created', '--user', user]
+  const filter = ['--types', 'meal.created,sleep.created', '--user', user, '--scope', 'live']
   const run = listen(t, app, ['--feed', ...filter], { BOOTSTRAP_API_KEY: app.apiKey })
   t.ok(await run.says(new RegExp(`meal\\.created ${wanted} user ${user}`)))
   for (const id of unwanted) t.notMatch(run.printed(), id)
@@ -134,7 +150,20 @@ t.test('says how it is used, to who asks and to who got it wrong', async (t) => 
   t.strictSame([await asked.end(), await short.end(), await wrong.end()], [0, 0, 1])
   t.match(asked.printed(), /^npm run webhooks:listen -- \[--port <port>\]/)
   const named = [...asked.printed().matchAll(/--[a-z]+/g)].map(([name]) => name)
-  for (const name of ['url', 'email', 'password', 'token', 'key', 'port', 'types', 'user', 'bodies', 'feed', 'after'])
+  for (const name of [
+    'url',
+    'email',
+    'password',
+    'token',
+    'key',
+    'port',
+    'types',
+    'user',
+    'scope',
+    'bodies',
+    'feed',
+    'after',
+  ])
     t.ok(named.includes(`--${name}`), name)
   t.equal(short.printed(), asked.printed())
   t.match(wrong.printed(), /--nonsense/)
@@ -150,6 +179,7 @@ t.test('says what is wrong with its arguments and credentials', async (t) => {
     [['--token', 'x'], /Could not validate credentials/],
     [['--feed', '--key', 'sk-x'], /Invalid or missing API key/],
     [['--feed', '--types', 'meal.eaten'], /Unknown event: meal\.eaten/],
+    [['--feed', '--scope', 'past'], /Unknown scope: past/],
     [['--url', `http://127.0.0.1:${await freePort()}`, '--token', 'x'], /Could not listen: connect ECONNREFUSED/],
   ]
   for (const [args, said] of cases) {

@@ -136,7 +136,7 @@ async function held({ db }: TestApp, user: string): Promise<Held> {
      union all select 'menstrual_cycle', id, '' from menstrual_cycle where user_id = $1
      union all select 'activity', id, '' from activity where user_id = $1
      union all
-     select 'sleep', id, (to_jsonb(s) - array['changed_at', 'closed_at', 'created_at'])::text
+     select 'sleep', id, (to_jsonb(s) - array['changed_at', 'closed_at', 'created_at', 'scope'])::text
      from sleep s where user_id = $1`,
     [user],
   )

@@ -57,7 +57,9 @@ t.test('every sample is in one event, what changed twice as it was last', async 
       })
       const events = sampleEvents({ provider: 'apple', changed })
       const bodies = events.map(({ event, data }) =>
-        JSON.parse(eventBody({ type: event, user_id: USER, data: Buffer.from(data), packed: true }).toString()),
+        JSON.parse(
+          eventBody({ type: event, user_id: USER, scope: null, data: Buffer.from(data), packed: true }).toString(),
+        ),
       )
       const text = (samples: object[]) => samples.map((one) => JSON.stringify(one)).sort()
       t.strictSame(text(bodies.flatMap(({ data }) => data.samples)), text([...last.values()]))
@@ -85,7 +87,9 @@ t.test('a body stays below 1 MB even when every sample has a device of its own',
   t.ok(events.length > 4)
   for (const { event, data, chunk } of events) {
     t.strictSame(chunk?.of, events.length)
-    t.ok(eventBody({ type: event, user_id: USER, data: Buffer.from(data), packed: true }).length < 1_000_000)
+    t.ok(
+      eventBody({ type: event, user_id: USER, scope: null, data: Buffer.from(data), packed: true }).length < 1_000_000,
+    )
   }
   const samples = events.reduce((sum, { data }) => sum + unpackSamples(data).timeMs.length, 0)
   t.equal(samples, 300 * 40)

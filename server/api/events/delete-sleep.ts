@@ -41,7 +41,7 @@ export const deleteSleepSession = route(
       )
       if (!row) throw errors.missing('Sleep session not found')
       const { source_id: sourceId, session, start_ms: startMs, end_ms: endMs } = row
-      const target = { userId: user_id, provider: row.provider, sourceIds: [] }
+      const target = { userId: user_id, provider: row.provider, scope: null, sourceIds: [] }
       const given = await deleteNightSession(tx, target, sleep_id)
       if (given) await deleteWith(tx, target, given.externalIds)
       const { externalIds, announced } =

@@ -28,7 +28,7 @@ export const deleteWorkout = route(
       if (!workout) throw errors.missing('Workout not found')
       // Without an id nothing distinguishes its samples from others of that time.
       const { provider, ids } = workout
-      await deleteWith(tx, { userId: user_id, provider, sourceIds: [] }, ids)
+      await deleteWith(tx, { userId: user_id, provider, scope: null, sourceIds: [] }, ids)
       await hide(tx, { userId: user_id, provider }, 'workout', ids)
       return undefined
     }),

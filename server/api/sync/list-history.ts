@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
-import { Instant, Limit, Provider, UserPath } from '../../http/schema.ts'
+import { Instant, Limit, Provider, SyncScope, UserPath } from '../../http/schema.ts'
 import { requireUser } from '../users/exists.ts'
-import { RECORD_COLUMNS, RunRecord, recordExample, SyncScope } from './run.ts'
+import { RECORD_COLUMNS, RunRecord, recordExample } from './run.ts'
 
 /** Stored runs of a user, newest first (contract 7.5). A covered filter asks for overlap and leaves out runs without a span. */
 export const listHistory = route(

@@ -11,9 +11,6 @@ export const SyncStatus = () =>
 export const SyncSource = () =>
   Enum(['pull', 'webhook', 'sdk', 'backfill', 'xml_import', 'linked_account'], { title: 'SyncSource' })
 
-/** SyncScope of contract 2.2. */
-export const SyncScope = () => Enum(['historical', 'live'], { title: 'SyncScope' })
-
 /** The fields that a run and its events share (contract 7.5). */
 export const runProgress = {
   run_id: Type.String(),

@@ -24,13 +24,16 @@ export const createEndpoint = route(
     path: '/api/v1/webhooks/endpoints',
     operationId: 'createEndpoint',
     summary: 'Create an endpoint',
-    description: 'It gets the events that happen from now on. Without `filter_types`, or with none, it gets all kinds.',
+    description:
+      'It gets the events that happen from now on. Without `filter_types`, or with none, it gets all kinds; without ' +
+      '`filter_scope`, live and historical ones. An event without a scope passes both.',
     tag: 'Webhooks',
     guard: 'developer',
     body: Type.Object({
       url: endpointFields.url,
       description: Type.Optional(endpointFields.description),
       filter_types: Type.Optional(endpointFields.filter_types),
+      filter_scope: Type.Optional(endpointFields.filter_scope),
       user_id: Type.Optional(endpointFields.user_id),
     }),
     bodyExample: {
@@ -51,12 +54,12 @@ export const createEndpoint = route(
     try {
       return await addEntry(db, ENDPOINTS, (tx) =>
         tx.one(
-          `insert into endpoint (uid, url, description, filter_types, user_id, secret, key_id)
-           values ($1, $2, $3, $4, $5, $6, $7)
+          `insert into endpoint (uid, url, description, filter_types, user_id, secret, key_id, filter_scope)
+           values ($1, $2, $3, $4, $5, $6, $7, $8)
            returning ${ENDPOINT_COLUMNS}`,
           [
             ...[uid, body.url, body.description ?? null, storedFilter(body.filter_types), body.user_id ?? null],
-            ...[sealed, keyId],
+            ...[sealed, keyId, body.filter_scope ?? null],
           ],
         ),
       )

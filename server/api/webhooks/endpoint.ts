@@ -4,7 +4,7 @@ import { eventNames } from '../../catalogue/events.ts'
 import type { Config } from '../../config.ts'
 import { type Queryable, violatedConstraint } from '../../db/database.ts'
 import { errors, type Issue } from '../../errors.ts'
-import { Enum, Nullable, Uuid } from '../../http/schema.ts'
+import { Enum, Nullable, SyncScope, Uuid } from '../../http/schema.ts'
 import { checkUrl } from '../../webhooks/address-guard.ts'
 
 /** An endpoint of contract 10. */
@@ -14,6 +14,7 @@ export const Endpoint = Type.Object(
     url: Type.String(),
     description: Nullable(Type.String()),
     filter_types: Nullable(Type.Array(Type.String(), { description: 'Names of events; null = all of them' })),
+    filter_scope: Nullable(SyncScope()),
     user_id: Nullable(Uuid({ description: 'Only events of this user; null = of all users' })),
     disabled: Type.Boolean(),
     disabled_reason: Nullable(
@@ -26,7 +27,7 @@ export const Endpoint = Type.Object(
 )
 
 /** The columns of `Endpoint`. */
-export const ENDPOINT_COLUMNS = `uid as id, url, description, filter_types, user_id,
+export const ENDPOINT_COLUMNS = `uid as id, url, description, filter_types, filter_scope, user_id,
   disabled_at is not null as disabled, disabled_reason`
 
 /** Path parameter of the routes of one endpoint. */
@@ -39,6 +40,7 @@ export const endpointFields = {
   filter_types: Nullable(
     Type.Array(Enum(eventNames, { title: 'EventName', 'x-error-type': 'value_error' }), { maxItems: 100 }),
   ),
+  filter_scope: Nullable(SyncScope()),
   user_id: Nullable(Uuid()),
 }
 
@@ -48,6 +50,7 @@ export const endpointExample = {
   url: 'https://example.org/hooks/pulsebase',
   description: 'Coaching app',
   filter_types: ['workout.created', 'sleep.created'],
+  filter_scope: null,
   user_id: null,
   disabled: false,
   disabled_reason: null,
@@ -58,6 +61,7 @@ export const endpointErrors = { 404: 'Unknown endpoint', 503: 'Outgoing webhooks
 
 /** The filters of an endpoint `p` let event `e` through. */
 export const MATCHES = `(p.filter_types is null or e.type = any (p.filter_types))
+  and (p.filter_scope = e.scope) is not false
   and (p.user_id is null or p.user_id = e.user_id)`
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { readCursor, writeCursor } from '../../http/cursors.ts'
 import { Reply, route } from '../../http/route.ts'
-import { Cursor, Instant, Limit } from '../../http/schema.ts'
+import { Cursor, Instant, Limit, SyncScope } from '../../http/schema.ts'
 import { eventBody, type StoredEvent } from '../../webhooks/body.ts'
 import { messageId } from '../../webhooks/message-id.ts'
 import { messageExample } from './message.ts'
@@ -13,6 +13,7 @@ const FeedEvent = Type.Object(
     id: Type.String({ description: '`hook-id` of its deliveries' }),
     timestamp: Instant({ description: 'When it was recorded' }),
     type: Type.String(),
+    scope: Type.Optional(SyncScope()),
     data: Type.Record(Type.String(), Type.Unknown()),
   },
   { title: 'FeedEvent' },
@@ -65,7 +66,7 @@ export const listEvents = route(
     const after = query.after === undefined ? 0 : Number(readCursor(keys.cursor, SCOPE, query.after).id)
     const read = await db.query<FeedRow>(FEED, [after, query.limit + 1, PAGE_BYTES])
     const { shown, further } = cut(read, query.limit)
-    // `{"type": …, "data": …}` as in its delivery, with id and time before it.
+    // `{"type": …, …}` as in its delivery, with id and time before it.
     const data = await jsonArray(shown, (event) => {
       const head = JSON.stringify({ id: messageId(event.uid), timestamp: event.created_at })
       return `${head.slice(0, -1)},${eventBody(event).toString().slice(1)}`
@@ -102,11 +103,11 @@ export const FEED = `
       else $1
     end as position
   )
-  select e.uid, e.type, e.user_id, e.packed, e.created_at, e.position, e.fits, case when e.fits then e.data end as data
+  select e.uid, e.type, e.user_id, e.scope, e.packed, e.created_at, e.position, e.fits, case when e.fits then e.data end as data
   from (
     select e.*, sum(${BODY_BYTES}) over (order by e.position rows unbounded preceding) - ${BODY_BYTES} < $3 as fits
     from (
-      select uid, type, user_id, packed, created_at, position, data
+      select uid, type, user_id, scope, packed, created_at, position, data
       from event
       where position > (select start.position from start) and created_at >= now() - ${REACH}
       order by position

@@ -25,7 +25,7 @@ export interface MessageRow extends StoredEvent {
 }
 
 /** The columns of `MessageRow` except `data`, of event `e`. */
-export const MESSAGE_COLUMNS = 'e.uid, e.type, e.key, e.user_id, e.packed, e.created_at'
+export const MESSAGE_COLUMNS = 'e.uid, e.type, e.key, e.user_id, e.scope, e.packed, e.created_at'
 
 /** A `Message` as JSON. */
 export function messageJson(event: MessageRow): string {
@@ -50,6 +50,7 @@ export const messageExample = {
   tags: null,
   payload: {
     type: 'connection.created',
+    scope: 'live',
     data: {
       user_id: '0b0c7a52-8f3e-4c1b-9c54-2f6f1f7a9d10',
       provider: 'apple',

@@ -32,7 +32,7 @@ export const sendTest = route(
     // Neither pending nor in the feed: no other endpoint gets it.
     const { uid } = await db.one<{ uid: string }>(
       `with test as (
-         insert into event (type, key, data, pending) values ($2, $3, $4, false) returning id, uid
+         insert into event (type, key, data, pending, scope) values ($2, $3, $4, false, 'live') returning id, uid
        ),
        queued as (
          insert into delivery (event_id, endpoint_id) select id, $1 from test

@@ -22,8 +22,8 @@ export const updateEndpoint = route(
     operationId: 'updateEndpoint',
     summary: 'Change, disable or enable an endpoint',
     description:
-      'Absent and null fields stay unchanged, except that null for `user_id` means events of all users. ' +
-      'No `filter_types` (`[]`) means all kinds. `disabled: false` enables an endpoint again, whatever disabled it.',
+      'Absent and null fields stay unchanged, except that null for `user_id` means events of all users, ' +
+      'and null for `filter_scope` live and historical events. No `filter_types` (`[]`) means all kinds. `disabled: false` enables an endpoint again, whatever disabled it.',
     tag: 'Webhooks',
     guard: 'developer',
     params: EndpointPath,
@@ -31,6 +31,7 @@ export const updateEndpoint = route(
       url: Type.Optional(Nullable(endpointFields.url)),
       description: Type.Optional(endpointFields.description),
       filter_types: Type.Optional(endpointFields.filter_types),
+      filter_scope: Type.Optional(endpointFields.filter_scope),
       user_id: Type.Optional(endpointFields.user_id),
       disabled: Type.Optional(Nullable(Type.Boolean())),
     }),
@@ -54,6 +55,8 @@ export const updateEndpoint = route(
           body.user_id !== undefined,
           body.user_id ?? null,
           body.disabled ?? null,
+          body.filter_scope !== undefined,
+          body.filter_scope ?? null,
         ])
         .catch((error) => {
           throw notStored(error, body.user_id)
@@ -70,6 +73,7 @@ const UPDATE_SQL = `
   set url = coalesce($2, url),
       description = coalesce($3, description),
       filter_types = case when $4::text[] is null then filter_types else nullif($4, '{}') end,
+      filter_scope = case when $8 then $9 else filter_scope end,
       user_id = case when $5 then $6 else user_id end,
       missed = case
         when $7 is false and disabled_reason = 'failing' then missed + tstzmultirange(tstzrange(least(disabled_at, now()), now()))

@@ -119,7 +119,7 @@ async function oldestQueued(db: Database, userId: string): Promise<QueuedUpload 
   const [upload] = await db.query<QueuedUpload>(
     `select u.*, pg_try_advisory_xact_lock(${ingestLockKey('$1')}) as free
      from (
-       select id, provider, run_key, sha256, received_at, channel, connection_id, replay_of is not null as again
+       select id, provider, run_key, sha256, received_at, channel, connection_id, sync_type, replay_of is not null as again
        from upload
        where user_id = $1 and status = 'queued'
        order by seq

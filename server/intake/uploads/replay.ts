@@ -29,7 +29,7 @@ interface SelectedUpload extends StoredUpload {
 }
 
 const UPLOADS_SQL = `
-  select id, user_id, provider, sha256, received_at, channel, connection_id
+  select id, user_id, provider, sha256, received_at, channel, connection_id, sync_type
   from upload
   where status <> 'queued' and replay_of is null
     and case when $1::uuid is not null then id = $1 else user_id = $2 end

@@ -1,4 +1,5 @@
 import type { Batch } from '../../batch/columns.ts'
+import type { Scope } from '../../catalogue/scopes.ts'
 import type { Queryable } from '../../db/database.ts'
 import type { SdkProvider } from '../../providers/index.ts'
 import type { Threads } from '../../threads.ts'
@@ -9,6 +10,7 @@ export interface StoredUpload {
   provider: string
   /** How it came: from a phone's SDK; or a parcel of a provider, pulled, or because of a notice. */
   channel: 'sdk' | 'pull' | 'webhook'
+  sync_type: Scope
   /** For whose connection a parcel came; null: it is gone. */
   connection_id: string | null
   sha256: Buffer
@@ -16,8 +18,10 @@ export interface StoredUpload {
 }
 
 /** How `commitBatch` is told how an upload came. */
-export const cameBy = ({ channel, connection_id: id }: Pick<StoredUpload, 'channel' | 'connection_id'>) =>
-  channel === 'sdk' ? {} : { connection: { id } }
+export const cameBy = ({ channel, connection_id: id, sync_type: scope }: StoredUpload) => ({
+  scope,
+  ...(channel !== 'sdk' && { connection: { id } }),
+})
 
 /**
  * Reads the stored body of an upload by the current rules; undefined when it was removed with the upload.

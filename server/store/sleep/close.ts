@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../../db/database.ts'
-import { type EventSettings, recordEvents, wantedEvents } from '../../webhooks/record.ts'
+import { type EventSettings, recordEvents, type Wanted, wantedEvents } from '../../webhooks/record.ts'
 import { sessionEvents } from '../../webhooks/session-events.ts'
 
 /** Sessions that one statement closes; an export of years has some thousands. */
@@ -25,13 +25,17 @@ async function recordClosed(
   settings: EventSettings,
   closed: readonly { id: string; user_id: string }[],
 ) {
-  const asked = new Set<string>()
+  const asked = new Map<string, Wanted>()
   for (const userId of new Set(closed.map(({ user_id }) => user_id))) {
     const wanted = await wantedEvents(tx, settings, userId)
-    if (wanted?.('sleep.created')) asked.add(userId)
+    if (wanted?.('sleep.created', null)) asked.set(userId, wanted)
   }
   const ids = closed.filter(({ user_id }) => asked.has(user_id)).map(({ id }) => id)
-  await recordEvents(tx, await sessionEvents(tx, 'sleep', ids))
+  const events = await sessionEvents(tx, 'sleep', ids, 'live')
+  await recordEvents(
+    tx,
+    events.filter(({ userId, name, scope }) => asked.get(userId)?.(name, scope)),
+  )
 }
 
 const CLOSE_SQL = `

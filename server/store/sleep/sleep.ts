@@ -109,7 +109,7 @@ export async function withoutSleepOf(
   if (ends.length === 0) return
   const ranges = ends.map(({ endMs }): Range => [endMs, endMs])
   const left = await readSessions(tx, { userId, provider: '' }, ranges)
-  await judgeSessions(tx, { sessions: left, changed: ends, before: left })
+  await judgeSessions(tx, { sessions: left, changed: ends, before: left }, null)
 }
 
 const SESSIONS_OF_SOURCES_SQL = `

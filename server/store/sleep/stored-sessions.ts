@@ -1,8 +1,10 @@
 import { groupBy } from '../../batch/group-by.ts'
+import type { Scope } from '../../catalogue/scopes.ts'
 import type { Transaction } from '../../db/database.ts'
 import { planned } from '../../db/planned.ts'
 import { derivedChanges, type EventTarget, type Rebuilt } from '../event-items.ts'
 import { coveredOf, type Judged, napsOf, SAME_SLEEP_MS, sleepDay } from './day.ts'
+import { scopesOf } from './scopes.ts'
 import { type Session, sessionKey } from './sessions.ts'
 import { type CleanStage, firstEndingAfter, type Range, type Totals, union } from './totals.ts'
 
@@ -18,6 +20,8 @@ export interface StoredSession extends Judged, Judgement {
   near: boolean
   /** Whether one upload brought everything stored of it, and contained the whole session. */
   whole: boolean
+  /** Whether its events are live or of the past; null = not known. */
+  scope: Scope | null
 }
 
 /** The facts of a session that depend on the sessions around it. */
@@ -73,7 +77,7 @@ const SESSIONS_SQL = `
   select s.id, s.source_id as "sourceId", s.session, round(date_part('epoch', s.start_at) * 1000) as "startMs",
          round(date_part('epoch', s.end_at) * 1000) as "endMs", s.zone_offset_min as "zoneMin",
          coalesce(s.asleep_s, date_part('epoch', s.end_at - s.start_at)) as "asleepS", s.awake_s as "awakeS",
-         s.light_s as "lightS", s.said_nap as "saidNap", s.is_nap is true as nap, s.covered, s.whole, date_part('epoch', s.created_at) as "createdS",
+         s.light_s as "lightS", s.said_nap as "saidNap", s.is_nap is true as nap, s.covered, s.whole, s.scope, date_part('epoch', s.created_at) as "createdS",
          d.provider = $2 as own
   from data_source d
   cross join unnest($3::float8[], $4::float8[]) around (lo, hi)
@@ -155,9 +159,18 @@ export async function replaceSessions(
     tx,
     gone.map(({ id }) => id),
   )
-  const saved = await saveSessions(tx, target, rebuilt)
+  const scopes = scopesOf(rebuilt, old, target.scope)
+  const saved = await saveSessions(
+    tx,
+    target,
+    rebuilt.map((one, place) => ({ ...one, scope: scopes[place] ?? null })),
+  )
   const now = rebuilt.map((one) => ({ ...one, asleepS: one.asleepS ?? (one.endMs - one.startMs) / 1000 }))
-  const judged = await judgeSessions(tx, { sessions: [...now, ...others], changed: [...now, ...old], before: stored })
+  const judged = await judgeSessions(
+    tx,
+    { sessions: [...now, ...others], changed: [...now, ...old], before: stored },
+    target.scope,
+  )
   const announced = new Set([...saved, ...judged.announced])
   const written = new Set([...announced, ...judged.changed, ...(await saveScores(tx, target, rebuilt))])
   return {
@@ -178,7 +191,7 @@ export async function deleteSessions(tx: Transaction, ids: readonly string[]): P
 export async function saveSessions(
   tx: Transaction,
   { userId }: EventTarget,
-  sessions: readonly SavedSession[],
+  sessions: readonly (SavedSession & Pick<StoredSession, 'scope'>)[],
 ): Promise<string[]> {
   if (sessions.length === 0) return []
   const saved = await planned<{ id: string }>(tx, SAVE_SESSIONS_SQL, [
@@ -197,21 +210,23 @@ export async function saveSessions(
 
 const SAVE_SESSIONS_SQL = `
   insert into sleep as s (id, user_id, source_id, session, start_at, end_at, zone_offset_min, asleep_s, in_bed_s,
-                          awake_s, light_s, deep_s, rem_s, efficiency_percent, is_nap, said_nap, stages, whole, closed_at)
+                          awake_s, light_s, deep_s, rem_s, efficiency_percent, is_nap, said_nap, stages, whole, scope,
+                          closed_at)
   select n.id, $1, n."sourceId", n.session, to_timestamp(n."startS"), to_timestamp(n."endS"), n."zoneMin", n."asleepS",
          n."inBedS", n."awakeS", n."lightS", n."deepS", n."remS", n."efficiencyPercent", false, n."saidNap",
-         n.stages, n.whole,
+         n.stages, n.whole, n.scope,
          case when n.session <> '' then clock_timestamp() end
   from jsonb_to_recordset($2) as n (
     id uuid, "sourceId" int4, session text, "startS" float8, "endS" float8, "zoneMin" int2, "asleepS" int4,
     "inBedS" int4, "awakeS" int4, "lightS" int4, "deepS" int4, "remS" int4, "efficiencyPercent" float8, "saidNap" bool, stages jsonb,
-    whole bool
+    whole bool, scope text
   )
   on conflict (id) do update
   set start_at = excluded.start_at, end_at = excluded.end_at, zone_offset_min = excluded.zone_offset_min,
       asleep_s = excluded.asleep_s, in_bed_s = excluded.in_bed_s, awake_s = excluded.awake_s,
       light_s = excluded.light_s, deep_s = excluded.deep_s, rem_s = excluded.rem_s,
       efficiency_percent = excluded.efficiency_percent, said_nap = excluded.said_nap, stages = excluded.stages,
+      scope = case when 'live' in (s.scope, excluded.scope) then 'live' when s.scope is not null then excluded.scope end,
       changed_at = clock_timestamp(), closed_at = case when s.session <> '' then s.closed_at end
   where (s.start_at, s.end_at, s.zone_offset_min, s.asleep_s, s.in_bed_s, s.awake_s, s.light_s, s.deep_s, s.rem_s,
          s.efficiency_percent, s.said_nap, s.stages)
@@ -233,12 +248,13 @@ interface AfterChange {
 
 /**
  * Judges the sessions around a change again: which of them a better one of their source covers, and which of their sleep
- * days are naps, which depends on all sources of the person. Returns the ids of those that changed, and of those among
- * them that events report.
+ * days are naps, which depends on all sources of the person. `scope` is that of the change. Returns the ids of those that
+ * changed, and of those among them that events report.
  */
 export async function judgeSessions(
   tx: Transaction,
   { sessions, changed, before }: AfterChange,
+  scope: Scope | null,
 ): Promise<{ changed: string[]; announced: string[] }> {
   const stored = new Map(before.map((session) => [session.id, session]))
   const was = ({ id }: { id: string }) => stored.get(id) ?? { nap: false, covered: false, whole: null, near: true }
@@ -265,6 +281,7 @@ export async function judgeSessions(
       rows.map((one) => naps.has(one)),
       rows.map((one) => covered.has(one)),
       rows.map(({ whole }) => whole),
+      scope,
     ])
   }
   const idsOf = (list: readonly { id: string }[]) => list.map(({ id }) => id)
@@ -275,7 +292,8 @@ export async function judgeSessions(
 const JUDGE_SQL = `
   update sleep s
   set is_nap = n.nap, covered = n.covered, whole = n.whole,
-      changed_at = case when s.is_nap is distinct from n.nap then clock_timestamp() else s.changed_at end
+      changed_at = case when s.is_nap is distinct from n.nap then clock_timestamp() else s.changed_at end,
+      scope = case when s.is_nap is distinct from n.nap and $5::text = 'live' then 'live' else s.scope end
   from unnest($1::uuid[], $2::bool[], $3::bool[], $4::bool[]) n (id, nap, covered, whole)
   where s.id = n.id`
 

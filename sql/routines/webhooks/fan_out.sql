@@ -29,7 +29,7 @@ begin
     set pending = false, position = placed.place
     from placed
     where e.id = placed.id
-    returning e.id, e.type, e.user_id, e.created_at
+    returning e.id, e.type, e.user_id, e.scope, e.created_at
   ), made as (
     insert into delivery (event_id, endpoint_id)
     select ready.id, n.id
@@ -40,6 +40,7 @@ begin
      and n.after_event_id < ready.id
      and (n.user_id is null or n.user_id = ready.user_id)
      and (n.filter_types is null or ready.type = any (n.filter_types))
+     and (n.filter_scope = ready.scope) is not false
     where to_endpoints
     order by ready.id
     on conflict do nothing
@@ -53,7 +54,7 @@ begin
 end
 $$;
 
--- Drops waiting deliveries that the endpoint's filter or user excludes, with positions in (after_place, last_place].
+-- Drops waiting deliveries that the endpoint's filters or user exclude, with positions in (after_place, last_place].
 create or replace function drop_unmatched(the_endpoint endpoint, after_place int8, last_place int8) returns void
 language sql as $$
   delete from delivery d
@@ -64,10 +65,11 @@ language sql as $$
     and e.position > after_place
     and e.position <= last_place
     and not ((the_endpoint.user_id is null or the_endpoint.user_id is not distinct from e.user_id)
-             and (the_endpoint.filter_types is null or e.type = any (the_endpoint.filter_types)));
+             and (the_endpoint.filter_types is null or e.type = any (the_endpoint.filter_types))
+             and (the_endpoint.filter_scope = e.scope) is not false);
 $$;
 
--- After a change of filter or user, an endpoint no longer gets events that do not match, except tests. Many deliveries
+-- After a change of its filters or user, an endpoint no longer gets events that do not match, except tests. Many deliveries
 -- may wait, and dropping them must not delay other events: the lock, which excludes a concurrent fan-out, is only taken
 -- for the few events fanned out in the meantime.
 create or replace function apply_endpoint_filter() returns trigger
@@ -83,9 +85,9 @@ end
 $$;
 
 create or replace trigger endpoint_filter_changed
-after update of filter_types, user_id on endpoint
+after update of filter_types, filter_scope, user_id on endpoint
 for each row
-when (old.filter_types is distinct from new.filter_types or old.user_id is distinct from new.user_id)
+when ((old.filter_types, old.filter_scope, old.user_id) is distinct from (new.filter_types, new.filter_scope, new.user_id))
 execute function apply_endpoint_filter();
 
 -- Notifies delivering processes of a new address or secret, and of an endpoint that was disabled, enabled or deleted.

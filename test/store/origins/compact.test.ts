@@ -116,7 +116,7 @@ oneEngine(t, 'lists of records', async (t, engine) => {
   await t.test('deletions read few of them, however many uploads there were', async (t) => {
     const { user, sourceId } = await createSource(app)
     const read: number[] = []
-    const target = { userId: user, provider: 'apple', sourceIds: [] }
+    const target = { userId: user, provider: 'apple', scope: null, sourceIds: [] }
     // The first reads pieces of filters, the second whole filters.
     const asked: [name: string, deletions: Deletion[], most: number][] = [
       ['one', [{ externalId: 'record 20000', seriesId: null }], 4],

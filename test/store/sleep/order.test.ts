@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { type SleepStage, sleepStages } from '../../../server/batch/columns.ts'
+import type { EventTarget } from '../../../server/store/event-items.ts'
 import { type Session, sessionsOf } from '../../../server/store/sleep/sessions.ts'
 import { deleteSleep, writeSleep } from '../../../server/store/sleep/sleep.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
@@ -52,14 +53,14 @@ const anySteps = fc.array(
 )
 
 /** Three sources of a new user. */
-async function createSources(app: TestApp): Promise<{ userId: string; provider: string; sourceIds: number[] }> {
+async function createSources(app: TestApp): Promise<EventTarget & { sourceIds: number[] }> {
   const userId = await createUser(app)
   const rows = await app.db.query<{ id: number }>(
     `insert into data_source (user_id, provider, device_model, source)
      select $1, 'apple', 'device ' || n, '' from generate_series(1, $2::int) n returning id`,
     [userId, SOURCES],
   )
-  return { userId, provider: 'apple', sourceIds: rows.map(({ id }) => id) }
+  return { userId, provider: 'apple', scope: 'live', sourceIds: rows.map(({ id }) => id) }
 }
 
 /** The sessions of a user as text, sources by position. */

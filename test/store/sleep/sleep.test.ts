@@ -82,7 +82,7 @@ const send = (app: TestApp, user: string, stages: unknown[], provider = 'apple')
 
 /** As the import of a deletion does. */
 const remove = (app: TestApp, userId: string, ids: string[], provider = 'apple') =>
-  app.db.transaction(async (tx) => (await deleteSleep(tx, { userId, provider, sourceIds: [] }, ids)).found)
+  app.db.transaction(async (tx) => (await deleteSleep(tx, { userId, provider, scope: null, sourceIds: [] }, ids)).found)
 
 /** The same items in a pseudo-random order, the same in every run. */
 const shuffled = <Item>(items: readonly Item[], seed: number): Item[] =>
