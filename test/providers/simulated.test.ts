@@ -52,7 +52,7 @@ async function partsOf(simulator: Playing, id: string, person: string, span: Win
   return parts
 }
 
-const STATE = { scope: null, zone: null, options: {}, isHistory: false }
+const STATE = { scope: null, zone: null, options: {}, isHistory: false, grantedMs: 0 }
 
 interface Asking {
   simulator: Playing
