@@ -82,6 +82,8 @@ create or replace function release_grant(
   history_from timestamptz
 ) returns void
 language sql as $$
+  -- A statement of its own: one that waited for whoever queues tasks would not see these.
+  select from provider_grant where id = the_grant for update;
   update provider_grant g
   set process_id = null, leased_until = null,
       asked_at = case when next.asked is not null then greatest(now(), asked_from, next.asked) end,
