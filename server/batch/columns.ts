@@ -362,8 +362,8 @@ export interface Current {
 }
 
 /**
- * The batch holds everything that there is of a kind from `loMs` until before `hiMs`: what else is stored of the source
- * goes. Samples by their time; nights and workouts by their start, if they have an external id.
+ * The batch holds everything that there is of a kind from `loMs` until before `hiMs`: what else is stored goes. Samples of
+ * the source by their time; nights and workouts of its provider, of any device, by their start, if they have an external id.
  */
 export interface Span {
   source: number

@@ -5,7 +5,9 @@ import type { Json, Listed, Out, Part } from './part.ts'
 const FAR_MS = 7 * DAY_MS
 
 /** `args` of a request whose answer, if it has no further page, lists every item that begins in [fromMs, untilMs). */
-export const listing = (fromMs: number, untilMs: number): Json => ({ listed: [fromMs, untilMs] })
+export const listing = (fromMs: number, untilMs: number): { listed: Json } => ({
+  listed: [fromMs, untilMs],
+})
 
 /**
  * Marks the gaps between the items of a page, whose times are `timesMs` in the order of the page, as complete: anything
@@ -29,8 +31,8 @@ export function listedBetween(out: Out, part: Part, timesMs: readonly number[], 
   }
 }
 
-/** The span that a page lists completely; undefined if there are further pages, or if the request had no `listing`. */
-function boundsOf({ args, body }: Part): readonly [fromMs: number, untilMs: number] | undefined {
+/** The span that a page lists completely, epoch milliseconds; undefined if there are further pages, or if the request had no `listing`. */
+export function boundsOf({ args, body }: Part): readonly [fromMs: number, untilMs: number] | undefined {
   const listed = (args as { listed?: unknown } | null)?.listed
   const more = (body as { next_token?: unknown } | null)?.next_token
   if (!Array.isArray(listed) || more) return undefined

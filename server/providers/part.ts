@@ -109,9 +109,9 @@ export interface Out {
   /** A value of a profile, such as its weight, that holds at `at`, or when the provider answers: stored if it changed. */
   current(series: SeriesName, value: number | undefined, at?: At): void
   /**
-   * The part is complete from `loMs` until before `hiMs`, at most a day: whatever else is stored there of the source is
-   * deleted. Samples and totals go by their time, nights and workouts by their start. No effect if anything of the part
-   * was rejected.
+   * The part is complete from `loMs` until before `hiMs`, at most a day: whatever else is stored there is deleted. Samples
+   * and totals of the source go by their time; nights and workouts by their start, whatever device they name. No effect if
+   * anything of the part was rejected.
    */
   only(what: Listed, loMs: number, hiMs: number): void
   /** The provider deleted the item with this id. */

@@ -308,6 +308,8 @@ export interface StreamState {
   readonly options: Readonly<Record<string, Json>>
   /** Whether the past is asked for, not what is new. */
   readonly isHistory: boolean
+  /** When the person gave access, the last time; epoch milliseconds. */
+  readonly grantedMs: number
 }
 
 /** Which workouts are listed as the provider has them. */

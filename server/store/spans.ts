@@ -15,9 +15,9 @@ import { type Range, union } from './sleep/totals.ts'
 export type Unlisted = Pick<Deleted, 'deleted' | 'announced'>
 
 /**
- * Removes what is stored in the spans of a batch that is written, and that the batch does not hold: samples by their
- * instants; nights and workouts by their ids, with what goes with them, unless they were stored from a later answer.
- * Archived data stays.
+ * Removes what is stored in the spans of a batch that is written, and that the batch does not hold: samples of the source
+ * by their instants; nights and workouts of the provider, whatever their device, by their ids, with what goes with them,
+ * unless they were stored from a later answer. Archived data stays.
  */
 export async function removeUnlisted(tx: Transaction, target: EventTarget, batch: Batch): Promise<Unlisted> {
   const { spans } = batch.events
@@ -109,12 +109,20 @@ async function unlistedEvents(tx: Transaction, { sourceIds }: EventTarget, batch
   return found
 }
 
+// A page may not say of which device an item is, though the item itself does. Ids are unique at the provider.
 const inSpans = (ids: string, table: string) => `
   select ${ids} as ids, k.at_ms
   from unnest($1::int4[], $2::float8[], $3::float8[], $4::float8[]) k (source_id, lo, hi, at_ms)
   cross join lateral (
+    select d.id
+    from data_source own
+    join data_source d on d.user_id = own.user_id and d.provider = own.provider
+    where own.id = k.source_id
+    offset 0
+  ) s
+  cross join lateral (
     select * from ${table}
-    where source_id = k.source_id and start_at >= to_timestamp(k.lo) and start_at < to_timestamp(k.hi)
+    where source_id = s.id and start_at >= to_timestamp(k.lo) and start_at < to_timestamp(k.hi)
     offset 0
   ) e`
 

@@ -239,7 +239,7 @@ function asked(id: string, wish: Wish): string {
     const day = (ms: number) => new Date(ms).toISOString().slice(0, 16)
     return `${wish.stream} ${day(wish.window.fromMs)} ${day(wish.window.untilMs)} ${wish.everySeconds ?? ''}`.trim()
   }
-  const state = { scope: null, zone: null, options: {}, isHistory: false }
+  const state = { scope: null, zone: null, options: {}, isHistory: false, grantedMs: 0 }
   return `${wish.key} ${cloudProviders.get(id)!.objects![wish.object]!.request(wish.args, state)?.path}`
 }
 
@@ -372,7 +372,7 @@ t.test('what notices of WHOOP lead to', async (t) => {
 
 t.test('a recovery of WHOOP is found through its sleep', async (t) => {
   const { request, next } = cloudProviders.get('whoop')!.objects!.recovery!
-  const state = { scope: null, zone: null, options: {}, isHistory: false }
+  const state = { scope: null, zone: null, options: {}, isHistory: false, grantedMs: 0 }
   const id = '3f0a2d7e-6b1c-4a55-9d0e-5b8f1c2d3e4f'
   const first = request({ id, atMs: AT }, state)!
   const sleep = {

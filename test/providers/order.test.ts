@@ -236,7 +236,7 @@ function pull(id: string, shelf: Shelf, windows: readonly Window[], page: number
   const parts: TestPart[] = []
   for (const { name, first, next } of cloudProviders.get(id)?.streams ?? []) {
     for (const window of windows) {
-      let request = first(window, { scope: null, zone: null, options: {}, isHistory: false })
+      let request = first(window, { scope: null, zone: null, options: {}, isHistory: false, grantedMs: 0 })
       while (request && shelf.documents.has(request.path)) {
         const json = shelf.answer(request, shelf, page)
         parts.push({ stream: name, at: utc(AT), args: request.args ?? null, body: json })

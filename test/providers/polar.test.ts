@@ -9,7 +9,7 @@ import type { Answer, Request, StreamState } from '../../server/providers/provid
 import { recorder } from '../support/provider-call.ts'
 
 const DAY_MS = 86_400_000
-const STATE: StreamState = { scope: null, zone: null, options: {}, isHistory: false }
+const STATE: StreamState = { scope: null, zone: null, options: {}, isHistory: false, grantedMs: 0 }
 const answer = (json: unknown, status = 200, headers: Record<string, string> = {}): Answer => ({
   status,
   headers,

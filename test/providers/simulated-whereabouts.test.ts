@@ -72,7 +72,7 @@ async function asking({ simulator, id, token }: Access, request: Request): Promi
 /** Everything that the folder asks for, and what follows from it, as a batch. */
 async function batchOf(one: Access, names: readonly string[]): Promise<Batch> {
   const { provider, id } = one
-  const state = { scope: null, zone: null as string | null, options: {}, isHistory: false }
+  const state = { scope: null, zone: null as string | null, options: {}, isHistory: false, grantedMs: 0 }
   const parts: ParcelPart[] = []
   const ask = async (stream: string, of: Stream | ObjectKind, first: Request | null): Promise<void> => {
     for (let request = first; request; ) {

@@ -8,7 +8,7 @@ import { recorder } from '../support/provider-call.ts'
 
 const DAY_MS = 86_400_000
 const UNTIL = Date.UTC(2026, 2, 8)
-const STATE: StreamState = { scope: null, zone: null, options: {}, isHistory: false }
+const STATE: StreamState = { scope: null, zone: null, options: {}, isHistory: false, grantedMs: 0 }
 const HISTORY = { ...STATE, isHistory: true }
 const answer = (json: unknown, status = 200, headers: Record<string, string> = {}): Answer => ({
   status,
@@ -49,7 +49,13 @@ t.test(
       ['a sync of a year', ['1', '3', '29'], ['31', '200']],
       ['the past', [], ['1', '3', '29', '31']],
     ])
-    t.strictSame(cases[0]![1].args, { of: 'list' }, 'pulls say nothing of when, so that the same answer is the same')
+    const inTheMorning = { fromMs: UNTIL + 5_000 - 2 * DAY_MS, untilMs: UNTIL + 5_000 }
+    const later = { fromMs: inTheMorning.fromMs + 12 * 3_600_000, untilMs: inTheMorning.untilMs + 12 * 3_600_000 }
+    t.strictSame(
+      activities.first(inTheMorning, STATE)!.args,
+      activities.first(later, STATE)!.args,
+      'pulls of a day say the same of when, so that the same answer is the same',
+    )
   },
 )
 

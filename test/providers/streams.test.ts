@@ -7,7 +7,7 @@ import { recorder } from '../support/provider-call.ts'
 
 const DAY_MS = 86_400_000
 const WINDOW = { fromMs: Date.UTC(2026, 2, 1, 10), untilMs: Date.UTC(2026, 2, 8, 10, 30) }
-const EVERYTHING: StreamState = { scope: null, zone: null, options: {}, isHistory: false }
+const EVERYTHING: StreamState = { scope: null, zone: null, options: {}, isHistory: false, grantedMs: 0 }
 
 const provider = (id: string): Provider => cloudProviders.get(id)!
 const answer = (json: unknown, headers: Record<string, string> = {}, status = 200): Answer => ({

@@ -104,11 +104,6 @@ oneEngine(t, 'answers that differ from earlier ones', async (t, engine) => {
 
 oneEngine(t, 'what a provider has deleted goes, wherever it stood', async (t, engine) => {
   const app = await startTestApp(t, engine)
-  const started = (id: string, hours: number) => {
-    const [start, end] = [utc(hours), utc(hours + 1)]
-    const oura = { activity: 'running', start_datetime: start, end_datetime: end }
-    return { id, ...oura, sport_name: 'running', start, end, timezone_offset: 'Z', score_state: 'PENDING_SCORE' }
-  }
   // Hours before the answer; of the pull, whose window is 2 days of Oura and a week of WHOOP, and of a longer past.
   const all: [string, number][] = [
     ['oldest', -44],
@@ -120,14 +115,9 @@ oneEngine(t, 'what a provider has deleted goes, wherever it stood', async (t, en
     ['before', -24 * 12],
     ['alone', -24 * 22],
   ]
-  for (const provider of ['oura', 'whoop']) {
-    const stream = cloudProviders.get(provider)?.streams?.find(({ name }) => name === 'workout')
+  for (const provider of ['oura', 'whoop', 'strava', 'polar']) {
     const ask = async (user: CloudUser, days: number, items: [string, number][], more: string | null = null) => {
-      const window = { fromMs: ASKED - days * 24 * HOUR, untilMs: ASKED }
-      const { args = null } = stream?.first(window, { scope: null, zone: null, options: {}, isHistory: false }) ?? {}
-      const listed = items.map(([id, hours]) => started(id, hours)).sort((a, b) => (a.start < b.start ? -1 : 1))
-      const body = { data: listed, records: [...listed].reverse(), next_token: more }
-      await write(app, user, batchOf(provider, [{ stream: 'workout', at: utc(0), args, body }]))
+      await write(app, user, batchOf(provider, [workoutsListed(provider, days, items, more)]))
       const rows = await app.db.query<{ id: string }>(
         'select external_id as id from workout where user_id = $1 order by start_at',
         [user.userId],
@@ -142,27 +132,68 @@ oneEngine(t, 'what a provider has deleted goes, wherever it stood', async (t, en
       ['the oldest', 7, without('oldest'), null, 'alone before second third newest'],
       ['one between', 7, without('second'), null, 'alone before oldest third newest'],
       ['all of a week', 7, [], null, 'alone before'],
-      ['the first page of several', 7, all.slice(1, 3), 'x', `alone before ${week}`],
+      // Polar has no pages.
+      ...(provider === 'polar' ? [] : [several(all.slice(1, 3), `alone before ${week}`)]),
       ['a month of which nothing is listed', 30, [], null, `alone before ${week}`],
     ]
     const wrong: string[] = []
     for (const [name, days, items, more, expected] of cases) {
       const user = await connectedUser(app, provider)
       await ask(user, 30, [...far, ...all])
+      // By itself, an activity names its device: it becomes another source.
+      if (provider === 'strava') await write(app, user, batchOf(provider, all.slice(1).map(detailed)))
       const left = await ask(user, days, items, more)
-      if (left !== expected) wrong.push(`${name}: ${left}`)
+      if (left.replaceAll(/page\d+ /g, '') !== expected) wrong.push(`${name}: ${left}`)
     }
     t.strictSame(wrong, [], provider)
+    if (provider === 'strava' || provider === 'polar') continue
     const complete = ['workout', 'sleep'].filter((name) => {
       const stream = cloudProviders.get(provider)?.streams?.find((one) => one.name === name)
       const window = { fromMs: ASKED - 7 * 24 * HOUR, untilMs: ASKED }
-      const { args = null } = stream?.first(window, { scope: null, zone: null, options: {}, isHistory: false }) ?? {}
+      const { args = null } = stream?.first(window, state(7)) ?? {}
       const body = { data: [], records: [], next_token: null }
       return batchOf(provider, [{ stream: name, at: utc(0), args, body }]).events.spans.length > 0
     })
     t.strictSame(complete, ['workout'], `${provider}: that no night is listed removes none`)
   }
 })
+
+// Polar cannot be asked for a week; but its list says nothing of what was uploaded before the consent.
+const state = (days: number) => ({
+  ...{ scope: null, zone: null, options: {}, isHistory: false, grantedMs: ASKED - days * 24 * HOUR },
+})
+
+const several = (items: [string, number][], left: string): [string, number, [string, number][], string, string] => [
+  ...(['the first page of several', 7, items, 'x', left] as const),
+]
+
+/** A workout in the words of every provider. */
+function started(id: string, hours: number) {
+  const [start, end] = [utc(hours), utc(hours + 1)]
+  const oura = { activity: 'running', start_datetime: start, end_datetime: end }
+  const strava = { sport_type: 'Run', start_date: start, elapsed_time: 3_600 }
+  const polar = { sport: 'RUNNING', start_time: start.slice(0, 19), start_time_utc_offset: 0, duration: 'PT1H' }
+  const whoop = { sport_name: 'running', start, end, timezone_offset: 'Z', score_state: 'PENDING_SCORE' }
+  return { id, ...oura, ...strava, ...polar, ...whoop, device: hours % 2 === 0 ? 'Polar Vantage V3' : 'Polar Pacer' }
+}
+
+const detailed = ([id, hours]: [string, number]) => {
+  const body = { ...started(id, hours), device_name: hours % 2 === 0 ? 'Wahoo ELEMNT' : 'Garmin Forerunner 965' }
+  return { stream: 'activities', at: utc(0), args: { of: 'detail' }, body }
+}
+
+/** The answer to a pull of so many days; `more`: there is a further page. */
+function workoutsListed(provider: string, days: number, items: [string, number][], more: string | null) {
+  const stream = cloudProviders.get(provider)?.streams?.find(({ family }) => family === 'workouts')
+  const { args = null } = stream?.first({ fromMs: ASKED - days * 24 * HOUR, untilMs: ASKED }, state(days)) ?? {}
+  const listed = items.map(([id, hours]) => started(id, hours)).sort((a, b) => (a.start < b.start ? -1 : 1))
+  // Strava's pages do not say that they are the first of several: they are full.
+  const full = more === null ? [] : Array.from({ length: 150 }, (_, n) => started(`page${n}`, -34.5 + n / 1_000))
+  const list = provider === 'strava' ? [...listed.slice(0, 1), ...full, ...listed.slice(1)] : listed
+  const body = { data: listed, records: [...listed].reverse(), next_token: more }
+  const isList = provider === 'strava' || provider === 'polar'
+  return { stream: stream?.name ?? '', at: utc(0), args, body: isList ? list : body }
+}
 
 const utc = (hours: number) => new Date(ASKED + hours * HOUR).toISOString()
 

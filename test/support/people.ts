@@ -32,8 +32,10 @@ export async function startSimulated(
   { world = {}, ...settings }: { world?: World } & Partial<Config> = {},
 ): Promise<Simulated> {
   const simulator = await play(t, { at: Date.now(), ...world })
-  for (const provider of ['oura', 'whoop'])
-    await simulator.control('POST', 'settings', { provider, limits: [MANY, MANY] })
+  for (const provider of ['oura', 'whoop', 'strava', 'polar']) {
+    const limits = provider === 'strava' ? [MANY, MANY, MANY, MANY] : [MANY, MANY]
+    await simulator.control('POST', 'settings', { provider, limits })
+  }
   const { providers, oauthRedirectOrigins } = loadConfig(simulator.env)
   const app = await startTestApp(t, engine, { providers, oauthRedirectOrigins, eventFeedEnabled: true, ...settings })
   return { app, simulator }
@@ -116,6 +118,27 @@ export async function daysPass({ db }: Pick<TestApp, 'db'>, days: number): Promi
   const earlier = (name: string) => `${name} = ${name} - make_interval(days => $1)`
   await db.query(`update stream_cursor set ${columns.map(({ name }) => earlier(name))}`, [days])
   await db.query(`update provider_grant set ${earlier('granted_at')}`, [days])
+}
+
+/**
+ * As if pulls were made at that instant, epoch milliseconds, at most some days before the present, and a day after the
+ * last ones.
+ */
+export async function dayOfPulls({ db }: Pick<TestApp, 'db'>, nowMs: number): Promise<void> {
+  await db.query(`
+    create or replace function pull_until() returns trigger language plpgsql as $$
+    begin
+      new.hi := timestamptz '${new Date(nowMs).toISOString()}';
+      new.lo := least(new.lo, new.hi - make_interval(days => coalesce(new.reach_days, 2)));
+      return new;
+    end
+    $$`)
+  await db.query(`
+    create or replace trigger pull_until before insert on sync_task
+    for each row when (new.kind = 'pull') execute function pull_until()`)
+  await db.query(`
+    update stream_cursor
+    set reached_week_at = reached_week_at - interval '1 day', reached_month_at = reached_month_at - interval '1 day'`)
 }
 
 const PATIENCE_MS = 120_000

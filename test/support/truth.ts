@@ -14,8 +14,10 @@ export interface Lines {
   readonly required: ReadonlySet<string>
   /** May be there. */
   readonly allowed: ReadonlySet<string>
-  /** Days of which heart rates may be there that the truth does not tell. */
+  /** `series date`: what may be there though the truth does not tell it. */
   readonly unsure: ReadonlySet<string>
+  /** Lines without their last word, which may be any. */
+  readonly anyhow?: ReadonlySet<string>
 }
 
 /** Half-open, and when providers were asked: epoch milliseconds. */
@@ -23,14 +25,16 @@ export interface Span {
   readonly fromMs: number
   readonly untilMs: number
   readonly nowMs: number
+  /** What began since then was asked for one by one, where lists do not say everything; absent: all. */
+  readonly aloneMs?: number
 }
 
 /** How long WHOOP may take to score what is new. */
 const SCORING_MS = 20 * MINUTE_MS
 
-const ms = (text: string) => Date.parse(text)
+export const ms = (text: string) => Date.parse(text)
 const seconds = (text: string) => Math.floor(ms(text) / 1000)
-const offsetMs = (text: string) => {
+export const offsetMs = (text: string) => {
   const [, sign, hours, minutes] = /^([+-])(\d\d):(\d\d)$/.exec(text) ?? []
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * MINUTE_MS
 }
@@ -53,32 +57,40 @@ const TYPES: Record<string, [oura: string, whoop: string]> = {
 
 const LEVELS = ['limited', 'adequate', 'solid', 'strong', 'exceptional']
 
-type Add = (line: string, atMs: number) => void
+export type Add = (line: string, atMs: number) => void
 
-const sample = (add: Add, type: string, atMs: number, value: number) => add(`${type} ${atMs / 1000} ${value}`, atMs)
-const total = (add: Add, type: string, date: string, value: number) =>
+/** Adds what is of a span to `lines`. */
+export const within =
+  ({ fromMs, untilMs }: Span, lines: Set<string>): Add =>
+  (line, atMs) => {
+    if (atMs >= fromMs && atMs < untilMs) lines.add(line)
+  }
+
+export const sample = (add: Add, type: string, atMs: number, value: number) =>
+  add(`${type} ${atMs / 1000} ${value}`, atMs)
+export const total = (add: Add, type: string, date: string, value: number) =>
   add(`${type} of ${date} ${value}`, ms(`${date}T12:00:00Z`))
-const score = (add: Add, category: string, place: string | number, value: number | string | null, atMs: number) =>
-  add(`score ${category} ${place} ${value}`, atMs)
+export const score = (
+  add: Add,
+  category: string,
+  place: string | number,
+  value: number | string | null,
+  atMs: number,
+) => add(`score ${category} ${place} ${value}`, atMs)
 
-function sleepLine(sleep: Json, efficiency: number | null, asleep: number | null): string {
+export function sleepLine(sleep: Json, efficiency: number | null, asleep: number | null): string {
   const { start, end, start_offset: offset, nap } = sleep
   return `sleep ${seconds(start)} ${seconds(end)} ${offset} ${nap ? 'nap' : 'night'} ${asleep} s ${efficiency} %`
 }
 
-const asleepOf = ({ seconds: of }: Json) => of.deep + of.light + of.rem
-const stageLine = ({ stage, start, end }: Json) => `stage ${stage} ${seconds(start)} ${seconds(end)}`
+export const asleepOf = ({ seconds: of }: Json) => of.deep + of.light + of.rem
+export const stageLine = ({ stage, start, end }: Json) => `stage ${stage} ${seconds(start)} ${seconds(end)}`
 
 /** The lines that Oura's documents become. */
 export function ouraLines(truth: Json, span: Span): Lines {
   const required = new Set<string>()
   const allowed = new Set<string>()
-  const within =
-    (to: Set<string>): Add =>
-    (line, atMs) => {
-      if (atMs >= span.fromMs && atMs < span.untilMs) to.add(line)
-    }
-  const add = within(required)
+  const add = within(span, required)
   const nights = new Map<string, Json>()
   for (const sleep of truth.sleeps) {
     if (sleep.ids.oura === null) continue
@@ -106,14 +118,15 @@ export function ouraLines(truth: Json, span: Span): Lines {
     total(add, 'oxygen_saturation', date, round(night.spo2_percent, 1))
     total(add, 'breathing_disturbance_index', date, night.disturbances)
   }
-  for (const day of truth.days) ouraDay({ required: add, allowed: within(allowed) }, day, nights.has(day.date))
+  for (const day of truth.days) ouraDay({ required: add, allowed: within(span, allowed) }, day, nights.has(day.date))
   for (const workout of truth.workouts) {
     if (workout.ids.oura === null) continue
     const distance = workout.distance_m === null ? null : round(workout.distance_m, 1)
-    add(workoutLine(workout, TYPES[workout.sport]?.[0], round(workout.active_kcal, 3), distance), ms(workout.start))
+    add(workoutLine(workout, TYPES[workout.sport]?.[0], distance), ms(workout.start))
+    add(kcalLine(workout.start, round(workout.active_kcal, 3)), ms(workout.start))
   }
-  ouraHeartRate(truth, add, within(allowed))
-  return { required, allowed, unsure: unsureDays(truth) }
+  ouraHeartRate(truth, add, within(span, allowed))
+  return { required, allowed, unsure: ofSeries(['heart_rate'], unsureDays(truth)) }
 }
 
 const STAGES = ['deep', 'light', 'rem', 'awake']
@@ -188,25 +201,25 @@ export function unsureDays(truth: Json): Set<string> {
   return new Set(dates.flatMap((date) => [date, iso(noonOf(date) - DAY_MS).slice(0, 10)]))
 }
 
-function workoutLine(workout: Json, type: string | undefined, kcal: number | null, distance: number | null): string {
+export const ofSeries = (series: readonly string[], days: ReadonlySet<string>): Set<string> =>
+  new Set([...days].flatMap((day) => series.map((one) => `${one} ${day}`)))
+
+export function workoutLine(workout: Json, type: string | undefined, distance: number | null): string {
   const { start, end, start_offset: offset } = workout
-  return `workout ${seconds(start)} ${seconds(end)} ${offset} ${type} ${kcal} kcal ${distance} m`
+  return `workout ${seconds(start)} ${seconds(end)} ${offset} ${type} ${distance} m`
 }
+
+export const kcalLine = (start: string, kcal: number | '') => `kcal of workout ${seconds(start)} ${kcal}`
 
 /** The lines that WHOOP's records become. */
 export function whoopLines(truth: Json, span: Span): Lines {
   const required = new Set<string>()
   const allowed = new Set<string>()
-  const within =
-    (to: Set<string>): Add =>
-    (line, atMs) => {
-      if (atMs >= span.fromMs && atMs < span.untilMs) to.add(line)
-    }
   const isNew = ({ updated_at: at }: Json) => ms(at) > span.nowMs - SCORING_MS
   for (const sleep of truth.sleeps) {
     if (sleep.ids.whoop === null) continue
     const [start, end] = [ms(sleep.start), ms(sleep.end)]
-    const add = within(isNew(sleep) ? allowed : required)
+    const add = within(span, isNew(sleep) ? allowed : required)
     if (isNew(sleep)) add(sleepLine(sleep, null, null), start)
     if (sleep.unscorable) {
       add(sleepLine(sleep, null, null), start)
@@ -221,17 +234,18 @@ export function whoopLines(truth: Json, span: Span): Lines {
     if (workout.ids.whoop === null) continue
     const type = TYPES[workout.sport]?.[1]
     const start = ms(workout.start)
-    const add = within(isNew(workout) ? allowed : required)
-    if (isNew(workout)) add(workoutLine(workout, type, null, null), start)
+    const add = within(span, isNew(workout) ? allowed : required)
+    if (isNew(workout)) add(workoutLine(workout, type, null), start)
     const kcal = round(round(workout.active_kcal * KJ_PER_KCAL, 2) / KJ_PER_KCAL, 2)
-    if (workout.unscorable) add(workoutLine(workout, type, null, null), start)
+    if (workout.unscorable) add(workoutLine(workout, type, null), start)
     else {
-      add(workoutLine(workout, type, kcal, workout.distance_m), start)
+      add(workoutLine(workout, type, workout.distance_m), start)
+      add(kcalLine(workout.start, kcal), start)
       score(add, 'strain', start / 1000, round(workout.strain, 4), start)
     }
   }
   for (const { start, strain } of truth.cycles)
-    score(within(required), 'strain', ms(start) / 1000, round(strain, 4), ms(start))
+    score(within(span, required), 'strain', ms(start) / 1000, round(strain, 4), ms(start))
   return { required, allowed, unsure: new Set() }
 }
 
@@ -246,22 +260,31 @@ function recoveryLines(add: Add, sleep: Json, hasSensors: boolean): void {
   if (sleep.spo2_percent !== null) sample(add, 'oxygen_saturation', end, round(sleep.spo2_percent, 2))
 }
 
-/** Of Oura: what is told by the day, at whatever time it stands. */
-const SERIES_OF_DAYS = new Set([
-  'oxygen_saturation',
-  ...['skin_temperature_deviation', 'skin_temperature_trend_deviation', 'cardiovascular_age', 'vo2_max'],
-  ...['steps', 'energy', 'basal_energy', 'distance_walking_running', 'active_time', 'breathing_disturbance_index'],
-])
-const SCORES_OF_DAYS = new Set(['sleep', 'readiness', 'activity', 'stress', 'resilience'])
+const TOTALS = ['steps', 'energy', 'basal_energy', 'distance_walking_running', 'active_time']
+
+/** What is told by the day, at whatever time it stands: series and scores. */
+const OF_DAYS: Record<string, ReadonlySet<string>> = {
+  oura: new Set([
+    ...['oxygen_saturation', 'skin_temperature_deviation', 'skin_temperature_trend_deviation', 'cardiovascular_age'],
+    ...['vo2_max', ...TOTALS, 'breathing_disturbance_index'],
+    ...['sleep', 'readiness', 'activity', 'stress', 'resilience'].map((category) => `score ${category}`),
+  ]),
+  polar: new Set([...TOTALS, 'score recovery', 'score strain']),
+}
+
+/** What profiles say is of the moment of the answer. */
+const OF_PROFILES: Record<string, readonly string[]> = {
+  polar: ['weight', 'height', 'resting_heart_rate', 'vo2_max'],
+}
 
 /** Collects the lines about what is known of a person at a provider. */
 export class Told {
   readonly lines = new Set<string>()
-  readonly #isOura: boolean
+  readonly #provider: string
   readonly #span: Span
 
   constructor(provider: string, span: Span) {
-    this.#isOura = provider === 'oura'
+    this.#provider = provider
     this.#span = span
   }
 
@@ -277,23 +300,28 @@ export class Told {
   workout({ startMs, endMs, offset, type, kcal, distance }: WorkoutTold): void {
     if (!this.#has(startMs)) return
     const times = { start: iso(startMs), end: iso(endMs), start_offset: offset }
-    this.lines.add(workoutLine(times, type, kcal, distance))
+    this.lines.add(workoutLine(times, type, distance))
+    if (kcal !== null) this.lines.add(kcalLine(times.start, kcal))
   }
 
-  score({ category, atMs, zoneMin, value }: ScoreTold): void {
+  score({ category, atMs, zoneMin, value, qualifier }: ScoreTold): void {
     const date = localDate(atMs, zoneMin)
-    const isOfDay = this.#isOura && SCORES_OF_DAYS.has(category)
+    const isOfDay = this.#isOfDay(`score ${category}`)
     if (!this.#has(isOfDay ? noonOf(date) : atMs)) return
-    this.lines.add(`score ${category} ${isOfDay ? date : atMs / 1000} ${value}`)
+    const shown = this.#provider === 'polar' ? value : (qualifier ?? value)
+    this.lines.add(`score ${category} ${isOfDay ? date : atMs / 1000} ${shown}`)
   }
 
   sample(type: string, atMs: number, zoneMin: number | null, value: number): void {
-    // What profiles say is of the moment of the answer.
-    if (type === 'weight' || type === 'height') return
+    if ((OF_PROFILES[this.#provider] ?? ['weight', 'height']).includes(type)) return
     const date = localDate(atMs, zoneMin)
-    const isOfDay = this.#isOura && SERIES_OF_DAYS.has(type)
+    const isOfDay = this.#isOfDay(type)
     if (!this.#has(isOfDay ? noonOf(date) : atMs)) return
     this.lines.add(isOfDay ? `${type} of ${date} ${value}` : `${type} ${atMs / 1000} ${value}`)
+  }
+
+  #isOfDay(what: string): boolean {
+    return OF_DAYS[this.#provider]?.has(what) ?? false
   }
 
   #has(atMs: number): boolean {
@@ -324,11 +352,12 @@ interface ScoreTold {
   category: string
   atMs: number
   zoneMin: number | null
-  value: number | string | null
+  value: number | null
+  qualifier: string | null
 }
 
-const noonOf = (date: string) => ms(`${date}T12:00:00Z`)
-const iso = (at: number) => new Date(at).toISOString()
+export const noonOf = (date: string) => ms(`${date}T12:00:00Z`)
+export const iso = (at: number) => new Date(at).toISOString()
 const localDate = (at: number, zoneMin: number | null) => iso(at + (zoneMin ?? 0) * MINUTE_MS).slice(0, 10)
 const minutesOf = (offset: string | null) => (offset === null ? null : offsetMs(offset) / MINUTE_MS)
 
@@ -372,7 +401,7 @@ export async function storedLines(
     })
   for (const { category, recorded_at, zone_offset, value, qualifier } of await all(`health-scores?${range('date')}`))
     told.score({
-      ...{ category, atMs: ms(recorded_at), zoneMin: minutesOf(zone_offset), value: qualifier ?? value },
+      ...{ category, atMs: ms(recorded_at), zoneMin: minutesOf(zone_offset), value, qualifier },
     })
   const columnar = { Accept: 'application/vnd.pulsebase.columns+json' }
   const { columns, series } = await get(`timeseries?limit=200000&${range('time')}`, columnar)
@@ -383,13 +412,14 @@ export async function storedLines(
 }
 
 /** What differs, in words. */
-export function differences(stored: ReadonlySet<string>, { required, allowed, unsure }: Lines): string[] {
+export function differences(stored: ReadonlySet<string>, lines: Lines): string[] {
+  const { required, allowed, unsure, anyhow } = lines
   const isUnsure = (line: string) => {
-    const [, at] = /^heart_rate (\d+) /.exec(line) ?? []
+    if (anyhow?.has(line.slice(0, line.lastIndexOf(' ')))) return true
+    const [, series, at] = /^(\w+) ([\d.]+) /.exec(line) ?? []
     // The day of a person may begin half a day before or after that of UTC.
-    return (
-      at !== undefined && [-0.5, 0, 0.5].some((days) => unsure.has(iso(Number(at) * 1000 + days * DAY_MS).slice(0, 10)))
-    )
+    const dates = [-0.5, 0, 0.5].map((days) => iso(Number(at) * 1000 + days * DAY_MS).slice(0, 10))
+    return at !== undefined && dates.some((date) => unsure.has(`${series} ${date}`))
   }
   const missing = [...required].filter((line) => !stored.has(line)).map((line) => `missing: ${line}`)
   const more = [...stored]

@@ -50,11 +50,12 @@ interface GrantRow {
   readonly issuer: string | null
   readonly scope: string | null
   readonly zone: string | null
+  readonly granted_ms: number
   readonly waiting: number
 }
 
 const GRANT_SQL = `
-  select g.issuer, g.scope, g.zone, (
+  select g.issuer, g.scope, g.zone, date_part('epoch', g.granted_at) * 1000 as granted_ms, (
     select coalesce(max(w.n), 0) from connection c
     cross join lateral (
       select count(*) as n
@@ -80,6 +81,7 @@ interface Turn {
   readonly lease: Claimed
   readonly account: Account
   readonly scope: StreamState['scope']
+  readonly grantedMs: number
   readonly endsMs: number
   requests: number
   readonly gathered: Gathered
@@ -121,12 +123,13 @@ async function serveRun(turn: Turn, rows: TaskRow[]): Promise<void> {
   if (failed) throw failed.reason
 }
 
-function begin(means: TurnMeans, lease: Claimed, { issuer, scope, zone }: GrantRow): Turn {
+function begin(means: TurnMeans, lease: Claimed, { issuer, scope, zone, granted_ms: grantedMs }: GrantRow): Turn {
   const { grantId: id, provider } = lease
   const account = openAccount(means, { id, provider, issuer })
   return {
     ...{ means, lease, account },
     scope: grantedScopes(scope, account.client.oauth(issuer)),
+    grantedMs,
     endsMs: Date.now() + MAX_MS,
     requests: 0,
     gathered: new Gathered(means, lease, zone),
@@ -204,9 +207,9 @@ async function askOnce(turn: Turn, task: Task): Promise<Outcome | 'on' | 'blocke
 /** All that a workout has is asked for where an operator wants that, whoever asks. */
 const WITH_SAMPLES = { samples: true, zones: true, route: true }
 
-function stateOf({ means, scope, gathered }: Turn, { row }: Task): StreamState {
+function stateOf({ means, scope, grantedMs, gathered }: Turn, { row }: Task): StreamState {
   const options = means.parts.settings.ingestWorkoutSamples ? { ...row.options, ...WITH_SAMPLES } : row.options
-  return { scope, zone: gathered.zone, options, isHistory: row.lane === 'history' }
+  return { scope, zone: gathered.zone, options, isHistory: row.lane === 'history', grantedMs }
 }
 
 async function ask(turn: Turn, task: Task, request: Request): Promise<Received | Outcome | 'blocked'> {

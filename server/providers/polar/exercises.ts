@@ -1,7 +1,7 @@
 import { withoutNoise } from '../../batch/units.ts'
 import type { SeriesName } from '../../catalogue/series.ts'
 import { DAY_MS, parseZoneOffset } from '../../time.ts'
-import { listedBetween } from '../listed.ts'
+import { boundsOf, listedBetween, listing } from '../listed.ts'
 import type { At, Item, Out, Part } from '../part.ts'
 import { durationSeconds } from './duration.ts'
 import { APP, itemsOf } from './items.ts'
@@ -12,15 +12,13 @@ const LISTED_DAYS = 29
 
 /** Training sessions, as summaries or with their samples, zones and route (docs/providers.md). */
 export function exercises(out: Out, part: Part): void {
-  const starts = new Map<string, number[]>()
+  const starts: number[] = []
   for (const exercise of itemsOf(out, part)) {
     const known = times(exercise, part)
     if (!known) continue
-    const device = exercise.text('device') ?? ''
-    out.source(device, APP)
+    out.source(exercise.text('device') ?? '', APP)
     if (!workout(out, exercise, known)) continue
-    if (known.start.ms > part.atMs - LISTED_DAYS * DAY_MS)
-      starts.set(device, [...(starts.get(device) ?? []), known.start.ms])
+    starts.push(known.start.ms)
     for (const samples of exercise.objects('samples')) recorded(out, samples, known)
     for (const place of exercise.objects('route')) {
       const seconds = durationSeconds(place.text('time'))
@@ -30,11 +28,15 @@ export function exercises(out: Out, part: Part): void {
       out.sample('longitude', at, place.number('longitude'), known.externalId)
     }
   }
-  if (!Array.isArray(part.body)) return
-  for (const [device, own] of starts) {
-    out.source(device, APP)
-    listedBetween(out, part, own, 'workouts')
-  }
+  listed(out, part, starts)
+}
+
+/** Of what began earlier, the list holds what was uploaded late, and is not all that there was. */
+function listed(out: Out, part: Part, starts: readonly number[]): void {
+  const [grantedMs, untilMs] = boundsOf(part) ?? [0, 0]
+  const fromMs = Math.max(grantedMs, part.atMs - LISTED_DAYS * DAY_MS)
+  const within = starts.filter((ms) => ms >= fromMs && ms < untilMs).sort((a, b) => a - b)
+  listedBetween(out, { ...part, args: listing(fromMs, untilMs) }, within, 'workouts')
 }
 
 interface Known {

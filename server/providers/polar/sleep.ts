@@ -154,6 +154,9 @@ export function nightlyRecharge(out: Out, part: Part): void {
   }
 }
 
+/** People cut off less of the beginning of a night. */
+const CUT_MS = 3 * 3_600_000
+
 type Measured = readonly [series: SeriesName, average: number | undefined, byTime: Item | undefined]
 
 function measured(out: Out, { at, date }: Dated, night: Nights[string] | undefined, values: readonly Measured[]): void {
@@ -164,7 +167,9 @@ function measured(out: Out, { at, date }: Dated, night: Nights[string] | undefin
     for (const [when, value] of byTime(times, night)) out.sample(series, when, value || undefined, record)
     // It was there while the night was not known, or ended elsewhere.
     out.only({ series }, at.ms, at.ms + 1)
-    out.only({ series }, night[0], Math.min(night[1], night[0] + DAY_MS))
+    // Nothing but nights brings breaths: what an edit has cut off goes, too.
+    const fromMs = series === 'respiratory_rate' ? night[0] - CUT_MS : night[0]
+    out.only({ series }, fromMs, Math.min(night[1], fromMs + DAY_MS))
   }
 }
 

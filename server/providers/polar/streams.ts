@@ -1,5 +1,6 @@
-import { parseInstant, parseZoneOffset, zoneText } from '../../time.ts'
+import { DAY_MS, parseInstant, parseZoneOffset, zoneText } from '../../time.ts'
 import { listAt, textAt, valueAt } from '../answers.ts'
+import { listing } from '../listed.ts'
 import type { Json } from '../part.ts'
 import type { Answer, Form, ObjectKind, Provider, Request, Stream, StreamState, Window } from '../provider.ts'
 import { type NightArgs, nightsIn, nightsOf } from './nights.ts'
@@ -45,6 +46,10 @@ function nextAfterNights(answer: Answer, { args, memo }: Request): Request | nul
   return { path, query, args: { of: 'data', nights: nightsOf(answer) } satisfies NightArgs }
 }
 
+/** Polar lists what was uploaded since the person was registered. Whole days, so that `args` change daily. */
+const exercisesListed = ({ untilMs }: Window, { grantedMs }: StreamState): Json =>
+  listing(grantedMs, Math.floor(untilMs / DAY_MS) * DAY_MS)
+
 /** What of a workout is asked for beside its summary (contract 7.1). */
 const flags = ({ options }: Pick<StreamState, 'options'>): Form =>
   Object.fromEntries(['samples', 'zones', 'route'].map((name) => [name, String(options[name] === true)]))
@@ -82,7 +87,7 @@ export const streams: readonly Stream[] = [
     ...listed('/v3/exercises', 30),
     name: 'exercises',
     family: 'workouts',
-    first: (_, state) => ({ path: '/v3/exercises', query: flags(state) }),
+    first: (window, state) => ({ path: '/v3/exercises', query: flags(state), args: exercisesListed(window, state) }),
     zone: zoneOfExercises,
   },
   { ...listed(NIGHTS, 28), name: 'sleep', zone: zoneOfNights },

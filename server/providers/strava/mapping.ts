@@ -2,7 +2,7 @@ import { listAt } from '../answers.ts'
 import { listedBetween } from '../listed.ts'
 import type { At, Item, MapPart, Out, Part, WorkoutPart } from '../part.ts'
 import { type Recording, zoneMinOf } from './recording.ts'
-import type { Args } from './streams.ts'
+import { type Args, isLast } from './streams.ts'
 import { cadenceFactor, workoutType } from './workouts.ts'
 
 // What Strava's activities become: docs/providers.md.
@@ -65,7 +65,7 @@ function list(out: Out, part: Part, { aloneBeforeMs = Number.NEGATIVE_INFINITY }
     const caloriesKcal = workout.start.ms < aloneBeforeMs ? calories(activity) : undefined
     if (out.workout({ ...workout, caloriesKcal, partial: true })) starts.push(workout.start.ms)
   }
-  listedBetween(out, part, starts, 'workouts')
+  listedBetween(out, isLast(part.body) ? part : { ...part, args: null }, starts, 'workouts')
 }
 
 function detail(out: Out): void {

@@ -1,5 +1,6 @@
 import { parseInstant } from '../../time.ts'
 import { listAt, textAt, valueAt } from '../answers.ts'
+import { listing } from '../listed.ts'
 import type { Json } from '../part.ts'
 import type { Answer, Form, ObjectKind, Provider, Request, Stream, StreamState, Window, Wish } from '../provider.ts'
 import { type Recording, recordingOf } from './recording.ts'
@@ -19,6 +20,8 @@ export type Args =
       readonly of: 'list'
       /** What began before, epoch milliseconds, will not be asked for by itself. */
       readonly aloneBeforeMs?: number
+      /** See `listing`. */
+      readonly listed?: Json
     }
   | { readonly of: 'detail' }
   | ({ readonly of: 'samples' } & Recording)
@@ -33,15 +36,21 @@ const within = ({ fromMs, untilMs }: Window, page: number, size: number): Form =
 
 function list(window: Window, { isHistory }: StreamState): Request {
   const aloneBeforeMs = isHistory ? window.untilMs : window.untilMs - DETAIL_DAYS * DAY_MS
-  // Only where there are such: what changes with the time would make every answer a new one.
+  // Only where there are such: what changes with the time would make every answer a new one. So whole days, too.
   const alone = aloneBeforeMs > window.fromMs ? { aloneBeforeMs } : {}
-  return { path: '/athlete/activities', query: within(window, 1, PAGE), args: { of: 'list', ...alone } satisfies Args }
+  const listed = listing(Math.ceil(window.fromMs / DAY_MS) * DAY_MS, Math.floor(window.untilMs / DAY_MS) * DAY_MS)
+  const args = { of: 'list', ...alone, ...listed } satisfies Args
+  return { path: '/athlete/activities', query: within(window, 1, PAGE), args }
 }
 
 /** Pages may be a little short; one that is half empty is the last. */
-function next(answer: Answer, asked: Request): Request | null {
-  if (listAt(answer.json).length < PAGE / 2) return null
-  return { ...asked, query: { ...asked.query, page: String(Number(asked.query?.page) + 1) } }
+export const isLast = (page: unknown): boolean => listAt(page).length < PAGE / 2
+
+/** The next page, which is not all that is listed. */
+function next(answer: Answer, { args, ...asked }: Request): Request | null {
+  if (isLast(answer.json)) return null
+  const { listed: _, ...more } = args as unknown as Extract<Args, { of: 'list' }>
+  return { ...asked, args: more, query: { ...asked.query, page: String(Number(asked.query?.page) + 1) } }
 }
 
 /** What of a recording is wanted. */
