@@ -65,7 +65,14 @@ export async function done({ app: { db } }: Pick<Simulated, 'app'>): Promise<voi
   const nothingLeft = async () => {
     // Whoever changes the tasks of a grant holds it (server/store/lock.ts).
     await db.query(
-      `with held as (select id from provider_grant order by id for update), due as (
+      `with held as (
+         select g.id from provider_grant g
+         where exists (
+           select from sync_task s where s.grant_id = g.id and s.due_at > now() and s.due_at < 'infinity'
+         ) or g.live_at > now()
+         order by g.id
+         for update
+       ), due as (
          update sync_task s set due_at = now()
          from held
          where s.grant_id = held.id and s.due_at > now() and s.due_at < 'infinity'
