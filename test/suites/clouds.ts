@@ -1,5 +1,6 @@
 import '../api/provider-sync.test.ts'
 import '../intake/notices/days.test.ts'
+import '../intake/notices/forged.test.ts'
 import '../intake/notices/opening.test.ts'
 import '../intake/notices/receive.test.ts'
 import '../intake/notices/subscriptions.test.ts'

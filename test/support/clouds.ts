@@ -39,8 +39,11 @@ export const authorize = (app: TestApp, { connector }: OAuthProvider, user: stri
   app.request('GET', `/api/v1/oauth/${connector.id}/authorize?user_id=${user}${more}`)
 
 /** The provider sends a browser back. */
-export const callBack = (app: TestApp, path: string, headers: Record<string, string> = {}): Promise<TestAnswer> =>
-  app.request('GET', path, { auth: 'none', headers })
+export const callBack = (
+  app: Pick<TestApp, 'request'>,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<TestAnswer> => app.request('GET', path, { auth: 'none', headers })
 
 /** A person connects an account; returns the id of its grant. */
 export async function connectAccount(

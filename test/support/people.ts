@@ -38,12 +38,17 @@ export async function startSimulated(
   }
   const { providers, oauthRedirectOrigins } = loadConfig(simulator.env)
   const app = await startTestApp(t, engine, { providers, oauthRedirectOrigins, eventFeedEnabled: true, ...settings })
+  // As if Strava had said so: before it does, few requests are made in a quarter of an hour.
+  await app.db.query(
+    `insert into rate_budget (provider, seconds, provider_limit) values ('strava', 900, $1), ('strava', 86400, $1)`,
+    [MANY],
+  )
   return { app, simulator }
 }
 
 /** A person of the simulator connects a user; `more` goes to the consent page (docs/simulator.md). */
 export async function connectPerson(
-  app: TestApp,
+  app: Pick<TestApp, 'request'>,
   {
     user,
     provider,

@@ -138,6 +138,7 @@ async function send(
   if (body !== undefined && !sent.has('content-type')) sent.set('Content-Type', 'application/json')
   const response = await fetch(new URL(path, url), {
     method,
+    redirect: 'manual',
     headers: sent,
     ...(body !== undefined && { body: asIs ? body : JSON.stringify(body) }),
   })

@@ -57,7 +57,19 @@ export function polarLines(truth: Json, span: Span): Lines {
   for (const day of truth.calendar_days) dayLines(adding, truth, day)
   const unsure = new Set([...unsureDays(truth), ...daysOfJourneys(truth)])
   heartRates(adding, truth, isNew ? 1 : 5, unsure)
+  oneOfEach(required, allowed)
   return { required, allowed, unsure: ofSeries(BY_INSTANT, unsure), anyhow }
+}
+
+/** Of two that were measured at the same instant, by a test and all day long, one is stored. */
+function oneOfEach(required: Set<string>, allowed: Set<string>): void {
+  const seen = new Map<string, string>()
+  for (const line of required) {
+    const instant = line.slice(0, line.lastIndexOf(' '))
+    const before = line.startsWith('heart_rate ') ? seen.get(instant) : undefined
+    seen.set(instant, line)
+    for (const one of before === undefined ? [] : [before, line]) if (required.delete(one)) allowed.add(one)
+  }
 }
 
 function workoutLines({ add }: Adding, workout: Json): void {

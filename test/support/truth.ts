@@ -417,9 +417,10 @@ export function differences(stored: ReadonlySet<string>, lines: Lines): string[]
   const isUnsure = (line: string) => {
     if (anyhow?.has(line.slice(0, line.lastIndexOf(' ')))) return true
     const [, series, at] = /^(\w+) ([\d.]+) /.exec(line) ?? []
+    if (at === undefined) return false
     // The day of a person may begin half a day before or after that of UTC.
     const dates = [-0.5, 0, 0.5].map((days) => iso(Number(at) * 1000 + days * DAY_MS).slice(0, 10))
-    return at !== undefined && dates.some((date) => unsure.has(`${series} ${date}`))
+    return dates.some((date) => unsure.has(`${series} ${date}`))
   }
   const missing = [...required].filter((line) => !stored.has(line)).map((line) => `missing: ${line}`)
   const more = [...stored]

@@ -78,7 +78,6 @@ async function startLives(t: Test, engine: Engine, { people, days, after }: Live
     syncTriggersPerHour: 1_000,
   })
   const { app, simulator } = simulated
-  const pulling = await startPulling(t, app)
   await simulator.control('POST', 'clock', { offset_seconds: -after * 86_400 })
   // Otherwise Polar shows nothing of the past.
   await simulator.control('POST', 'settings', { provider: 'polar', own: { old_exercises: true } })
@@ -94,6 +93,7 @@ async function startLives(t: Test, engine: Engine, { people, days, after }: Live
       if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`)
     }
   }
+  const pulling = await startPulling(t, app)
   await settled(app)
   // As if they had been known for long: then Polar lists whatever was uploaded.
   await app.db.query(`update provider_grant set granted_at = granted_at - interval '1 year'`)
