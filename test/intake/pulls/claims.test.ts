@@ -128,27 +128,6 @@ oneEngine(t, 'claims of grants', async (t, engine) => {
     t.ok(ids.length >= 6)
   })
 
-  await t.test('what is queued while a grant is given back is not forgotten', async (t) => {
-    const [grant = ''] = await grants(db, 'oura', 1, `live_at = now()`)
-    const [lease] = await claim(db, one)
-    const streams = JSON.stringify([{ stream: 'sleep', lo: '2026-03-01T00:00:00Z', reach_days: null }])
-    let released: Promise<unknown> | undefined
-    await db.transaction(async (tx) => {
-      await tx.query(`select start_sync($1, null, null, 'history', 'history', now(), '{}', $2)`, [grant, streams])
-      released = db.query('select release_grant($1, $2, $3, null, null, null)', [grant, one, lease?.fence ?? 0])
-      const isWaiting = async () =>
-        (
-          await tx.query(
-            `select from pg_stat_activity
-             where datname = current_database() and wait_event_type = 'Lock' and query like '%release_grant%'`,
-          )
-        ).length > 0
-      t.ok(await waitUntil(isWaiting, 30_000, 5))
-    })
-    await released
-    t.match(await claim(db, one), [{ grant_id: grant, lane: 'history' }])
-  })
-
   await t.test('with 100,000 grants that have nothing to do it takes no longer', async (t) => {
     await grants(db, 'oura', 20_000, `live_at = null`)
     await grants(db, 'oura', 5, `live_at = now()`)
