@@ -164,8 +164,15 @@ export function sleepRow(model: Nights, day: number) {
   }
   const efficient = main.filter(({ efficiency_percent }) => efficiency_percent !== null)
   const weight = sum(efficient.map(asleep))
-  const during = (main.length > 0 ? main : naps).flatMap(({ startMs, endMs }) =>
-    model.samples.filter(({ ms }) => ms >= startMs && ms < endMs),
+  const counting = main.length > 0 ? main : naps
+  // At its end, where no further sleep begins, the source of the night has a say, too.
+  const during = counting.flatMap(({ startMs, endMs }) =>
+    model.samples.filter(
+      (one) =>
+        one.ms >= startMs &&
+        (one.ms < endMs ||
+          (one.ms === endMs && one.place === place && counting.every((other) => other.startMs !== endMs))),
+    ),
   )
   const tellers: Record<string, number> = {}
   const means = Object.entries(MEANS).map(([field, type]) => {
@@ -210,11 +217,34 @@ export function sleepRow(model: Nights, day: number) {
   }
 }
 
+const QUARTER_MS = 900_000
+
+/** The sessions that count on the dates asked for, by model: naps only where there is nothing else. */
+const nights = new WeakMap<Nights, Map<number, Session[]>>()
+
+function sleepOn(model: Nights, day: number): Session[] {
+  const known = nights.get(model) ?? new Map<number, Session[]>()
+  nights.set(model, known)
+  const own = known.get(day) ?? nightOf(model, day)
+  known.set(day, own)
+  return own.some((one) => !one.is_nap) ? own.filter((one) => !one.is_nap) : own
+}
+
+/** The date of a resting heart rate: of the night that its quarter hour reaches into, which began first, else its day. */
+function restingDate(model: Nights, { day, ms }: Nights['samples'][number]): number {
+  const quarter = Math.floor(ms / QUARTER_MS) * QUARTER_MS
+  const around = [-2, -1, 0, 1, 2].flatMap((far) => sleepOn(model, day + far))
+  const reached = around.filter(({ startMs, endMs }) => startMs < quarter + QUARTER_MS && endMs > quarter)
+  return reached.sort((a, b) => a.startMs - b.startMs || a.day - b.day)[0]?.day ?? day
+}
+
 /** The row of the recovery summary of a day; undefined if there is none. */
 export function recoveryRow(model: Nights, day: number) {
   const types: string[] = ['resting_heart_rate', ...Object.values(MEANS)]
   const used = types.filter((type) => type !== 'heart_rate' && type !== 'respiratory_rate')
-  const samples = model.samples.filter((one) => one.day === day && used.includes(one.type))
+  const dateOf = (one: Nights['samples'][number]) =>
+    one.type === 'resting_heart_rate' && Math.abs(one.day - day) <= 2 ? restingDate(model, one) : one.day
+  const samples = model.samples.filter((one) => used.includes(one.type) && dateOf(one) === day)
   const scores = model.scores.filter((one) => one.day === day).sort((a, b) => b.ms - a.ms)
   if (samples.length + scores.length === 0) return undefined
   const night = sleepRow(model, day)

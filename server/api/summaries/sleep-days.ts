@@ -52,7 +52,8 @@ export interface SleepRow extends Means {
  * Days with sleep: the sessions of the best source of each (contract 12.4), and for each series of MEANS the number and
  * sum of what one source measured during its main sleep, or its naps if there is nothing else: the source of the night,
  * else the best of its provider, else the best of all (decision D-27). What was entered by hand counts only where none of
- * them measured anything.
+ * them measured anything. At the end of a night its own source says what it measured in all of it: for that source alone
+ * the end is included, unless further sleep begins there.
  */
 const SLEEP_SQL = (order: 'asc' | 'desc') => `
   with source as materialized (
@@ -66,8 +67,8 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
     from (select x.day, min(x.source_id) as source_id from session x group by x.day order by x.day ${order} limit $4) b
     join source d on d.id = b.source_id
   ),
-  span as materialized (
-    select row_number() over () as place, t.*
+  night as materialized (
+    select t.*
     from (
       select p.day, p.id as source_id, p.provider, s.start_at, s.end_at, s.is_nap is true as nap,
              bool_and(s.is_nap is true) over (partition by p.day) as only_naps
@@ -76,6 +77,14 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
       join sleep s on s.id = x.id
     ) t
     where not t.nap or t.only_naps
+  ),
+  span as materialized (
+    select row_number() over () as place, n.*,
+           case
+             when exists (select from night o where o.day = n.day and o.start_at = n.end_at) then n.end_at
+             else n.end_at + interval '1 microsecond'
+           end as own_end
+    from night n
   ),
   measured as materialized (
     select b.day, json_agg(json_build_array(b.type_id, b.manual, b.source_id, b.n, b.total)) as means
@@ -87,7 +96,9 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
         from source o
         join source_series k on k.source_id = o.id and k.series_id = any ($5::int2[])
         cross join (
-          select array_agg(t.start_at order by t.place) as starts, array_agg(t.end_at order by t.place) as ends from span t
+          select array_agg(t.start_at order by t.place) as starts,
+                 array_agg(case when t.source_id = o.id then t.own_end else t.end_at end order by t.place) as ends
+          from span t
         ) a
         cross join lateral sums_in_spans(k.source_id, k.series_id, a.starts, a.ends) v
         join span t on t.place = v.place
@@ -159,10 +170,15 @@ export interface Measured {
   manual: boolean
 }
 
-/** A row with what it does not show: its source with its rank, whose each of its means is, and whole seconds asleep without naps. */
+/**
+ * A row with what it does not show: its local day, its source with its rank, whose each of its means is, whole seconds asleep
+ * without naps, and the spans (epoch ms) that its means are of.
+ */
 export interface SleepDay {
   row: SleepRow
+  day: number
   source: Source
+  spans: { startMs: number; endMs: number }[]
   measured: Partial<Record<keyof Means, Measured>>
   asleepS: number | null
 }
@@ -276,7 +292,8 @@ function dayOf(columns: DayColumns): SleepDay {
     })),
     ...means,
   }
-  return { row, source, measured, asleepS: asleepS === null ? null : Math.floor(asleepS) }
+  const spans = main.length > 0 ? main : naps
+  return { row, day: columns.day, source, spans, measured, asleepS: asleepS === null ? null : Math.floor(asleepS) }
 }
 
 /** Weighted by duration, in hundredths (contract 12.4). */
