@@ -4,7 +4,7 @@ import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { withDays } from '../support/activity-model.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { type Nights, recoveryRow, type Session, sameRow, sleepRow } from '../support/night-model.ts'
+import { type Nights, recoveryRow, type Session, sameRow, sleepRow, withDates } from '../support/night-model.ts'
 import {
   body,
   createUser,
@@ -128,6 +128,13 @@ async function aboutNights(app: TestApp, user: string, random: Random): Promise<
     return [
       { sourceId, seriesId: pick(random, MEANS), ms: Date.parse(ends), value, zone },
       { sourceId, seriesId: RESTING, ms: Date.parse(starts), value, zone },
+      {
+        sourceId,
+        seriesId: pick(random, MEANS.slice(1)),
+        ms: Math.floor(Date.parse(ends) / 86_400_000) * 86_400_000,
+        value,
+        zone: null,
+      },
     ].filter(() => random() < 0.5)
   })
 }
@@ -155,7 +162,12 @@ async function modelOf(app: TestApp, user: string): Promise<Nights> {
     day: localDay(Date.parse(end), row.zone),
   }))
   const stored = await storedSamples(app.db, user)
-  const samples = withDays(stored.map((one) => ({ ...one, place: placeOf(one), ms: Date.parse(one.ts) })))
+  const placed = stored.map((one) => ({ ...one, place: placeOf(one), ms: Date.parse(one.ts) }))
+  const zones = withDays(placed).map((one, n) => ({ ...one, zone: placed[n]?.zone ?? null }))
+  const samples = withDates(
+    zones,
+    new Set(SOURCES.flatMap(({ provider }, place) => (provider === 'apple' ? [] : [place]))),
+  )
   const scores = await app.db.query<{
     provider: string
     device: string | null
@@ -388,8 +400,8 @@ oneEngine(t, 'sleep of uploads', async (t, engine) => {
     await sleep(start, end)
     const values = [
       { sourceId: band, seriesId: 7, ms: end, value: 44, zone: null },
-      { sourceId: band, seriesId: 20, ms: end, value: 14.5, zone: null },
-      { sourceId: watch, seriesId: 24, ms: end, value: 97, zone: null },
+      { sourceId: band, seriesId: 24, ms: end, value: 14.5, zone: null },
+      { sourceId: watch, seriesId: 20, ms: end, value: 97, zone: null },
       { sourceId: band, seriesId: 3, ms: end + 1, value: 44, zone: null },
     ]
     await write(app.db, user, values)
@@ -403,6 +415,37 @@ oneEngine(t, 'sleep of uploads', async (t, engine) => {
     await sleep(end, end + 2 * HOUR_MS)
     await write(app.db, user, [{ sourceId: band, seriesId: 7, ms: end + HOUR_MS, value: 50, zone: null }])
     t.equal((await means())[named.rmssd as number], 47, 'once, where further sleep begins')
+  })
+
+  await t.test('what is told of a date belongs to the night of that date, in every zone', async (t) => {
+    for (const zone of [-720, -480, -300, 0, 60, 345, 540, 840]) {
+      const user = await createUser(app)
+      const [ring = 0] = await addSources(app.db, user, [
+        { provider: 'oura', device: 'Oura Ring 4', source: 'oura_api', type: 'ring' },
+      ])
+      const midnight = at('2026-08-05T00:00:00Z')
+      for (const [day, value] of [
+        [-1, 95],
+        [0, 96],
+        [1, 97],
+      ] as const) {
+        const start = midnight + day * 24 * HOUR_MS - zone * MINUTE_MS - HOUR_MS / 2
+        await app.db.query(
+          `insert into sleep (user_id, source_id, start_at, end_at, zone_offset_min, asleep_s, is_nap)
+           values ($1, $2, to_timestamp($3), to_timestamp($4), $5, 20000, false)`,
+          [user, ring, start / 1000, (start + 8 * HOUR_MS) / 1000, zone],
+        )
+        await write(app.db, user, [
+          { sourceId: ring, seriesId: 20, ms: midnight + day * 24 * HOUR_MS, value, zone: null },
+        ])
+      }
+      const range = { start_date: '2026-08-04', end_date: '2026-08-06' }
+      for (const name of ['sleep', 'recovery'] as const) {
+        const { data } = (await summary(app, user, name, range)).body
+        const values = data.map((row: { avg_spo2_percent: number }) => row.avg_spo2_percent)
+        t.strictSame(values, [95, 96, 97], `${name} of ${zone} minutes`)
+      }
+    }
   })
 
   await t.test('a resting heart rate in a night belongs to the date of that night', async (t) => {
