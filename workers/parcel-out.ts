@@ -373,7 +373,7 @@ export class ParcelOut implements Out, Rejections {
 const idOf = (series: SeriesName) => (seriesByName.get(series) as SeriesType).id
 
 function idOfListed(what: Listed): Span['what'] {
-  if (typeof what === 'string') return what
+  if (typeof what === 'string' || 'score' in what) return what
   return 'series' in what ? idOf(what.series) : idOf(what.total) + DAILY_TOTAL_OFFSET
 }
 

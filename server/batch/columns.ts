@@ -363,12 +363,13 @@ export interface Current {
 
 /**
  * The batch holds everything that there is of a kind from `loMs` until before `hiMs`: what else is stored goes. Samples of
- * the source by their time; nights and workouts of its provider, of any device, by their start, if they have an external id.
+ * the source by their time; nights, workouts and scores of its provider, of any device, by their start or time, if they
+ * have an external id.
  */
 export interface Span {
   source: number
   /** A series id, or that plus DAILY_TOTAL_OFFSET; with it goes the twin of implausible values. */
-  what: number | 'nights' | 'workouts'
+  what: number | 'nights' | 'workouts' | { score: ScoreCategory }
   loMs: number
   hiMs: number
   /** When the provider said so, epoch ms: what is newer stays, when a batch is imported again. */

@@ -110,8 +110,8 @@ export interface Out {
   current(series: SeriesName, value: number | undefined, at?: At): void
   /**
    * The part is complete from `loMs` until before `hiMs`, at most a day: whatever else is stored there is deleted. Samples
-   * and totals of the source go by their time; nights and workouts by their start, whatever device they name. No effect if
-   * anything of the part was rejected.
+   * and totals of the source go by their time; nights, workouts and scores by their start or time, whatever device they
+   * name. No effect if anything of the part was rejected.
    */
   only(what: Listed, loMs: number, hiMs: number): void
   /** The provider deleted the item with this id. */
@@ -121,7 +121,12 @@ export interface Out {
 }
 
 /** What a page can list completely. */
-export type Listed = { readonly series: SeriesName } | { readonly total: SeriesName } | 'nights' | 'workouts'
+export type Listed =
+  | { readonly series: SeriesName }
+  | { readonly total: SeriesName }
+  | { readonly score: ScoreCategory }
+  | 'nights'
+  | 'workouts'
 
 /** The same fields, all optional. */
 type Given<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }

@@ -31,7 +31,7 @@ const NIGHTS_SQL = `
     join data_source d on d.id = s.source_id
   )
   select s.user_id, date_part('epoch', s.start_at) as "startS", date_part('epoch', s.end_at) as "endS", s.stages,
-         m.source_ids, m.series_ids, m.ranks
+         s.source_id, m.source_ids, m.series_ids, m.ranks
   from session s
   cross join lateral (
     select array_agg(o.source_id order by o.rank, o.device, o.name, o.source_id) as source_ids,
@@ -61,6 +61,8 @@ const KEPT_SQL = `
 
 interface NightRow extends Pick<MeasuredNight, 'startS' | 'endS' | 'stages'> {
   user_id: string
+  /** Whose night it is. */
+  source_id: number
   /** Of each series: its source, its id, and its rank for the night. */
   source_ids: number[]
   series_ids: number[]
@@ -133,7 +135,9 @@ async function readNights(tx: Transaction, due: [string[], number[]]): Promise<M
   const nights = rows.map(({ startS, endS, stages }) => ({ startS, endS, stages, samples: [] as Reading[] }))
   const probes = rows.flatMap((row, night) =>
     row.source_ids.map((sourceId, place) => ({
-      ...{ startS: row.startS, endS: row.endS, night, sourceId, place },
+      ...{ startS: row.startS, night, sourceId, place },
+      // At the end of its own night a source says what it measured in all of it. Samples are stored to the millisecond.
+      endS: sourceId === row.source_id ? row.endS + 0.001 : row.endS,
       ...{ seriesId: row.series_ids[place] as number, rank: row.ranks[place] as number },
     })),
   )

@@ -32,7 +32,7 @@ export function resilience(means: readonly number[]): Resilience | null {
   return { variation, days: means.length, score: Math.round((100 * (UNSTEADY - percent)) / (UNSTEADY - STEADY)) }
 }
 
-/** A night and the measurements during it; epoch seconds. */
+/** A night and the measurements during it, those of its own source at its very end included; epoch seconds. */
 export interface MeasuredNight {
   startS: number
   endS: number
@@ -59,9 +59,10 @@ const DAY_S = 86_400
  */
 export function meansAsleep(nights: readonly MeasuredNight[]): Map<number, number> {
   const counted = new Map<string, Reading>()
-  for (const { startS, endS, stages, samples } of nights) {
-    const spans = stages?.length ? stages.filter(([stage]) => ASLEEP.has(stage)) : [['', startS, endS] as const]
-    const asleep = samples.filter(({ at }) => spans.some(([, fromS, untilS]) => at >= fromS && at < untilS))
+  for (const { stages, samples } of nights) {
+    const spans = stages?.filter(([stage]) => ASLEEP.has(stage)) ?? []
+    const isAsleep = ({ at }: Reading) => spans.some(([, fromS, untilS]) => at >= fromS && at < untilS)
+    const asleep = stages?.length ? samples.filter(isAsleep) : samples
     for (const sample of ofBestSeries(asleep)) counted.set(`${sample.series} ${sample.at}`, sample)
   }
   const days = new Map<number, { n: number; total: number }>()

@@ -159,6 +159,36 @@ const WRITE_SQL = `
   select c.id from compared c where c.changed`
 
 /**
+ * Deletes the scores that a provider's pages list no longer: those in the spans of a batch, of the span's category, that the
+ * batch does not hold, unless they were stored from a later answer. Returns their number.
+ */
+export async function deleteUnlistedScores(
+  tx: Transaction,
+  { userId, provider }: Owner,
+  { spans, scores, unscored }: Pick<BatchEvents, 'spans' | 'scores' | 'unscored'>,
+): Promise<number> {
+  const asked = spans.flatMap((span) => (typeof span.what === 'object' ? [{ ...span, ...span.what }] : []))
+  if (asked.length === 0) return 0
+  const held = [...scores, ...unscored]
+  const gone = await planned(tx, UNLISTED_SQL, [
+    ...[userId, provider, asked.map(({ score }) => score)],
+    ...[asked.map(({ loMs }) => loMs / 1000), asked.map(({ hiMs }) => hiMs / 1000), asked.map(({ atMs }) => atMs)],
+    ...[held.map(({ category }) => category), held.map(({ externalId }) => externalId)],
+  ])
+  return gone.length
+}
+
+const UNLISTED_SQL = `
+  delete from health_score h
+  using unnest($3::text[], $4::float8[], $5::float8[], $6::float8[]) k (category, lo, hi, at_ms)
+  where h.user_id = $1 and h.provider = $2 and h.category = k.category and h.external_id is not null
+    and h.recorded_at >= to_timestamp(k.lo) and h.recorded_at < to_timestamp(k.hi)
+    and (h.version is null or h.version <= k.at_ms)
+    and (h.answered_at is null or h.answered_at <= to_timestamp(k.at_ms / 1000))
+    and (h.category, h.external_id) not in (select * from unnest($7::text[], $8::text[]))
+  returning h.id`
+
+/**
  * Deletes scores by their ids, and by those of the night or workout that they describe. Returns the ids found, and the ids
  * of the deleted scores.
  */

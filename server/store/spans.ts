@@ -7,6 +7,7 @@ import { applyDeletions, type Deleted } from './deletions.ts'
 import type { EventTarget } from './event-items.ts'
 import { noteDeleted, removePoints } from './origins/delete-samples.ts'
 import { recordsAt, type Stream, streamKey } from './origins/lists.ts'
+import { deleteUnlistedScores } from './scores.ts'
 import { type Range, union } from './sleep/totals.ts'
 
 // A provider's page that lists everything of a span: what is stored there and not on the page was deleted, or has moved.
@@ -17,14 +18,14 @@ export type Unlisted = Pick<Deleted, 'deleted' | 'announced'>
 /**
  * Removes what is stored in the spans of a batch that is written, and that the batch does not hold: samples of the source
  * by their instants; nights and workouts of the provider, whatever their device, by their ids, with what goes with them,
- * unless they were stored from a later answer. Archived data stays.
+ * and its scores by category and id, unless they were stored from a later answer. Archived data stays.
  */
 export async function removeUnlisted(tx: Transaction, target: EventTarget, batch: Batch): Promise<Unlisted> {
   const { spans } = batch.events
   if (spans.length === 0) return { deleted: 0, announced: [] }
   const samples = await removeSamples(tx, target, batch)
   const { deleted, announced } = await applyDeletions(tx, target, await unlistedEvents(tx, target, batch))
-  return { deleted: deleted + samples, announced }
+  return { deleted: deleted + samples + (await deleteUnlistedScores(tx, target, batch.events)), announced }
 }
 
 async function removeSamples(tx: Transaction, { sourceIds, changes }: EventTarget, batch: Batch): Promise<number> {

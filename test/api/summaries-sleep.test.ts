@@ -4,7 +4,7 @@ import t from 'tap'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { withDays } from '../support/activity-model.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
-import { type Nights, recoveryRow, type Session, sameRow, sleepRow } from '../support/night-model.ts'
+import { type Nights, recoveryRow, type Session, sameRow, sleepRow, withDates } from '../support/night-model.ts'
 import {
   body,
   createUser,
@@ -116,6 +116,29 @@ function someSamples(ids: number[], random: Random, count: number): Written[] {
   }).flat()
 }
 
+/** What the sources of some nights say at their very end, and where they begin. */
+async function aboutNights(app: TestApp, user: string, random: Random): Promise<Written[]> {
+  const nights = await app.db.query<{ source: number; starts: string; ends: string; zone: number | null }>(
+    `select source_id as source, start_at as starts, end_at as ends, zone_offset_min as zone
+     from sleep where user_id = $1 order by 1, 2, 3`,
+    [user],
+  )
+  return nights.flatMap(({ source: sourceId, starts, ends, zone }) => {
+    const value = Math.round(400 + random() * 600) / 10
+    return [
+      { sourceId, seriesId: pick(random, MEANS), ms: Date.parse(ends), value, zone },
+      { sourceId, seriesId: RESTING, ms: Date.parse(starts), value, zone },
+      {
+        sourceId,
+        seriesId: pick(random, MEANS.slice(1)),
+        ms: Math.floor(Date.parse(ends) / 86_400_000) * 86_400_000,
+        value,
+        zone: null,
+      },
+    ].filter(() => random() < 0.5)
+  })
+}
+
 const placeOf = (one: { provider: string; device: string }) =>
   SOURCES.findIndex(({ provider, device }) => provider === one.provider && device === one.device)
 
@@ -139,7 +162,12 @@ async function modelOf(app: TestApp, user: string): Promise<Nights> {
     day: localDay(Date.parse(end), row.zone),
   }))
   const stored = await storedSamples(app.db, user)
-  const samples = withDays(stored.map((one) => ({ ...one, place: placeOf(one), ms: Date.parse(one.ts) })))
+  const placed = stored.map((one) => ({ ...one, place: placeOf(one), ms: Date.parse(one.ts) }))
+  const zones = withDays(placed).map((one, n) => ({ ...one, zone: placed[n]?.zone ?? null }))
+  const samples = withDates(
+    zones,
+    new Set(SOURCES.flatMap(({ provider }, place) => (provider === 'apple' ? [] : [place]))),
+  )
   const scores = await app.db.query<{
     provider: string
     device: string | null
@@ -192,6 +220,7 @@ oneEngine(t, 'sleep and recovery of days follow from the stored data', async (t,
       else {
         await someSleep(app, user, ids, random, state === 'dirty' ? 40 : 6)
         await write(app.db, user, someSamples(ids, random, state === 'dirty' ? 160 : 8))
+        await write(app.db, user, await aboutNights(app, user, random))
       }
       const model = await modelOf(app, user)
       const rowsOf = {
@@ -353,6 +382,116 @@ oneEngine(t, 'sleep of uploads', async (t, engine) => {
         recovery_score: null,
       },
     ])
+  })
+
+  await t.test('a value at the very end of a night counts if it is of the same source', async (t) => {
+    const user = await createUser(app)
+    const [start, end] = [at('2026-06-10T22:00:00Z'), at('2026-06-11T06:00:00Z')]
+    const [watch = 0, band = 0] = await addSources(app.db, user, [
+      { provider: 'apple', device: 'Watch7,5', source: 'Watch', type: 'watch' },
+      { provider: 'whoop', device: 'WHOOP 4.0', source: 'whoop_api', type: 'band' },
+    ])
+    const sleep = (from: number, until: number) =>
+      app.db.query(
+        `insert into sleep (user_id, source_id, start_at, end_at, asleep_s, is_nap)
+         values ($1, $2, to_timestamp($3), to_timestamp($4), 20000, false)`,
+        [user, band, from / 1000, until / 1000],
+      )
+    await sleep(start, end)
+    const values = [
+      { sourceId: band, seriesId: 7, ms: end, value: 44, zone: null },
+      { sourceId: band, seriesId: 24, ms: end, value: 14.5, zone: null },
+      { sourceId: watch, seriesId: 20, ms: end, value: 97, zone: null },
+      { sourceId: band, seriesId: 3, ms: end + 1, value: 44, zone: null },
+    ]
+    await write(app.db, user, values)
+    const means = async () => {
+      const [row] = await days(user, '2026-06-11')
+      return [row.avg_hrv_rmssd_ms, row.avg_hrv_sdnn_ms, row.avg_respiratory_rate, row.avg_spo2_percent]
+    }
+    const named = Object.fromEntries(['rmssd', 'sdnn', 'breath', 'spo2'].map((name, n) => [name, n]))
+    t.equal((await means())[named.rmssd as number], 44)
+    t.equal((await means()).filter((one) => one !== null).length, 2, 'not that of another source, nor a later one')
+    await sleep(end, end + 2 * HOUR_MS)
+    await write(app.db, user, [{ sourceId: band, seriesId: 7, ms: end + HOUR_MS, value: 50, zone: null }])
+    t.equal((await means())[named.rmssd as number], 47, 'once, where further sleep begins')
+  })
+
+  await t.test('what is told of a date belongs to the night of that date, in every zone', async (t) => {
+    for (const zone of [-720, -480, -300, 0, 60, 345, 540, 840]) {
+      const user = await createUser(app)
+      const [ring = 0] = await addSources(app.db, user, [
+        { provider: 'oura', device: 'Oura Ring 4', source: 'oura_api', type: 'ring' },
+      ])
+      const midnight = at('2026-08-05T00:00:00Z')
+      for (const [day, value] of [
+        [-1, 95],
+        [0, 96],
+        [1, 97],
+      ] as const) {
+        const start = midnight + day * 24 * HOUR_MS - zone * MINUTE_MS - HOUR_MS / 2
+        await app.db.query(
+          `insert into sleep (user_id, source_id, start_at, end_at, zone_offset_min, asleep_s, is_nap)
+           values ($1, $2, to_timestamp($3), to_timestamp($4), $5, 20000, false)`,
+          [user, ring, start / 1000, (start + 8 * HOUR_MS) / 1000, zone],
+        )
+        await write(app.db, user, [
+          { sourceId: ring, seriesId: 20, ms: midnight + day * 24 * HOUR_MS, value, zone: null },
+        ])
+      }
+      const range = { start_date: '2026-08-04', end_date: '2026-08-06' }
+      for (const name of ['sleep', 'recovery'] as const) {
+        const { data } = (await summary(app, user, name, range)).body
+        const values = data.map((row: { avg_spo2_percent: number }) => row.avg_spo2_percent)
+        t.strictSame(values, [95, 96, 97], `${name} of ${zone} minutes`)
+      }
+    }
+  })
+
+  await t.test('a resting heart rate in a night belongs to the date of that night', async (t) => {
+    const user = await createUser(app)
+    const [ring = 0, phone = 0] = await addSources(app.db, user, [
+      { provider: 'oura', device: 'Oura Ring 4', source: 'oura_api', type: 'ring' },
+      { provider: 'samsung', device: 'SM-S918B', source: 'phone', type: 'phone' },
+    ])
+    const nightOn = async (date: string, from: string, resting: number) => {
+      const end = at(`${date}T05:00:00Z`)
+      await app.db.query(
+        `insert into sleep (user_id, source_id, start_at, end_at, zone_offset_min, asleep_s, is_nap)
+         values ($1, $2, to_timestamp($3), to_timestamp($4), 120, 20000, false)`,
+        [user, ring, at(from) / 1000, end / 1000],
+      )
+      await write(app.db, user, [{ sourceId: ring, seriesId: RESTING, ms: at(from), value: resting, zone: 120 }])
+    }
+    const recovery = async (more = {}) => {
+      const { rows } = await walk(app, user, 'recovery', {
+        ...{ start_date: '2026-07-01', end_date: '2026-07-09' },
+        ...more,
+      })
+      return rows.map(({ date, resting_heart_rate_bpm }) => `${date} ${resting_heart_rate_bpm}`)
+    }
+    // Before and after midnight, two on one local day, and one after a night that nobody recorded.
+    await nightOn('2026-07-02', '2026-07-01T20:00:00Z', 51)
+    await nightOn('2026-07-03', '2026-07-02T22:30:00Z', 52)
+    await nightOn('2026-07-04', '2026-07-03T21:10:00Z', 53)
+    await nightOn('2026-07-06', '2026-07-05T21:20:00Z', 54)
+    const wanted = ['2026-07-02 51', '2026-07-03 52', '2026-07-04 53', '2026-07-06 54']
+    t.strictSame(await recovery(), wanted)
+    for (const limit of [1, 2, 3]) t.strictSame(await recovery({ limit }), wanted, `in pages of ${limit}`)
+    const [of] = [{ start_date: '2026-07-03', end_date: '2026-07-03' }]
+    t.strictSame(await recovery(of), ['2026-07-03 52'])
+    t.strictSame(
+      await recovery({ start_date: '2026-07-01', end_date: '2026-07-01' }),
+      [],
+      'nothing is left of that day',
+    )
+    t.strictSame(await recovery({ start_date: '2026-07-02', end_date: '2026-07-02' }), ['2026-07-02 51'])
+    await write(app.db, user, [
+      { sourceId: phone, seriesId: RESTING, ms: at('2026-07-05T10:00:00Z'), value: 60, zone: 120 },
+    ])
+    t.strictSame(await recovery(), [...wanted.slice(0, 3), '2026-07-05 60', '2026-07-06 54'])
+    await refreshRollups(app.db)
+    t.strictSame(await recovery(), [...wanted.slice(0, 3), '2026-07-05 60', '2026-07-06 54'], 'from rollups, too')
   })
 
   await t.test('recovery shows whole seconds of sleep', async (t) => {

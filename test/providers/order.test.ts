@@ -2,7 +2,7 @@
 // page says of what is not on it is true, and recoveries are found at the end of their sleep.
 import fc from 'fast-check'
 import t from 'tap'
-import type { Batch } from '../../server/batch/columns.ts'
+import type { Batch, Span } from '../../server/batch/columns.ts'
 import { storedSeries } from '../../server/catalogue/series.ts'
 import { cloudProviders } from '../../server/providers/index.ts'
 import type { Json } from '../../server/providers/part.ts'
@@ -142,6 +142,17 @@ function oura(days: readonly Day[]): Shelf {
       }),
     ],
   ])
+  for (const [name, fields] of Object.entries(DAILY)) {
+    // Of some days nothing is told.
+    const told = days.map((day, place) => ({ ...day, place })).filter(({ level }) => level % 4 !== 0)
+    documents.set(
+      `${collection}${name}`,
+      told.map(({ level, place }) => {
+        const day = utc(START + place * DAY).slice(0, 10)
+        return { ms: START + place * DAY, day, document: { id: `${name}-${place}`, day, ...fields(level) } }
+      }),
+    )
+  }
   return {
     documents,
     answer({ path, query = {} }, { documents }, page) {
@@ -155,6 +166,16 @@ function oura(days: readonly Day[]): Shelf {
       }
     },
   }
+}
+
+/** What Oura's documents of a date say. */
+const DAILY: Record<string, (level: number) => Document> = {
+  daily_sleep: (level) => ({ score: level }),
+  daily_readiness: (level) => ({ score: level, temperature_deviation: level / 100 }),
+  daily_stress: () => ({ day_summary: 'normal' }),
+  daily_resilience: () => ({ level: 'solid' }),
+  daily_spo2: (level) => ({ spo2_percentage: { average: 90 + level / 20 }, breathing_disturbance_index: level }),
+  daily_cardiovascular_age: (level) => ({ vascular_age: 30 + level / 10 }),
 }
 
 /** Most recoveries come with the morning, some when the phone was found again. */
@@ -281,19 +302,20 @@ function wronglyGone(batches: readonly Batch[]): string[] {
       wrong.push(
         ...timesOf(batches, what)
           .filter((ms) => within(ms) && !own.has(ms))
-          .map((ms) => `${what} ${utc(ms)}`),
+          .map((ms) => `${JSON.stringify(what)} ${utc(ms)}`),
       )
     }
   }
   return wrong
 }
 
-const timesOf = (batches: readonly Batch[], what: number | 'nights' | 'workouts'): number[] =>
-  batches.flatMap(({ samples, events }) =>
-    typeof what === 'number'
-      ? samples.filter(({ seriesId }) => seriesId === what).flatMap(({ timeMs }) => [...timeMs])
-      : events[what].map(({ startMs }) => startMs),
-  )
+const timesOf = (batches: readonly Batch[], what: Span['what']): number[] =>
+  batches.flatMap(({ samples, events }) => {
+    if (typeof what === 'number')
+      return samples.filter(({ seriesId }) => seriesId === what).flatMap(({ timeMs }) => [...timeMs])
+    if (typeof what === 'string') return events[what].map(({ startMs }) => startMs)
+    return events.scores.filter(({ category }) => category === what.score).map(({ timeMs }) => timeMs)
+  })
 
 const anyPull = fc.record({
   days: anyDays,

@@ -158,6 +158,39 @@ t.test('recoveries are asked for after the sleeps they belong to, which tell whe
   )
   const alone = first(WINDOW, { ...EVERYTHING, scope: new Set(['read:recovery']) })!
   t.equal(line(alone), `GET /v2/recovery limit=25&${window}`, 'without the sleeps, if they were not granted')
+  const cycles = first(WINDOW, { ...EVERYTHING, scope: new Set(['read:recovery', 'read:cycles']) })!
+  t.equal(line(cycles), `GET /v2/cycle limit=25&${window.replace('03-01', '02-27')}`, 'but with the cycles')
+  const open = { id: 8, start: '2026-03-04T22:00:00.000Z', timezone_offset: '+01:00' }
+  const closed = { id: 7, start: '2026-03-03T22:00:00.000Z', end: open.start, timezone_offset: '+01:00' }
+  const then = next!(answer({ records: [open, closed], next_token: null }), cycles)!
+  t.equal(line(then), `GET /v2/recovery limit=25&${window}`)
+  t.strictSame(then.args, {
+    ...{ of: 'recovery', sleeps: {} },
+    cycles: { 7: [at(3, 22), at(4, 22), 60], 8: [at(4, 22), at(5, 22), 60] },
+  })
+  const made = (text: string) => ({ created_at: text })
+  const pages = [
+    ['b', 'a', 'a'],
+    ['a', 'a'],
+    ['a', 'c'],
+  ].map((texts) => ({
+    ...{ records: texts.map(made), next_token: 'more' },
+  }))
+  const before: unknown[] = []
+  pages.reduce((request, json) => {
+    const further = next!(answer(json), request)!
+    before.push((further.args as { before?: unknown }).before)
+    return further
+  }, alone)
+  t.strictSame(
+    before,
+    [
+      ['a', 2],
+      ['a', 4],
+      ['c', 1],
+    ],
+    'those that were made together go on across pages',
+  )
 })
 
 t.test('the zone of a page is that of its latest record', async (t) => {

@@ -54,7 +54,12 @@ function history(watch: number, ring: number) {
   for (let midnightMs = FIRST; midnightMs < FIRST + DAYS * DAY_MS; midnightMs += DAY_MS) {
     const startMs = midnightMs - between(60, 240) * MINUTE_MS + between(0, 60) * 1000
     const endMs = midnightMs + between(240, 480) * MINUTE_MS + between(0, 60) * 1000
-    nights.push([random() < 0.7 ? watch : ring, startMs, endMs])
+    const sleeper = random() < 0.7 ? watch : ring
+    nights.push([sleeper, startMs, endMs])
+    // At its very end, what it measured in all of it; and what a quarter hour cannot tell from that.
+    for (const ms of [endMs, endMs + 1])
+      samples.push({ sourceId: sleeper, seriesId: 3, ms, value: between(400, 990) / 10, zone: null })
+    samples.push({ sourceId: sleeper, seriesId: 2, ms: startMs, value: between(400, 600) / 10, zone: null })
     const runMs = midnightMs + between(600, 1000) * MINUTE_MS
     if (random() < 0.5) runs.push([watch, runMs, runMs + between(20, 90) * MINUTE_MS])
     const entered = new Map(MEASURED.map((seriesId) => [seriesId, [0, 0, 0, 0.5, 1, 1][between(0, 6)] as number]))

@@ -87,7 +87,7 @@ oneEngine(t, 'resilience', async (t, engine) => {
         user,
         measured.map(([day, value]) => ({ sourceId, seriesId, ms: asleepAt(day) + 60_000, value, zone: null })),
       )
-    return { sleep, measure }
+    return { sourceId, sleep, measure }
   }
 
   await t.test('appears for days with five measured days in the week before', async (t) => {
@@ -176,6 +176,22 @@ oneEngine(t, 'resilience', async (t, engine) => {
     await compute()
     // The last day is 50 now: 40, 45, 50, 55, 50 have a mean of 48 and a sum of squares of 130.
     t.strictSame(await values(user), [[0, Math.round((Math.sqrt(130 / 4) / 48) * 1e6) / 1e6]])
+  })
+
+  await t.test('takes what a band measured all night and stores at its end', async (t) => {
+    const user = await createUser(app)
+    const band = await ring(user, 'whoop')
+    const [other = 0] = await addSources(app.db, user, [{ provider: 'oura', device: '', source: '', type: 'ring' }])
+    for (const [place, value] of FIVE.entries()) {
+      await band.sleep(5 - place)
+      const end = eleven(5 - place) + 7 * HOUR_MS
+      await write(app.db, user, [
+        { sourceId: band.sourceId, seriesId: RMSSD, ms: end, value, zone: null },
+        { sourceId: other, seriesId: RMSSD, ms: end, value: 200, zone: null },
+      ])
+    }
+    await compute()
+    t.strictSame((await values(user)).slice(-1), [[0, 0.158114]])
   })
 
   await t.test('takes what was measured by the provider of the night, else what others did', async (t) => {

@@ -167,6 +167,47 @@ const several = (items: [string, number][], left: string): [string, number, [str
   ...(['the first page of several', 7, items, 'x', left] as const),
 ]
 
+oneEngine(t, 'what Oura tells of a date goes with its document', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  const told: Record<string, object> = {
+    daily_sleep: { score: 80 },
+    daily_readiness: { score: 70, temperature_deviation: 0.1 },
+    daily_activity: { score: 90, steps: 4_000 },
+    daily_stress: { day_summary: 'normal' },
+    daily_resilience: { level: 'solid' },
+    daily_spo2: { spo2_percentage: { average: 97 }, breathing_disturbance_index: 3 },
+    daily_cardiovascular_age: { vascular_age: 33 },
+    vo2_max: { vo2_max: 40 },
+  }
+  const dates = ['2026-03-07', '2026-03-08', '2026-03-09']
+  // The pull of the next day, of two days.
+  const listed = (days: readonly string[]) =>
+    Object.entries(told).map(([stream, fields]) => {
+      const window = { fromMs: ASKED - 48 * HOUR, untilMs: ASKED }
+      const { args = null } =
+        cloudProviders
+          .get('oura')
+          ?.streams?.find(({ name }) => name === stream)
+          ?.first(window, state(2)) ?? {}
+      const data = days.map((day) => ({ id: `${stream} ${day}`, day, ...fields }))
+      return { stream, at: utc(0), args, body: { data, next_token: null } }
+    })
+  const left = async (days: readonly string[]) => {
+    const user = await connectedUser(app, 'oura')
+    await write(app, user, batchOf('oura', listed(dates)))
+    await write(app, user, batchOf('oura', listed(days)))
+    const all = [
+      ...(await lines(app, user)).map((line) => line.slice(0, 10)),
+      ...(await scores(app, user)).map((one) => (one as unknown as { recorded_at: string }).recorded_at.slice(0, 10)),
+    ]
+    return dates.map((date) => all.filter((one) => one === date).length)
+  }
+  t.strictSame(await left(dates), [11, 11, 11])
+  t.strictSame(await left(['2026-03-07', '2026-03-08']), [11, 11, 0], 'the newest')
+  t.strictSame(await left(['2026-03-07', '2026-03-09']), [11, 0, 11], 'one between')
+  t.strictSame(await left([]), [11, 11, 11], 'that nothing at all is listed says nothing')
+})
+
 /** A workout in the words of every provider. */
 function started(id: string, hours: number) {
   const [start, end] = [utc(hours), utc(hours + 1)]

@@ -188,6 +188,38 @@ eachEngine(t, 'spans', async (t, engine) => {
     },
   )
 
+  await t.test('scores go by their category, unless they were stored from a later answer', async (t) => {
+    const user = await connectedUser(app)
+    const strap = { source: 1 }
+    await write(
+      app,
+      user,
+      batchOf({
+        scores: [
+          score('kept', 0, 80),
+          score('gone', 60, 81),
+          score('strap', 70, 82, strap),
+          score('later', 80, 83, { atMs: ASKED + DAY }),
+          score('changed', 90, 84, { version: ASKED + 1 }),
+          score('outside', 1_440, 85),
+          score('gone', 60, 50, { category: 'readiness' }),
+        ],
+        workouts: [run('gone', 60, 90)],
+        samples: [samples(HRV, [[60, 44]], 'gone')],
+      }),
+    )
+    const page = batchOf({ scores: [score('kept', 0, 80)], spans: [span({ score: 'sleep' }, 0, 1_440)] })
+    t.match(await write(app, user, page), { deleted: 2, unchanged: 1, changed: true })
+    const { health_score, workout } = await givenRows(app.db, user.userId)
+    const left = health_score.map((row) => JSON.parse(row)).map((row) => `${row.category} ${row.external_id}`)
+    t.strictSame(left.sort(), ['readiness gone', 'sleep changed', 'sleep kept', 'sleep later', 'sleep outside'])
+    t.equal(workout.length, 1, 'another thing may have the same id')
+    t.strictSame(await lines(app, user), ['60 rmssd 44'])
+    const versions = await givenVersions(app.db, user.userId)
+    t.match(await write(app, user, page), { deleted: 0, unchanged: 1, changed: false })
+    t.strictSame(await givenVersions(app.db, user.userId), versions, 'the same page again writes nothing')
+  })
+
   await t.test('what moved is not gone', async (t) => {
     const user = await connectedUser(app)
     await write(app, user, batchOf({ nights: [night('a', 0, 100), night('b', 300, 400)] }))

@@ -347,11 +347,19 @@ const STYLES: Record<Name, (person: Person, day: Day) => Sent[]> = {
     record(person, name, [`${HK}RestingHeartRate`, midnight, midnight + DAY - 1000, 50 + (midnight % 9), 'bpm']),
     ...staged(person, name, night),
   ],
-  oura: (person, { midnight, bouts, night, name }) => [
+  oura: (person, { bouts, night, name }) => [
     ...walked(person, name, bouts, { types: [...APPLE.slice(0, 1), ...APPLE_ENERGY], seconds: [300, 3600] }),
     ...readings(person, name, [night.start, night.end], heart(`${HK}HeartRate`, 10, 42, 70)),
     ...nightly(person, name, night, [`${HK}HeartRateVariabilitySDNN`, `${HK}RespiratoryRate`]),
-    record(person, name, [`${HK}RestingHeartRate`, midnight, midnight + DAY - 1000, 47, 'bpm']),
+    // Where the night began, which may be on the day before.
+    record(person, name, [
+      `${HK}RestingHeartRate`,
+      night.start,
+      night.start,
+      45 + Math.floor(person.random() * 9),
+      'bpm',
+    ]),
+    ...atEnd(person, name, night),
     ...staged(person, name, night),
   ],
   strava: (person, { bouts, name }) => [
@@ -403,6 +411,9 @@ const STYLES: Record<Name, (person: Person, day: Day) => Sent[]> = {
     record(person, name, ['BASAL_METABOLIC_RATE', midnight + MINUTE, midnight + MINUTE, 1601, 'kcal/day'], 0.9),
     ...readings(person, name, [midnight, midnight + 24 * HOUR], heart('HEART_RATE', 20, 48, 180, 0.9)),
     record(person, name, ['RESTING_HEART_RATE', midnight + 8 * HOUR, midnight + 8 * HOUR, 55, 'bpm'], 0.5),
+    ...(person.random() < 0.3
+      ? [record(person, name, ['RESTING_HEART_RATE', night.end, night.end, 53, 'bpm'], 0.5)]
+      : []),
     ...nightly(person, name, night, ['HEART_RATE_VARIABILITY', 'OXYGEN_SATURATION', 'RESPIRATORY_RATE']),
     ...staged(person, name, night),
   ],
@@ -427,6 +438,16 @@ const UNITS: Record<string, [low: number, high: number, unit: string]> = {
   HEART_RATE_VARIABILITY: [20, 90, 'ms'],
   OXYGEN_SATURATION: [91, 99, '%'],
   RESPIRATORY_RATE: [11, 18, 'count/min'],
+}
+
+/** What an app writes at the end of a night about all of it. */
+function atEnd(person: Person, name: Name, { end }: Day['night']): Sent[] {
+  const types = [`${HK}HeartRateVariabilitySDNN`, `${HK}OxygenSaturation`]
+  return types.flatMap((type) => {
+    const [low, high, unit] = UNITS[type] as [number, number, string]
+    const value = Math.round((low + person.random() * (high - low)) * 10) / 10
+    return person.random() < 0.5 ? [record(person, name, [type, end, end, value, unit])] : []
+  })
 }
 
 /** What an app records of a run besides the workout. */

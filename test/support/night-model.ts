@@ -4,6 +4,8 @@ import { type Device, metadataOf, type Sample } from './activity-model.ts'
 import { competing } from './recomputed/competing.ts'
 import { alike, dateText } from './summaries.ts'
 
+const QUARTER_MS = 900_000
+
 const MEANS = {
   avg_heart_rate_bpm: 'heart_rate',
   avg_hrv_sdnn_ms: 'heart_rate_variability_sdnn',
@@ -41,12 +43,34 @@ export interface Score {
   value: number
 }
 
+/** A sample; `isDate`: it is of a date, as which it is stored, and of no instant. */
+export type Told = Omit<Sample, 'daily'> & { isDate: boolean }
+
+/**
+ * Samples with whether they are of a date: alone in the first quarter hour of a date in UTC, without an offset, and from a
+ * cloud provider, which has no heart rates of dates.
+ */
+export function withDates(
+  samples: readonly (Omit<Sample, 'daily'> & { zone: number | null })[],
+  clouds: ReadonlySet<number>,
+) {
+  const key = ({ place, type, ms }: Omit<Sample, 'daily'>) => `${place} ${type} ${Math.floor(ms / QUARTER_MS)}`
+  const counts = new Map<string, number>()
+  for (const one of samples) counts.set(key(one), (counts.get(key(one)) ?? 0) + 1)
+  return samples.map(({ zone, ...one }): Told => {
+    const isFirst = Math.floor(one.ms / QUARTER_MS) % 96 === 0
+    const isDate =
+      isFirst && zone === null && clouds.has(one.place) && one.type !== 'heart_rate' && counts.get(key(one)) === 1
+    return { ...one, isDate }
+  })
+}
+
 /** The data of a user. */
 export interface Nights {
   /** Best first. */
   devices: readonly Device[]
   sessions: Session[]
-  samples: Omit<Sample, 'daily'>[]
+  samples: Told[]
   scores: Score[]
 }
 
@@ -164,19 +188,29 @@ export function sleepRow(model: Nights, day: number) {
   }
   const efficient = main.filter(({ efficiency_percent }) => efficiency_percent !== null)
   const weight = sum(efficient.map(asleep))
-  const during = (main.length > 0 ? main : naps).flatMap(({ startMs, endMs }) =>
-    model.samples.filter(({ ms }) => ms >= startMs && ms < endMs),
+  const counting = main.length > 0 ? main : naps
+  // At its end, where no further sleep begins, the source of the night has a say, too.
+  const inside = counting.flatMap(({ startMs, endMs }) =>
+    model.samples.filter(
+      (one) =>
+        one.ms >= startMs &&
+        (one.ms < endMs ||
+          (one.ms === endMs && one.place === place && counting.every((other) => other.startMs !== endMs))),
+    ),
   )
+  // What is of a date belongs to the night of that date, wherever it is stored.
+  const ofDate = model.samples.filter((one) => one.isDate && Math.floor(one.ms / 86_400_000) === day)
+  const during = [...inside.filter(({ isDate }) => !isDate), ...ofDate]
   const tellers: Record<string, number> = {}
   const means = Object.entries(MEANS).map(([field, type]) => {
-    const inside = during.filter((one) => one.type === type)
-    const ofProvider = inside.filter((one) => model.devices[one.place]?.provider === model.devices[place]?.provider)
-    const teller = inside.some((one) => one.place === place)
+    const told = during.filter((one) => one.type === type)
+    const ofProvider = told.filter((one) => model.devices[one.place]?.provider === model.devices[place]?.provider)
+    const teller = told.some((one) => one.place === place)
       ? place
-      : bestPlace(model, ofProvider.length > 0 ? ofProvider : inside)
+      : bestPlace(model, ofProvider.length > 0 ? ofProvider : told)
     if (teller === undefined) return [field, null]
     tellers[type] = teller
-    const values = inside.filter((one) => one.place === teller).map(({ value }) => value)
+    const values = told.filter((one) => one.place === teller).map(({ value }) => value)
     return [field, sum(values) / values.length]
   })
   return {
@@ -210,11 +244,32 @@ export function sleepRow(model: Nights, day: number) {
   }
 }
 
+/** The sessions that count on the dates asked for, by model: naps only where there is nothing else. */
+const nights = new WeakMap<Nights, Map<number, Session[]>>()
+
+function sleepOn(model: Nights, day: number): Session[] {
+  const known = nights.get(model) ?? new Map<number, Session[]>()
+  nights.set(model, known)
+  const own = known.get(day) ?? nightOf(model, day)
+  known.set(day, own)
+  return own.some((one) => !one.is_nap) ? own.filter((one) => !one.is_nap) : own
+}
+
+/** The date of a resting heart rate: of the night that its quarter hour reaches into, which began first, else its day. */
+function restingDate(model: Nights, { day, ms }: Nights['samples'][number]): number {
+  const quarter = Math.floor(ms / QUARTER_MS) * QUARTER_MS
+  const around = [-2, -1, 0, 1, 2].flatMap((far) => sleepOn(model, day + far))
+  const reached = around.filter(({ startMs, endMs }) => startMs < quarter + QUARTER_MS && endMs > quarter)
+  return reached.sort((a, b) => a.startMs - b.startMs || a.day - b.day)[0]?.day ?? day
+}
+
 /** The row of the recovery summary of a day; undefined if there is none. */
 export function recoveryRow(model: Nights, day: number) {
   const types: string[] = ['resting_heart_rate', ...Object.values(MEANS)]
   const used = types.filter((type) => type !== 'heart_rate' && type !== 'respiratory_rate')
-  const samples = model.samples.filter((one) => one.day === day && used.includes(one.type))
+  const dateOf = (one: Nights['samples'][number]) =>
+    one.type === 'resting_heart_rate' && Math.abs(one.day - day) <= 2 ? restingDate(model, one) : one.day
+  const samples = model.samples.filter((one) => used.includes(one.type) && dateOf(one) === day)
   const scores = model.scores.filter((one) => one.day === day).sort((a, b) => b.ms - a.ms)
   if (samples.length + scores.length === 0) return undefined
   const night = sleepRow(model, day)

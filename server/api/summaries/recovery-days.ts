@@ -4,6 +4,7 @@ import type { Database } from '../../db/database.ts'
 import { SOURCE_COLUMNS, type Source, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
 import type { Stored, UserView } from '../../sources/user-view.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
+import { type Day, moveResting, type Part, REACH, restingAsleep } from './resting.ts'
 import { tenths, whole } from './rounding.ts'
 import { readSleep, type SleepDay } from './sleep-days.ts'
 import { bestFirst } from './sources-of-day.ts'
@@ -59,34 +60,71 @@ const DAYS_SQL = `
   ) s
   order by d.day * case when $8 then -1 else 1 end`
 
-interface Part {
-  stored: Stored
-  n: number
-  total: number
-}
-
-interface Score {
-  value: number
-  source: Source
-}
-
-interface Day {
-  day: number
-  parts: Part[]
-  /** The latest first. */
-  scores: Score[]
-}
-
 /**
  * Reads a page of local days with a recovery score, a resting heart rate, variability or oxygen saturation, nearest first
- * (contract 12.6, decision D-29), in two statements.
+ * (contract 12.6, decision D-29), in three statements. It takes more only where days are left empty, since their resting
+ * heart rates belong to nights that end on others.
  */
 export async function readRecovery(db: Database, view: UserView, asked: DaysAsked): Promise<RecoveryRow[]> {
-  const stored = view.stored.filter(({ series }) => USED.has(series.id))
+  const known = { db, userId: view.userId, stored: view.stored.filter(({ series }) => USED.has(series.id)) }
+  const rows: RecoveryRow[] = []
+  for (let left = asked; rows.length < asked.most && left.firstDay < left.endDay; ) {
+    const { found, further } = await readPart(known, left)
+    rows.push(...found.slice(0, left.most))
+    left = { ...left, ...further, most: asked.most - rows.length }
+  }
+  return rows
+}
+
+interface Known {
+  db: Database
+  userId: string
+  stored: Stored[]
+}
+
+/** Reads at least the first `most` days that have anything before resting heart rates move, and says what days it left. */
+async function readPart(known: Known, asked: DaysAsked) {
+  const { db, userId, stored } = known
+  const isResting = ({ series }: Stored) => series.id === RESTING_HEART_RATE
+  const reach = stored.some(isResting) ? REACH : 0
+  const most = asked.most + 2 * reach
+  const days = await readDays(known, {
+    ...asked,
+    firstDay: asked.firstDay - reach,
+    endDay: asked.endDay + reach,
+    most,
+  })
+  const last = days.at(-1)?.day ?? 0
+  let { firstDay, endDay } = asked
+  if (days.length === most && asked.backward) firstDay = Math.max(firstDay, last + reach)
+  else if (days.length === most) endDay = Math.min(endDay, last - reach + 1)
+  const dates = datesNear(days, reach)
+  const range = { firstDay: Math.min(...dates), endDay: Math.max(...dates) + 1, most: dates.length, backward: false }
+  const nights = dates.length > 0 ? await readSleep(db, userId, range, dates) : []
+  const moved = moveResting(days, await restingAsleep(db, stored.filter(isResting), nights))
+  const byDay = new Map(nights.map((night) => [night.day, night]))
+  const sources = new Map(stored.map(({ source }) => [source.id, source]))
+  const found = moved
+    .filter(({ day, parts, scores }) => day >= firstDay && day < endDay && parts.length + scores.length > 0)
+    .sort((a, b) => (asked.backward ? b.day - a.day : a.day - b.day))
+    .map((day) => rowOf(day, byDay.get(day.day), sources))
+  const further = asked.backward ? { endDay: firstDay } : { firstDay: endDay }
+  return { found, further }
+}
+
+/** The days with samples or scores, and the dates of nights that their resting heart rates may lie in; each once. */
+function datesNear(days: readonly Day[], reach: number): number[] {
+  const around = Array.from({ length: 2 * reach + 1 }, (_, place) => place - reach)
+  const isResting = ({ stored }: Part) => stored.series.id === RESTING_HEART_RATE
+  const near = ({ day, parts }: Day) => (parts.some(isResting) ? around.map((far) => day + far) : [day])
+  return [...new Set(days.flatMap(near))]
+}
+
+async function readDays({ db, userId, stored }: Known, asked: DaysAsked): Promise<Day[]> {
   type Listed = [place: number, counted: 0 | 1, n: number, total: number]
   type Scored = { value: number; source: SourceRow }[]
   const rows = await db.rows<[day: number, parts: Listed[] | null, scores: Scored | null]>(DAYS_SQL, [
-    view.userId,
+    userId,
     stored.map(({ source }) => source.id),
     stored.map(({ seriesId }) => seriesId),
     stored.map(({ source }) => source.rank),
@@ -95,20 +133,11 @@ export async function readRecovery(db: Database, view: UserView, asked: DaysAske
     asked.most,
     asked.backward,
   ])
-  const days = rows.map(
-    ([day, listed, scored]): Day => ({
-      day,
-      parts: (listed ?? []).map(([place, , n, total]) => ({ stored: stored[place] as Stored, n, total })),
-      scores: (scored ?? []).map(({ value, source }) => ({ value, source: sourceOf(source) })),
-    }),
-  )
-  if (days.length === 0) return []
-  const numbers = days.map(({ day }) => day)
-  const [firstDay, endDay] = [Math.min(...numbers), Math.max(...numbers) + 1]
-  const nights = await readSleep(db, view.userId, { firstDay, endDay, most: days.length, backward: false }, numbers)
-  const byDate = new Map(nights.map((night) => [night.row.date, night]))
-  const sources = new Map(stored.map(({ source }) => [source.id, source]))
-  return days.map((day) => rowOf(day, byDate.get(dateOf(day.day)), sources))
+  return rows.map(([day, listed, scored]) => ({
+    day,
+    parts: (listed ?? []).map(([place, , n, total]) => ({ stored: stored[place] as Stored, n, total })),
+    scores: (scored ?? []).map(({ value, source }) => ({ value, source: sourceOf(source) })),
+  }))
 }
 
 /** A value of a day and the source it comes from; null without one. */
@@ -153,7 +182,7 @@ function meanOf(parts: readonly Part[], series: number, manual: boolean): Found 
 }
 
 /** The latest score of the best source that has one. */
-function scoreOf(scores: readonly Score[]): Found {
+function scoreOf(scores: Day['scores']): Found {
   if (scores.length === 0) return null
   const best = bestOf(
     scores.map(({ source }) => source),

@@ -1,3 +1,4 @@
+import { providers } from '../../catalogue/providers.ts'
 import { MANUAL_OFFSET, type SeriesName, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
 import { SOURCE_COLUMNS, type Source, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
@@ -18,6 +19,11 @@ const MEANS = {
 } as const satisfies Record<string, SeriesName>
 
 const seriesId = (name: SeriesName) => seriesByName.get(name)?.id as number
+const HEART_RATE = seriesId('heart_rate')
+
+/** Who may tell of dates: phones say when they measured. */
+const CLOUDS = providers.filter(({ hasCloudApi }) => hasCloudApi).map(({ provider }) => provider)
+
 const FIELDS = new Map(Object.entries(MEANS).map(([field, name]) => [seriesId(name), field as keyof Means]))
 
 type Means = Record<keyof typeof MEANS, number | null>
@@ -52,7 +58,10 @@ export interface SleepRow extends Means {
  * Days with sleep: the sessions of the best source of each (contract 12.4), and for each series of MEANS the number and
  * sum of what one source measured during its main sleep, or its naps if there is nothing else: the source of the night,
  * else the best of its provider, else the best of all (decision D-27). What was entered by hand counts only where none of
- * them measured anything.
+ * them measured anything. At the end of a night its own source says what it measured in all of it: for that source alone
+ * the end is included, unless further sleep begins there. What a cloud provider tells of a date, such as Oura's oxygen
+ * saturation, belongs to the night of that date, wherever its person was: it is alone in the first quarter hour of the date in
+ * UTC, without an offset. No provider tells of a date's heart rate.
  */
 const SLEEP_SQL = (order: 'asc' | 'desc') => `
   with source as materialized (
@@ -66,8 +75,8 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
     from (select x.day, min(x.source_id) as source_id from session x group by x.day order by x.day ${order} limit $4) b
     join source d on d.id = b.source_id
   ),
-  span as materialized (
-    select row_number() over () as place, t.*
+  night as materialized (
+    select t.*
     from (
       select p.day, p.id as source_id, p.provider, s.start_at, s.end_at, s.is_nap is true as nap,
              bool_and(s.is_nap is true) over (partition by p.day) as only_naps
@@ -77,21 +86,64 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
     ) t
     where not t.nap or t.only_naps
   ),
+  span as materialized (
+    select row_number() over () as place, n.*,
+           case
+             when exists (select from night o where o.day = n.day and o.start_at = n.end_at) then n.end_at
+             else n.end_at + interval '1 microsecond'
+           end as own_end
+    from night n
+  ),
+  -- The first quarter hour of each date in UTC that a night belongs to or reaches into.
+  midnight as materialized (
+    select range_agg(tstzrange(m.starts, m.starts + interval '15 minutes')) as ranges
+    from (
+      select to_timestamp(x.day * 86400.0) as starts
+      from (
+        select t.day from span t
+        union
+        select generate_series(local_day(t.start_at, 0::int2), local_day(t.end_at, 0::int2)) from span t
+      ) x (day)
+    ) m
+    having count(*) > 0
+  ),
+  of_date as materialized (
+    select k.source_id, k.series_id, local_day(q.bucket, 0::int2) as day, q.bucket as at, q.total
+    from source o
+    join source_series k on k.source_id = o.id and k.series_id = any ($5::int2[]) and k.series_id % ${MANUAL_OFFSET} <> ${HEART_RATE}
+    cross join midnight m
+    cross join lateral quarter_hours_within(k.source_id, k.series_id, m.ranges) q
+    where o.provider = any ($7::text[]) and q.n = 1 and q.last_zone is null
+  ),
   measured as materialized (
     select b.day, json_agg(json_build_array(b.type_id, b.manual, b.source_id, b.n, b.total)) as means
     from (
       select distinct on (g.day, g.type_id) g.*
       from (
-        select t.day, t.source_id as slept_by, t.provider as slept_with, k.source_id, k.series_id % ${MANUAL_OFFSET} as type_id,
-               k.series_id >= ${MANUAL_OFFSET} as manual, sum(v.n) as n, sum(v.total) as total
-        from source o
-        join source_series k on k.source_id = o.id and k.series_id = any ($5::int2[])
-        cross join (
-          select array_agg(t.start_at order by t.place) as starts, array_agg(t.end_at order by t.place) as ends from span t
-        ) a
-        cross join lateral sums_in_spans(k.source_id, k.series_id, a.starts, a.ends) v
-        join span t on t.place = v.place
-        group by t.day, t.source_id, t.provider, k.source_id, k.series_id
+        select v.day, v.slept_by, v.slept_with, v.source_id, v.series_id % ${MANUAL_OFFSET} as type_id,
+               v.series_id >= ${MANUAL_OFFSET} as manual, sum(v.n) as n, sum(v.total) as total
+        from (
+          select t.day, t.source_id as slept_by, t.provider as slept_with, k.source_id, k.series_id, v.n, v.total
+          from source o
+          join source_series k on k.source_id = o.id and k.series_id = any ($5::int2[])
+          cross join lateral (
+            select array_agg(t.start_at order by t.place) as starts,
+                   array_agg(case when t.source_id = o.id then t.own_end else t.end_at end order by t.place) as ends
+            from span t
+          ) a
+          cross join lateral sums_in_spans(k.source_id, k.series_id, a.starts, a.ends) v
+          join span t on t.place = v.place
+          union all
+          -- What is of this date and not in the night, and what is in the night and of another date.
+          select n.day, n.source_id, n.provider, d.source_id, d.series_id, s.sign, s.sign * d.total
+          from (select distinct day, source_id, provider from span) n
+          join of_date d on (d.day = n.day) <> exists (
+            select from span t
+            where t.day = n.day and t.start_at <= d.at and d.at < case when t.source_id = d.source_id then t.own_end else t.end_at end
+          )
+          cross join lateral (select case when d.day = n.day then 1 else -1 end as sign) s
+        ) v
+        group by v.day, v.slept_by, v.slept_with, v.source_id, v.series_id
         having sum(v.n) > 0
       ) g
       join source o on o.id = g.source_id
@@ -159,10 +211,15 @@ export interface Measured {
   manual: boolean
 }
 
-/** A row with what it does not show: its source with its rank, whose each of its means is, and whole seconds asleep without naps. */
+/**
+ * A row with what it does not show: its local day, its source with its rank, whose each of its means is, whole seconds asleep
+ * without naps, and the spans (epoch ms) that its means are of.
+ */
 export interface SleepDay {
   row: SleepRow
+  day: number
   source: Source
+  spans: { startMs: number; endMs: number }[]
   measured: Partial<Record<keyof Means, Measured>>
   asleepS: number | null
 }
@@ -185,6 +242,7 @@ export async function readSleep(
     asked.most,
     series,
     days,
+    CLOUDS,
   ])
   return rows.map(dayOf)
 }
@@ -276,7 +334,8 @@ function dayOf(columns: DayColumns): SleepDay {
     })),
     ...means,
   }
-  return { row, source, measured, asleepS: asleepS === null ? null : Math.floor(asleepS) }
+  const spans = main.length > 0 ? main : naps
+  return { row, day: columns.day, source, spans, measured, asleepS: asleepS === null ? null : Math.floor(asleepS) }
 }
 
 /** Weighted by duration, in hundredths (contract 12.4). */

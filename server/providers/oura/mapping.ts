@@ -68,7 +68,7 @@ function dailyActivity(out: Out, part: Part): void {
     for (const [series, value] of totals) out.total(series, at, value(day), idOf(day, at))
     score(out, day, at, 'activity')
   }
-  listedBetween(out, part, times, ...totals.map(([total]) => ({ total })))
+  listedBetween(out, part, times, ...totals.map(([total]) => ({ total })), { score: 'activity' })
 }
 
 /** Total energy minus active energy; only if both are given. */
@@ -101,58 +101,80 @@ function dailyReadiness(out: Out, part: Part): void {
     times,
     { series: 'skin_temperature_deviation' },
     { series: 'skin_temperature_trend_deviation' },
+    { score: 'readiness' },
   )
 }
 
-function dailySleep(out: Out): void {
+function dailySleep(out: Out, part: Part): void {
+  const times: number[] = []
   for (const day of out.items('data')) {
     const at = timeOf(day)
-    if (at) score(out, day, at, 'sleep')
+    if (!at) continue
+    times.push(at.ms)
+    score(out, day, at, 'sleep')
   }
+  listedBetween(out, part, times, { score: 'sleep' })
 }
 
 /** Oura gives a word, without a number. */
-function dailyStress(out: Out): void {
+function dailyStress(out: Out, part: Part): void {
+  const times: number[] = []
   for (const day of out.items('data')) {
     const at = dayOf(day)
     if (!at) continue
+    times.push(at.ms)
     const components = { stress_high: day.number('stress_high'), recovery_high: day.number('recovery_high') }
     out.score({ category: 'stress', externalId: idOf(day, at), at, qualifier: day.text('day_summary'), components })
   }
+  listedBetween(out, part, times, { score: 'stress' })
 }
 
 /** As stress. */
-function dailyResilience(out: Out): void {
+function dailyResilience(out: Out, part: Part): void {
+  const times: number[] = []
   for (const day of out.items('data')) {
     const at = dayOf(day)
     if (!at) continue
+    times.push(at.ms)
     const components = contributors(day, ['sleep_recovery', 'daytime_recovery', 'stress'])
     out.score({ category: 'resilience', externalId: idOf(day, at), at, qualifier: day.text('level'), components })
   }
+  listedBetween(out, part, times, { score: 'resilience' })
 }
 
-function dailySpo2(out: Out): void {
+function dailySpo2(out: Out, part: Part): void {
+  const times: number[] = []
   for (const day of out.items('data')) {
     const at = dayOf(day)
     if (!at) continue
+    times.push(at.ms)
     // Nothing was measured: 0, as well as null.
     out.sample('oxygen_saturation', at, day.number('spo2_percentage', 'average') || undefined)
     out.sample('breathing_disturbance_index', at, day.number('breathing_disturbance_index'))
   }
+  listedBetween(out, part, times, { series: 'oxygen_saturation' }, { series: 'breathing_disturbance_index' })
 }
 
-function cardiovascularAge(out: Out): void {
+function cardiovascularAge(out: Out, part: Part): void {
+  const times: number[] = []
   for (const day of out.items('data')) {
     const at = dayOf(day)
-    if (at) out.sample('cardiovascular_age', at, day.number('vascular_age'))
+    if (!at) continue
+    times.push(at.ms)
+    out.sample('cardiovascular_age', at, day.number('vascular_age'))
   }
+  listedBetween(out, part, times, { series: 'cardiovascular_age' })
 }
 
-function vo2Max(out: Out): void {
+function vo2Max(out: Out, part: Part): void {
+  const times: number[] = []
   for (const measured of out.items('data')) {
     const at = timeOf(measured)
-    if (at) out.sample('vo2_max', at, measured.number('vo2_max'))
+    if (!at) continue
+    times.push(at.ms)
+    out.sample('vo2_max', at, measured.number('vo2_max'))
   }
+  listedBetween(out, part, times, { series: 'vo2_max' })
 }
 
 /** Rows in UTC, so without the person's zone. */

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../time.ts'
 import { listedBetween } from '../listed.ts'
 import { mapStreams } from '../map-streams.ts'
 import type { At, Item, Out, Part } from '../part.ts'
-import type { RecoveryArgs } from './streams.ts'
+import type { RecoveryArgs, Spans } from './streams.ts'
 import { workoutType } from './workouts.ts'
 
 // What WHOOP's records become: docs/providers.md.
@@ -158,16 +158,22 @@ const measured = [
   ['recovery_score', 'recovery_score'],
 ] as const
 
-/** A recovery is recorded at the end of its sleep; if that is not known, when it was made. */
+/** A recovery is recorded at the end of its sleep; if that is not known, in the morning of its cycle, or when it was made. */
 function recoveries(out: Out, part: Part): void {
-  const { of, sleeps = {} } = (part.args ?? {}) as Partial<RecoveryArgs>
-  if (of === 'sleep') return
+  const { of, sleeps = {}, cycles = {}, before } = (part.args ?? {}) as Partial<RecoveryArgs>
+  if (of === 'sleep' || of === 'cycle') return
+  let [last, together] = before ?? ['', 0]
   for (const record of out.items('records')) {
     const { version, score } = state(record)
     const sleepId = record.id('sleep_id')
     const made = record.instant('created_at')
-    const sleep = sleepId && Object.hasOwn(sleeps, sleepId) ? sleeps[sleepId] : undefined
-    const at = sleep ? { ms: sleep[1], zoneMin: sleep[2] } : made && { ms: made.ms, zoneMin: null }
+    // A phone that was away for days brings several at once, the latest first: each is of a day of its own.
+    together = record.text('created_at') === last ? together + 1 : 1
+    last = record.text('created_at') ?? ''
+    const sleep = spanOf(sleeps, sleepId)
+    const madeAt = made && { ms: made.ms - (together - 1) * DAY_MS, zoneMin: null }
+    const cycle = sleep ? undefined : spanOf(cycles, record.id('cycle_id'))
+    const at = sleep ? { ms: sleep[1], zoneMin: sleep[2] } : cycle ? morningOf(cycle, made) : madeAt
     if (!sleepId) record.reject('missing', 'sleep_id')
     if (!at) record.reject('missing', 'created_at')
     if (!sleepId || !at) continue
@@ -185,16 +191,30 @@ function recoveries(out: Out, part: Part): void {
       night: sleepId,
       version,
     })
-    if (sleep) onlyOf(out, sleep, Math.max(sleep[1], made?.ms ?? 0), Object.values(sleeps))
+    const untilMs = Math.max(at.ms, made?.ms ?? 0)
+    if (sleep) onlyOf(out, sleep, untilMs, Object.values(sleeps))
+    else if (cycle) onlyOf(out, cycle, untilMs, Object.values(cycles))
     else if (!score) for (const [series] of measured) out.only({ series }, at.ms, at.ms + 1)
   }
 }
 
-type Sleep = RecoveryArgs['sleeps'][string]
+type Span = Spans[string]
 
-/** Until the next night begins there is one recovery: samples elsewhere belonged to an earlier end of this night. */
-function onlyOf(out: Out, [startMs]: Sleep, madeMs: number, sleeps: readonly Sleep[]): void {
-  const later = sleeps.map(([ms]) => ms).filter((ms) => ms > startMs)
+const spanOf = (spans: Spans, id: string | undefined): Span | undefined =>
+  id !== undefined && Object.hasOwn(spans, id) ? spans[id] : undefined
+
+/** When a recovery of a cycle, which begins with falling asleep, is made at the latest. */
+const MORNING_MS = DAY_MS / 2
+
+/** When a recovery was made, if that was in the first half day of its cycle; otherwise the nearer end of that. */
+function morningOf([startMs, endMs, zoneMin]: Span, made: At | undefined): At {
+  const latestMs = Math.min(startMs + MORNING_MS, endMs)
+  return { ms: Math.max(startMs, Math.min(made?.ms ?? latestMs, latestMs)), zoneMin }
+}
+
+/** Until the next night or cycle begins there is one recovery: samples elsewhere belonged to an earlier form of this one. */
+function onlyOf(out: Out, [startMs]: Span, madeMs: number, all: readonly Span[]): void {
+  const later = all.map(([ms]) => ms).filter((ms) => ms > startMs)
   const hiMs = Math.min(madeMs + 1, startMs + DAY_MS, ...later)
   for (const [series] of measured) out.only({ series }, startMs, hiMs)
 }

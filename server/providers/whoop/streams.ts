@@ -34,6 +34,7 @@ function listed({ fromMs, untilMs }: Window): Json {
 }
 
 const SLEEP = '/v2/activity/sleep'
+const CYCLES = '/v2/cycle'
 
 // WHOOP scores late and edits, and cannot be asked what has changed: a week is asked again. Any range may be asked for;
 // 30 days are two pages.
@@ -70,8 +71,10 @@ export const streams: readonly Stream[] = [
     name: 'recovery',
     family: '247',
     scope: 'read:recovery',
-    first: (window, { scope }) =>
-      scope === null || scope.has('read:sleep') ? sleepsFirst(window) : recoveries(within(window), {}),
+    first(window, { scope }) {
+      if (scope === null || scope.has('read:sleep')) return whenFirst(window, 'sleep')
+      return scope.has('read:cycles') ? whenFirst(window, 'cycle') : recoveries(within(window), { sleeps: {} })
+    },
     next: nextRecovery,
   },
   {
@@ -79,7 +82,7 @@ export const streams: readonly Stream[] = [
     name: 'cycle',
     family: '247',
     scope: 'read:cycles',
-    first: (window) => ({ path: '/v2/cycle', query: within(window) }),
+    first: (window) => ({ path: CYCLES, query: within(window) }),
     next,
   },
   {
@@ -96,51 +99,78 @@ export const streams: readonly Stream[] = [
 ]
 
 /**
- * `args` of the requests for recoveries. A recovery names its sleep, and says neither when that was nor in which zone: so
- * the sleeps are asked for first, and what they told goes with the pages of recoveries, to their mapping too.
+ * `args` of the requests for recoveries. A recovery names its sleep and its cycle, and says neither when these were nor in
+ * which zone: so the sleeps are asked for first, or the cycles if sleeps were not granted, and what they told goes with the
+ * pages of recoveries, to their mapping too.
  */
 export interface RecoveryArgs {
-  readonly of: 'sleep' | 'recovery'
-  /** Start and end in epoch milliseconds, and minutes east of UTC or null, of nights by their ids. */
-  readonly sleeps: Readonly<Record<string, readonly [startMs: number, endMs: number, zoneMin: number | null]>>
+  readonly of: 'sleep' | 'cycle' | 'recovery'
+  /** Nights by their ids. */
+  readonly sleeps: Spans
+  /** The same of cycles, which begin with falling asleep. */
+  readonly cycles?: Spans
+  /** How many recoveries at the end of the pages before were made at one instant, as WHOOP writes it. */
+  readonly before?: readonly [made: string, count: number]
 }
+
+/** Start and end in epoch milliseconds, and minutes east of UTC or null, by id. */
+export type Spans = Readonly<Record<string, readonly [startMs: number, endMs: number, zoneMin: number | null]>>
 
 /** Longest id of a sleep, in characters: WHOOP's are UUIDs. */
 const MAX_ID = 100
 
 /** A recovery may be listed whose sleep began before the window. */
-function sleepsFirst(window: Window): Request {
+function whenFirst(window: Window, of: 'sleep' | 'cycle'): Request {
   const earlier = { ...window, fromMs: window.fromMs - 2 * DAY_S * 1000 }
+  const args = { of, sleeps: {}, ...(of === 'cycle' && { cycles: {} }) }
   // The query of the recoveries is kept until then.
-  return { path: SLEEP, query: within(earlier), args: { of: 'sleep', sleeps: {} }, memo: within(window) }
+  return { path: of === 'sleep' ? SLEEP : CYCLES, query: within(earlier), args, memo: within(window) }
 }
 
-const recoveries = (query: Form, sleeps: RecoveryArgs['sleeps']): Request => ({
+const recoveries = (query: Form, { sleeps, cycles }: Pick<RecoveryArgs, 'sleeps' | 'cycles'>): Request => ({
   path: '/v2/recovery',
   query,
-  args: { of: 'recovery', sleeps },
+  args: { of: 'recovery', sleeps, ...(cycles && { cycles }) },
 })
 
 function nextRecovery(answer: Answer, asked: Request): Request | null {
   const args = asked.args as unknown as RecoveryArgs
   const more = next(answer, asked)
-  if (args.of === 'recovery') return more
-  const sleeps = { ...args.sleeps, ...nightsOf(answer) }
-  return more ? { ...more, args: { ...args, sleeps } } : recoveries((asked.memo ?? {}) as Form, sleeps)
+  if (args.of === 'recovery') return more && { ...more, args: { ...args, ...madeTogether(answer, args) } }
+  const told =
+    args.of === 'sleep'
+      ? { sleeps: { ...args.sleeps, ...nightsOf(answer) } }
+      : { sleeps: {}, cycles: { ...args.cycles, ...cyclesOf(answer) } }
+  return more ? { ...more, args: { ...args, ...told } } : recoveries((asked.memo ?? {}) as Form, told)
+}
+
+/** How many of the last recoveries so far WHOOP made at one instant: these have that time only, if nothing tells of them. */
+function madeTogether(answer: Answer, { before }: RecoveryArgs): Pick<RecoveryArgs, 'before'> {
+  const all = listAt(answer.json, 'records').map((record) => textAt(record, 'created_at') ?? '')
+  const last = all.at(-1)
+  if (!last) return {}
+  const count = all.length - (all.findLastIndex((one) => one !== last) + 1)
+  return { before: [last, count === all.length && before?.[0] === last ? count + before[1] : count] }
 }
 
 /** The nights of a page of sleeps; naps have no recovery. */
-function nightsOf(answer: Answer): RecoveryArgs['sleeps'] {
-  const nights = listAt(answer.json, 'records').flatMap((record) => {
-    const id = textAt(record, 'id')
+const nightsOf = (answer: Answer): Spans =>
+  spansIn(listAt(answer.json, 'records').filter((record) => valueAt(record, 'nap') !== true))
+
+/** The cycles of a page; one that is not over goes on for a day. */
+const cyclesOf = (answer: Answer): Spans => spansIn(listAt(answer.json, 'records'), DAY_MS)
+
+function spansIn(records: readonly unknown[], openMs?: number): Spans {
+  const spans = records.flatMap((record) => {
+    const id = textAt(record, 'id') ?? String(valueAt(record, 'id') ?? '')
     const startMs = parseInstant(textAt(record, 'start') ?? '')
-    const endMs = parseInstant(textAt(record, 'end') ?? '')
-    if (!id || id.length > MAX_ID || startMs === undefined || endMs === undefined || valueAt(record, 'nap') === true)
-      return []
+    if (!id || id.length > MAX_ID || startMs === undefined) return []
+    const endMs = parseInstant(textAt(record, 'end') ?? '') ?? (openMs === undefined ? undefined : startMs + openMs)
+    if (endMs === undefined) return []
     const zoneMin = parseZoneOffset(textAt(record, 'timezone_offset') ?? '') ?? null
     return [[id, [startMs, endMs, zoneMin]] as const]
   })
-  return Object.fromEntries(nights)
+  return Object.fromEntries(spans)
 }
 
 /** Workouts as WHOOP lists them. */

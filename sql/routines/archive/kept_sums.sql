@@ -4,8 +4,9 @@ create or replace function measured_asleep(the_series int2) returns boolean
 language sql immutable parallel safe
 return the_series in (1, 3, 7, 20, 24, 5001, 5003, 5007, 5020, 5024);
 
--- The spans that reach into `ranges` and show a mean of a series of a user: every session of sleep, and for heart rate the
--- workouts of the same source, including their last instant. No session lasts a month.
+-- The spans that reach into `ranges` and show a mean of a series of a user: every session of sleep, those of the same source
+-- with and without their last instant, and for heart rate the workouts of the same source, including their last instant. No
+-- session lasts a month.
 create or replace function shown_spans(the_user uuid, the_source int4, the_series int2, ranges tstzmultirange)
 returns table (starts timestamptz, ends timestamptz)
 language plpgsql stable
@@ -17,6 +18,12 @@ begin
     from sleep s
     where s.user_id = the_user and s.start_at >= lower(ranges) - interval '30 days' and s.start_at < upper(ranges)
       and tstzrange(s.start_at, s.end_at) && ranges
+    union
+    select s.start_at, s.end_at + interval '1 microsecond'
+    from sleep s
+    where s.user_id = the_user and s.source_id = the_source
+      and s.start_at >= lower(ranges) - interval '30 days' and s.start_at < upper(ranges)
+      and tstzrange(s.start_at, s.end_at, '[]') && ranges
     union
     select w.start_at, w.end_at + interval '1 microsecond'
     from workout w

@@ -1,7 +1,7 @@
 // Sleep and recovery of a person's days, recomputed from what was uploaded (contract 12.4, 12.6).
 import { datedPoints, sum } from './activity.ts'
 import { competing } from './competing.ts'
-import { DAY, type Facts, grouped, type Point, type Source } from './facts.ts'
+import { DAY, type Facts, grouped, type Point, QUARTER, type Source } from './facts.ts'
 import { better, type Priorities } from './ranking.ts'
 import { dateOf, type Session, sessionsOf } from './sessions.ts'
 
@@ -52,9 +52,10 @@ function meanWithin(
   slept: Source,
   { spans, priorities }: { spans: readonly Session[]; priorities: Priorities },
 ): Mean | null {
-  const within = points.filter(
-    (one) => one.series === series && spans.some(({ start, end }) => one.ms >= start && one.ms < end),
-  )
+  // At the end of a night its own source says what it measured in all of it.
+  const lies = (one: Point) =>
+    spans.some(({ start, end }) => one.ms >= start && (one.ms < end || (one.ms === end && one.source === slept)))
+  const within = points.filter((one) => one.series === series && lies(one))
   for (const manual of [false, true]) {
     const told = within.filter(({ kind }) => (kind === 'manual') === manual)
     const provided = told.filter(({ source }) => source.shown.provider === slept.shown.provider)
@@ -157,7 +158,9 @@ export function recoveryRows(facts: Facts, nights: Map<number, Night>, asked: As
   const { firstDay, endDay, priorities } = asked
   const metrics = ['resting', 'sdnn', 'rmssd', 'spo2']
   const measured = facts.points.filter(({ series }) => metrics.includes(series))
-  const dated = [...grouped(measured, ({ source, series }) => `${source.seen} ${series}`).values()].flatMap(datedPoints)
+  const dated = [...grouped(measured, ({ source, series }) => `${source.seen} ${series}`).values()]
+    .flatMap(datedPoints)
+    .map(({ point, day }) => ({ point, day: (point.series === 'resting' && nightAt(nights, point)) || day }))
   const rows: Row[] = []
   for (let day = firstDay; day < endDay; day += 1) {
     const today = dated.filter((one) => one.day === day).map(({ point }) => point)
@@ -191,6 +194,17 @@ export function recoveryRows(facts: Facts, nights: Map<number, Night>, asked: As
     })
   }
   return rows
+}
+
+/** The date of the night that the quarter hour of a point reaches into, of several nights that which began first. */
+function nightAt(nights: Map<number, Night>, { ms }: Point): number | undefined {
+  const quarter = Math.floor(ms / QUARTER) * QUARTER
+  const reached = [...nights].flatMap(([day, { mains, naps }]) =>
+    (mains.length > 0 ? mains : naps)
+      .filter(({ start, end }) => start < quarter + QUARTER && end > quarter)
+      .map(({ start }) => ({ day, start })),
+  )
+  return reached.sort((a, b) => a.start - b.start || a.day - b.day)[0]?.day
 }
 
 function bestOf(points: readonly Point[], priorities: Priorities): Source | undefined {
