@@ -127,8 +127,7 @@ export function route<
     bodySchema && bodyKind !== 'bytes'
       ? bodyReader(bodySchema, { forms: bodyKind === 'form or json', optional: bodyOptional })
       : undefined
-  const produced = [definition.produces ?? 'application/json', ...Object.keys(definition.alsoProduces ?? {})]
-  if (definition.failurePage) produced.push('text/html')
+  const produced = producedBy(definition)
   return {
     ...definition,
     async handle(ctx, deps) {
@@ -163,6 +162,13 @@ export function route<
     },
   }
 }
+
+/** The content types that a client may ask for. */
+const producedBy = ({ produces = 'application/json', alsoProduces = {}, failurePage }: Omit<Route, 'handle'>) => [
+  produces,
+  ...Object.keys(alsoProduces),
+  ...(failurePage ? ['text/html'] : []),
+]
 
 /** Whether an address that providers call is only probed; no other page learns of it. */
 function isProbe(ctx: Context): boolean {
