@@ -11,6 +11,7 @@ import { AppError, errors } from './errors.ts'
 import { clientAddresses } from './http/client-address.ts'
 import { docsRouter } from './http/docs.ts'
 import { errorBody } from './http/error-body.ts'
+import { type FailurePage, htmlOf, PAGE_HEADERS, PAGE_TYPE, wantsPage } from './http/page.ts'
 import { mount } from './http/route.ts'
 
 /** A client that left during its answer, or sent something other than HTTP: not a defect of ours. */
@@ -66,7 +67,14 @@ function answerAndLog(deps: Dependencies) {
 function refuse(ctx: Context, error: AppError): void {
   ctx.status = error.status
   ctx.set(error.headers)
-  ctx.body = errorBody(error)
+  const pageOf: FailurePage | undefined = ctx.state.failurePage
+  if (pageOf === undefined || !wantsPage(ctx)) {
+    ctx.body = errorBody(error)
+    return
+  }
+  ctx.set(PAGE_HEADERS)
+  ctx.type = PAGE_TYPE
+  ctx.body = htmlOf(pageOf(error, ctx))
 }
 
 function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId: string): void {
@@ -86,8 +94,7 @@ function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId
     refuse(ctx, errors.overloaded('The database is not available. Try again in a moment.', 1))
   } else {
     log(error)
-    ctx.status = 500
-    ctx.body = JSON.stringify({ detail: 'Internal server error' })
+    refuse(ctx, errors.internal())
   }
   // The rest of a refused body is too large to discard: the connection cannot be used again.
   if (!ctx.req.complete) ctx.set('Connection', 'close')

@@ -2,6 +2,8 @@ import { resolve } from 'node:path'
 import { providerNames } from './catalogue/providers.ts'
 import { networkList } from './networks.ts'
 import { cloudProviders, notifyingProviders } from './providers/index.ts'
+import type { Provider } from './providers/provider.ts'
+import { scopeProblem } from './providers/scopes.ts'
 
 /** OAuth client and addresses of one provider; absent values keep the provider's own. */
 export interface ProviderConfig {
@@ -127,7 +129,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     webhooksAllowNetworks: networks(env, 'WEBHOOKS_ALLOW_NETWORKS'),
     webhookMessageRetentionDays: integer(env, 'WEBHOOK_MESSAGE_RETENTION_DAYS', 30, [1, 36_500]),
     webhookAttemptRetentionDays: integer(env, 'WEBHOOK_ATTEMPT_RETENTION_DAYS', 90, [1, 36_500]),
-    ...{ corsOrigins: list(text('CORS_ORIGINS')), oauthRedirectOrigins: redirectOrigins(env) },
+    ...{ corsOrigins: corsOrigins(env), oauthRedirectOrigins: redirectOrigins(env) },
     trustedProxies: proxies(env),
     rollupStrategy: choice(env, 'ROLLUP_STRATEGY', ['auto', 'continuous', 'per_series'] as const, 'auto'),
     logLevel: choice(env, 'LOG_LEVEL', LOG_LEVELS, 'info'),
@@ -229,6 +231,13 @@ function proxies(env: Env): string[] {
   return ranges
 }
 
+function corsOrigins(env: Env): string[] {
+  const origins = list(env.CORS_ORIGINS)
+  const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text
+  if (origins.every((origin) => origin === '*' || isOrigin(origin))) return origins
+  throw new ConfigError('CORS_ORIGINS', 'must be * or a comma list of origins such as https://app.example.org')
+}
+
 /** Plain http only on this machine, where nobody else sees what passes. */
 function redirectOrigins(env: Env): string[] {
   const origins = list(env.OAUTH_REDIRECT_ORIGINS)
@@ -298,7 +307,20 @@ function providerConfigs(env: Env): Record<string, ProviderConfig> {
     if (apiUrl) config.apiUrl = apiUrl
     if (defaultScope) config.defaultScope = defaultScope
     if (more.length > 0) config.more = Object.fromEntries(more)
+    checkProvider(cloudProviders.get(provider), config)
     if (Object.keys(config).length > 0) configs[provider] = config
   }
   return configs
+}
+
+/** @throws ConfigError for what can never lead to a connection */
+function checkProvider(provider: Provider | undefined, { defaultScope, more = {} }: ProviderConfig): void {
+  if (!provider) return
+  const prefix = provider.id.toUpperCase()
+  for (const [name, value] of Object.entries(more)) {
+    const problem = provider.settings?.includes(name) ? provider.settingProblem?.(name, value) : undefined
+    if (problem) throw new ConfigError(`${prefix}_${name}`, problem)
+  }
+  const problem = defaultScope && scopeProblem(provider.oauth({ more }), defaultScope)
+  if (problem) throw new ConfigError(`${prefix}_DEFAULT_SCOPE`, problem)
 }

@@ -73,8 +73,14 @@ const BEARER = { 'WWW-Authenticate': 'Bearer' }
 
 /** Every error a client can get, with the exact texts of contract 1.6 to 1.8. */
 export const errors = {
+  internal: () => new AppError('internal', 500, 'Internal server error'),
   invalid: (issues: Issue[]) => new AppError('invalid', 422, issues),
   notFound: (entity: string, id: string) => new AppError('not_found', 404, `${entity} with ID: ${id} not found.`),
+  // The text names the user (contract 3.8).
+  neverConnected: (userId: string, provider: string) =>
+    new AppError('not_found', 404, `Connection with ID: ${userId} not found.`, {
+      hint: `The id is that of the user, who has never connected ${provider}.`,
+    }),
   missing: (detail: string) => new AppError('not_found', 404, detail),
   badRequest: (detail: string) => new AppError('bad_request', 400, detail),
   forbidden: (detail: string) => new AppError('forbidden', 403, detail),
@@ -138,17 +144,24 @@ export const errors = {
   badLogin: (hint?: string) => new AppError('bad_login', 401, 'Incorrect email or password', { headers: BEARER, hint }),
   badApp: () => new AppError('bad_app', 401, 'Invalid app credentials'),
   badRefreshToken: () => new AppError('bad_refresh_token', 401, 'Invalid or revoked refresh token'),
-  badLink: () =>
-    new AppError('bad_link', 401, 'Invalid or expired link token', {
+  badLink: (code: 'bad_link' | 'link_expired' | 'link_used') =>
+    new AppError(code, 401, 'Invalid or expired link token', {
       hint: 'A link works once and for 15 minutes. Ask for a new one.',
     }),
   noOAuth: (provider: string) => new AppError('no_oauth', 400, `Provider '${provider}' does not support OAuth`),
-  notConfigured: (provider: string) =>
-    new AppError('not_configured', 400, `Provider '${provider}' is not configured`, {
-      hint: `Set ${provider.toUpperCase()}_CLIENT_ID and ${provider.toUpperCase()}_CLIENT_SECRET; npm run providers lists what is missing.`,
-    }),
+  notConfigured: (
+    provider: string,
+    hint = `Set ${provider.toUpperCase()}_CLIENT_ID and ${provider.toUpperCase()}_CLIENT_SECRET; npm run providers lists what is missing.`,
+  ) => new AppError('not_configured', 400, `Provider '${provider}' is not configured`, { hint }),
   providerDisabled: (provider: string) => new AppError('provider_disabled', 400, `Provider '${provider}' is disabled`),
-  badState: (hint?: string) => new AppError('bad_state', 400, 'Invalid or expired state parameter', { hint }),
+  badState: () =>
+    new AppError('bad_state', 400, 'Invalid or expired state parameter', {
+      hint: 'A state works once and for 15 minutes. Begin again with GET /api/v1/oauth/{provider}/authorize or a new link.',
+    }),
+  otherBrowser: () =>
+    new AppError('other_browser', 400, 'Invalid or expired state parameter', {
+      hint: 'The link was opened in another browser. Ask for a new one, and stay in the browser that opens it.',
+    }),
   wrongState: () => new AppError('wrong_state', 400, 'Provider mismatch in state'),
   exchangeRefused: (text: string) =>
     new AppError('exchange_refused', 400, `Failed to exchange authorization code: ${text}`),

@@ -5,6 +5,7 @@ import { createPasswords } from './api/auth/passwords.ts'
 import { openSyncFeed } from './api/sync/feed.ts'
 import { buildApp } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
+import { configWarnings } from './config-warnings.ts'
 import { startCron } from './cron.ts'
 import { changing } from './db/changes.ts'
 import { type Database, gated, openDatabase } from './db/database.ts'
@@ -289,6 +290,7 @@ async function close(closers: Closers, log: Logger): Promise<void> {
 async function main(): Promise<void> {
   const config = loadConfig(process.env)
   const log = openLog(config.logLevel)
+  for (const warning of configWarnings(process.env)) log.warn(warning)
   const closers: Closers = []
   let stopping = false
   async function stop(code: number): Promise<void> {

@@ -82,6 +82,7 @@ export async function connectPeople(options: ConnectOptions): Promise<number> {
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
   const outcome = failed === 0 ? 'everybody is connected' : `${counted(failed, 'connection')} failed`
+  say('The addresses need the API key: curl -H "X-Service-API-Key: $KEY" "<address>"')
   say(`${counted(people.length, 'user')}: ${outcome}.`)
   return failed
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { ConfigError, loadConfig } from '../server/config.ts'
+import { configWarnings } from '../server/config-warnings.ts'
 
 const KEY = '7f3c1d9be20a4658'.repeat(4)
 const DATABASE = { DATABASE_URL: 'postgres://pulsebase@localhost/pulsebase', SECRET_KEY: KEY }
@@ -179,6 +180,9 @@ t.test('OAUTH_REDIRECT_ORIGINS', async (t) => {
 t.test('CORS_ORIGINS', async (t) => {
   const origins = ['https://portal.example.org', 'http://localhost:3000']
   t.strictSame(loadConfig({ CORS_ORIGINS: origins.join(', ') }).corsOrigins, origins)
+  t.strictSame(loadConfig({ CORS_ORIGINS: '*' }).corsOrigins, ['*'])
+  const wrong = ['portal.example.org', 'https://portal.example.org/', 'https://*.example.org/x', 'all']
+  refuses(t, 'CORS_ORIGINS', /must be \* or a comma list of origins such as https:\/\/app\.example\.org$/, ...wrong)
 })
 
 t.test('ROLLUP_STRATEGY', async (t) => {
@@ -290,6 +294,50 @@ t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
     },
   })
   refuses(t, 'OURA_API_URL', /must be an http\(s\) address$/, 'api.ouraring.com')
+  refuses(t, 'OURA_AUTH_HOST', /must be one of moi, legacy$/, 'x', 'Moi', 'constructor')
+  refuses(t, 'STRAVA_WEBHOOK_SIGNATURE_TOLERANCE_SECONDS', /must be a whole number from 1 to 999999$/, '0', '5 min')
+})
+
+t.test('scopes of ones own have to be enough for a connection', async (t) => {
+  refuses(
+    t,
+    'OURA_DEFAULT_SCOPE',
+    /must contain daily or heartrate or .* such as extapi:personal /,
+    'bogus',
+    'personal',
+  )
+  refuses(t, 'OURA_DEFAULT_SCOPE', /must have single spaces between scopes/, 'daily,workout')
+  refuses(t, 'STRAVA_DEFAULT_SCOPE', /must have "," without spaces between scopes/, 'read activity:read')
+  refuses(t, 'WHOOP_DEFAULT_SCOPE', /must contain offline,/, 'read:profile read:sleep')
+  const enough = { OURA_DEFAULT_SCOPE: 'extapi:daily', STRAVA_DEFAULT_SCOPE: 'read,activity:read' }
+  t.strictSame(loadConfig(enough).providers, {
+    oura: { defaultScope: 'extapi:daily' },
+    strava: { defaultScope: 'read,activity:read' },
+  })
+})
+
+t.test('what is probably a mistake is named at the start, and stops nothing', async (t) => {
+  const cases: [Record<string, string>, string[]][] = [
+    [{ PATH: '/bin', HOME: '/', OURA_API_URL: 'http://localhost', GOOGLE_APPLICATION_CREDENTIALS: 'x', OURA: 'x' }, []],
+    [{ OURA_CLIENTID: 'x' }, ['OURA_CLIENTID is no setting and has no effect; did you mean OURA_CLIENT_ID?']],
+    [{ OURA_AUTHHOST: 'x' }, ['OURA_AUTHHOST is no setting and has no effect; did you mean OURA_AUTH_HOST?']],
+    [{ oura_api_url: 'x' }, ['oura_api_url is no setting and has no effect; did you mean OURA_API_URL?']],
+    [{ OURRA_API_URL: 'x' }, ['OURRA_API_URL is no setting and has no effect; did you mean OURA_API_URL?']],
+    [{ POLAR_FAVOURITE_COLOUR: 'x', POLAR_OTHER: ' ' }, ['POLAR_FAVOURITE_COLOUR is no setting and has no effect']],
+    [{ WHOOP_CLIENT_ID: 'x' }, ['Nobody can connect whoop until WHOOP_CLIENT_SECRET is set, too']],
+    [
+      { OURA_DEFAULT_SCOPE: 'extapi:daily extapi:dayly' },
+      ['OURA_DEFAULT_SCOPE asks for dayly, which nothing is read with'],
+    ],
+    [
+      { WITHINGS_CLIENT_ID: 'x', WITHINGS_CLIENT_SECRET: 'y' },
+      ['Settings that begin with WITHINGS_ have no effect: this version has no connector for withings'],
+    ],
+  ]
+  t.strictSame(
+    cases.map(([env]) => configWarnings(env)),
+    cases.map(([, warnings]) => warnings),
+  )
 })
 
 t.test('every variable is tested above', async (t) => {

@@ -143,7 +143,13 @@ function requestBody(route: Route, { refer }: Components): object | undefined {
 }
 
 function responses(route: Route, name: string, components: Components): Record<string, Answer> {
-  const json = (schema: TSchema) => ({ 'application/json': { schema: components.refer(schema, `${name}Error`) } })
+  const content = (schema: TSchema) => ({
+    'application/json': { schema: components.refer(schema, `${name}Error`) },
+    ...(route.failurePage && { 'text/html': { schema: { type: 'string' } } }),
+  })
+  // Answers of one name are shared, so those with a page have another.
+  const as = (text: string) =>
+    route.failurePage ? `Page or JSON, ${text.charAt(0).toLowerCase()}${text.slice(1)}` : text
   const described: Record<string, Answer> = { [route.status ?? 200]: success(route, name, components) }
   if (route.revalidated)
     described[304] = {
@@ -154,11 +160,11 @@ function responses(route: Route, name: string, components: Components): Record<s
   for (const [code, one] of Object.entries(errorsOf(route))) {
     const { description, schema } = typeof one === 'string' ? { description: one, schema: ErrorBody } : one
     const headers = errorHeaders(Number(code), route)
-    described[code] = { description, ...(headers && { headers }), content: json(schema) }
+    described[code] = { description: as(description), ...(headers && { headers }), content: content(schema) }
   }
   // Unknown query parameters are refused everywhere.
   if (!route.onInvalid)
-    described[422] = { description: 'Validation failures, the first 50 of them', content: json(ValidationBody) }
+    described[422] = { description: as('Validation failures, the first 50 of them'), content: content(ValidationBody) }
   return described
 }
 

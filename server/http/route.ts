@@ -10,6 +10,7 @@ import { type AppError, errors, type Issue } from '../errors.ts'
 import type { Share } from '../limits.ts'
 import { requireAcceptable } from './accept.ts'
 import { type Auth, authenticate, type Guard, requireOwner } from './guards.ts'
+import type { FailurePage } from './page.ts'
 import { admitBody, bodyReader } from './read-body.ts'
 import { compile, compileQuery } from './validate.ts'
 
@@ -88,6 +89,8 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   example?: unknown
   /** Other content types of the success answer. */
   alsoProduces?: Record<string, { schema: TSchema; example?: unknown }>
+  /** What a browser gets in place of a JSON error; the client may accept text/html alone. */
+  failurePage?: FailurePage
   /** Headers of the success answer, with their descriptions. */
   headers?: Record<string, string>
   /** Whether answers have an ETag, so that a client that holds the answer gets 304. */
@@ -124,10 +127,11 @@ export function route<
     bodySchema && bodyKind !== 'bytes'
       ? bodyReader(bodySchema, { forms: bodyKind === 'form or json', optional: bodyOptional })
       : undefined
-  const produced = [definition.produces ?? 'application/json', ...Object.keys(definition.alsoProduces ?? {})]
+  const produced = producedBy(definition)
   return {
     ...definition,
     async handle(ctx, deps) {
+      ctx.state.failurePage = definition.failurePage
       if (openQuery && isProbe(ctx)) return respond(ctx, 200, '')
       const auth = await authenticate(definition.guard, ctx, deps)
       if (definition.method === 'GET') requireAcceptable(ctx.get('accept'), produced)
@@ -158,6 +162,13 @@ export function route<
     },
   }
 }
+
+/** The content types that a client may ask for. */
+const producedBy = ({ produces = 'application/json', alsoProduces = {}, failurePage }: Omit<Route, 'handle'>) => [
+  produces,
+  ...Object.keys(alsoProduces),
+  ...(failurePage ? ['text/html'] : []),
+]
 
 /** Whether an address that providers call is only probed; no other page learns of it. */
 function isProbe(ctx: Context): boolean {

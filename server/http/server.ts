@@ -1,4 +1,6 @@
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { ConfigError } from '../config.ts'
 
 /**
@@ -14,6 +16,7 @@ export function listen(server: Server, port: number, host: string): Promise<void
   server.requestTimeout = 300_000
   server.headersTimeout = 20_000
   server.keepAliveTimeout = 65_000
+  server.on('clientError', answerUnreadable)
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const taken = error.code === 'EADDRINUSE'
@@ -23,6 +26,28 @@ export function listen(server: Server, port: number, host: string): Promise<void
     })
     server.listen(port, host, resolve)
   })
+}
+
+/** Status and text for requests that Node.js cannot read; everything else is no HTTP. */
+const UNREADABLE: Readonly<Record<string, readonly [status: string, detail: string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'The address and headers together may have 16 KiB. Send less in the query.',
+  ],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['413 Payload Too Large', 'The extensions of the chunks are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request arrived too slowly.'],
+}
+
+/** Answers what the application never sees, in the form of its errors; Node.js would send an empty body. */
+function answerUnreadable(error: NodeJS.ErrnoException, stream: Duplex): void {
+  const socket = stream as Socket & { _httpMessage?: ServerResponse | null }
+  // An answer that has begun would be damaged.
+  if (!socket.writable || socket._httpMessage?.headersSent) return void socket.destroy(error)
+  const [status, detail] = UNREADABLE[error.code ?? ''] ?? ['400 Bad Request', 'This is not a request of HTTP/1.1.']
+  const body = JSON.stringify({ detail })
+  const headers = ['Connection: close', 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]
+  socket.write(`HTTP/1.1 ${[status, ...headers].join('\r\n')}\r\n\r\n${body}`)
+  socket.destroySoon()
 }
 
 /**

@@ -22,6 +22,8 @@ export interface Keys {
   linkToken: Uint8Array
   /** Derives code verifiers from states. */
   oauthVerifier: Uint8Array
+  /** For texts that pages show (oauth/page-text.ts). */
+  pageText: Uint8Array
 }
 
 /** Derives the keys with HKDF-SHA256 (RFC 5869). */
@@ -35,6 +37,7 @@ export function deriveKeys(secretKey: string): Keys {
     throttle: derive('throttle'),
     linkToken: derive('link token'),
     oauthVerifier: derive('oauth verifier'),
+    pageText: derive('page text'),
   }
 }
 

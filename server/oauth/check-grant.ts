@@ -3,18 +3,18 @@ import { AppError } from '../errors.ts'
 import type { OAuthParts } from './parts.ts'
 import type { AccessTokens } from './refresh.ts'
 
-/** How often refusals are confirmed before it is left to the next pull. */
+/** Attempts to confirm a refusal before it is left to the next pull. */
 const ATTEMPTS = 6
 
-/** Of the hourly permit that a refused token is replaced with, so that forged notices cost one refresh an hour. */
+/** Takes the one refresh per hour that a grant has for refused tokens: forged notices cost no more than that. */
 const CHECK_SQL = `
   update provider_grant set renewed_at = now()
   where id = $1 and state = 'live' and ($2 or coalesce(renewed_at, '-infinity') < now() - interval '1 hour')
   returning version`
 
 /**
- * The job that finds out whether access was withdrawn, which a notice says that proves nothing: the token is refreshed, and
- * a refusal that is confirmed ends the grant (refresh-outcomes.ts).
+ * The job that finds out whether a person has withdrawn access, after an unproven notice said so. It refreshes the token;
+ * a confirmed refusal ends the grant (refresh-outcomes.ts).
  */
 export const checkGrantTask =
   ({ db }: Pick<OAuthParts, 'db'>, tokens: AccessTokens): Task =>

@@ -5,15 +5,15 @@ import { deleteProviderData } from '../store/provider-data.ts'
 import { lockGrants, removeUnused } from './disconnect.ts'
 import type { OAuthParts } from './parts.ts'
 
-// Still withdrawn: a new consent since then brings its data back.
+// Only if access is still withdrawn: a new consent since then brings its data back.
 const WITHDRAWN_SQL = `
   update connection set grant_id = null, updated_at = now()
   where user_id = $1 and provider = $2 and status = 'revoked' and status_reason = 'deregistration'
   returning id`
 
 /**
- * The job that deletes what came from a provider at which a person has withdrawn access, where the operator wants that
- * (`DELETE_DATA_ON_DEAUTHORISATION`; strava.md 6). The grant goes too, so that a new consent brings everything again.
+ * The job that deletes all data of a provider once the person has withdrawn access there, if the operator wants that
+ * (`DELETE_DATA_ON_DEAUTHORISATION`; strava.md 6). It deletes the grant, too, so that a new consent brings everything again.
  */
 export const deleteWithdrawnTask =
   ({ db, log }: Pick<OAuthParts, 'db' | 'log'>): Task =>

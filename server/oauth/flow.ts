@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Queryable } from '../db/database.ts'
 import { errors, shortened } from '../errors.ts'
 import type { Keys } from '../http/tokens.ts'
 import { callOf } from '../provider-client/call.ts'
@@ -22,7 +23,7 @@ export interface Authorization {
 
 /** Asks for a consent: notes its state and builds the provider's address (RFC 6749, 4.1.1). @throws AppError not_found */
 export async function authorize(
-  { db, keys }: { db: OAuthParts['db']; keys: Pick<Keys, 'oauthVerifier'> },
+  { db, keys }: { db: Queryable; keys: Pick<Keys, 'oauthVerifier'> },
   client: OAuthClient,
   asked: Asked,
 ): Promise<Authorization> {
@@ -51,13 +52,14 @@ export interface Callback {
   readonly error_description?: string | undefined
 }
 
-/** Where the browser goes: to the page that was asked for, to ours, or to the one that says what went wrong. */
+/** Where the browser goes: to the caller's page, to our page of success, or to our page of failures. */
 export type Landing =
   | { readonly kind: 'page'; readonly uri: string }
   | { readonly kind: 'connected'; readonly userId: string }
-  | { readonly kind: 'failed'; readonly message: string }
+  /** `isOurs`: the message is for the person, and nobody else wrote any of it. */
+  | { readonly kind: 'failed'; readonly message: string; readonly isOurs: boolean }
 
-/** From the first attempt to ask for an account to the second; then twice as long each time. */
+/** Wait before asking for the account a second time; it doubles with each further attempt. */
 const IDENTIFY_AGAIN_MS = 500
 
 /** What the callback knows beside the provider's parameters. */
@@ -84,20 +86,21 @@ export async function complete(context: CallbackContext, callback: Callback): Pr
   if (error) {
     if (state) await takeState(parts.db, state, browser)
     const message = shortened(`${error}: ${callback.error_description || 'Unknown error'}`, MESSAGE_CHARACTERS)
-    return failed(message.slice(0, MESSAGE_CHARACTERS).toWellFormed())
+    return { kind: 'failed', message: message.slice(0, MESSAGE_CHARACTERS).toWellFormed(), isOurs: false }
   }
-  if (!code || !state) return failed('Missing OAuth parameters')
+  if (!code || !state) return { kind: 'failed', message: 'Missing OAuth parameters', isOurs: false }
   const taken = await takeState(parts.db, state, browser)
   if (!taken) throw errors.badState()
   if (taken.provider !== client.id) throw errors.wrongState()
-  if (!taken.sameBrowser) throw errors.badState('Follow the link again, and stay in the browser that opened it.')
+  if (!taken.sameBrowser) throw errors.otherBrowser()
   if (!(await context.isEnabled())) throw errors.providerDisabled(client.id)
   const oauth = client.oauth(null)
   const tokens = await exchange(context, oauth, code, state)
   const scope = tokens.scope ?? callback.scope ?? null
   const ref = randomUUID()
   const consent = await identified({ parts, client, oauth, tokens, ref })
-  if (!consent) return failed(`${client.name} granted access, but did not say whose. Please connect again.`)
+  if (!consent)
+    return failed(`${client.name} granted access, but did not say whose. Nothing was connected. Please connect again.`)
   const problem = consent.refused ?? withoutScopes(client, oauth, scope)
   if (problem !== undefined) {
     await leaveAtOnce(parts, { client, oauth, tokens, account: consent.account })
@@ -117,9 +120,9 @@ export async function complete(context: CallbackContext, callback: Callback): Pr
     : { kind: 'page', uri: taken.redirectUri }
 }
 
-const failed = (message: string): Landing => ({ kind: 'failed', message })
+const failed = (message: string): Landing => ({ kind: 'failed', message, isOurs: true })
 
-/** Sent once: a code works once. @throws AppError exchange_refused, exchange_failed */
+/** Exchanges the code for tokens. Never repeated, since a code works once. @throws AppError exchange_refused, exchange_failed */
 async function exchange(
   { parts, client, keys }: CallbackContext,
   oauth: OAuth,
@@ -154,7 +157,7 @@ interface Identified {
 /** Longest id of an account, in characters. */
 const MAX_ID = 255
 
-/** New tokens, and under which name their account may be registered. */
+/** New tokens of an account that is not known yet; `ref`: our id to register the account under. */
 interface Unknown {
   parts: OAuthParts
   client: OAuthClient
@@ -164,8 +167,8 @@ interface Unknown {
 }
 
 /**
- * Whose tokens they are, registered where that is needed; undefined when the provider does not say, however often it is
- * asked in the time for that.
+ * Asks whose tokens they are, and registers the account where the provider requires it. Undefined: the provider did not
+ * answer within `identifyMs`, although it was asked repeatedly.
  */
 async function identified({ parts, client, oauth, tokens, ref }: Unknown): Promise<Identified | undefined> {
   const deadline = Date.now() + parts.identifyMs
@@ -191,7 +194,7 @@ async function identified({ parts, client, oauth, tokens, ref }: Unknown): Promi
   }
 }
 
-/** As it can be stored. @throws Error when the id cannot: cleaned, it might be the id of another account */
+/** The account, ready to be stored. @throws Error if its id cannot be stored as it is: a cleaned id may be another account's */
 function cleaned({ id, username, zone }: Identity): Identity {
   if (id !== null && id.length > MAX_ID) throw new Error('the id of the account is too long')
   if (id !== null && storable(id) !== id) throw new Error('no id can be like this')
@@ -206,12 +209,12 @@ function withinTime<T>(work: Promise<T>, deadline: number): Promise<T> {
   })
 }
 
-/** What to say when groups of scopes are needed of which nothing was granted; undefined: none is missing. */
+/** What to tell the person if a needed permission was not granted; undefined: nothing is missing. */
 function withoutScopes({ name }: OAuthClient, oauth: OAuth, scope: string | null): string | undefined {
   const granted = grantedScopes(scope, oauth)
   if (granted === null) return undefined
-  const missing = (oauth.needs ?? []).filter((group) => !group.some((one) => granted.has(one)))
+  const missing = (oauth.needs ?? []).filter(({ anyOf }) => !anyOf.some((one) => granted.has(one)))
   if (missing.length === 0) return undefined
-  const said = missing.map((group) => group.join(' or ')).join(', ')
-  return `${name} was connected without access to ${said}. Connect again, and allow it.`
+  const said = missing.map(({ words }) => words).join(', and ')
+  return `Nothing was connected. Connect again, and on the page of ${name} allow ${said}.`
 }

@@ -32,9 +32,9 @@ const REMEMBERED_MS = 120_000
 const AGAIN_SECONDS: readonly number[] = [300, 1800]
 
 /**
- * The job that asks a provider to end a grant that nobody uses any more: best effort, three attempts within an hour. Not
- * while a new consent of the account lives: it could end that one. A consent that is not stored yet learns of the request
- * by what is left under the job's key for a while: the next attempt, or the job `left`, which does nothing (connect.ts).
+ * The job that asks a provider to end a grant that nobody uses any more: best effort, three attempts within an hour. It
+ * does not ask while the account has a new consent, which the request could end. A consent that is not stored yet notices
+ * the request by the job that stays under its key for a while: the next attempt, or `left`, which does nothing (connect.ts).
  */
 export const leaveTask =
   (parts: OAuthParts): Task =>
@@ -63,7 +63,7 @@ async function hasLiveGrant(
   return live !== undefined
 }
 
-/** Returns why the provider has to be asked again; undefined when the grant has ended, or cannot be ended by us. */
+/** Returns why the provider must be asked again; undefined: the grant has ended, or we cannot end it. */
 async function leave(parts: OAuthParts, leaving: Leaving): Promise<string | undefined> {
   const { vault, http, clients, log } = parts
   const { provider, grant_id: id, version, key_id, username, zone, issuer } = leaving
@@ -75,12 +75,12 @@ async function leave(parts: OAuthParts, leaving: Leaving): Promise<string | unde
     const token = openToken(vault, stored, 'access')
     const call = callOf({ http, client, oauth, token, asked: askedOf(parts) })
     const { status } = await oauth.leave({ id: leaving.account_id, username, zone, ref: id }, call)
-    // 401, 404 and 410: there is nothing to end any more.
+    // 401, 404 and 410: the grant has already ended.
     return (status >= 200 && status < 300) || [401, 404, 410].includes(status) ? undefined : `status ${status}`
   } catch (error) {
     if (error instanceof NoAnswer) return error.message
     log.warn({ err: error, provider, grant: id }, 'a grant cannot be ended at its provider')
-    // No key opens the token: it does not get better.
+    // No key opens the token, and waiting will not help.
     return error instanceof CannotOpen ? undefined : 'failed'
   }
 }
@@ -94,13 +94,13 @@ interface Unwanted {
 }
 
 /**
- * Asks a provider once to end a consent that is not stored, unless the account has a live grant, which may end with it.
+ * Asks a provider once to end a consent that is not stored, unless the account has a live grant: that could end, too.
  * Best effort: what the provider answers changes nothing.
  */
 export async function leaveAtOnce(parts: OAuthParts, { client, oauth, tokens, account }: Unwanted): Promise<void> {
   if (!oauth.leave || account.id === null) return
   const live = hasLiveGrant(parts, { provider: client.id, account_id: account.id })
-  // Whoever cannot tell lets it be.
+  // Without an answer from the database, leave it alone.
   if (await live.catch(() => true)) return
   const call = callOf({ http: parts.http, client, oauth, token: tokens.access, asked: askedOf(parts) })
   await oauth.leave({ ...account, ref: '' }, call).catch((error: unknown) => {

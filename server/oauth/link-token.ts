@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { jwtVerify, SignJWT } from 'jose'
+import { errors as jose, jwtVerify, SignJWT } from 'jose'
 import type { Queryable } from '../db/database.ts'
+import { errors } from '../errors.ts'
 import { uuidProblem } from '../http/formats.ts'
 import type { Keys } from '../http/tokens.ts'
 import { STATE_SECONDS } from './state.ts'
@@ -30,15 +31,18 @@ export async function signLinkToken(keys: LinkKeys, link: Link): Promise<{ token
   return { token, expiresAt: new Date(until * 1000) }
 }
 
-/** The link of a token, with the token's own id; undefined when it is expired, forged or something else. */
-export async function readLinkToken(keys: LinkKeys, token: string): Promise<(Link & { id: string }) | undefined> {
+/**
+ * The link of a token, with the token's own id.
+ * @throws AppError link_expired; bad_link when it is forged or something else
+ */
+export async function readLinkToken(keys: LinkKeys, token: string): Promise<Link & { id: string }> {
   try {
     const { payload } = await jwtVerify(token, keys.linkToken, { algorithms: ['HS256'], requiredClaims: ['exp'] })
     const { sub, jti, provider, redirect_uri: redirectUri } = payload
-    if (!sub || uuidProblem(sub) || !jti || uuidProblem(jti) || typeof provider !== 'string') return undefined
+    if (!sub || uuidProblem(sub) || !jti || uuidProblem(jti) || typeof provider !== 'string') throw new Error('no link')
     return { id: jti, userId: sub, provider, redirectUri: typeof redirectUri === 'string' ? redirectUri : null }
-  } catch {
-    return undefined
+  } catch (error) {
+    throw errors.badLink(error instanceof jose.JWTExpired ? 'link_expired' : 'bad_link')
   }
 }
 

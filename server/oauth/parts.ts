@@ -9,7 +9,7 @@ import type { Vault } from '../vault.ts'
 /** What granting, refreshing and ending access works with, in requests and in jobs. */
 export interface OAuthParts {
   readonly db: Database
-  /** Past the limits of requests: for what would be lost if it were refused, such as tokens that a provider issues once. */
+  /** Not subject to the limits of requests: stores what a refusal would lose, such as tokens that a provider issues once. */
   readonly saving: Database
   readonly vault: Vault
   readonly http: Http
@@ -20,7 +20,7 @@ export interface OAuthParts {
   >
   readonly metrics: Pick<Metrics, 'providerRequests' | 'tokenRefreshes' | 'pulls' | 'noticesOpened' | 'noticesMissed'>
   readonly log: Logger
-  /** Queues what a new connection is to bring, in the transaction that stores it, which holds the grant. */
+  /** Queues the first pulls of a new connection, in the transaction that stores it and holds the grant. */
   readonly connected: (tx: Transaction, connection: Connected) => Promise<void>
   /** How long a provider is asked whose account was connected, in milliseconds. */
   readonly identifyMs: number
@@ -41,8 +41,8 @@ export const IDENTIFY_MS = 10_000
 
 /**
  * Counts a request to a provider for the metrics; status 0 = no answer. Requests for tokens, for the account and to end a
- * grant take no permit (intake/pulls/budget.ts): refused, they would lose a consent or a pair of tokens. They are few for
- * each grant and day, fit in what pulls leave free, and a provider that counts them says so in its next answer.
+ * grant take no permit (intake/pulls/budget.ts), since a refusal would lose a consent or a pair of tokens. There are few
+ * for each grant and day, and pulls leave enough of the limit free. A provider that counts them shows it in its next answer.
  */
 export const askedOf =
   ({ metrics }: Pick<OAuthParts, 'metrics'>) =>

@@ -10,8 +10,15 @@ export function providerReport(
   notifying: ReadonlyMap<string, Notices>,
   config: Pick<Config, 'providers' | 'apiBaseUrl'>,
 ): string {
-  if (providers.size === 0) return 'This version has no connector for a cloud provider.'
-  return [...providers].map(([id, provider]) => describe(provider, notifying.get(id), config)).join('\n\n')
+  const described = [...providers].map(([id, provider]) => describe(provider, notifying.get(id), config))
+  const useless = Object.keys(config.providers).filter(
+    (id) => providerByName.get(id)?.hasCloudApi && !providers.has(id),
+  )
+  const without = useless.map(
+    (id) =>
+      `${providerByName.get(id)?.name} (${id})\n  configured        in vain: this version has no connector for it`,
+  )
+  return [...described, ...without].join('\n\n') || 'This version has no connector for a cloud provider.'
 }
 
 function describe(

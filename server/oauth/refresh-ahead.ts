@@ -7,8 +7,8 @@ const OF_ONE_PROVIDER = 4
 
 const DAY_SECONDS = 86_400
 
-// Access tokens that end within ten minutes or a fifth of their life, so that whoever needs one rarely waits and a lost
-// answer leaves time; refusals that are to be confirmed; and refresh tokens that would end unused.
+// Access tokens in their last ten minutes or last fifth of life: nobody has to wait for a new one, and a lost answer leaves
+// time for another attempt. Also refusals to be confirmed, and refresh tokens that would expire unused.
 const DUE_SQL = `
   select g.id, g.version, g.provider
   from provider_grant g
@@ -49,7 +49,7 @@ export async function refreshAhead(parts: OAuthParts, tokens: AccessTokens): Pro
   return due.length === GRANTS
 }
 
-/** One of the workers that share a queue. What fails was counted and logged where it failed. */
+/** One of several workers on a queue. Failures were counted and logged where they happened. */
 async function refreshAll({ log }: OAuthParts, tokens: AccessTokens, queue: Due[]): Promise<void> {
   for (let grant = queue.shift(); grant; grant = queue.shift()) {
     const { id, version, provider } = grant

@@ -6,14 +6,14 @@ import type { OAuthParts } from './parts.ts'
 const GRANTS = 500
 
 /**
- * The job that seals tokens again which SECRET_KEY_PREVIOUS opens. Returns whether there may be more. What no key opens
- * stays as it is.
+ * The job that seals tokens with SECRET_KEY that only SECRET_KEY_PREVIOUS opens. Returns whether there may be more. Tokens
+ * that no key opens stay as they are.
  */
 export async function reseal({ db, vault, log }: Pick<OAuthParts, 'db' | 'vault' | 'log'>): Promise<boolean> {
   const former = vault.keyIds.filter((id) => id !== vault.keyId)
   if (former.length === 0) return false
   return db.transaction(async (tx) => {
-    // One that is being refreshed is sealed with the new key by that.
+    // A refresh under way seals its grant with the new key anyway.
     const grants = await tx.query<StoredTokens>(
       `select id, version, key_id, access, refresh
        from provider_grant
@@ -52,7 +52,7 @@ export async function reseal({ db, vault, log }: Pick<OAuthParts, 'db' | 'vault'
       ],
     )
     log.info({ grants: sealed.length }, 'tokens are sealed with the present SECRET_KEY')
-    // Damaged ones alone would come back forever.
+    // If only damaged ones are left, looking again would never end.
     return sealed.length > 0 && grants.length === GRANTS
   })
 }

@@ -6,7 +6,7 @@ import type { Keys } from '../http/tokens.ts'
 /** How long a person may take to consent, in seconds (contract 6.4). */
 export const STATE_SECONDS = 900
 
-/** A consent that was asked for: whose, of which provider, and where the browser goes then. */
+/** A requested consent: of which user, to which provider, and where the browser goes afterwards. */
 export interface Asked {
   readonly userId: string
   readonly provider: string
@@ -18,7 +18,7 @@ export interface Asked {
 const hashOf = (text: string) => createHash('sha256').update(text).digest()
 
 /**
- * Notes a consent that is asked for and returns its state: 32 random bytes, base64url, valid once and for 15 minutes.
+ * Stores a requested consent and returns its state: 32 random bytes, base64url, valid once and for 15 minutes.
  * Only their hash is stored.
  * @throws AppError not_found when there is no such user
  */
@@ -64,8 +64,8 @@ export async function takeState(
 }
 
 /**
- * The code verifier of a state (RFC 7636, 4.1). Derived, so it is stored nowhere, and whoever sees the state, which
- * travels through the browser, cannot tell it.
+ * The code verifier of a state (RFC 7636, 4.1). It is derived with a secret key, so it need not be stored, and
+ * nobody who sees the state in the browser can compute it.
  */
 export const verifierOf = ({ oauthVerifier }: Pick<Keys, 'oauthVerifier'>, state: string): string =>
   createHmac('sha256', oauthVerifier).update(state).digest('base64url')

@@ -22,9 +22,9 @@ interface TokenRequest {
 }
 
 /**
- * Asks a token endpoint (RFC 6749, 3.2), on a connection of its own, so that an end of the connection means that the
- * answer was lost. The reading is lenient: an answer with a new refresh token must not be refused for a missing
- * `token_type`, a number in quotes or an identity token of no interest, since the old token is dead by then.
+ * Asks a token endpoint (RFC 6749, 3.2). The request has a connection of its own: if that ends early, the answer was lost.
+ * Answers are read leniently. The old refresh token is dead once a new one was issued, so the new one must not be lost to
+ * a missing `token_type`, a number in quotes or an unused identity token.
  * @throws NoAnswer
  */
 export async function requestTokens({ http, client, oauth, form, asked }: TokenRequest): Promise<TokenAnswer> {
@@ -77,15 +77,15 @@ function readAnswer(answer: Received, { errorIn }: OAuth, secrets: readonly (str
   return { kind: 'refusal', refusal: { status, error, description }, text }
 }
 
-/** Of what a provider says; more is not repeated. */
+/** Characters of a provider's text that errors repeat. */
 const TEXT_CHARACTERS = 300
-/** A century; beyond it the database's dates would end. */
+/** A century: much longer ends beyond the dates of the database. */
 const MAX_SECONDS = 3_153_600_000
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 const nonEmpty = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null)
 
-/** Some list the names. */
+/** Some providers send a list of names. */
 const scopeOf = (value: unknown) => {
   const names = Array.isArray(value) ? value.filter((name) => typeof name === 'string').join(' ') : nonEmpty(value)
   return names && storable(names)

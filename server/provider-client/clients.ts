@@ -1,5 +1,7 @@
 import { type ProviderName, providerByName } from '../catalogue/providers.ts'
 import type { Config } from '../config.ts'
+import { errors } from '../errors.ts'
+import { cloudProviders } from '../providers/index.ts'
 import type { OAuth, Provider, ProviderSettings } from '../providers/provider.ts'
 
 /** What an operator registered at one provider: its connector, with the settings and addresses in use. */
@@ -20,6 +22,20 @@ export interface OAuthClient {
 
 /** Clients by slug. */
 export type OAuthClients = ReadonlyMap<string, OAuthClient>
+
+/** What to tell somebody who uses a provider that this version cannot connect; undefined: it can. */
+export function withoutConnector(provider: string): string | undefined {
+  if (cloudProviders.has(provider)) return undefined
+  const name = providerByName.get(provider)?.name ?? provider
+  return `This version of Pulsebase has no connector for ${name}, whatever is set. GET /api/v1/oauth/providers lists those that have one (has_connector).`
+}
+
+/** The client for a provider. @throws AppError not_configured, which says if this version has no connector */
+export function requireClient(clients: OAuthClients, provider: string): OAuthClient {
+  const client = clients.get(provider)
+  if (!client) throw errors.notConfigured(provider, withoutConnector(provider))
+  return client
+}
 
 /** The callback of a provider below this service (contract 6.7). */
 export const callbackUri = (apiBaseUrl: string, provider: string): string =>

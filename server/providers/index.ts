@@ -24,6 +24,9 @@ const named = providerNames.flatMap((name): (readonly [ProviderName, Folder])[] 
   return folder ? [[name, folder]] : []
 })
 
+/** Providers whose data this version can receive. */
+export const connectedProviders: ReadonlySet<string> = new Set(named.map(([name]) => name))
+
 /** SDK abilities by provider. */
 export const sdkProviders: ReadonlyMap<SdkProvider, SdkAbility> = new Map(
   named.flatMap(([name, { sdk }]) => (sdk ? [[name as SdkProvider, sdk]] : [])),

@@ -69,6 +69,8 @@ export interface Provider {
   readonly id: ProviderName
   /** Names of further variables, without the prefix: `AUTH_HOST` is read from `OURA_AUTH_HOST` by server/config.ts. */
   readonly settings?: readonly string[]
+  /** What a value of one of `settings` must be instead ("must be …"); undefined: it can be right. */
+  settingProblem?(name: string, value: string): string | undefined
   readonly api: Api
   /**
    * How access is granted. `issuer`: of a grant that exists, the `OAuth.issuer` it was granted by, which stays right
@@ -152,8 +154,8 @@ export interface OAuth {
   readonly scopePrefix?: string
   /** Further parameters of the authorize URL. */
   readonly params?: Form
-  /** One of each group must be granted, or there is no connection; names without the prefix. */
-  readonly needs?: readonly (readonly string[])[]
+  /** One of each must be granted, or there is no connection. */
+  readonly needs?: readonly Need[]
   /** How access is renewed; null: it is not. */
   readonly refresh: Refresh | null
   /** The error of RFC 6749, 5.2, in a refusal of the token endpoint that has another form; null: none of these. */
@@ -171,6 +173,14 @@ export interface OAuth {
   readonly enrol?: (account: Account, call: Call) => Promise<string | undefined>
   /** Ends the grant at the provider; its answer says whether that was needed. Absent: there is no such request. */
   readonly leave?: (account: Account, call: Call) => Promise<Answer>
+}
+
+/** Scopes of which one must be granted. */
+export interface Need {
+  /** Names without `scopePrefix`. */
+  readonly anyOf: readonly string[]
+  /** What the person has to allow on the provider's page, in words that fit after "allow". */
+  readonly words: string
 }
 
 /** How access is renewed. */

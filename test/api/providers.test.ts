@@ -1,6 +1,7 @@
 import t from 'tap'
 import { loadConfig } from '../../server/config.ts'
 import { planPulls } from '../../server/intake/pulls/plan.ts'
+import * as folders from '../../server/providers/folders.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
 
@@ -26,6 +27,21 @@ const set = (app: TestApp, provider: string, body: unknown) =>
 const setAll = (app: TestApp, body: unknown) =>
   app.request('PUT', '/api/v1/oauth/providers', { auth: 'developer', body })
 
+/** What authorize and the two ways to sync say of a provider that cannot be connected. */
+async function hintsOf(provider: string): Promise<unknown[]> {
+  const user = (await app.request('POST', '/api/v1/users', { body: {} })).body.id
+  const of = `/api/v1/providers/${provider}/users/${user}/sync`
+  const answers = await Promise.all([
+    app.request('GET', `/api/v1/oauth/${provider}/authorize?user_id=${user}`),
+    app.request('POST', of),
+    app.request('POST', `${of}/historical`),
+  ])
+  return answers.map(({ status, body }) => {
+    const [said] = /no connector for [\w ]+/.exec(body.hint) ?? []
+    return status === 400 && body.detail === `Provider '${provider}' is not configured` ? said : body
+  })
+}
+
 t.test('everybody may see the providers', async (t) => {
   const all = await list(app)
   t.strictSame(
@@ -35,16 +51,27 @@ t.test('everybody may see the providers', async (t) => {
       'withings'
     ).split(' '),
   )
-  t.strictSame(all[2], {
-    provider: 'garmin',
-    name: 'Garmin',
+  t.strictSame(all[9], {
+    provider: 'oura',
+    name: 'Oura',
     has_cloud_api: true,
+    has_connector: true,
     is_enabled: true,
-    icon_url: '/static/provider-icons/garmin.svg',
+    icon_url: '/static/provider-icons/oura.svg',
     live_sync_mode: 'webhook',
-    live_sync_configurable: false,
+    live_sync_configurable: true,
     data_granularity: null,
   })
+  const without = all.filter(({ has_connector }) => !has_connector)
+  t.strictSame(
+    names(without),
+    names(all).filter((name) => !(name in folders)),
+  )
+  t.strictSame(
+    await Promise.all(without.map(({ provider }) => hintsOf(provider))),
+    without.map(({ name }) => [`no connector for ${name}`, `no connector for ${name}`, `no connector for ${name}`]),
+    'and whoever tries is told',
+  )
   t.match(all[0], { has_cloud_api: false, live_sync_mode: null, live_sync_configurable: false })
   for (const { icon_url } of all) t.equal((await app.request('GET', String(icon_url), { auth: 'none' })).status, 200)
   const off = all.filter(({ is_enabled }) => !is_enabled)

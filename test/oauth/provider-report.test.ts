@@ -9,6 +9,7 @@ t.test('says what to register at each provider, and what is not yet set', async 
   const providers = {
     polar: { clientId: 'id', clientSecret: 'hush', defaultScope: 'x:read' },
     strava: { clientId: 'id' },
+    withings: { clientId: 'id', clientSecret: 'hush' },
   }
   const clouds = new Map([polar, strava].map((one) => [one.id, one]))
   const said: Notices = { limitBytes: 1, verify: () => 'refused', open: () => [] }
@@ -26,7 +27,10 @@ t.test('says what to register at each provider, and what is not yet set', async 
 Strava (strava)
   redirect address  https://us.example/api/v1/oauth/strava/callback
   asks for          nothing by name
-  configured        no: set STRAVA_CLIENT_SECRET`,
+  configured        no: set STRAVA_CLIENT_SECRET
+
+Withings (withings)
+  configured        in vain: this version has no connector for it`,
   )
-  t.match(providerReport(new Map(), new Map(), { providers, apiBaseUrl: 'https://us.example' }), 'no connector')
+  t.match(providerReport(new Map(), new Map(), { providers: {}, apiBaseUrl: 'https://us.example' }), 'no connector')
 })

@@ -71,7 +71,12 @@ export type Variant = Partial<Omit<OAuth, 'identify' | 'leave'>> & { leaves?: bo
 export function connectorOf(id: ProviderName, origin: string, { leaves = true, ...variant }: Variant = {}): Provider {
   const oauth: OAuth = {
     ...{ authorizeUrl: `${origin}/authorize`, tokenUrl: `${origin}/token`, client: 'body', pkce: true },
-    ...{ scopes: ['x:read', 'x:sleep'], separator: ' ', scopePrefix: 'x:', needs: [['read']] },
+    ...{
+      scopes: ['x:read', 'x:sleep'],
+      separator: ' ',
+      scopePrefix: 'x:',
+      needs: [{ anyOf: ['read'], words: 'your readings' }],
+    },
     refresh: { rotates: true },
     async identify(_, call) {
       const { status, json } = await call({ path: '/me' })

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
+import { wantsPage } from '../../http/page.ts'
 import { Reply, route } from '../../http/route.ts'
 import { Provider, Secret, Uuid } from '../../http/schema.ts'
 import { markBrowser } from '../../oauth/browser.ts'
@@ -9,6 +10,7 @@ import { type Link, readLinkToken, useLinkToken } from '../../oauth/link-token.t
 import { checkRedirect } from '../../oauth/redirect.ts'
 import { requireUser } from '../users/exists.ts'
 import { connectable } from './connectable.ts'
+import { failurePage } from './failure-page.ts'
 
 /** Path of what belongs to one provider. */
 export const ProviderPath = Type.Object({ provider: Provider() })
@@ -37,7 +39,7 @@ export const authorizeProvider = route(
     summary: 'Begin the connection of a user to a provider',
     description:
       'Send the person to authorization_url within 15 minutes. A browser that follows a link with a link_token is ' +
-      'sent there at once.',
+      'sent there at once, and gets errors as a page.',
     tag: 'Providers',
     guard: 'key or link token',
     params: ProviderPath,
@@ -49,6 +51,7 @@ export const authorizeProvider = route(
       state: 'Zk1xM0dPZ1F0bG5sV0ZtZ0hXc2pQd0h5c1ZrbG9xZ0E',
     },
     redirects: 'A browser with a link: on to the provider',
+    failurePage,
     errors: { 400: 'The provider cannot be connected, or a redirect_uri that is not allowed', 404: 'Unknown user' },
   },
   async ({ params, query, auth, ctx }, deps) => {
@@ -59,20 +62,22 @@ export const authorizeProvider = route(
     if (redirectUri !== null) checkRedirect(redirectUri, deps.config)
     // A mail scanner looks whether the address exists: the link is the person's.
     if (link && ctx.method === 'HEAD') return new Reply(200, 'text/plain', '')
-    if (link && !(await useLinkToken(deps.db, link.id))) throw errors.badLink()
-    const isBrowser = link !== undefined && ctx.get('accept').includes('text/html')
+    const isBrowser = link !== undefined && wantsPage(ctx)
     const browser = isBrowser ? markBrowser(ctx, deps.config) : null
-    const { url, state } = await authorize(deps, client, { userId, provider: client.id, redirectUri, browser })
+    const { url, state } = await deps.db.transaction(async (tx) => {
+      if (link && !(await useLinkToken(tx, link.id))) throw errors.badLink('link_used')
+      return authorize({ db: tx, keys: deps.keys }, client, { userId, provider: client.id, redirectUri, browser })
+    })
     // The provider's page must not learn of the link that led there.
     if (isBrowser) return new Reply(303, 'text/plain', '', { Location: url, 'Referrer-Policy': 'no-referrer' })
     return { authorization_url: url, state }
   },
 )
 
-/** @throws AppError bad_link */
+/** @throws AppError bad_link, link_expired */
 async function linkOf(token: string | undefined, provider: string, { keys }: Pick<Dependencies, 'keys'>) {
   const link = token === undefined ? undefined : await readLinkToken(keys, token)
-  if (link?.provider !== provider) throw errors.badLink()
+  if (link?.provider !== provider) throw errors.badLink('bad_link')
   return link
 }
 

@@ -1,11 +1,14 @@
 import { Type } from 'typebox'
-import { errors } from '../../errors.ts'
 import { Reply, route } from '../../http/route.ts'
 import { Secret } from '../../http/schema.ts'
+import type { Keys } from '../../http/tokens.ts'
 import { browserOf } from '../../oauth/browser.ts'
 import { complete, type Landing } from '../../oauth/flow.ts'
+import { signText } from '../../oauth/page-text.ts'
+import { requireClient } from '../../provider-client/clients.ts'
 import { ProviderPath } from './authorize.ts'
 import { isEnabled, requireOAuth } from './connectable.ts'
+import { failurePage } from './failure-page.ts'
 
 const given = (description: string) => Type.Optional(Type.String({ description }))
 
@@ -16,7 +19,8 @@ export const completeConnection = route(
     path: '/api/v1/oauth/{provider}/callback',
     operationId: 'completeConnection',
     summary: 'Complete the connection of a user to a provider',
-    description: 'The address to register at the provider. HEAD answers 200 and uses nothing up.',
+    description:
+      'The address to register at the provider. HEAD answers 200 and uses nothing up. A browser gets errors as a page.',
     tag: 'Providers',
     guard: 'public',
     params: ProviderPath,
@@ -31,6 +35,7 @@ export const completeConnection = route(
     // The provider is asked in between, without a connection to the database.
     share: 'own',
     status: 303,
+    failurePage,
     headers: { Location: 'The redirect_uri of authorize, or a page that says what happened' },
     errors: {
       400: 'A state that is unknown, expired, used or of another browser; or the provider refuses the code',
@@ -39,22 +44,23 @@ export const completeConnection = route(
   },
   async ({ params: { provider }, query, ctx }, { config, keys, oauth: parts }) => {
     requireOAuth(provider)
-    const client = parts.clients.get(provider)
-    if (!client) throw errors.notConfigured(provider)
+    const client = requireClient(parts.clients, provider)
     const browser = browserOf(ctx, config)
     const isStillEnabled = () => isEnabled(parts.db, provider)
     const landing = await complete({ parts, client, keys, browser, isEnabled: isStillEnabled }, query)
-    return new Reply(303, 'text/plain', '', { Location: locationOf(landing, provider) })
+    return new Reply(303, 'text/plain', '', { Location: locationOf(landing, provider, keys) })
   },
 )
 
-function locationOf(landing: Landing, provider: string): string {
+function locationOf(landing: Landing, provider: string, keys: Keys): string {
   switch (landing.kind) {
     case 'page':
       return landing.uri
     case 'connected':
       return `/api/v1/oauth/success?${new URLSearchParams({ provider, user_id: landing.userId })}`
-    case 'failed':
-      return `/api/v1/oauth/error?${new URLSearchParams({ message: landing.message })}`
+    case 'failed': {
+      const { message, isOurs } = landing
+      return `/api/v1/oauth/error?${new URLSearchParams({ message, ...(isOurs && { proof: signText(keys, message) }) })}`
+    }
   }
 }

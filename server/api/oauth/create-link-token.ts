@@ -19,7 +19,7 @@ export const createLinkToken = route(
     guard: 'key',
     params: UserPath,
     body: Type.Object({ provider: Provider(), redirect_uri: RedirectUri() }),
-    bodyExample: { provider: 'garmin', redirect_uri: 'https://app.example.org/connected' },
+    bodyExample: { provider: 'oura', redirect_uri: 'https://app.example.org/connected' },
     status: 201,
     response: Type.Object(
       { link_token: Type.String(), url: Type.String(), provider: Type.String(), expires_at: Instant() },
@@ -27,8 +27,8 @@ export const createLinkToken = route(
     ),
     example: {
       link_token: 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.…',
-      url: 'http://localhost:8000/api/v1/oauth/garmin/authorize?link_token=eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.…',
-      provider: 'garmin',
+      url: 'http://localhost:8000/api/v1/oauth/oura/authorize?link_token=eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.…',
+      provider: 'oura',
       expires_at: '2026-02-24T10:15:00Z',
     },
     errors: { 400: 'The body cannot be read, the provider cannot be connected, or a redirect_uri that is not allowed' },

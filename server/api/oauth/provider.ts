@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { type LiveSyncMode, liveSyncModes, type Provider, providers } from '../../catalogue/providers.ts'
 import type { Queryable } from '../../db/database.ts'
 import { Enum, Nullable } from '../../http/schema.ts'
+import { connectedProviders } from '../../providers/index.ts'
 
 /** How finely 24/7 data of a provider is stored (contract 2.2). */
 export const dataGranularities = ['daily', 'hourly', 'raw'] as const
@@ -12,6 +13,7 @@ export const ProviderDescriptor = Type.Object(
     provider: Type.String(),
     name: Type.String(),
     has_cloud_api: Type.Boolean(),
+    has_connector: Type.Boolean({ description: 'Whether this version can receive its data' }),
     is_enabled: Type.Boolean(),
     icon_url: Type.String(),
     live_sync_mode: Nullable(Enum(liveSyncModes, { title: 'LiveSyncMode' })),
@@ -45,6 +47,7 @@ export async function describeProviders(db: Queryable) {
       provider: one.provider,
       name: one.name,
       has_cloud_api: one.hasCloudApi,
+      has_connector: connectedProviders.has(one.provider),
       is_enabled: setting?.is_enabled ?? one.enabledByDefault,
       icon_url: `/static/provider-icons/${one.provider}.svg`,
       live_sync_mode: setting?.live_sync_mode ?? one.defaultLiveSyncMode,
@@ -56,12 +59,13 @@ export async function describeProviders(db: Queryable) {
 
 /** A `ProviderDescriptor` for the API description. */
 export const providerExample = {
-  provider: 'garmin',
-  name: 'Garmin',
+  provider: 'oura',
+  name: 'Oura',
   has_cloud_api: true,
+  has_connector: true,
   is_enabled: true,
-  icon_url: '/static/provider-icons/garmin.svg',
+  icon_url: '/static/provider-icons/oura.svg',
   live_sync_mode: 'webhook',
-  live_sync_configurable: false,
+  live_sync_configurable: true,
   data_granularity: null,
 }

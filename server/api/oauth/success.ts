@@ -20,16 +20,17 @@ export const connectionSucceeded = route(
     ),
     example: {
       success: true,
-      message: 'Successfully connected to garmin',
+      message: 'Successfully connected to oura',
       user_id: '0b0c2f7e-5d5f-4a0b-9c59-3f1f6c6a8e11',
-      provider: 'garmin',
+      provider: 'oura',
     },
     alsoProduces: { 'text/html': { schema: Type.String() } },
   },
   async ({ query, ctx }) => {
     const { provider, user_id } = query
-    const name = providerByName.get(provider)?.name ?? provider
+    const name = providerByName.get(provider)?.name
+    const title = name === undefined ? 'Connected' : `${name} is connected`
     const result = { success: true, message: `Successfully connected to ${provider}`, user_id, provider }
-    return resultPage(ctx, `${name} is connected`, result)
+    return resultPage(ctx, { title, paragraphs: ['You can close this window.'] }, result)
   },
 )

@@ -13,7 +13,7 @@ export const updateProviders = route(
     tag: 'Providers',
     guard: 'developer',
     body: Type.Object({ providers: Type.Record(Type.String(), Type.Boolean(), { maxProperties: 100 }) }),
-    bodyExample: { providers: { garmin: true } },
+    bodyExample: { providers: { oura: true } },
     response: Type.Array(ProviderDescriptor),
     example: [providerExample],
     errors: { 400: 'Unknown provider; nothing is changed' },

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
 import { Provider, Uuid } from '../../http/schema.ts'
-import type { OAuthClient } from '../../provider-client/clients.ts'
+import { type OAuthClient, requireClient } from '../../provider-client/clients.ts'
 import { isEnabled } from '../oauth/connectable.ts'
 import { requireUser } from '../users/exists.ts'
 
@@ -49,8 +49,7 @@ export async function requireConnected(
 ): Promise<Connected> {
   await requireUser(db, userId)
   requireAble()
-  const client = oauth.clients.get(provider)
-  if (!client) throw errors.notConfigured(provider)
+  const client = requireClient(oauth.clients, provider)
   if (!(await isEnabled(db, provider))) throw errors.providerDisabled(provider)
   const [row] = await db.query<Row>(CONNECTION_SQL, [userId, provider])
   if (row?.status === 'expired') throw errors.noRefreshToken(provider)

@@ -29,8 +29,7 @@ export async function revokeConnection(
   const provider = sdkProviderAliases.get(path.provider) ?? path.provider
   if (await endConnection(tx, settings, { userId: path.user_id, provider, tellProvider })) return provider
   await requireUser(tx, path.user_id)
-  // The text names the user (contract 3.8).
-  throw errors.notFound('Connection', path.user_id)
+  throw errors.neverConnected(path.user_id, provider)
 }
 
 /** Disconnects a provider; its data stays. A phone does so when its user signs out (contract 3.8). */

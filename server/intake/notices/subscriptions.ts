@@ -1,4 +1,5 @@
 import { errors } from '../../errors.ts'
+import { requireClient } from '../../provider-client/clients.ts'
 import type { Subscribed } from '../../providers/notices.ts'
 import { forgetGiven, ownSecrets } from './keys.ts'
 import { whileAlone } from './lease.ts'
@@ -22,8 +23,7 @@ import {
 export function requireSubscriptions({ parts, noticesOf }: SubscriptionMeans, provider: string) {
   const notices = noticesOf(provider)
   if (!notices?.subscriptions) throw errors.noSubscriptions()
-  const client = parts.clients.get(provider)
-  if (!client) throw errors.notConfigured(provider)
+  const client = requireClient(parts.clients, provider)
   return { notices, client, subscriptions: notices.subscriptions }
 }
 

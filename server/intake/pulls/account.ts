@@ -1,8 +1,7 @@
-import { errors } from '../../errors.ts'
 import { askedOf, type OAuthParts } from '../../oauth/parts.ts'
 import type { AccessToken, AccessTokens } from '../../oauth/refresh.ts'
 import { callOf, excerpt } from '../../provider-client/call.ts'
-import type { OAuthClient } from '../../provider-client/clients.ts'
+import { type OAuthClient, requireClient } from '../../provider-client/clients.ts'
 import type { Received } from '../../provider-client/http.ts'
 import type { BudgetReading, Request } from '../../providers/provider.ts'
 import { closeBudget, type Lane, type Payer, takePermit } from './budget.ts'
@@ -102,9 +101,7 @@ class AccountTokens {
 
 /** Opens an account for asking. @throws AppError not_configured */
 export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): Account {
-  const configured = parts.clients.get(grant.provider)
-  if (!configured) throw errors.notConfigured(grant.provider)
-  const client: OAuthClient = configured
+  const client = requireClient(parts.clients, grant.provider)
   const [oauth, { api }] = [client.oauth(grant.issuer), client.provider]
   const readingsOf = (answer: Received) => api.readBudget?.(answer) ?? []
   const own = new AccountTokens({ parts, tokens }, grant.id, oauth.refresh !== null)

@@ -2,13 +2,13 @@ import type { Queryable } from '../../db/database.ts'
 import type { OAuthClient } from '../../provider-client/clients.ts'
 import type { Budget, BudgetReading } from '../../providers/provider.ts'
 
-/** For whom a provider is asked: somebody waits, a pull that is due, or the past. */
+/** Why a provider is asked: somebody waits, a pull is due, or history is fetched. */
 export type Lane = 'asked' | 'live' | 'history'
 
-/** How much of a budget each may use, so that there is always something left for those who wait. */
+/** The share of a budget that each may use, so that some is always left for people who wait. */
 const SHARES: Record<Lane, number> = { asked: 0.97, live: 0.8, history: 0.6 }
 
-/** The provider may not be asked before then, epoch milliseconds. */
+/** The budget is used up until then, epoch milliseconds. */
 export class BudgetClosed extends Error {
   readonly untilMs: number
 
@@ -56,8 +56,8 @@ export async function takePermit(db: Queryable, payer: Payer, readings: readonly
 }
 
 /**
- * Notes that the provider refused a request for being one too many: closes the budget that it says is used up, else the
- * fullest one, for as long as it says; `afterSeconds` null: not said.
+ * Records that the provider refused a request because of its limits. Closes the budget that the answer names, else the
+ * fullest one, for `afterSeconds`; null: the provider did not say how long.
  */
 export async function closeBudget(
   db: Queryable,

@@ -1,18 +1,18 @@
 import type { Stream, Window } from '../../providers/provider.ts'
 import { DAY_MS } from '../../time.ts'
 
-// Which span a stream is asked for: live pulls go forward from what is stored, so that an outage of a month heals by itself;
-// history goes back, the newest first.
+// Which span of a stream is requested. Live pulls go forward from what is stored, so that the data of a month's outage
+// comes by itself. History goes back, the newest days first.
 
 const HOUR_MS = 3_600_000
 
-/** Watches are away from their phones for days: the first pull of a day reaches back a week, the first of a week 28 days. */
+/** Watches may not sync for days, so the first pull of a day reaches back a week, and the first of a week 28 days. */
 const REACHES = [
   { days: 28, everyMs: 7 * DAY_MS },
   { days: 7, everyMs: DAY_MS },
 ] as const
 
-/** Whether a stream has a past that can be asked for; others tell what is now. */
+/** Whether a stream has a history; the others only have a current state. */
 export const hasPast = ({ historyDays }: Pick<Stream, 'historyDays'>): boolean => historyDays !== 0
 
 /** How far a stream is stored; instants in epoch milliseconds. */
@@ -31,8 +31,8 @@ export interface DuePull {
 }
 
 /**
- * The next pull of a stream of a grant (granted at `grantedMs`); undefined when it is not due. The first one begins at the
- * consent: what was before is history.
+ * The next pull of a stream of a grant (granted at `grantedMs`); undefined: none is due. The first pull begins at the
+ * consent; everything before it is history.
  */
 export function duePull(
   stream: Stream,
@@ -46,7 +46,7 @@ export function duePull(
   }
   const { coveredMs, begunMs } = cursor
   if ((cursor.closedMs ?? 0) > nowMs) return undefined
-  // A little earlier than that, since pulls are not to the minute.
+  // A little early, since pulls do not run to the minute.
   if (stream.pollSeconds !== undefined && nowMs - coveredMs < stream.pollSeconds * 1000 * 0.9) return undefined
   const usualMs = coveredMs - overlapMs
   if (!hasPast(stream)) return { loMs: usualMs, reachDays: null }
@@ -63,7 +63,7 @@ export interface Span {
   readonly hiMs: number
 }
 
-/** The window that is asked for next of what is left. */
+/** The next window to request of the remaining span. */
 export function windowOf(stream: Stream, isHistory: boolean, { loMs, hiMs }: Span): Window {
   const longestMs = stream.windowDays * DAY_MS
   if (!hasPast(stream) || hiMs - loMs <= longestMs) return { fromMs: loMs, untilMs: hiMs }

@@ -3,13 +3,13 @@ import type { Provider, Stream, StreamState, Wish } from '../../providers/provid
 import { isStorableJson } from '../../text.ts'
 import { isoInstant } from '../../time.ts'
 
-// What is to be asked for soon, because a notice or an answer named it; queued by sql/routines/pulls/queue_wishes.sql.
+// Wishes: what to request soon because a notice or an answer named it. sql/routines/pulls/queue_wishes.sql queues them.
 
 /** Longest key, in characters, and largest arguments, in bytes of JSON. */
 const MAX_KEY = 200
 const MAX_ARGS_BYTES = 4_096
 
-/** Spans of notices are of the last days; what is before is history. */
+/** How far back a notice may ask for a span; everything before is history. */
 const MAX_SPAN_MS = 31 * 86_400_000
 
 /** A wish as the routine reads it; instants as ISO text, `every` and `after` in seconds. */
@@ -19,7 +19,7 @@ export interface WishRow {
   readonly stream: string
   readonly object?: string
   readonly args?: Json
-  /** What the caller of a sync asked for, of what follows from that. */
+  /** Options of the sync that led to this wish. */
   readonly options?: Readonly<Record<string, Json>>
   readonly lo?: string
   readonly hi?: string
@@ -32,13 +32,13 @@ export interface WishRow {
 interface Urgency extends Pick<WishRow, 'options'> {
   /** Not before so many seconds. */
   readonly after?: number
-  /** Something else said as well that it is gone: one answer that it is not there is enough. */
+  /** A notice has already said that it was deleted, so a single 404 is enough. */
   readonly last?: true
 }
 
 /**
- * The row of a wish; undefined when it cannot be asked for: the provider has no such thing, its scope is not granted, or
- * what names it cannot be stored.
+ * The row of a wish. Undefined if it cannot be requested: the provider has no such thing, its scope was not granted, or
+ * its key or arguments cannot be stored.
  */
 export function wishRow(
   provider: Pick<Provider, 'streams' | 'objects'>,

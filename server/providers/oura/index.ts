@@ -28,6 +28,8 @@ const issuers = {
 /** One of these is required, since `personal` alone has only weight and height. */
 const data = ['daily', 'heartrate', 'workout', 'spo2', 'stress', 'heart_health']
 
+const dataWords = 'at least one of daily summaries, heart rate, workouts, blood oxygen, stress and heart health'
+
 /** The legacy service does not know the newer names. */
 const newer = new Set(['stress', 'heart_health'])
 
@@ -35,6 +37,7 @@ const newer = new Set(['stress', 'heart_health'])
 export const cloud: Provider = {
   id: 'oura',
   settings: ['AUTH_HOST'],
+  settingProblem: (_, value) => (Object.hasOwn(issuers, value) ? undefined : 'must be one of moi, legacy'),
   api: {
     url: 'https://api.ouraring.com',
     budgets: [
@@ -58,7 +61,7 @@ export const cloud: Provider = {
       separator: ' ',
       // Grants of the legacy service came back with the prefix as well.
       scopePrefix: issuers.moi.scopePrefix,
-      needs: [data],
+      needs: [{ anyOf: data, words: dataWords }],
       // Its legacy host also answers `invalid_request` to every token of a client that it does not know.
       refresh: { rotates: true },
       identify,

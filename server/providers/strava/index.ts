@@ -18,7 +18,7 @@ const oauth: OAuth = {
   scopes: ['activity:read_all', 'profile:read_all'],
   separator: ',',
   // With the first alone, what only the person may see stays unseen.
-  needs: [['activity:read', 'activity:read_all']],
+  needs: [{ anyOf: ['activity:read', 'activity:read_all'], words: 'it to show your activities' }],
   refresh: { rotates: true },
   errorIn,
   identify,
@@ -37,6 +37,10 @@ const oauth: OAuth = {
 export const cloud: Provider = {
   id: 'strava',
   settings: ['WEBHOOK_SIGNING_SECRET', 'WEBHOOK_SIGNATURE_TOLERANCE_SECONDS'],
+  settingProblem: (name, value) =>
+    name === 'WEBHOOK_SIGNING_SECRET' || /^[1-9]\d{0,5}$/.test(value)
+      ? undefined
+      : 'must be a whole number from 1 to 999999',
   api: {
     url: 'https://www.strava.com/api/v3',
     // Of reading, which is all that is asked; what Strava allows an application stands in its answers.

@@ -39,7 +39,7 @@ function verify({ body, headers, query, nowSeconds }: InboundRequest, keys: Keys
   return !secret || isSignedBy([secret], [`${time}.`, body], fromHex(signature)) ? 'unsigned' : 'refused'
 }
 
-const toleranceOf = (text: string | undefined) => (/^\d{1,6}$/.test(text ?? '') ? Number(text) : TOLERANCE_SECONDS)
+const toleranceOf = (text: string | undefined) => (text === undefined ? TOLERANCE_SECONDS : Number(text))
 
 function challenge(query: Form, { own }: Keys): Challenge {
   if (query['hub.mode'] !== 'subscribe') return { status: 400, json: { detail: 'Invalid hub.mode' } }

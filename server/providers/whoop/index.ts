@@ -34,7 +34,14 @@ export const cloud: Provider = {
     ],
     separator: ' ',
     // The profile names the account.
-    needs: [['offline'], ['read:profile'], ['read:workout', 'read:sleep', 'read:recovery', 'read:cycles']],
+    needs: [
+      { anyOf: ['offline'], words: 'access while you are away (offline)' },
+      { anyOf: ['read:profile'], words: 'your profile' },
+      {
+        anyOf: ['read:workout', 'read:sleep', 'read:recovery', 'read:cycles'],
+        words: 'at least one of workouts, sleep, recovery and cycles',
+      },
+    ],
     // How long an idle refresh token lives is not documented: weekly.
     // A used or revoked token is `invalid_request` as often as `invalid_grant`; a wrong client is `invalid_client`.
     refresh: { rotates: true, idleDays: 7, form: { scope: 'offline' }, deadErrors: ['invalid_request'] },

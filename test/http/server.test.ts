@@ -1,0 +1,29 @@
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import t from 'tap'
+import { listen } from '../../server/http/server.ts'
+
+t.test('requests that cannot be read are answered like all others, with a reason', async (t) => {
+  const server = createServer((_, response) => response.end('read'))
+  await listen(server, 0, '127.0.0.1')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const answerTo = (text: string) =>
+    new Promise<string>((resolve, reject) => {
+      let answer = ''
+      const socket = connect(port, '127.0.0.1', () => socket.write(text))
+      socket.setEncoding('utf8').on('data', (part) => {
+        answer += part
+      })
+      socket.on('error', reject).on('close', () => resolve(answer))
+    })
+  const tooLong = await answerTo(`GET /?${'x'.repeat(20_000)} HTTP/1.1\r\nHost: us\r\n\r\n`)
+  const [head = '', body = ''] = tooLong.split('\r\n\r\n')
+  t.match(head, /^HTTP\/1\.1 431 /)
+  t.match(head, `Content-Length: ${body.length}`)
+  t.match(JSON.parse(body), { detail: /16 KiB/ })
+  const noHttp = await answerTo('HELO us\r\n\r\n')
+  t.match(noHttp, /^HTTP\/1\.1 400 /)
+  t.match(JSON.parse(noHttp.split('\r\n\r\n')[1] ?? ''), { detail: /HTTP\/1\.1/ })
+  t.equal(await (await fetch(`http://127.0.0.1:${port}`)).text(), 'read')
+})
