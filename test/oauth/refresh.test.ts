@@ -443,9 +443,10 @@ oneEngine(t, 'a wrong key costs no connection, and a changed one opens what it s
   const wrong = { ...oauth, vault: openVault(ANOTHER_KEY) }
   const tokens = openAccessTokens(wrong)
   const asked = provider.asked.length
-  t.equal(await got(tokens.access(grant)), '401 Token expired and no refresh token available for polar')
+  const unreadable = '503 The tokens of this connection were stored with another SECRET_KEY and cannot be read.'
+  t.equal(await got(tokens.access(grant)), unreadable)
   await expire(app, grant)
-  t.equal(await got(tokens.access(grant)), '401 Token expired and no refresh token available for polar')
+  t.equal(await got(tokens.access(grant)), unreadable)
   t.equal(await refreshAhead(wrong, tokens), false)
   t.equal(await reseal(wrong), false)
   t.match([await statusOf(app, user), await grantOf(app, grant)], [{ status: 'active' }, { state: 'live', version: 1 }])
@@ -536,7 +537,10 @@ oneEngine(t, 'a token that ends without a refresh token expires the connections'
   for (const user of users) grant = await connectAccount(app, provider, user)
   const tokens = openAccessTokens(app.deps.oauth)
   const { token, version } = await tokens.access(grant)
-  t.equal(await got(tokens.renew(grant, version)), '401 Polar authorization expired. Please re-authorize.')
+  t.equal(
+    await got(tokens.renew(grant, version)),
+    '502 Polar refuses the access token of this connection, which is active. A new one is tried within an hour.',
+  )
   t.equal(await got(tokens.access(grant)), token, 'one refusal does not end it')
   await expire(app, grant)
   t.equal(await got(tokens.access(grant)), '401 Token expired and no refresh token available for polar')
