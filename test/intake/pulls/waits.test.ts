@@ -135,16 +135,16 @@ oneEngine(t, 'a stream that waits is asked for by the next sync as well', async 
   await connectPerson(app, { user, provider: 'whoop', person: 'ana' })
   const pulling = await startPulling(t, app)
   await settled(app)
-  await simulator.control('POST', 'faults', { kind: '503', provider: 'whoop', path: '/activity/sleep' })
+  await simulator.control('POST', 'faults', { kind: '503', provider: 'whoop', path: '/activity/workout' })
   const { task_id: first } = (await sync(app, user, 'whoop')).body
-  const sleepOf = async (key: string) =>
-    (await runOf(app, key)).streams.find(({ data_type }) => data_type === 'sleep') as Stream
+  const workoutOf = async (key: string) =>
+    (await runOf(app, key)).streams.find(({ data_type }) => data_type === 'workout') as Stream
   const othersEnded = async (key: string) =>
     (await runOf(app, key)).streams.every(
-      ({ data_type, status }) => status === (data_type === 'sleep' ? 'in_progress' : 'success'),
-    ) && (await sleepOf(key)).error !== null
+      ({ data_type, status }) => status === (data_type === 'workout' ? 'in_progress' : 'success'),
+    ) && (await workoutOf(key)).error !== null
   t.ok(await waitUntil(() => othersEnded(first), 20_000, 50))
-  t.match(await sleepOf(first), { attempt: 2, error: /^HTTP 503; tried again at 20.*Z$/ })
+  t.match(await workoutOf(first), { attempt: 2, error: /^HTTP 503; tried again at 20.*Z$/ })
   const { task_id: second } = (await sync(app, user, 'whoop')).body
   t.not(second, first)
   t.ok(await waitUntil(() => othersEnded(second), 20_000, 50), 'it has the stream, too')
@@ -157,7 +157,7 @@ oneEngine(t, 'a stream that waits is asked for by the next sync as well', async 
         await app.db.query<{ said: string }>(
           `select concat_ws(' ', p.status, coalesce(p.error_code, 'null')) as said
            from sync_run r join sync_run_report p using (user_id, run_key)
-           where r.trace_id is null and p.native_type = 'sleep'
+           where r.trace_id is null and p.native_type = 'workout'
              and exists (select from sync_run_report o where o.run_key = r.run_key and o.native_type = 'cycle' and o.status = 'success')
            order by r.started_at desc limit 1`,
         )
