@@ -198,7 +198,7 @@ export const errors = {
     new AppError(
       'token_refused',
       502,
-      `${capitalised(provider)} refuses the access token of this connection, which is active. A new one is tried within an hour.`,
+      `The access token of this connection was refused by ${capitalised(provider)}. The connection is active; a new token is tried within an hour.`,
     ),
   unsupported: (detail: string) => new AppError('unsupported', 501, detail),
   compressed: () =>

@@ -356,7 +356,7 @@ oneEngine(t, 'workouts as the provider lists them', async (t, engine) => {
     await simulator.control('POST', 'expire', { provider: 'oura' })
     t.equal(
       said(await workouts(app, user, 'oura')),
-      '502 Oura refuses the access token of this connection, which is active. A new one is tried within an hour.',
+      '502 The access token of this connection was refused by Oura. The connection is active; a new token is tried within an hour.',
     )
     const refreshes = (await simulator.control('GET', 'log?provider=oura')).body
     const of = ({ grant_type }: { grant_type: string | null }) => grant_type === 'refresh_token'

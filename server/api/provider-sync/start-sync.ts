@@ -75,7 +75,7 @@ export const startSync = route(
     if (!run) return queued
     const details = detailsOf(run.streams, deps.oauth.clients.get(provider)?.provider.streams ?? [])
     if (run.status === 'in_progress') {
-      const message = `The sync of ${provider} goes on. GET /api/v1/sync/history/${runKey} says how it ends.`
+      const message = `The sync of ${provider} has not ended. See GET /api/v1/sync/history/${runKey}.`
       return { success: false, async: true, task_id: runKey, message, details }
     }
     const success = run.streams.every(({ status }) => status === 'success') && run.status !== 'failed'
