@@ -69,6 +69,14 @@ interface ProviderRefusal {
   retryAfter?: string | undefined
 }
 
+const capitalised = (provider: string) => `${provider.charAt(0).toUpperCase()}${provider.slice(1)}`
+
+/** For jobs and for clients: when to try again. */
+const waiting = (retryAtMs: number) => ({
+  retryAtMs,
+  headers: { 'Retry-After': String(Math.max(1, Math.ceil((retryAtMs - Date.now()) / 1000))) },
+})
+
 const BEARER = { 'WWW-Authenticate': 'Bearer' }
 
 /** Every error a client can get, with the exact texts of contract 1.6 to 1.8. */
@@ -171,17 +179,40 @@ export const errors = {
   noRefreshToken: (provider: string) =>
     new AppError('no_refresh_token', 401, `Token expired and no refresh token available for ${provider}`),
   authorizationExpired: (provider: string) =>
-    new AppError(
-      'authorization_expired',
-      401,
-      `${provider.charAt(0).toUpperCase()}${provider.slice(1)} authorization expired. Please re-authorize.`,
-    ),
+    new AppError('authorization_expired', 401, `${capitalised(provider)} authorization expired. Please re-authorize.`),
   refreshRejected: (provider: string) =>
     new AppError('refresh_rejected', 401, `Refresh token rejected for ${provider}; reconnection required`),
-  refreshRefused: (text: string, retryAtMs: number) =>
-    new AppError('refresh_refused', 400, `Failed to refresh token: ${text}`, { retryAtMs }),
+  // The operator's, not the person's: the connection is active.
+  refreshRefused: (provider: string, text: string, retryAtMs: number) =>
+    new AppError('refresh_refused', 400, `Failed to refresh token: ${text}`, {
+      ...waiting(retryAtMs),
+      hint: `The provider refuses this service. Check ${provider.toUpperCase()}_CLIENT_ID and ${provider.toUpperCase()}_CLIENT_SECRET, and restart. The connection is active: nobody has to connect again.`,
+    }),
+  unreadableTokens: (retryAtMs: number) =>
+    new AppError(
+      'unreadable_tokens',
+      503,
+      'The tokens of this connection were stored with another SECRET_KEY and cannot be read.',
+      {
+        ...waiting(retryAtMs),
+        hint: 'Start every process with that key, as SECRET_KEY or SECRET_KEY_PREVIOUS. The connection is active: nobody has to connect again.',
+      },
+    ),
   refreshFailed: (text: string, retryAtMs: number) =>
-    new AppError('refresh_failed', 500, `Token refresh failed: ${text}`, { retryAtMs }),
+    new AppError('refresh_failed', 500, `Token refresh failed: ${text}`, waiting(retryAtMs)),
+  accessDoubted: (provider: string, retryAtMs: number) =>
+    new AppError(
+      'access_doubted',
+      503,
+      `${capitalised(provider)} has refused the access of this connection. It is asked again before the connection ends.`,
+      waiting(retryAtMs),
+    ),
+  tokenRefused: (provider: string) =>
+    new AppError(
+      'token_refused',
+      502,
+      `The access token of this connection was refused by ${capitalised(provider)}. The connection is active; a new token is tried within an hour.`,
+    ),
   unsupported: (detail: string) => new AppError('unsupported', 501, detail),
   compressed: () =>
     new AppError('wrong_encoding', 415, 'Unsupported content encoding. Send it uncompressed.', {

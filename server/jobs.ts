@@ -12,6 +12,7 @@ import { checkGrantTask } from './oauth/check-grant.ts'
 import { deleteWithdrawnTask } from './oauth/delete-withdrawn.ts'
 import { leaveTask } from './oauth/leave.ts'
 import type { OAuthParts } from './oauth/parts.ts'
+import { endPauses } from './oauth/pauses.ts'
 import type { AccessTokens } from './oauth/refresh.ts'
 import { refreshAhead } from './oauth/refresh-ahead.ts'
 import { reseal } from './oauth/reseal.ts'
@@ -69,7 +70,10 @@ export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
     score_resilience: untilDone(() => computeResilience(db, scoreBackfillDays)),
     prune: () => prune(db, settings),
     ...(grants && {
-      plan_pulls: untilDone(() => planPulls(plan(grants.parts))),
+      plan_pulls: untilDone(async () => {
+        await endPauses(grants.parts)
+        return planPulls(plan(grants.parts))
+      }),
       refresh_grants: untilDone(() => refreshAhead(grants.parts, grants.tokens)),
       reseal: untilDone(async () => {
         await resealSecrets(grants.parts)

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 // AES-256-GCM (NIST SP 800-38D) with a fresh nonce of 96 bits; the stored form is nonce, tag, ciphertext.
 const CIPHER = 'aes-256-gcm'
@@ -38,11 +38,15 @@ export interface Vault {
   seal(place: Place, text: string): Sealed
   /** @throws CannotOpen */
   open(place: Place, value: Sealed): string
+  /** A keyed hash of settings, other with other keys, that says nothing of them: hexadecimal. */
+  fingerprint(text: string): string
 }
 
 interface Key {
   readonly id: number
   readonly bytes: Uint8Array
+  /** For fingerprints. */
+  readonly marks: Uint8Array
   /** What sealed the secrets of endpoints before keys had ids. */
   readonly former: Uint8Array
 }
@@ -51,9 +55,14 @@ interface Key {
 export function openVault(secretKey: string, previousSecretKey?: string): Vault {
   const current = keyOf(secretKey)
   const keys = [current, ...(previousSecretKey === undefined ? [] : [keyOf(previousSecretKey)])]
+  const keyIds = [...new Set(keys.map(({ id }) => id))]
   return {
     keyId: current.id,
-    keyIds: [...new Set(keys.map(({ id }) => id))],
+    keyIds,
+    fingerprint: (text) =>
+      createHmac('sha256', current.marks)
+        .update(JSON.stringify([keyIds, text]))
+        .digest('hex'),
     seal: (place, text) => ({ keyId: current.id, sealed: seal(current, place, text) }),
     open(place, { keyId, sealed }) {
       const tried =
@@ -78,6 +87,7 @@ function keyOf(secretKey: string): Key {
   return {
     id: derive('pulsebase provider token id', 4).readInt32BE(),
     bytes: derive('pulsebase provider token', KEY_BYTES),
+    marks: derive('pulsebase settings fingerprint', KEY_BYTES),
     former: derive('pulsebase webhook secret', KEY_BYTES),
   }
 }

@@ -104,6 +104,7 @@ async function store(
   const former = await formerGrant(tx, userId, provider)
   const id = await storeGrant(tx, parts, consent, grantId)
   const connection = await storeConnection(tx, consent, id)
+  await tx.query(SHARE_SCOPE_SQL, [id, connection.id])
   const isNew = former?.id !== id
   // What is under way for the account left behind would never end, or bring data of that account.
   if (former !== undefined && isNew) await tx.query('select cancel_sync($1, $2)', [userId, provider])
@@ -169,7 +170,7 @@ const GRANT_SQL = `
       refresh = excluded.refresh, version = excluded.version, access_until = excluded.access_until,
       refreshed_at = excluded.refreshed_at, granted_at = now(), next_pull_at = now(), refresh_held_until = null,
       refresh_doubt = 0, refresh_due_at = null, refresh_failures = 0, refusals = 0, refused_since = null,
-      refused_at = null`
+      refused_at = null, pause_error = null, pause_settings = null`
 
 async function storeGrant(
   tx: Transaction,
@@ -197,6 +198,13 @@ const CONNECTION_SQL = `
       provider_username = excluded.provider_username, scope = excluded.scope, last_synced_at = now(),
       status = 'active', status_reason = null, revoked_at = null, updated_at = now()
   returning id, updated_at as at`
+
+// The latest consent holds for all who share the account: theirs say what it allows.
+const SHARE_SCOPE_SQL = `
+  update connection c
+  set scope = own.scope, updated_at = now()
+  from connection own
+  where own.id = $2 and c.grant_id = $1 and c.id <> $2 and c.status = 'active' and c.scope is distinct from own.scope`
 
 function storeConnection(
   tx: Transaction,

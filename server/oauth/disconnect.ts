@@ -139,7 +139,7 @@ export async function endGrant(
   await tx.query(
     `update provider_grant
      set state = 'ended', key_id = null, access = null, refresh = null, access_until = null, version = version + 1,
-         refresh_held_until = null, refresh_due_at = null, next_pull_at = null, asked_at = null, live_at = null,
+         pause_error = null, pause_settings = null, refresh_held_until = null, refresh_due_at = null, next_pull_at = null, asked_at = null, live_at = null,
          history_at = null
      where id = $1`,
     [grantId],

@@ -8,19 +8,20 @@ const EVERY_MS = 15_000
 
 interface Count {
   provider: string
-  state: 'live' | 'failing' | 'unreadable' | 'ended'
+  state: 'live' | 'failing' | 'unreadable' | 'ended' | 'misconfigured'
   grants: number
 }
 
 // One that no key opens waits for that key, whatever else is wrong with it.
 const COUNT_SQL = `
   select provider, grants,
-         case which when 0 then 'live' when 1 then 'failing' when 2 then 'unreadable' else 'ended' end as state
+         (array['live', 'failing', 'misconfigured', 'unreadable', 'ended'])[which + 1] as state
   from (
     select provider, count(*) as grants,
            case
-             when state = 'ended' then 3
-             when key_id <> all ($1) then 2
+             when state = 'ended' then 4
+             when key_id <> all ($1) then 3
+             when pause_settings is not null then 2
              when refresh_failures > 0 or refusals > 0 then 1
              else 0
            end as which

@@ -2,6 +2,7 @@ import type { Transaction } from '../db/database.ts'
 import { errors } from '../errors.ts'
 import { endGrant } from './disconnect.ts'
 import type { OAuthParts } from './parts.ts'
+import { settingsKey } from './pauses.ts'
 import type { TokenAnswer } from './token-request.ts'
 
 // What becomes of a grant when a refresh brought no tokens (providers' token endpoints: RFC 6749, 5.2). Each of these
@@ -56,7 +57,7 @@ export async function onTrouble(parts: OAuthParts, grant: HeldGrant, trouble: Tr
       const wait = Math.min(FIRST_WAIT_SECONDS * 2 ** failures, LONGEST_WAIT_SECONDS)
       return Math.max(wait * (1 + JITTER * (2 * Math.random() - 1)), Math.min(afterSeconds ?? 0, LONGEST_WAIT_SECONDS))
     },
-    lost,
+    { lost },
   )
   if (at === undefined) return undefined
   throw errors.refreshFailed(text, at)
@@ -64,12 +65,12 @@ export async function onTrouble(parts: OAuthParts, grant: HeldGrant, trouble: Tr
 
 /** Returns when it is tried again, epoch ms; undefined: at once, or somebody else has stored newer tokens. */
 async function release(
-  { db }: OAuthParts,
-  { id, version }: HeldGrant,
+  parts: OAuthParts,
+  { id, version, provider }: HeldGrant,
   waitSeconds: (failures: number) => number,
-  lost: boolean,
+  { lost, pause = null }: { lost: boolean; pause?: string | null },
 ): Promise<number | undefined> {
-  return db.transaction(async (tx) => {
+  return parts.db.transaction(async (tx) => {
     const [held] = await tx.query<{ refresh_failures: number }>(
       'select refresh_failures from provider_grant where id = $1 and version = $2 for update',
       [id, version],
@@ -79,10 +80,11 @@ async function release(
     const { due_ms } = await tx.one<{ due_ms: number }>(
       `update provider_grant
        set refresh_held_until = null, refresh_doubt = refresh_doubt + $3::int4,
-           refresh_failures = least(refresh_failures + 1, 1000), refresh_due_at = now() + make_interval(secs => $2)
+           refresh_failures = least(refresh_failures + 1, 1000), refresh_due_at = now() + make_interval(secs => $2),
+           pause_error = $4, pause_settings = $5
        where id = $1
        returning date_part('epoch', refresh_due_at) * 1000 as due_ms`,
-      [id, seconds, lost ? 1 : 0],
+      [id, seconds, lost ? 1 : 0, pause, pause === null ? null : settingsKey(parts, provider)],
     )
     return seconds > 0 ? due_ms : undefined
   })
@@ -90,7 +92,7 @@ async function release(
 
 /**
  * The token endpoint refused. Only `invalid_grant`, and what the provider says in its place (`Refresh.deadErrors`), is
- * about the grant, and only once it is confirmed: after it the grant ends. @throws AppError refresh_rejected, refresh_failed, refresh_refused
+ * about the grant, and only once it is confirmed: after it the grant ends. @throws AppError refresh_rejected, access_doubted, refresh_refused
  */
 export async function onRefusal(
   parts: OAuthParts,
@@ -102,16 +104,16 @@ export async function onRefusal(
   if (refusal.error !== 'invalid_grant' && !deadErrors.includes(refusal.error ?? '')) {
     parts.metrics.tokenRefreshes.labels(provider, 'misconfigured').inc()
     parts.log.error({ provider, grant: id, reason: text }, 'a token endpoint refuses our settings')
-    const at = await release(parts, grant, () => MISCONFIGURED_SECONDS, false)
+    const at = await release(parts, grant, () => MISCONFIGURED_SECONDS, { lost: false, pause: text })
     if (at === undefined) return undefined
-    throw errors.refreshRefused(text, at)
+    throw errors.refreshRefused(provider, text, at)
   }
   const outcome = await parts.db.transaction((tx) => refused(tx, parts, grant))
   if (outcome === 'newer') return undefined
   parts.metrics.tokenRefreshes.labels(provider, outcome === 'revoked' ? 'revoked' : 'refused').inc()
   parts.log.warn({ provider, grant: id, revoked: outcome === 'revoked' }, 'a refresh token was refused')
   if (outcome === 'revoked') throw errors.refreshRejected(provider)
-  throw errors.refreshFailed(text, outcome.dueMs)
+  throw errors.accessDoubted(provider, outcome.dueMs)
 }
 
 interface HeldRefusals {
@@ -141,7 +143,7 @@ async function refused(
   const wait = waits[held.refusals] ?? (held.outage_may_last && (await isOutage(tx, provider, id)) ? OUTAGE_SECONDS : 0)
   const { due_ms } = await tx.one<{ due_ms: number }>(
     `update provider_grant
-     set refresh_held_until = null, refusals = least(refusals + 1, 1000), refused_at = now(),
+     set refresh_held_until = null, pause_error = null, pause_settings = null, refusals = least(refusals + 1, 1000), refused_at = now(),
          refused_since = coalesce(refused_since, now()), refresh_due_at = now() + make_interval(secs => $2)
      where id = $1
      returning date_part('epoch', refresh_due_at) * 1000 as due_ms`,

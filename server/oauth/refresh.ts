@@ -8,6 +8,7 @@ import { CannotOpen } from '../vault.ts'
 import { endGrant } from './disconnect.ts'
 import { openToken, type StoredTokens } from './grants.ts'
 import { askedOf, type OAuthParts } from './parts.ts'
+import { isOver, type Pause, pauseUnreadable } from './pauses.ts'
 import { onRefusal, onTrouble } from './refresh-outcomes.ts'
 import { saveRefreshed } from './refreshed.ts'
 import { requestTokens, type TokenAnswer } from './token-request.ts'
@@ -43,7 +44,7 @@ const WAIT_MS = 35_000
 const LOOK_MS: readonly number[] = [20, 40, 80, 100]
 
 /** A grant as refreshing sees it. */
-interface GrantRow extends StoredTokens {
+interface GrantRow extends StoredTokens, Pause {
   provider: string
   issuer: string | null
   state: 'live' | 'ended'
@@ -55,10 +56,12 @@ interface GrantRow extends StoredTokens {
   /** Epoch milliseconds; not refreshed before then. */
   due_ms: number | null
   refresh_doubt: number
+  refusals: number
 }
 
 const GRANT_SQL = `
-  select id, provider, issuer, state, key_id, access, refresh, version, refresh_doubt,
+  select id, provider, issuer, state, key_id, access, refresh, version, refresh_doubt, refusals,
+         pause_error, pause_settings,
          date_part('epoch', access_until - now()) as left_seconds,
          coalesce(refresh_held_until > now(), false) as held,
          coalesce(refresh_held_until <= now(), false) as lost,
@@ -131,7 +134,7 @@ async function lookAt(tx: Transaction, parts: OAuthParts, grantId: string, refus
   const access = opened(parts, grant, 'access')
   const refreshToken = opened(parts, grant, 'refresh')
   // Nobody can tell what it is: connections are not ended for that.
-  if (access === UNREADABLE || refreshToken === UNREADABLE) return { failure: errors.noRefreshToken(provider) }
+  if (access === UNREADABLE || refreshToken === UNREADABLE) return { failure: await pauseUnreadable(tx, parts, grant) }
   const left = grant.left_seconds ?? Number.POSITIVE_INFINITY
   const good = access !== null && version !== refused
   const tokenIf = (condition: boolean) => (good && condition ? { token: { token: access, version } } : undefined)
@@ -147,11 +150,18 @@ async function lookAt(tx: Transaction, parts: OAuthParts, grantId: string, refus
     return { failure: await cannotRefresh(tx, parts, grant, left > 0) }
   }
   if (grant.held) return tokenIf(left > USABLE_SECONDS) ?? 'wait'
-  if (grant.due_ms !== null) return tokenIf(left > 0) ?? { failure: errors.refreshFailed(LATER, grant.due_ms) }
+  if (grant.due_ms !== null && !isOver(parts, provider, grant)) {
+    return tokenIf(left > 0) ?? { failure: notDue(grant, grant.due_ms) }
+  }
   return { refresh: await hold(tx, grant, refreshToken) }
 }
 
 const LATER = 'the last attempt failed; it will be tried again'
+
+function notDue({ provider, pause_error: paused, refusals }: GrantRow, dueMs: number): AppError {
+  if (paused !== null) return errors.refreshRefused(provider, paused, dueMs)
+  return refusals > 0 ? errors.accessDoubted(provider, dueMs) : errors.refreshFailed(LATER, dueMs)
+}
 
 /** A token that was refused before its end is the provider's last word; one that is over ends the connections. */
 async function cannotRefresh(
@@ -160,7 +170,7 @@ async function cannotRefresh(
   { id, provider }: GrantRow,
   wasRefused: boolean,
 ): Promise<AppError> {
-  if (wasRefused) return errors.authorizationExpired(provider)
+  if (wasRefused) return errors.tokenRefused(provider)
   await endGrant(tx, settings, id, { status: 'expired', reason: 'refresh_failed' })
   metrics.tokenRefreshes.labels(provider, 'expired').inc()
   log.warn({ provider, grant: id }, 'a grant has expired, and cannot be refreshed')
@@ -189,7 +199,7 @@ async function onLastWord(
   const { confirmed } = await tx.one<{ confirmed: boolean }>(LAST_WORD_SQL, [id])
   metrics.tokenRefreshes.labels(provider, confirmed ? 'revoked' : 'refused').inc()
   log.warn({ provider, grant: id, revoked: confirmed }, 'a token that cannot be renewed was refused')
-  if (!confirmed) return errors.refreshFailed('the provider refused the token', Date.now() + LAST_WORD_MS)
+  if (!confirmed) return errors.accessDoubted(provider, Date.now() + LAST_WORD_MS)
   await endGrant(tx, settings, id, { status: 'revoked', reason: 'deregistration' })
   return errors.authorizationExpired(provider)
 }

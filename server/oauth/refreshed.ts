@@ -56,7 +56,8 @@ const STORE_SQL = `
   update provider_grant
   set key_id = $3, access = $4, refresh = $5, version = version + 1, refreshed_at = now(),
       access_until = now() + make_interval(secs => $6), refresh_held_until = null, refresh_doubt = 0,
-      refresh_due_at = null, refresh_failures = 0, refusals = 0, refused_since = null, refused_at = null
+      refresh_due_at = null, refresh_failures = 0, refusals = 0, refused_since = null, refused_at = null,
+      pause_error = null, pause_settings = null
   where id = $1 and version = $2 and state = 'live'
   returning id`
 

@@ -20,7 +20,8 @@ import type { Queryable, Transaction } from '../db/database.ts'
 //   tokens of a grant (refresh, reseal)                g
 //   planPulls, start_sync                              g s         k                      w
 //   claim_grants                                       g s
-//   release_grant                                      g
+//   release_grant, endPauses                           g
+//   note_waits                                         g                                         w
 //   store_parcel, store_notices                        g, w        k                      w
 //   changeEvents (deletes a workout, a night)  w                   w      w                             w
 //   computeDue (scores)                        t                   w

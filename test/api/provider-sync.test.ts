@@ -167,6 +167,13 @@ oneEngine(t, 'a sync that is asked for', async (t, engine) => {
       ],
     )
     t.equal((await sync(app, user, 'whoop')).body.task_id, body.task_id)
+    t.equal((await sync(app, user, 'whoop', '?data_type=workouts')).body.task_id, body.task_id, 'part of it')
+    const others = ['?summary_start_time=2026-01-01&summary_end_time=2026-02-01', '?since=0', '?samples=true']
+    const ids = await Promise.all(others.map(async (query) => (await sync(app, user, 'whoop', query)).body.task_id))
+    t.equal(new Set([body.task_id, ...ids]).size, 4, 'another range, or other options, are another run')
+    t.equal((await sync(app, user, 'whoop', others[0])).body.task_id, ids[0])
+    await app.db.query('delete from sync_task where run_key = any ($1)', [ids])
+    await app.db.query('delete from sync_run where run_key = any ($1)', [ids])
     const run = await runOf(body.task_id)
     t.match(run, { user_id: user, provider: 'whoop', source: 'pull', scope: 'live', status: 'in_progress' })
     t.ok(Math.abs(Date.parse(run.window_end) - before) < 60_000)
@@ -229,9 +236,31 @@ oneEngine(t, 'a sync that is asked for', async (t, engine) => {
     t.equal(Date.parse(body.end_date) - Date.parse(body.start_date), 60 * DAY_MS)
     const again = (await history(app, user, 'whoop', '?days=10')).body
     t.strictSame(again, body, 'the running one')
+    const wider = (await history(app, user, 'whoop', '?days=200')).body
+    t.match(wider, { task_id: body.task_id, end_date: body.end_date, days: 200 }, 'which goes further back')
+    t.strictSame(
+      [
+        ...new Set(
+          (await tasksOf(app)).map(({ kind, lo }) => `${kind} ${Date.parse(lo) - Date.parse(wider.start_date)}`),
+        ),
+      ],
+      ['history 0'],
+    )
+    // One that has ended goes on from where it did.
+    await app.db.query(`update sync_run_report set status = 'success' where native_type = 'cycle' and run_key = $1`, [
+      body.task_id,
+    ])
+    await app.db.query(`delete from sync_task where kind = 'history' and stream = 'cycle'`)
+    const widest = (await history(app, user, 'whoop', '?days=300')).body
+    const [cycle] = (await tasksOf(app)).filter(({ stream }) => stream === 'cycle')
+    t.strictSame(
+      [cycle?.lo, cycle?.hi].map((at) => Date.parse(at ?? '')),
+      [widest, wider].map((one) => Date.parse(one.start_date)),
+    )
+    t.match((await runOf(body.task_id)).data_types, [{ data_type: 'cycle', status: 'in_progress' }])
     t.match(await runOf(body.task_id), {
       scope: 'historical',
-      window_start: body.start_date,
+      window_start: widest.start_date,
       window_end: body.end_date,
     })
     t.strictSame(
@@ -328,7 +357,10 @@ oneEngine(t, 'workouts as the provider lists them', async (t, engine) => {
     await simulator.control('POST', 'expire', { provider: 'oura' })
     t.equal((await workouts(app, user, 'oura')).status, 200)
     await simulator.control('POST', 'expire', { provider: 'oura' })
-    t.equal(said(await workouts(app, user, 'oura')), '401 Oura authorization expired. Please re-authorize.')
+    t.equal(
+      said(await workouts(app, user, 'oura')),
+      '502 The access token of this connection was refused by Oura. The connection is active; a new token is tried within an hour.',
+    )
     const refreshes = (await simulator.control('GET', 'log?provider=oura')).body
     const of = ({ grant_type }: { grant_type: string | null }) => grant_type === 'refresh_token'
     t.equal(refreshes.filter(of).length, 1)

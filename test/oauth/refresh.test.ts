@@ -80,6 +80,8 @@ const answering =
     response.writeHead(status).end(JSON.stringify(json))
     return true
   }
+/** What callers get until a refusal is confirmed. */
+const DOUBTED = '503 Polar has refused the access of this connection. It is asked again before the connection ends.'
 const INVALID_GRANT = answering(400, { error: 'invalid_grant' })
 
 /** The provider does what it was asked to, and the answer is lost. */
@@ -165,7 +167,7 @@ const FAILURES: [name: string, fault: Fault, attempts: string[], status: string]
   [
     'invalid_grant, always',
     INVALID_GRANT,
-    ['500 Token refresh failed: invalid_grant, 60 s', '401 Refresh token rejected for polar; reconnection required, -'],
+    [`${DOUBTED}, 60 s`, '401 Refresh token rejected for polar; reconnection required, -'],
     'revoked refresh_failed',
   ],
   [
@@ -234,9 +236,9 @@ oneEngine(t, 'one invalid_grant that was a mistake costs nothing', async (t, eng
   const { app, provider, grant, user, tokens } = await connected(t, engine)
   await expire(app, grant)
   provider.fault = INVALID_GRANT
-  t.match(await got(tokens.access(grant)), /^500/)
+  t.equal(await got(tokens.access(grant)), DOUBTED)
   provider.fault = undefined
-  t.match(await got(tokens.access(grant)), '500 Token refresh failed: the last attempt failed', 'not before its time')
+  t.equal(await got(tokens.access(grant)), DOUBTED, 'not before its time')
   await comeDue(app, grant)
   await refreshAhead(app.deps.oauth, tokens)
   t.match(await grantOf(app, grant), { state: 'live', version: 2, refusals: 0, due_s: null, held: false })
@@ -338,7 +340,7 @@ oneEngine(t, 'who was overtaken while it slept may have the only pair that works
   const sleeper = got(tokens.access(grant))
   await waitUntil(async () => provider.tokenRequests().length > seen, 10_000, 10)
   await app.db.query(`update provider_grant set refresh_held_until = now() - interval '1 second'`)
-  t.match(await got(openAccessTokens(app.deps.oauth).access(grant)), '500 Token refresh failed: invalid_grant')
+  t.equal(await got(openAccessTokens(app.deps.oauth).access(grant)), DOUBTED)
   t.match(await grantOf(app, grant), { refresh_doubt: 1, refusals: 1 })
   woken.happen()
   t.ok(provider.accepts(await sleeper), 'its pair is stored')
@@ -443,9 +445,10 @@ oneEngine(t, 'a wrong key costs no connection, and a changed one opens what it s
   const wrong = { ...oauth, vault: openVault(ANOTHER_KEY) }
   const tokens = openAccessTokens(wrong)
   const asked = provider.asked.length
-  t.equal(await got(tokens.access(grant)), '401 Token expired and no refresh token available for polar')
+  const unreadable = '503 The tokens of this connection were stored with another SECRET_KEY and cannot be read.'
+  t.equal(await got(tokens.access(grant)), unreadable)
   await expire(app, grant)
-  t.equal(await got(tokens.access(grant)), '401 Token expired and no refresh token available for polar')
+  t.equal(await got(tokens.access(grant)), unreadable)
   t.equal(await refreshAhead(wrong, tokens), false)
   t.equal(await reseal(wrong), false)
   t.match([await statusOf(app, user), await grantOf(app, grant)], [{ status: 'active' }, { state: 'live', version: 1 }])
@@ -536,7 +539,10 @@ oneEngine(t, 'a token that ends without a refresh token expires the connections'
   for (const user of users) grant = await connectAccount(app, provider, user)
   const tokens = openAccessTokens(app.deps.oauth)
   const { token, version } = await tokens.access(grant)
-  t.equal(await got(tokens.renew(grant, version)), '401 Polar authorization expired. Please re-authorize.')
+  t.equal(
+    await got(tokens.renew(grant, version)),
+    '502 The access token of this connection was refused by Polar. The connection is active; a new token is tried within an hour.',
+  )
   t.equal(await got(tokens.access(grant)), token, 'one refusal does not end it')
   await expire(app, grant)
   t.equal(await got(tokens.access(grant)), '401 Token expired and no refresh token available for polar')

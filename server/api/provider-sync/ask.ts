@@ -24,6 +24,7 @@ export const askErrors = {
   404: 'Unknown user, or the provider has no such workout',
   429: 'The provider takes no more requests now',
   500: 'The provider cannot be reached',
+  502: 'The provider refuses the access token of a connection that is active',
   501: 'The provider lists no workouts',
 }
 
@@ -50,7 +51,8 @@ export async function askProvider(
   const answer = await account.ask(request).catch((error: unknown) => {
     throw failure(client, error)
   })
-  if (answer.status === 401) throw errors.authorizationExpired(provider)
+  // The connection is active: whether it ends is for the refresh to say.
+  if (answer.status === 401) throw errors.tokenRefused(provider)
   if (answer.status < 200 || answer.status > 299 || answer.json === undefined) {
     throw refusal(client, answer, account.excerpt(answer.body.toString('utf8')).slice(0, TEXT))
   }

@@ -1,6 +1,6 @@
 import { providerByName } from '../../catalogue/providers.ts'
 import { type AppError, errors } from '../../errors.ts'
-import { grantedStreams } from '../../intake/pulls/tasks.ts'
+import { grantedStreams, type RefusedStream, refusedStreams } from '../../intake/pulls/tasks.ts'
 import { withoutConnector } from '../../provider-client/clients.ts'
 import type { Stream } from '../../providers/provider.ts'
 import type { Connected } from './connected.ts'
@@ -24,14 +24,22 @@ export function requireOnDemand(provider: string, dataType: DataType): void {
   throw unsupported(provider, dataType)
 }
 
-/** The streams that a sync asks for through a connection. @throws AppError unsupported, forbidden */
-export function streamsOf({ client, scope, issuer }: Connected, dataType: DataType): readonly Stream[] {
+/**
+ * The streams that a sync asks for through a connection, and those that were not granted.
+ * @throws AppError unsupported, forbidden
+ */
+export function streamsOf(
+  { client, scope, issuer }: Connected,
+  dataType: DataType,
+): { granted: readonly Stream[]; refused: readonly RefusedStream[] } {
   const { id, streams = [] } = client.provider
   const asked = (one: Stream) => dataType === 'all' || one.family === dataType
   if (!streams.some(asked)) throw unsupported(id, dataType)
   const granted = grantedStreams(client, { scope, issuer }).filter(asked)
   if (granted.length === 0) throw errors.forbidden(`User has not granted access to this data of ${id}`)
-  return granted
+  const names = new Set(streams.filter(asked).map(({ name }) => name))
+  const refused = refusedStreams(client, { scope, issuer }).filter(({ stream }) => names.has(stream))
+  return { granted, refused }
 }
 
 function unsupported(provider: string, dataType: DataType): AppError {

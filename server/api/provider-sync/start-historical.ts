@@ -21,7 +21,8 @@ export const startHistoricalSync = route(
     summary: 'Ask a provider for the past of a user',
     description:
       'Starts a run, named by `task_id`, that asks for the newest days first and gives way to current data. While one ' +
-      'runs for the connection, that one is returned.',
+      'runs for the connection, that one is returned, and goes as far back as is asked for. GET ' +
+      '/api/v1/sync/history/{task_id} says how it goes.',
     tag: 'Sync',
     guard: 'key',
     share: 'own',
@@ -62,8 +63,9 @@ export const startHistoricalSync = route(
     const { runKey, fromMs, untilMs } = await startRun(deps, { params, ctx, requireAble }, async (tx, connected) => {
       const { id: connectionId, grantId, client } = connected
       if (!client.provider.streams?.some(hasPast)) throw unsupported(provider)
-      const streams = streamsOf(connected, 'all')
-      const started = await startHistory(tx, { grantId, connectionId, userId: user_id, days: query.days }, streams)
+      const { granted, refused } = streamsOf(connected, 'all')
+      const asked = { grantId, connectionId, userId: user_id, days: query.days, refused }
+      const started = await startHistory(tx, asked, granted)
       return started?.running ? { ...started, ...(await spanOf(tx, user_id, started.runKey)) } : started
     })
     return {

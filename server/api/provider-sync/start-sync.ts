@@ -22,8 +22,10 @@ export const startSync = route(
     operationId: 'startSync',
     summary: 'Ask a provider for the data of a user now',
     description:
-      'Starts a run, named by `task_id`; the routes of runs tell how it goes. While one runs, that one is returned. ' +
-      'Without a range the last 30 days are asked for. With async=false the answer waits for the end, 55 seconds at most.',
+      'Starts a run, named by `task_id`; GET /api/v1/sync/history/{task_id} says how it goes. While one runs that brings ' +
+      'the same, that one is returned. Without a range the last 30 days are asked for. With async=false the answer waits ' +
+      'for the end, 55 seconds at most; a run that goes on after that, or has to wait longer, is answered with success ' +
+      'false and why.',
     tag: 'Sync',
     guard: 'key',
     share: 'own',
@@ -57,8 +59,10 @@ export const startSync = route(
     const requireAble = () => requireOnDemand(provider, dataType)
     const window = windowOf(query, Date.now())
     const started = await startRun(deps, { params, ctx, requireAble }, (tx, connected) => {
-      const streams = streamsOf(connected, dataType).map(({ name }) => name)
-      return startPull(tx, { grantId: connected.grantId, userId, streams, window, options: optionsOf(query) })
+      const { granted, refused } = streamsOf(connected, dataType)
+      const streams = granted.map(({ name }) => name)
+      const { grantId } = connected
+      return startPull(tx, { grantId, userId, streams, refused, window, options: optionsOf(query) })
     })
     const { runKey } = started
     const queued = {
@@ -70,6 +74,10 @@ export const startSync = route(
     const run = await followRun(gated(deps.db, deps.gates.stream, userId), following)
     if (!run) return queued
     const details = detailsOf(run.streams, deps.oauth.clients.get(provider)?.provider.streams ?? [])
+    if (run.status === 'in_progress') {
+      const message = `The sync of ${provider} has not ended. See GET /api/v1/sync/history/${runKey}.`
+      return { success: false, async: true, task_id: runKey, message, details }
+    }
     const success = run.streams.every(({ status }) => status === 'success') && run.status !== 'failed'
     return { success, async: false, task_id: runKey, details }
   },

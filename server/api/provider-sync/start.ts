@@ -3,7 +3,7 @@ import { changing, HELD } from '../../db/changes.ts'
 import { type Transaction, violatedConstraint } from '../../db/database.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
-import type { Started } from '../../intake/pulls/tasks.ts'
+import { retryGrant, type Started } from '../../intake/pulls/tasks.ts'
 import { type Connected, requireConnected } from './connected.ts'
 import { countTurn, lockSyncs } from './throttle.ts'
 
@@ -41,6 +41,7 @@ export async function startRun<Run extends Started>(
     const run = await start(tx, connected)
     // The connection has ended at this moment.
     if (!run) throw errors.notConnected(params.provider)
+    await retryGrant(tx, connected.grantId)
     if (!run.running) {
       await countTurn(tx, { userId, runKey: run.runKey, requestId: ctx.response.get('X-Request-Id') }, perHour)
     }

@@ -27,7 +27,7 @@ const Connection = Type.Object(
     live_sync_mode: Nullable(Enum(liveSyncModes, { title: 'LiveSyncMode' })),
     linked_user_ids: Type.Array(Uuid(), { description: 'Other users with an active connection to the same account' }),
     failing_streams: Type.Array(Type.String(), {
-      description: `What the provider is asked for in vain for ${FAILING_DAYS} days, such as sleep; it is asked again with every pull`,
+      description: `What does not come, such as sleep: its scope was not granted, or the provider is asked for it in vain for ${FAILING_DAYS} days, and again with every pull`,
     }),
   },
   { title: 'Connection' },
@@ -94,7 +94,7 @@ export const listConnections = route(
                 select s.stream
                 from stream_cursor s
                 where s.grant_id = c.grant_id and c.status = 'active'
-                  and s.failing_since <= now() - interval '${FAILING_DAYS} days'
+                  and (s.failing_since <= now() - interval '${FAILING_DAYS} days' or s.closed_why = 'not_granted')
                 order by s.stream
               ) as failing_streams
        from connection c

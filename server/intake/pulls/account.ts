@@ -1,4 +1,5 @@
 import { askedOf, type OAuthParts } from '../../oauth/parts.ts'
+import { refusedClient } from '../../oauth/pauses.ts'
 import type { AccessToken, AccessTokens } from '../../oauth/refresh.ts'
 import { callOf, excerpt } from '../../provider-client/call.ts'
 import { type OAuthClient, requireClient } from '../../provider-client/clients.ts'
@@ -88,7 +89,10 @@ class AccountTokens {
     if (last.version !== refused.version) return this.#keep(last)
     // Where there is no request for it, there is nothing to spare.
     const mayRenew = !this.#renewable || (await parts.db.query(RENEW_SQL, [this.#grantId])).length > 0
-    return mayRenew ? this.#keep(await tokens.renew(this.#grantId, refused.version)) : undefined
+    if (mayRenew) return this.#keep(await tokens.renew(this.#grantId, refused.version))
+    const refusal = await refusedClient(parts, this.#grantId)
+    if (refusal) throw refusal
+    return undefined
   }
 
   /** A look that took longer does not bring an older one back. */

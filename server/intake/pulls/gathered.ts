@@ -90,15 +90,20 @@ export class Gathered {
     if (!this.lost) for (const outcome of outcomes) this.#note(outcome)
   }
 
-  #note({ stream, report, failing }: Outcome): void {
+  #note({ stream, report, failing, waits }: Outcome): void {
     const { provider, grantId: grant } = this.#lease
     const { parts, log } = this.#means
     const outcome = report ? (report.code ?? report.status) : failing ? 'later' : undefined
     if (outcome === undefined) return
     parts.metrics.pulls.labels(provider, outcome).inc()
-    if (outcome !== 'success') log.warn({ provider, grant, stream, outcome }, 'a stream could not be pulled')
+    if (outcome === 'success') return
+    const reason = (report?.error ?? waits ?? '').slice(0, REASON_CHARACTERS)
+    log.warn({ provider, grant, stream, outcome, reason }, 'a stream could not be pulled')
   }
 }
+
+/** Of a reason, in the log; reports have more of it. */
+const REASON_CHARACTERS = 300
 
 const REFUSED = 'The answers cannot be stored'
 

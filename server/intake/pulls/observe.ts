@@ -21,7 +21,7 @@ const LAG_SQL = `
   select g.provider, s.stream, max(date_part('epoch', now() - coalesce(s.covered_until, s.begun_at))) as seconds
   from stream_cursor s
   join provider_grant g on g.id = s.grant_id
-  where g.state = 'live' and coalesce(s.closed_until, now()) <= now()
+  where g.state = 'live' and coalesce(s.closed_until, now()) <= now() and s.closed_why is distinct from 'not_granted'
   group by 1, 2`
 
 const USED_SQL = `

@@ -41,6 +41,8 @@ export interface Outcome {
   readonly due_at?: string
   readonly attempts?: number
   readonly failing?: true
+  /** Why it is not done yet, for people. */
+  readonly waits?: string
   /** What is asked for because of these answers. */
   readonly wishes?: readonly WishRow[]
   readonly report?: { readonly status: 'success' | 'failed'; readonly code?: string; readonly error?: string }

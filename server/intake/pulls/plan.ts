@@ -3,7 +3,15 @@ import type { Queryable, Transaction } from '../../db/database.ts'
 import type { OAuthParts } from '../../oauth/parts.ts'
 import type { OAuthClient, OAuthClients } from '../../provider-client/clients.ts'
 import { DAY_MS } from '../../time.ts'
-import { asRow, grantedStreams, queue, resumeHistory, startHistory } from './tasks.ts'
+import {
+  asRow,
+  grantedStreams,
+  queue,
+  type RefusedStream,
+  refusedStreams,
+  resumeHistory,
+  startHistory,
+} from './tasks.ts'
 import { type Cursor, type DuePull, duePull } from './windows.ts'
 
 /** Grants that are planned in one transaction. */
@@ -78,10 +86,10 @@ const ENABLED_SQL = `
   where coalesce(s.is_enabled, p.by_default)`
 
 const START_SQL = `
-  select start_sync(p.grant_id, null, null, 'pull', 'live', null, '{}', p.streams)
+  select start_sync(p.grant_id, null, null, 'pull', 'live', null, '{}', p.streams, p.refused)
   from rows from (
-    jsonb_to_recordset($1::jsonb) as (grant_id uuid, streams jsonb)
-  ) with ordinality p (grant_id, streams, place)
+    jsonb_to_recordset($1::jsonb) as (grant_id uuid, streams jsonb, refused jsonb)
+  ) with ordinality p (grant_id, streams, refused, place)
   order by p.place`
 
 const NEXT_SQL = `
@@ -113,7 +121,11 @@ export async function planPulls(means: PlanMeans): Promise<boolean> {
       return secondsUntilNext(means, byProvider.get(grant.provider) as Enabled, grant) * (0.9 + 0.2 * Math.random())
     })
     await tx.query(NEXT_SQL, [due.map(({ id }) => id), seconds])
-    const pulls = due.map((grant) => ({ grant_id: grant.id, streams: duePulls(clients, grant).map(asRow) }))
+    const pulls = due.map((grant) => ({
+      grant_id: grant.id,
+      streams: duePulls(clients, grant).map(asRow),
+      refused: dueRefusals(clients, grant),
+    }))
     await tx.query(START_SQL, [JSON.stringify(pulls.filter(({ streams }) => streams.length > 0))])
     return due.length === AT_ONCE
   })
@@ -138,6 +150,13 @@ function duePulls(clients: OAuthClients, grant: DueGrant): (DuePull & { stream: 
     const due = duePull(stream, cursorOf(grant.cursors[stream.name]), times)
     return due ? [{ stream: stream.name, ...due }] : []
   })
+}
+
+/** Streams that were not granted, of which that is not said already. */
+function dueRefusals(clients: OAuthClients, grant: DueGrant): readonly RefusedStream[] {
+  const client = clients.get(grant.provider)
+  if (!client) return []
+  return refusedStreams(client, grant).filter(({ stream }) => (grant.cursors[stream]?.closed ?? 0) <= grant.now_ms)
 }
 
 function cursorOf(row: DueGrant['cursors'][string] | undefined): Cursor | undefined {
@@ -182,11 +201,12 @@ export function queueFirst(clients: OAuthClients, wantsHistory: boolean): OAuthP
     await tx.query(HELD_SQL, [grantId])
     const grant = await tx.one<DueGrant>(`select ${GRANT_COLUMNS} from provider_grant g where g.id = $1`, [grantId])
     const streams = duePulls(clients, grant)
-    const pull = { grantId, userId, connectionId: null, kind: 'pull', lane: 'asked', untilMs: null, streams } as const
-    if (streams.length > 0) await queue(tx, pull)
+    const refused = refusedStreams(client, grant)
+    const pull = { grantId, userId, connectionId: null, kind: 'pull', lane: 'asked', untilMs: null } as const
+    if (streams.length > 0) await queue(tx, { ...pull, streams, refused })
     const granted = grantedStreams(client, grant)
     if (isNew && wantsHistory)
-      return void (await startHistory(tx, { grantId, connectionId, userId, days: HISTORY_DAYS }, granted))
+      return void (await startHistory(tx, { grantId, connectionId, userId, days: HISTORY_DAYS, refused }, granted))
     await resumeHistory(tx, { grantId, connectionId, userId }, granted)
   }
 }

@@ -1,6 +1,7 @@
 import { providerByName } from '../../catalogue/providers.ts'
 import type { Database } from '../../db/database.ts'
 import { listen } from '../../db/listen.ts'
+import { endPauses } from '../../oauth/pauses.ts'
 import type { AccountMeans } from './account.ts'
 import { type Claimed, everyLane, release, serveTurn, type TurnMeans } from './turn.ts'
 
@@ -64,6 +65,8 @@ export class Pulls {
   start(): void {
     this.#timer = setInterval(() => void this.#look(), LOOK_MS)
     const { db, parts } = this.#means
+    // The clock does so, too: another process may still have had the former settings.
+    void endPauses(parts).catch((error) => parts.log.warn({ err: error }, 'cannot look for pauses that are over'))
     const look = () => void this.#look()
     const listening = { channel: 'sync_task', notified: look, opened: look, lost() {} }
     // Without it, what is asked for waits for the next look.

@@ -196,7 +196,8 @@ export class Task {
       return this.failed('gave_up', why)
     const failures = attempts + 1
     const dueMs = Math.round(Date.now() + delaySeconds(failures, afterSeconds) * 1000)
-    const due = { due_at: isoInstant(dueMs), attempts: Math.min(failures, 32_767), failing: true } as const
+    const waits = `${why}; tried again at ${isoInstant(dueMs)}`
+    const due = { due_at: isoInstant(dueMs), attempts: Math.min(failures, 32_767), failing: true, waits } as const
     return { ...this.#place(), ...this.#wished(), answers: this.#parts.length, ...due }
   }
 
@@ -214,7 +215,8 @@ export class Task {
     this.#wishes.clear()
     if (seconds !== undefined) {
       const due = isoInstant(Date.now() + seconds * 1000)
-      return { id, stream, generation, answers: 0, position: { missing: misses + 1 }, due_at: due }
+      const waits = `The provider does not have it yet; tried again at ${due}`
+      return { id, stream, generation, answers: 0, position: { missing: misses + 1 }, due_at: due, waits }
     }
     if (gone !== undefined) {
       this.#hasMoved = true

@@ -23,6 +23,26 @@ export function grantedStreams(client: OAuthClient, { scope, issuer }: GrantScop
   return streams.filter((stream) => granted === null || stream.scope === undefined || granted.has(stream.scope))
 }
 
+/** A stream that is wanted and was not granted, and what its report says. */
+export interface RefusedStream {
+  readonly stream: string
+  readonly error: string
+}
+
+/** The streams whose scope is asked for of everybody, and that this grant does not allow. */
+export function refusedStreams(client: OAuthClient, { scope, issuer }: GrantScope): readonly RefusedStream[] {
+  const oauth = client.oauth(issuer)
+  const granted = grantedScopes(scope, oauth)
+  const asked = grantedScopes(client.scope, oauth)
+  // A former sign-in service may not know them all.
+  const known = grantedScopes(oauth.scopes.join(' '), oauth)
+  return (client.provider.streams ?? []).flatMap(({ name, scope: needed }) =>
+    needed !== undefined && granted?.has(needed) === false && asked?.has(needed) && known?.has(needed)
+      ? [{ stream: name, error: `The scope ${needed} was not granted` }]
+      : [],
+  )
+}
+
 /** A stream to be asked for, from `loMs` on. */
 export interface Asked {
   readonly stream: string
@@ -43,6 +63,8 @@ export interface Queued {
   readonly untilMs: number | null
   readonly options?: Readonly<Record<string, Json>>
   readonly streams: readonly Asked[]
+  /** Reported as failed beside these. */
+  readonly refused: readonly RefusedStream[]
 }
 
 /**
@@ -50,11 +72,12 @@ export interface Queued {
  * ended. Locks the grant.
  */
 export async function queue(tx: Queryable, queued: Queued): Promise<string | null> {
-  const { run } = await tx.one<{ run: string | null }>('select start_sync($1, $2, $3, $4, $5, $6, $7, $8) as run', [
+  const { run } = await tx.one<{ run: string | null }>('select start_sync($1, $2, $3, $4, $5, $6, $7, $8, $9) as run', [
     ...[queued.grantId, queued.connectionId, queued.userId, queued.kind, queued.lane],
     queued.untilMs === null ? null : isoInstant(queued.untilMs),
     JSON.stringify(queued.options ?? {}),
     JSON.stringify(queued.streams.map(asRow)),
+    JSON.stringify(queued.refused),
   ])
   return run
 }
@@ -70,26 +93,23 @@ export interface Started {
   readonly running: boolean
 }
 
-async function startOr(tx: Transaction, queued: Queued & { userId: string }): Promise<Started | undefined> {
-  const runKey = await queue(tx, queued)
-  if (runKey !== null) return { runKey, running: false }
-  const { grantId, userId, kind, connectionId } = queued
-  const { run } = await tx.one<{ run: string | null }>('select join_sync($1, $2, $3, $4, $5) as run', [
-    ...[grantId, connectionId, userId, kind],
-    queued.streams.map(({ stream }) => stream),
-  ])
-  return run === null ? undefined : { runKey: run, running: true }
+/** A sync of everything that somebody asked for. */
+interface Wanted {
+  readonly grantId: string
+  readonly userId: string
+  readonly refused: readonly RefusedStream[]
 }
 
+/** A range that ends so close to now ends at present. */
+const PRESENT_MS = 60_000
+
 /**
- * Starts a sync that somebody asked for, of everybody who has connected the account; `window` null: the last 30 days.
- * Streams that such a sync waits for already are left out; when all are, it is that one. Undefined: the grant has ended.
+ * Starts a sync that somebody asked for, of everybody who has connected the account; `window` null: the last 30 days. While
+ * another one brings the same, it is that one; any other runs beside it. Undefined: the grant has ended.
  */
-export function startSync(
+export async function startSync(
   tx: Transaction,
-  to: {
-    grantId: string
-    userId: string
+  to: Wanted & {
     streams: readonly string[]
     window: Window | null
     options: Readonly<Record<string, Json>>
@@ -97,30 +117,49 @@ export function startSync(
 ): Promise<Started | undefined> {
   const nowMs = Date.now()
   const { fromMs, untilMs } = to.window ?? { fromMs: nowMs - SYNC_DAYS * DAY_MS, untilMs: nowMs }
+  const { grantId, userId, options, refused } = to
+  await tx.query('select from provider_grant where id = $1 for update', [grantId])
+  const { run } = await tx.one<{ run: string | null }>('select join_sync($1, $2, $3, $4, $5, $6) as run', [
+    ...[grantId, userId, to.streams, isoInstant(Math.ceil(fromMs))],
+    nowMs - untilMs < PRESENT_MS ? null : isoInstant(Math.floor(untilMs)),
+    JSON.stringify(options),
+  ])
+  if (run !== null) return { runKey: run, running: true }
   const streams = to.streams.map((stream) => ({ stream, loMs: fromMs }))
-  const { grantId, userId, options } = to
-  return startOr(tx, { grantId, userId, options, connectionId: null, kind: 'sync', lane: 'asked', untilMs, streams })
+  const asked = { grantId, userId, options, connectionId: null, kind: 'sync', lane: 'asked', untilMs } as const
+  const runKey = await queue(tx, { ...asked, streams, refused })
+  return runKey === null ? undefined : { runKey, running: false }
 }
 
 /**
  * Starts asking for the past of one user's connection: all streams that have one, at most as far back as they have it.
- * When that runs already, it is that run. Undefined: the grant has ended, or nothing granted has a past.
+ * When that runs already, it is that run, which goes back as far as this from then on. Undefined: the grant has ended, or
+ * nothing granted has a past.
  */
 export async function startHistory(
   tx: Transaction,
-  to: { grantId: string; connectionId: string; userId: string; days: number },
+  to: Wanted & { connectionId: string; days: number },
   streams: readonly Stream[],
 ): Promise<(Started & Window) | undefined> {
-  const { grantId, connectionId, userId, days } = to
+  const { grantId, connectionId, userId, days, refused } = to
   const untilMs = Date.now()
   const fromMs = untilMs - days * DAY_MS
   const asked = streams.filter(hasPast).map(({ name, historyDays }) => ({
     ...{ stream: name, loMs: Math.max(fromMs, untilMs - (historyDays ?? days) * DAY_MS) },
   }))
   if (asked.length === 0) return undefined
-  const queued = { grantId, connectionId, userId, kind: 'history', lane: 'history', untilMs, streams: asked } as const
-  const started = await startOr(tx, queued)
-  return started && { ...started, fromMs, untilMs }
+  const { run } = await tx.one<{ run: string | null }>('select widen_history($1, $2, $3, $4) as run', [
+    ...[grantId, connectionId, userId, JSON.stringify(asked.map(asRow))],
+  ])
+  if (run !== null) return { runKey: run, running: true, fromMs, untilMs }
+  const queued = { grantId, connectionId, userId, kind: 'history', lane: 'history', untilMs } as const
+  const runKey = await queue(tx, { ...queued, streams: asked, refused })
+  return runKey === null ? undefined : { runKey, running: false, fromMs, untilMs }
+}
+
+/** Makes due what failed or is held back for a grant, since somebody asks for it; at most once a minute. */
+export async function retryGrant(tx: Queryable, grantId: string): Promise<void> {
+  await tx.query('select retry_grant($1)', [grantId])
 }
 
 /** Goes on with what was left of the past of a connection whose access had ended. */

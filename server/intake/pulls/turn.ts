@@ -5,6 +5,7 @@ import { ForbiddenAddress } from '../../provider-client/call.ts'
 import { NoAnswer, type Received } from '../../provider-client/http.ts'
 import type { Provider, Request, Stream, StreamState, Wish } from '../../providers/provider.ts'
 import { grantedScopes } from '../../providers/scopes.ts'
+import { isoInstant } from '../../time.ts'
 import { type Account, type AccountMeans, openAccount } from './account.ts'
 import { BudgetClosed, type Lane } from './budget.ts'
 import { Gathered, type StoreMeans } from './gathered.ts'
@@ -87,8 +88,16 @@ interface Turn {
   readonly gathered: Gathered
   /** Not before then, by lane; epoch milliseconds. */
   readonly blocked: Partial<Record<Lane, number>>
+  /** Why, for the runs that wait. */
+  readonly waits: Partial<Record<Lane, Wait>>
   /** Ended before its time: nothing can be had for this grant now. */
   over: boolean
+}
+
+/** Why a lane waits, for people; `failed`: it was tried. */
+interface Wait {
+  readonly why: string
+  readonly failed: boolean
 }
 
 /** Serves a claimed grant, and gives it back. */
@@ -97,7 +106,10 @@ export async function serveTurn(means: TurnMeans, lease: Claimed): Promise<void>
   const [grant] = await means.db.query<GrantRow>(GRANT_SQL, [grantId, processId, fence])
   const isFull = grant !== undefined && grant.waiting > MAX_WAITING
   const turn = grant && !isFull ? begin(means, lease, grant) : undefined
-  if (turn) await serveTasks(turn)
+  if (turn) {
+    await serveTasks(turn)
+    await noteWaits(turn)
+  }
   // Even if it was lost: whoever has it now is left alone, and one that was lost because a task was cancelled is free.
   await release(means.db, lease, isFull ? everyLane(Date.now() + WAITING_MS) : (turn?.blocked ?? {}))
 }
@@ -134,6 +146,7 @@ function begin(means: TurnMeans, lease: Claimed, { issuer, scope, zone, granted_
     requests: 0,
     gathered: new Gathered(means, lease, zone),
     blocked: {},
+    waits: {},
     over: false,
   }
 }
@@ -219,6 +232,8 @@ async function ask(turn: Turn, task: Task, request: Request): Promise<Received |
   } catch (error) {
     if (error instanceof BudgetClosed) {
       turn.blocked[task.row.lane] = error.untilMs
+      const why = `The limit of requests is used up until ${isoInstant(Math.ceil(error.untilMs))}`
+      turn.waits[task.row.lane] = { why, failed: false }
       return 'blocked'
     }
     if (error instanceof NoAnswer) {
@@ -228,11 +243,32 @@ async function ask(turn: Turn, task: Task, request: Request): Promise<Received |
     }
     if (error instanceof ForbiddenAddress) return task.failed('wrong', `The provider named a next page elsewhere`)
     if (!(error instanceof AppError)) throw error
-    // No token can be had, or the connection has ended.
-    Object.assign(turn.blocked, everyLane(error.retryAtMs ?? Date.now() + NO_TOKEN_MS))
-    turn.over = true
+    noToken(turn, error)
     return 'blocked'
   }
+}
+
+/** No token can be had, or the connection has ended. */
+function noToken(turn: Turn, error: AppError): void {
+  // Streams that are asked at the same time find out together.
+  if (turn.over) return
+  const { log } = turn.means
+  const { provider, grantId: grant } = turn.lease
+  const untilMs = error.retryAtMs ?? Date.now() + NO_TOKEN_MS
+  const until = isoInstant(Math.ceil(untilMs))
+  Object.assign(turn.blocked, everyLane(untilMs))
+  const wait = { why: `${error.message.replace(/\.$/, '')}; tried again at ${until}`, failed: true }
+  Object.assign(turn.waits, { asked: wait, live: wait, history: wait })
+  turn.over = true
+  log.warn({ provider, grant, reason: error.message, until }, 'a grant waits: there is no access token')
+}
+
+/** Runs say why they wait. */
+async function noteWaits({ means, lease, waits }: Turn): Promise<void> {
+  const rows = Object.entries(waits).map(([lane, wait]) => ({ lane, ...wait }))
+  if (rows.length === 0) return
+  const { grantId, processId, fence } = lease
+  await means.db.query('select note_waits($1, $2, $3, $4)', [grantId, processId, fence, JSON.stringify(rows)])
 }
 
 async function judged(turn: Turn, task: Task, request: Request, answer: Received): Promise<Outcome | 'on'> {

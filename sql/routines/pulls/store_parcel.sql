@@ -6,7 +6,7 @@
 --
 -- `outcomes`: array of {id, stream, generation, answers, ended, lo, hi, position, due_at, attempts, failing, wishes (see
 -- queue_wishes.sql), report: {status, code, error}, cursor: {covered_until, week, month, hash (hex), unchanged,
--- closed_seconds, closed_why, failing}}. Of a task that has not ended, what is absent stays, but for `position` and
+-- closed_seconds, closed_why, failing}, waits: why it is not done yet}. Of a task that has not ended, what is absent stays, but for `position` and
 -- `attempts`; one that was wished for again meanwhile (`generation`) does not end, and begins anew.
 create or replace function store_parcel(
   the_grant uuid, the_process int8, the_fence int8, the_run text, the_zone text, parcel bytea, parcel_sha256 bytea,
@@ -106,8 +106,9 @@ returns void
 language sql as $$
   with ended as (
     select o.stream, sum(o.answers) as answers, count(o.report) as reports,
-           (array_agg(o.report order by o.report ->> 'code') filter (where o.report ? 'code'))[1] as failure
-    from jsonb_to_recordset(outcomes) o (stream text, answers int4, report jsonb)
+           (array_agg(o.report order by o.report ->> 'code') filter (where o.report ? 'code'))[1] as failure,
+           max(o.waits) as waits, max(o.attempts) as attempts
+    from jsonb_to_recordset(outcomes) o (stream text, answers int4, report jsonb, waits text, attempts int4)
     group by o.stream
   )
   update sync_run_report r
@@ -118,7 +119,10 @@ language sql as $$
         when coalesce(e.failure ->> 'code', r.error_code) is not null then 'failed'
         else 'success'
       end,
-      error_code = coalesce(e.failure ->> 'code', r.error_code), error = coalesce(e.failure ->> 'error', r.error),
+      error_code = coalesce(e.failure ->> 'code', r.error_code),
+      -- Without a code it is why the stream waits, which is over once it goes on.
+      error = coalesce(e.failure ->> 'error', case when r.error_code is not null then r.error else e.waits end),
+      attempt = case when e.waits is not null then greatest(r.attempt, coalesce(e.attempts, 0)) + 1 else r.attempt end,
       reported_records = coalesce(r.reported_records, 0) + coalesce(e.answers, 0), reported_at = clock_timestamp()
   from ended e
   where r.user_id = the_user and r.run_key = own_key and r.native_type = e.stream;

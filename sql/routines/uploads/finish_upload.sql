@@ -7,6 +7,7 @@ declare
   up upload;
   run sync_run;
   changed int4;
+  said text;
   counted int4 := (select received from upload where id = batch_id);
 begin
   update upload u
@@ -50,11 +51,13 @@ begin
   where s.user_id = the_user and s.run_key = up.run_key
   returning s.* into run;
 
-  run := settle_run(
-    the_user, up.run_key,
-    initcap(replace(run.provider, '_', ' ')) || ' batch saved: ' || up.inserted || ' new, ' || up.updated || ' updated'
-    || case when up.rejected > 0 then ' (' || up.rejected || case up.rejected when 1 then ' record' else ' records' end || ' dropped by validation)' else '' end
-  );
+  said := initcap(replace(run.provider, '_', ' ')) || ' batch saved: ' || up.inserted || ' new, ' || up.updated || ' updated'
+    || case when up.rejected > 0 then ' (' || up.rejected || case up.rejected when 1 then ' record' else ' records' end || ' dropped by validation)' else '' end;
+  -- A batch is nothing that somebody who asked a provider knows of: the run counts all of them.
+  run := settle_run(the_user, up.run_key, case run.source
+    when 'sdk' then said
+    else initcap(replace(run.provider, '_', ' ')) || ': ' || run.items_inserted || ' new, ' || run.items_updated || ' updated'
+  end);
 
   insert into sync_run_type as t (user_id, run_key, data_type, kind, items_inserted, items_updated, covered_start, covered_end)
   select the_user, up.run_key, x.type, min(x.kind), sum(x.inserted), sum(x.updated), min(x.first_ts), max(x.last_ts)
@@ -67,7 +70,7 @@ begin
       covered_end = greatest(t.covered_end, excluded.covered_end);
 
   insert into sync_event (created_at, user_id, run_key, stage, status, message, items_processed, items_total, error, metadata)
-  values (clock_timestamp(), the_user, up.run_key, run.stage, run.status, run.message, up.received, up.received, up.error,
+  values (clock_timestamp(), the_user, up.run_key, run.stage, run.status, said, up.received, up.received, up.error,
           jsonb_build_object('batch_id', up.id, 'records_saved', changed, 'records_inserted', up.inserted,
                              'records_updated', up.updated, 'records_unchanged', up.unchanged + up.duplicates,
                              'dropped_count', up.rejected, 'ignored_type', up.ignored, 'deleted', up.deleted, 'saved', up.saved));
