@@ -1,3 +1,4 @@
+import { garmin } from './garmin/index.ts'
 import { oura } from './oura/index.ts'
 import { polar } from './polar/index.ts'
 import type { Provider } from './provider.ts'
@@ -6,7 +7,7 @@ import { whoop } from './whoop/index.ts'
 
 /** The simulated providers, created anew for each simulator, since their settings can change. */
 export function allProviders(): Provider[] {
-  return [oura, whoop, strava, polar()].map((provider) => ({
+  return [oura, whoop, strava, polar(), garmin()].map((provider) => ({
     ...provider,
     settings: { ...provider.settings, own: { ...provider.settings.own } },
   }))

@@ -43,7 +43,7 @@ export async function startSimulator(options: Partial<WorldOptions> & { port?: n
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://localhost:${(server.address() as AddressInfo).port}`
-  for (const post of world.posts.values()) post.start()
+  for (const [name, post] of world.posts) post.start(`${url}/${name}`)
   return { url, world, env: environment(url), close: () => close(world, server, closing) }
 }
 
@@ -206,6 +206,8 @@ function api(asked: Asked, faults: readonly Fault[]): Reply {
     : provider.answer({
         ...{ method, path: below, query: url.searchParams, person, settings: provider.settings, nowMs: dataMs },
         ...{ text: asked.text, inherited: grant?.inherited ?? false },
+        header: (name) => String(asked.request.headers[name] ?? ''),
+        hears: (topic) => played.subscriptions.list(nowMs).some(({ topics }) => topics?.includes(topic) !== false),
         scopes: new Set(grant?.scopes.map((scope) => scope.slice(provider.oauth.scopePrefix.length))),
         nextPage: has('next_itself') ? 'itself' : has('next_elsewhere') ? 'elsewhere' : 'normal',
         leave: () => {
