@@ -178,12 +178,13 @@ function subscribe(request: ControlRequest) {
   if (request.rest !== '') return resubscribe(request)
   const { world, body } = request
   const { provider, subscriptions } = playedOf(world, body.provider)
-  const { url, topics = null, ping = false } = body
+  const { url, topics = null, ping = false, with_secret: secret } = body
   if (!provider.notices?.byHand) throw new ControlError(`${provider.title} has requests for subscriptions`)
   if (!isAddress(url)) throw new ControlError(`url is no address: ${url}`)
   if (topics !== null && !isNames(topics)) throw new ControlError('topics is a list of names')
-  const { id } = subscriptions.add({ url, topics, ping: ping === true }, world.clock.now())
-  return { provider: provider.name, id, url }
+  const address = secret === true ? (provider.notices.addressed?.(url) ?? url) : url
+  const { id } = subscriptions.add({ url: address, topics, ping: ping === true }, world.clock.now())
+  return { provider: provider.name, id, url: address }
 }
 
 /** What an operator does about one of them: where it leads, what it is for, and whether it is on hold. */

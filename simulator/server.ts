@@ -198,7 +198,7 @@ function api(asked: Asked, faults: readonly Fault[]): Reply {
   const grant = grants.access(token, nowMs, provider.oauth.accessEndsOnRefresh)
   const person = open ? [...world.people.values()][0] : world.people.get(grant?.person ?? '')
   if (!person || (!grant && !open)) return provider.unauthorized()
-  const budgets = count(played, grant, nowMs)
+  const budgets = count(asked, grant)
   const refused = budgets.find(({ waitSeconds }) => waitSeconds > 0)
   const has = (kind: Fault['kind']) => faults.some((fault) => fault.kind === kind)
   const reply = refused
@@ -218,7 +218,8 @@ function api(asked: Asked, faults: readonly Fault[]): Reply {
 }
 
 /** Counts a request, unless a limit is used up. */
-function count({ provider, budgets, grants }: Played, grant: Grant | undefined, nowMs: number): Budget[] {
+function count({ played, path, nowMs }: Asked, grant: Grant | undefined): Budget[] {
+  const { provider, budgets, grants } = played
   const members = provider.limits.some(({ perMember }) => perMember) ? grants.members() : 0
   const limits = provider.limits.map((limit, i) => {
     const requests = provider.settings.limits?.[i] ?? limit.requests + (limit.perMember ?? 0) * members
@@ -226,7 +227,8 @@ function count({ provider, budgets, grants }: Played, grant: Grant | undefined, 
     const kind = limit.kind === undefined ? '' : `${limit.kind} `
     return { limit: { ...limit, requests }, key: `${key} ${kind}${limit.seconds} s` }
   })
-  return budgets.take(limits, nowMs).map((use, i) => ({ ...use, limit: limits[i]?.limit as Limit }))
+  const counted = limits.filter(({ limit }) => limit.path === undefined || path.includes(limit.path))
+  return budgets.take(counted, nowMs).map((use, i) => ({ ...use, limit: counted[i]?.limit as Limit }))
 }
 
 /** Promises the whole body, sends half of it and cuts the connection. */

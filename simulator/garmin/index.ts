@@ -3,7 +3,7 @@ import { Backfills } from './backfills.ts'
 import { Callbacks } from './callbacks.ts'
 import { activityId, userIdOf } from './items.ts'
 import { sleepId } from './nights.ts'
-import { noticesOf } from './notices.ts'
+import { noticesOf, variables } from './notices.ts'
 import { oauth } from './oauth.ts'
 import { answer, familyOf, fault } from './routes.ts'
 
@@ -37,6 +37,7 @@ export function garmin(): Provider {
     unauthorized: () => fault(401, 'Invalid access token'),
     records: [],
     notices: noticesOf(backfills, callbacks),
+    variables,
     accountOf: userIdOf,
     ids: (person) => ({
       // Naps have none of their own; those of a date without a night are not told.

@@ -1,4 +1,6 @@
 import type { Notice, Notices, Stretch } from '../notices/notices.ts'
+import { withQuery } from '../notices/subscriptions.ts'
+import { secretOf } from '../random.ts'
 import { type Change, changesOf } from '../truth/changes.ts'
 import type { Person } from '../truth/person.ts'
 import { knownUntil } from '../truth/personas.ts'
@@ -9,6 +11,12 @@ import { seconds, summaryId, userIdOf } from './items.ts'
 import { bundled, Push } from './pushes.ts'
 import { type SummaryType, styleOf, types } from './types.ts'
 
+/** Nobody signs anything: what an address must hold, so that not everybody can tell something. */
+const ADDRESS_SECRET = secretOf('garmin address')
+
+/** What a service has to know to check addresses. */
+export const variables = { GARMIN_WEBHOOK_PATH_SECRET: ADDRESS_SECRET }
+
 /** Nothing is published of the pauses but that it goes on for seven days: minutes, hours, then twice a day. */
 const PAUSES = [60, 300, 900, 3600, 3 * 3600, 6 * 3600, ...Array.from({ length: 13 }, () => 12 * 3600)]
 
@@ -16,6 +24,7 @@ const PAUSES = [60, 300, 900, 3600, 3 * 3600, 6 * 3600, ...Array.from({ length: 
 export function noticesOf(backfills: Backfills, callbacks: Callbacks): Notices {
   return {
     byHand: true,
+    addressed: (url) => withQuery(url, { k: ADDRESS_SECRET }),
     retries: PAUSES,
     answerSeconds: 30,
     // When it is put on hold is not published, either.

@@ -51,6 +51,8 @@ export interface Stretch {
 export interface Notices {
   /** Whether people enter the address in the provider's dashboard; others have requests for it. */
   readonly byHand: boolean
+  /** The address that people enter for one of the application, where it holds a secret. */
+  addressed?(url: string): string
   /** Seconds after which a notice that was not taken is sent again, one entry for each time. */
   readonly retries: readonly number[]
   /** How long it waits for an answer. */
