@@ -4,6 +4,7 @@ import type { Subscription } from '../notices/subscriptions.ts'
 import { numberOf, random, whole } from '../random.ts'
 import type { Settings } from '../settings.ts'
 import type { Person } from '../truth/person.ts'
+import { DAY_MS } from '../zones.ts'
 import type { Announced, Callbacks } from './callbacks.ts'
 import { type Item, type Row, userIdOf } from './items.ts'
 
@@ -59,8 +60,12 @@ export class Push implements Notice, Announced {
   }
 }
 
-/** People whose records may stand in one body: every fourth. */
-const SHARDS = 4
+/** People whose records may stand in one body: every second. */
+const SHARDS = 2
+/** Records of the past that may be sent at the same time. */
+const PAST_LANES = 16
+/** Nothing new is told of what ended so long ago. */
+const SETTLED_MS = 2 * DAY_MS
 /** What is told within so much time may stand in one body. */
 const NEAR_MS = 900_000
 
@@ -72,13 +77,25 @@ export function bundled(told: readonly Told[], settings: Settings): Bundle[] {
   const most = Math.max(1, Number(settings.own.records_together))
   const lanes = new Map<string, Told[]>()
   for (const one of told) {
-    const name = one.notice instanceof Push ? one.notice.family : one.notice.topic
-    kept(lanes, `${name} ${numberOf(one.person) % SHARDS}`, () => []).push(one)
+    kept(lanes, laneOf(one), () => []).push(one)
   }
   return [...lanes].flatMap(([lane, list]) => {
-    const sorted = [...list].sort((a, b) => a.notice.atMs - b.notice.atMs)
+    const sorted = [...list].sort((a, b) => a.notice.atMs - b.notice.atMs || tieOf(a) - tieOf(b))
     return chunks(sorted, most).map((chunk) => bundleOf(lane, chunk))
   })
+}
+
+/** What is told at the same time comes in no order, but by type and day, so that people come together. */
+function tieOf({ notice }: Told): number {
+  const day = notice instanceof Push ? Math.floor((notice.items[0]?.startMs ?? 0) / DAY_MS) : 0
+  return numberOf(`${notice.topic} ${day}`)
+}
+
+function laneOf({ person, notice }: Told): string {
+  if (!(notice instanceof Push)) return `${notice.topic} ${person}`
+  const isSettled = notice.items.every(({ endMs }) => endMs < notice.atMs - SETTLED_MS)
+  if (!isSettled) return `${notice.family} ${numberOf(person) % SHARDS}`
+  return `past ${tieOf({ person, notice }) % PAST_LANES}`
 }
 
 function chunks(told: readonly Told[], most: number): Told[][] {
