@@ -15,7 +15,7 @@ interface Delivery {
   readonly person: string
   /** Those of a lane follow each other. */
   readonly lane: string
-  readonly notice: Notice
+  notice: Notice
   readonly subscription: Subscription
   /** By the clock of data. */
   dueMs: number
@@ -29,6 +29,8 @@ interface Delivery {
 
 /** What is kept; older deliveries are forgotten once they are over. */
 const KEPT = 50_000
+/** What is kept of bodies that were sent, in characters. */
+const KEPT_TEXT = 64 * 2 ** 20
 /** Requests that are open at the same time, where a provider says nothing else. */
 const AT_ONCE = 6
 /** Nothing becomes known between whole minutes. */
@@ -56,6 +58,9 @@ export class Post {
   readonly #closing = new AbortController()
   #deliveries: Delivery[] = []
   #waiting: Delivery[] = []
+  /** What is over and still has its body, oldest first, and how long these bodies are. */
+  #over: Delivery[] = []
+  #overLength = 0
   /** Up to when notices were made, by the clock of data. */
   #toldMs: number
   /** Until when nothing is sent, and failures one after the other so far. */
@@ -224,7 +229,7 @@ export class Post {
     const { notices, settings } = provider
     if (notices && this.#isHeld(delivery, this.#clock.data())) return
     if (!notices || !subscription.active || !subscriptions.find(subscription.id, this.#clock.now())) {
-      delivery.state = 'given up'
+      this.#end(delivery, 'given up')
       return
     }
     const nowMs = this.#clock.now()
@@ -266,7 +271,7 @@ export class Post {
     if (!notices) return
     const nowMs = this.#clock.data()
     if (status !== null && notices.takes(status)) {
-      delivery.state = 'taken'
+      this.#end(delivery, 'taken')
       subscription.failingSinceMs = null
       this.#failures = 0
       return
@@ -280,8 +285,22 @@ export class Post {
     const heldAfterMs = (notices.holdDays ?? Number.POSITIVE_INFINITY) * 86_400_000
     if (nowMs - subscription.failingSinceMs >= heldAfterMs) subscription.active = false
     const seconds = notices.retries[delivery.attempts.length - 1]
-    if (seconds === undefined) delivery.state = 'given up'
+    if (seconds === undefined) this.#end(delivery, 'given up')
     else delivery.dueMs = nowMs + seconds * 10 * settings.retry_percent
+  }
+
+  /** Lets go of what a body was made of, and of the oldest bodies. */
+  #end(delivery: Delivery, state: 'taken' | 'given up'): void {
+    const { atMs, topic } = delivery.notice
+    delivery.state = state
+    delivery.notice = { atMs, topic, body: () => delivery.text }
+    this.#over.push(delivery)
+    this.#overLength += delivery.text.length
+    while (this.#overLength > KEPT_TEXT) {
+      const oldest = this.#over.shift()
+      this.#overLength -= oldest?.text.length ?? 0
+      if (oldest) oldest.text = ''
+    }
   }
 
   /** What was made after a number. */
@@ -298,6 +317,8 @@ export class Post {
   /** Forgets what is over. */
   clear(): void {
     this.#deliveries = [...this.#waiting]
+    this.#over = []
+    this.#overLength = 0
   }
 }
 
