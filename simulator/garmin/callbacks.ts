@@ -6,6 +6,7 @@ import type { Item, Row } from './items.ts'
 /** Records that a ping stands for. */
 export interface Announced {
   readonly topic: string
+  readonly atMs: number
   readonly person: Person
   readonly items: readonly Item[]
   rows(): Row[]
@@ -14,17 +15,28 @@ export interface Announced {
 /** How long what a ping names can be fetched. */
 const LIFE_MS = 86_400_000
 
+/** Where what a ping names can be fetched. */
+export interface Place {
+  readonly token: string
+  /** End of the time of its upload, epoch seconds: no other records of this person and type have the same. */
+  readonly uploaded: number
+}
+
 /** What pings have named, by the tokens of their addresses. */
 export class Callbacks {
   readonly #kept = new Map<string, { what: Announced; untilMs: number }>()
-  #made = 0
+  readonly #uploads = new Set<string>()
 
-  /** A token for an address that is good for a day from now on. */
-  add(what: Announced, { nowMs, remember }: Sent): string {
-    const token = secretOf(`garmin callback ${++this.#made} ${what.person.seed}`).slice(0, 32)
+  /** A place that is good for a day from now on. */
+  add(what: Announced, { nowMs, remember }: Sent): Place {
+    const { person, topic, atMs } = what
+    let uploaded = Math.floor(atMs / 1000)
+    while (this.#uploads.has(`${person.key} ${topic} ${uploaded}`)) uploaded--
+    this.#uploads.add(`${person.key} ${topic} ${uploaded}`)
+    const token = secretOf(`garmin callback ${person.seed} ${topic} ${uploaded}`).slice(0, 32)
     remember(token)
     this.#kept.set(token, { what, untilMs: nowMs + LIFE_MS })
-    return token
+    return { token, uploaded }
   }
 
   /** What a token stands for; too late: it stood for something. */

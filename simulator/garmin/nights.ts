@@ -66,12 +66,11 @@ function levelsOf({ runs, startMs }: SleepView): Record<string, Row[]> {
   return levels
 }
 
-/** The first of several versions is tentative. */
+/** The first of several versions is tentative, until a person edits one. */
 function validationOf(person: Person, { sleep, updatedMs, edited }: SleepView): string {
-  const isFinal = updatedMs === sleep.versions.at(-1)?.atMs || sleep.versions.length === 1 || edited
+  if (edited) return 'AUTO_MANUAL'
   const last = sleep.versions.findLast((version) => !version.edited)
-  const tentative = !isFinal && updatedMs !== last?.atMs
-  return `${isNew(person) ? 'ENHANCED' : 'AUTO'}_${tentative ? 'TENTATIVE' : 'FINAL'}`
+  return `${isNew(person) ? 'ENHANCED' : 'AUTO'}_${updatedMs < (last?.atMs ?? 0) ? 'TENTATIVE' : 'FINAL'}`
 }
 
 /** The same value at each whole minute. */

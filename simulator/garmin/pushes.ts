@@ -5,7 +5,7 @@ import { numberOf, random, whole } from '../random.ts'
 import type { Settings } from '../settings.ts'
 import type { Person } from '../truth/person.ts'
 import { DAY_MS } from '../zones.ts'
-import type { Announced, Callbacks } from './callbacks.ts'
+import type { Announced, Callbacks, Place } from './callbacks.ts'
 import { type Item, type Row, userIdOf } from './items.ts'
 
 /** Records of one type and person that are told together. */
@@ -16,7 +16,7 @@ export class Push implements Notice, Announced {
   readonly family: string
   readonly items: readonly Item[]
   readonly #callbacks: Callbacks
-  #token: string | null = null
+  #place: Place | null = null
 
   constructor(
     given: { atMs: number; key: string; person: Person; family: string; items: readonly Item[] },
@@ -49,13 +49,13 @@ export class Push implements Notice, Announced {
   }
 
   #link(sent: Sent, name: string): string {
-    this.#token ??= this.#callbacks.add(this, sent)
-    const to = Math.floor(this.atMs / 1000)
+    this.#place ??= this.#callbacks.add(this, sent)
+    const { token, uploaded } = this.#place
     const span =
       name === 'activityFile'
-        ? { id: String(to) }
-        : { uploadStartTimeInSeconds: String(to - 3600), uploadEndTimeInSeconds: String(to) }
-    const query = new URLSearchParams({ ...span, token: this.#token })
+        ? { id: String(uploaded) }
+        : { uploadStartTimeInSeconds: String(uploaded - 3600), uploadEndTimeInSeconds: String(uploaded) }
+    const query = new URLSearchParams({ ...span, token })
     return `${sent.address}/wellness-api/rest/${name}?${query}`
   }
 }

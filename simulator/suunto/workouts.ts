@@ -56,7 +56,9 @@ export function workoutRow(person: Person, view: WorkoutView, nowMs: number): Ro
   const isFresh = nowMs - view.createdMs < FRESH_MS
   const { avgSpeed, hrdata, ...shared } = subset(person, view)
   const { workoutAvgHR: avg, workoutMaxHR: hrmax } = hrdata as Record<string, number>
-  const cadence = track?.averageCadence
+  // Of one foot.
+  const perFoot = view.sport === 'cycling' ? 1 : 2
+  const cadence = track?.averageCadence == null ? null : round(track.averageCadence / perFoot)
   return {
     ...{ workoutId: isFresh ? 0 : numberOf(`suunto/workout/${person.seed}/${workout.key}`), ...shared, avgSpeed },
     ...(!isFresh && { stopTime: endMs }),
@@ -65,7 +67,7 @@ export function workoutRow(person: Person, view: WorkoutView, nowMs: number): Ro
     totalDescent: manual ? 0 : round(Math.max(0, (workout.climbedM ?? 0) - (workout.altitudeChangeM ?? 0)), 1),
     ...(track?.highest != null && { minAltitude: track.lowest, maxAltitude: track.highest }),
     ...(track?.averageWatts != null && { avgPower: round(track.averageWatts, 1), maxPower: track.maxWatts }),
-    ...(cadence != null && { cadence: { avg: round(cadence), max: round(cadence) + 4 } }),
+    ...(cadence !== null && { cadence: { avg: cadence, max: cadence + 4 } }),
     hrdata: { ...(hrdata as Row), userMaxHR: person.maxHr, avg, hrmax, max: person.maxHr, min: avg && avg - 30 },
     ...{ recoveryTime: Math.round(view.strain * 3600), tss: { calculationMethod: 'HR', trainingStressScore: 70 } },
     ...(!manual && { gear: gearOf(person) }),

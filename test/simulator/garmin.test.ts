@@ -484,6 +484,12 @@ t.test('pings name an address that gives the records, to the right user, for a d
       }
   t.strictSame([...new Set(wrong)], [])
   t.ok(count > 100, `${count} pings`)
+  const named = receiver.notices.flatMap(({ body }) =>
+    Object.values<Json[]>(body).flatMap((list) =>
+      list.map((one) => `${one.userId} ${one.callbackURL.split('&token')[0]}`),
+    ),
+  )
+  t.equal(new Set(named).size, named.length, 'no two have the same time of upload')
   const [first] = entries(receiver.notices, 'dailies')
   const other = first.userId === [...account.keys()][0] ? 'bikash' : 'ana'
   t.equal((await fetchAs(first.callbackURL, token.get(other) ?? '')).status, 401)
