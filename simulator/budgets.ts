@@ -7,6 +7,8 @@ export interface Limit {
   readonly kind?: string
   /** What each person who has given consent adds to it. */
   readonly perMember?: number
+  /** Part of the paths of requests that it is about; all where nothing is said. */
+  readonly path?: string
   /** Whether its spans begin at multiples of their length since 1970, instead of with each request. */
   readonly aligned?: boolean
   /** Whether requests that were refused count, too. */

@@ -60,6 +60,7 @@ export async function connectPeople(options: ConnectOptions): Promise<number> {
   const { seed } = await read<{ seed: number }>(await fetch(`${simulator}/_control`))
   const people = await read<Person[]>(await fetch(`${simulator}/_control/people`))
   await liftLimits(simulator)
+  await enterAddresses(service, simulator, Object.keys(people[0]?.accounts ?? {}))
   const api = openApi(options)
   const left = [...people]
   let failed = 0
@@ -98,6 +99,19 @@ async function liftLimits(simulator: string): Promise<void> {
     if (limits !== null) continue
     const body = JSON.stringify({ provider, limits: UNLIMITED })
     await read(await fetch(address, { method: 'POST', body }))
+  }
+}
+
+/** Enters the service's addresses where people do that in a provider's dashboard; the others refuse. */
+async function enterAddresses(service: string, simulator: string, providers: readonly string[]): Promise<void> {
+  const address = `${simulator}/_control/subscriptions`
+  const entered = await read<{ provider: string; url: string }[]>(await fetch(address))
+  for (const provider of providers) {
+    const url = `${service}/api/v1/providers/${provider}/webhooks`
+    if (entered.some((one) => one.provider === provider && one.url.startsWith(url))) continue
+    const body = JSON.stringify({ provider, url, with_secret: true })
+    const answer = await fetch(address, { method: 'POST', body })
+    if (answer.status !== 400) await read(answer)
   }
 }
 
@@ -153,10 +167,12 @@ async function connected(historyDays: number, api: Api, wanted: Wanted): Promise
   const again = connections.some((one) => one.provider === provider && one.status === 'active')
   if (again) {
     const answer = await api('POST', `/providers/${provider}/users/${userId}/sync`).catch((error) => {
-      if (error instanceof Refused && error.status === 429) return undefined
+      if (error instanceof Refused && (error.status === 429 || error.status === 400)) return error
       throw error
     })
-    if (answer === undefined) return 'connected before, synchronised a moment ago'
+    // What cannot be synchronised sends its data by itself.
+    if (answer instanceof Refused)
+      return answer.status === 400 ? 'connected before' : 'connected before, synchronised a moment ago'
   } else {
     await consent(api, wanted)
     if (!(await waitFor(api, wanted, before, { patienceMs: BEGIN_MS, done: () => true })))

@@ -45,6 +45,7 @@ const handlers: Record<string, Handler> = {
   'GET subscriptions': ({ world }) => [...world.played.values()].flatMap((one) => subscriptionsOf(world, one)),
   'POST subscriptions': subscribe,
   'DELETE subscriptions': unsubscribe,
+  'POST scopes': changeScopes,
   'GET log': ({ world, query }) => world.log.list(Number(query.get('after') ?? 0), query.get('provider')),
   'DELETE log': ({ world }) => {
     world.log.clear()
@@ -166,20 +167,54 @@ function changeGrants({ world, body }: ControlRequest, change: Change) {
 
 function subscriptionsOf({ clock }: World, { provider, subscriptions }: Played) {
   const at = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
-  return subscriptions.list(clock.now()).map(({ id, url, topics, active, expiresMs, failingSinceMs }) => ({
-    ...{ provider: provider.name, id, url, topics, active },
+  return subscriptions.list(clock.now()).map(({ id, url, topics, ping, active, expiresMs, failingSinceMs }) => ({
+    ...{ provider: provider.name, id, url, topics, ping, active },
     ...{ expires: at(expiresMs), failing_since: at(failingSinceMs) },
   }))
 }
 
 /** What an operator enters in a provider's dashboard. */
-function subscribe({ world, body }: ControlRequest) {
+function subscribe(request: ControlRequest) {
+  if (request.rest !== '') return resubscribe(request)
+  const { world, body } = request
   const { provider, subscriptions } = playedOf(world, body.provider)
-  const { url } = body
+  const { url, topics = null, ping = false, with_secret: secret } = body
   if (!provider.notices?.byHand) throw new ControlError(`${provider.title} has requests for subscriptions`)
   if (!isAddress(url)) throw new ControlError(`url is no address: ${url}`)
-  const { id } = subscriptions.add({ url, topics: null }, world.clock.now())
-  return { provider: provider.name, id, url }
+  if (topics !== null && !isNames(topics)) throw new ControlError('topics is a list of names')
+  const address = secret === true ? (provider.notices.addressed?.(url) ?? url) : url
+  const { id } = subscriptions.add({ url: address, topics, ping: ping === true }, world.clock.now())
+  return { provider: provider.name, id, url: address }
+}
+
+/** What an operator does about one of them: where it leads, what it is for, and whether it is on hold. */
+function resubscribe({ world, body, rest }: ControlRequest) {
+  const all = [...world.played.values()]
+  const found = all.map(({ subscriptions }) => subscriptions.find(rest, world.clock.now())).find((one) => one)
+  if (!found) throw new ControlError(`There is no such subscription: ${rest}`)
+  const { url = found.url, topics = found.topics, ping = found.ping, active = found.active } = body
+  if (!isAddress(url)) throw new ControlError(`url is no address: ${url}`)
+  if (topics !== null && !isNames(topics)) throw new ControlError('topics is a list of names')
+  Object.assign(found, { url, topics, ping: ping === true, active: active === true, failingSinceMs: null })
+  return { id: found.id, url, topics, ping: found.ping, active: found.active }
+}
+
+function isNames(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string')
+}
+
+/** What a person ticks or unticks in their account. */
+function changeScopes({ world, body }: ControlRequest) {
+  const { provider, grants } = playedOf(world, body.provider)
+  const person = personOf(world, body.person)
+  const { scopes } = body
+  const known = Object.keys(provider.oauth.scopes)
+  if (!isNames(scopes) || !scopes.every((scope) => known.includes(scope)))
+    throw new ControlError(`scopes is a list of: ${known.join(', ')}`)
+  const theirs = grants.live().filter((grant) => grant.person === person.key)
+  for (const grant of theirs) grant.scopes = scopes.map((scope) => provider.oauth.scopePrefix + scope)
+  if (theirs.length > 0) world.posts.get(provider.name)?.changed(person, scopes)
+  return { grants: theirs.length }
 }
 
 /** As if somebody had deleted them at the provider: one, those of a provider, or all. */

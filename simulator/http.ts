@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** An answer before it is sent: `json` is written as JSON, `html` as it is; neither: no body. */
+/** An answer before it is sent: `json` is written as JSON, `html` and `file` as they are; none: no body. */
 export interface Reply {
   readonly status: number
   readonly headers?: Record<string, string>
   readonly json?: unknown
   readonly html?: string
+  readonly file?: { readonly type: string; readonly text: string }
 }
 
 /** Largest body of a request. */
@@ -45,8 +46,9 @@ export function escaped(text: string): string {
 }
 
 /** The bytes of an answer and their type. */
-export function bodyOf({ json: value, html }: Reply): { bytes: Buffer; type: string } | undefined {
+export function bodyOf({ json: value, html, file }: Reply): { bytes: Buffer; type: string } | undefined {
   if (html !== undefined) return { bytes: Buffer.from(html), type: 'text/html; charset=utf-8' }
+  if (file) return { bytes: Buffer.from(file.text), type: file.type }
   if (value === undefined) return undefined
   return { bytes: Buffer.from(JSON.stringify(value)), type: 'application/json' }
 }

@@ -63,6 +63,9 @@ export interface ApiCall {
   readonly query: URLSearchParams
   readonly person: Person
   readonly scopes: ReadonlySet<string>
+  header(name: string): string
+  /** Whether somebody has subscribed to notices of a topic. */
+  hears(topic: string): boolean
   /** Whether the consent was given to a simulator before this one. */
   readonly inherited: boolean
   readonly text: string

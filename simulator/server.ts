@@ -43,7 +43,7 @@ export async function startSimulator(options: Partial<WorldOptions> & { port?: n
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://localhost:${(server.address() as AddressInfo).port}`
-  for (const post of world.posts.values()) post.start()
+  for (const [name, post] of world.posts) post.start(`${url}/${name}`)
   return { url, world, env: environment(url), close: () => close(world, server, closing) }
 }
 
@@ -198,7 +198,7 @@ function api(asked: Asked, faults: readonly Fault[]): Reply {
   const grant = grants.access(token, nowMs, provider.oauth.accessEndsOnRefresh)
   const person = open ? [...world.people.values()][0] : world.people.get(grant?.person ?? '')
   if (!person || (!grant && !open)) return provider.unauthorized()
-  const budgets = count(played, grant, nowMs)
+  const budgets = count(asked, grant)
   const refused = budgets.find(({ waitSeconds }) => waitSeconds > 0)
   const has = (kind: Fault['kind']) => faults.some((fault) => fault.kind === kind)
   const reply = refused
@@ -206,6 +206,8 @@ function api(asked: Asked, faults: readonly Fault[]): Reply {
     : provider.answer({
         ...{ method, path: below, query: url.searchParams, person, settings: provider.settings, nowMs: dataMs },
         ...{ text: asked.text, inherited: grant?.inherited ?? false },
+        header: (name) => String(asked.request.headers[name] ?? ''),
+        hears: (topic) => played.subscriptions.list(nowMs).some(({ topics }) => topics?.includes(topic) !== false),
         scopes: new Set(grant?.scopes.map((scope) => scope.slice(provider.oauth.scopePrefix.length))),
         nextPage: has('next_itself') ? 'itself' : has('next_elsewhere') ? 'elsewhere' : 'normal',
         leave: () => {
@@ -216,7 +218,8 @@ function api(asked: Asked, faults: readonly Fault[]): Reply {
 }
 
 /** Counts a request, unless a limit is used up. */
-function count({ provider, budgets, grants }: Played, grant: Grant | undefined, nowMs: number): Budget[] {
+function count({ played, path, nowMs }: Asked, grant: Grant | undefined): Budget[] {
+  const { provider, budgets, grants } = played
   const members = provider.limits.some(({ perMember }) => perMember) ? grants.members() : 0
   const limits = provider.limits.map((limit, i) => {
     const requests = provider.settings.limits?.[i] ?? limit.requests + (limit.perMember ?? 0) * members
@@ -224,7 +227,8 @@ function count({ provider, budgets, grants }: Played, grant: Grant | undefined, 
     const kind = limit.kind === undefined ? '' : `${limit.kind} `
     return { limit: { ...limit, requests }, key: `${key} ${kind}${limit.seconds} s` }
   })
-  return budgets.take(limits, nowMs).map((use, i) => ({ ...use, limit: limits[i]?.limit as Limit }))
+  const counted = limits.filter(({ limit }) => limit.path === undefined || path.includes(limit.path))
+  return budgets.take(counted, nowMs).map((use, i) => ({ ...use, limit: counted[i]?.limit as Limit }))
 }
 
 /** Promises the whole body, sends half of it and cuts the connection. */

@@ -19,15 +19,15 @@ export interface Settings {
   retry_percent: number
   /** Days until a subscription expires; 0: it does not. */
   subscription_days: number
-  /** Switches that only this provider has. */
-  own: Record<string, boolean>
+  /** Switches and numbers that only this provider has. */
+  own: Record<string, boolean | number>
 }
 
 const TYPES: Record<keyof Settings, (value: unknown) => boolean> = {
   access_seconds: isCount,
   code_seconds: isCount,
   grace_seconds: isCount,
-  missing_scope_status: (value) => value === 401 || value === 403,
+  missing_scope_status: (value) => value === 401 || value === 403 || value === 412,
   redirect_uris: (value) => value === null || (Array.isArray(value) && value.every((uri) => URL.canParse(uri))),
   member_limit: (value) => value === null || isCount(value),
   page_size: (value) => isCount(value) && value !== 0,
@@ -53,6 +53,7 @@ export function changeSettings(settings: Settings, changes: Record<string, unkno
   }
   const { own = {}, ...others } = changes as Partial<Settings>
   for (const [name, value] of Object.entries(own))
-    if (!Object.hasOwn(settings.own, name) || typeof value !== 'boolean') throw new Error(`No switch of it: ${name}`)
+    if (typeof settings.own[name] !== typeof value || (typeof value === 'number' && !isCount(value)))
+      throw new Error(`No switch of it: ${name}`)
   Object.assign(settings, others, { own: { ...settings.own, ...own } })
 }

@@ -53,6 +53,7 @@ export function makeWorld({ people, days, seed, now }: WorldOptions): World {
     const grants = new Grants(name, seed, secrets)
     grants.remember('client', client.secret, now())
     for (const secret of Object.values(provider.variables ?? {})) grants.remember('signing', secret, now())
+    grants.claims = (key) => provider.oauth.claims?.(byKey.get(key) as Person)
     const signIn = new SignIn(provider, client, byKey, grants)
     return { provider, client, grants, signIn, budgets: new Budgets(), subscriptions: new Subscriptions() }
   })

@@ -10,7 +10,31 @@ export interface Notice {
   readonly atMs: number
   /** By what subscriptions and faults name it, such as `sleep update`. */
   readonly topic: string
-  body(subscription: Subscription): Record<string, unknown>
+  /** Text is sent as it is, everything else as JSON. */
+  body(subscription: Subscription, sent: Sent): Record<string, unknown> | string
+}
+
+/** What a body may depend on besides. */
+export interface Sent {
+  /** The clock of data. */
+  readonly nowMs: number
+  /** Where the provider is, for links; without a slash at its end. */
+  readonly address: string
+  /** Puts a secret on the list of all secrets. */
+  remember(secret: string): void
+}
+
+/** A notice and who it is about. */
+export interface Told {
+  readonly person: string
+  readonly notice: Notice
+}
+
+/** A notice about several people; those of a lane follow each other. */
+export interface Bundle {
+  readonly people: readonly string[]
+  readonly lane: string
+  readonly notice: Notice
 }
 
 /** A stretch of a person's life: from one instant (left out) to another (included). */
@@ -27,14 +51,28 @@ export interface Stretch {
 export interface Notices {
   /** Whether people enter the address in the provider's dashboard; others have requests for it. */
   readonly byHand: boolean
+  /** The address that people enter for one of the application, where it holds a secret. */
+  addressed?(url: string): string
   /** Seconds after which a notice that was not taken is sent again, one entry for each time. */
   readonly retries: readonly number[]
   /** How long it waits for an answer. */
   readonly answerSeconds: number
   /** After so many days without success a subscription gets no more notices until it is activated. */
   readonly holdDays?: number
+  /** So many failures one after the other stop all notices for so many seconds. */
+  readonly breaker?: { readonly failures: number; readonly seconds: number }
+  /** How long notices are kept for a subscription that gets none; they are lost where nothing is said. */
+  readonly keptDays?: number
+  /** Requests that are open at the same time; 6 where nothing is said. */
+  readonly atOnce?: number
   /** What is said of a stretch, in order of time. */
   of(stretch: Stretch): Notice[]
+  /** What was asked for and is due by now; each once. */
+  asked?(nowMs: number): Told[]
+  /** Puts what is told to a subscription into fewer bodies. */
+  bundled?(told: readonly Told[], settings: Settings): Bundle[]
+  /** What is said when a person changes what may be read. */
+  changed?(person: Person, scopes: readonly string[], atMs: number): Notice
   /** What is said when a person ends the consent. */
   left?(person: Person, atMs: number): Notice
   /** Headers besides the content type. */

@@ -4,15 +4,18 @@ import { kept } from '../kept.ts'
 import type { Played } from '../played.ts'
 import { random, shuffled } from '../random.ts'
 import type { Person } from '../truth/person.ts'
-import type { Notice } from './notices.ts'
+import type { Bundle, Notice } from './notices.ts'
 import { fetchText } from './request.ts'
 import type { Subscription } from './subscriptions.ts'
 
 /** A notice on its way to a subscription. */
 interface Delivery {
   readonly number: number
+  /** Names of people, with spaces between them. */
   readonly person: string
-  readonly notice: Notice
+  /** Those of a lane follow each other. */
+  readonly lane: string
+  notice: Notice
   readonly subscription: Subscription
   /** By the clock of data. */
   dueMs: number
@@ -26,7 +29,9 @@ interface Delivery {
 
 /** What is kept; older deliveries are forgotten once they are over. */
 const KEPT = 50_000
-/** Requests that are open at the same time; those about one person follow each other. */
+/** What is kept of bodies that were sent, in characters. */
+const KEPT_TEXT = 64 * 2 ** 20
+/** Requests that are open at the same time, where a provider says nothing else. */
 const AT_ONCE = 6
 /** Nothing becomes known between whole minutes. */
 const MINUTE_MS = 60_000
@@ -53,8 +58,15 @@ export class Post {
   readonly #closing = new AbortController()
   #deliveries: Delivery[] = []
   #waiting: Delivery[] = []
+  /** What is over and still has its body, oldest first, and how long these bodies are. */
+  #over: Delivery[] = []
+  #overLength = 0
   /** Up to when notices were made, by the clock of data. */
   #toldMs: number
+  /** Until when nothing is sent, and failures one after the other so far. */
+  #pausedUntilMs = 0
+  #failures = 0
+  #address = ''
   #running: Promise<void> | null = null
   #timer: NodeJS.Timeout | undefined
 
@@ -68,8 +80,9 @@ export class Post {
     played.grants.ended = ({ person }) => this.#left(person)
   }
 
-  /** Looks several times a second for something to send, until it is closed. */
-  start(): void {
+  /** Looks several times a second for something to send, until it is closed; `address` is that of the provider. */
+  start(address: string): void {
+    this.#address = address
     const look = () => {
       if (!this.#running) void this.run()
     }
@@ -104,22 +117,49 @@ export class Post {
   #make(): void {
     const toMs = Math.floor(this.#clock.data() / MINUTE_MS) * MINUTE_MS
     const fromMs = this.#toldMs
-    if (toMs <= fromMs) return
-    this.#toldMs = toMs
     const { subscriptions, provider } = this.#played
     const { notices, settings } = provider
-    if (!notices || subscriptions.list(this.#clock.now()).length === 0) return
-    for (const { person, scopes } of livePeople(this.#played, this.#people))
-      this.#add(person.key, notices.of({ person, scopes, fromMs, toMs, settings }))
+    const told = new Map<string, Notice[]>()
+    for (const { person, notice } of notices?.asked?.(this.#clock.data()) ?? [])
+      kept(told, person, () => []).push(notice)
+    this.#toldMs = Math.max(toMs, fromMs)
+    if (notices && toMs > fromMs && subscriptions.list(this.#clock.now()).length > 0)
+      for (const { person, scopes } of livePeople(this.#played, this.#people))
+        kept(told, person.key, () => []).push(...notices.of({ person, scopes, fromMs, toMs, settings }))
+    this.#add(told)
   }
 
   #left(key: string): void {
     const person = this.#people.get(key)
     const notice = person && this.#played.provider.notices?.left?.(person, this.#clock.data())
-    if (notice) this.#add(key, [notice])
+    if (notice) this.#add(new Map([[key, [notice]]]))
   }
 
-  #add(person: string, notices: readonly Notice[]): void {
+  /** Tells what a person allows to be read from now on. */
+  changed(person: Person, scopes: readonly string[]): void {
+    const notice = this.#played.provider.notices?.changed?.(person, scopes, this.#clock.data())
+    if (notice) this.#add(new Map([[person.key, [notice]]]))
+  }
+
+  #add(told: ReadonlyMap<string, readonly Notice[]>): void {
+    const left = [...told].flatMap(([person, notices]) =>
+      this.#struck(person, notices).map((notice) => ({ person, notice })),
+    )
+    const { provider, subscriptions } = this.#played
+    if (provider.notices?.bundled)
+      for (const subscription of subscriptions.list(this.#clock.now())) {
+        const wanted = left.filter(({ notice }) => this.#takers(notice.topic).includes(subscription))
+        for (const bundle of provider.notices.bundled(wanted, provider.settings)) this.#deliver(bundle, subscription)
+      }
+    else
+      for (const { person, notice } of left)
+        for (const subscription of this.#takers(notice.topic))
+          this.#deliver({ people: [person], lane: person, notice }, subscription)
+    this.#forget()
+  }
+
+  /** What is left of notices after the faults that strike them. */
+  #struck(person: string, notices: readonly Notice[]): Notice[] {
     const wanted = notices.filter(({ topic }) => this.#takers(topic).length > 0)
     const struck = wanted.map((notice) => {
       const path = `/notices/${notice.topic}`
@@ -131,25 +171,22 @@ export class Post {
       .flatMap((one) => (one.kinds.includes('duplicate') ? [one, one] : [one]))
     const moved = told.filter(({ kinds }) => kinds.includes('shuffle'))
     const others = shuffled(moved, random(`shuffle/${person}/${this.#toldMs}`))
-    const ordered = told.map((one) => (one.kinds.includes('shuffle') ? (others.pop() ?? one) : one))
-    for (const { notice } of ordered) this.#address(person, notice)
-    this.#forget()
+    return told.map((one) => (one.kinds.includes('shuffle') ? (others.pop() ?? one) : one).notice)
   }
 
   #takers(topic: string): Subscription[] {
     const all = this.#played.subscriptions.list(this.#clock.now())
-    return all.filter(({ active, topics }) => active && topics?.includes(topic) !== false)
+    const keeps = this.#played.provider.notices?.keptDays !== undefined
+    return all.filter(({ active, topics }) => (active || keeps) && topics?.includes(topic) !== false)
   }
 
-  #address(person: string, notice: Notice): void {
-    for (const subscription of this.#takers(notice.topic)) {
-      const delivery: Delivery = {
-        ...{ number: this.#number(), person, notice, subscription, dueMs: notice.atMs, firstMs: null },
-        ...{ state: 'waiting', text: '', headers: {}, attempts: [] },
-      }
-      this.#deliveries.push(delivery)
-      this.#waiting.push(delivery)
+  #deliver({ people, lane, notice }: Bundle, subscription: Subscription): void {
+    const delivery: Delivery = {
+      ...{ number: this.#number(), person: people.join(' '), lane, notice, subscription },
+      ...{ dueMs: notice.atMs, firstMs: null, state: 'waiting', text: '', headers: {}, attempts: [] },
     }
+    this.#deliveries.push(delivery)
+    this.#waiting.push(delivery)
   }
 
   #forget(): void {
@@ -158,24 +195,31 @@ export class Post {
     this.#deliveries = [...old, ...this.#deliveries.slice(-KEPT)]
   }
 
-  /** What has to be sent now, of each person in the order in which it was made. */
+  /** What has to be sent now, of each lane in the order in which it was made. */
   #due(): Delivery[][] {
     const nowMs = this.#clock.data()
     const groups = new Map<string, Delivery[]>()
-    for (const delivery of this.#waiting) {
-      if (delivery.dueMs > nowMs) continue
-      kept(groups, delivery.person, () => []).push(delivery)
-    }
+    if (nowMs < this.#pausedUntilMs) return []
+    for (const delivery of this.#waiting)
+      if (delivery.dueMs <= nowMs && !this.#isHeld(delivery, nowMs))
+        kept(groups, delivery.lane, () => []).push(delivery)
     return [...groups.values()]
+  }
+
+  /** Whether a notice waits for a subscription that gets none for now; too old ones are given up. */
+  #isHeld({ notice, subscription }: Delivery, nowMs: number): boolean {
+    const { keptDays } = this.#played.provider.notices ?? {}
+    return keptDays !== undefined && !subscription.active && nowMs - notice.atMs <= keptDays * 86_400_000
   }
 
   async #send(groups: Delivery[][]): Promise<void> {
     const left = [...groups]
     const work = async () => {
       for (let group = left.shift(); group; group = left.shift())
-        for (const delivery of group) if (!this.#closing.signal.aborted) await this.#try(delivery)
+        for (const delivery of group)
+          if (!this.#closing.signal.aborted && this.#clock.data() >= this.#pausedUntilMs) await this.#try(delivery)
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    await Promise.all(Array.from({ length: this.#played.provider.notices?.atOnce ?? AT_ONCE }, work))
     this.#waiting = this.#waiting.filter(({ state }) => state === 'waiting')
   }
 
@@ -183,13 +227,14 @@ export class Post {
     const { subscription } = delivery
     const { provider, client, subscriptions } = this.#played
     const { notices, settings } = provider
+    if (notices && this.#isHeld(delivery, this.#clock.data())) return
     if (!notices || !subscription.active || !subscriptions.find(subscription.id, this.#clock.now())) {
-      delivery.state = 'given up'
+      this.#end(delivery, 'given up')
       return
     }
     const nowMs = this.#clock.now()
     delivery.firstMs ??= nowMs
-    delivery.text = JSON.stringify(delivery.notice.body(subscription))
+    delivery.text = this.#textOf(delivery)
     const { topic } = delivery.notice
     delivery.headers = {
       'content-type': 'application/json',
@@ -209,6 +254,15 @@ export class Post {
     this.#judge(delivery, answer?.status ?? null)
   }
 
+  #textOf({ notice, subscription }: Delivery): string {
+    const { grants } = this.#played
+    const body = notice.body(subscription, {
+      ...{ nowMs: this.#clock.data(), address: this.#address },
+      remember: (secret) => grants.remember('access', secret, this.#clock.now()),
+    })
+    return typeof body === 'string' ? body : JSON.stringify(body)
+  }
+
   /** What becomes of a notice and its subscription. */
   #judge(delivery: Delivery, status: number | null): void {
     const { subscription } = delivery
@@ -217,17 +271,36 @@ export class Post {
     if (!notices) return
     const nowMs = this.#clock.data()
     if (status !== null && notices.takes(status)) {
-      delivery.state = 'taken'
+      this.#end(delivery, 'taken')
       subscription.failingSinceMs = null
+      this.#failures = 0
       return
     }
     if (status !== null && notices.cancels?.(status)) subscriptions.remove(subscription)
     subscription.failingSinceMs ??= nowMs
+    if (notices.breaker && ++this.#failures >= notices.breaker.failures) {
+      this.#failures = 0
+      this.#pausedUntilMs = nowMs + notices.breaker.seconds * 1000
+    }
     const heldAfterMs = (notices.holdDays ?? Number.POSITIVE_INFINITY) * 86_400_000
     if (nowMs - subscription.failingSinceMs >= heldAfterMs) subscription.active = false
     const seconds = notices.retries[delivery.attempts.length - 1]
-    if (seconds === undefined) delivery.state = 'given up'
+    if (seconds === undefined) this.#end(delivery, 'given up')
     else delivery.dueMs = nowMs + seconds * 10 * settings.retry_percent
+  }
+
+  /** Lets go of what a body was made of, and of the oldest bodies. */
+  #end(delivery: Delivery, state: 'taken' | 'given up'): void {
+    const { atMs, topic } = delivery.notice
+    delivery.state = state
+    delivery.notice = { atMs, topic, body: () => delivery.text }
+    this.#over.push(delivery)
+    this.#overLength += delivery.text.length
+    while (this.#overLength > KEPT_TEXT) {
+      const oldest = this.#over.shift()
+      this.#overLength -= oldest?.text.length ?? 0
+      if (oldest) oldest.text = ''
+    }
   }
 
   /** What was made after a number. */
@@ -244,6 +317,8 @@ export class Post {
   /** Forgets what is over. */
   clear(): void {
     this.#deliveries = [...this.#waiting]
+    this.#over = []
+    this.#overLength = 0
   }
 }
 

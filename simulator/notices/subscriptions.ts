@@ -6,6 +6,8 @@ export interface Subscription {
   url: string
   /** Null: all there are. */
   topics: readonly string[] | null
+  /** Whether notices name an address to fetch instead of what they are about, where a provider leaves the choice. */
+  ping: boolean
   /** Signs the notices, where each subscription has a key of its own. */
   readonly key: string | null
   readonly createdMs: number
@@ -37,7 +39,7 @@ export class Subscriptions {
   add(given: Pick<Subscription, 'url' | 'topics'> & Partial<Subscription>, nowMs: number): Subscription {
     const times = { createdMs: nowMs, updatedMs: nowMs, expiresMs: null }
     const one: Subscription = {
-      ...{ id: randomUUID(), key: null, ...times, active: true, failingSinceMs: null },
+      ...{ id: randomUUID(), key: null, ping: false, ...times, active: true, failingSinceMs: null },
       ...given,
     }
     this.#made++

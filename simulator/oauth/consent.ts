@@ -6,7 +6,7 @@ interface Question {
   readonly action: string
   readonly people: readonly Person[]
   /** What the application asks for, with what is read by it. */
-  readonly scopes: readonly { readonly scope: string; readonly reads: string }[]
+  readonly scopes: readonly { readonly scope: string; readonly reads: string; readonly ticked: boolean }[]
   readonly query: URLSearchParams
 }
 
@@ -20,8 +20,8 @@ export function consentPage({ title, action, people, scopes, query }: Question):
     return `<option value="${escaped(key)}">${escaped(text)}</option>`
   })
   const boxes = scopes.map(
-    ({ scope, reads }) =>
-      `<label><input type="checkbox" name="granted" value="${escaped(scope)}" checked> ${escaped(reads)} <code>${escaped(scope)}</code></label>`,
+    ({ scope, reads, ticked }) =>
+      `<label><input type="checkbox" name="granted" value="${escaped(scope)}"${ticked ? ' checked' : ''}> ${escaped(reads)} <code>${escaped(scope)}</code></label>`,
   )
   return page(
     200,

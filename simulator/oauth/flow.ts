@@ -72,7 +72,7 @@ export class SignIn {
     const { oauth, title } = this.#provider
     const wrong = this.#clientProblem(query)
     if (wrong) return page(400, 'Not possible', `<p>${escaped(wrong)}</p>`)
-    const scopes = this.#scopes(query.get('scope') ?? '')
+    const scopes = this.#scopes(oauth.offersAll ? '' : (query.get('scope') ?? ''))
     const problem = scopes === 'unknown' ? 'invalid_scope' : this.#problem(query)
     if (problem || scopes === 'unknown')
       return back(query, { error: problem ?? '', error_description: 'Request refused' })
@@ -87,7 +87,10 @@ export class SignIn {
       return this.#decide(request, query, query.has('deny') ? 'denied' : this.#chosen(query.get('auto') ?? ''), granted)
     }
     const people = [...this.#people.values()]
-    const reads = scopes.map((scope) => ({ scope, reads: oauth.scopes[scope.slice(oauth.scopePrefix.length)] ?? '' }))
+    const reads = scopes.map((scope) => ({
+      ...{ scope, reads: oauth.scopes[scope.slice(oauth.scopePrefix.length)] ?? '' },
+      ticked: oauth.unticked?.includes(scope) !== true,
+    }))
     return consentPage({ title, action: request.address + oauth.authorizePath, people, scopes: reads, query })
   }
 
@@ -108,6 +111,7 @@ export class SignIn {
 
   #problem(query: URLSearchParams): string | undefined {
     if (query.get('response_type') !== 'code') return 'unsupported_response_type'
+    if (this.#provider.oauth.wantsChallenge && !query.has('code_challenge')) return 'invalid_request'
     if ((query.get('state') ?? '').length < this.#provider.oauth.minStateLength) return 'invalid_state'
     const plain = query.has('code_challenge') && query.get('code_challenge_method') !== 'S256'
     return plain ? 'invalid_request' : undefined
@@ -163,16 +167,21 @@ export class SignIn {
       return oauth.refused?.(granted) ?? json(status, { error, error_description: description }, headers)
     }
     const { refresh } = oauth
+    const first = form.get('grant_type') === 'authorization_code'
     const lasts = typeof refresh === 'boolean' ? refresh : granted.scopes.includes(refresh.scope)
+    const refreshSeconds = oauth.refreshSeconds ?? 10 * 365 * 86_400
     const access = this.#accessOf(granted, request.nowMs)
     const given = {
       access: access.value,
-      refresh: lasts ? this.#grants.issue('refresh', granted, request.nowMs, 10 * 365 * 86_400) : undefined,
+      refresh:
+        lasts && (first || !oauth.keepsRefresh)
+          ? this.#grants.issue('refresh', granted, request.nowMs, refreshSeconds)
+          : undefined,
       expiresInSeconds: access.seconds,
       scope: granted.scopes.join(oauth.separator),
       nowMs: request.nowMs,
       person: this.#people.get(granted.person) as Person,
-      first: form.get('grant_type') === 'authorization_code',
+      first,
     }
     return json(200, oauth.shape?.(given) ?? usual(given), headers)
   }
@@ -215,7 +224,8 @@ export class SignIn {
 
   #refreshed(token: string, nowMs: number): Grant | Refusal {
     const { oauth, settings } = this.#provider
-    const grant = this.#grants.rotate(token, nowMs, settings.grace_seconds)
+    const graceSeconds = oauth.keepsRefresh ? Number.POSITIVE_INFINITY : settings.grace_seconds
+    const grant = this.#grants.rotate(token, nowMs, graceSeconds)
     if (grant === 'reused')
       return { error: oauth.reusedRefreshError, description: 'The token was already used or revoked' }
     if (grant === 'unknown') return { error: 'invalid_grant', description: 'The token was already used or revoked' }

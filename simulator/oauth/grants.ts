@@ -5,7 +5,8 @@ import { secretOf } from '../random.ts'
 export interface Grant {
   readonly id: string
   readonly person: string
-  readonly scopes: readonly string[]
+  /** What may be read; people can change their mind. */
+  scopes: readonly string[]
   /** Counts the pairs of tokens; only those of the newest are good. */
   generation: number
   /** Until when the refresh token of the generation before is good, too. */
@@ -46,6 +47,8 @@ export class Grants {
   readonly #grants = new Map<string, Grant>()
   /** Called for each consent that ends. */
   ended: (grant: Grant) => void = () => {}
+  /** What access tokens of a person say to who decodes them, where they are JWTs; undefined where they are opaque. */
+  claims: (person: string) => Record<string, unknown> | undefined = () => undefined
 
   constructor(provider: string, seed: number, secrets: Secret[]) {
     this.#provider = provider
@@ -84,7 +87,9 @@ export class Grants {
     const nonce = randomBytes(6).toString('base64url')
     const expiresMs = nowMs + seconds * 1000
     const content = [kind, id, person, generation, nowMs, expiresMs, scopes.join(' '), nonce]
-    const body = Buffer.from(JSON.stringify(content)).toString('base64url')
+    const claims = kind === 'access' ? this.claims(person) : undefined
+    const exp = Math.floor(expiresMs / 1000)
+    const body = claims ? `${JWT}.${encoded({ ...claims, exp, content })}` : encoded(content)
     const value = `${body}.${this.#sign(body)}`
     this.remember(kind, value, nowMs)
     if (kind === 'access') grant.newest = { value, expiresMs }
@@ -98,11 +103,11 @@ export class Grants {
 
   /** What a token says, good or not; undefined when it is none of ours. */
   read(value: string): Token | undefined {
-    const [body = '', signature = ''] = value.split('.')
-    if (signature !== this.#sign(body)) return undefined
-    const [kind, id, person, generation, , expiresMs, scopes] = JSON.parse(
-      Buffer.from(body, 'base64url').toString(),
-    ) as [Token['kind'], string, string, number, number, number, string]
+    const parts = value.split('.')
+    const signature = parts.pop() ?? ''
+    if (signature !== this.#sign(parts.join('.'))) return undefined
+    const said = JSON.parse(Buffer.from(parts.at(-1) ?? '', 'base64url').toString())
+    const [kind, id, person, generation, , expiresMs, scopes] = (parts.length > 1 ? said.content : said) as Content
     let grant = this.#grants.get(id)
     if (!grant) {
       const named = scopes === '' ? [] : scopes.split(' ')
@@ -120,12 +125,13 @@ export class Grants {
     return endsOnRefresh && token.generation !== token.grant.generation ? undefined : token.grant
   }
 
-  /** What becomes of a refresh token: its grant in a new generation, or why not. */
+  /** What becomes of a refresh token: its grant in a new generation, or why not. Grace without end: it stays good. */
   rotate(value: string, nowMs: number, graceSeconds: number): Grant | 'reused' | 'unknown' {
     const token = this.read(value)
-    if (token?.kind !== 'refresh' || token.grant.ended) return 'unknown'
+    if (token?.kind !== 'refresh' || token.grant.ended || token.expiresMs <= nowMs) return 'unknown'
     const { grant, generation } = token
-    const inGrace = generation === grant.generation - 1 && nowMs < grant.graceUntilMs
+    const stays = graceSeconds === Number.POSITIVE_INFINITY
+    const inGrace = stays || (generation === grant.generation - 1 && nowMs < grant.graceUntilMs)
     if (generation !== grant.generation && !inGrace) return 'reused'
     grant.generation++
     grant.graceUntilMs = nowMs + graceSeconds * 1000
@@ -135,6 +141,14 @@ export class Grants {
   #sign(body: string): string {
     return createHmac('sha256', this.#key).update(body).digest('base64url')
   }
+}
+
+type Content = readonly [Token['kind'], string, string, number, number, number, string]
+
+const JWT = encoded({ alg: 'HS256', typ: 'JWT' })
+
+function encoded(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
 function newGrant(grant: Pick<Grant, 'id' | 'person' | 'scopes' | 'generation' | 'inherited'>): Grant {

@@ -20,6 +20,12 @@ export interface OAuthRules {
   readonly refusesUnknownScopes: boolean
   /** Whether asking for no scope asks for all. */
   readonly blankMeansAll: boolean
+  /** Whether applications cannot ask for scopes: they get what people tick of all there are. */
+  readonly offersAll?: boolean
+  /** Scopes that people have to tick themselves on the page. */
+  readonly unticked?: readonly string[]
+  /** Whether a request has to have a code_challenge. */
+  readonly wantsChallenge?: boolean
   readonly minStateLength: number
   /** Where clients put their id and secret: into the form, into a header (HTTP Basic), or wherever they like. */
   readonly client: 'form' | 'basic' | 'both'
@@ -27,6 +33,12 @@ export interface OAuthRules {
   readonly repeatsRedirect: boolean
   /** Whether there are refresh tokens: always, never, or for who was granted the scope of that name. */
   readonly refresh: { readonly scope: string } | boolean
+  /** Life of a refresh token; ten years where nothing is said. */
+  readonly refreshSeconds?: number
+  /** Whether a refresh token is good for many refreshes, which bring no other one. */
+  readonly keepsRefresh?: boolean
+  /** What access tokens say, where they are JWTs. */
+  claims?(person: Person): Record<string, unknown>
   /** A refresh answers the access token that there is, as long as it is good for more than so many seconds. */
   readonly keepsAccessSeconds?: number
   /** Whether a new consent of a person ends the tokens of the one before. */

@@ -1,6 +1,7 @@
 import type { Ids, Provider } from '../provider.ts'
 import { round } from '../random.ts'
 import { DAY_MS, dateOf, isoAt, offsetAt, offsetText } from '../zones.ts'
+import { bloodPressureOf, compositionOf, menstrualCycleOn, snapshotOf, spotOxygenOf, walksOf } from './measurements.ts'
 import {
   type Cycle,
   currentWeight,
@@ -14,8 +15,9 @@ import {
 } from './person.ts'
 import { knownUntil } from './personas.ts'
 import type { Rest, SleepView } from './sleep.ts'
+import { TENSION_MINUTES, tensionOf } from './stress.ts'
 import { type Track, trackOf } from './tracks.ts'
-import type { WorkoutView } from './workouts.ts'
+import type { Weighing, WorkoutView } from './workouts.ts'
 
 interface Asked {
   readonly person: Person
@@ -57,8 +59,9 @@ export function truthOf({ person, providers, first, last, nowMs, minutes, sample
       ...workouts.filter(({ deleted }) => deleted).map(({ workout }) => workout.key),
     ],
     weighings: days.flatMap(({ weighing }) =>
-      weighing && weighing.knownMs <= nowMs ? [{ at: utc(weighing.atMs), kg: weighing.kg }] : [],
+      weighing && weighing.knownMs <= nowMs ? [weighingTruth(person, weighing)] : [],
     ),
+    ...measurementsTruth(person, days, nowMs),
     days: days.flatMap((day) => dayTruth(person, day, untilMs)),
     calendar_days: days.flatMap((day) => calendarTruth(person, day, untilMs)),
     cycles: cyclesOf(person, days, nowMs).map((cycle) => cycleTruth(person, cycle, name)),
@@ -175,6 +178,40 @@ function cycleTruth(person: Person, cycle: Cycle, name: Name) {
   }
 }
 
+function weighingTruth(person: Person, weighing: Weighing) {
+  const { fatPercent, muscleKg } = compositionOf(person, weighing)
+  return { at: utc(weighing.atMs), kg: weighing.kg, fat_percent: fatPercent, muscle_kg: muscleKg }
+}
+
+/** What people measure with other devices, and what is noticed of their lives. */
+function measurementsTruth(person: Person, days: readonly Day[], nowMs: number) {
+  const untilMs = knownUntil(person, nowMs)
+  const known = <One extends { knownMs: number }>(find: (person: Person, day: number) => One | null) =>
+    days.flatMap(({ day }) => find(person, day) ?? []).filter(({ knownMs }) => knownMs <= nowMs)
+  const cycles = new Map(
+    days.flatMap(({ day }) => menstrualCycleOn(person, day) ?? []).map((one) => [one.startDay, one]),
+  )
+  return {
+    blood_pressures: known(bloodPressureOf).map(({ atMs, systolic, diastolic, pulse }) => ({
+      ...{ at: utc(atMs), systolic, diastolic, pulse },
+    })),
+    spot_oxygen: known(spotOxygenOf).map(({ atMs, percent }) => ({ at: utc(atMs), percent })),
+    snapshots: known(snapshotOf).map(({ startMs, heartRate, ...one }) => ({
+      ...{ start: utc(startMs), heart_rate_5_s: [...heartRate], respiratory_rate: one.breaths, stress: one.stress },
+      ...{ spo2_percent: one.spo2, hrv_rmssd_ms: one.rmssdMs, hrv_sdnn_ms: one.sdnnMs },
+    })),
+    walks: days.flatMap(({ day }) =>
+      walksOf(person.minutes(day))
+        .filter(({ endMs }) => endMs <= untilMs)
+        .map(({ startMs, endMs }) => ({ start: utc(startMs), end: utc(endMs) })),
+    ),
+    menstrual_cycles: [...cycles.values()].map((cycle) => ({
+      ...{ start: dateOf(cycle.startDay), days: cycle.length, predicted_days: cycle.predictedLength },
+      period_days: cycle.periodLength,
+    })),
+  }
+}
+
 /** From local midnight to the next, or to what is known. */
 function calendarTruth(person: Person, day: Day, untilMs: number) {
   const { startMs, met } = person.minutes(day.day)
@@ -206,14 +243,17 @@ function trackTruth(track: Track) {
 
 /** Minutes from local midnight on; 0 = not worn. */
 function minutesTruth(person: Person, { day }: Day, untilMs: number) {
-  const { startMs, heartRate, steps, met } = person.minutes(day)
+  const { startMs, heartRate, steps, met, during } = person.minutes(day)
+  const { stress, battery } = tensionOf(person, day)
   const known = Math.max(0, Math.min(met.length, Math.floor((untilMs - startMs) / 60_000)))
   if (known === 0) return []
   const list = (values: Uint8Array) => [...values.subarray(0, known)]
   return [
     {
       ...{ date: dateOf(day), start: utc(startMs) },
-      ...{ heart_rate: list(heartRate), steps: list(steps), met_tenths: list(met) },
+      ...{ heart_rate: list(heartRate), steps: list(steps), met_tenths: list(met), during: list(during) },
+      stress_3_min: [...stress.subarray(0, Math.floor(known / TENSION_MINUTES))],
+      body_battery_3_min: [...battery.subarray(0, Math.floor(known / TENSION_MINUTES))],
     },
   ]
 }

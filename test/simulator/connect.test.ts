@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,13 +15,20 @@ const PROVIDERS: Record<string, { scope: string; path: string }> = {
   whoop: { scope: 'offline read:sleep read:profile', path: '/v2/activity/sleep' },
   strava: { scope: 'activity:read_all,profile:read_all', path: '/athlete/activities' },
   polar: { scope: 'accesslink.read_all', path: '/v3/users/sleep' },
+  garmin: { scope: '', path: '/wellness-api/rest/user/id' },
+  suunto: { scope: '', path: '/v3/workouts' },
 }
+
+const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-of-them'
+const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url')
 
 interface Habits {
   /** Whether it asks for history by itself once somebody is connected. */
   readonly historyOnConnect: boolean
   /** Providers without a client id. */
   readonly unconfigured?: readonly string[]
+  /** Providers that cannot be synchronised, since they tell by themselves. */
+  readonly telling?: readonly string[]
   /** How runs end. */
   readonly status?: string
 }
@@ -54,7 +61,7 @@ async function service(t: Test, env: () => Record<string, string>, habits: Habit
     const { pathname, searchParams } = new URL(request.url ?? '/', url)
     const route = `${request.method} ${pathname.replace('/api/v1', '')}`
     seen.push(route.replaceAll(/[0-9a-f-]{36}/g, '{id}'))
-    const [, provider = ''] = /(oura|whoop|strava|polar)/.exec(pathname) ?? []
+    const [, provider = ''] = /(oura|whoop|strava|polar|garmin|suunto)/.exec(pathname) ?? []
     if (pathname.endsWith('/callback')) return callback(provider, searchParams)
     if (pathname.endsWith('/oauth/success')) return { status: 200, body: { success: true } }
     if (request.headers['x-service-api-key'] !== KEY)
@@ -75,6 +82,7 @@ async function service(t: Test, env: () => Record<string, string>, habits: Habit
     if (pathname.endsWith('/authorize')) return authorize(provider, user)
     if (pathname.endsWith('/sync/historical')) return begin(user, provider, Number(searchParams.get('days')))
     if (pathname.endsWith('/sync/runs')) return { status: 200, body: polled(user) }
+    if (habits.telling?.includes(provider)) return { status: 400, body: { detail: 'It sends its data by itself' } }
     if (route.startsWith('POST') && pathname.endsWith('/sync')) return begin(user, provider, 1)
     return { status: 404, body: { detail: 'Not Found' } }
   }
@@ -86,7 +94,10 @@ async function service(t: Test, env: () => Record<string, string>, habits: Habit
     states.set(state, user)
     const scope = PROVIDERS[provider]?.scope ?? ''
     const redirect_uri = `${url}/api/v1/oauth/${provider}/callback`
-    const query = { response_type: 'code', client_id: env()[`${prefix}_CLIENT_ID`] ?? '', redirect_uri, scope, state }
+    const query = {
+      ...{ response_type: 'code', client_id: env()[`${prefix}_CLIENT_ID`] ?? '', redirect_uri, scope, state },
+      ...(provider === 'garmin' && { code_challenge: CHALLENGE, code_challenge_method: 'S256' }),
+    }
     return {
       status: 200,
       body: { authorization_url: `${env()[`${prefix}_AUTHORIZE_URL`]}?${new URLSearchParams(query)}`, state },
@@ -100,17 +111,20 @@ async function service(t: Test, env: () => Record<string, string>, habits: Habit
       grant_type: 'authorization_code',
       code: query.get('code') ?? '',
       redirect_uri: `${url}/api/v1/oauth/${provider}/callback`,
+      ...(provider === 'garmin' && { code_verifier: VERIFIER }),
     }
     const basic = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
     const found = await fetch(env()[`${prefix}_TOKEN_URL`] ?? '', {
       method: 'POST',
-      ...(provider === 'polar'
+      ...(['polar', 'suunto'].includes(provider)
         ? { headers: { authorization: basic }, body: new URLSearchParams(form) }
         : { body: new URLSearchParams({ ...form, client_id: id, client_secret: secret }) }),
     })
     if (!found.ok) return { status: 400, body: { detail: 'Failed to exchange authorization code' } }
     const { access_token: token } = (await found.json()) as { access_token: string }
-    const [api, headers] = [env()[`${prefix}_API_URL`] ?? '', { authorization: `Bearer ${token}` }]
+    const api = env()[`${prefix}_API_URL`] ?? ''
+    const key = { 'ocp-apim-subscription-key': env().SUUNTO_SUBSCRIPTION_KEY ?? '' }
+    const headers = { authorization: `Bearer ${token}`, ...(provider === 'suunto' && key) }
     const body = JSON.stringify({ 'member-id': user })
     if (provider === 'polar') await fetch(`${api}/v3/users`, { method: 'POST', headers, body })
     const page = await fetch(api + PROVIDERS[provider]?.path, { headers })
@@ -131,7 +145,7 @@ async function service(t: Test, env: () => Record<string, string>, habits: Habit
 t.test('its people become users, are connected, and their data is waited for; a second run goes on', async (t) => {
   const simulator = await play(t, { people: 3, days: 30 })
   const port = new URL(simulator.url).port
-  const there = await service(t, () => simulator.env, { historyOnConnect: true })
+  const there = await service(t, () => simulator.env, { historyOnConnect: true, telling: ['garmin'] })
   const run = async () => {
     const lines: string[] = []
     const args = ['--connect', `${there.url}/`, '--key', KEY, '--port', port]
@@ -145,7 +159,7 @@ t.test('its people become users, are connected, and their data is waited for; a 
     'simulated-7-bikash',
     'simulated-7-clara',
   ])
-  t.equal(there.connections.size, 12)
+  t.equal(there.connections.size, 18)
   t.match(lines.sort(), [
     /^ {2}http:\/\/localhost:\d+\/api\/v1\/users\/[0-9a-f-]+\/events\/sleep\?start_date=/,
     /^ /,
@@ -153,7 +167,7 @@ t.test('its people become users, are connected, and their data is waited for; a 
   ])
   t.ok(lines.includes('3 users: everybody is connected.'))
   t.ok(
-    lines.some((line) => /^Ana \w+: (\w+ connected, 90 items(; |$)){4}/.test(line)),
+    lines.some((line) => /^Ana \w+: (\w+ connected, 90 items(; |$)){6}/.test(line)),
     lines.join('\n'),
   )
   const people = (await simulator.control('GET', 'log')).body.flatMap((one: Json) =>
@@ -170,12 +184,22 @@ t.test('its people become users, are connected, and their data is waited for; a 
     again.some((line) => line.includes('oura connected before, 1 item;')),
     again.join('\n'),
   )
-  t.strictSame([there.users.length, there.connections.size], [3, 12])
+  t.ok(
+    again.some((line) => line.includes('garmin connected before; ')),
+    'who cannot be synchronised',
+  )
+  t.strictSame([there.users.length, there.connections.size], [3, 18])
+  const entered = (await simulator.control('GET', 'subscriptions')).body.map((one: Json) => one.url.split('?')[0])
+  t.strictSame(
+    entered,
+    ['whoop', 'garmin', 'suunto'].map((name) => `${there.url}/api/v1/providers/${name}/webhooks`),
+    'once, where people enter it',
+  )
   t.equal(there.seen.filter((route) => route === 'POST /providers/oura/users/{id}/sync').length, 3)
   t.notOk(there.seen.some((route) => route.includes('authorize')))
   there.connections.delete(`${there.users[0]?.id} whoop`)
   await run()
-  t.equal(there.connections.size, 12, 'who was disconnected is connected again')
+  t.equal(there.connections.size, 18, 'who was disconnected is connected again')
 })
 
 t.test('a service that asks for no history is asked for it, and what fails is said', async (t) => {
@@ -183,13 +207,13 @@ t.test('a service that asks for no history is asked for it, and what fails is sa
   const args = (url: string, key = KEY) => ['--connect', url, '--key', key, '--port', new URL(simulator.url).port]
   const asking = await service(t, () => simulator.env, {
     historyOnConnect: false,
-    unconfigured: ['whoop', 'strava', 'polar'],
+    unconfigured: ['whoop', 'strava', 'polar', 'garmin', 'suunto'],
   })
   const lines: string[] = []
   const outcome = await simulate([...args(asking.url), '--history', '60'], (line) => lines.push(line))
   t.equal(outcome.failed, true)
   t.match(lines[0], /oura connected, 60 items; whoop failed: 400 .*Provider 'whoop' is not configured/)
-  t.equal(lines.at(-1), '1 user: 3 connections failed.')
+  t.equal(lines.at(-1), '1 user: 5 connections failed.')
   const failing = await service(t, () => simulator.env, { historyOnConnect: true, status: 'failed' })
   await simulate(args(failing.url), (line) => lines.push(line))
   t.match(lines.join('\n'), 'oura failed: failed: no reason given')
@@ -221,9 +245,15 @@ t.test('the command starts a simulator, prints its variables, and says what it c
     POLAR_AUTHORIZE_URL: 'http://localhost:8901/polar/oauth2/authorization',
     POLAR_TOKEN_URL: 'http://localhost:8901/polar/v2/oauth2/token',
     POLAR_API_URL: 'http://localhost:8901/polar',
+    GARMIN_AUTHORIZE_URL: 'http://localhost:8901/garmin/oauth2Confirm',
+    GARMIN_API_URL: 'http://localhost:8901/garmin',
+    GARMIN_WEBHOOK_PATH_SECRET: /^[0-9a-f]{40}$/,
+    SUUNTO_TOKEN_URL: 'http://localhost:8901/suunto/oauth/token',
+    SUUNTO_SUBSCRIPTION_KEY: /^[0-9a-f]{40}$/,
+    SUUNTO_WEBHOOK_SECRET: /^[0-9a-f]{40}$/,
     OAUTH_REDIRECT_ORIGINS: 'http://localhost:8901',
   })
-  t.equal(lines.length, 22)
+  t.equal(lines.length, 35)
   const taken = await startSimulator({ people: 1, days: 1 })
   t.teardown(async () => taken.close())
   const port = new URL(taken.url).port

@@ -1,58 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { listen, type Received } from '../support/receiver.ts'
 import { ask, basicOf, clientOf, type Json, type Playing, play, register, START, tokens } from '../support/simulator.ts'
 
 const DAY_S = 86_400
-
-interface Received {
-  readonly method: string
-  readonly query: URLSearchParams
-  readonly headers: IncomingHttpHeaders
-  readonly text: string
-  readonly body: Json
-}
-
-interface Receiver {
-  readonly url: string
-  /** Notices, without challenges and pings. */
-  readonly notices: Received[]
-  readonly others: Received[]
-  /** Answers instead of 200; -1: none at all. */
-  status: number
-  /** How it answers challenges. */
-  word(query: URLSearchParams): string | null
-}
-
-/** An application that listens, and repeats the words of challenges. */
-async function listen(t: Test): Promise<Receiver> {
-  const receiver: Receiver = {
-    ...{ url: '', notices: [], others: [], status: 200 },
-    word: (query) => query.get('challenge') ?? query.get('hub.challenge'),
-  }
-  const server = createServer(async (request, response) => {
-    let text = ''
-    for await (const chunk of request) text += chunk
-    const { searchParams: query } = new URL(request.url ?? '/', 'http://localhost')
-    const body = text === '' ? undefined : JSON.parse(text)
-    const received = { method: request.method ?? '', query, headers: request.headers, text, body }
-    const isNotice = request.method === 'POST' && body.event !== 'PING'
-    ;(isNotice ? receiver.notices : receiver.others).push(received)
-    if (receiver.status === -1) return
-    const word = receiver.word(query)
-    const repeated = query.has('hub.challenge') ? { 'hub.challenge': word } : { challenge: word }
-    response.writeHead(receiver.status).end(request.method === 'GET' ? JSON.stringify(repeated) : '{}')
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return Object.assign(receiver, { url: `http://localhost:${(server.address() as AddressInfo).port}/hook?k=secret` })
-}
 
 /** Requests about subscriptions, as the application makes them. */
 function requestsOf(simulator: Playing, provider: string) {

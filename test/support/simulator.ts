@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Test } from 'tap'
 import { type Simulator, startSimulator } from '../../simulator/server.ts'
 
@@ -39,7 +40,9 @@ export async function play(
       now += seconds * 1000
     },
     get: (provider, path, token) =>
-      ask(`${env[`${provider.toUpperCase()}_API_URL`]}${path}`, { headers: { authorization: `Bearer ${token}` } }),
+      ask(`${env[`${provider.toUpperCase()}_API_URL`]}${path}`, {
+        headers: { authorization: `Bearer ${token}`, 'ocp-apim-subscription-key': env.SUUNTO_SUBSCRIPTION_KEY ?? '' },
+      }),
     control: (method, path, body) =>
       ask(`${url}/_control/${path}`, { method, ...(body && { body: JSON.stringify(body) }) }),
   }
@@ -66,10 +69,15 @@ export function consentUrl({ env }: Simulator, provider: string, more: Record<st
     redirect_uri: CALLBACK,
     state: 'state-of-a-test',
     scope: SCOPES[provider] ?? '',
+    ...(provider === 'garmin' && { code_challenge: CHALLENGE, code_challenge_method: 'S256' }),
     ...more,
   })
   return `${env[`${prefix}_AUTHORIZE_URL`]}?${query}`
 }
+
+/** What a code was asked for with, and what proves it. */
+const VERIFIER = 'a-verifier-of-a-test-that-is-long-enough-for-it'
+const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url')
 
 const SCOPES: Record<string, string> = {
   oura: 'personal daily heartrate workout session spo2 stress heart_health ring_configuration'
@@ -85,7 +93,7 @@ const SCOPES: Record<string, string> = {
 export function askToken(simulator: Simulator, provider: string, fields: Record<string, string>): Promise<Answer> {
   const url = simulator.env[`${provider.toUpperCase()}_TOKEN_URL`] ?? ''
   const { id, secret } = clientOf(simulator, provider)
-  if (provider === 'polar')
+  if (provider === 'polar' || provider === 'suunto')
     return ask(url, { method: 'POST', body: new URLSearchParams(fields), headers: basicOf(simulator, provider) })
   const body = new URLSearchParams({ client_id: id, client_secret: secret, ...fields })
   return ask(url, { method: 'POST', body })
@@ -138,6 +146,7 @@ export async function tokens(simulator: Simulator, provider: string, more: Recor
     grant_type: 'authorization_code',
     code,
     redirect_uri: CALLBACK,
+    ...(provider === 'garmin' && { code_verifier: VERIFIER }),
   })
   return body
 }
