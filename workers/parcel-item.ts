@@ -1,4 +1,5 @@
 import type { At, Item, Reason } from '../server/providers/part.ts'
+import { isStorableJson } from '../server/text.ts'
 import { parseInstant, parseZoneOffset } from '../server/time.ts'
 import { externalId, instant, isObject, type Json, MIN_TIME_MS } from './sdk-fields.ts'
 
@@ -55,6 +56,14 @@ export class ParcelItem implements Item {
   number(...path: readonly string[]): number | undefined {
     const value = this.#at(path)
     return value === undefined || isNumber(value) ? value : this.#reject(numberProblem(value), path)
+  }
+
+  numeric(...path: readonly string[]): number | undefined {
+    const value = this.#at(path)
+    const text = typeof value === 'string' ? value.trim() : ''
+    const number = text === '' ? value : Number(text)
+    if (number === undefined || isNumber(number)) return number
+    return this.#reject(typeof value === 'string' ? 'float_type' : numberProblem(value), path)
   }
 
   numbers(...path: readonly string[]): readonly (number | undefined)[] | undefined {
@@ -141,6 +150,15 @@ export class ParcelItem implements Item {
       else this.#rejections.reject('dict_type', place, this.#value)
     }
     return found
+  }
+
+  document(...path: readonly string[]): string | undefined {
+    const value = this.#at(path)
+    if (value === undefined) return undefined
+    if (typeof value !== 'object') return this.#reject('dict_type', path)
+    const json = JSON.stringify(value)
+    if (json.length > MAX_TEXT_LENGTH) return this.#reject('string_too_long', path)
+    return isStorableJson(json) ? json : this.#reject('implausible_value', path)
   }
 
   names(): readonly string[] {

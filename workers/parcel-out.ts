@@ -44,6 +44,7 @@ const MAX_CYCLE_DAYS = 366
 
 const MAX_TITLE_LENGTH = 255
 const MAX_NOTES_LENGTH = 4_000
+const MAX_ACTIVITY_TYPE_LENGTH = 64
 /** Contract 14.1. */
 const MAX_QUALIFIER_LENGTH = 32
 
@@ -262,6 +263,12 @@ export class ParcelOut implements Out, Rejections {
     })
   }
 
+  activity({ type, ...given }: Parameters<Out['activity']>[0]): void {
+    const event = this.#event(given, DAY_MS)
+    const name = clean(type, MAX_ACTIVITY_TYPE_LENGTH)
+    if (event && name) this.#events.activities.push({ ...event, type: name })
+  }
+
   current(series: SeriesName, value: number | undefined, at?: At): void {
     if (value === undefined) return
     this.#account.received += 1
@@ -312,7 +319,7 @@ export class ParcelOut implements Out, Rejections {
 
   /** The fields of every event; undefined, and rejected, when its times cannot be true. */
   #event(
-    { externalId, start, endMs }: { externalId: string; start: At; endMs: number },
+    { externalId, start, endMs }: Pick<WorkoutPart, 'externalId' | 'start' | 'endMs'>,
     maxMs: number,
   ): (EventItem & { externalId: string }) | undefined {
     const problem =
@@ -323,7 +330,7 @@ export class ParcelOut implements Out, Rejections {
     }
     this.#account.received += 1
     this.#noteZone(start)
-    return { source: this.#place(), externalId, startMs: start.ms, endMs, zoneMin: start.zoneMin }
+    return { source: this.#place(), externalId, startMs: start.ms, endMs, ...zoneOf(start) }
   }
 
   #noteZone({ ms, zoneMin }: At): void {
@@ -376,6 +383,10 @@ function idOfListed(what: Listed): Span['what'] {
   if (typeof what === 'string') return what
   return 'series' in what ? idOf(what.series) : idOf(what.total) + DAILY_TOTAL_OFFSET
 }
+
+/** A date takes no zone from its neighbours. */
+const zoneOf = ({ zoneMin, isDate }: At): Pick<EventItem, 'zoneMin' | 'zoneTaken'> =>
+  isDate ? { zoneMin, zoneTaken: true } : { zoneMin }
 
 const floor = (value: number | null) => (value === null ? null : Math.floor(value))
 

@@ -1,6 +1,7 @@
 // Every provider with a connector: a folder, and a line here. Its index exports `sdk` if a mobile SDK uploads for the
 // provider, `cloud` if it has an API, and `notices` if that sends notices.
 export * as apple from './apple/index.ts'
+export * as garmin from './garmin/index.ts'
 export * as health_connect from './health_connect/index.ts'
 export * as oura from './oura/index.ts'
 export * as polar from './polar/index.ts'

@@ -95,6 +95,8 @@ export interface Api {
   /** `<PROVIDER>_API_URL` replaces it. Without a slash at its end. */
   readonly url: string
   readonly budgets: readonly Budget[]
+  /** What goes with every request to `url`, beside the token. */
+  headers?(settings: ProviderSettings): Form
   /** The provider's own figures for its budgets, from any answer; empty if the answer has none. */
   readBudget?(answer: Answer): readonly BudgetReading[]
   /** The meaning of an answer where its status alone misleads; undefined: by status (`Verdict`). */
@@ -217,6 +219,11 @@ export interface Identity {
   readonly username: string | null
   /** Time zone of the profile: an IANA name, or an offset such as +02:00. */
   readonly zone: string | null
+  /**
+   * What was granted, where the account says that and the tokens do not; null: it is not known, so everything. Absent: as
+   * the tokens say.
+   */
+  readonly scope?: string | null
 }
 
 /** An account with our own name for it, the id of its grant. */
@@ -235,12 +242,16 @@ export interface Stream {
   readonly historyDays: number | null
   /** How late data may come or change: windows begin that long before what is covered. */
   readonly overlapHours: number
+  /** How many days a sync asks for that names no range; absent: 30. */
+  readonly usualDays?: number
   /** Asked for at most so often; absent: with every pull. */
   readonly pollSeconds?: number
   /** 404 means that there is nothing. */
   readonly emptyOn404?: true
   /** The provider sends notices of its data: what a pull finds that none told of is a missed notice. */
   readonly hasNotices?: true
+  /** It cannot be asked for by a span: its data comes with notices, or from what they name. */
+  readonly noticesOnly?: true
   /** The first request for a window; null: nothing to ask. */
   first(window: Window, state: StreamState): Request | null
   /** The request for the next page, after this answer to that request; null: there is none. */

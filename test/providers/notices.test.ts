@@ -9,6 +9,7 @@ const NOW = Date.UTC(2026, 2, 10, 12) / 1000
 const AT = NOW * 1000
 const SECRET = 'the client secret'
 const KEYS: Keys = {
+  clientId: 'id',
   client: [SECRET, 'the former one'],
   own: { WEBHOOK_VERIFICATION_TOKEN: 'verify me', WEBHOOK_VERIFY_TOKEN: 'verify me', WEBHOOK_KEY: 'unguessable' },
   given: 'abe1f3ae-fd33-11e8-8eb2-f2801f1b9fd1',
@@ -235,7 +236,7 @@ t.test('challenges are answered to whoever knows our token', async (t) => {
 })
 
 const open = (id: string, json: unknown, subscriptionIds: readonly string[] = []) =>
-  of(id).open({ body: Buffer.from(''), json, atMs: AT, subscriptionIds })
+  of(id).open({ body: Buffer.from(''), json, atMs: AT, subscriptionIds, wantsSamples: false })
 
 /** What a wish asks for, as one line. */
 function asked(id: string, wish: Wish): string {

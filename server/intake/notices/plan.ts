@@ -55,6 +55,19 @@ const DOUBT_SQL = `
   )
   from doubted`
 
+// Of a consent since then, and of what was told of since then, the newer one counts.
+const SCOPE_SQL = `
+  with changed as (
+    update provider_grant
+    set scope = $2, scope_at = to_timestamp($3::float8)
+    where id = $1 and greatest(granted_at, scope_at) < to_timestamp($3::float8)
+    returning id
+  )
+  update connection c
+  set scope = $2, updated_at = now()
+  from changed
+  where c.grant_id = changed.id and c.status = 'active'`
+
 const STORE_SQL = 'select store_notices($1, $2, $3, $4, $5)'
 
 type Means = Pick<OAuthParts, 'clients' | 'settings' | 'log'>
@@ -70,6 +83,7 @@ export class Plan {
   #isLimited = false
   #isDoubted = false
   #hasEnded = false
+  #scope: { readonly scope: string; readonly atMs: number } | undefined
 
   constructor(parts: Means, provider: string, grant: NoticedGrant) {
     this.#parts = parts
@@ -99,6 +113,9 @@ export class Plan {
       case 'deauthorise':
         if (signed) this.#hasEnded = true
         else this.#isDoubted = true
+        break
+      case 'scope':
+        if (signed && !((this.#scope?.atMs ?? 0) > notice.atMs)) this.#scope = notice
     }
   }
 
@@ -134,6 +151,7 @@ export class Plan {
     }
     if (wishes.length > 0) await tx.query(STORE_SQL, [id, null, null, null, JSON.stringify(wishes)])
     if (this.#unsigned > 0 || this.#isLimited) await tx.query(UNSIGNED_SQL, [id, this.#unsigned, this.#isLimited])
+    if (this.#scope) await tx.query(SCOPE_SQL, [id, this.#scope.scope, this.#scope.atMs / 1000])
     if (this.#hasEnded) {
       await endGrant(tx, this.#parts.settings, id, { status: 'revoked', reason: 'deregistration' })
       this.#parts.log.info({ provider: this.#provider, grant: id }, 'a person withdrew access at the provider')
