@@ -57,7 +57,7 @@ export const startSync = route(
     const requireAble = () => requireOnDemand(provider, dataType)
     const window = windowOf(query, Date.now())
     const started = await startRun(deps, { params, ctx, requireAble }, (tx, connected) => {
-      const streams = streamsOf(connected, dataType).map(({ name }) => name)
+      const streams = streamsOf(connected, dataType)
       return startPull(tx, { grantId: connected.grantId, userId, streams, window, options: optionsOf(query) })
     })
     const { runKey } = started

@@ -82,7 +82,8 @@ async function startOr(tx: Transaction, queued: Queued & { userId: string }): Pr
 }
 
 /**
- * Starts a sync that somebody asked for, of everybody who has connected the account; `window` null: the last 30 days.
+ * Starts a sync that somebody asked for, of everybody who has connected the account; `window` null: the days that are
+ * usual for a stream, the last 30 by default.
  * Streams that such a sync waits for already are left out; when all are, it is that one. Undefined: the grant has ended.
  */
 export function startSync(
@@ -90,14 +91,16 @@ export function startSync(
   to: {
     grantId: string
     userId: string
-    streams: readonly string[]
+    streams: readonly Pick<Stream, 'name' | 'usualDays'>[]
     window: Window | null
     options: Readonly<Record<string, Json>>
   },
 ): Promise<Started | undefined> {
   const nowMs = Date.now()
-  const { fromMs, untilMs } = to.window ?? { fromMs: nowMs - SYNC_DAYS * DAY_MS, untilMs: nowMs }
-  const streams = to.streams.map((stream) => ({ stream, loMs: fromMs }))
+  const untilMs = to.window?.untilMs ?? nowMs
+  const streams = to.streams.map(({ name, usualDays = SYNC_DAYS }) => ({
+    ...{ stream: name, loMs: to.window?.fromMs ?? nowMs - usualDays * DAY_MS },
+  }))
   const { grantId, userId, options } = to
   return startOr(tx, { grantId, userId, options, connectionId: null, kind: 'sync', lane: 'asked', untilMs, streams })
 }
