@@ -150,7 +150,12 @@ t.test('what cloud providers call a workout is what docs/providers.md says', asy
     await rows('providers', 'Workouts of WHOOP'),
     sports.map(([type, ...own]) => [type, list(own.map((sport) => sport.join(' ')))]),
   )
+  t.strictSame(
+    await rows('providers', 'Workouts of Suunto'),
+    suuntoSports.map(([type, ...own]) => [type, list(own.map((sport) => sport.join(' ')))]),
+  )
   for (const [name, own] of [
+    ['Garmin', garminSports],
     ['Polar', polarSports],
     ['Strava', stravaSports],
   ] as const) {

@@ -60,7 +60,7 @@ const inbound = (body: string, headers: Record<string, string> = {}, query = {})
 })
 
 t.test('the providers that notify, and whose notices a pull can miss', async (t) => {
-  t.strictSame([...notifyingProviders.keys()], ['polar', 'whoop', 'strava', 'oura'])
+  t.strictSame([...notifyingProviders.keys()], ['garmin', 'polar', 'suunto', 'whoop', 'strava', 'oura'])
   for (const id of notifyingProviders.keys()) {
     const { streams = [], objects = {} } = cloudProviders.get(id)!
     const names = streams.map(({ name }) => name)
@@ -396,7 +396,7 @@ t.test('bodies that are none are malformed, whoever sent them', async (t) => {
   const bodies = [undefined, null, 7, 'x', [], {}, [{}]]
   t.strictSame(
     [...notifyingProviders.keys()].map((id) => bodies.map((json) => open(id, json))),
-    Array(4).fill(bodies.map(() => 'malformed')),
+    Array(6).fill(bodies.map(() => 'malformed')),
   )
 })
 

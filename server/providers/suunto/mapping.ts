@@ -5,7 +5,7 @@ import type { At, Item, Out, Part } from '../part.ts'
 import { APP, beats, positive, rowsOf } from './items.ts'
 import { sleep } from './sleep.ts'
 import type { DayArgs } from './streams.ts'
-import { addWorkouts } from './workout.ts'
+import { addWorkouts } from './summaries.ts'
 
 /** Joules of a kilocalorie. */
 const JOULES = 4_184
