@@ -44,7 +44,6 @@ const MAX_CYCLE_DAYS = 366
 
 const MAX_TITLE_LENGTH = 255
 const MAX_NOTES_LENGTH = 4_000
-const MAX_ACTIVITY_TYPE_LENGTH = 64
 /** Contract 14.1. */
 const MAX_QUALIFIER_LENGTH = 32
 
@@ -265,7 +264,7 @@ export class ParcelOut implements Out, Rejections {
 
   activity({ type, ...given }: Parameters<Out['activity']>[0]): void {
     const event = this.#event(given, DAY_MS)
-    const name = clean(type, MAX_ACTIVITY_TYPE_LENGTH)
+    const name = clean(type, MAX_TITLE_LENGTH)
     if (event && name) this.#events.activities.push({ ...event, type: name })
   }
 
@@ -330,7 +329,8 @@ export class ParcelOut implements Out, Rejections {
     }
     this.#account.received += 1
     this.#noteZone(start)
-    return { source: this.#place(), externalId, startMs: start.ms, endMs, ...zoneOf(start) }
+    const zone = { zoneMin: start.zoneMin, ...(start.isDate && { zoneTaken: true as const }) }
+    return { source: this.#place(), externalId, startMs: start.ms, endMs, ...zone }
   }
 
   #noteZone({ ms, zoneMin }: At): void {
@@ -383,10 +383,6 @@ function idOfListed(what: Listed): Span['what'] {
   if (typeof what === 'string') return what
   return 'series' in what ? idOf(what.series) : idOf(what.total) + DAILY_TOTAL_OFFSET
 }
-
-/** A date takes no zone from its neighbours. */
-const zoneOf = ({ zoneMin, isDate }: At): Pick<EventItem, 'zoneMin' | 'zoneTaken'> =>
-  isDate ? { zoneMin, zoneTaken: true } : { zoneMin }
 
 const floor = (value: number | null) => (value === null ? null : Math.floor(value))
 

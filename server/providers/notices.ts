@@ -11,9 +11,12 @@ export interface Notices {
   readonly limitBytes: number
   /**
    * Names of secrets of ours that the provider is given, without the prefix: read from `<PROVIDER>_<NAME>`, and made at
-   * random when first needed where the operator has set none. They are in `Keys.own`.
+   * random when first needed where the operator has set none; without `subscriptions` the operator has to. They are in
+   * `Keys.own`.
    */
   readonly secrets?: readonly string[]
+  /** The one of them that is in the address, as `k`. */
+  readonly addressSecret?: string
   /**
    * Whether a notice comes from the provider: `signed`, what it says is believed; `unsigned`, taken, but nothing it says
    * is believed, all is asked for; `refused`. A reply answers what carries nothing, such as a ping, and ends it there.
