@@ -81,6 +81,8 @@ export interface Provider {
   readonly brings: Brings
   /** What can be asked for; absent: the provider cannot be pulled. */
   readonly streams?: readonly Stream[]
+  /** How the past is asked for that the provider then sends as notices; absent: it does not. */
+  readonly backfill?: Backfill
   /** Single things that notices and pages name, by kind. */
   readonly objects?: Readonly<Record<string, ObjectKind>>
   /** Workouts as the provider lists them, passed through. */
@@ -261,6 +263,37 @@ export interface Stream {
   /** What else has to be asked for because of this answer; asked for once the answer is stored. */
   follow?(answer: Answer, asked: Request, state: StreamState): readonly Wish[]
 }
+
+/**
+ * The past that a provider sends as notices, once it was asked for. A range that overlaps one that was asked for since the
+ * consent is refused and brings nothing, so each is asked for once.
+ */
+export interface Backfill {
+  /** How far back there is data. */
+  readonly days: number
+  /** From one request for an account to the next. */
+  readonly pauseSeconds: number
+  /** After so long without data there is no more to come. */
+  readonly silenceSeconds: number
+  /** In the order in which they are asked for; each needs all of its scopes, and comes as parts of a stream. */
+  readonly types: readonly { readonly type: string; readonly stream: string; readonly scopes: readonly string[] }[]
+  request(type: string, window: Window): Request
+  /** The meaning of an answer; 401 only if a new token did not help. */
+  judge(answer: Answer): BackfillVerdict
+}
+
+/**
+ * What an answer to a request for the past means: data will come; it was asked for before; the operator has to enable the
+ * type; the person does not permit it; only what is later than `earliestMs` can be asked for; later; none of these.
+ */
+export type BackfillVerdict =
+  | 'asked'
+  | 'duplicate'
+  | 'disabled'
+  | 'forbidden'
+  | { readonly earliestMs: number }
+  | Extract<Verdict, { later: true }>
+  | 'wrong'
 
 /** A single thing that can be asked for: a workout, a night, what belongs to a day. Its answers are parts of `stream`. */
 export interface ObjectKind {

@@ -383,3 +383,40 @@ t.test('the longer state of a day counts, in whatever order a body has them', as
   })
   t.strictSame(totals, Array(4).fill(['steps 9123']))
 })
+
+t.test('the past is asked for by type and range, and what answers mean', async (t) => {
+  const { types, request, judge } = cloud.backfill!
+  t.strictSame(
+    [types.length, types.filter(({ stream }) => !streams.some(({ name }) => name === stream))],
+    [16, []],
+    'each is a stream',
+  )
+  t.equal(new Set(types.map(({ stream }) => stream)).size, 16)
+  const { path, query } = request('pulseOx', { fromMs: 1_000_500, untilMs: 2_000_999 })
+  t.strictSame(
+    [path, query],
+    ['/wellness-api/rest/backfill/pulseOx', { summaryStartTimeInSeconds: '1001', summaryEndTimeInSeconds: '2000' }],
+    'never more than the range',
+  )
+  const refused = (errorMessage: string) => answer({ errorMessage }, 400)
+  const cases: [Answer, unknown][] = [
+    [answer(undefined, 202), 'asked'],
+    [answer({ errorMessage: 'duplicate' }, 409), 'duplicate'],
+    [refused('Endpoint not enabled for summary type'), 'disabled'],
+    [refused('start 1770000000 is before min start time of 1770505200'), { earliestMs: 1_770_505_230_000 }],
+    [refused('Minimum start time: 1770505200123'), { earliestMs: 1_770_505_230_123 }],
+    [refused('min start time 2026-02-07T23:00:00Z'), { earliestMs: 1_770_505_230_000 }],
+    [refused('start 1770000000 is wrong'), 'wrong'],
+    [refused(''), 'wrong'],
+    [answer('', 401), 'forbidden'],
+    [answer('', 403), 'forbidden'],
+    [answer('', 412), 'forbidden'],
+    [answer('', 429), { later: true, afterSeconds: 60 }],
+    [answer('', 503), { later: true, afterSeconds: null }],
+    [answer('', 404), 'wrong'],
+  ]
+  t.strictSame(
+    cases.map(([one]) => judge(one)),
+    cases.map(([, expected]) => expected),
+  )
+})

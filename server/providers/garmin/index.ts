@@ -1,5 +1,6 @@
 import { textAt } from '../answers.ts'
 import type { Answer, Call, OAuth, Provider, Request, Tokens } from '../provider.ts'
+import { backfill } from './backfill.ts'
 import { brings } from './brings.ts'
 import { map } from './mapping.ts'
 import { scopeOf } from './notices.ts'
@@ -34,6 +35,7 @@ export const cloud: Provider = {
   brings,
   streams,
   objects,
+  backfill,
 }
 
 /** What concerns the account; some applications have it at another place. */
