@@ -59,11 +59,24 @@ export class ParcelItem implements Item {
   }
 
   numeric(...path: readonly string[]): number | undefined {
-    const value = this.#at(path)
-    const text = typeof value === 'string' ? value.trim() : ''
-    const number = text === '' ? value : Number(text)
-    if (number === undefined || isNumber(number)) return number
-    return this.#reject(typeof value === 'string' ? 'float_type' : numberProblem(value), path)
+    const value = numberOf(this.#at(path))
+    return value === undefined || isNumber(value) ? value : this.#reject(numberProblem(value), path)
+  }
+
+  figures(...path: readonly string[]): readonly (readonly [name: string, value: number])[] {
+    const object = this.#at(path)
+    if (object === undefined) return []
+    if (!isObject(object)) return this.#reject('dict_type', path) ?? []
+    const figures: [name: string, value: number][] = []
+    // There may be thousands.
+    for (const figure of Object.entries(object)) {
+      const value = numberOf(figure[1] ?? undefined)
+      if (isNumber(value)) {
+        figure[1] = value
+        figures.push(figure as [string, number])
+      } else if (value !== undefined) this.#reject(numberProblem(value), [...path, figure[0]])
+    }
+    return figures
   }
 
   numbers(...path: readonly string[]): readonly (number | undefined)[] | undefined {
@@ -208,5 +221,12 @@ function fieldOf(value: Record<string, unknown>, field: string): unknown {
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Math.abs(value) <= MAX_VALUE
+
+/** A number that is written as text, as the number; everything else as it is. */
+function numberOf(value: unknown): unknown {
+  if (typeof value !== 'string' || value.trim() === '') return value
+  const number = Number(value)
+  return Number.isNaN(number) ? value : number
+}
 
 const numberProblem = (value: unknown) => (typeof value === 'number' ? 'finite_number' : 'float_type')

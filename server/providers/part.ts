@@ -73,6 +73,8 @@ export interface Item {
   csv(...path: readonly string[]): readonly (number | undefined)[] | undefined
   /** The objects of a list; what is none is rejected. */
   objects(...path: readonly string[]): readonly Item[]
+  /** The fields of an object that has numbers by names which are not known beforehand, each as `numeric`. */
+  figures(...path: readonly string[]): readonly (readonly [name: string, value: number])[]
   /** The names of its fields, where they are not known beforehand. */
   names(): readonly string[]
   /** Rejects a required field that is missing, or one with an impossible value; only once per field. */

@@ -39,16 +39,16 @@ export function measuredAt(item: Item, part: Part): At | undefined {
 
 /** Values by the seconds since `start`; some offsets lie a little beyond the end. */
 export function byOffset(item: Item, field: string, start: At): (readonly [at: At, value: number])[] {
-  const values = item.object(field)
-  if (!values) return []
-  return values.names().flatMap((name) => {
-    const value = values.numeric(name)
-    if (!/^\d{1,7}(?:\.\d{1,6})?$/.test(name)) values.reject('implausible_value', name)
-    else if (value !== undefined)
-      return [[{ ms: start.ms + Math.round(Number(name) * 1000), zoneMin: start.zoneMin }, value] as const]
-    return []
-  })
+  const found: (readonly [at: At, value: number])[] = []
+  for (const [name, value] of item.figures(field)) {
+    if (OFFSET.test(name))
+      found.push([{ ms: start.ms + Math.round(Number(name) * 1000), zoneMin: start.zoneMin }, value])
+    else item.reject('implausible_value', field, name)
+  }
+  return found
 }
+
+const OFFSET = /^\d{1,7}(?:\.\d{1,6})?$/
 
 /** A number above zero: where nothing was measured Garmin writes zero, or less. */
 export function positive(item: Item, ...path: readonly string[]): number | undefined {
