@@ -104,7 +104,10 @@ export type Notice = {
       readonly externalId: string
       readonly wish: Wish
     }
-  /** The person withdrew access. Signed, the grant ends; otherwise its tokens are tried, which decides. */
+  /**
+   * The person withdrew access. Signed, the grant ends, unless they have connected again in the days in which notices are
+   * repeated; otherwise its tokens are tried, which decides.
+   */
   | { readonly kind: 'deauthorise' }
   | {
       /** The person changed what we may have. Signed, it takes the place of the scope of the grant, unless that is newer. */

@@ -161,6 +161,8 @@ t.test('only addresses of summaries are asked, once for what is the same', async
   t.strictSame(again?.args, { url: window('U') })
   t.not(wish(`${REST}/sleeps?token=T`)?.key, wish(`${REST}/sleeps?token=U`)?.key, 'nothing else tells them apart')
   t.match(one?.key, /^[\w-]{43}$/)
+  const pings = ['T', 'U'].map((token) => ({ userId: 'anna', callbackURL: window(token) }))
+  t.equal((open({ sleeps: [...pings, { ...pings[0], userId: 'bert' }] }) as Notice[]).length, 2)
   t.strictSame(
     [{}, { url: 7 }, { url: 'https://evil.example/' }, null].map((args) => objects.sleeps!.request(args, STATE)),
     [null, null, null, null],

@@ -13,6 +13,9 @@ const UNSIGNED_FETCHES = 60
 /** A signed deletion is confirmed once what was being asked for meanwhile is stored: that may still have it. */
 const CONFIRM_SECONDS = 60
 
+/** Providers send a notice again for so long that was not taken. */
+const REPEATED_DAYS = 7
+
 /** A grant that notices are about. */
 export interface NoticedGrant {
   readonly id: string
@@ -21,6 +24,8 @@ export interface NoticedGrant {
   readonly issuer: string | null
   /** Fetches that notices which prove nothing may still cause. */
   readonly unsigned_left: number
+  /** Somebody has connected it again so lately that a withdrawal may be that of the access before. */
+  readonly is_again: boolean
   /** The first of those whose account it is. */
   readonly user_id: string
 }
@@ -30,6 +35,9 @@ export const GRANTS_SQL = `
   select g.id, g.account_id, g.scope, g.issuer,
          ${UNSIGNED_FETCHES} - case when g.unsigned_since > now() - interval '1 hour' then g.unsigned_fetches else 0 end
            as unsigned_left,
+         g.granted_at > now() - interval '${REPEATED_DAYS} days' and exists (
+           select from connection c where c.grant_id = g.id and c.status = 'active' and c.created_at < g.granted_at
+         ) as is_again,
          (select min(c.user_id::text) from connection c where c.grant_id = g.id and c.status = 'active') as user_id
   from provider_grant g
   where g.provider = $1 and g.account_id = any ($2) and g.state = 'live'
@@ -64,7 +72,7 @@ const SCOPE_SQL = `
     returning id
   )
   update connection c
-  set scope = $2, updated_at = now()
+  set scope = nullif($2, ''), updated_at = now()
   from changed
   where c.grant_id = changed.id and c.status = 'active'`
 
@@ -111,7 +119,7 @@ export class Plan {
         break
       }
       case 'deauthorise':
-        if (signed) this.#hasEnded = true
+        if (signed && !this.grant.is_again) this.#hasEnded = true
         else this.#isDoubted = true
         break
       case 'scope':

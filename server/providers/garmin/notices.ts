@@ -33,7 +33,7 @@ interface Carried {
 function open({ json, wantsSamples }: OpenedBody): readonly Notice[] | 'malformed' {
   const lists = Object.entries(isSummary(json) ? json : {}).filter(([, list]) => Array.isArray(list))
   const carried = new Map<string, Carried>()
-  const asked: Notice[] = []
+  const asked = new Map<string, Notice>()
   const told: Notice[] = []
   let [known, unreadable] = [0, lists.length === 0 ? 1 : 0]
   for (const [field, list] of lists as [string, unknown[]][]) {
@@ -45,7 +45,7 @@ function open({ json, wantsSamples }: OpenedBody): readonly Notice[] | 'malforme
         const summary = item as Summary
         const stream = typeNamed(field)
         if (stream === undefined) told.push(...standingOf(field, account, summary))
-        else if (typeof summary.callbackURL === 'string') asked.push(...fetched(account, stream, summary.callbackURL))
+        else if (typeof summary.callbackURL === 'string') addFetch(asked, { account, stream }, summary.callbackURL)
         else carry(carried, { account, stream }, kept(summary, wantsSamples))
       }
     }
@@ -53,7 +53,7 @@ function open({ json, wantsSamples }: OpenedBody): readonly Notice[] | 'malforme
   if (known === 0 && unreadable > 0) return 'malformed'
   const data = [...carried.values()].map((one) => carriedNotice(one, wantsSamples))
   // What is behind the end of somebody's access is about nobody.
-  return [...data, ...asked, ...told.toSorted(byTime)]
+  return [...data, ...asked.values(), ...told.toSorted(byTime)]
 }
 
 const isSummary = (value: unknown): value is Summary =>
@@ -85,13 +85,14 @@ const carriedNotice = ({ account, stream, items }: Carried, samples: boolean): N
 })
 
 /** The same summaries may be told of again, under another token. */
-function fetched(account: string, stream: string, address: string): Notice[] {
+function addFetch(asked: Map<string, Notice>, { account, stream }: Omit<Carried, 'items'>, address: string): void {
   const url = summariesAt(address)
-  if (url === undefined) return []
+  if (url === undefined) return
   const named = new URL(url)
   if (named.searchParams.size > 1) named.searchParams.delete('token')
   const key = createHash('sha256').update(named.href).digest('base64url')
-  return [{ account, kind: 'fetch', wish: { kind: 'object', object: stream, key, args: { url } } }]
+  const wish = { kind: 'object', object: stream, key, args: { url } } as const
+  asked.set(`${account} ${stream} ${key}`, { account, kind: 'fetch', wish })
 }
 
 /** What a notice says of a person's consent. */
