@@ -254,7 +254,13 @@ t.test('DELETE_DATA_ON_DEAUTHORISATION', async (t) => {
     'strava',
     'oura',
   ])
-  refuses(t, 'DELETE_DATA_ON_DEAUTHORISATION', /must be a comma list of polar, whoop, strava, oura$/, 'true', 'apple')
+  refuses(
+    t,
+    'DELETE_DATA_ON_DEAUTHORISATION',
+    /must be a comma list of garmin, polar, suunto, whoop, strava, oura$/,
+    'true',
+    'apple',
+  )
 })
 
 t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
@@ -271,10 +277,15 @@ t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
     STRAVA_WEBHOOK_SIGNING_SECRET: 'signs',
     STRAVA_WEBHOOK_SIGNATURE_TOLERANCE_SECONDS: '60',
     GARMIN_AUTH_HOST: 'legacy',
+    GARMIN_WEBHOOK_PATH_SECRET: 'in the address',
+    SUUNTO_SUBSCRIPTION_KEY: 'key',
+    SUUNTO_WEBHOOK_SECRET: 'signs',
     GOOGLE_HEALTH_TOKEN_URL: 'http://localhost:9000/token/',
     GOOGLE_HEALTH_API_URL: 'http://localhost:9000/api',
   })
   t.strictSame(config.providers, {
+    garmin: { more: { WEBHOOK_PATH_SECRET: 'in the address' } },
+    suunto: { more: { SUBSCRIPTION_KEY: 'key', WEBHOOK_SECRET: 'signs' } },
     google_health: { tokenUrl: 'http://localhost:9000/token', apiUrl: 'http://localhost:9000/api' },
     oura: {
       clientId: 'id',

@@ -6,9 +6,11 @@ import t from 'tap'
 import { providers } from '../server/catalogue/providers.ts'
 import { seriesTypes } from '../server/catalogue/series.ts'
 import { paceTypes, workoutTypes } from '../server/catalogue/workouts.ts'
+import { sports as garminSports } from '../server/providers/garmin/workouts.ts'
 import { workoutNames } from '../server/providers/oura/workouts.ts'
 import { sports as polarSports } from '../server/providers/polar/workouts.ts'
 import { sports as stravaSports } from '../server/providers/strava/workouts.ts'
+import { sports as suuntoSports } from '../server/providers/suunto/workouts.ts'
 import { sports } from '../server/providers/whoop/workouts.ts'
 import { wireWorkoutTypes } from '../server/providers/workout-types.ts'
 
@@ -150,7 +152,12 @@ t.test('what cloud providers call a workout is what docs/providers.md says', asy
     await rows('providers', 'Workouts of WHOOP'),
     sports.map(([type, ...own]) => [type, list(own.map((sport) => sport.join(' ')))]),
   )
+  t.strictSame(
+    await rows('providers', 'Workouts of Suunto'),
+    suuntoSports.map(([type, ...own]) => [type, list(own.map((sport) => sport.join(' ')))]),
+  )
   for (const [name, own] of [
+    ['Garmin', garminSports],
     ['Polar', polarSports],
     ['Strava', stravaSports],
   ] as const) {

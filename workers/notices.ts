@@ -8,6 +8,7 @@ export interface NoticesTask {
   readonly provider: string
   /** Ids of our subscriptions there. */
   readonly subscriptionIds: readonly string[]
+  readonly wantsSamples: boolean
   readonly bodies: readonly { readonly body: Uint8Array; readonly atMs: number }[]
 }
 
@@ -27,14 +28,14 @@ export default function openNoticesInThread(task: NoticesTask): Opened[] {
 /** What each body says. Whatever is in it, and whatever the connector makes of it, the others are opened. */
 export function openNotices(
   { open }: Pick<Notices, 'open'>,
-  { bodies, subscriptionIds }: Omit<NoticesTask, 'provider'>,
+  { bodies, ...known }: Omit<NoticesTask, 'provider'>,
 ): Opened[] {
   return bodies.map(({ body, atMs }) => {
     try {
       const parsed = parseExactJson(body)
       if (parsed === 'too_deep') return 'malformed'
       const json = typeof parsed === 'string' ? undefined : parsed.value
-      const notices = open({ body, json, atMs, subscriptionIds })
+      const notices = open({ body, json, atMs, ...known })
       return notices === 'malformed' || notices.length > MAX_NOTICES || !notices.every(isStorable)
         ? 'malformed'
         : notices

@@ -1,4 +1,5 @@
 import type { At, Item, Reason } from '../server/providers/part.ts'
+import { isStorableJson } from '../server/text.ts'
 import { parseInstant, parseZoneOffset } from '../server/time.ts'
 import { externalId, instant, isObject, type Json, MIN_TIME_MS } from './sdk-fields.ts'
 
@@ -55,6 +56,27 @@ export class ParcelItem implements Item {
   number(...path: readonly string[]): number | undefined {
     const value = this.#at(path)
     return value === undefined || isNumber(value) ? value : this.#reject(numberProblem(value), path)
+  }
+
+  numeric(...path: readonly string[]): number | undefined {
+    const value = numberOf(this.#at(path))
+    return value === undefined || isNumber(value) ? value : this.#reject(numberProblem(value), path)
+  }
+
+  figures(...path: readonly string[]): readonly (readonly [name: string, value: number])[] {
+    const object = this.#at(path)
+    if (object === undefined) return []
+    if (!isObject(object)) return this.#reject('dict_type', path) ?? []
+    const figures: [name: string, value: number][] = []
+    // There may be thousands.
+    for (const figure of Object.entries(object)) {
+      const value = numberOf(figure[1] ?? undefined)
+      if (isNumber(value)) {
+        figure[1] = value
+        figures.push(figure as [string, number])
+      } else if (value !== undefined) this.#reject(numberProblem(value), [...path, figure[0]])
+    }
+    return figures
   }
 
   numbers(...path: readonly string[]): readonly (number | undefined)[] | undefined {
@@ -143,6 +165,15 @@ export class ParcelItem implements Item {
     return found
   }
 
+  document(...path: readonly string[]): string | undefined {
+    const value = this.#at(path)
+    if (value === undefined) return undefined
+    if (typeof value !== 'object') return this.#reject('dict_type', path)
+    const json = JSON.stringify(value)
+    if (json.length > MAX_TEXT_LENGTH) return this.#reject('string_too_long', path)
+    return isStorableJson(json) ? json : this.#reject('implausible_value', path)
+  }
+
   names(): readonly string[] {
     return isObject(this.#value) ? Object.keys(this.#value) : []
   }
@@ -190,5 +221,12 @@ function fieldOf(value: Record<string, unknown>, field: string): unknown {
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Math.abs(value) <= MAX_VALUE
+
+/** A number that is written as text, as the number; everything else as it is. */
+function numberOf(value: unknown): unknown {
+  if (typeof value !== 'string' || value.trim() === '') return value
+  const number = Number(value)
+  return Number.isNaN(number) ? value : number
+}
 
 const numberProblem = (value: unknown) => (typeof value === 'number' ? 'finite_number' : 'float_type')

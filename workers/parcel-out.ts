@@ -262,6 +262,12 @@ export class ParcelOut implements Out, Rejections {
     })
   }
 
+  activity({ type, ...given }: Parameters<Out['activity']>[0]): void {
+    const event = this.#event(given, DAY_MS)
+    const name = clean(type, MAX_TITLE_LENGTH)
+    if (event && name) this.#events.activities.push({ ...event, type: name })
+  }
+
   current(series: SeriesName, value: number | undefined, at?: At): void {
     if (value === undefined) return
     this.#account.received += 1
@@ -312,7 +318,7 @@ export class ParcelOut implements Out, Rejections {
 
   /** The fields of every event; undefined, and rejected, when its times cannot be true. */
   #event(
-    { externalId, start, endMs }: { externalId: string; start: At; endMs: number },
+    { externalId, start, endMs }: Pick<WorkoutPart, 'externalId' | 'start' | 'endMs'>,
     maxMs: number,
   ): (EventItem & { externalId: string }) | undefined {
     const problem =
@@ -323,7 +329,8 @@ export class ParcelOut implements Out, Rejections {
     }
     this.#account.received += 1
     this.#noteZone(start)
-    return { source: this.#place(), externalId, startMs: start.ms, endMs, zoneMin: start.zoneMin }
+    const zone = { zoneMin: start.zoneMin, ...(start.isDate && { zoneTaken: true as const }) }
+    return { source: this.#place(), externalId, startMs: start.ms, endMs, ...zone }
   }
 
   #noteZone({ ms, zoneMin }: At): void {

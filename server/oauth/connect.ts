@@ -211,7 +211,7 @@ function storeConnection(
   { userId, provider, account, scope }: Consent,
   grantId: string,
 ): Promise<{ id: string; at: string }> {
-  const spaced = scope === null ? null : scope.split(/[\s,]+/).join(' ')
+  const spaced = scope?.split(/[\s,]+/).join(' ') || null
   return tx.one(CONNECTION_SQL, [userId, provider, grantId, account.id, account.username, spaced])
 }
 

@@ -96,11 +96,12 @@ export async function complete(context: CallbackContext, callback: Callback): Pr
   if (!(await context.isEnabled())) throw errors.providerDisabled(client.id)
   const oauth = client.oauth(null)
   const tokens = await exchange(context, oauth, code, state)
-  const scope = tokens.scope ?? callback.scope ?? null
   const ref = randomUUID()
   const consent = await identified({ parts, client, oauth, tokens, ref })
   if (!consent)
     return failed(`${client.name} granted access, but did not say whose. Nothing was connected. Please connect again.`)
+  const told = consent.account.scope
+  const scope = told === undefined ? (tokens.scope ?? callback.scope ?? null) : told
   const problem = consent.refused ?? withoutScopes(client, oauth, scope)
   if (problem !== undefined) {
     await leaveAtOnce(parts, { client, oauth, tokens, account: consent.account })
@@ -195,10 +196,11 @@ async function identified({ parts, client, oauth, tokens, ref }: Unknown): Promi
 }
 
 /** The account, ready to be stored. @throws Error if its id cannot be stored as it is: a cleaned id may be another account's */
-function cleaned({ id, username, zone }: Identity): Identity {
+function cleaned({ id, username, zone, scope }: Identity): Identity {
   if (id !== null && id.length > MAX_ID) throw new Error('the id of the account is too long')
   if (id !== null && storable(id) !== id) throw new Error('no id can be like this')
-  return { id, username: username && storable(username), zone: zone && storable(zone) }
+  const known = { id, username: username && storable(username), zone: zone && storable(zone) }
+  return scope === undefined ? known : { ...known, scope: scope && storable(scope) }
 }
 
 function withinTime<T>(work: Promise<T>, deadline: number): Promise<T> {

@@ -2,7 +2,7 @@ import { providerByName } from '../catalogue/providers.ts'
 import type { Config } from '../config.ts'
 import { callbackUri, noticesUri } from '../provider-client/clients.ts'
 import type { Notices } from '../providers/notices.ts'
-import type { Provider } from '../providers/provider.ts'
+import type { Form, Provider } from '../providers/provider.ts'
 
 /** What an operator has to know of each provider with a connector: what to register there, and what is not yet set. */
 export function providerReport(
@@ -35,11 +35,17 @@ function describe(
   return [
     `${providerByName.get(id)?.name ?? id} (${id})`,
     `  redirect address  ${callbackUri(apiBaseUrl, id)}`,
-    ...(notices
-      ? [`  notifications     ${noticesUri(apiBaseUrl, id)}${notices.subscriptions ? '' : ', to be entered there'}`]
-      : []),
+    ...(notices ? [`  notifications     ${noticesUri(apiBaseUrl, id)}${toEnter(notices, prefix, more)}`] : []),
     `  asks for          ${(defaultScope ?? scopes.join(separator)) || 'nothing by name'}`,
     `  configured        ${missing.length === 0 ? 'yes' : `no: set ${missing.join(' and ')}`}`,
     ...(further.length > 0 ? [`  may be set        ${further.join(', ')}`] : []),
   ].join('\n')
+}
+
+/** What an operator has to know of an address that is entered at the provider by hand. */
+function toEnter({ subscriptions, secrets = [], addressSecret }: Notices, prefix: string, more: Form): string {
+  if (subscriptions) return ''
+  const unset = secrets.filter((name) => more[name] === undefined).map((name) => `${prefix}_${name}`)
+  const end = addressSecret === undefined ? '' : `?k=<${prefix}_${addressSecret}>`
+  return `${end}, to be entered there${unset.length > 0 ? `, once ${unset.join(' and ')} is set` : ''}`
 }

@@ -61,7 +61,8 @@ function httpRequest(request: Request, { client, oauth, token }: CallOptions): H
   const form = { ...request.form, ...ofApplication, ...ofAccount('form') }
   const url = addressOf(request.path, client.apiUrl, oauth.tokenUrl)
   for (const [name, value] of Object.entries({ ...query, ...ofAccount('query') })) url.searchParams.set(name, value)
-  const sent = { accept: 'application/json', 'accept-encoding': 'gzip, br', ...headers }
+  const ofApi = url.origin === new URL(client.apiUrl).origin ? client.provider.api.headers?.(client.settings) : {}
+  const sent = { accept: 'application/json', 'accept-encoding': 'gzip, br', ...ofApi, ...headers }
   if (place?.in === 'header') Object.assign(sent, { authorization: `Bearer ${token}` })
   if (json !== undefined) {
     return { method, url, headers: { ...sent, 'content-type': 'application/json' }, body: JSON.stringify(json) }

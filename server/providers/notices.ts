@@ -7,13 +7,16 @@ import type { Answer, Form, ProviderSettings, Request, Wish } from './provider.t
 
 /** How a provider notifies: the export `notices` of its folder. */
 export interface Notices {
-  /** The largest body that is taken; at most 1 MiB. */
+  /** The largest body that is taken; at most 32 MiB. */
   readonly limitBytes: number
   /**
    * Names of secrets of ours that the provider is given, without the prefix: read from `<PROVIDER>_<NAME>`, and made at
-   * random when first needed where the operator has set none. They are in `Keys.own`.
+   * random when first needed where the operator has set none; without `subscriptions` the operator has to. They are in
+   * `Keys.own`.
    */
   readonly secrets?: readonly string[]
+  /** The one of them that is in the address, as `k`. */
+  readonly addressSecret?: string
   /**
    * Whether a notice comes from the provider: `signed`, what it says is believed; `unsigned`, taken, but nothing it says
    * is believed, all is asked for; `refused`. A reply answers what carries nothing, such as a ping, and ends it there.
@@ -40,6 +43,8 @@ export interface InboundRequest {
 
 /** What can prove that a request comes from the provider. */
 export interface Keys {
+  /** Our id at the provider, which is no secret. */
+  readonly clientId: string
   /** Secrets of the application: the client secret, and the former one while it is being changed (`_PREVIOUS`). */
   readonly client: readonly string[]
   /** The values of `Notices.secrets`, by name; one that is neither set nor made yet is absent. */
@@ -72,6 +77,8 @@ export interface OpenedBody {
   readonly atMs: number
   /** Ids of our subscriptions at the provider, as far as they are known. */
   readonly subscriptionIds: readonly string[]
+  /** Whether an operator wants what is recorded in workouts (`INGEST_WORKOUT_SAMPLES`). */
+  readonly wantsSamples: boolean
 }
 
 /** What a notice says about an account. */
@@ -97,8 +104,18 @@ export type Notice = {
       readonly externalId: string
       readonly wish: Wish
     }
-  /** The person withdrew access. Signed, the grant ends; otherwise its tokens are tried, which decides. */
+  /**
+   * The person withdrew access. Signed, the grant ends, unless they have connected again in the days in which notices are
+   * repeated; otherwise its tokens are tried, which decides.
+   */
   | { readonly kind: 'deauthorise' }
+  | {
+      /** The person changed what we may have. Signed, it takes the place of the scope of the grant, unless that is newer. */
+      readonly kind: 'scope'
+      readonly scope: string
+      /** When that was, epoch milliseconds. */
+      readonly atMs: number
+    }
 )
 
 /** Our application at a provider. */

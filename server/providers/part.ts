@@ -58,6 +58,8 @@ export interface At {
 export interface Item {
   /** A finite number of at most 15 digits. */
   number(...path: readonly string[]): number | undefined
+  /** The same, also of a text that holds such a number. */
+  numeric(...path: readonly string[]): number | undefined
   boolean(...path: readonly string[]): boolean | undefined
   /** Text of at most 65,536 characters; where it is stored, it is cleaned and cut. */
   text(...path: readonly string[]): string | undefined
@@ -70,12 +72,16 @@ export interface Item {
   /** Minutes east of UTC of a zone offset; null if it is absent or unreadable, which rejects nothing. */
   zoneMin(...path: readonly string[]): number | null
   object(...path: readonly string[]): Item | undefined
+  /** A list or an object as JSON text, at most 65,536 characters, as the database can hold it. */
+  document(...path: readonly string[]): string | undefined
   /** A list of numbers, each as `number`; null and rejected ones are undefined. */
   numbers(...path: readonly string[]): readonly (number | undefined)[] | undefined
   /** The same of a text with commas between the numbers; what is empty, or `null`, is undefined. */
   csv(...path: readonly string[]): readonly (number | undefined)[] | undefined
   /** The objects of a list; what is none is rejected. */
   objects(...path: readonly string[]): readonly Item[]
+  /** The fields of an object that has numbers by names which are not known beforehand, each as `numeric`. */
+  figures(...path: readonly string[]): readonly (readonly [name: string, value: number])[]
   /** The names of its fields, where they are not known beforehand. */
   names(): readonly string[]
   /** Rejects a required field that is missing, or one with an impossible value; only once per field. */
@@ -106,6 +112,8 @@ export interface Out {
   /** Without a value and a qualifier there is no score: one from an earlier answer is deleted. */
   score(score: ScorePart): void
   cycle(cycle: CyclePart): void
+  /** Something that a person did, which is no workout; its type is one of the provider's. */
+  activity(activity: EventPart & { readonly type: string }): void
   /** A value of a profile, such as its weight, that holds at `at`, or when the provider answers: stored if it changed. */
   current(series: SeriesName, value: number | undefined, at?: At): void
   /**
@@ -156,7 +164,10 @@ export interface WorkoutPart
 
 /** A night or a nap as the provider gives it; omitted fields are unknown. */
 export interface NightPart extends EventPart {
-  /** Of two that overlap by more than half, only the one with the higher rank counts; 0 by default. */
+  /**
+   * Of two that overlap by more than half, only the one with the higher rank counts; one with the same id is not replaced
+   * by a lower one. 0 by default.
+   */
   readonly rank?: number
   readonly asleepSeconds?: number | undefined
   readonly inBedSeconds?: number | undefined

@@ -83,6 +83,8 @@ export interface Provider {
   readonly brings: Brings
   /** What can be asked for; absent: the provider cannot be pulled. */
   readonly streams?: readonly Stream[]
+  /** How the past is asked for that the provider then sends as notices; absent: it does not. */
+  readonly backfill?: Backfill
   /** Single things that notices and pages name, by kind. */
   readonly objects?: Readonly<Record<string, ObjectKind>>
   /** Workouts as the provider lists them, passed through. */
@@ -97,6 +99,8 @@ export interface Api {
   /** `<PROVIDER>_API_URL` replaces it. Without a slash at its end. */
   readonly url: string
   readonly budgets: readonly Budget[]
+  /** What goes with every request to `url`, beside the token. */
+  headers?(settings: ProviderSettings): Form
   /** The provider's own figures for its budgets, from any answer; empty if the answer has none. */
   readBudget?(answer: Answer): readonly BudgetReading[]
   /** The meaning of an answer where its status alone misleads; undefined: by status (`Verdict`). */
@@ -227,6 +231,11 @@ export interface Identity {
   readonly username: string | null
   /** Time zone of the profile: an IANA name, or an offset such as +02:00. */
   readonly zone: string | null
+  /**
+   * What was granted, where the account says that and the tokens do not; null: it is not known, so everything. Absent: as
+   * the tokens say.
+   */
+  readonly scope?: string | null
 }
 
 /** An account with our own name for it, the id of its grant. */
@@ -245,10 +254,14 @@ export interface Stream {
   readonly historyDays: number | null
   /** How late data may come or change: windows begin that long before what is covered. */
   readonly overlapHours: number
+  /** How many days a sync asks for that names no range; absent: 30. */
+  readonly usualDays?: number
   /** Asked for at most so often; absent: with every pull. */
   readonly pollSeconds?: number
   /** 404 means that there is nothing. */
   readonly emptyOn404?: true
+  /** It cannot be asked for by a span: its data comes with notices, or from what they name. */
+  readonly noticesOnly?: true
   /** The first request for a window; null: nothing to ask. */
   first(window: Window, state: StreamState): Request | null
   /** The request for the next page, after this answer to that request; null: there is none. */
@@ -258,6 +271,37 @@ export interface Stream {
   /** What else has to be asked for because of this answer; asked for once the answer is stored. */
   follow?(answer: Answer, asked: Request, state: StreamState): readonly Wish[]
 }
+
+/**
+ * The past that a provider sends as notices, once it was asked for. A range that overlaps one that was asked for since the
+ * consent is refused and brings nothing, so each is asked for once.
+ */
+export interface Backfill {
+  /** How far back there is data. */
+  readonly days: number
+  /** From one request for an account to the next. */
+  readonly pauseSeconds: number
+  /** After so long without data there is no more to come. */
+  readonly silenceSeconds: number
+  /** In the order in which they are asked for; each needs all of its scopes, and comes as parts of a stream. */
+  readonly types: readonly { readonly type: string; readonly stream: string; readonly scopes: readonly string[] }[]
+  request(type: string, window: Window): Request
+  /** The meaning of an answer; 401 only if a new token did not help. */
+  judge(answer: Answer): BackfillVerdict
+}
+
+/**
+ * What an answer to a request for the past means: data will come; it was asked for before; the operator has to enable the
+ * type; the person does not permit it; only what is later than `earliestMs` can be asked for; later; none of these.
+ */
+export type BackfillVerdict =
+  | 'asked'
+  | 'duplicate'
+  | 'disabled'
+  | 'forbidden'
+  | { readonly earliestMs: number }
+  | Extract<Verdict, { later: true }>
+  | 'wrong'
 
 /** A single thing that can be asked for: a workout, a night, what belongs to a day. Its answers are parts of `stream`. */
 export interface ObjectKind {

@@ -141,7 +141,7 @@ function missingTimes({ samples, derived, events }: Batch): number[] {
   for (const columns of [...samples, ...derived])
     for (const [at, ms] of columns.timeMs.entries()) if (lacksZone(columns, at)) times.push(ms)
   for (const items of itemsOf(events))
-    for (const { startMs, zoneMin } of items) if (zoneMin === null) times.push(startMs)
+    for (const { startMs, zoneMin, zoneTaken } of items) if (zoneMin === null && !zoneTaken) times.push(startMs)
   for (const { timeMs, zoneMin, zoneTaken } of events.scores) if (zoneMin === null && !zoneTaken) times.push(timeMs)
   for (const { timeMs, zoneMin } of events.currents) if (zoneMin === null) times.push(timeMs)
   return times
@@ -204,7 +204,7 @@ function movedOrigins(columns: SampleColumns, moved: ReadonlyMap<number, number>
 
 function zonedEvents(events: BatchEvents, zoneAt: ZoneAt): BatchEvents {
   const zonedItem = <Item extends EventItem>(item: Item): Item =>
-    item.zoneMin === null ? { ...item, zoneMin: zoneAt(item.startMs), zoneTaken: true } : item
+    item.zoneMin === null && !item.zoneTaken ? { ...item, zoneMin: zoneAt(item.startMs), zoneTaken: true } : item
   const zonedValue = <Item extends { timeMs: number; zoneMin: number | null; zoneTaken?: true }>(item: Item): Item =>
     item.zoneMin === null && !item.zoneTaken ? { ...item, zoneMin: zoneAt(item.timeMs), zoneTaken: true } : item
   return {

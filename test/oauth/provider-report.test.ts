@@ -13,13 +13,13 @@ t.test('says what to register at each provider, and what is not yet set', async 
   }
   const clouds = new Map([polar, strava].map((one) => [one.id, one]))
   const said: Notices = { limitBytes: 1, verify: () => 'refused', open: () => [] }
-  const notifying = new Map([['polar', { ...said, secrets: ['WEBHOOK_KEY'] }]])
+  const notifying = new Map([['polar', { ...said, secrets: ['WEBHOOK_KEY'], addressSecret: 'WEBHOOK_KEY' }]])
   const report = providerReport(clouds, notifying, { providers, apiBaseUrl: 'https://us.example' })
   t.equal(
     report,
     `Polar (polar)
   redirect address  https://us.example/api/v1/oauth/polar/callback
-  notifications     https://us.example/api/v1/providers/polar/webhooks, to be entered there
+  notifications     https://us.example/api/v1/providers/polar/webhooks?k=<POLAR_WEBHOOK_KEY>, to be entered there, once POLAR_WEBHOOK_KEY is set
   asks for          x:read
   configured        yes
   may be set        POLAR_AUTH_HOST, POLAR_WEBHOOK_KEY
@@ -31,6 +31,11 @@ Strava (strava)
 
 Withings (withings)
   configured        in vain: this version has no connector for it`,
+  )
+  const set = { ...providers, polar: { ...providers.polar, more: { WEBHOOK_KEY: 'hush' } } }
+  t.match(
+    providerReport(clouds, notifying, { providers: set, apiBaseUrl: 'https://us.example' }),
+    'webhooks?k=<POLAR_WEBHOOK_KEY>, to be entered there\n',
   )
   t.match(providerReport(new Map(), new Map(), { providers: {}, apiBaseUrl: 'https://us.example' }), 'no connector')
 })

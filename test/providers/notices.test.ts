@@ -9,6 +9,7 @@ const NOW = Date.UTC(2026, 2, 10, 12) / 1000
 const AT = NOW * 1000
 const SECRET = 'the client secret'
 const KEYS: Keys = {
+  clientId: 'id',
   client: [SECRET, 'the former one'],
   own: { WEBHOOK_VERIFICATION_TOKEN: 'verify me', WEBHOOK_VERIFY_TOKEN: 'verify me', WEBHOOK_KEY: 'unguessable' },
   given: 'abe1f3ae-fd33-11e8-8eb2-f2801f1b9fd1',
@@ -59,7 +60,7 @@ const inbound = (body: string, headers: Record<string, string> = {}, query = {})
 })
 
 t.test('the providers that notify, and streams of what is asked for because of that', async (t) => {
-  t.strictSame([...notifyingProviders.keys()], ['polar', 'whoop', 'strava', 'oura'])
+  t.strictSame([...notifyingProviders.keys()], ['garmin', 'polar', 'suunto', 'whoop', 'strava', 'oura'])
   for (const id of notifyingProviders.keys()) {
     const { streams = [], objects = {} } = cloudProviders.get(id)!
     const names = streams.map(({ name }) => name)
@@ -231,7 +232,7 @@ t.test('challenges are answered to whoever knows our token', async (t) => {
 })
 
 const open = (id: string, json: unknown, subscriptionIds: readonly string[] = []) =>
-  of(id).open({ body: Buffer.from(''), json, atMs: AT, subscriptionIds })
+  of(id).open({ body: Buffer.from(''), json, atMs: AT, subscriptionIds, wantsSamples: false })
 
 /** What a wish asks for, as one line. */
 function asked(id: string, wish: Wish): string {
@@ -391,7 +392,7 @@ t.test('bodies that are none are malformed, whoever sent them', async (t) => {
   const bodies = [undefined, null, 7, 'x', [], {}, [{}]]
   t.strictSame(
     [...notifyingProviders.keys()].map((id) => bodies.map((json) => open(id, json))),
-    Array(4).fill(bodies.map(() => 'malformed')),
+    Array(6).fill(bodies.map(() => 'malformed')),
   )
 })
 

@@ -66,6 +66,19 @@ t.test('the first request of every stream', async (t) => {
       ),
       physical_info: 'GET /v3/users/physical-info',
     },
+    garmin: {},
+    suunto: {
+      workouts:
+        'GET /v3/workouts since=1772359200000&until=1772965800000&limit=100&offset=0&filter-by-modification-time=true',
+      ...Object.fromEntries(
+        ['sleep', 'recovery', 'activity'].map((name) => [
+          name,
+          `GET /247samples/${name} from=1772359200000&to=1772965799999`,
+        ]),
+      ),
+      // Where the person is.
+      statistics: 'GET /247samples/recovery from=1772361000000&to=1772965799999',
+    },
     strava: {
       activities: 'GET /athlete/activities after=1772359199&before=1772965800&page=1&per_page=200',
       athlete: 'GET /athlete',
@@ -74,7 +87,11 @@ t.test('the first request of every stream', async (t) => {
   const asked = Object.fromEntries(
     [...cloudProviders].map(([id, { streams = [] }]) => [
       id,
-      Object.fromEntries(streams.map(({ name, first }) => [name, line(first(WINDOW, EVERYTHING)!)])),
+      Object.fromEntries(
+        streams
+          .filter(({ noticesOnly }) => !noticesOnly)
+          .map(({ name, first }) => [name, line(first(WINDOW, EVERYTHING)!)]),
+      ),
     ]),
   )
   t.strictSame(asked, expected)
@@ -214,14 +231,16 @@ t.test('the zone of a page is that of its latest record', async (t) => {
 })
 
 t.test('ranges and histories are those the providers allow', async (t) => {
-  // Strava accepts any range, and what Polar lists has none.
+  // Strava accepts any range, so does Suunto of workouts, and what Polar lists has none.
   const anyRange = new Set([
+    'suunto workouts',
     'strava activities',
     'strava athlete',
     ...['exercises', 'sleep', 'nightly_recharge', 'physical_info'].map((name) => `polar ${name}`),
   ])
   const limits = [...cloudProviders].flatMap(([id, { streams = [] }]) =>
     streams
+      .filter(({ noticesOnly }) => !noticesOnly)
       .filter(({ name, windowDays, historyDays, overlapHours, pollSeconds }) => {
         const isCurrent = historyDays === 0
         // Nights and totals of days are revised; heart rate alone is not.

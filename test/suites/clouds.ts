@@ -1,4 +1,5 @@
 import '../api/provider-sync.test.ts'
+import '../intake/notices/carried.test.ts'
 import '../intake/notices/days.test.ts'
 import '../intake/notices/forged.test.ts'
 import '../intake/notices/opening.test.ts'

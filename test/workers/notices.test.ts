@@ -20,7 +20,11 @@ const opened = (...bodies: (string | Buffer)[]) =>
         return 'account' in said ? [notice(said.account, said.key ?? `${body.length} ${atMs} ${subscriptionIds}`)] : []
       },
     },
-    { subscriptionIds: ['7'], bodies: bodies.map((body, at) => ({ body: Buffer.from(body), atMs: at })) },
+    {
+      subscriptionIds: ['7'],
+      wantsSamples: false,
+      bodies: bodies.map((body, at) => ({ body: Buffer.from(body), atMs: at })),
+    },
   )
 
 t.test('a body that cannot be read costs no other', async (t) => {

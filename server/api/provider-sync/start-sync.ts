@@ -60,9 +60,8 @@ export const startSync = route(
     const window = windowOf(query, Date.now())
     const started = await startRun(deps, { params, ctx, requireAble }, (tx, connected) => {
       const { granted, refused } = streamsOf(connected, dataType)
-      const streams = granted.map(({ name }) => name)
       const { grantId } = connected
-      return startPull(tx, { grantId, userId, streams, refused, window, options: optionsOf(query) })
+      return startPull(tx, { grantId, userId, streams: granted, refused, window, options: optionsOf(query) })
     })
     const { runKey } = started
     const queued = {

@@ -64,8 +64,9 @@ export async function readKeys(db: Queryable, means: SecretMeans, provider: stri
       return value === undefined ? [] : [[name, value]]
     }),
   )
-  const { clientSecret, previousClientSecret } = settings
+  const { clientId, clientSecret, previousClientSecret } = settings
   const keys: Keys = {
+    clientId,
     client: [clientSecret, ...(previousClientSecret ? [previousClientSecret] : [])],
     own,
     given: kept.get(GIVEN)?.value ?? null,

@@ -163,7 +163,7 @@ interface Said {
 
 async function readRows(
   tx: Queryable,
-  { read }: OpenMeans,
+  { read, parts }: OpenMeans,
   provider: string,
   rows: readonly NoticeRow[],
 ): Promise<Said[]> {
@@ -174,6 +174,7 @@ async function readRows(
   const opened = await read({
     provider,
     subscriptionIds: subscribed.map(({ subscription_id }) => subscription_id),
+    wantsSamples: parts.settings.ingestWorkoutSamples,
     bodies: rows.map(({ body, at_ms }) => ({ body, atMs: Math.floor(at_ms) })),
   })
   return rows.map((row, at) => {

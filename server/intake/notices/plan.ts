@@ -13,6 +13,9 @@ const UNSIGNED_FETCHES = 60
 /** A signed deletion is confirmed once what was being asked for meanwhile is stored: that may still have it. */
 const CONFIRM_SECONDS = 60
 
+/** Providers send a notice again for so long that was not taken. */
+const REPEATED_DAYS = 7
+
 /** A grant that notices are about. */
 export interface NoticedGrant {
   readonly id: string
@@ -21,6 +24,8 @@ export interface NoticedGrant {
   readonly issuer: string | null
   /** Fetches that notices which prove nothing may still cause. */
   readonly unsigned_left: number
+  /** Somebody has connected it again so lately that a withdrawal may be that of the access before. */
+  readonly is_again: boolean
   /** The first of those whose account it is. */
   readonly user_id: string
 }
@@ -30,6 +35,9 @@ export const GRANTS_SQL = `
   select g.id, g.account_id, g.scope, g.issuer,
          ${UNSIGNED_FETCHES} - case when g.unsigned_since > now() - interval '1 hour' then g.unsigned_fetches else 0 end
            as unsigned_left,
+         g.granted_at > now() - interval '${REPEATED_DAYS} days' and exists (
+           select from connection c where c.grant_id = g.id and c.status = 'active' and c.created_at < g.granted_at
+         ) as is_again,
          (select min(c.user_id::text) from connection c where c.grant_id = g.id and c.status = 'active') as user_id
   from provider_grant g
   where g.provider = $1 and g.account_id = any ($2) and g.state = 'live'
@@ -55,6 +63,19 @@ const DOUBT_SQL = `
   )
   from doubted`
 
+// Of a consent since then, and of what was told of since then, the newer one counts.
+const SCOPE_SQL = `
+  with changed as (
+    update provider_grant
+    set scope = $2, scope_at = to_timestamp($3::float8)
+    where id = $1 and greatest(granted_at, scope_at) < to_timestamp($3::float8)
+    returning id
+  )
+  update connection c
+  set scope = nullif($2, ''), updated_at = now()
+  from changed
+  where c.grant_id = changed.id and c.status = 'active'`
+
 const STORE_SQL = 'select store_notices($1, $2, $3, $4, $5)'
 
 type Means = Pick<OAuthParts, 'clients' | 'settings' | 'log'>
@@ -70,6 +91,7 @@ export class Plan {
   #isLimited = false
   #isDoubted = false
   #hasEnded = false
+  #scope: { readonly scope: string; readonly atMs: number } | undefined
 
   constructor(parts: Means, provider: string, grant: NoticedGrant) {
     this.#parts = parts
@@ -97,8 +119,11 @@ export class Plan {
         break
       }
       case 'deauthorise':
-        if (signed) this.#hasEnded = true
+        if (signed && !this.grant.is_again) this.#hasEnded = true
         else this.#isDoubted = true
+        break
+      case 'scope':
+        if (signed && !((this.#scope?.atMs ?? 0) > notice.atMs)) this.#scope = notice
     }
   }
 
@@ -134,6 +159,7 @@ export class Plan {
     }
     if (wishes.length > 0) await tx.query(STORE_SQL, [id, null, null, null, JSON.stringify(wishes)])
     if (this.#unsigned > 0 || this.#isLimited) await tx.query(UNSIGNED_SQL, [id, this.#unsigned, this.#isLimited])
+    if (this.#scope) await tx.query(SCOPE_SQL, [id, this.#scope.scope, this.#scope.atMs / 1000])
     if (this.#hasEnded) {
       await endGrant(tx, this.#parts.settings, id, { status: 'revoked', reason: 'deregistration' })
       this.#parts.log.info({ provider: this.#provider, grant: id }, 'a person withdrew access at the provider')

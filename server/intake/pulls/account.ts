@@ -137,7 +137,8 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
         answer = await askWith(access.token, request, payer)
       }
       const verdict = verdictOf(api, answer)
-      if (typeof verdict === 'object' && answer.status === 429) {
+      // A quota that is used up may be refused as if it were forbidden.
+      if (typeof verdict === 'object' && (answer.status === 429 || answer.status === 403)) {
         await closeBudget(parts.db, payer, { afterSeconds: verdict.afterSeconds, readings: readingsOf(answer) })
       }
       return answer

@@ -104,28 +104,35 @@ interface Wanted {
 const PRESENT_MS = 60_000
 
 /**
- * Starts a sync that somebody asked for, of everybody who has connected the account; `window` null: the last 30 days. While
- * another one brings the same, it is that one; any other runs beside it. Undefined: the grant has ended.
+ * Starts a sync that somebody asked for, of everybody who has connected the account; `window` null: the days that are usual
+ * for a stream, the last 30 by default. While another one brings the same, it is that one; any other runs beside it.
+ * Undefined: the grant has ended.
  */
 export async function startSync(
   tx: Transaction,
   to: Wanted & {
-    streams: readonly string[]
+    streams: readonly Pick<Stream, 'name' | 'usualDays'>[]
     window: Window | null
     options: Readonly<Record<string, Json>>
   },
 ): Promise<Started | undefined> {
   const nowMs = Date.now()
-  const { fromMs, untilMs } = to.window ?? { fromMs: nowMs - SYNC_DAYS * DAY_MS, untilMs: nowMs }
-  const { grantId, userId, options, refused } = to
+  const untilMs = to.window?.untilMs ?? nowMs
+  const streams = to.streams.map(({ name, usualDays = SYNC_DAYS }) => ({
+    ...{ stream: name, loMs: to.window?.fromMs ?? nowMs - usualDays * DAY_MS },
+  }))
+  // Streams that begin at several times: a run is joined by its earliest one, so only by those who ask the same way.
+  const isUsual = new Set(streams.map(({ loMs }) => loMs)).size > 1
+  const options = isUsual ? { ...to.options, usual: true } : to.options
+  const { grantId, userId, refused } = to
   await tx.query('select from provider_grant where id = $1 for update', [grantId])
   const { run } = await tx.one<{ run: string | null }>('select join_sync($1, $2, $3, $4, $5, $6) as run', [
-    ...[grantId, userId, to.streams, isoInstant(Math.ceil(fromMs))],
+    ...[grantId, userId, streams.map(({ stream }) => stream)],
+    isoInstant(Math.ceil(Math.min(...streams.map(({ loMs }) => loMs)))),
     nowMs - untilMs < PRESENT_MS ? null : isoInstant(Math.floor(untilMs)),
     JSON.stringify(options),
   ])
   if (run !== null) return { runKey: run, running: true }
-  const streams = to.streams.map((stream) => ({ stream, loMs: fromMs }))
   const asked = { grantId, userId, options, connectionId: null, kind: 'sync', lane: 'asked', untilMs } as const
   const runKey = await queue(tx, { ...asked, streams, refused })
   return runKey === null ? undefined : { runKey, running: false }

@@ -12,7 +12,7 @@ const REACHES = [
   { days: 7, everyMs: DAY_MS },
 ] as const
 
-/** Whether a stream has a history; the others only have a current state. */
+/** Whether a stream has a past that can be asked for; others tell what is now, or come with notices only. */
 export const hasPast = ({ historyDays }: Pick<Stream, 'historyDays'>): boolean => historyDays !== 0
 
 /** How far a stream is stored; instants in epoch milliseconds. */
@@ -39,6 +39,7 @@ export function duePull(
   cursor: Cursor | undefined,
   { grantedMs, nowMs }: { grantedMs: number; nowMs: number },
 ): DuePull | undefined {
+  if (stream.noticesOnly) return undefined
   const overlapMs = stream.overlapHours * HOUR_MS
   if (!cursor || cursor.coveredMs === null) {
     if ((cursor?.closedMs ?? 0) > nowMs) return undefined

@@ -89,6 +89,7 @@ t.test('a pull begins where the last one ended, less what may come late', async 
 
 t.test('the first pull begins at the consent', async (t) => {
   const times = { grantedMs: NOW - HOUR_MS, nowMs: NOW }
+  t.equal(duePull(stream({ noticesOnly: true }), undefined, times), undefined, 'what only notices bring is not pulled')
   t.strictSame(duePull(stream(), undefined, times), { loMs: NOW - HOUR_MS - 2 * DAY_MS, reachDays: null })
   const failing: Cursor = {
     ...{ begunMs: NOW - 9 * DAY_MS, coveredMs: null, reachedWeekMs: null, reachedMonthMs: null, closedMs: null },

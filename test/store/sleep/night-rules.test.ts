@@ -271,6 +271,11 @@ t.test('which of two is older', async (t) => {
     [{ atMs: 9 }, { version: 2, atMs: 1 }, false],
     [{}, { version: 2, atMs: 1 }, false],
     [{ atMs: 1 }, {}, false],
+    // A guess that comes late.
+    [{ rank: 1, atMs: 9 }, { rank: 4, atMs: 1 }, true],
+    [{ rank: 4, version: 1 }, { rank: 1, version: 2 }, false],
+    [{ rank: 4, atMs: 1 }, { rank: 4, atMs: 9 }, true],
+    [{ rank: 1, atMs: 9 }, { atMs: 1 }, false],
   ]
   t.strictSame(
     older.map(([one, other]) => isOlder(one, other)),

@@ -1,0 +1,124 @@
+// Notices that carry the data themselves, of several people in one body, and what people change at the provider.
+import t from 'tap'
+import { waitUntil } from '../../../server/db/embedded/processes.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { notify, openAll, openMeans } from '../../support/notices.ts'
+import { createUser, eachEngine, startImports, storedSamples } from '../../support/sdk.ts'
+
+const START = Date.UTC(2026, 2, 9, 23) / 1000
+const KEY = 'unguessable'
+
+const garmin = { clientId: 'consumer', clientSecret: 'hush', more: { WEBHOOK_PATH_SECRET: KEY } }
+
+/** A user who has connected an account of Garmin, without a consent. */
+async function connected(app: TestApp, account: string): Promise<string> {
+  const user = await createUser(app)
+  await app.db.query(
+    `with granted as (
+       insert into provider_grant (provider, account_id, scope, granted_at)
+       values ('garmin', $2, 'HEALTH_EXPORT', now() - interval '1 hour') returning id
+     )
+     insert into connection (user_id, provider, grant_id, provider_user_id, scope, created_at)
+     select $1, 'garmin', id, $2, 'HEALTH_EXPORT', now() - interval '1 hour' from granted`,
+    [user, account],
+  )
+  return user
+}
+
+async function started(t: Parameters<typeof startTestApp>[0], engine: Parameters<typeof startTestApp>[1]) {
+  const app = await startTestApp(t, engine, { providers: { garmin } })
+  await startImports(t, app)
+  const means = openMeans(t, app)
+  const tell = async (body: object) => {
+    const headers = { 'garmin-client-id': 'consumer' }
+    const { status } = await notify(app, 'garmin', JSON.stringify(body), { headers, query: `?k=${KEY}` })
+    if (status !== 200) throw new Error(`answered ${status}`)
+    await openAll(means, 'garmin')
+    const waiting = `select count(*) as n from upload where status = 'queued'`
+    const isImported = async () => (await app.db.one<{ n: number }>(waiting)).n === 0
+    if (!(await waitUntil(isImported, 20_000, 20))) throw new Error('it was not imported')
+  }
+  return { app, tell }
+}
+
+const common = { startTimeInSeconds: START, startTimeOffsetInSeconds: 3_600 }
+const night = (userId: string, validation: string, seconds: number) => ({
+  ...{ userId, summaryId: 'night', ...common, durationInSeconds: seconds, validation },
+})
+
+eachEngine(t, 'a body of several people is stored for each of them', async (t, engine) => {
+  const { app, tell } = await started(t, engine)
+  const [anna, bert] = [await connected(app, 'anna'), await connected(app, 'bert')]
+  const pulse = (userId: string, value: number) => ({
+    userId,
+    summaryId: 'd',
+    ...common,
+    timeOffsetHeartRateSamples: { 15: value },
+  })
+
+  await t.test('and kept a while for whoever is not known', async (t) => {
+    await tell({ dailies: [pulse('anna', 61), pulse('bert', 62), pulse('cleo', 63), { userId: 'nul\0' }, null] })
+    const values = await Promise.all(
+      [anna, bert].map(async (user) => (await storedSamples(app.db, user)).map(({ value }) => value)),
+    )
+    t.strictSame(values, [[61], [62]])
+    t.strictSame(await app.db.query('select state, account from notification'), [{ state: 'held', account: 'cleo' }])
+  })
+
+  await t.test('a guess of a night that comes late does not take the place of the night', async (t) => {
+    await tell({ sleeps: [night('anna', 'AUTO_TENTATIVE', 3_600)] })
+    await tell({ sleeps: [night('anna', 'ENHANCED_FINAL', 28_800)] })
+    await tell({ sleeps: [night('anna', 'AUTO_TENTATIVE', 7_200)] })
+    t.strictSame(await app.db.query('select rank, asleep_s from sleep_part'), [{ rank: 4, asleep_s: 28_800 }])
+  })
+
+  await t.test('cycles and movement', async (t) => {
+    await tell({
+      mct: [
+        { userId: 'anna', summaryId: 'c', periodStartDate: '2026-03-01', cycleLength: 28, currentPhaseType: 'LUTEAL' },
+      ],
+      moveIQActivities: [
+        { userId: 'anna', summaryId: 'm', ...common, durationInSeconds: 600, activityType: 'Walking' },
+      ],
+    })
+    t.strictSame(await app.db.query('select external_id, zone_offset_min, current_phase_type from menstrual_cycle'), [
+      { external_id: 'c', zone_offset_min: null, current_phase_type: 'luteal' },
+    ])
+    t.strictSame(await app.db.query('select type, zone_offset_min from activity'), [
+      { type: 'moveiq_walking', zone_offset_min: 60 },
+    ])
+  })
+
+  await t.test('the newest permissions count, whatever comes last', async (t) => {
+    const scopes = async (permissions: string[], secondsAgo: number) => {
+      const change = { userId: 'anna', permissions, changeTimeInSeconds: Math.floor(Date.now() / 1000) - secondsAgo }
+      await tell({ userPermissionsChange: [change] })
+      const sql = `select g.scope as granted, c.scope as shown from connection c join provider_grant g on g.id = c.grant_id
+                   where c.user_id = $1`
+      return Object.values(await app.db.one<{ granted: string; shown: string | null }>(sql, [anna]))
+    }
+    t.strictSame(await scopes(['MCT_EXPORT', 'ACTIVITY_EXPORT'], 60), Array(2).fill('ACTIVITY_EXPORT MCT_EXPORT'))
+    t.strictSame(await scopes(['HEALTH_EXPORT'], 120), Array(2).fill('ACTIVITY_EXPORT MCT_EXPORT'), 'an earlier change')
+    t.strictSame(
+      await scopes(['HEALTH_EXPORT'], 7_200),
+      Array(2).fill('ACTIVITY_EXPORT MCT_EXPORT'),
+      'before the consent',
+    )
+    t.strictSame(await scopes([], 1), ['', null])
+  })
+
+  await t.test('who leaves has left; of who came back lately the tokens have to say so', async (t) => {
+    await app.db.query(`update connection set created_at = now() - interval '1 year' where user_id = $1`, [bert])
+    await tell({ deregistrations: [{ userId: 'anna' }, { userId: 'bert' }] })
+    const sql = `select c.status, g.doubted_at is not null as doubted from connection c left join provider_grant g on g.id = c.grant_id
+                 where c.user_id = $1`
+    const standing = await Promise.all(
+      [anna, bert].map((user) => app.db.one<{ status: string; doubted: boolean }>(sql, [user])),
+    )
+    t.strictSame(
+      standing.map(({ status }) => status),
+      ['revoked', 'active'],
+    )
+    t.equal(standing[1]?.doubted, true)
+  })
+})
