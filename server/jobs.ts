@@ -152,7 +152,7 @@ async function forgetRuns(db: Database): Promise<void> {
   )
   await db.query(
     `delete from sync_run
-     where source in ('pull', 'webhook', 'linked_account') and ended_at < now() - interval '1 day'
+     where source in ('pull', 'webhook', 'backfill', 'linked_account') and ended_at < now() - interval '1 day'
        and (ended_at < now() - interval '90 days'
             or (scope = 'live' and status = 'success' and items_inserted + items_updated + items_deleted = 0))`,
   )

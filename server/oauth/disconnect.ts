@@ -152,6 +152,11 @@ export async function endGrant(
      returning id, user_id, provider, revoked_at, true as ended`,
     [grantId, status, reason],
   )
+  // Once a person has withdrawn access there, the past can be asked for again.
+  await tx.query('delete from backfill_part where grant_id = $1 and ($2 or asked_at is null)', [
+    grantId,
+    reason === 'deregistration',
+  ])
   // What is left of the past waits for a new consent (resume_history).
   await tx.query(`delete from sync_task where grant_id = $1 and kind <> 'history'`, [grantId])
   await tx.query(`update sync_task set due_at = 'infinity' where grant_id = $1`, [grantId])

@@ -93,6 +93,8 @@ export type Notice = {
       readonly args?: Json
       /** A piece of the body; absent: all of it. */
       readonly body?: Uint8Array
+      /** Of a provider that sends the past so (`Provider.backfill`): what tells it from what is new. Absent: it is new. */
+      readonly covers?: Covers
     }
   /** There is something to be asked for. */
   | { readonly kind: 'fetch'; readonly wish: Wish }
@@ -117,6 +119,13 @@ export type Notice = {
       readonly atMs: number
     }
 )
+
+/** Records that a notice carries: how many, and when the first and the last of them begin, epoch milliseconds. */
+export interface Covers {
+  readonly items: number
+  readonly fromMs: number
+  readonly untilMs: number
+}
 
 /** Our application at a provider. */
 export interface Application {

@@ -1,4 +1,5 @@
 import type { Route } from '../../http/route.ts'
+import { getBackfillStatus } from './get-backfill-status.ts'
 import { getProviderWorkout } from './get-workout.ts'
 import { listProviderWorkouts } from './list-workouts.ts'
 import { startHistoricalSync } from './start-historical.ts'
@@ -8,6 +9,7 @@ import { startSync } from './start-sync.ts'
 export const providerSyncRoutes: readonly Route[] = [
   startSync,
   startHistoricalSync,
+  getBackfillStatus,
   listProviderWorkouts,
   getProviderWorkout,
 ]

@@ -3,10 +3,11 @@ import { providerByName } from '../../catalogue/providers.ts'
 import type { Transaction } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
-import { Instant, Uuid } from '../../http/schema.ts'
-import { startHistory } from '../../intake/pulls/tasks.ts'
+import { Enum, Instant, Uuid } from '../../http/schema.ts'
+import { refuseBackfill, startBackfill, type Whose } from '../../intake/pulls/backfill.ts'
+import { type Started, startHistory } from '../../intake/pulls/tasks.ts'
 import { hasPast } from '../../intake/pulls/windows.ts'
-import type { Window } from '../../providers/provider.ts'
+import type { Backfill, Window } from '../../providers/provider.ts'
 import { DAY_MS, isoInstant } from '../../time.ts'
 import { ProviderUserPath } from './connected.ts'
 import { streamsOf } from './families.ts'
@@ -22,7 +23,8 @@ export const startHistoricalSync = route(
     description:
       'Starts a run, named by `task_id`, that asks for the newest days first and gives way to current data. While one ' +
       'runs for the connection, that one is returned, and goes as far back as is asked for. GET ' +
-      '/api/v1/sync/history/{task_id} says how it goes.',
+      '/api/v1/sync/history/{task_id} says how it goes. Garmin sends its past by itself once it was asked: `days` means ' +
+      'nothing to it, and what it was asked for before is left out; with nothing left the last run is returned.',
     tag: 'Sync',
     guard: 'key',
     share: 'own',
@@ -33,12 +35,15 @@ export const startHistoricalSync = route(
         success: Type.Boolean(),
         provider: Type.String(),
         user_id: Uuid(),
-        method: Type.String({ description: '`pull_api`: the provider is asked' }),
+        method: Enum(['pull_api', 'webhook_backfill'], {
+          title: 'HistoricalSyncMethod',
+          description: '`pull_api`: the provider is asked; `webhook_backfill`: it sends its past as notifications',
+        }),
         task_id: Type.String(),
         message: Type.String(),
-        days: Type.Integer(),
-        start_date: Instant(),
-        end_date: Instant(),
+        days: Type.Optional(Type.Integer({ description: 'This and the dates: with `pull_api`' })),
+        start_date: Type.Optional(Instant()),
+        end_date: Type.Optional(Instant()),
       },
       { title: 'HistoricalSyncStarted' },
     ),
@@ -60,25 +65,45 @@ export const startHistoricalSync = route(
     const requireAble = () => {
       if (!providerByName.get(provider)?.hasCloudApi) throw unsupported(provider)
     }
-    const { runKey, fromMs, untilMs } = await startRun(deps, { params, ctx, requireAble }, async (tx, connected) => {
+    const { runKey, span } = await startRun(deps, { params, ctx, requireAble }, async (tx, connected) => {
       const { id: connectionId, grantId, client } = connected
-      if (!client.provider.streams?.some(hasPast)) throw unsupported(provider)
+      const { backfill, streams } = client.provider
+      if (backfill) return startedBackfill(tx, { grantId, userId: user_id }, backfill)
+      if (!streams?.some(hasPast)) throw unsupported(provider)
       const { granted, refused } = streamsOf(connected, 'all')
       const asked = { grantId, connectionId, userId: user_id, days: query.days, refused }
       const started = await startHistory(tx, asked, granted)
-      return started?.running ? { ...started, ...(await spanOf(tx, user_id, started.runKey)) } : started
+      if (!started) return undefined
+      const { runKey, running, ...window } = started
+      return { runKey, running, span: running ? await spanOf(tx, user_id, runKey) : window }
     })
-    return {
-      ...{ success: true, provider, user_id, method: 'pull_api', task_id: runKey },
+    const queued = {
+      success: true,
+      provider,
+      user_id,
+      task_id: runKey,
       message: `Historical sync queued for ${provider}.`,
-      ...{
-        days: Math.round((untilMs - fromMs) / DAY_MS),
-        start_date: isoInstant(fromMs),
-        end_date: isoInstant(untilMs),
-      },
+    }
+    if (!span) return { ...queued, method: 'webhook_backfill' as const }
+    const { fromMs, untilMs } = span
+    return {
+      ...{ ...queued, method: 'pull_api' as const, days: Math.round((untilMs - fromMs) / DAY_MS) },
+      ...{ start_date: isoInstant(fromMs), end_date: isoInstant(untilMs) },
     }
   },
 )
+
+/** The run that asks for the past; when another user of the account has all of it, one that says so. */
+async function startedBackfill(
+  tx: Transaction,
+  whose: Whose,
+  backfill: Backfill,
+): Promise<(Started & { span?: Window }) | undefined> {
+  const started = await startBackfill(tx, whose, backfill)
+  if (started) return started
+  const [live] = await tx.query(`select from provider_grant where id = $1 and state = 'live'`, [whose.grantId])
+  return live ? refuseBackfill(tx, whose, backfill) : undefined
+}
 
 /** What a run that was started before asks for. */
 const spanOf = (tx: Transaction, userId: string, runKey: string) =>

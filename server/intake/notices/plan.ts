@@ -2,8 +2,9 @@ import type { ParcelPart } from '../../../workers/parcel.ts'
 import type { Transaction } from '../../db/database.ts'
 import { endGrant } from '../../oauth/disconnect.ts'
 import type { OAuthParts } from '../../oauth/parts.ts'
-import type { Notice } from '../../providers/notices.ts'
+import type { Covers, Notice } from '../../providers/notices.ts'
 import { grantedScopes } from '../../providers/scopes.ts'
+import { isoInstant } from '../../time.ts'
 import { fits, packParcel, sizeOf } from '../pulls/parcel.ts'
 import { type WishRow, wishRow } from '../pulls/wishes.ts'
 
@@ -28,6 +29,16 @@ export interface NoticedGrant {
   readonly is_again: boolean
   /** The first of those whose account it is. */
   readonly user_id: string
+  /** Ranges of the past that the provider was asked to send; instants in epoch milliseconds. */
+  readonly backfills: readonly Backfilled[] | null
+}
+
+/** A range of a stream; `open`: more of it may come. */
+interface Backfilled {
+  readonly stream: string
+  readonly lo: number
+  readonly hi: number
+  readonly open: boolean
 }
 
 /** The grants of accounts of a provider that somebody has connected, locked in the order in which everybody locks several. */
@@ -38,7 +49,17 @@ export const GRANTS_SQL = `
          g.granted_at > now() - interval '${REPEATED_DAYS} days' and exists (
            select from connection c where c.grant_id = g.id and c.status = 'active' and c.created_at < g.granted_at
          ) as is_again,
-         (select min(c.user_id::text) from connection c where c.grant_id = g.id and c.status = 'active') as user_id
+         (select min(c.user_id::text) from connection c where c.grant_id = g.id and c.status = 'active') as user_id,
+         (
+           select jsonb_agg(jsonb_build_object(
+             'stream', p.stream, 'lo', date_part('epoch', p.lo) * 1000, 'hi', date_part('epoch', p.hi) * 1000,
+             'open', t.id is not null
+           ))
+           from backfill_part p
+           left join sync_task t
+             on t.grant_id = g.id and t.kind = 'backfill' and t.stream = p.stream and t.run_key = p.run_key
+           where p.grant_id = g.id and (p.asked_at is not null or t.id is not null)
+         ) as backfills
   from provider_grant g
   where g.provider = $1 and g.account_id = any ($2) and g.state = 'live'
     and exists (select from connection c where c.grant_id = g.id and c.status = 'active')
@@ -76,17 +97,34 @@ const SCOPE_SQL = `
   from changed
   where c.grant_id = changed.id and c.status = 'active'`
 
-const STORE_SQL = 'select store_notices($1, $2, $3, $4, $5)'
+const STORE_SQL = 'select store_notices($1, $2, $3, $4, $5, $6)'
 
 type Means = Pick<OAuthParts, 'clients' | 'settings' | 'log'>
+
+/** What notices brought of a range of the past; see note_items (sql/routines/pulls/backfill.sql). */
+interface Brought {
+  readonly stream: string
+  readonly items: number
+  readonly at: string
+  readonly lo?: string
+  readonly hi?: string
+}
+
+/** What is stored together: data, and what is to be asked for. */
+interface Pile {
+  readonly parts: ParcelPart[]
+  readonly wishes: WishRow[]
+}
 
 /** What becomes of the notices about one grant. */
 export class Plan {
   readonly grant: NoticedGrant
   readonly #parts: Means
   readonly #provider: string
-  readonly #wishes: WishRow[] = []
-  readonly #carried: ParcelPart[] = []
+  readonly #live: Pile = { parts: [], wishes: [] }
+  /** Of a backfill that is under way. */
+  readonly #past: Pile = { parts: [], wishes: [] }
+  readonly #brought: Brought[] = []
   #unsigned = 0
   #isLimited = false
   #isDoubted = false
@@ -107,15 +145,19 @@ export class Plan {
     switch (notice.kind) {
       case 'data':
         // Whoever proves nothing brings nothing.
-        if (signed) this.#carry({ stream: notice.stream, args: notice.args ?? null, atMs, body: notice.body ?? body })
+        if (!signed) break
+        this.#carry(
+          { stream: notice.stream, args: notice.args ?? null, atMs, body: notice.body ?? body },
+          this.#pileOf(notice.stream, atMs, notice.covers),
+        )
         break
       case 'fetch':
-        this.#wish(this.#rowOf(notice.wish), signed)
+        this.#wish(this.#rowOf(notice.wish), signed, atMs)
         break
       case 'delete': {
         const { stream, externalId: gone, wish } = notice
-        if (signed) this.#carry({ stream, args: null, atMs, body: Buffer.alloc(0), gone })
-        this.#wish(this.#rowOf(wish, { last: true, ...(signed && { after: CONFIRM_SECONDS }) }), signed)
+        if (signed) this.#carry({ stream, args: null, atMs, body: Buffer.alloc(0), gone }, this.#live)
+        this.#wish(this.#rowOf(wish, { last: true, ...(signed && { after: CONFIRM_SECONDS }) }), signed, atMs)
         break
       }
       case 'deauthorise':
@@ -127,8 +169,23 @@ export class Plan {
     }
   }
 
-  #carry(part: Omit<ParcelPart, 'zone'>): void {
-    this.#carried.push({ ...part, zone: null })
+  #carry(part: Omit<ParcelPart, 'zone'>, { parts }: Pile): void {
+    parts.push({ ...part, zone: null })
+  }
+
+  /**
+   * Whether something is of a backfill that is under way, or is new; notes what is of one. It is if its last record begins
+   * before the end of the range; without `covers` it is not known when that was.
+   */
+  #pileOf(stream: string, atMs: number, covers: Covers | undefined): Pile {
+    const ofStream = this.grant.backfills?.filter((one) => one.stream === stream) ?? []
+    const isOpen = ofStream.some(({ open, hi }) => open && !(covers && covers.untilMs > hi))
+    const isLate = ofStream.some(({ lo, hi }) => covers && covers.fromMs >= lo && covers.untilMs <= hi)
+    if (isOpen || isLate) {
+      const span = covers && { lo: isoInstant(covers.fromMs), hi: isoInstant(covers.untilMs) }
+      this.#brought.push({ stream, items: covers?.items ?? 1, at: isoInstant(atMs), ...span })
+    }
+    return isOpen ? this.#past : this.#live
   }
 
   #rowOf(wish: Parameters<typeof wishRow>[2], urgency: Parameters<typeof wishRow>[3] = {}): WishRow | undefined {
@@ -138,32 +195,39 @@ export class Plan {
     return wishRow(client.provider, scope, wish, urgency)
   }
 
-  #wish(row: WishRow | undefined, signed: boolean): void {
+  #wish(row: WishRow | undefined, signed: boolean, atMs: number): void {
     if (!row) return
     if (!signed) {
       this.#isLimited = this.#unsigned >= this.grant.unsigned_left
       if (this.#isLimited) return
       this.#unsigned += 1
     }
-    this.#wishes.push(row)
+    this.#pileOf(row.stream, atMs, undefined).wishes.push(row)
   }
 
   /** Stores it; the caller holds the grant. */
   async store(tx: Transaction): Promise<void> {
     const { id } = this.grant
-    let wishes = this.#wishes
-    for (const parts of parcelsOf(this.#carried)) {
-      const { body, sha256, bytes } = await packParcel(parts)
-      await tx.query(STORE_SQL, [id, body, sha256, bytes, JSON.stringify(wishes)])
-      wishes = []
-    }
-    if (wishes.length > 0) await tx.query(STORE_SQL, [id, null, null, null, JSON.stringify(wishes)])
+    await this.#storePile(tx, this.#live, false)
+    await this.#storePile(tx, this.#past, true)
+    if (this.#brought.length > 0) await tx.query('select note_items($1, $2)', [id, JSON.stringify(this.#brought)])
     if (this.#unsigned > 0 || this.#isLimited) await tx.query(UNSIGNED_SQL, [id, this.#unsigned, this.#isLimited])
     if (this.#scope) await tx.query(SCOPE_SQL, [id, this.#scope.scope, this.#scope.atMs / 1000])
     if (this.#hasEnded) {
       await endGrant(tx, this.#parts.settings, id, { status: 'revoked', reason: 'deregistration' })
       this.#parts.log.info({ provider: this.#provider, grant: id }, 'a person withdrew access at the provider')
     } else if (this.#isDoubted) await tx.query(DOUBT_SQL, [id])
+  }
+
+  async #storePile(tx: Transaction, { parts, wishes }: Pile, ofPast: boolean): Promise<void> {
+    const { id } = this.grant
+    let left = wishes
+    for (const parcel of parcelsOf(parts)) {
+      const { body, sha256, bytes } = await packParcel(parcel)
+      await tx.query(STORE_SQL, [id, body, sha256, bytes, JSON.stringify(left), ofPast])
+      left = []
+    }
+    if (left.length > 0) await tx.query(STORE_SQL, [id, null, null, null, JSON.stringify(left), ofPast])
   }
 }
 

@@ -26,6 +26,19 @@ export interface Lease {
   readonly fence: number
 }
 
+/** States of a range of a backfill; see sql/migrations/0161-backfills.sql. */
+export type PartState =
+  | 'planned'
+  | 'asked'
+  | 'receiving'
+  | 'done'
+  | 'no_data'
+  | 'duplicate'
+  | 'forbidden'
+  | 'refused'
+  | 'disabled'
+  | 'failed'
+
 /** What became of a task; see store_parcel.sql. Instants as ISO text. */
 export interface Outcome {
   readonly id: number
@@ -43,6 +56,8 @@ export interface Outcome {
   readonly failing?: true
   /** Why it is not done yet, for people. */
   readonly waits?: string
+  /** What became of the range of a backfill; `asked`: the provider has taken the request. */
+  readonly part?: { readonly state?: PartState; readonly lo?: string; readonly asked?: true; readonly error?: string }
   /** What is asked for because of these answers. */
   readonly wishes?: readonly WishRow[]
   readonly report?: { readonly status: 'success' | 'failed'; readonly code?: string; readonly error?: string }

@@ -3,6 +3,7 @@ import type { Queryable, Transaction } from '../../db/database.ts'
 import type { OAuthParts } from '../../oauth/parts.ts'
 import type { OAuthClient, OAuthClients } from '../../provider-client/clients.ts'
 import { DAY_MS } from '../../time.ts'
+import { startBackfill } from './backfill.ts'
 import {
   asRow,
   grantedStreams,
@@ -187,8 +188,9 @@ const HELD_SQL = `
 
 /**
  * Returns what queues, as soon as a connection is made, what it is to bring: the first pull, which goes on where an earlier
- * one of the account ended, and the last 90 days if its past is wanted, or what was left of its past. Streams that were closed are tried again, and
- * answers are stored even if they are the same as before, since somebody is new to them. The caller holds the grant.
+ * one of the account ended, and the last 90 days if its past is wanted, or what was left of its past; of a past that comes
+ * as notices what was not asked for before. Streams that were closed are tried again, and answers are stored even if they are
+ * the same as before, since somebody is new to them. The caller holds the grant.
  */
 export function queueFirst(clients: OAuthClients, wantsHistory: boolean): OAuthParts['connected'] {
   return async (tx, { provider, grantId, connectionId, userId, isNew }) => {
@@ -204,6 +206,10 @@ export function queueFirst(clients: OAuthClients, wantsHistory: boolean): OAuthP
     const refused = refusedStreams(client, grant)
     const pull = { grantId, userId, connectionId: null, kind: 'pull', lane: 'asked', untilMs: null } as const
     if (streams.length > 0) await queue(tx, { ...pull, streams, refused })
+    if (client.provider.backfill) {
+      if (wantsHistory) await startBackfill(tx, { grantId, userId }, client.provider.backfill)
+      return
+    }
     const granted = grantedStreams(client, grant)
     if (isNew && wantsHistory)
       return void (await startHistory(tx, { grantId, connectionId, userId, days: HISTORY_DAYS, refused }, granted))

@@ -20,7 +20,7 @@ const MAX_REQUEST_BYTES = 256 * 1024
 const CLOSED_SECONDS = 86_400
 
 /** How long a task is tried again that fails for reasons that may pass. */
-const GIVE_UP_DAYS = { pull: 1, sync: 1, notice: 1, object: 1, history: 7 } as const
+const GIVE_UP_DAYS = { pull: 1, sync: 1, notice: 1, object: 1, history: 7, backfill: 7 } as const
 
 /** Notices come before what they tell of can be asked for: what is not there is asked for again after so long. */
 const MISSING_SECONDS: readonly number[] = [60, 600]
@@ -31,7 +31,7 @@ const BAD_PAGE = 'The provider named a next page that cannot be asked for'
 /** A task as its row says it; instants as ISO text. */
 export interface TaskRow {
   readonly id: number
-  readonly kind: 'pull' | 'sync' | 'history' | 'notice' | 'object'
+  readonly kind: 'pull' | 'sync' | 'history' | 'notice' | 'object' | 'backfill'
   readonly stream: string
   /** A thing that is asked for, by its kind; null: spans of the stream are. */
   readonly object: string | null

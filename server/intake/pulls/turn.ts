@@ -7,6 +7,7 @@ import type { Provider, Request, Stream, StreamState, Wish } from '../../provide
 import { grantedScopes } from '../../providers/scopes.ts'
 import { isoInstant } from '../../time.ts'
 import { type Account, type AccountMeans, openAccount } from './account.ts'
+import { nextOfBackfill } from './backfill.ts'
 import { BudgetClosed, type Lane } from './budget.ts'
 import { Gathered, type StoreMeans } from './gathered.ts'
 import type { Lease, Outcome } from './parcel.ts'
@@ -130,7 +131,9 @@ async function serveRun(turn: Turn, rows: TaskRow[]): Promise<void> {
     for (let row = rows.shift(); row && goesOn(turn); row = rows.shift())
       if (turn.blocked[row.lane] === undefined) await serveTask(turn, row)
   }
-  const ended = await Promise.allSettled(Array.from({ length: STREAMS_AT_ONCE }, serve))
+  // Between two requests for the past there is a pause.
+  const atOnce = rows.some(({ kind }) => kind === 'backfill') ? 1 : STREAMS_AT_ONCE
+  const ended = await Promise.allSettled(Array.from({ length: atOnce }, serve))
   const failed = ended.find((one) => one.status === 'rejected')
   if (failed) throw failed.reason
 }
@@ -162,12 +165,9 @@ const goesOn = (turn: Turn) =>
 export const everyLane = (fromMs: number): Turn['blocked'] => ({ asked: fromMs, live: fromMs, history: fromMs })
 
 async function serveTask(turn: Turn, row: TaskRow): Promise<void> {
+  if (row.kind === 'backfill') return servePast(turn, row)
   const stream = streamOf(turn.account.client.provider, row)
-  if (!stream) {
-    // This version no longer asks for it.
-    const report = { status: 'failed', code: 'wrong', error: 'There is no such stream any more' } as const
-    return turn.gathered.add(row, [], { id: row.id, stream: row.stream, answers: 0, ended: true, report })
-  }
+  if (!stream) return turn.gathered.add(row, [], unknown(row))
   const task = new Task(row, stream, Date.now())
   while (goesOn(turn)) {
     const outcome = await askOnce(turn, task).catch((error) => defect(turn, task, error))
@@ -175,6 +175,41 @@ async function serveTask(turn: Turn, row: TaskRow): Promise<void> {
     if (typeof outcome === 'object') return turn.gathered.add(row, task.takeParts(), outcome)
   }
   if (task.hasMoved) await pause(turn, task)
+}
+
+/** This version no longer asks for it. */
+const unknown = ({ id, stream }: TaskRow): Outcome => ({
+  ...{ id, stream, answers: 0, ended: true },
+  report: { status: 'failed', code: 'wrong', error: 'There is no such stream any more' },
+})
+
+/** A range of the past that comes as notices: it is asked for, or waited for. */
+async function servePast(turn: Turn, row: TaskRow): Promise<void> {
+  const { provider } = turn.account.client
+  const stream = streamOf(provider, row)
+  if (!stream || !provider.backfill) return turn.gathered.add(row, [], unknown(row))
+  const task = new Task(row, stream, Date.now())
+  const asking = {
+    ...{ db: turn.means.db, grantId: turn.lease.grantId, backfill: provider.backfill, scope: turn.scope },
+    ask: (request: Request) => askOfPast(turn, task, request),
+    said: (answer: Received) => said(turn, answer),
+  }
+  const outcome = await nextOfBackfill(asking, task).catch((error) => {
+    return { ...defect(turn, task, error), part: { state: 'failed' } } as const
+  })
+  if (outcome !== 'blocked') await turn.gathered.add(row, [], outcome)
+}
+
+/** One request in a while for each account: others of the turn wait, too. */
+async function askOfPast(turn: Turn, task: Task, request: Request): Promise<Received | Outcome | 'blocked'> {
+  const pauseMs = (turn.account.client.provider.backfill?.pauseSeconds ?? 0) * 1000
+  const { lane } = task.row
+  turn.requests += 1
+  turn.blocked[lane] = Date.now() + pauseMs
+  const answer = await ask(turn, task, request)
+  turn.blocked[lane] = Math.max(turn.blocked[lane] ?? 0, Date.now() + pauseMs)
+  if (typeof answer === 'object' && !('id' in answer)) turn.means.answered(turn.lease.provider, true)
+  return answer
 }
 
 /** What a task asks for; a single thing is asked for as a stream of which there is only now. */

@@ -41,8 +41,8 @@ export const backfill: Backfill = {
   judge,
 }
 
-/** After a refusal the wait that others found to be enough. */
-const REFUSED_SECONDS = 60
+/** After a refusal for asking too often, the wait that others found to be enough. */
+export const REFUSED_SECONDS = 60
 
 /** Garmin's earliest time moves on with the clock. */
 const INSIDE_MS = 30_000

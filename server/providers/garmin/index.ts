@@ -1,6 +1,6 @@
 import { textAt } from '../answers.ts'
 import type { Answer, Call, OAuth, Provider, Request, Tokens } from '../provider.ts'
-import { backfill } from './backfill.ts'
+import { backfill, REFUSED_SECONDS } from './backfill.ts'
 import { brings } from './brings.ts'
 import { map } from './mapping.ts'
 import { scopeOf } from './notices.ts'
@@ -29,6 +29,8 @@ export const cloud: Provider = {
     url: 'https://apis.garmin.com',
     // Of our own: Garmin publishes none, and clients of others are refused at 100 a minute.
     budgets: [{ per: 'application', seconds: 60, limit: 60, aligned: false }],
+    judge: ({ status, headers }) =>
+      status === 429 && !headers['retry-after'] ? { later: true, afterSeconds: REFUSED_SECONDS } : undefined,
   },
   oauth: () => oauth,
   map,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { valueAt } from '../answers.ts'
-import type { InboundRequest, Keys, Notice, Notices, OpenedBody } from '../notices.ts'
+import type { Covers, InboundRequest, Keys, Notice, Notices, OpenedBody } from '../notices.ts'
 import { isSame } from '../signing.ts'
 import { summariesAt } from './streams.ts'
 import { typeNamed } from './types.ts'
@@ -79,10 +79,33 @@ function carry(carried: Map<string, Carried>, of: Omit<Carried, 'items'>, item: 
   group.items.push(item)
 }
 
-const carriedNotice = ({ account, stream, items }: Carried, samples: boolean): Notice => ({
-  ...{ account, kind: 'data', stream, body: Buffer.from(JSON.stringify(items)) },
-  ...(samples && stream === 'activityDetails' && { args: { samples } }),
-})
+function carriedNotice({ account, stream, items }: Carried, samples: boolean): Notice {
+  const covers = coveredBy(items)
+  return {
+    ...{ account, kind: 'data', stream, body: Buffer.from(JSON.stringify(items)) },
+    ...(samples && stream === 'activityDetails' && { args: { samples } }),
+    ...(covers && { covers }),
+  }
+}
+
+/** When summaries begin; undefined: one does not say. */
+function coveredBy(items: readonly Summary[]): Covers | undefined {
+  let [fromMs, untilMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const item of items) {
+    const ms = startOf(item)
+    if (!(ms > 0 && ms < MAX_MS)) return undefined
+    fromMs = Math.min(fromMs, ms)
+    untilMs = Math.max(untilMs, ms)
+  }
+  return { items: items.length, fromMs, untilMs }
+}
+
+function startOf({ summary, samples, ...item }: Summary): number {
+  const inner = isSummary(summary) ? summary : {}
+  const seconds = item.startTimeInSeconds ?? item.measurementTimeInSeconds ?? inner.startTimeInSeconds
+  if (seconds !== undefined) return Math.round(Number(seconds) * 1000)
+  return Date.parse(String(item.calendarDate ?? item.periodStartDate ?? item.periodStartDateStr))
+}
 
 /** The same summaries may be told of again, under another token. */
 function addFetch(asked: Map<string, Notice>, { account, stream }: Omit<Carried, 'items'>, address: string): void {

@@ -1,13 +1,17 @@
 -- Stores what notices said of a grant: what is to be asked for, and the parcel of data and deletions that they carried
 -- (brotli; null: none), as an upload of everybody whose data it is. All of it is of one run for each of them: the one that
--- waits already, or a new one. The caller holds the grant.
+-- waits already, or a new one. `of_past`: it belongs to the backfill that is under way, if there is one. The caller holds the
+-- grant.
 create or replace function store_notices(
-  the_grant uuid, parcel bytea, parcel_sha256 bytea, parcel_bytes int4, wishes jsonb
+  the_grant uuid, parcel bytea, parcel_sha256 bytea, parcel_bytes int4, wishes jsonb, of_past boolean
 ) returns void
 language plpgsql as $$
 declare
   the_provider text;
   the_run text;
+  backfill text;
+  the_lane text;
+  the_scope text;
   asking uuid;
   added text[];
   one record;
@@ -18,14 +22,20 @@ begin
   if not found then
     return;
   end if;
+  select t.run_key into backfill
+  from sync_task t
+  where of_past and t.grant_id = the_grant and t.kind = 'backfill'
+  limit 1;
+  the_lane := case when backfill is null then 'live' else 'history' end;
+  the_scope := case when backfill is null then 'live' else 'historical' end;
   select t.run_key into the_run
   from sync_task t
   where t.grant_id = the_grant and t.kind in ('notice', 'object') and t.lane = 'live' and t.connection_id is null
     and exists (select from sync_run r where r.run_key = t.run_key and r.source = 'webhook')
   order by t.id
   limit 1;
-  the_run := coalesce(the_run, gen_random_uuid()::text);
-  added := queue_wishes(the_grant, null, the_run, 'live', wishes);
+  the_run := coalesce(backfill, the_run, gen_random_uuid()::text);
+  added := queue_wishes(the_grant, null, the_run, the_lane, wishes);
   if added is null and parcel is null then
     return;
   end if;
@@ -38,11 +48,11 @@ begin
   for one in
     select c.id, c.user_id from connection c where c.grant_id = the_grant and c.status = 'active' order by c.user_id
   loop
-    own_key := open_run(one.user_id, the_provider, the_run, asking, 'live', tstzrange(null, null), '{}', 'webhook');
+    own_key := open_run(one.user_id, the_provider, the_run, asking, the_scope, tstzrange(null, null), '{}', 'webhook');
     perform open_reports(one.user_id, own_key, added);
     if parcel is not null then
       perform accept_upload(
-        gen_random_uuid(), one.user_id, the_provider, parcel_sha256, parcel, parcel_bytes, 0, null, null, 'live', null,
+        gen_random_uuid(), one.user_id, the_provider, parcel_sha256, parcel, parcel_bytes, 0, null, null, the_scope, null,
         own_key, null, 'webhook', one.id
       );
     end if;

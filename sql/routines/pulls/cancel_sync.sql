@@ -5,13 +5,13 @@ language sql as $$
   update sync_run_report r
   set status = 'failed', error_code = 'cancelled', error = 'The connection has ended'
   from sync_run s
-  where s.user_id = the_user and s.provider = the_provider and s.source in ('pull', 'webhook', 'linked_account')
+  where s.user_id = the_user and s.provider = the_provider and s.source in ('pull', 'webhook', 'backfill', 'linked_account')
     and s.status = 'in_progress' and r.user_id = s.user_id and r.run_key = s.run_key and r.status = 'in_progress';
   with ended as (
     update sync_run s
     set stage = 'cancelled', status = 'cancelled', message = 'The connection has ended',
         ended_at = clock_timestamp(), updated_at = clock_timestamp()
-    where s.user_id = the_user and s.provider = the_provider and s.source in ('pull', 'webhook', 'linked_account')
+    where s.user_id = the_user and s.provider = the_provider and s.source in ('pull', 'webhook', 'backfill', 'linked_account')
       and s.status = 'in_progress'
     returning s.*
   )

@@ -12,7 +12,7 @@ language plpgsql as $$
 declare
   the_run text := gen_random_uuid();
   the_provider text;
-  the_scope text := case the_kind when 'history' then 'historical' else 'live' end;
+  the_scope text := case when the_kind in ('history', 'backfill') then 'historical' else 'live' end;
   queued text[];
   first_lo timestamptz;
   span tstzrange;
@@ -67,7 +67,12 @@ begin
     order by c.user_id
   loop
     perform fail_reports(
-      one.user_id, open_run(one.user_id, the_provider, the_run, asking, the_scope, span, queued), failures
+      one.user_id,
+      open_run(
+        one.user_id, the_provider, the_run, asking, the_scope, span, queued,
+        case the_kind when 'backfill' then 'backfill' else 'pull' end
+      ),
+      failures
     );
   end loop;
   update provider_grant
@@ -84,8 +89,8 @@ end
 $$;
 
 -- Opens the run of a sync for one of those whose data it brings, unless it is there; returns its key. A key names one run:
--- those of others than the user who asked have the user behind it; `asking` null = that one is gone. `the_source`: pull, or
--- webhook for what a notice told of.
+-- those of others than the user who asked have the user behind it; `asking` null = that one is gone. `the_source`: pull,
+-- webhook for what a notice told of, or backfill for the past that comes as notices.
 create or replace function open_run(
   the_user uuid, the_provider text, the_run text, asking uuid, the_scope text, span tstzrange, streams text[],
   the_source text default 'pull'

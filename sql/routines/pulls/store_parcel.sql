@@ -6,7 +6,7 @@
 --
 -- `outcomes`: array of {id, stream, generation, answers, ended, lo, hi, position, due_at, attempts, failing, wishes (see
 -- queue_wishes.sql), report: {status, code, error}, cursor: {covered_until, week, month, hash (hex), unchanged,
--- closed_seconds, closed_why, failing}, waits: why it is not done yet}. Of a task that has not ended, what is absent stays, but for `position` and
+-- closed_seconds, closed_why, failing}, waits: why it is not done yet, part: see note_parts}. Of a task that has not ended, what is absent stays, but for `position` and
 -- `attempts`; one that was wished for again meanwhile (`generation`) does not end, and begins anew.
 create or replace function store_parcel(
   the_grant uuid, the_process int8, the_fence int8, the_run text, the_zone text, parcel bytea, parcel_sha256 bytea,
@@ -52,6 +52,7 @@ begin
   update provider_grant set zone = the_zone where id = the_grant and zone is distinct from the_zone and the_zone is not null;
   perform end_tasks(the_grant, outcomes);
   perform move_cursors(the_grant, outcomes);
+  perform note_parts(the_grant, the_run, outcomes);
   select queue_wishes(the_grant, the_connection, the_run, the_lane, jsonb_agg(w.wish)) into added
   from jsonb_to_recordset(outcomes) o (wishes jsonb)
   cross join lateral jsonb_array_elements(o.wishes) w (wish)
