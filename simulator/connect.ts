@@ -23,6 +23,8 @@ interface Person {
 interface Run {
   readonly run_id: string
   readonly provider: string
+  /** `backfill`: the provider sends the past by itself, which takes minutes. */
+  readonly source?: string
   readonly status: string
   readonly items_processed: number | null
   readonly error: string | null
@@ -178,13 +180,15 @@ async function connected(historyDays: number, api: Api, wanted: Wanted): Promise
     if (!(await waitFor(api, wanted, before, { patienceMs: BEGIN_MS, done: () => true })))
       await api('POST', `/providers/${provider}/users/${userId}/sync/historical?days=${historyDays}`)
   }
-  const done = (runs: readonly Run[]) => runs.every(({ status }) => status !== 'in_progress')
+  const isUnderWay = ({ status, source }: Run) => status === 'in_progress' && source === 'backfill'
+  const done = (runs: readonly Run[]) => runs.every((run) => run.status !== 'in_progress' || isUnderWay(run))
   const runs = await waitFor(api, wanted, before, { patienceMs: PATIENCE_MS, done })
   if (!runs) throw new Error('the data did not arrive in time')
-  const bad = runs.find(({ status }) => status !== 'success' && status !== 'skipped')
+  const bad = runs.find((run) => !isUnderWay(run) && run.status !== 'success' && run.status !== 'skipped')
   if (bad) throw new Error(`${bad.status}: ${bad.error ?? 'no reason given'}`)
   const items = runs.reduce((sum, { items_processed }) => sum + (items_processed ?? 0), 0)
-  return `${again ? 'connected before' : 'connected'}, ${counted(items, 'item')}`
+  const coming = runs.some(isUnderWay) ? ', its past comes within minutes' : ''
+  return `${again ? 'connected before' : 'connected'}, ${counted(items, 'item')}${coming}`
 }
 
 /** Goes where a browser would go, from the link to the callback. */

@@ -75,9 +75,9 @@ interface PartRow {
 // What was received and waits to be opened may be of it.
 const PART_SQL = `
   select date_part('epoch', p.lo) * 1000 as lo_ms, date_part('epoch', p.hi) * 1000 as hi_ms, p.state, p.cuts, p.items,
-         date_part('epoch', least(clock_timestamp(), (
+         case when p.asked_at is not null then date_part('epoch', least(clock_timestamp(), (
            select min(n.due_at) from notification n where n.provider = g.provider and n.state = 'waiting'
-         )) - greatest(p.asked_at, p.last_item_at)) as quiet_seconds,
+         )) - greatest(p.asked_at, p.last_item_at)) end as quiet_seconds,
          exists (
            select from sync_task t
            where t.grant_id = p.grant_id and t.run_key = p.run_key and t.stream = p.stream and t.kind = 'object'

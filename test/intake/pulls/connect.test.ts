@@ -17,6 +17,12 @@ oneEngine(t, 'people are connected, and their data is there; no secret is anywhe
     // Browsers come back to it.
     PORT: String(await freePort()),
   })
+  const db = openTestDatabase(t, database)
+  // Limits of our own, which the simulator does not have: a request in a second would make this test wait.
+  await db.query(
+    `insert into rate_budget (provider, seconds, provider_limit) values ('suunto', 1, $1), ('garmin', 60, $1)`,
+    [1_000_000],
+  )
   const said: string[] = []
   const connect = () =>
     connectPeople({
@@ -31,7 +37,13 @@ oneEngine(t, 'people are connected, and their data is there; no secret is anywhe
     const { pathname, search } = new URL(link)
     const { body } = await service.request('GET', pathname + search)
     const providers = new Set(body.data.map(({ source }: { source: { provider: string } }) => source.provider))
-    t.strictSame(providers, new Set(['oura', 'whoop', 'polar']), 'the link that it prints shows nights of all')
+    // Garmin sends its nights by and by.
+    providers.delete('garmin')
+    t.strictSame(
+      providers,
+      new Set(['oura', 'whoop', 'polar', 'suunto']),
+      'the link that it prints shows nights of all',
+    )
   }
 
   await t.test('a second time goes on where the first ended', async (t) => {
@@ -54,7 +66,6 @@ oneEngine(t, 'people are connected, and their data is there; no secret is anywhe
     t.equal(status, 204)
   })
 
-  const db = openTestDatabase(t, database)
   const secrets: string[] = (await simulator.control('GET', 'secrets')).body.map(
     ({ value }: { value: string }) => value,
   )
