@@ -153,7 +153,7 @@ export async function endGrant(
     [grantId, status, reason],
   )
   // Once a person has withdrawn access there, the past can be asked for again.
-  await tx.query('delete from backfill_part where grant_id = $1 and ($2 or asked_at is null)', [
+  await tx.query('delete from backfill_part where grant_id = $1 and ($2 or asked_at is null and not attempted)', [
     grantId,
     reason === 'deregistration',
   ])

@@ -14,8 +14,10 @@ create table backfill_part (
   state text not null default 'planned' constraint backfill_part_state check (state in (
     'planned', 'asked', 'receiving', 'done', 'no_data', 'duplicate', 'forbidden', 'refused', 'disabled', 'failed'
   )),
-  -- Null: the provider did not take a request for it, so there may be another one.
+  -- Null: the provider is not known to have taken a request for it.
   asked_at timestamptz,
+  -- Whether it may have taken one, whose answer was lost: then no other range may overlap this one, which is asked for again.
+  attempted boolean not null default false,
   -- Receipt of the newest notice, and how many records all of them had.
   last_item_at timestamptz,
   items int8 not null default 0,

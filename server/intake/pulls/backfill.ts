@@ -2,7 +2,7 @@ import type { Queryable, Transaction } from '../../db/database.ts'
 import type { Received } from '../../provider-client/http.ts'
 import type { Backfill, Request, StreamState } from '../../providers/provider.ts'
 import { DAY_MS, isoInstant } from '../../time.ts'
-import type { Outcome, PartState } from './parcel.ts'
+import type { Lease, Outcome, PartState } from './parcel.ts'
 import type { Task } from './task.ts'
 import type { Started } from './tasks.ts'
 
@@ -61,10 +61,17 @@ export async function refuseBackfill(
 interface PartRow {
   readonly lo_ms: number
   readonly hi_ms: number
-  readonly state: PartState
+  /** As ISO text. */
+  readonly hi: string
   readonly cuts: number
+  readonly asked: boolean
+  /** Whether the answer to an earlier request for it was lost. */
+  readonly attempted: boolean
+  /** Ranges of the stream that are still to be asked for after this one. */
+  readonly more: number
+  /** Of the stream in this run. */
   readonly items: number
-  /** Of what was received and opened, so many seconds brought nothing; null: it was not asked for. */
+  /** Of what was received and opened, so many seconds brought nothing of the stream; null: it was not asked for. */
   readonly quiet_seconds: number | null
   /** Whether notices have named data of it that is still being fetched. */
   readonly fetching: boolean
@@ -72,12 +79,14 @@ interface PartRow {
   readonly refused: string | null
 }
 
-// What was received and waits to be opened may be of it.
+// What was received and waits to be opened may be of it. Most streams have one range; another one if an answer was lost.
 const PART_SQL = `
-  select date_part('epoch', p.lo) * 1000 as lo_ms, date_part('epoch', p.hi) * 1000 as hi_ms, p.state, p.cuts, p.items,
-         case when p.asked_at is not null then date_part('epoch', least(clock_timestamp(), (
+  select date_part('epoch', p.lo) * 1000 as lo_ms, date_part('epoch', p.hi) * 1000 as hi_ms, p.hi, p.cuts,
+         p.attempted, p.asked_at is not null as asked, count(*) filter (where p.asked_at is null) over () - 1 as more,
+         sum(p.items) over () as items,
+         date_part('epoch', least(clock_timestamp(), (
            select min(n.due_at) from notification n where n.provider = g.provider and n.state = 'waiting'
-         )) - greatest(p.asked_at, p.last_item_at)) end as quiet_seconds,
+         )) - max(greatest(p.asked_at, p.last_item_at)) filter (where p.asked_at is not null) over ()) as quiet_seconds,
          exists (
            select from sync_task t
            where t.grant_id = p.grant_id and t.run_key = p.run_key and t.stream = p.stream and t.kind = 'object'
@@ -88,12 +97,14 @@ const PART_SQL = `
          ) as refused
   from backfill_part p
   join provider_grant g on g.id = p.grant_id
-  where p.grant_id = $1 and p.run_key = $2 and p.stream = $3 and (p.asked_at is not null or p.state = 'planned')`
+  where p.grant_id = $1 and p.run_key = $2 and p.stream = $3
+  order by p.asked_at nulls first, p.hi
+  limit 1`
 
 /** What a range of the past is asked with. */
 interface Asking {
   readonly db: Queryable
-  readonly grantId: string
+  readonly lease: Lease
   readonly backfill: Backfill
   readonly scope: StreamState['scope']
   ask(request: Request): Promise<Received | Outcome | 'blocked'>
@@ -101,28 +112,34 @@ interface Asking {
   said(answer: Received): string
 }
 
-/** Asks for a range, once; afterwards says whether all of it has come. */
-export async function nextOfBackfill(asking: Asking, task: Task): Promise<Outcome | 'blocked'> {
-  const { db, grantId, backfill, scope } = asking
+/** Asks for a range, once; afterwards says whether all of it has come. `lost`: the grant is another process's. */
+export async function nextOfBackfill(asking: Asking, task: Task): Promise<Outcome | 'blocked' | 'lost'> {
+  const { db, lease, backfill, scope } = asking
   const { run_key: runKey, stream } = task.row
-  const [part] = await db.query<PartRow>(PART_SQL, [grantId, runKey, stream])
+  const [part] = await db.query<PartRow>(PART_SQL, [lease.grantId, runKey, stream])
   const type = backfill.types.find((one) => one.stream === stream)
   if (!part || !type) return task.failed('wrong', 'It cannot be asked for any more')
-  if (part.quiet_seconds !== null) return waited(backfill, task, part)
+  if (part.asked) return waited(backfill, task, part)
   if (part.refused !== null) return ended(task.failed('not_permitted', part.refused), 'refused')
   const missing = type.scopes.filter((one) => scope?.has(one) === false)
   if (missing.length > 0)
     return ended(task.failed('not_permitted', `The person does not allow ${missing.join(', ')}`), 'forbidden')
+  // A process that dies from here on leaves it in doubt whether the provider has taken it.
+  const attempt = [lease.grantId, lease.processId, lease.fence, runKey, stream, part.hi]
+  const { wanted } = await db.one<{ wanted: boolean }>(ATTEMPT_SQL, attempt)
+  if (!wanted) return 'lost'
   const answer = await asking.ask(backfill.request(type.type, { fromMs: part.lo_ms, untilMs: part.hi_ms }))
   if (answer === 'blocked') return answer
   if ('id' in answer) return answer.ended ? ended(answer, 'failed') : answer
   return judged(asking, task, part, answer)
 }
 
-/** An outcome that ends a range, with why, if it says so. */
-const ended = (outcome: Outcome, state: PartState): Outcome => ({
+const ATTEMPT_SQL = 'select attempt_part($1, $2, $3, $4, $5, $6) as wanted'
+
+/** An outcome that ends what was not asked for of a stream, with why, if it says so; `part`: more of it. */
+const ended = (outcome: Outcome, state: PartState, part: Outcome['part'] = {}): Outcome => ({
   ...outcome,
-  part: { state, ...(outcome.report?.error !== undefined && { error: outcome.report.error }) },
+  part: { ...part, state, ...(outcome.report?.error !== undefined && { error: outcome.report.error }) },
 })
 
 /** It goes on later. */
@@ -130,43 +147,50 @@ const later = ({ row: { id, stream, generation } }: Task, seconds: number): Outc
   ...{ id, stream, generation, answers: 0, due_at: isoInstant(Date.now() + Math.ceil(seconds * 1000)) },
 })
 
+/** The provider has not taken it, unless an earlier request of which the answer was lost. */
+const refusal = ({ attempted }: PartRow) => (attempted ? {} : ({ refused: true } as const))
+
 function judged({ backfill, said }: Asking, task: Task, part: PartRow, answer: Received): Outcome {
   const verdict = backfill.judge(answer)
+  const refused = refusal(part)
   if (typeof verdict === 'object') {
     if ('earliestMs' in verdict) return cut(backfill, task, part, verdict.earliestMs)
     const why = `HTTP ${answer.status}`
-    if (task.row.attempts >= MAX_RETRIES) return ended(task.failed('gave_up', why), 'failed')
-    return task.later(why, verdict.afterSeconds)
+    const failure = answer.status >= 500 ? {} : refused
+    if (task.row.attempts >= MAX_RETRIES) return ended(task.failed('gave_up', why), 'failed', failure)
+    return { ...task.later(why, verdict.afterSeconds), part: failure }
   }
   switch (verdict) {
     case 'asked':
-    case 'duplicate':
+    case 'duplicate': {
       // Of a request whose answer was lost the data comes all the same.
-      return { ...later(task, backfill.silenceSeconds), part: { state: verdict, asked: true } }
+      const seconds = part.more > 0 ? backfill.pauseSeconds : backfill.silenceSeconds
+      return { ...later(task, seconds), part: { hi: part.hi, state: verdict, asked: true } }
+    }
     case 'disabled':
-      return ended(task.failed('wrong', `Not enabled at the provider. ${said(answer)}`), 'disabled')
+      return ended(task.failed('wrong', `Not enabled at the provider. ${said(answer)}`), 'disabled', refused)
     case 'forbidden':
-      return ended(task.failed('not_permitted', said(answer)), 'refused')
+      return ended(task.failed('not_permitted', said(answer)), 'refused', refused)
     default:
-      return ended(task.failed('wrong', said(answer)), 'failed')
+      return ended(task.failed('wrong', said(answer)), 'failed', refused)
   }
 }
 
 /** The provider has nothing before `earliestMs`. */
-function cut({ pauseSeconds }: Backfill, task: Task, { lo_ms: loMs, hi_ms: hiMs, cuts }: PartRow, earliestMs: number) {
-  if (earliestMs >= hiMs) return ended(task.done(), 'no_data')
-  if (earliestMs <= loMs || cuts >= MAX_CUTS)
-    return ended(
-      task.failed('wrong', `The provider moves the start of what it gives, at last to ${isoInstant(earliestMs)}`),
-      'failed',
-    )
-  return { ...later(task, pauseSeconds), part: { lo: isoInstant(earliestMs) } }
+function cut({ pauseSeconds }: Backfill, task: Task, part: PartRow, earliestMs: number): Outcome {
+  const { lo_ms: loMs, hi_ms: hiMs, hi, cuts } = part
+  const refused = refusal(part)
+  if (earliestMs >= hiMs) return ended(task.done(), 'no_data', refused)
+  if (earliestMs <= loMs || cuts >= MAX_CUTS) {
+    const why = `The provider moves the start of what it gives, at last to ${isoInstant(earliestMs)}`
+    return ended(task.failed('wrong', why), 'failed', refused)
+  }
+  return { ...later(task, pauseSeconds), part: { ...refused, hi, lo: isoInstant(earliestMs) } }
 }
 
 /** Whether nothing comes any more. */
-function waited({ silenceSeconds }: Backfill, task: Task, part: PartRow): Outcome {
-  const leftSeconds = silenceSeconds - (part.quiet_seconds ?? 0)
-  if (part.fetching || leftSeconds > 0) return later(task, part.fetching ? FETCHING_SECONDS : Math.max(leftSeconds, 1))
-  const state = part.items > 0 ? 'done' : part.state === 'duplicate' ? 'duplicate' : 'no_data'
-  return { ...ended(task.done(), state), answers: part.items }
+function waited({ silenceSeconds }: Backfill, task: Task, { quiet_seconds: quiet, fetching, items }: PartRow): Outcome {
+  const leftSeconds = silenceSeconds - (quiet ?? 0)
+  if (fetching || leftSeconds > 0) return later(task, fetching ? FETCHING_SECONDS : Math.max(leftSeconds, 1))
+  return { ...task.done(), answers: items, part: { state: 'quiet' } }
 }

@@ -57,7 +57,16 @@ export interface Outcome {
   /** Why it is not done yet, for people. */
   readonly waits?: string
   /** What became of the range of a backfill; `asked`: the provider has taken the request. */
-  readonly part?: { readonly state?: PartState; readonly lo?: string; readonly asked?: true; readonly error?: string }
+  readonly part?: {
+    /** Its end; absent: of all that were not asked for, or, when it is `quiet`, of all that were. */
+    readonly hi?: string
+    readonly state?: PartState | 'quiet'
+    readonly lo?: string
+    readonly asked?: true
+    /** The provider has not taken it. */
+    readonly refused?: true
+    readonly error?: string
+  }
   /** What is asked for because of these answers. */
   readonly wishes?: readonly WishRow[]
   readonly report?: { readonly status: 'success' | 'failed'; readonly code?: string; readonly error?: string }

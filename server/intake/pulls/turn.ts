@@ -190,14 +190,15 @@ async function servePast(turn: Turn, row: TaskRow): Promise<void> {
   if (!stream || !provider.backfill) return turn.gathered.add(row, [], unknown(row))
   const task = new Task(row, stream, Date.now())
   const asking = {
-    ...{ db: turn.means.db, grantId: turn.lease.grantId, backfill: provider.backfill, scope: turn.scope },
+    ...{ db: turn.means.db, lease: turn.lease, backfill: provider.backfill, scope: turn.scope },
     ask: (request: Request) => askOfPast(turn, task, request),
     said: (answer: Received) => said(turn, answer),
   }
   const outcome = await nextOfBackfill(asking, task).catch((error) => {
     return { ...defect(turn, task, error), part: { state: 'failed' } } as const
   })
-  if (outcome !== 'blocked') await turn.gathered.add(row, [], outcome)
+  if (outcome === 'lost') turn.over = true
+  else if (outcome !== 'blocked') await turn.gathered.add(row, [], outcome)
 }
 
 /** One request in a while for each account: others of the turn wait, too. */

@@ -1,5 +1,6 @@
 -- Starts asking for the past of a grant that its provider sends as notices: of each stream from `earliest`, or from where the
--- last range that was asked for ended, until `until`; less than an hour is not worth it. Returns the key of the user's run: the
+-- last range that was asked for ended, until `until`; less than an hour is not worth it. Ranges of which the answer was lost
+-- are asked for again, as they were. Returns the key of the user's run: the
 -- one that is under way, a new one, or, when there is nothing to ask for, the last one; null when the grant has ended, or there
 -- is none. Locks the grant.
 create or replace function start_backfill(
@@ -29,15 +30,24 @@ begin
     return;
   end if;
   delete from backfill_part p
-  where p.grant_id = the_grant and (p.asked_at is null or p.hi < earliest - interval '1 day');
-  select jsonb_agg(jsonb_build_object('stream', s.stream, 'lo', s.lo) order by s.place) into planned
+  where p.grant_id = the_grant and (p.asked_at is null and not p.attempted or p.hi < earliest - interval '1 day');
+  -- The key of the run is not known yet.
+  insert into backfill_part (grant_id, stream, lo, hi, run_key)
+  select the_grant, s.stream, s.lo, until, ''
   from (
-    select w.stream, w.place, greatest(earliest, (
+    select w.stream, greatest(earliest, (
              select max(p.hi) from backfill_part p where p.grant_id = the_grant and p.stream = w.stream
            )) as lo
-    from unnest(streams) with ordinality w (stream, place)
+    from unnest(streams) w (stream)
   ) s
   where until - s.lo >= interval '1 hour';
+  select jsonb_agg(jsonb_build_object('stream', s.stream, 'lo', s.lo) order by s.place) into planned
+  from (
+    select w.stream, w.place, min(p.lo) as lo
+    from unnest(streams) with ordinality w (stream, place)
+    join backfill_part p on p.grant_id = the_grant and p.stream = w.stream and p.asked_at is null
+    group by 1, 2
+  ) s;
   if planned is null then
     return query
       select r.run_key, true
@@ -48,8 +58,8 @@ begin
     return;
   end if;
   the_run := start_sync(the_grant, null, the_user, 'backfill', 'history', until, '{}', planned);
-  insert into backfill_part (grant_id, stream, lo, hi, run_key)
-  select the_grant, s.stream, s.lo, until, the_run from jsonb_to_recordset(planned) s (stream text, lo timestamptz);
+  update backfill_part p set run_key = the_run, state = 'planned', cuts = 0, error = null
+  where p.grant_id = the_grant and p.asked_at is null and p.stream = any (streams);
   return query select the_run, false;
 end
 $$;
@@ -74,17 +84,41 @@ begin
 end
 $$;
 
--- Notes what became of ranges of a run: `part` of outcomes (store_parcel.sql) is {state, lo, asked, error}. What came while it
--- was being asked for counts. The caller holds the grant.
+-- Notes that a range is about to be asked for; false when the process has lost the grant, or the range is not wanted any more.
+create or replace function attempt_part(
+  the_grant uuid, the_process int8, the_fence int8, the_run text, the_stream text, the_hi timestamptz
+) returns boolean
+language plpgsql as $$
+begin
+  update backfill_part p set attempted = true
+  from provider_grant g
+  where g.id = the_grant and g.process_id = the_process and g.fence = the_fence and g.state = 'live'
+    and p.grant_id = g.id and p.run_key = the_run and p.stream = the_stream and p.hi = the_hi and p.asked_at is null;
+  return found;
+end
+$$;
+
+-- Notes what became of ranges of a run: `part` of outcomes (store_parcel.sql) is {hi, state, lo, asked, refused, error}; without
+-- `hi` all of the stream that the provider has not taken, or, where nothing comes any more (`quiet`), all that it has.
+-- `refused`: it has certainly not taken it. What came while it was being asked for counts. The caller holds the grant.
 create or replace function note_parts(the_grant uuid, the_run text, outcomes jsonb) returns void
 language sql as $$
   update backfill_part p
-  set state = case when s.state in ('asked', 'duplicate') and p.items > 0 then 'receiving' else coalesce(s.state, p.state) end,
+  set state = case
+        when s.state = 'quiet' and p.items > 0 then 'done'
+        when s.state = 'quiet' then case p.state when 'duplicate' then 'duplicate' else 'no_data' end
+        when s.state in ('asked', 'duplicate') and p.items > 0 then 'receiving'
+        else coalesce(s.state, p.state)
+      end,
       lo = coalesce(s.lo, p.lo), cuts = p.cuts + (s.lo is not null)::int, error = s.error,
-      asked_at = case when s.asked then clock_timestamp() else p.asked_at end
+      asked_at = case when s.asked then clock_timestamp() else p.asked_at end,
+      attempted = p.attempted and s.refused is null
   from jsonb_to_recordset(outcomes) o (stream text, part jsonb)
-  cross join lateral jsonb_to_record(o.part) s (state text, lo timestamptz, asked boolean, error text)
-  where o.part is not null and p.grant_id = the_grant and p.run_key = the_run and p.stream = o.stream;
+  cross join lateral jsonb_to_record(o.part) s (
+    hi timestamptz, state text, lo timestamptz, asked boolean, refused boolean, error text
+  )
+  where o.part is not null and p.grant_id = the_grant and p.run_key = the_run and p.stream = o.stream
+    and (p.hi = s.hi or s.hi is null and (s.state = 'quiet') = (p.asked_at is not null));
 $$;
 
 -- Notes what notices brought of ranges that were asked for: array of {stream, lo, hi, items, at}, instants of the first and

@@ -1,6 +1,7 @@
 // The past that Garmin sends once it was asked: what is asked, what becomes of it, and when that is told.
 import t from 'tap'
 import { createUser, eachEngine, oneEngine } from '../../support/sdk.ts'
+import { neverOverlaps } from './backfill-schedules.ts'
 import { type Backfilling, startBackfills } from './backfills.ts'
 
 const statesOf = async ({ app }: Pick<Backfilling, 'app'>) =>
@@ -317,3 +318,8 @@ oneEngine(t, 'after the person has withdrawn access at the provider, all may be 
   const asked = await all.asked()
   t.strictSame([asked.length, new Set(asked.map((one) => one.status))], [16, new Set([202])])
 })
+
+// Many more in backfill.long.ts.
+oneEngine(t, 'no range is asked for twice, whatever dies and fails, and none is left out', (t, engine) =>
+  neverOverlaps(t, engine, { seed: 17, count: 12 }),
+)
