@@ -152,6 +152,11 @@ export async function endGrant(
      returning id, user_id, provider, revoked_at, true as ended`,
     [grantId, status, reason],
   )
+  await tx.query(
+    `update backfill_part set state = 'failed', error = 'The connection has ended'
+     where grant_id = $1 and state in ('planned', 'asked', 'receiving')`,
+    [grantId],
+  )
   // Once a person has withdrawn access there, the past can be asked for again.
   await tx.query('delete from backfill_part where grant_id = $1 and ($2 or asked_at is null and not attempted)', [
     grantId,

@@ -43,6 +43,7 @@ const SPELLINGS: Record<string, Spelling> = {
 const OF_CLOUDS: Record<string, number> = {
   startSync: 501,
   startHistoricalSync: 400,
+  getBackfillStatus: 400,
   listProviderWorkouts: 501,
   getProviderWorkout: 501,
   createLinkToken: 400,

@@ -16,6 +16,8 @@ const sync = (app: TestApp, user: string, provider: string, query = '') =>
   app.request('POST', `/api/v1/providers/${provider}/users/${user}/sync${query}`)
 const history = (app: TestApp, user: string, provider: string, query = '') =>
   app.request('POST', `/api/v1/providers/${provider}/users/${user}/sync/historical${query}`)
+const backfill = (app: TestApp, user: string, provider: string) =>
+  app.request('GET', `/api/v1/providers/${provider}/users/${user}/backfill/status`)
 const workouts = (app: TestApp, user: string, provider: string, more = '') =>
   app.request('GET', `/api/v1/providers/${provider}/users/${user}/workouts${more}`)
 
@@ -91,9 +93,12 @@ oneEngine(t, 'who cannot be asked, and why', async (t, engine) => {
     expects(`400 Provider '${sdk}' does not support historical sync.`, history(app, user, sdk))
   }
   expects(
-    `400 Provider 'suunto' is not configured`,
-    ...[sync(app, user, 'suunto'), history(app, user, 'suunto'), workouts(app, user, 'suunto')],
+    `400 Provider 'withings' is not configured`,
+    ...[sync(app, user, 'withings'), history(app, user, 'withings'), workouts(app, user, 'withings')],
   )
+  expects('401 User not connected to garmin', history(app, user, 'garmin'), backfill(app, user, 'garmin'))
+  expects(`400 Provider 'oura' does not send its past.`, backfill(app, user, 'oura'))
+  expects(`400 Provider 'apple' does not send its past.`, backfill(app, user, 'apple'))
   expects(
     '401 User not connected to whoop',
     ...[sync(app, stranger, 'whoop'), history(app, stranger, 'whoop'), workouts(app, stranger, 'whoop')],

@@ -213,7 +213,7 @@ t.test('everybody may see what providers send', async (t) => {
   const answer = await app.request('GET', '/api/v1/meta/coverage', { auth: 'none' })
   t.equal(answer.status, 200)
   const { body } = answer
-  const all = ['apple', 'samsung', 'health_connect', 'polar', 'whoop', 'strava', 'oura']
+  const all = 'apple samsung garmin health_connect polar suunto whoop strava oura'.split(' ')
   t.strictSame(body.providers, all, 'whose data this version reads')
   const metrics = body.timeseries.flatMap((category: { metrics: unknown[] }) => category.metrics)
   const codes = metrics.map(({ code }: { code: string }) => code)
@@ -227,30 +227,30 @@ t.test('everybody may see what providers send', async (t) => {
     lowest: 6,
     highest: 300,
     description: 'Heart rate',
-    providers: ['apple', 'samsung', 'health_connect', 'polar', 'strava', 'oura'],
+    providers: all.filter((name) => name !== 'whoop'),
   })
   const field = (list: { code: string; providers: string[] }[], name: string) =>
     list.find(({ code }) => code === name)?.providers
   const lists: Record<string, { code: string; providers: string[] }[]> = { ...body, series: metrics }
   const wrong = Object.entries({
-    'series heart_rate_variability_sdnn': 'apple',
-    'series heart_rate_variability_rmssd': 'samsung health_connect polar whoop oura',
+    'series heart_rate_variability_sdnn': 'apple garmin',
+    'series heart_rate_variability_rmssd': 'samsung garmin health_connect polar suunto whoop oura',
     'series recovery_score': 'whoop',
     'series skin_temperature_trend_deviation': 'oura',
-    'series garmin_body_battery': '',
+    'series garmin_body_battery': 'garmin',
     'workout_fields duration_seconds': all.join(' '),
-    'workout_fields name': 'apple samsung health_connect strava oura',
+    'workout_fields name': 'apple samsung garmin health_connect suunto strava oura',
     'workout_fields distance_meters': all.join(' '),
-    'workout_fields steps_count': 'apple samsung health_connect',
-    'workout_fields avg_heart_rate_bpm': 'apple samsung health_connect polar whoop strava',
+    'workout_fields steps_count': 'apple samsung garmin health_connect suunto',
+    'workout_fields avg_heart_rate_bpm': 'apple samsung garmin health_connect polar suunto whoop strava',
     'workout_fields segments': 'apple samsung health_connect',
     'workout_fields intensity': 'oura',
     'workout_fields hr_zones': 'polar whoop',
-    'workout_fields moving_time_seconds': 'samsung health_connect strava',
+    'workout_fields moving_time_seconds': 'samsung garmin health_connect strava',
     'meal_fields dietary_fat_trans': 'samsung health_connect',
-    'sleep_fields deep': 'apple samsung health_connect polar whoop oura',
-    'health_scores sleep': 'samsung health_connect polar whoop oura internal',
-    'health_scores recovery': 'polar whoop',
+    'sleep_fields deep': 'apple samsung garmin health_connect polar suunto whoop oura',
+    'health_scores sleep': 'samsung garmin health_connect polar suunto whoop oura internal',
+    'health_scores recovery': 'polar suunto whoop',
     'health_scores readiness': 'polar oura',
     'health_scores strain': 'polar whoop',
     'health_scores resilience': 'oura internal',
@@ -260,5 +260,5 @@ t.test('everybody may see what providers send', async (t) => {
     return found === expected ? [] : [`${place}: ${found}`]
   })
   t.strictSame(wrong, [])
-  t.equal(field(body.health_scores, 'body_battery'), undefined, 'nobody sends it')
+  t.strictSame(field(body.health_scores, 'body_battery'), ['garmin'])
 })

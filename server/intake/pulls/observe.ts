@@ -37,16 +37,25 @@ const FAILING_SQL = `
   where g.state = 'live' and s.failing_since <= now() - interval '${FAILING_DAYS} days'
   group by 1, 2`
 
+// Those that have ended are many.
+const BACKFILL_SQL = `
+  select g.provider, p.state, count(*) as parts
+  from backfill_part p
+  join provider_grant g on g.id = p.grant_id
+  where p.state in ('planned', 'asked', 'receiving')
+  group by 1, 2`
+
 interface Known {
   waiting: { provider: string; lane: string; tasks: number }[]
   lags: { provider: string; stream: string; seconds: number }[]
   used: { provider: string; seconds: number; provider_limit: number | null; used: number }[]
   failing: { provider: string; stream: string; accounts: number }[]
+  backfills: { provider: string; state: string; parts: number }[]
 }
 
 /**
  * Adds the metrics of pulls: what waits, how old the newest data of each stream is where it is oldest, how much of each
- * provider's limits is used, and what keeps failing. They are read when the metrics are requested.
+ * provider's limits is used, what keeps failing, and how much of the past is to come. They are read when the metrics are requested.
  */
 export function observePulls(registry: Registry, db: Database, clients: OAuthClients): void {
   let last: Promise<Known> | undefined
@@ -89,6 +98,10 @@ export function observePulls(registry: Registry, db: Database, clients: OAuthCli
       if (limit !== undefined) of.labels(row.provider, String(row.seconds)).set(row.used / limit)
     }
   })
+  const past = 'Types of data of which the past is to be asked for (planned), was (asked), or comes (receiving)'
+  gauge('pulsebase_backfill_types', past, ['provider', 'state'], (of, { backfills }) => {
+    for (const { provider, state, parts } of backfills) of.labels(provider, state).set(parts)
+  })
   const failed = `Accounts of which a stream could not be pulled for ${FAILING_DAYS} days`
   gauge('pulsebase_pull_streams_failing', failed, ['provider', 'stream'], (of, { failing }) => {
     for (const { provider, stream, accounts } of failing) of.labels(provider, stream).set(accounts)
@@ -96,10 +109,10 @@ export function observePulls(registry: Registry, db: Database, clients: OAuthCli
 }
 
 async function read(db: Database): Promise<Known> {
-  const [waiting, lags, used, failing] = await Promise.all(
-    [WAITING_SQL, LAG_SQL, USED_SQL, FAILING_SQL].map((sql) => db.query(sql)),
+  const [waiting, lags, used, failing, backfills] = await Promise.all(
+    [WAITING_SQL, LAG_SQL, USED_SQL, FAILING_SQL, BACKFILL_SQL].map((sql) => db.query(sql)),
   )
-  return { waiting, lags, used, failing } as Known
+  return { waiting, lags, used, failing, backfills } as Known
 }
 
 function limitOf(clients: OAuthClients, { provider, seconds }: Known['used'][number]): number | undefined {

@@ -53,7 +53,7 @@ export async function startBackfills(
   const simulated = await startSimulated(t, engine, { world: { people: 2, days: 40, ...world }, ...settings })
   const { app, simulator } = simulated
   await simulator.control('POST', 'settings', {
-    ...{ provider: 'garmin', limits: [MANY], own: { heart_rate_seconds: 600, detail_seconds: 600 } },
+    ...{ provider: 'garmin', limits: [MANY], own: { heart_rate_seconds: 3_600, detail_seconds: 600 } },
   })
   const url = `${app.url}/api/v1/providers/garmin/webhooks`
   await simulator.control('POST', 'subscriptions', {

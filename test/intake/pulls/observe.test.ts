@@ -24,6 +24,11 @@ oneEngine(t, 'pulls in metrics, and streams that fail for a week in the list of 
   await app.db.query(`update sync_task set due_at = now() + interval '1 hour' where stream = 'heartrate'`)
   for (let permit = 0; permit < PERMITS; permit += 1)
     await takePermit(app.db, { client, grantId: id, lane: 'live' }, [])
+  await app.db.query(
+    `insert into backfill_part (grant_id, stream, lo, hi, run_key, state)
+     select $1, state, now() - interval '1 day', now(), 'run', state from unnest($2::text[]) state`,
+    [id, ['planned', 'asked', 'receiving', 'done']],
+  )
   const registry = new Registry()
   observePulls(registry, app.db, app.deps.oauth.clients)
   const lines = (await registry.metrics()).split('\n').filter((line) => /^pulsebase_\w+\{/.test(line))
@@ -42,6 +47,7 @@ oneEngine(t, 'pulls in metrics, and streams that fail for a week in the list of 
         value(`provider_budget_used_ratio{provider="oura",window_seconds="${seconds}"}`),
       ),
       failing: lines.filter((line) => line.includes('streams_failing')),
+      past: lines.filter((line) => line.includes('backfill')).toSorted(),
     },
     {
       asked: streams.length - 1,
@@ -52,6 +58,9 @@ oneEngine(t, 'pulls in metrics, and streams that fail for a week in the list of 
         'pulsebase_pull_streams_failing{provider="oura",stream="daily_stress"} 1',
         'pulsebase_pull_streams_failing{provider="oura",stream="sleep"} 1',
       ],
+      past: ['asked', 'planned', 'receiving'].map(
+        (state) => `pulsebase_backfill_types{provider="oura",state="${state}"} 1`,
+      ),
     },
   )
   const [connection] = (await app.request('GET', `/api/v1/users/${user}/connections`)).body
