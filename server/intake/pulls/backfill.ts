@@ -129,12 +129,18 @@ export async function nextOfBackfill(asking: Asking, task: Task): Promise<Outcom
   const { wanted } = await db.one<{ wanted: boolean }>(ATTEMPT_SQL, attempt)
   if (!wanted) return 'lost'
   const answer = await asking.ask(backfill.request(type.type, { fromMs: part.lo_ms, untilMs: part.hi_ms }))
-  if (answer === 'blocked') return answer
+  if (answer === 'blocked') {
+    // Nothing was sent.
+    if (!part.attempted) await db.query(NOT_ATTEMPTED_SQL, [lease.grantId, stream, part.hi])
+    return answer
+  }
   if ('id' in answer) return answer.ended ? ended(answer, 'failed') : answer
   return judged(asking, task, part, answer)
 }
 
 const ATTEMPT_SQL = 'select attempt_part($1, $2, $3, $4, $5, $6) as wanted'
+const NOT_ATTEMPTED_SQL =
+  'update backfill_part set attempted = false where grant_id = $1 and stream = $2 and hi = $3 and asked_at is null'
 
 /** An outcome that ends what was not asked for of a stream, with why, if it says so; `part`: more of it. */
 const ended = (outcome: Outcome, state: PartState, part: Outcome['part'] = {}): Outcome => ({
@@ -158,7 +164,7 @@ function judged({ backfill, said }: Asking, task: Task, part: PartRow, answer: R
     const why = `HTTP ${answer.status}`
     const failure = answer.status >= 500 ? {} : refused
     if (task.row.attempts >= MAX_RETRIES) return ended(task.failed('gave_up', why), 'failed', failure)
-    return { ...task.later(why, verdict.afterSeconds), part: failure }
+    return { ...task.later(why, verdict.afterSeconds), part: { ...failure, hi: part.hi } }
   }
   switch (verdict) {
     case 'asked':

@@ -118,7 +118,7 @@ language sql as $$
     hi timestamptz, state text, lo timestamptz, asked boolean, refused boolean, error text
   )
   where o.part is not null and p.grant_id = the_grant and p.run_key = the_run and p.stream = o.stream
-    and (p.hi = s.hi or s.hi is null and (s.state = 'quiet') = (p.asked_at is not null));
+    and (p.hi = s.hi or s.hi is null and (s.state is not distinct from 'quiet') = (p.asked_at is not null));
 $$;
 
 -- Notes what notices brought of ranges that were asked for: array of {stream, lo, hi, items, at}, instants of the first and

@@ -137,6 +137,8 @@ oneEngine(t, 'each type fails by itself', async (t, engine) => {
   const { cause } = await app.db.one<{ cause: string }>(
     `select error as cause from backfill_part where stream = 'epochs'`,
   )
+  const doubts = await app.db.query(`select stream from backfill_part where attempted and asked_at is null`)
+  t.strictSame(doubts, [{ stream: 'sleeps' }], 'of 500 nobody knows; all others were answered, or not sent')
   t.match(cause, /^Not enabled at the provider. HTTP 400: .*CONNECT_EPOCH/)
   await all.pass(400)
   await all.ask()
@@ -281,19 +283,22 @@ oneEngine(t, 'a process that dies before it notes what it asked for', async (t, 
   t.match(await runsOf(all, ana), [{ source: 'backfill', status: 'partial' }])
 })
 
-oneEngine(t, 'pings are fetched for the run, whose data is of the past', async (t, engine) => {
+oneEngine(t, 'pings are fetched for the run, for everybody who has the account, as of the past', async (t, engine) => {
   const all = await startBackfills(t, engine, { ping: true, topics: ['sleeps', 'hrv'] })
   const ana = await all.join('ana')
+  const second = await all.join('ana')
   await all.ask()
   await all.deliver()
-  const nights = await all.app.db.one<{ n: number }>('select count(*) as n from sleep_part where not is_nap')
-  t.ok(nights.n > 25, `${nights.n}`)
+  const nights = await all.app.db.query<{ n: number }>(
+    'select count(*) as n from sleep_part p join data_source d on d.id = p.source_id where not is_nap group by d.user_id',
+  )
+  t.ok(nights.length === 2 && nights.every(({ n }) => n > 25), JSON.stringify(nights))
   await all.pass(400)
   await all.ask()
-  const runs = await runsOf(all, ana)
+  const runs = await Promise.all([ana, second].map((user) => runsOf(all, user)))
   t.strictSame(
-    runs.map(({ source, scope, status }) => [source, scope, status]),
-    [['backfill', 'historical', 'partial']],
+    runs.map((own) => own.map(({ source, scope, status }) => [source, scope, status])),
+    ['backfill', 'linked_account'].map((source) => [[source, 'historical', 'partial']]),
   )
   t.match(await statesOf(all), { sleeps: 'done', hrv: 'done' })
   const events = await all.app.db.query(`select distinct scope from event where type not like 'connection.%'`)
