@@ -164,3 +164,31 @@ async function passed({ db }: TestApp, seconds: number): Promise<void> {
   await db.query(`update backfill_part set asked_at = asked_at - ${ago}, last_item_at = last_item_at - ${ago}`)
   await db.query(`update sync_task set due_at = due_at - ${ago}, failing_since = failing_since - ${ago}`)
 }
+
+/** What became of the last range of each stream. */
+export const statesOf = async ({ app }: Pick<Backfilling, 'app'>) =>
+  Object.fromEntries(
+    (
+      await app.db.query<{ stream: string; state: string }>(
+        `select distinct on (stream) stream, state from backfill_part order by stream, hi desc`,
+      )
+    ).map(({ stream, state }) => [stream, state]),
+  )
+
+/** Runs of a user at Garmin, the newest first. */
+export const runsOf = async ({ app }: Pick<Backfilling, 'app'>, user: string) =>
+  (await app.request('GET', `/api/v1/users/${user}/sync/history?provider=garmin&limit=200`)).body as {
+    run_key: string
+    source: string
+    scope: string
+    status: string
+    error: string | null
+    items_inserted: number
+  }[]
+
+/** Asks for the past. */
+export const start = ({ app }: Pick<Backfilling, 'app'>, user: string) =>
+  app.request('POST', `/api/v1/providers/garmin/users/${user}/sync/historical?days=7`)
+
+export const statusOf = async ({ app }: Pick<Backfilling, 'app'>, user: string) =>
+  (await app.request('GET', `/api/v1/providers/garmin/users/${user}/backfill/status`)).body
