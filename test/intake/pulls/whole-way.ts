@@ -133,7 +133,7 @@ interface Checked {
   readonly late: ReadonlySet<string>
 }
 
-/** `polarMs`: what Polar listed when it was asked begins then. */
+/** `polarMs`: what Polar listed when it was asked begins on that day, or the next one. */
 export async function checked(
   { app, simulator, users, consentMs }: Lived,
   all: Span,
@@ -145,7 +145,7 @@ export async function checked(
     const from = new Date(all.fromMs - 2 * DAY_MS).toISOString().slice(0, 10)
     const truth = (await simulator.control('GET', `truth?person=${person}&from=${from}&minutes=true`)).body
     for (const provider of PROVIDERS) {
-      const sinceMs = provider === 'polar' ? polarMs : 0
+      const sinceMs = provider === 'polar' ? Math.ceil(polarMs / DAY_MS) * DAY_MS : 0
       const span = { ...all, fromMs: Math.max(all.fromMs, sinceMs), aloneMs: consentMs - ALONE_MS }
       const stored = await storedLines(app, user, provider, span)
       const lines = linesOf[provider](truth, span)
