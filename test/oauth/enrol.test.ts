@@ -88,7 +88,7 @@ oneEngine(t, 'a token that is never renewed ends with the second refusal, a minu
       () => 'a token',
       (error: Error) => error.message,
     )
-  const again = /the provider refused the token/
+  const again = /has refused the access of this connection/
   t.match(await refused(), again)
   t.match(await refused(), again, 'at once is no confirmation')
   t.equal((await tokens.access(grant)).token, token, 'it is tried until then')

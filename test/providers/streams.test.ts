@@ -49,10 +49,7 @@ t.test('the first request of every stream', async (t) => {
       exercises: 'GET /v3/exercises samples=false&zones=false&route=false',
       // The nights say when and in which zone the other things were.
       ...Object.fromEntries(
-        ['sleep', 'nightly_recharge', 'continuous_heart_rate', 'skin_temperature'].map((name) => [
-          name,
-          'GET /v3/users/sleep',
-        ]),
+        ['sleep', 'nightly_recharge', 'continuous_heart_rate'].map((name) => [name, 'GET /v3/users/sleep']),
       ),
       ...Object.fromEntries(
         Object.entries({
@@ -60,6 +57,7 @@ t.test('the first request of every stream', async (t) => {
           cardio_load: 'cardio-load/date',
           alertness: 'sleepwise/alertness/date',
           body_temperature: 'biosensing/bodytemperature',
+          skin_temperature: 'biosensing/skintemperature',
           spo2: 'biosensing/spo2',
           ecg: 'biosensing/ecg',
         }).map(([name, path]) => [name, `GET /v3/users/${path} from=2026-03-01&to=2026-03-08`]),

@@ -119,8 +119,8 @@ function ofMinutes({ start, end, stages }: Json): Json[] {
 function elixirLines({ add }: Adding, night: Json, nowMs: number): void {
   const [start, end] = [ms(night.start), ms(night.end)]
   score(add, 'readiness', end / 1000, round(night.quality / 10, 1), end)
-  sample(add, 'skin_temperature', end, night.skin_temperature_celsius)
-  sample(add, 'skin_temperature_deviation', end, night.temperature_deviation_celsius)
+  sample(add, 'skin_temperature', ms(night.date), night.skin_temperature_celsius)
+  sample(add, 'skin_temperature_deviation', ms(night.date), night.temperature_deviation_celsius)
   for (let i = 0; i < Math.floor((end - start) / (15 * MINUTE_MS)); i += 1) {
     const celsius = round(night.skin_temperature_celsius + (i % 2 === 0 ? 0.1 : -0.1), 2)
     sample(add, 'skin_temperature', start + i * 15 * MINUTE_MS, celsius)

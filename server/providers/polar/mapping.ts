@@ -22,7 +22,7 @@ export const map = mapStreams(APP, {
   cardio_load: cardioLoad,
   alertness,
   body_temperature: bodyTemperature,
-  skin_temperature: withNights(skinTemperature),
+  skin_temperature: skinTemperature,
   spo2,
   ecg,
   physical_info: physicalInfo,

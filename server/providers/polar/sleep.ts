@@ -173,21 +173,16 @@ function measured(out: Out, { at, date }: Dated, night: Nights[string] | undefin
   }
 }
 
-/** The temperature of the skin while asleep. */
+/**
+ * The temperature of the skin while asleep, at its date: ends of nights are listed for 28 days only, so that what is asked
+ * for again later would be stored twice. Reading it as a value of that night is for the reader (server/api/summaries).
+ */
 export function skinTemperature(out: Out, part: Part): void {
-  const nights = nightsIn(part.args)
   for (const item of itemsOf(out, part)) {
     const day = dateOf(item, 'sleep_date')
     if (!day) continue
-    const night = nightOf(nights, day.date)
     const record = `polar:skintemp:${day.date}`
-    const at = night ? { ms: night[1], zoneMin: night[2] } : day.at
-    for (const [series, field] of [
-      ['skin_temperature', 'sleep_time_skin_temperature_celsius'],
-      ['skin_temperature_deviation', 'deviation_from_baseline_celsius'],
-    ] as const) {
-      out.sample(series, at, item.number(field), record)
-      if (night) out.only({ series }, day.at.ms, day.at.ms + 1)
-    }
+    out.sample('skin_temperature', day.at, item.number('sleep_time_skin_temperature_celsius'), record)
+    out.sample('skin_temperature_deviation', day.at, item.number('deviation_from_baseline_celsius'), record)
   }
 }

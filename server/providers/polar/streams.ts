@@ -109,14 +109,7 @@ export const streams: readonly Stream[] = [
   { ...dated('/v3/users/cardio-load/date', 180), name: 'cardio_load', pollSeconds: DAY_S },
   { ...dated('/v3/users/sleepwise/alertness/date'), name: 'alertness', pollSeconds: DAY_S },
   { ...dated('/v3/users/biosensing/bodytemperature'), name: 'body_temperature', pollSeconds: DAY_S },
-  {
-    ...dated('/v3/users/biosensing/skintemperature'),
-    name: 'skin_temperature',
-    pollSeconds: DAY_S,
-    first: (window, { zone }) =>
-      afterNights({ path: '/v3/users/biosensing/skintemperature', query: dates(window, zone) }),
-    next: nextAfterNights,
-  },
+  { ...dated('/v3/users/biosensing/skintemperature'), name: 'skin_temperature', pollSeconds: DAY_S },
   { ...dated('/v3/users/biosensing/spo2'), name: 'spo2', pollSeconds: DAY_S },
   { ...dated('/v3/users/biosensing/ecg'), name: 'ecg', pollSeconds: DAY_S },
   // As it is now.

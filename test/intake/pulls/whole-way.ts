@@ -21,12 +21,12 @@ const DAY_MS = 86_400_000
 const PROVIDERS = ['oura', 'whoop', 'strava', 'polar'] as const
 
 /** Days before the consents that Polar's nights are listed of; the first may not be whole. */
-const POLAR_DAYS = 26
+export const POLAR_DAYS = 26
 
 /** How long before the first pull of Strava its activities are asked for one by one: `overlapHours`. */
 const ALONE_MS = 2 * DAY_MS
 
-interface Lives {
+export interface Lives {
   people: number
   /** Days before the consents that have to be there. */
   days: number
@@ -34,7 +34,7 @@ interface Lives {
   after: number
 }
 
-interface Lived extends Simulated {
+export interface Lived extends Simulated {
   readonly pulling: Pulling
   /** By person. */
   readonly users: ReadonlyMap<string, string>
@@ -71,9 +71,9 @@ export async function truthHolds(t: Test, engine: Engine, { people, days, after 
 }
 
 /** People who have connected all providers, `after` days before the present, and whose past is fetched. */
-async function startLives(t: Test, engine: Engine, { people, days, after }: Lives): Promise<Lived> {
+export async function startLives(t: Test, engine: Engine, { people, days, after }: Lives): Promise<Lived> {
   const simulated = await startSimulated(t, engine, {
-    world: { people, days: days + 10 },
+    world: { people, days: days + Math.max(10, after) },
     historicalSyncOnConnect: false,
     syncTriggersPerHour: 1_000,
   })
@@ -121,7 +121,7 @@ async function changedByReplay(app: TestApp, users: readonly string[]): Promise<
 }
 
 /** The first of them: the others are of the same kind. */
-const shown = (lines: readonly string[]) => lines.slice(0, 40)
+export const shown = (lines: readonly string[]) => lines.slice(0, 40)
 
 /** What a check found. */
 interface Checked {
@@ -133,14 +133,19 @@ interface Checked {
   readonly late: ReadonlySet<string>
 }
 
-async function checked({ app, simulator, users, consentMs }: Lived, all: Span): Promise<Checked> {
+/** `polarMs`: what Polar listed when it was asked begins on that day, or the next one. */
+export async function checked(
+  { app, simulator, users, consentMs }: Lived,
+  all: Span,
+  polarMs = consentMs - POLAR_DAYS * DAY_MS,
+): Promise<Checked> {
   const wrong: string[] = []
   const wasTrue = new Set<string>()
   for (const [person, user] of users) {
     const from = new Date(all.fromMs - 2 * DAY_MS).toISOString().slice(0, 10)
     const truth = (await simulator.control('GET', `truth?person=${person}&from=${from}&minutes=true`)).body
     for (const provider of PROVIDERS) {
-      const sinceMs = provider === 'polar' ? consentMs - POLAR_DAYS * DAY_MS : 0
+      const sinceMs = provider === 'polar' ? Math.ceil(polarMs / DAY_MS) * DAY_MS : 0
       const span = { ...all, fromMs: Math.max(all.fromMs, sinceMs), aloneMs: consentMs - ALONE_MS }
       const stored = await storedLines(app, user, provider, span)
       const lines = linesOf[provider](truth, span)
