@@ -3,6 +3,7 @@ import type { Config } from './config.ts'
 import { compressChunks } from './db/compress.ts'
 import { type Database, violatedConstraint } from './db/database.ts'
 import { resealKeys } from './intake/notices/keys.ts'
+import { STATE_DAYS } from './intake/notices/states.ts'
 import { repairAll, subscribeTask } from './intake/notices/subscribe-jobs.ts'
 import { planPulls } from './intake/pulls/plan.ts'
 import type { Importer } from './intake/uploads/import.ts'
@@ -128,6 +129,7 @@ async function prune(db: Database, settings: JobsOptions['settings']): Promise<v
      where task_identifier = 'leave' and attempts >= max_attempts and created_at < now() - interval '1 hour'`,
   )
   await db.query("delete from notification where state = 'malformed' and received_at < now() - interval '7 days'")
+  await db.query('delete from carried_state where noted_at < now() - make_interval(days => $1)', [STATE_DAYS])
   await db.query("delete from invitation where expires_at < now() - interval '30 days'")
   await forgetRuns(db)
   await db.query("delete from sync_event where created_at < now() - interval '30 days'")

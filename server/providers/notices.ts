@@ -95,6 +95,11 @@ export type Notice = {
       readonly body?: Uint8Array
       /** Of a provider that sends the past so (`Provider.backfill`): what tells it from what is new. Absent: it is new. */
       readonly covers?: Covers
+      /**
+       * What the elements of the body, a JSON list, are states of, in their order: an older one that comes later is left out.
+       * Absent: each counts when it comes.
+       */
+      readonly states?: readonly (State | null)[]
     }
   /** There is something to be asked for. */
   | { readonly kind: 'fetch'; readonly wish: Wish }
@@ -119,6 +124,12 @@ export type Notice = {
       readonly atMs: number
     }
 )
+
+/** A state of a thing that is sent again and again: one with a lower `order` than what has come is older. */
+export interface State {
+  readonly key: string
+  readonly order: number
+}
 
 /** Records that a notice carries: how many, and when the first and the last of them begin, epoch milliseconds. */
 export interface Covers {

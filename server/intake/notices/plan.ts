@@ -7,6 +7,7 @@ import { grantedScopes } from '../../providers/scopes.ts'
 import { isoInstant } from '../../time.ts'
 import { fits, packParcel, sizeOf } from '../pulls/parcel.ts'
 import { type WishRow, wishRow } from '../pulls/wishes.ts'
+import { type CarriedPart, newestOf } from './states.ts'
 
 /** Fetches in an hour, of one grant, that notices may cause which prove nothing: anybody might send them. */
 const UNSIGNED_FETCHES = 60
@@ -112,7 +113,7 @@ interface Brought {
 
 /** What is stored together: data, and what is to be asked for. */
 interface Pile {
-  readonly parts: ParcelPart[]
+  readonly parts: CarriedPart[]
   readonly wishes: WishRow[]
 }
 
@@ -146,17 +147,17 @@ export class Plan {
       case 'data':
         // Whoever proves nothing brings nothing.
         if (!signed) break
-        this.#carry(
-          { stream: notice.stream, args: notice.args ?? null, atMs, body: notice.body ?? body },
-          this.#pileOf(notice.stream, atMs, notice.covers),
-        )
+        this.#pileOf(notice.stream, atMs, notice.covers).parts.push({
+          part: { stream: notice.stream, args: notice.args ?? null, atMs, body: notice.body ?? body },
+          states: notice.states,
+        })
         break
       case 'fetch':
         this.#wish(this.#rowOf(notice.wish), signed, atMs)
         break
       case 'delete': {
         const { stream, externalId: gone, wish } = notice
-        if (signed) this.#carry({ stream, args: null, atMs, body: Buffer.alloc(0), gone }, this.#live)
+        if (signed) this.#live.parts.push({ part: { stream, args: null, atMs, body: Buffer.alloc(0), gone } })
         this.#wish(this.#rowOf(wish, { last: true, ...(signed && { after: CONFIRM_SECONDS }) }), signed, atMs)
         break
       }
@@ -167,10 +168,6 @@ export class Plan {
       case 'scope':
         if (signed && !((this.#scope?.atMs ?? 0) > notice.atMs)) this.#scope = notice
     }
-  }
-
-  #carry(part: Omit<ParcelPart, 'zone'>, { parts }: Pile): void {
-    parts.push({ ...part, zone: null })
   }
 
   /**
@@ -222,7 +219,7 @@ export class Plan {
   async #storePile(tx: Transaction, { parts, wishes }: Pile, ofPast: boolean): Promise<void> {
     const { id } = this.grant
     let left = wishes
-    for (const parcel of parcelsOf(parts)) {
+    for (const parcel of parcelsOf(await newestOf(tx, id, parts))) {
       const { body, sha256, bytes } = await packParcel(parcel)
       await tx.query(STORE_SQL, [id, body, sha256, bytes, JSON.stringify(left), ofPast])
       left = []

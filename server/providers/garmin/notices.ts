@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { valueAt } from '../answers.ts'
-import type { Covers, InboundRequest, Keys, Notice, Notices, OpenedBody } from '../notices.ts'
+import type { Covers, InboundRequest, Keys, Notice, Notices, OpenedBody, State } from '../notices.ts'
 import { isSame } from '../signing.ts'
 import { summariesAt } from './streams.ts'
 import { typeNamed } from './types.ts'
@@ -81,11 +81,35 @@ function carry(carried: Map<string, Carried>, of: Omit<Carried, 'items'>, item: 
 
 function carriedNotice({ account, stream, items }: Carried, samples: boolean): Notice {
   const covers = coveredBy(items)
+  const stateOf = states[stream]
   return {
     ...{ account, kind: 'data', stream, body: Buffer.from(JSON.stringify(items)) },
     ...(samples && stream === 'activityDetails' && { args: { samples } }),
     ...(covers && { covers }),
+    ...(stateOf && { states: items.map(stateOf) }),
   }
+}
+
+/**
+ * What Garmin sends again while it grows, or after a correction; it repeats what we have not taken, which may then come
+ * behind what is newer. Of a day the longer state is the newer one; what a person corrected is newer than what the watch said.
+ */
+const states: Readonly<Record<string, (item: Summary) => State | null>> = {
+  dailies: ({ calendarDate: date, durationInSeconds }) => {
+    const seconds = Number(durationInSeconds)
+    const isKnown = typeof date === 'string' && /^\d{4}-\d\d-\d\d$/.test(date) && seconds >= 0 && seconds <= MAX_DAY_S
+    return isKnown ? { key: `dailies:${date}`, order: seconds } : null
+  },
+  activities: (item) => activityState(item, 0),
+  manuallyUpdatedActivities: (item) => activityState(item, 1),
+}
+
+/** A day of somebody who travels west may have 50 hours; nothing longer keeps others out. */
+const MAX_DAY_S = 180_000
+
+function activityState({ activityId, summaryId }: Summary, order: number): State | null {
+  const id = String(activityId ?? summaryId ?? '')
+  return ACCOUNT.test(id) ? { key: `activity:${id}`, order } : null
 }
 
 /** When summaries begin; undefined: one does not say. */

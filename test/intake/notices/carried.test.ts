@@ -72,6 +72,30 @@ eachEngine(t, 'a body of several people is stored for each of them', async (t, e
     t.strictSame(await app.db.query('select rank, asleep_s from sleep_part'), [{ rank: 4, asleep_s: 28_800 }])
   })
 
+  await t.test(
+    'nor does the state of a day that comes behind a later one, or a workout behind its correction',
+    async (t) => {
+      const day = (hours: number, steps: number) => ({
+        ...{ userId: 'anna', summaryId: `d${hours}`, ...common, calendarDate: '2026-03-10' },
+        ...{ durationInSeconds: hours * 3_600, steps },
+      })
+      const workout = (distanceInMeters: number) => ({
+        ...{ userId: 'anna', summaryId: 'w', activityId: 7, activityType: 'RUNNING', ...common },
+        ...{ durationInSeconds: 1_800, distanceInMeters },
+      })
+      const known = async () => [
+        (await storedSamples(app.db, anna)).flatMap(({ type, value }) => (type === 'steps' ? [value] : [])),
+        (await app.db.query<{ m: number }>('select distance_m as m from workout')).map(({ m }) => m),
+      ]
+      await tell({ dailies: [day(10, 4_000)], activities: [workout(5_000)] })
+      await tell({ dailies: [day(24, 9_000)], manuallyUpdatedActivities: [workout(5_200)] })
+      await tell({ dailies: [day(14, 6_000)], activities: [workout(5_000)] })
+      t.strictSame(await known(), [[9_000], [5_200]])
+      await tell({ dailies: [day(10, 4_000), day(24, 9_100)], manuallyUpdatedActivities: [workout(5_300)] })
+      t.strictSame(await known(), [[9_100], [5_300]], 'what is as new counts')
+    },
+  )
+
   await t.test('cycles and movement', async (t) => {
     await tell({
       mct: [
