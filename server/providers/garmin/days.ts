@@ -56,7 +56,10 @@ interface Slot {
   readonly items: Map<string, Item>
 }
 
-/** Quarters of an hour: what was done in each of several ways is added up. */
+/**
+ * Quarters of an hour: what was done in each of several ways is added up. Their mean heart rate is left out: at its instant
+ * the day has what was measured then, and one of the two would take the place of the other.
+ */
 export function epochs(out: Out, part: Part): void {
   const slots = new Map<number, Slot>()
   for (const item of out.items()) {
@@ -73,8 +76,6 @@ export function epochs(out: Out, part: Part): void {
     out.sample('steps', at, sum('steps'))
     out.sample('energy', at, sum('activeKilocalories'))
     out.sample('distance_walking_running', at, sum('distanceInMeters'))
-    const rates = all('meanHeartRateInBeatsPerMinute').filter((rate) => rate > 0)
-    if (rates.length > 0) out.sample('heart_rate', at, rates.reduce((total, one) => total + one, 0) / rates.length)
   }
 }
 
