@@ -35,6 +35,7 @@ const NOT_ASKED: Record<string, string> = {
   streamSyncEvents: 'lasts as long as its client: what it reads is tested with streams, and in pages of 100',
   listProviderWorkouts: 'passes on what a provider answers: test/api/provider-sync.test.ts',
   getProviderWorkout: 'the same',
+  getBackfillStatus: 'reads an account that sends its past: test/intake/pulls/backfill.test.ts',
   answerChallenge: 'answers a provider: test/intake/notices/receive.test.ts',
   listProviderSubscriptions: 'passes on what a provider answers: test/intake/notices/subscriptions.test.ts',
   getProviderSubscription: 'the same',
@@ -44,10 +45,10 @@ const NOT_ASKED: Record<string, string> = {
 }
 
 /**
- * A scrape reads eight tables, one statement each, whatever is in them. Recovery reads days, their nights, and resting heart
+ * A scrape reads nine tables, one statement each, whatever is in them. Recovery reads days, their nights, and resting heart
  * rates in these.
  */
-const MOST_OF: Record<string, number> = { getMetrics: 8, getRecoverySummary: 4 }
+const MOST_OF: Record<string, number> = { getMetrics: 9, getRecoverySummary: 4 }
 
 /** Parameters, besides range and limit, with which a route reads everything; each query is requested. */
 const QUERIES: Record<string, string[]> = {
