@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Bench, Measure } from './bench.ts'
 import * as burst from './burst.ts'
+import * as due from './due.ts'
 import { ENGINE_NAMES, type EngineName, startEngine, temporaryDirectory } from './engines.ts'
 import * as fanOut from './fan-out.ts'
 import * as flood from './flood.ts'
@@ -35,6 +36,7 @@ const SUITES = [
   pushed,
   pulls,
   notices,
+  due,
   burst,
   flood,
 ]
