@@ -41,6 +41,7 @@ const LOOK_MS = 20
 /** How often the other one's watch is heard of. */
 const OTHER_MS = 500
 const IDLE_TIMES = 12
+const WARM_UP = 100
 
 interface Side {
   readonly bench: Bench
@@ -52,7 +53,7 @@ interface Side {
   /** Somebody else, of whom so many weighings are told. */
   readonly other: { readonly user: string; readonly account: string; told: number }
   /** Accounts so far. */
-  twins: number
+  readonly made: { twins: number }
 }
 
 interface Burst {
@@ -85,7 +86,7 @@ export async function run(bench: Bench): Promise<Measure[]> {
         const account = userIdOf(person)
         const { user } = await connectAccount(service, db, 'other')
         const other = { user, account: 'other', told: 0 }
-        const side = { bench, service, db, account, bodies, uploads, other, twins: 0 }
+        const side = { bench, service, db, account, bodies, uploads, other, made: { twins: 0 } }
         return measures(await rounds(side), side)
       }),
     ),
@@ -95,9 +96,12 @@ export async function run(bench: Bench): Promise<Measure[]> {
 async function rounds(side: Side): Promise<Round[]> {
   const { bench } = side
   const found: Round[] = []
+  // Not counted: everybody compiles their code.
+  await burst({ ...side, bodies: side.bodies.slice(0, WARM_UP) }, false)
+  await uploaded({ ...side, uploads: { ...side.uploads, bodies: 1 } })
+  // A round takes minutes.
   const count = bench.quick ? 1 : Math.ceil(bench.samples / 2)
-  // The first is not counted: everybody compiles their code.
-  for (let round = bench.quick ? 0 : -1; round < count; round += 1) {
+  for (let round = 0; round < count; round += 1) {
     const result: { -readonly [Name in keyof Round]?: Round[Name] } = { idleMs: await idle(side) }
     const parts = [
       async () => {
@@ -111,7 +115,7 @@ async function rounds(side: Side): Promise<Round[]> {
       },
     ]
     for (const part of round % 2 === 0 ? parts : parts.reverse()) await part()
-    if (round >= 0) found.push(result as Round)
+    found.push(result as Round)
   }
   return found
 }
@@ -124,9 +128,9 @@ async function idle(side: Side): Promise<number> {
 }
 
 async function burst(side: Side, withOneThatThrows: boolean): Promise<Burst> {
-  const { bench, service, db, account, bodies } = side
-  side.twins += 1
-  const twin = side.twins
+  const { bench, service, db, account, bodies, made } = side
+  made.twins += 1
+  const twin = made.twins
   const { user } = await connectAccount(service, db, twinOf(account, twin))
   await empty(db)
   async function* requests(): AsyncGenerator<Request> {

@@ -38,6 +38,7 @@ export const ids = ['FLOOD']
 
 const CLIENTS = 32
 const DAYS = 30
+const WARM_UP = 100
 
 /** Whose past comes: so many people of the simulator, and twins of them. */
 interface Crowd {
@@ -99,6 +100,7 @@ async function crowdOf(bench: Bench, { people, twins, days }: { people: number; 
 type Sending = (side: Side, service: Service, db: Client) => Promise<{ users: string[]; send: () => Promise<Load> }>
 
 const pushAll: Sending = async ({ crowd }, service, db) => {
+  await warmUp(crowd, service, db)
   const users: string[] = []
   for (const account of crowd.accounts) {
     for (let twin = 0; twin < crowd.twins; twin += 1) {
@@ -112,6 +114,17 @@ const pushAll: Sending = async ({ crowd }, service, db) => {
       for (let twin = 0; twin < crowd.twins; twin += 1) yield pushRequest(ofTwins(body, twin))
   }
   return { users, send: () => sendEach(service.origin, requests(), { connections: CLIENTS }) }
+}
+
+/** Some pushes of other twins: everybody compiles their code. */
+async function warmUp({ bodies, accounts, twins }: Crowd, service: Service, db: Client): Promise<void> {
+  const users: string[] = []
+  for (const account of accounts) users.push((await connectAccount(service, db, twinOf(account, twins))).user)
+  async function* requests(): AsyncGenerator<Request> {
+    for (const body of bodies.slice(0, WARM_UP)) yield pushRequest(ofTwins(body, twins))
+  }
+  await sendEach(service.origin, requests(), { connections: CLIENTS })
+  await readable(db, users)
 }
 
 const uploadAll: Sending = async ({ crowd }, service) => {

@@ -130,7 +130,7 @@ export const pushRequest = (body: Buffer): Request => ({
 const SCOPE = 'ACTIVITY_EXPORT HEALTH_EXPORT HISTORICAL_DATA_EXPORT MCT_EXPORT'
 
 /** Makes a user who has connected an account, as if that had been an hour ago; returns the user and the grant. */
-export async function connectAccount(service: Service, db: Client, account: string) {
+export async function connectAccount(service: Pick<Service, 'createUser'>, db: Client, account: string) {
   const user = await service.createUser()
   const { rows } = await db.query<{ grant_id: string }>(
     `with granted as (
