@@ -78,7 +78,7 @@ interface Beside {
 export async function run(bench: Bench): Promise<Measure[]> {
   const crowd = await crowdOf(
     bench,
-    bench.quick ? { people: 4, twins: 2, days: 4 } : { people: 20, twins: 10, days: DAYS },
+    bench.quick ? { people: 20, twins: 10, days: 1 } : { people: 20, twins: 10, days: DAYS },
   )
   const part = (name: string, send: Sending) =>
     withDatabase(bench, `flood_${name}`, (url) => measurePart({ bench, url, crowd }, name, send))
