@@ -27,7 +27,7 @@ import {
   readable,
   twinOf,
 } from './garmin.ts'
-import { type Uploads, writeUploads } from './garmin-uploads.ts'
+import { type Uploads, uploadRequest, writeUploads } from './garmin-uploads.ts'
 import { type Load, type Request, sendEach } from './requests.ts'
 import type { Service } from './service.ts'
 
@@ -193,10 +193,8 @@ async function toldOfOther({ service, other }: Side): Promise<number> {
 async function uploaded({ bench, service, db, uploads }: Side): Promise<Timed<void>> {
   await empty(db)
   const user = await service.createUser()
-  const headers = { ...service.headers, 'content-type': 'application/json' }
   async function* requests(): AsyncGenerator<Request> {
-    for (let body = 0; body < uploads.bodies; body += 1)
-      yield { method: 'POST', path: `/api/v1/sdk/users/${user}/sync`, headers, body: await uploads.read(body) }
+    for (let body = 0; body < uploads.bodies; body += 1) yield uploadRequest(service, user, await uploads.read(body))
   }
   return timed(bench, service.pid, async () => {
     await sendEach(service.origin, requests(), { connections: 2, status: 202 })

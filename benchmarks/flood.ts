@@ -28,7 +28,7 @@ import {
   readable,
   twinOf,
 } from './garmin.ts'
-import { type Uploads, writeUploads } from './garmin-uploads.ts'
+import { type Uploads, uploadRequest, writeUploads } from './garmin-uploads.ts'
 import { residentMb, watchMemory } from './processes.ts'
 import { type Load, type Request, sendEach } from './requests.ts'
 import type { Service } from './service.ts'
@@ -131,12 +131,10 @@ const uploadAll: Sending = async ({ crowd }, service) => {
   const phones: { user: string; uploads: Uploads }[] = []
   for (const uploads of crowd.uploads)
     for (let twin = 0; twin < crowd.twins; twin += 1) phones.push({ user: await service.createUser(), uploads })
-  const headers = { ...service.headers, 'content-type': 'application/json' }
   async function* requests(): AsyncGenerator<Request> {
     for (let body = 0; phones.some(({ uploads }) => body < uploads.bodies); body += 1)
       for (const { user, uploads } of phones)
-        if (body < uploads.bodies)
-          yield { method: 'POST', path: `/api/v1/sdk/users/${user}/sync`, headers, body: await uploads.read(body) }
+        if (body < uploads.bodies) yield uploadRequest(service, user, await uploads.read(body))
   }
   const send = () => sendEach(service.origin, requests(), { connections: CLIENTS, status: 202 })
   return { users: phones.map(({ user }) => user), send }

@@ -6,6 +6,8 @@ import type { MapPart } from '../server/providers/part.ts'
 import type { Push } from '../simulator/garmin/pushes.ts'
 import { mapParts, type ParcelPart } from '../workers/parcel.ts'
 import { bodyWith, quantityRecord, seededRandom, stageRecord, workoutRecord } from './generate.ts'
+import type { Request } from './requests.ts'
+import type { Service } from './service.ts'
 
 // What pushes of Garmin's hold, as a phone uploads it: the same instants and values of the same series.
 
@@ -71,6 +73,14 @@ export async function writeUploads(directory: string, pushes: readonly Push[]): 
   await flush()
   return { bodies, samples, read: (body) => readFile(join(directory, `${body}.json`)) }
 }
+
+/** The request that uploads a body of a user. */
+export const uploadRequest = ({ headers }: Pick<Service, 'headers'>, user: string, body: Buffer): Request => ({
+  method: 'POST',
+  path: `/api/v1/sdk/users/${user}/sync`,
+  headers: { ...headers, 'content-type': 'application/json' },
+  body,
+})
 
 function recordOf({ ms, value, quantity: [name, unit, factor = 1] }: Sample, random: () => number): string {
   return quantityRecord({ name, unit, value: String(Number((value * factor).toPrecision(12))), timeMs: ms }, random)
