@@ -145,7 +145,7 @@ export async function connectAccount(service: Pick<Service, 'createUser'>, db: C
   return { user, grant: rows[0]?.grant_id as string }
 }
 
-/** As if all of the past had been asked for, and Garmin had begun to send it: it goes on for an hour at least. */
+/** As if all of the past had been asked for, and Garmin had begun to send it: it goes on for a day at least. */
 export async function askForPast(db: Client, { user, grant }: { user: string; grant: string }, days: number) {
   const streams = types.flatMap(({ key, backfill }) => (backfill === undefined ? [] : [key]))
   const hi = new Date(afterDays(days))
@@ -155,8 +155,8 @@ export async function askForPast(db: Client, { user, grant }: { user: string; gr
   await db.query(`update backfill_part set state = 'asked', asked_at = now(), attempted = true where grant_id = $1`, [
     grant,
   ])
-  await db.query(`update sync_task set due_at = now() + interval '1 hour' where grant_id = $1`, [grant])
-  await db.query(`update provider_grant set history_at = now() + interval '1 hour' where id = $1`, [grant])
+  await db.query(`update sync_task set due_at = now() + interval '1 day' where grant_id = $1`, [grant])
+  await db.query(`update provider_grant set history_at = now() + interval '1 day' where id = $1`, [grant])
 }
 
 const LEFT_SQL = `
