@@ -108,14 +108,10 @@ function eventsOf(seed: number): (body: number) => Events {
     const sleep = Array.from({ length: STAGES_PER_NIGHT }, (_, stage) => {
       const start = at
       at += (5 + Math.floor(random() * 25)) * 60_000
-      return `{"id":"${uuid(random)}","parentId":null,"stage":"${STAGES[stage % STAGES.length]}",${span(start, at)},"source":${SOURCE},"values":null,"metadata":null}`
+      return stageRecord(STAGES[stage % STAGES.length] as string, start, at, random)
     })
     const evening = night - 5 * 3_600_000
-    const statistics = WORKOUT_STATISTICS.map(
-      ([type, unit, lowest, range]) =>
-        `{"type":"${type}","value":${(lowest + random() * range).toFixed(2)},"unit":"${unit}"}`,
-    )
-    const workout = `{"id":"${uuid(random)}","parentId":null,"type":"running",${span(evening, evening + 2_700_000)},"source":${SOURCE},"title":null,"notes":null,"values":[${statistics.join(',')}],"segments":null,"laps":null,"route":null,"samples":null,"metadata":null}`
+    const workout = workoutRecord(evening, evening + 2_700_000, random)
     return { sleep, workouts: body % WORKOUT_EVERY_BODIES === 0 ? [workout] : [] }
   }
 }
@@ -172,9 +168,41 @@ function* cleanRecords({ kind, bodies, everySeconds, seed }: Plan): Generator<st
 
 function record(type: (typeof TYPES)[number], timeMs: number, random: () => number): string {
   const [name, unit, lowest, range, decimals] = type
-  const value = (lowest + random() * range).toFixed(decimals)
+  return quantityRecord({ name, unit, value: (lowest + random() * range).toFixed(decimals), timeMs }, random)
+}
+
+/** A value as the iOS SDK sends it; `name` without HKQuantityTypeIdentifier, `value` as it is to be written. */
+export function quantityRecord(
+  { name, unit, value, timeMs }: { name: string; unit: string; value: string; timeMs: number },
+  random: () => number,
+): string {
   return `{"id":"${uuid(random)}","type":"HKQuantityTypeIdentifier${name}",${span(timeMs, timeMs)},"source":${SOURCE},"value":${value},"unit":"${unit}","parentId":null,"metadata":null}`
 }
+
+/** A stage of sleep as the iOS SDK sends it. */
+export function stageRecord(stage: string, startMs: number, endMs: number, random: () => number): string {
+  return `{"id":"${uuid(random)}","parentId":null,"stage":"${stage}",${span(startMs, endMs)},"source":${SOURCE},"values":null,"metadata":null}`
+}
+
+/** A run as the iOS SDK sends it. */
+export function workoutRecord(startMs: number, endMs: number, random: () => number): string {
+  const statistics = WORKOUT_STATISTICS.map(
+    ([type, unit, lowest, range]) =>
+      `{"type":"${type}","value":${(lowest + random() * range).toFixed(2)},"unit":"${unit}"}`,
+  )
+  return `{"id":"${uuid(random)}","parentId":null,"type":"running",${span(startMs, endMs)},"source":${SOURCE},"title":null,"notes":null,"values":[${statistics.join(',')}],"segments":null,"laps":null,"route":null,"samples":null,"metadata":null}`
+}
+
+/** The items of an upload, each as JSON. */
+interface Items {
+  readonly records: readonly string[]
+  readonly sleep: readonly string[]
+  readonly workouts: readonly string[]
+}
+
+/** The body of an upload. */
+export const bodyWith = (items: Items, syncType: 'live' | 'historical' = 'live') =>
+  `{"provider":"apple","sdkVersion":"0.15.0","syncTimestamp":"2026-01-01T00:00:00Z","syncType":"${syncType}","data":{"records":[${items.records.join(',')}],"sleep":[${items.sleep.join(',')}],"workouts":[${items.workouts.join(',')}]}}`
 
 function span(startMs: number, endMs: number): string {
   const at = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
@@ -191,11 +219,12 @@ function uuid(random: () => number): string {
   return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-A${c.slice(1, 4)}-${c.slice(4)}${d}`
 }
 
-function shuffle(items: string[], random: () => number): string[] {
+/** Puts items in another order, in place. */
+export function shuffle<Item>(items: Item[], random: () => number): Item[] {
   for (let index = items.length - 1; index > 0; index -= 1) {
     const other = Math.floor(random() * (index + 1))
-    const item = items[index] as string
-    items[index] = items[other] as string
+    const item = items[index] as Item
+    items[index] = items[other] as Item
     items[other] = item
   }
   return items
@@ -213,8 +242,7 @@ async function writeBodies(
   for (const text of records) {
     batch.push(text)
     if (batch.length < RECORDS_PER_BODY) continue
-    const { sleep, workouts } = eventsOf(body)
-    const json = `{"provider":"apple","sdkVersion":"0.15.0","syncTimestamp":"2026-01-01T00:00:00Z","syncType":"live","data":{"records":[${batch.join(',')}],"sleep":[${sleep.join(',')}],"workouts":[${workouts.join(',')}]}}`
+    const json = bodyWith({ records: batch, ...eventsOf(body) })
     await writeFile(join(directory, `${body}.json`), json, { flush: true })
     body += 1
     batch = []

@@ -53,6 +53,34 @@ export async function requestLoop(
   }
 }
 
+/**
+ * Sends each request once, in their order, one at a time on each connection.
+ * @throws Error at the first answer of another status.
+ */
+export async function sendEach(
+  origin: string,
+  requests: AsyncGenerator<Request>,
+  { connections, status = 200 }: Omit<LoopOptions, 'seconds'>,
+): Promise<Load> {
+  const clients = Array.from({ length: connections }, () => new Client(origin, { pipelining: 1 }))
+  const latenciesMs: number[] = []
+  const started = performance.now()
+  try {
+    await Promise.all(
+      clients.map(async (client) => {
+        for (let next = await requests.next(); !next.done; next = await requests.next()) {
+          const at = performance.now()
+          await send(client, next.value, status)
+          latenciesMs.push(performance.now() - at)
+        }
+      }),
+    )
+    return { count: latenciesMs.length, seconds: (performance.now() - started) / 1000, latenciesMs }
+  } finally {
+    await Promise.all(clients.map((client) => client.close()))
+  }
+}
+
 /** Sends a request; resolves with its body, rejects if the answer has another status than `expected`. */
 export function send(
   client: Client,

@@ -3,8 +3,11 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Bench, Measure } from './bench.ts'
+import * as burst from './burst.ts'
+import * as due from './due.ts'
 import { ENGINE_NAMES, type EngineName, startEngine, temporaryDirectory } from './engines.ts'
 import * as fanOut from './fan-out.ts'
+import * as flood from './flood.ts'
 import * as ingest from './ingest.ts'
 import * as lists from './lists.ts'
 import * as memory from './memory.ts'
@@ -33,6 +36,9 @@ const SUITES = [
   pushed,
   pulls,
   notices,
+  due,
+  burst,
+  flood,
 ]
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
