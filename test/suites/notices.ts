@@ -1,0 +1,8 @@
+import '../intake/notices/carried.test.ts'
+import '../intake/notices/days.test.ts'
+import '../intake/notices/forged.test.ts'
+import '../intake/notices/opening.test.ts'
+import '../intake/notices/receive.test.ts'
+import '../intake/notices/subscriptions.test.ts'
+import '../intake/pulls/backfill.test.ts'
+import '../intake/pulls/backfill-faults.test.ts'
