@@ -14,7 +14,8 @@ const opened = (...bodies: (string | Buffer)[]) =>
     {
       open: ({ json, body, atMs, subscriptionIds }: OpenedBody) => {
         if (json === undefined) return 'malformed'
-        const said = json as { throws?: true; many?: number; account?: unknown; key?: string }
+        const said = json as { throws?: true; many?: number; account?: unknown; key?: string; carries?: number }
+        if (said.carries) return [{ account: '1', kind: 'data', stream: 'heart', body: new Uint8Array(said.carries) }]
         if (said.throws) throw new Error('a connector that fails')
         if (said.many) return Array.from({ length: said.many }, () => notice('1'))
         return 'account' in said ? [notice(said.account, said.key ?? `${body.length} ${atMs} ${subscriptionIds}`)] : []
@@ -45,4 +46,11 @@ t.test('an account is text that can be stored', async (t) => {
   )
   t.strictSame(opened(JSON.stringify({ account: '1', key: 'a\0b' })), ['malformed'], 'and so is what names a thing')
   t.match(opened(`{"account":"${2n ** 60n}"}`), [[{ account: '1152921504606846976' }]])
+})
+
+t.test('what became too large to be imported when it was split is told as such, and holds up no other', async (t) => {
+  const [huge, fits, other] = opened('{"carries":34603008}', '{"carries":33554432}', '{"account":"1"}')
+  t.ok(huge === 'malformed')
+  t.equal(fits?.length, 1)
+  t.equal(other?.length, 1)
 })
