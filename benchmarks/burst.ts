@@ -67,8 +67,8 @@ interface Burst {
 interface Round {
   readonly idleMs: number
   readonly pushes: Burst
-  /** The same with one among them that cannot be opened with others. */
-  readonly thrown: Burst
+  /** The same with one among them that cannot be read. */
+  readonly broken: Burst
   readonly uploads: Timed<unknown>
 }
 
@@ -111,7 +111,7 @@ async function rounds(side: Side): Promise<Round[]> {
         result.uploads = await uploaded(side)
       },
       async () => {
-        result.thrown = await burst(side, true)
+        result.broken = await burst(side, true)
       },
     ]
     for (const part of round % 2 === 0 ? parts : parts.reverse()) await part()
@@ -127,7 +127,7 @@ async function idle(side: Side): Promise<number> {
   return median(found.slice(2))
 }
 
-async function burst(side: Side, withOneThatThrows: boolean): Promise<Burst> {
+async function burst(side: Side, withOneUnreadable: boolean): Promise<Burst> {
   const { bench, service, db, account, bodies, made } = side
   made.twins += 1
   const twin = made.twins
@@ -135,8 +135,8 @@ async function burst(side: Side, withOneThatThrows: boolean): Promise<Burst> {
   await empty(db)
   async function* requests(): AsyncGenerator<Request> {
     for (const [place, body] of bodies.entries()) {
-      if (withOneThatThrows && place === Math.floor(bodies.length / 2))
-        yield pushRequest(throwing(twinOf(account, twin)))
+      if (withOneUnreadable && place === Math.floor(bodies.length / 2))
+        yield pushRequest(unreadable(twinOf(account, twin)))
       yield pushRequest(ofTwins(body, twin))
     }
   }
@@ -154,11 +154,8 @@ async function burst(side: Side, withOneThatThrows: boolean): Promise<Burst> {
   return { sent: sent as Load, whole, imports, otherMs }
 }
 
-/**
- * A body that becomes larger when it is read, and with that too large to be stored: the others of its batch cannot be
- * opened together with it.
- */
-const throwing = (account: string): Buffer =>
+/** A body that becomes larger when it is read, and with that too large to be stored: it is kept as one that cannot be read. */
+const unreadable = (account: string): Buffer =>
   Buffer.from(`{"userMetrics":[{"userId":"${account}","more":[${'1E20,'.repeat(1_700_000)}0]}]}`)
 
 async function otherMeanwhile(side: Side, isOver: () => boolean): Promise<number[]> {
@@ -238,7 +235,7 @@ function measures(found: Round[], { bodies, uploads }: Side): Measure[] {
       beside: [
         `${figure(uploads.samples)} samples as pushes ${middle(({ pushes }) => pushes.whole.seconds)} s, ${middle(({ pushes }) => pushes.sent.seconds)} s of that until the last is accepted: ${cpu(({ pushes }) => pushes.whole)}`,
         `the same as uploads ${middle((round) => round.uploads.seconds)} s: ${cpu((round) => round.uploads)}`,
-        `as pushes of which one throws ${middle(({ thrown }) => thrown.whole.seconds)} s`,
+        `as pushes of which one cannot be read ${middle(({ broken }) => broken.whole.seconds)} s`,
       ],
     },
     {
@@ -254,13 +251,13 @@ function measures(found: Round[], { bodies, uploads }: Side): Measure[] {
       values: found.map(({ pushes, idleMs }) => Math.max(...pushes.otherMs) / idleMs),
       target: { at: 'most', value: 3 },
       beside: [
-        `another’s push until it can be read: idle ${middle(({ idleMs }) => idleMs)} ms; meanwhile ${others(({ pushes }) => pushes)}; with one that throws ${others(({ thrown }) => thrown)}`,
+        `another’s push until it can be read: idle ${middle(({ idleMs }) => idleMs)} ms; meanwhile ${others(({ pushes }) => pushes)}; with one that cannot be read ${others(({ broken }) => broken)}`,
       ],
     },
     {
       id: 'V6',
-      what: 'the same with a push among them that throws',
-      values: found.map(({ thrown, idleMs }) => Math.max(...thrown.otherMs) / idleMs),
+      what: 'the same with a push among them that cannot be read',
+      values: found.map(({ broken, idleMs }) => Math.max(...broken.otherMs) / idleMs),
       target: { at: 'most', value: 3 },
       beside: [],
     },

@@ -160,7 +160,7 @@ export async function askForPast(db: Client, { user, grant }: { user: string; gr
 }
 
 const LEFT_SQL = `
-  select exists (select from notification where due_at <= now()) as unopened,
+  select exists (select from notification where due_at <= now() and state <> 'malformed') as unopened,
          exists (select from upload where status = 'queued' and user_id = any ($1)) as queued`
 
 /** Waits until all pushes are opened, and everything of some users is imported; returns how long that took, in seconds. */

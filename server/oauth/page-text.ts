@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { Keys } from '../http/tokens.ts'
+import { isSame } from '../providers/signing.ts'
 
 // The page of a failed connection shows a text of its own address. Anybody can write addresses, so only texts that this
 // service signed are shown.
@@ -11,7 +12,4 @@ export const signText = ({ pageText }: TextKey, text: string): string =>
   createHmac('sha256', pageText).update(text).digest('base64url')
 
 /** Whether a text has our proof. */
-export function isOurText(keys: TextKey, text: string, proof: string): boolean {
-  const [expected, given] = [Buffer.from(signText(keys, text)), Buffer.from(proof)]
-  return expected.length === given.length && timingSafeEqual(expected, given)
-}
+export const isOurText = (keys: TextKey, text: string, proof: string): boolean => isSame(proof, signText(keys, text))

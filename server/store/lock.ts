@@ -38,10 +38,10 @@ import type { Queryable, Transaction } from '../db/database.ts'
 // locks the user first and its sources or series afterwards. A series is a row of source_series. Its rows are changed
 // in any order, so nobody but the holder of the ingest lock waits for one while holding another: never change those of
 // several users in one statement. `g`: the grants of a cloud provider come before the connections that use them, since
-// the end of the last one removes the grant; whoever changes the tasks of a grant, or its ranges of a backfill, holds it, but for
-// attempt_part, which locks a range alone. Two further advisory locks
-// come before everything else of their transactions, and only these take them: `consent of` a user and provider
-// (connect), and `syncs of` a user (start-sync and start-historical, which count them in an hour, and then start_sync).
+// the end of the last one removes the grant; whoever changes the tasks of a grant, or its ranges of a backfill, holds it,
+// but for attempt_part, which locks a range alone. Two further advisory locks come before everything else of their
+// transactions, and only these take them: `consent of` a user and provider (connect), and `syncs of` a user (start-sync and
+// start-historical, which count them in an hour, and then start_sync).
 // Another, `receive notices`, is the only thing that receive_notices waits for. Opening notices of a provider tries
 // `notices:` and its name, and leaves them to the process that has it.
 // Runs of several users, and their events, are written in the order of the users. Several rows of any other column are

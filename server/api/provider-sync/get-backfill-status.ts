@@ -3,6 +3,7 @@ import { providerByName } from '../../catalogue/providers.ts'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { Enum, Nullable, Provider, Uuid } from '../../http/schema.ts'
+import { MAX_RETRIES } from '../../intake/pulls/backfill.ts'
 import type { PartState } from '../../intake/pulls/parcel.ts'
 import { ProviderUserPath, requireConnected } from './connected.ts'
 
@@ -15,17 +16,16 @@ const shown: Record<PartState, Shown> = {
   ...{ forbidden: 'failed', refused: 'failed', disabled: 'failed', failed: 'failed' },
 }
 
-/** How often a request is made again that the provider cannot take. */
-const MAX_ATTEMPTS = 3
-
 // Of the account: whoever shares it has the same past.
 const PARTS_SQL = `
-  select stream, state
-  from backfill_part
-  where grant_id = $1 and run_key = (
+  select p.stream, p.state, coalesce(t.attempts, 0) as attempts
+  from backfill_part p
+  left join sync_task t
+    on t.grant_id = p.grant_id and t.kind = 'backfill' and t.stream = p.stream and t.run_key = p.run_key
+  where p.grant_id = $1 and p.run_key = (
     select run_key from backfill_part where grant_id = $1 order by hi desc limit 1
   )
-  order by stream`
+  order by p.stream`
 
 const Count = () => Type.Integer()
 
@@ -65,8 +65,8 @@ export const getBackfillStatus = route(
         retry_phase: Type.Boolean(),
         retry_type: Nullable(Type.String()),
         retry_window: Nullable(Type.Integer()),
-        attempt_count: Count(),
-        max_attempts: Count(),
+        attempt_count: Type.Integer({ description: 'Failures so far of the request that failed most often' }),
+        max_attempts: Type.Integer({ description: 'How often a request that failed is made again' }),
         permanently_failed: Type.Boolean(),
       },
       { title: 'BackfillStatus' },
@@ -79,7 +79,7 @@ export const getBackfillStatus = route(
         sleeps: { done: 0, timed_out: 0, failed: 0 },
       },
       ...{ in_progress: true, retry_phase: false, retry_type: null, retry_window: null },
-      ...{ attempt_count: 0, max_attempts: MAX_ATTEMPTS, permanently_failed: false },
+      ...{ attempt_count: 0, max_attempts: MAX_RETRIES, permanently_failed: false },
     },
     errors: {
       400: 'The provider is not configured or disabled, or is asked for its past',
@@ -94,7 +94,8 @@ export const getBackfillStatus = route(
       if (!isAble) throw errors.badRequest(`Provider '${provider}' does not send its past.`)
     }
     const { grantId } = await requireConnected({ db, oauth }, params, requireAble)
-    const parts = await db.query<{ stream: string; state: PartState }>(PARTS_SQL, [grantId])
+    const parts = await db.query<{ stream: string; state: PartState; attempts: number }>(PARTS_SQL, [grantId])
+    const attempts = Math.max(0, ...parts.map((part) => part.attempts))
     const types = parts.map(({ stream, state }) => [stream, shown[state]] as const)
     const has = (status: Shown) => types.some(([, one]) => one === status)
     const inProgress = has('pending')
@@ -104,7 +105,7 @@ export const getBackfillStatus = route(
       ...{ current_window: 0, total_windows: 1, windows: { 0: Object.fromEntries(types) } },
       summary: Object.fromEntries(types.map(([stream, one]) => [stream, counts(one)])),
       ...{ in_progress: inProgress, retry_phase: false, retry_type: null, retry_window: null },
-      ...{ attempt_count: 0, max_attempts: MAX_ATTEMPTS, permanently_failed: failed },
+      ...{ attempt_count: attempts, max_attempts: MAX_RETRIES, permanently_failed: failed },
     }
   },
 )

@@ -15,7 +15,7 @@ const INSIDE_MS = 300_000
 
 /** How often a range is asked for again that the provider cuts, and one that it cannot take now. */
 const MAX_CUTS = 3
-const MAX_RETRIES = 3
+export const MAX_RETRIES = 3
 
 /** How often a notice is looked for whose data is being fetched. */
 const FETCHING_SECONDS = 15

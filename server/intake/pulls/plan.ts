@@ -190,7 +190,7 @@ const HELD_SQL = `
  * Returns what queues, as soon as a connection is made, what it is to bring: the first pull, which goes on where an earlier
  * one of the account ended, and the last 90 days if its past is wanted, or what was left of its past; of a past that comes
  * as notices what was not asked for before. Streams that were closed are tried again, and answers are stored even if they are
- * the same as before, since somebody is new to them. The caller holds the grant.
+ * the same as before, or older, since somebody is new to them. The caller holds the grant.
  */
 export function queueFirst(clients: OAuthClients, wantsHistory: boolean): OAuthParts['connected'] {
   return async (tx, { provider, grantId, connectionId, userId, isNew }) => {
@@ -200,6 +200,7 @@ export function queueFirst(clients: OAuthClients, wantsHistory: boolean): OAuthP
       `update stream_cursor set last_hash = null, closed_until = null, closed_why = null where grant_id = $1`,
       [grantId],
     )
+    await tx.query('delete from carried_state where grant_id = $1', [grantId])
     await tx.query(HELD_SQL, [grantId])
     const grant = await tx.one<DueGrant>(`select ${GRANT_COLUMNS} from provider_grant g where g.id = $1`, [grantId])
     const streams = duePulls(clients, grant)

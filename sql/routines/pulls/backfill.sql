@@ -1,8 +1,7 @@
 -- Starts asking for the past of a grant that its provider sends as notices: of each stream from `earliest`, or from where the
 -- last range that was asked for ended, until `until`; less than an hour is not worth it. Ranges of which the answer was lost
--- are asked for again, as they were. Returns the key of the user's run: the
--- one that is under way, a new one, or, when there is nothing to ask for, the last one; null when the grant has ended, or there
--- is none. Locks the grant.
+-- are asked for again, as they were. Returns the key of the user's run: the one that is under way, a new one, or, when there
+-- is nothing to ask for, the last one; no row when the grant has ended, or there is no run. Locks the grant.
 create or replace function start_backfill(
   the_grant uuid, the_user uuid, streams text[], earliest timestamptz, until timestamptz
 ) returns table (run_key text, running boolean)

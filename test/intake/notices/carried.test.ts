@@ -93,6 +93,15 @@ eachEngine(t, 'a body of several people is stored for each of them', async (t, e
       t.strictSame(await known(), [[9_000], [5_200]])
       await tell({ dailies: [day(10, 4_000), day(24, 9_100)], manuallyUpdatedActivities: [workout(5_300)] })
       t.strictSame(await known(), [[9_100], [5_300]], 'what is as new counts')
+      const [connection] = await app.db.query<{ connectionId: string; grantId: string }>(
+        'select id as "connectionId", grant_id as "grantId" from connection where user_id = $1',
+        [anna],
+      )
+      await app.db.transaction((tx) =>
+        app.deps.oauth.connected(tx, { provider: 'garmin', userId: anna, isNew: false, ...connection! }),
+      )
+      await tell({ dailies: [day(23, 8_900)], activities: [workout(5_100)] })
+      t.strictSame(await known(), [[8_900], [5_100]], 'after a new consent everything may come again')
     },
   )
 

@@ -27,10 +27,13 @@ oneEngine(t, 'each type fails by itself', async (t, engine) => {
     if (kind !== 'disabled') await simulator.control('POST', 'faults', { kind, provider: 'garmin', path, times })
   }
   const ana = await all.join('ana')
+  const failures: number[] = []
   for (let round = 0; round < 6; round += 1) {
     await all.ask()
+    failures.push((await statusOf(all, ana)).attempt_count)
     await all.pass(round < 5 ? 65 : 0)
   }
+  t.strictSame(failures.slice(0, 3), [1, 2, 3], 'its status counts the failures of a request')
   await all.deliver()
   const { cause } = await app.db.one<{ cause: string }>(
     `select error as cause from backfill_part where stream = 'epochs'`,
