@@ -1,5 +1,6 @@
 import type { Client } from 'pg'
 import { waitUntil } from '../server/db/embedded/processes.ts'
+import { cloudProviders } from '../server/providers/index.ts'
 import { type Simulator, startSimulator } from '../simulator/server.ts'
 import { type Bench, type Measure, median, type Timed, timed, withClient, withDatabase, withService } from './bench.ts'
 import type { Service } from './service.ts'
@@ -7,7 +8,8 @@ import type { Service } from './service.ts'
 /** What asking providers costs beside importing what they answered. */
 export const ids = ['V7', 'V8']
 
-const PROVIDERS = ['oura', 'whoop'] as const
+/** All that can be asked; Garmin only sends. */
+const PROVIDERS = ['oura', 'whoop', 'strava', 'polar', 'suunto'] as const
 /** More requests than a run makes, in the order of a provider's limits. */
 const MANY = 1_000_000
 const PATIENCE_MS = 600_000
@@ -36,7 +38,12 @@ export async function run(bench: Bench): Promise<Measure[]> {
   const simulator = await startSimulator({ people, days: days + 5, now: () => now })
   const stop = bench.closing(() => simulator.close())
   try {
-    for (const provider of PROVIDERS) await post(simulator, 'settings', { provider, limits: [MANY, MANY] })
+    for (const provider of PROVIDERS)
+      await post(simulator, 'settings', {
+        ...{ provider, limits: provider === 'strava' ? [MANY, MANY, MANY, MANY] : [MANY, MANY] },
+        // Otherwise Polar shows nothing of the past.
+        ...(provider === 'polar' && { own: { old_exercises: true } }),
+      })
     const settings = { ...simulator.env, HISTORICAL_SYNC_ON_CONNECT: 'false', EVENT_FEED_ENABLED: 'true' }
     return await withDatabase(bench, 'pulls', (url) =>
       withService(bench, { url, name: 'pulls', settings }, (service) =>
@@ -97,9 +104,16 @@ async function oneRound(side: Side, provider: string, person: string): Promise<R
   return { provider, pull, imported, again, changed: rows[0]?.changed ?? Number.NaN }
 }
 
+// The service may have asked meanwhile.
+const LIFT_SQL = `
+  insert into rate_budget (provider, seconds, provider_limit) values ($1, $2, $3)
+  on conflict (provider, grant_id, seconds) do update set provider_limit = excluded.provider_limit`
+
 async function pullHistory({ service, db, days }: Side, provider: string, user: string): Promise<number> {
-  // A few years of history are all that a provider's limit leaves for five minutes; waiting for more is not measured.
+  // As if providers had said that they take more: waiting for a limit is not measured.
   await db.query('delete from rate_budget')
+  for (const { id, api } of cloudProviders.values())
+    for (const { seconds } of api.budgets) await db.query(LIFT_SQL, [id, seconds, MANY])
   const path = `/api/v1/providers/${provider}/users/${user}/sync/historical?days=${days}`
   const { status } = await fetch(service.origin + path, { method: 'POST', headers: service.headers })
   if (status !== 200) throw new Error(`the sync was answered ${status}`)

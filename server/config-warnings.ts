@@ -1,6 +1,7 @@
 import { providers } from './catalogue/providers.ts'
 import { loadConfig, type ProviderConfig } from './config.ts'
 import { cloudProviders } from './providers/index.ts'
+import type { Provider } from './providers/provider.ts'
 import { unusedScopes } from './providers/scopes.ts'
 
 /** What is probably a mistake in the settings, though nothing forbids it: a sentence for each. */
@@ -13,14 +14,18 @@ export function configWarnings(env: Record<string, string | undefined>): string[
   )
   return [
     ...unknown,
-    ...Object.entries(loadConfig(env).providers).flatMap(([id, config]) => providerWarnings(id, config)),
+    ...given.filter((name) => known.has(name)).flatMap(formerName),
+    ...Object.entries(loadConfig(env).providers).flatMap(([id, config]) =>
+      providerWarnings(cloudProviders.get(id), id, config),
+    ),
   ]
 }
 
-function providerWarnings(id: string, { clientId, clientSecret, defaultScope, more = {} }: ProviderConfig): string[] {
+function providerWarnings(provider: Provider | undefined, id: string, config: ProviderConfig): string[] {
+  const { clientId, clientSecret, defaultScope, more = {} } = config
   const prefix = id.toUpperCase()
-  const provider = cloudProviders.get(id)
-  if (!provider) return [`Settings that begin with ${prefix}_ have no effect: this version has no connector for ${id}`]
+  if (!provider)
+    return [`Settings that begin with ${prefix}_ have no effect: ${id} has no sign-in, phones upload its data`]
   const half =
     Boolean(clientId) === Boolean(clientSecret)
       ? []
@@ -28,6 +33,15 @@ function providerWarnings(id: string, { clientId, clientSecret, defaultScope, mo
   const unused = defaultScope ? unusedScopes(provider.oauth({ more }), defaultScope) : []
   if (unused.length === 0) return half
   return [...half, `${prefix}_DEFAULT_SCOPE asks for ${unused.join(', ')}, which nothing is read with`]
+}
+
+/** A variable with a former prefix of a connector. */
+function formerName(name: string): string[] {
+  return [...cloudProviders].flatMap(([id, { formerPrefix }]) => {
+    const prefix = id.toUpperCase()
+    if (formerPrefix === undefined || !name.startsWith(`${formerPrefix}_`) || name.startsWith(`${prefix}_`)) return []
+    return [`${name} is a former name: set ${prefix}_${name.slice(formerPrefix.length + 1)} instead`]
+  })
 }
 
 const PREFIXES = providers.filter(({ hasCloudApi }) => hasCloudApi).map(({ provider }) => `${provider.toUpperCase()}_`)

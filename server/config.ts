@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { providerNames } from './catalogue/providers.ts'
 import { networkList } from './networks.ts'
 import { cloudProviders, notifyingProviders } from './providers/index.ts'
-import type { Provider } from './providers/provider.ts'
+import { limitProblem, limitSettings } from './providers/limits.ts'
+import type { Granularity, Provider } from './providers/provider.ts'
 import { scopeProblem } from './providers/scopes.ts'
 
 /** OAuth client and addresses of one provider; absent values keep the provider's own. */
@@ -52,6 +54,8 @@ export interface Config {
   /** How often those of providers with the mode `webhook` are, in seconds. */
   reconcileIntervalSeconds: number
   historicalSyncOnConnect: boolean
+  /** How finely providers are asked for what is measured all day, where they can be asked for less. */
+  dataGranularity: Granularity
   /** Whether workouts of cloud providers are asked for with their samples, zones and route. */
   ingestWorkoutSamples: boolean
   /** Providers whose data is deleted when a person withdraws access there. */
@@ -256,6 +260,7 @@ function clouds(
   | 'syncIntervalSeconds'
   | 'reconcileIntervalSeconds'
   | 'historicalSyncOnConnect'
+  | 'dataGranularity'
   | 'ingestWorkoutSamples'
   | 'deleteDataOnDeauthorisation'
   | 'syncTriggersPerHour'
@@ -265,6 +270,7 @@ function clouds(
     syncIntervalSeconds: integer(env, 'SYNC_INTERVAL_SECONDS', 3_600, [60, 604_800]),
     reconcileIntervalSeconds: integer(env, 'RECONCILE_INTERVAL_SECONDS', 21_600, [60, 604_800]),
     historicalSyncOnConnect: flag(env, 'HISTORICAL_SYNC_ON_CONNECT', true),
+    dataGranularity: choice(env, 'DEFAULT_DATA_GRANULARITY', ['raw', 'hourly', 'daily'] as const, 'raw'),
     ingestWorkoutSamples: flag(env, 'INGEST_WORKOUT_SAMPLES'),
     deleteDataOnDeauthorisation: deauthorised(env),
     syncTriggersPerHour: integer(env, 'SYNC_TRIGGERS_PER_HOUR', 8, [1, 100_000]),
@@ -282,21 +288,20 @@ function deauthorised(env: Env): string[] {
 function providerConfigs(env: Env): Record<string, ProviderConfig> {
   const configs: Record<string, ProviderConfig> = {}
   for (const provider of providerNames) {
-    const prefix = provider.toUpperCase()
+    const cloud = cloudProviders.get(provider)
+    const { formerPrefix, settings = [] } = cloud ?? {}
     const config: ProviderConfig = {}
-    const clientId = env[`${prefix}_CLIENT_ID`]?.trim()
-    const clientSecret = env[`${prefix}_CLIENT_SECRET`]?.trim()
-    const authorizeUrl = url(env, `${prefix}_AUTHORIZE_URL`)
-    const tokenUrl = url(env, `${prefix}_TOKEN_URL`)
-    const apiUrl = url(env, `${prefix}_API_URL`)
-    const defaultScope = env[`${prefix}_DEFAULT_SCOPE`]?.trim()
-    const previousClientSecret = env[`${prefix}_CLIENT_SECRET_PREVIOUS`]?.trim()
-    const named = [
-      ...(cloudProviders.get(provider)?.settings ?? []),
-      ...(notifyingProviders.get(provider)?.secrets ?? []),
-    ]
+    const of = (name: string) => settingName(env, name, [provider.toUpperCase(), formerPrefix])
+    const text = (name: string) => env[of(name)]?.trim()
+    const [clientId, clientSecret] = [text('CLIENT_ID'), text('CLIENT_SECRET')]
+    const authorizeUrl = url(env, of('AUTHORIZE_URL'))
+    const tokenUrl = url(env, of('TOKEN_URL'))
+    const apiUrl = url(env, of('API_URL'))
+    const [defaultScope, previousClientSecret] = [text('DEFAULT_SCOPE'), text('CLIENT_SECRET_PREVIOUS')]
+    const limits = cloud ? limitSettings(cloud) : []
+    const named = [...settings, ...limits, ...(notifyingProviders.get(provider)?.secrets ?? [])]
     const more = named.flatMap((name) => {
-      const value = env[`${prefix}_${name}`]?.trim()
+      const value = name.endsWith('_FILE') ? contentOf(of(name), text(name)) : text(name)
       return value ? [[name, value] as const] : []
     })
     if (clientId) config.clientId = clientId
@@ -307,10 +312,29 @@ function providerConfigs(env: Env): Record<string, ProviderConfig> {
     if (apiUrl) config.apiUrl = apiUrl
     if (defaultScope) config.defaultScope = defaultScope
     if (more.length > 0) config.more = Object.fromEntries(more)
-    checkProvider(cloudProviders.get(provider), config)
+    checkProvider(cloud, config)
     if (Object.keys(config).length > 0) configs[provider] = config
   }
   return configs
+}
+
+/** The variable of a provider's setting: with the first of its prefixes that has one. */
+function settingName(env: Env, name: string, [usual, former]: readonly [string, string | undefined]): string {
+  const [given, other] = [`${usual}_${name}`, `${former}_${name}`]
+  return former !== undefined && !env[given]?.trim() && env[other]?.trim() ? other : given
+}
+
+/** What a file holds that a variable names. @throws ConfigError */
+function contentOf(variable: string, path: string | undefined): string | undefined {
+  if (!path) return undefined
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new ConfigError(
+      variable,
+      `must be the path of a file that can be read (${(error as { code?: string }).code})`,
+    )
+  }
 }
 
 /** @throws ConfigError for what can never lead to a connection */
@@ -318,7 +342,8 @@ function checkProvider(provider: Provider | undefined, { defaultScope, more = {}
   if (!provider) return
   const prefix = provider.id.toUpperCase()
   for (const [name, value] of Object.entries(more)) {
-    const problem = provider.settings?.includes(name) ? provider.settingProblem?.(name, value) : undefined
+    const own = provider.settings?.includes(name) ? provider.settingProblem?.(name, value) : undefined
+    const problem = limitSettings(provider).includes(name) ? limitProblem(value) : own
     if (problem) throw new ConfigError(`${prefix}_${name}`, problem)
   }
   const problem = defaultScope && scopeProblem(provider.oauth({ more }), defaultScope)

@@ -9,6 +9,7 @@ const ENTRIES: readonly [expression: string, job: string][] = [
   ['* * * * *', 'refresh_rollups'],
   ['* * * * *', 'plan_pulls'],
   ['* * * * *', 'refresh_grants'],
+  ['* * * * *', 'subscribe_accounts'],
   ['23 * * * *', 'reseal'],
   ['7 * * * *', 'close_silent_runs'],
   ['37 4 * * *', 'repair_subscriptions'],

@@ -5,6 +5,7 @@ import type { Database } from './db/database.ts'
 import type { Answers } from './http/answers.ts'
 import type { ApiKeys } from './http/api-keys.ts'
 import type { Keys } from './http/tokens.ts'
+import type { Inbox } from './intake/notices/observe.ts'
 import type { Receiver } from './intake/notices/receive.ts'
 import type { Uploads } from './intake/uploads/accept.ts'
 import type { Gates, Limits } from './limits.ts'
@@ -38,4 +39,6 @@ export interface Dependencies {
   ready(): Promise<boolean>
   /** Counts of waiting deliveries, undefined while unknown; absent if nothing is recorded. */
   webhookBacklog?: () => Backlog | undefined
+  /** Counts of the notices of providers, undefined while unknown; absent if no provider is configured. */
+  inbox?: () => Inbox | undefined
 }

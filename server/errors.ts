@@ -161,7 +161,8 @@ export const errors = {
     provider: string,
     hint = `Set ${provider.toUpperCase()}_CLIENT_ID and ${provider.toUpperCase()}_CLIENT_SECRET; npm run providers lists what is missing.`,
   ) => new AppError('not_configured', 400, `Provider '${provider}' is not configured`, { hint }),
-  providerDisabled: (provider: string) => new AppError('provider_disabled', 400, `Provider '${provider}' is disabled`),
+  providerDisabled: (provider: string, hint?: string) =>
+    new AppError('provider_disabled', 400, `Provider '${provider}' is disabled`, hint === undefined ? {} : { hint }),
   badState: () =>
     new AppError('bad_state', 400, 'Invalid or expired state parameter', {
       hint: 'A state works once and for 15 minutes. Begin again with GET /api/v1/oauth/{provider}/authorize or a new link.',

@@ -2,7 +2,9 @@ import type { Task, TaskList } from 'graphile-worker'
 import type { Config } from './config.ts'
 import { compressChunks } from './db/compress.ts'
 import { type Database, violatedConstraint } from './db/database.ts'
+import { subscribeAccounts } from './intake/notices/account-subscriptions.ts'
 import { resealKeys } from './intake/notices/keys.ts'
+import { REPEATED_DAYS } from './intake/notices/repeats.ts'
 import { STATE_DAYS } from './intake/notices/states.ts'
 import { repairAll, subscribeTask } from './intake/notices/subscribe-jobs.ts'
 import { planPulls } from './intake/pulls/plan.ts'
@@ -84,6 +86,9 @@ export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
       leave: leaveTask(grants.parts),
       repair_subscriptions: () => repairAll(subscribing(grants.parts)),
       subscribe: subscribeTask(subscribing(grants.parts), settings.apiBaseUrl),
+      subscribe_accounts: untilDone(() =>
+        subscribeAccounts({ db, ...grants, apiBaseUrl: settings.apiBaseUrl, notifying: notifyingProviders }),
+      ),
       delete_withdrawn: deleteWithdrawnTask(grants.parts),
       check_grant: checkGrantTask(grants.parts, grants.tokens),
       left: () => {},
@@ -129,6 +134,7 @@ async function prune(db: Database, settings: JobsOptions['settings']): Promise<v
      where task_identifier = 'leave' and attempts >= max_attempts and created_at < now() - interval '1 hour'`,
   )
   await db.query("delete from notification where state = 'malformed' and received_at < now() - interval '7 days'")
+  await db.query('delete from opened_notice where opened_at < now() - make_interval(days => $1)', [REPEATED_DAYS])
   await db.query('delete from carried_state where noted_at < now() - make_interval(days => $1)', [STATE_DAYS])
   await db.query("delete from invitation where expires_at < now() - interval '30 days'")
   await forgetRuns(db)

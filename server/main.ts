@@ -17,6 +17,7 @@ import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
 import { closeServer, listen } from './http/server.ts'
 import { deriveKeys, type Keys } from './http/tokens.ts'
+import { keepBodies, type NoticeBodies } from './intake/notices/bodies.ts'
 import { observeNotices } from './intake/notices/observe.ts'
 import { startOpening } from './intake/notices/opening.ts'
 import { openReceiver } from './intake/notices/receive.ts'
@@ -76,6 +77,7 @@ interface Shared {
   metrics: Metrics
   threads: Threads
   handover: Handover
+  noticeBodies: NoticeBodies
   /** For cloud providers. */
   http: Http
   vault: Vault
@@ -109,6 +111,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<str
     metrics: createMetrics(),
     // Another process imports the uploads and reads them from the database.
     handover: config.role === 'all' ? createHandover() : createHandover(0),
+    noticeBodies: config.role === 'all' ? keepBodies() : keepBodies(0),
     recordsEvents: config.outgoingWebhooksEnabled || config.eventFeedEnabled,
     ends: embedded ? [embedded.exited] : [],
   }
@@ -172,7 +175,8 @@ function startOpeningNotices(shared: Shared): Promise<() => Promise<void>> {
     maxConnections: NOTICE_CONNECTIONS,
     statementTimeoutMs: JOB_TIMEOUT_MS,
   })
-  return startOpening({ db, parts: oauthParts(shared, db), read: (task) => shared.threads.openNotices(task) })
+  const { threads, noticeBodies: bodies } = shared
+  return startOpening({ db, parts: oauthParts(shared, db), bodies, read: (task) => threads.openNotices(task) })
 }
 
 function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void>> {
@@ -209,6 +213,7 @@ async function startApi(shared: Shared): Promise<void> {
   open = true
   // The probe answers with the last count; this is the first.
   deps.webhookBacklog?.()
+  deps.inbox?.()
   const { port } = server.address() as AddressInfo
   welcome({ config, port, created, embedded: shared.isEmbedded })
 }
@@ -225,7 +230,7 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
   })
   const gates = openGates(LIMITS, metrics.registry)
   observeRollups(metrics.registry, gated(db, gates.metrics))
-  observeNotices(metrics.registry, gated(db, gates.metrics))
+  const inbox = observeNotices(metrics.registry, gated(db, gates.metrics))
   observePulls(metrics.registry, gated(db, gates.metrics), shared.clients)
   observeGrants(metrics.registry, gated(db, gates.metrics), vault)
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
@@ -247,11 +252,13 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
     syncFeed,
     ...{ oauth, tokens },
     notices: openReceiver({
+      bodies: shared.noticeBodies,
       ...{ db: gated(db, gates.inbox), vault, clients: shared.clients, notifying: notifyingProviders, metrics, log },
     }),
     log,
     metrics,
     ready: async () => isOpen() && (await probe.answers()),
+    ...(shared.clients.size > 0 && { inbox }),
     ...(shared.recordsEvents && { webhookBacklog: observeWebhooks(metrics.registry, gated(db, gates.metrics)) }),
   }
 }

@@ -5,14 +5,15 @@ import { environment } from './world.ts'
 
 const USAGE = `npm run simulate -- [--port 8900] [--people 20] [--days 400] [--seed 7]
 npm run --silent simulate -- --env [--port 8900]
-npm run simulate -- --connect <address of Pulsebase> --key <API key> [--history 60]
+npm run simulate -- --connect <address of Pulsebase> --key <API key> [--people 10] [--providers 3] [--history 60]
 
 Plays the cloud providers that Pulsebase connects to, for people who are made up.
 
   --port, --people, --days, --seed   where it listens; how many people, with how many days of data, made from which seed
   --env                              prints the variables that point Pulsebase at it, and ends
-  --connect, --key                   makes the people users of a running Pulsebase, connects them and waits for their
-                                     data; starts a simulator unless one listens at the port
+  --connect, --key                   makes ten people users of a running Pulsebase, connects each to three providers and
+                                     waits for their data; starts a simulator unless one listens at the port
+  --providers                        to how many providers each of them is connected
   --history                          days that are asked for when Pulsebase does not ask for more on its own
   --help                             prints this`
 
@@ -20,7 +21,7 @@ const text = { type: 'string' } as const
 const flag = { type: 'boolean' } as const
 const help = { type: 'boolean', short: 'h' } as const
 const options = {
-  ...{ port: text, people: text, days: text, seed: text, history: text, connect: text, key: text },
+  ...{ port: text, people: text, days: text, seed: text, history: text, connect: text, key: text, providers: text },
   ...{ env: flag, help },
 } as const
 
@@ -59,14 +60,17 @@ export async function simulate(args: string[], say: (line: string) => void): Pro
     for (const [name, value] of Object.entries(environment(`http://localhost:${port}`))) say(`${name}=${value}`)
   if (given.help || given.env) return {}
   if (given.connect !== undefined && !given.key) throw new UsageError('--connect needs --key, an API key of Pulsebase.')
-  const people = whole('people', given.people, 20)
+  const connected = whole('people', given.people, 10)
+  const each = whole('providers', given.providers, 3)
   const historyDays = whole('history', given.history, 60)
+  const people = given.connect === undefined ? whole('people', given.people, 20) : Math.max(connected, 1)
   const wanted = { port, people, days: whole('days', given.days, 400), seed: whole('seed', given.seed, 7) }
   const simulator = await started(wanted, given.connect !== undefined, say)
   if (given.connect === undefined) return { simulator }
   const service = given.connect.replace(/\/+$/, '')
   const url = simulator?.url ?? `http://localhost:${port}`
-  const asking = connectPeople({ service, key: given.key ?? '', simulator: url, historyDays, say })
+  const counts = { historyDays, people: connected, each }
+  const asking = connectPeople({ service, key: given.key ?? '', simulator: url, ...counts, say })
   const failed = await asking.catch(async (error) => {
     await simulator?.close()
     throw error

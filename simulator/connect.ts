@@ -9,6 +9,10 @@ export interface ConnectOptions {
   readonly simulator: string
   /** Days of history that are asked for where the service does not ask on its own. */
   readonly historyDays: number
+  /** How many people are connected, the first ones; all where nothing is said. */
+  readonly people?: number
+  /** How many providers each of them gets; all where nothing is said. */
+  readonly each?: number
   say(line: string): void
 }
 
@@ -52,25 +56,27 @@ class Refused extends Error {
 type Api = <T>(method: string, path: string, body?: object) => Promise<T>
 
 /**
- * Makes the people of a simulator users of a service, connects each to every provider through its sign-in, waits for
- * the data and says where it is. Who is connected already is asked to be synchronised. Answers how many connections
- * failed.
+ * Makes people of a simulator users of a service, connects each to some providers through their sign-in, waits for the
+ * data and says where it is. Who is connected already is asked to be synchronised. Answers how many connections failed.
  * @throws Refused, TypeError when service or simulator cannot be reached
  */
 export async function connectPeople(options: ConnectOptions): Promise<number> {
   const { service, simulator, historyDays, say } = options
   const { seed } = await read<{ seed: number }>(await fetch(`${simulator}/_control`))
-  const people = await read<Person[]>(await fetch(`${simulator}/_control/people`))
+  const everybody = await read<Person[]>(await fetch(`${simulator}/_control/people`))
+  const people = everybody.slice(0, options.people ?? everybody.length)
   await liftLimits(simulator)
-  await enterAddresses(service, simulator, Object.keys(people[0]?.accounts ?? {}))
   const api = openApi(options)
-  const left = [...people]
+  const providers = await offered(api, Object.keys(people[0]?.accounts ?? {}), say)
+  await enterAddresses(service, simulator, providers)
+  const left = people.map((person, index) => ({ person, providers: dealt(providers, index, options.each) }))
   let failed = 0
   const work = async () => {
-    for (let person = left.shift(); person; person = left.shift()) {
+    for (let next = left.shift(); next; next = left.shift()) {
+      const { person } = next
       const userId = await userOf(api, person, `simulated-${seed}-${person.key}`)
       const outcomes: string[] = []
-      for (const provider of Object.keys(person.accounts)) {
+      for (const provider of next.providers) {
         const outcome = await connected(historyDays, api, { person: person.key, userId, provider }).catch(
           (error: Error) => {
             failed++
@@ -88,6 +94,28 @@ export async function connectPeople(options: ConnectOptions): Promise<number> {
   say('The addresses need the API key: curl -H "X-Service-API-Key: $KEY" "<address>"')
   say(`${counted(people.length, 'user')}: ${outcome}.`)
   return failed
+}
+
+/** From one provider of a person to the next in the list: what stands side by side is alike. */
+const STEP = 4
+
+/** The providers of the person with an index: so many (all, without a number) that nobody has the same ones. */
+export function dealt(providers: readonly string[], index: number, each = providers.length): string[] {
+  const found: string[] = []
+  for (let at = index; found.length < Math.min(each, providers.length); at += STEP) {
+    const free = providers.findIndex((_, i) => !found.includes(providers[(at + i) % providers.length] ?? ''))
+    found.push(providers[(at + free) % providers.length] ?? '')
+  }
+  return each < providers.length ? found : [...providers]
+}
+
+/** Those that the service has switched on; it is said which it has not. */
+async function offered(api: Api, providers: readonly string[], say: (line: string) => void): Promise<string[]> {
+  const listed = await api<{ provider: string }[]>('GET', '/oauth/providers?enabled_only=true&cloud_only=true')
+  const isOffered = (name: string) => listed.some(({ provider }) => provider === name)
+  const missing = providers.filter((name) => !isOffered(name))
+  if (missing.length > 0) say(`Not switched on at the service, left out: ${missing.join(', ')}`)
+  return providers.filter(isOffered)
 }
 
 /**

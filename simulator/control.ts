@@ -167,10 +167,12 @@ function changeGrants({ world, body }: ControlRequest, change: Change) {
 
 function subscriptionsOf({ clock }: World, { provider, subscriptions }: Played) {
   const at = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
-  return subscriptions.list(clock.now()).map(({ id, url, topics, ping, active, expiresMs, failingSinceMs }) => ({
-    ...{ provider: provider.name, id, url, topics, ping, active },
-    ...{ expires: at(expiresMs), failing_since: at(failingSinceMs) },
-  }))
+  return subscriptions
+    .list(clock.now())
+    .map(({ id, person, url, topics, ping, active, expiresMs, failingSinceMs }) => ({
+      ...{ provider: provider.name, person, id, url, topics, ping, active },
+      ...{ expires: at(expiresMs), failing_since: at(failingSinceMs) },
+    }))
 }
 
 /** What an operator enters in a provider's dashboard. */

@@ -3,7 +3,7 @@ import { random, shuffled } from './random.ts'
 /** What can go wrong; a status such as `429` or `500` is a kind, too. */
 export const faultKinds = [
   ...(['slow', 'reset', 'half', 'html', 'big', 'deep', 'text_numbers', 'duplicate', 'shuffle', 'next_itself'] as const),
-  ...(['next_elsewhere', 'clock', 'early', 'silent', 'revoked', 'rotated_lost', 'half_streams'] as const),
+  ...(['next_elsewhere', 'clock', 'early', 'silent', 'revoked', 'rotated_lost', 'half_streams', 'rpc'] as const),
 ] as const
 export type FaultKind = (typeof faultKinds)[number] | 'status'
 
@@ -24,6 +24,8 @@ export interface Fault {
   readonly ms: number
   /** Of `clock`: by how much the provider's clock is wrong; of `early`: how late data is; of `429`: how long to wait. */
   readonly seconds: number
+  /** Of `rpc`: what an answer of status 200 says in its field `status`. */
+  readonly code: number
   /** Of `big`. */
   readonly bytes: number
   /** Of `half_streams`: those that are refused; null: those whose name has an even number of letters. */
@@ -42,7 +44,7 @@ interface Subject {
 /** Where nothing is said. */
 const SECONDS: Record<string, number> = { clock: 3600, early: 60 }
 
-const NUMBERS = ['skip', 'times', 'ms', 'seconds', 'bytes'] as const
+const NUMBERS = ['skip', 'times', 'ms', 'seconds', 'bytes', 'code'] as const
 const TEXTS = ['provider', 'path', 'person'] as const
 
 /** The faults that are switched on. */
@@ -63,7 +65,7 @@ export class Faults {
     if (more.provider && !providers.includes(String(more.provider)))
       throw new Error(`Unknown provider: ${more.provider}. Known: ${providers.join(', ')}`)
     const defaults = { provider: null, path: null, person: null, skip: 0, times: null, ms: 5000, streams: null }
-    const sizes = { seconds: SECONDS[String(kind)] ?? 30, bytes: 40 * 2 ** 20 }
+    const sizes = { seconds: SECONDS[String(kind)] ?? 30, bytes: 40 * 2 ** 20, code: 601 }
     const found = status === 0 ? (kind as FaultKind) : 'status'
     const fault: Fault = { id: ++this.#last, kind: found, status, hits: 0, ...defaults, ...sizes, ...more }
     this.#faults.push(fault)
@@ -124,7 +126,13 @@ function spoil(body: unknown, fault: Fault, records: readonly string[]): unknown
   if (kind === 'big') return { ...body, padding: padding() }
   const name = records.find((known) => Array.isArray(body[known]))
   if (name !== undefined) return { ...body, [name]: spoilList(body[name] as unknown[], fault) }
-  return kind === 'deep' ? { ...body, deep: [nested(500)] } : body
+  return kind === 'deep' ? { ...body, deep: [nested(500)] } : spoilBelow(body, fault, records)
+}
+
+/** Lists of records further down, where an answer has none at its top. */
+function spoilBelow(body: Body, fault: Fault, records: readonly string[]): Body {
+  const below = (value: unknown) => (isObject(value) ? spoil(value, fault, records) : value)
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, below(value)]))
 }
 
 function spoilList(list: unknown[], { kind, hits }: Fault): unknown[] {

@@ -19,6 +19,10 @@ export interface Provider {
   readonly settings: Settings
   /** Which data a path asks for, such as `sleep`; undefined for paths that are no data. Faults refuse by it. */
   family(path: string): string | undefined
+  /** What the log and faults call a request, where paths do not say what it is for; `form` is its body. */
+  nameOf?(path: string, form: URLSearchParams): string
+  /** Whether requests for tokens and subscriptions count for the limits, too. */
+  readonly countsAll?: boolean
   /** Whether any Authorization will do for a path: the first person's data is shown. */
   isOpen?(path: string): boolean
   /** Answers a request to the API. */
@@ -36,6 +40,8 @@ export interface Provider {
   readonly notices?: Notices
   /** Further variables that a service needs. */
   readonly variables?: Readonly<Record<string, string>>
+  /** Those that are no secrets, such as more requests than a service would make of its own accord. */
+  readonly options?: () => Readonly<Record<string, string>>
   /** Id of a person's account. */
   accountOf(person: Person): string
   /** The ids of its records; null for those it leaves out. */
@@ -69,6 +75,10 @@ export interface ApiCall {
   /** Whether the consent was given to a simulator before this one. */
   readonly inherited: boolean
   readonly text: string
+  /** The body, where it is a form. */
+  readonly form: URLSearchParams
+  /** Where the API is, without a slash at its end. */
+  readonly address: string
   readonly settings: Settings
   /** The provider's clock. */
   readonly nowMs: number

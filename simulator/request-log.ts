@@ -20,7 +20,10 @@ export interface Entry {
 
 /** What is kept; older requests are forgotten. */
 const KEPT = 200_000
-const SECRET = new Set(['code', 'access_token', 'refresh_token', 'client_secret', 'token'])
+const SECRET = new Set([
+  ...['code', 'access_token', 'refresh_token', 'client_secret', 'token', 'signature', 'nonce', 'assertion'],
+  ...['callbackurl', 'new_callbackurl'],
+])
 
 /** The requests to all providers, oldest first. */
 export class RequestLog {

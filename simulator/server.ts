@@ -82,6 +82,8 @@ interface Asked extends Incoming {
   readonly path: string
   readonly isToken: boolean
   readonly form: URLSearchParams
+  /** The path, or what the provider calls a request whose path does not say what it is for. */
+  readonly name: string
   readonly token: string
   /** The consent the request is about, whether its token is good or not. */
   readonly grant: Grant | undefined
@@ -92,9 +94,9 @@ interface Asked extends Incoming {
 
 async function provide(incoming: Incoming, response: ServerResponse, closing: AbortSignal): Promise<void> {
   const asked = understood(incoming)
-  const { world, path, method, played, url, grant } = asked
+  const { world, name, method, played, url, grant } = asked
   const provider = played.provider.name
-  const faults = world.faults.strike({ provider, path, person: grant?.person ?? null })
+  const faults = world.faults.strike({ provider, path: name, person: grant?.person ?? null })
   const find = (kind: Fault['kind']) => faults.find((fault) => fault.kind === kind)
   const skewMs = (find('clock')?.seconds ?? 0) * 1000
   const slow = find('slow')
@@ -106,7 +108,8 @@ async function provide(incoming: Incoming, response: ServerResponse, closing: Ab
   const lost = find('rotated_lost') && asked.isToken
   const bytes = reply && !lost ? (bodyOf(reply)?.bytes.length ?? 0) : 0
   world.log.add({
-    ...{ at: new Date(asked.nowMs).toISOString(), provider, method, path, query: url.searchParams },
+    ...{ at: new Date(asked.nowMs).toISOString(), provider, method, path: name },
+    query: name === asked.path ? url.searchParams : new URLSearchParams([...url.searchParams, ...asked.form]),
     ...{ grant_type: asked.isToken ? asked.form.get('grant_type') : null, person: grant?.person ?? null },
     ...{ grant: grant?.id ?? null, faults: faults.map(({ kind }) => kind), bytes },
     status: reply && !lost ? reply.status : null,
@@ -126,6 +129,7 @@ function understood(incoming: Incoming): Asked {
   return {
     ...incoming,
     ...{ path, form, token, method: request.method ?? 'GET' },
+    name: provider.nameOf?.(path, form) ?? path,
     isToken: path === provider.oauth.tokenPath || provider.oauth.alsoToken?.(path, provider.settings) === true,
     grant: (grants.read(token) ?? grants.read(about))?.grant,
     ...{ dataMs: world.clock.data(), nowMs: world.clock.now() },
@@ -137,23 +141,28 @@ async function replied(asked: Asked, faults: readonly Fault[], closing: AbortSig
   const { provider } = asked.played
   const refused = faults.map((fault) => replaced(asked, fault)).find((reply) => reply !== undefined)
   if (refused) return refused
-  const reply = signIn(asked) ?? (await subscribe(asked, closing)) ?? api(asked, faults)
+  const full = provider.countsAll ? exceeded(asked) : undefined
+  const reply = full ?? signIn(asked) ?? (await subscribe(asked, closing)) ?? api(asked, faults)
   return 'json' in reply ? { ...reply, json: spoiled(reply.json, faults, provider.records) } : reply
 }
 
 /** What a fault answers instead. */
 function replaced(
-  { played, path, isToken, dataMs }: Asked,
-  { kind, status, seconds, streams }: Fault,
+  { played, name, isToken, dataMs }: Asked,
+  { kind, status, code, seconds, streams }: Fault,
 ): Reply | undefined {
   const { provider } = played
   if (kind === 'html') return page(200, 'Maintenance', '<p>We will be back soon.</p>')
-  if (kind === 'revoked') return isToken ? json(400, { error: 'invalid_grant' }) : provider.unauthorized()
+  const ended = { error: 'invalid_grant', description: 'The consent has ended' }
+  if (kind === 'revoked')
+    return isToken ? (provider.oauth.refused?.(ended) ?? json(400, { error: ended.error })) : provider.unauthorized()
+  if (kind === 'rpc') return json(200, { status: code, body: {}, error: `Simulated ${code}` })
   if (kind === 'half_streams') {
-    const family = provider.family(path.slice(provider.apiPath.length))
+    const below = name.slice(provider.apiPath.length)
+    const family = provider.family(below)
     const refused = family !== undefined && (streams ? streams.includes(family) : family.length % 2 === 0)
     const usual = () => json(provider.settings.missing_scope_status, { detail: 'Missing scope' })
-    return refused ? (provider.missingScope?.(path.slice(provider.apiPath.length)) ?? usual()) : undefined
+    return refused ? (provider.missingScope?.(below) ?? usual()) : undefined
   }
   if (kind !== 'status') return undefined
   const [limit] = provider.limits
@@ -177,7 +186,7 @@ function signIn({ played, method, path, url, request, text, nowMs }: Asked): Rep
 
 /** What the application asks about its subscriptions; it may be asked something itself while that goes on. */
 async function subscribe(asked: Asked, closing: AbortSignal): Promise<Reply | undefined> {
-  const { played, method, path, url, text, form, request, dataMs, nowMs } = asked
+  const { world, played, method, path, url, text, form, request, dataMs, nowMs } = asked
   const { provider, client, grants, subscriptions } = played
   const { notices, settings, apiPath } = provider
   if (!notices?.answer || !path.startsWith(apiPath)) return undefined
@@ -185,36 +194,59 @@ async function subscribe(asked: Asked, closing: AbortSignal): Promise<Reply | un
     ...{ method, path: path.slice(apiPath.length), query: url.searchParams, text, form },
     header: (name) => String(request.headers[name] ?? ''),
     ...{ client, subscriptions, settings, dataMs, nowMs },
+    ...{ person: world.people.get(holder(asked)?.person ?? '') ?? null, scopes: scopesOf(played, holder(asked)) },
     remember: (key) => grants.remember('signing', key, nowMs),
     ask: (address, init) => fetchText(address, init, { seconds: notices.answerSeconds, closing }),
   })
 }
 
 function api(asked: Asked, faults: readonly Fault[]): Reply {
-  const { world, played, path, token, url, method, dataMs, nowMs } = asked
+  const { world, played, path, url, method, dataMs, nowMs } = asked
   const { provider, grants } = played
   const below = path.startsWith(provider.apiPath) ? path.slice(provider.apiPath.length) : ''
   const open = provider.isOpen?.(below) === true && asked.request.headers.authorization !== undefined
-  const grant = grants.access(token, nowMs, provider.oauth.accessEndsOnRefresh)
+  const grant = holder(asked)
   const person = open ? [...world.people.values()][0] : world.people.get(grant?.person ?? '')
   if (!person || (!grant && !open)) return provider.unauthorized()
-  const budgets = count(asked, grant)
+  const budgets = provider.countsAll ? [] : count(asked, grant)
   const refused = budgets.find(({ waitSeconds }) => waitSeconds > 0)
   const has = (kind: Fault['kind']) => faults.some((fault) => fault.kind === kind)
   const reply = refused
     ? provider.tooMany(refused, dataMs)
     : provider.answer({
         ...{ method, path: below, query: url.searchParams, person, settings: provider.settings, nowMs: dataMs },
-        ...{ text: asked.text, inherited: grant?.inherited ?? false },
+        ...{ text: asked.text, form: asked.form, inherited: grant?.inherited ?? false },
+        address: `${url.origin}/${provider.name}${provider.apiPath}`,
         header: (name) => String(asked.request.headers[name] ?? ''),
         hears: (topic) => played.subscriptions.list(nowMs).some(({ topics }) => topics?.includes(topic) !== false),
-        scopes: new Set(grant?.scopes.map((scope) => scope.slice(provider.oauth.scopePrefix.length))),
+        scopes: scopesOf(played, grant),
         nextPage: has('next_itself') ? 'itself' : has('next_elsewhere') ? 'elsewhere' : 'normal',
         leave: () => {
           for (const one of grants.live()) if (one.person === person.key) grants.end(one)
         },
       })
   return withHeaders(reply, provider.budgetHeaders?.(budgets))
+}
+
+/** The consent whose access token came along and is good. */
+function holder({ played, token, nowMs }: Asked): Grant | undefined {
+  const { provider, grants } = played
+  const grant = grants.access(token, nowMs, provider.oauth.accessEndsOnRefresh)
+  if (grant && provider.oauth.graceEndsOnUse) grants.used(token)
+  return grant
+}
+
+/** What may be read, without the provider's prefix. */
+function scopesOf({ provider }: Played, grant: Grant | undefined): ReadonlySet<string> {
+  return new Set(grant?.scopes.map((scope) => scope.slice(provider.oauth.scopePrefix.length)))
+}
+
+/** Counts a request of any kind but those of browsers; the refusal where a limit is used up. */
+function exceeded(asked: Asked): Reply | undefined {
+  const { provider } = asked.played
+  if (asked.path === provider.oauth.authorizePath) return undefined
+  const refused = count(asked, asked.grant).find(({ waitSeconds }) => waitSeconds > 0)
+  return refused && provider.tooMany(refused, asked.dataMs)
 }
 
 /** Counts a request, unless a limit is used up. */

@@ -71,7 +71,7 @@ function clientOf(provider: string): Client {
 
 /** The variables that point a service at the simulator at `url`, which ends without a slash. */
 export function environment(url: string): Record<string, string> {
-  const variables = allProviders().flatMap(({ name, oauth, apiPath, variables: more = {} }) => {
+  const variables = allProviders().flatMap(({ name, oauth, apiPath, variables: more = {}, options }) => {
     const prefix = name.toUpperCase()
     const { id, secret } = clientOf(name)
     return [
@@ -80,7 +80,7 @@ export function environment(url: string): Record<string, string> {
       [`${prefix}_API_URL`, `${url}/${name}${apiPath}`],
       [`${prefix}_CLIENT_ID`, id],
       [`${prefix}_CLIENT_SECRET`, secret],
-      ...Object.entries(more),
+      ...Object.entries({ ...more, ...options?.() }),
     ] as const
   })
   return Object.fromEntries([...variables, ['OAUTH_REDIRECT_ORIGINS', url]])

@@ -1,12 +1,26 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { ConfigError, loadConfig } from '../server/config.ts'
 import { configWarnings } from '../server/config-warnings.ts'
+import { oauthClients } from '../server/provider-client/clients.ts'
+import { cloudProviders } from '../server/providers/index.ts'
 
 const KEY = '7f3c1d9be20a4658'.repeat(4)
 const DATABASE = { DATABASE_URL: 'postgres://pulsebase@localhost/pulsebase', SECRET_KEY: KEY }
+
+/** Variables that replace a limit, by what they replace. */
+const LIMITS = [
+  'SENSORBIO_REQUESTS_PER_SECOND',
+  'SUUNTO_REQUESTS_PER_SECOND',
+  'SUUNTO_REQUESTS_PER_MINUTE',
+  'SUUNTO_REQUESTS_PER_WEEK',
+  'ULTRAHUMAN_REQUESTS_PER_SECOND',
+  'ULTRAHUMAN_ACCOUNT_REQUESTS_PER_SECOND',
+  'WITHINGS_REQUESTS_PER_MINUTE',
+]
 
 /** Each value is rejected with a message that starts with the variable's name and says `expectation`. */
 function refuses(t: Test, variable: string, expectation: RegExp, ...values: string[]) {
@@ -35,6 +49,7 @@ t.test('an empty environment is a complete configuration, with the embedded data
     syncIntervalSeconds: 3600,
     reconcileIntervalSeconds: 21_600,
     historicalSyncOnConnect: true,
+    dataGranularity: 'raw',
     ingestWorkoutSamples: false,
     deleteDataOnDeauthorisation: [],
     oauthRedirectOrigins: [],
@@ -257,7 +272,7 @@ t.test('DELETE_DATA_ON_DEAUTHORISATION', async (t) => {
   refuses(
     t,
     'DELETE_DATA_ON_DEAUTHORISATION',
-    /must be a comma list of garmin, polar, suunto, whoop, strava, oura$/,
+    /must be a comma list of garmin, .*strava, oura[a-z_, ]*$/,
     'true',
     'apple',
   )
@@ -280,12 +295,16 @@ t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
     GARMIN_WEBHOOK_PATH_SECRET: 'in the address',
     SUUNTO_SUBSCRIPTION_KEY: 'key',
     SUUNTO_WEBHOOK_SECRET: 'signs',
+    WITHINGS_INTRADAY: 'true',
+    WITHINGS_REQUESTS_PER_MINUTE: '1500',
+    WITHINGS_WEBHOOK_TOKEN: 'in the address',
     GOOGLE_HEALTH_TOKEN_URL: 'http://localhost:9000/token/',
     GOOGLE_HEALTH_API_URL: 'http://localhost:9000/api',
   })
   t.strictSame(config.providers, {
     garmin: { more: { WEBHOOK_PATH_SECRET: 'in the address' } },
     suunto: { more: { SUBSCRIPTION_KEY: 'key', WEBHOOK_SECRET: 'signs' } },
+    withings: { more: { INTRADAY: 'true', REQUESTS_PER_MINUTE: '1500', WEBHOOK_TOKEN: 'in the address' } },
     google_health: { tokenUrl: 'http://localhost:9000/token', apiUrl: 'http://localhost:9000/api' },
     oura: {
       clientId: 'id',
@@ -306,7 +325,74 @@ t.test('<PROVIDER>_CLIENT_ID and its companions', async (t) => {
   })
   refuses(t, 'OURA_API_URL', /must be an http\(s\) address$/, 'api.ouraring.com')
   refuses(t, 'OURA_AUTH_HOST', /must be one of moi, legacy$/, 'x', 'Moi', 'constructor')
+  refuses(t, 'WITHINGS_INTRADAY', /must be true or false$/, 'yes', '1')
+  for (const name of LIMITS) refuses(t, name, /must be a whole number from 1 to 99999$/, '0', '1.5', '100000', 'many')
   refuses(t, 'STRAVA_WEBHOOK_SIGNATURE_TOLERANCE_SECONDS', /must be a whole number from 1 to 999999$/, '0', '5 min')
+})
+
+t.test('limits that an operator has agreed on replace ours', async (t) => {
+  const ids = ['sensorbio', 'suunto', 'ultrahuman', 'withings']
+  const limits = (more: Record<string, string>) => {
+    const registered = ids.flatMap((id) => ['ID', 'SECRET'].map((name) => [`${id.toUpperCase()}_CLIENT_${name}`, 'x']))
+    const clients = oauthClients(cloudProviders, loadConfig({ ...Object.fromEntries(registered), ...more }))
+    return ids.map((id) =>
+      clients.get(id)?.provider.api.budgets.map(({ per, seconds, limit }) => `${limit} in ${seconds} s per ${per}`),
+    )
+  }
+  t.strictSame(limits({}), [
+    ['2 in 1 s per application'],
+    ['1 in 1 s per application'],
+    ['5 in 1 s per application', '1 in 1 s per account'],
+    ['100 in 60 s per application'],
+  ])
+  t.strictSame(limits(Object.fromEntries(LIMITS.map((name, i) => [name, String(1500 + i)]))), [
+    ['1500 in 1 s per application'],
+    ['1501 in 1 s per application', '1502 in 60 s per application', '1503 in 604800 s per application'],
+    ['1504 in 1 s per application', '1505 in 1 s per account'],
+    ['1506 in 60 s per application'],
+  ])
+})
+
+t.test('GOOGLE_HEALTH_ and its former prefix', async (t) => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+  const key = JSON.stringify({
+    client_email: 'ours@project.iam.gserviceaccount.com',
+    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  })
+  const file = join(t.testdir({ 'key.json': key, 'other.json': '{}' }), 'key.json')
+  // GOOGLE_HEALTH_WEBHOOK_SECRET, GOOGLE_HEALTH_WEBHOOK_SECRET_PREVIOUS and all that are refused below.
+  const settings = {
+    ...{ CLIENT_ID: 'id', CLIENT_SECRET: 's', PROJECT_ID: '4711', SERVICE_ACCOUNT_FILE: file, SUBSCRIBER_ID: 'ours' },
+    ...{ USE_RECONCILE: 'false', WEBHOOK_SECRET: 'hush', WEBHOOK_SECRET_PREVIOUS: 'before' },
+  }
+  const prefixed = (prefix: string) =>
+    Object.fromEntries(Object.entries(settings).map(([name, value]) => [`${prefix}_${name}`, value]))
+  const { CLIENT_ID: clientId, CLIENT_SECRET: clientSecret, ...more } = { ...settings, SERVICE_ACCOUNT_FILE: key }
+  const expected = { google_health: { clientId, clientSecret, more } }
+  for (const prefix of ['GOOGLE_HEALTH', 'GOOGLE'])
+    t.strictSame(loadConfig(prefixed(prefix)).providers, expected, prefix)
+  const both = {
+    GOOGLE_CLIENT_ID: 'former',
+    GOOGLE_HEALTH_CLIENT_ID: 'id',
+    GOOGLE_HEALTH_PROJECT_ID: ' ',
+    GOOGLE_PROJECT_ID: '1',
+  }
+  t.strictSame(loadConfig(both).providers, { google_health: { clientId: 'id', more: { PROJECT_ID: '1' } } })
+  t.strictSame(configWarnings({ ...prefixed('GOOGLE_HEALTH'), GOOGLE_PROJECT_ID: '4711' }), [
+    'GOOGLE_PROJECT_ID is a former name: set GOOGLE_HEALTH_PROJECT_ID instead',
+  ])
+  t.strictSame(configWarnings(prefixed('GOOGLE_HEALTH')), [])
+  refuses(t, 'GOOGLE_HEALTH_SERVICE_ACCOUNT_FILE', /must be the path of a file that can be read/, '/nowhere/key.json')
+  const other = file.replace('key.json', 'other.json')
+  refuses(t, 'GOOGLE_HEALTH_SERVICE_ACCOUNT_FILE', /must be the path of a JSON key/, other)
+  refuses(t, 'GOOGLE_HEALTH_PROJECT_ID', /must be the number/, 'my-project')
+  refuses(t, 'GOOGLE_HEALTH_SUBSCRIBER_ID', /must be 4 to 36/, 'Ours')
+  refuses(t, 'GOOGLE_HEALTH_USE_RECONCILE', /must be true or false/, 'yes')
+})
+
+t.test('DEFAULT_DATA_GRANULARITY', async (t) => {
+  t.equal(loadConfig({ DEFAULT_DATA_GRANULARITY: 'daily' }).dataGranularity, 'daily')
+  refuses(t, 'DEFAULT_DATA_GRANULARITY', /must be one of raw, hourly, daily/, 'weekly')
 })
 
 t.test('scopes of ones own have to be enough for a connection', async (t) => {
@@ -335,14 +421,14 @@ t.test('what is probably a mistake is named at the start, and stops nothing', as
     [{ oura_api_url: 'x' }, ['oura_api_url is no setting and has no effect; did you mean OURA_API_URL?']],
     [{ OURRA_API_URL: 'x' }, ['OURRA_API_URL is no setting and has no effect; did you mean OURA_API_URL?']],
     [{ POLAR_FAVOURITE_COLOUR: 'x', POLAR_OTHER: ' ' }, ['POLAR_FAVOURITE_COLOUR is no setting and has no effect']],
+    [
+      { APPLE_CLIENT_ID: 'x' },
+      ['Settings that begin with APPLE_ have no effect: apple has no sign-in, phones upload its data'],
+    ],
     [{ WHOOP_CLIENT_ID: 'x' }, ['Nobody can connect whoop until WHOOP_CLIENT_SECRET is set, too']],
     [
       { OURA_DEFAULT_SCOPE: 'extapi:daily extapi:dayly' },
       ['OURA_DEFAULT_SCOPE asks for dayly, which nothing is read with'],
-    ],
-    [
-      { WITHINGS_CLIENT_ID: 'x', WITHINGS_CLIENT_SECRET: 'y' },
-      ['Settings that begin with WITHINGS_ have no effect: this version has no connector for withings'],
     ],
   ]
   t.strictSame(
@@ -367,5 +453,6 @@ t.test('every variable is tested above', async (t) => {
 function variables(): string[] {
   const names = new Set<string>()
   loadConfig(new Proxy({}, { get: (_, name) => void names.add(String(name)) }))
-  return [...names]
+  // Former names are those with another prefix.
+  return [...names].filter((name) => !/^GOOGLE_(?!HEALTH_)/.test(name))
 }

@@ -6,12 +6,16 @@ import t from 'tap'
 import { providers } from '../server/catalogue/providers.ts'
 import { seriesTypes } from '../server/catalogue/series.ts'
 import { paceTypes, workoutTypes } from '../server/catalogue/workouts.ts'
+import { sports as fitbitSports } from '../server/providers/fitbit/workouts.ts'
 import { sports as garminSports } from '../server/providers/garmin/workouts.ts'
+import { sports as googleSports } from '../server/providers/google_health/workouts.ts'
 import { workoutNames } from '../server/providers/oura/workouts.ts'
 import { sports as polarSports } from '../server/providers/polar/workouts.ts'
+import { sports as sensorbioSports } from '../server/providers/sensorbio/workouts.ts'
 import { sports as stravaSports } from '../server/providers/strava/workouts.ts'
 import { sports as suuntoSports } from '../server/providers/suunto/workouts.ts'
 import { sports } from '../server/providers/whoop/workouts.ts'
+import { sports as withingsSports } from '../server/providers/withings/workouts.ts'
 import { wireWorkoutTypes } from '../server/providers/workout-types.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
@@ -156,9 +160,16 @@ t.test('what cloud providers call a workout is what docs/providers.md says', asy
     await rows('providers', 'Workouts of Suunto'),
     suuntoSports.map(([type, ...own]) => [type, list(own.map((sport) => sport.join(' ')))]),
   )
+  t.strictSame(
+    await rows('providers', 'Workouts of Withings'),
+    withingsSports.map(([type, ...own]) => [type, list(own.map((sport) => sport.join(' ')))]),
+  )
   for (const [name, own] of [
+    ['Fitbit', fitbitSports],
     ['Garmin', garminSports],
+    ['Google Health', googleSports],
     ['Polar', polarSports],
+    ['Sensor Bio', sensorbioSports],
     ['Strava', stravaSports],
   ] as const) {
     t.strictSame(

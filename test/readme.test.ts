@@ -18,7 +18,7 @@ import { observePulls } from '../server/intake/pulls/observe.ts'
 import { LIMITS, openGates } from '../server/limits.ts'
 import { createMetrics } from '../server/metrics.ts'
 import { observeGrants } from '../server/oauth/observe.ts'
-import { sdkProviders } from '../server/providers/index.ts'
+import { cloudProviders, sdkProviders } from '../server/providers/index.ts'
 import { observeRollups } from '../server/rollups/observe.ts'
 import { observeWebhooks } from '../server/webhooks/observe.ts'
 import { play } from './support/simulator.ts'
@@ -155,7 +155,13 @@ t.test('the table of variables in README.md is complete', async (t) => {
   loadConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }))
   const endings =
     /^[A-Z_]+_(CLIENT_ID|CLIENT_SECRET|CLIENT_SECRET_PREVIOUS|AUTHORIZE_URL|TOKEN_URL|API_URL|DEFAULT_SCOPE)$/
-  const names = [...read].map((name) => name.replace(endings, '<PROVIDER>_$1'))
+  // Former names count still, but nobody should set them.
+  const isFormer = (name: string) =>
+    [...cloudProviders.values()].some(
+      ({ id, formerPrefix }) =>
+        formerPrefix !== undefined && name.startsWith(`${formerPrefix}_`) && !name.startsWith(`${id.toUpperCase()}_`),
+    )
+  const names = [...read].filter((name) => !isFormer(name)).map((name) => name.replace(endings, '<PROVIDER>_$1'))
   t.strictSame((await namesIn('README.md', 'Configuration')).sort(), [...new Set(names)].sort())
 })
 

@@ -3,30 +3,23 @@ import {
   type EventItem,
   MAX_NIGHT_MS,
   noEvents,
-  type Score,
   type SourceIdentity,
   type Span,
-  type WholeCycle,
   type WorkoutMeasures,
 } from '../server/batch/columns.ts'
 import { dayCounts } from '../server/batch/day-counts.ts'
 import { originHash } from '../server/batch/origins.ts'
-import { SampleStreams } from '../server/batch/sample-streams.ts'
+import { type SampleStream, SampleStreams } from '../server/batch/sample-streams.ts'
 import { MAX_WORKOUT_DAYS, rangeOf, workoutMeasures } from '../server/batch/workout-measures.ts'
 import { localMidnight, ZoneMarks } from '../server/batch/zones.ts'
 import { inferDeviceType, normaliseDeviceString } from '../server/catalogue/devices.ts'
-import {
-  DAILY_TOTAL_OFFSET,
-  type SeriesName,
-  type SeriesType,
-  seriesByName,
-  storedId,
-} from '../server/catalogue/series.ts'
+import { DAILY_TOTAL_OFFSET, type SeriesName, storedId } from '../server/catalogue/series.ts'
 import type {
   At,
   CyclePart,
   Item,
   Listed,
+  MealPart,
   NightPart,
   Out,
   Part,
@@ -36,24 +29,15 @@ import type {
 import { DAY_MS } from '../server/time.ts'
 import { Account } from './account.ts'
 import { ParcelItem, type Problem, problems, type Rejections } from './parcel-item.ts'
+import { clean, componentsOf, LENGTHS } from './parcel-text.ts'
+import { type CycleDays, floor, idOf, idOfListed, spanOf } from './parcel-values.ts'
 import { isObject, MIN_TIME_MS } from './sdk-fields.ts'
 
 /** Longest workout and menstrual cycle; what is longer was never ended, or has a wrong date. */
 const MAX_WORKOUT_MS = MAX_WORKOUT_DAYS * DAY_MS
 const MAX_CYCLE_DAYS = 366
 
-const MAX_TITLE_LENGTH = 255
-const MAX_NOTES_LENGTH = 4_000
-/** Contract 14.1. */
-const MAX_QUALIFIER_LENGTH = 32
-
 const asIs = (raw: string) => raw
-
-/** Fields of a cycle that count days, or phases, of which there are fewer. */
-type CycleDays = {
-  [Field in keyof WholeCycle]: WholeCycle[Field] extends number | null ? Field : never
-}[keyof WholeCycle] &
-  keyof CyclePart
 
 /** Collects what the parts of a parcel hold, see `Out`; one part is read at a time. */
 export class ParcelOut implements Out, Rejections {
@@ -71,6 +55,7 @@ export class ParcelOut implements Out, Rejections {
   #source: number | undefined
   #device = ''
   #app = ''
+  #kind: string | undefined
   /** Way to the item that is being read, from the body; its last part is its place in the list. */
   #here: readonly (string | number)[] = []
 
@@ -124,8 +109,17 @@ export class ParcelOut implements Out, Rejections {
     this.#account.rejectPlace({ ...rejection, loc: [stream, ...path] }, id, null)
   }
 
-  *items(...path: readonly string[]): Iterable<Item> {
+  items(...path: readonly string[]): Iterable<Item> {
+    return this.#objects(path, false)
+  }
+
+  entries(...path: readonly string[]): Iterable<Item> {
+    return this.#objects(path, true)
+  }
+
+  *#objects(path: readonly string[], hasNulls: boolean): Iterable<Item> {
     for (const [index, value] of this.#list(path).entries()) {
+      if (hasNulls && value === null) continue
       this.#here = [...path, index]
       if (isObject(value)) yield new ParcelItem(value, this.#here, this)
       else this.reject('dict_type', this.#here)
@@ -151,14 +145,19 @@ export class ParcelOut implements Out, Rejections {
     else this.reject('dict_type', [])
   }
 
-  source(device: string, app: string): void {
+  source(device: string, app: string, kind?: string): void {
     this.#device = normaliseDeviceString(device, 100)
     this.#app = normaliseDeviceString(app, 100)
+    this.#kind = kind
     this.#source = undefined
   }
 
   sample(series: SeriesName, at: At, value: number | undefined, record?: string): void {
     this.#addSample(idOf(series), at, value, record)
+  }
+
+  once(series: SeriesName, at: At, value: number | undefined, record: string): void {
+    if (value !== undefined) this.#streamAt(idOf(series), at)?.addOnce(spanOf(at), value, originHash(record, null))
   }
 
   total(series: SeriesName, at: At, value: number | undefined, record: string): void {
@@ -176,8 +175,8 @@ export class ParcelOut implements Out, Rejections {
       ...event,
       type,
       ...this.#measures(given),
-      title: clean(given.title, MAX_TITLE_LENGTH),
-      notes: clean(given.notes, MAX_NOTES_LENGTH),
+      title: clean(given.title, LENGTHS.title),
+      notes: clean(given.notes, LENGTHS.notes),
       entrySource: given.entrySource ?? null,
       durationSeconds: seconds('durationSeconds') ?? Math.floor((event.endMs - event.startMs) / 1000),
       movingSeconds: seconds('movingSeconds'),
@@ -217,7 +216,7 @@ export class ParcelOut implements Out, Rejections {
   }
 
   score({ category, externalId, at, value, qualifier, components, ...rest }: ScorePart): void {
-    const word = clean(qualifier, MAX_QUALIFIER_LENGTH)
+    const word = clean(qualifier, LENGTHS.qualifier)
     const place = { category, externalId, timeMs: at.ms, version: rest.version ?? null, atMs: this.#part.atMs }
     if (value === undefined && word === null) {
       this.#events.unscored.push(place)
@@ -244,7 +243,7 @@ export class ParcelOut implements Out, Rejections {
     this.#events.wholeCycles.push({
       ...event,
       currentPhase: days('currentPhase'),
-      currentPhaseType: clean(given.currentPhaseType, MAX_QUALIFIER_LENGTH),
+      currentPhaseType: clean(given.currentPhaseType, LENGTHS.qualifier),
       dayInCycle: days('dayInCycle'),
       cycleLength: days('cycleLength'),
       predictedCycleLength: days('predictedCycleLength'),
@@ -262,9 +261,21 @@ export class ParcelOut implements Out, Rejections {
     })
   }
 
+  meal({ title, mealType, nutrients, ...given }: MealPart): void {
+    const event = this.#event(given, DAY_MS)
+    if (!event) return
+    const type = clean(mealType, LENGTHS.mealType)?.toLowerCase() ?? null
+    this.#events.meals.push({ ...event, title: clean(title, LENGTHS.title), mealType: type })
+    for (const [series, value] of nutrients) {
+      if (value === undefined) continue
+      const seriesId = storedId(idOf(series), value)
+      this.#events.nutrients.push({ ...event, externalId: null, meal: event.externalId, seriesId, value })
+    }
+  }
+
   activity({ type, ...given }: Parameters<Out['activity']>[0]): void {
     const event = this.#event(given, DAY_MS)
-    const name = clean(type, MAX_TITLE_LENGTH)
+    const name = clean(type, LENGTHS.title)
     if (event && name) this.#events.activities.push({ ...event, type: name })
   }
 
@@ -282,7 +293,9 @@ export class ParcelOut implements Out, Rejections {
 
   only(what: Listed, loMs: number, hiMs: number): void {
     if (!(hiMs > loMs && hiMs - loMs <= DAY_MS)) return
-    this.#spans.push({ source: this.#place(), what: idOfListed(what), loMs, hiMs, atMs: this.#part.atMs })
+    const devices = typeof what === 'object' && 'devices' in what ? what.devices : undefined
+    const span = { source: this.#place(), what: idOfListed(what), loMs, hiMs, atMs: this.#part.atMs }
+    this.#spans.push({ ...span, ...(devices && { devices }) })
   }
 
   gone(externalId: string): void {
@@ -297,23 +310,30 @@ export class ParcelOut implements Out, Rejections {
 
   /** What was rejected may be what the page lists: then it does not say what is not there. */
   #endPart(): void {
-    if (this.#account.rejected === this.#rejectedBefore) this.#events.spans.push(...this.#spans)
+    const spans = this.#account.rejected === this.#rejectedBefore ? this.#spans : []
+    this.#events.spans.push(...spans)
+    this.#samples.endPart(spans)
     this.#spans = []
   }
 
   #addSample(seriesId: number, at: At, value: number | undefined, record?: string): void {
     if (value === undefined) return
+    const origin = record === undefined ? null : originHash(record, null)
+    this.#streamAt(seriesId, at)?.add(spanOf(at), value, origin)
+  }
+
+  /** The stream that a sample at an instant belongs to; undefined, and rejected, when the instant cannot be true. */
+  #streamAt(seriesId: number, at: At): SampleStream | undefined {
     const ms = Math.round(at.ms)
     if (!(ms >= MIN_TIME_MS && ms <= this.latestMs)) {
       this.reject('implausible_timestamp', this.#here)
-      return
+      return undefined
     }
     this.#account.received += 1
-    const origin = record === undefined ? null : originHash(record, null)
     this.#noteZone(at)
     const stream = this.#samples.of(this.#place(), seriesId)
     if (at.isDate) stream.keepNoZone(stream.timeMs.length)
-    stream.add({ startMs: ms, endMs: ms, zoneMin: at.zoneMin }, value, origin)
+    return stream
   }
 
   /** The fields of every event; undefined, and rejected, when its times cannot be true. */
@@ -372,27 +392,8 @@ export class ParcelOut implements Out, Rejections {
   #sourceOf(deviceModel: string, source: string): number {
     const known = this.#sources.findIndex((one) => one.deviceModel === deviceModel && one.source === source)
     if (known >= 0) return known
-    const deviceType = inferDeviceType({ provider: this.#provider, model: deviceModel, sourceName: source })
+    const hints = { provider: this.#provider, model: deviceModel, sourceName: source, reported: this.#kind }
+    const deviceType = inferDeviceType(hints)
     return this.#sources.push({ deviceModel, source, softwareVersion: null, deviceType }) - 1
   }
-}
-
-const idOf = (series: SeriesName) => (seriesByName.get(series) as SeriesType).id
-
-function idOfListed(what: Listed): Span['what'] {
-  if (typeof what === 'string' || 'score' in what) return what
-  return 'series' in what ? idOf(what.series) : idOf(what.total) + DAILY_TOTAL_OFFSET
-}
-
-const floor = (value: number | null) => (value === null ? null : Math.floor(value))
-
-const clean = (text: string | null | undefined, max: number) => normaliseDeviceString(text, max) || null
-
-function componentsOf(components: ScorePart['components'] = {}): Score['components'] {
-  const known = Object.entries(components).flatMap(([name, value]) => {
-    if (value === undefined) return []
-    const word = typeof value === 'number' ? null : clean(String(value), MAX_QUALIFIER_LENGTH)
-    return [[name, { value: typeof value === 'number' ? value : null, qualifier: word }] as const]
-  })
-  return known.length > 0 ? Object.fromEntries(known) : null
 }

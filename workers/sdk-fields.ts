@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
+import { zoneOffsetOf } from '../server/providers/zone-offset.ts'
 import { parseInstant } from '../server/time.ts'
 import type { Decode } from './json-bytes.ts'
-import { zoneOffsetOf } from './zone-offset.ts'
 
 // How to read single fields of an SDK upload, in every collection (sdk-payload 4, 5.3).
 

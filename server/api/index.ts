@@ -36,8 +36,9 @@ export const routes: readonly Route[] = [
   ...sdkRoutes,
   ...syncRoutes,
   ...providerSyncRoutes,
-  ...inboundRoutes,
+  // Before addresses of which a part is a secret.
   ...subscriptionRoutes,
+  ...inboundRoutes,
   ...timeseriesRoutes,
   ...eventRoutes,
   ...healthScoreRoutes,

@@ -1,3 +1,4 @@
+import type { DeviceType } from '../catalogue/devices.ts'
 import type { ScoreCategory } from '../catalogue/score-categories.ts'
 import type { WorkoutType } from '../catalogue/workouts.ts'
 import type { ZoneRun } from './zones.ts'
@@ -32,6 +33,8 @@ export interface SampleColumns {
   zoneTaken: Uint8Array | null
   /** Which records they came from (see origins.ts); null when none of them had an id. */
   origins: SampleOrigins | null
+  /** Each record has one sample: another instant at which it came before is wrong now. So it is of totals of days. */
+  once?: true
 }
 
 /** Records of samples by their hashed ids, as `encodeOrigins` writes them, and the first and last instant in epoch ms. */
@@ -368,6 +371,8 @@ export interface Current {
  */
 export interface Span {
   source: number
+  /** Samples of all devices of the provider, or of all of a type, not only of the source. */
+  devices?: 'all' | DeviceType
   /** A series id, or that plus DAILY_TOTAL_OFFSET; with it goes the twin of implausible values. */
   what: number | 'nights' | 'workouts' | { score: ScoreCategory }
   loMs: number

@@ -1,5 +1,5 @@
 import { hasManualTwin, keepsLength, MANUAL_OFFSET, seriesById, storedId, typeIdOf } from '../catalogue/series.ts'
-import { NO_ZONE, type SampleColumns, type SampleOrigins } from './columns.ts'
+import { NO_ZONE, type SampleColumns, type SampleOrigins, type Span } from './columns.ts'
 import { keptLength } from './lengths.ts'
 import { encodeOrigins, type Origin, type OriginHash, withRecord } from './origins.ts'
 
@@ -35,6 +35,11 @@ export class SampleStream {
   readonly #keepsLength: boolean
   readonly #hasManualTwin: boolean
   plausible = true
+  /** As `SampleColumns`. */
+  once = false
+  readonly #placeOf = new Map<string, number>()
+  /** Positions of samples that their record, or a later answer, has taken back. */
+  readonly #takenBack = new Set<number>()
   /** 1 while strictly ascending, -1 while strictly descending, 0 otherwise. */
   direction: 1 | -1 | 0 = 1
 
@@ -68,6 +73,30 @@ export class SampleStream {
     this.origins.push(origin)
   }
 
+  /** Adds one sample of a record that has no other: what it stated before is taken back. */
+  addOnce(span: SampleSpan, value: number, origin: OriginHash): void {
+    this.once = true
+    const record = `${origin.record}:${origin.part}`
+    const before = this.#placeOf.get(record)
+    if (before !== undefined) this.#takenBack.add(before)
+    this.#placeOf.set(record, this.timeMs.length)
+    this.add(span, value, origin)
+  }
+
+  /** Takes back what is of a span among the first `count` samples. */
+  takeBack(count: number, loMs: number, hiMs: number): void {
+    for (let at = 0; at < count; at += 1) {
+      const ms = this.timeMs[at] as number
+      if (ms >= loMs && ms < hiMs) this.#takenBack.add(at)
+    }
+  }
+
+  /** The positions of all samples but of those. */
+  positions(): number[] {
+    const all = Array.from(this.timeMs.keys())
+    return this.#takenBack.size === 0 ? all : all.filter((at) => !this.#takenBack.has(at))
+  }
+
   /** Gives a sample the zone of another record, in minutes east of UTC; null = there is none. */
   takeZone(at: number, zoneMin: number | null): void {
     if (zoneMin === null) return
@@ -92,6 +121,8 @@ export class SampleStream {
 export class SampleStreams {
   readonly #streams = new Map<number, SampleStream>()
   #last: SampleStream | undefined
+  /** How many samples streams had when the present part began. */
+  readonly #before = new Map<SampleStream, number>()
 
   /** The stream of a source and series, for adding samples. */
   of(source: number, seriesId: number): SampleStream {
@@ -109,6 +140,15 @@ export class SampleStreams {
 
   all(): Iterable<SampleStream> {
     return this.#streams.values()
+  }
+
+  /** An answer ends that holds everything of these spans: what earlier ones said of them is taken back. */
+  endPart(spans: readonly Span[]): void {
+    for (const { source, what, loMs, hiMs, devices } of spans) {
+      const stream = typeof what === 'number' && !devices ? this.#streams.get(source * 65_536 + what) : undefined
+      stream?.takeBack(this.#before.get(stream) ?? 0, loMs, hiMs)
+    }
+    for (const stream of this.#streams.values()) this.#before.set(stream, stream.timeMs.length)
   }
 
   /**
@@ -137,6 +177,7 @@ export class SampleStreams {
         zoneTaken:
           stream.zoneTaken.size === 0 ? null : Uint8Array.from(order, (place) => Number(stream.zoneTaken.has(place))),
         origins: originsOf(stream, order),
+        ...(stream.once && { once: true as const }),
       }
       gather(stream, order, columns)
       at += order.length
@@ -174,7 +215,7 @@ function keptParts(stream: SampleStream): Part[] {
 
 /** Positions of the samples to keep, in ascending time. */
 function keptOrder(stream: SampleStream): number[] {
-  const order = Array.from(stream.timeMs.keys())
+  const order = stream.positions()
   if (stream.direction === 1) return order
   if (stream.direction === -1) return order.reverse()
   const time = stream.timeMs

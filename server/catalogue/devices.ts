@@ -76,6 +76,12 @@ const reportedDevices: ReadonlyMap<string, DeviceType> = new Map([
   ['consumer_medical_device', 'other'],
   ['meter', 'other'],
   ['portable_computer', 'other'],
+  // What connectors know of models.
+  ['band', 'band'],
+  ['bp_monitor', 'bp_monitor'],
+  ['glucose_meter', 'glucose_meter'],
+  ['sleep_monitor', 'sleep_monitor'],
+  ['thermometer', 'thermometer'],
 ])
 
 // Letter of an SM- code (sdk-payload 9.3). R is shared by watches, bands and buds, so its marketing name decides.

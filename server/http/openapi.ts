@@ -156,6 +156,13 @@ function responses(route: Route, name: string, components: Components): Record<s
       description: 'Not modified: the answer with that ETag still holds',
       headers: { ETag: header('ETag') },
     }
+  for (const [code, { description, schema, example }] of Object.entries(route.alsoAnswers ?? {}))
+    described[code] = {
+      description,
+      ...(schema && {
+        content: { 'application/json': { schema: components.refer(schema, `${name}Result`), example } },
+      }),
+    }
   if (route.redirects) described[303] = { description: route.redirects, headers: { Location: text('Where to go') } }
   for (const [code, one] of Object.entries(errorsOf(route))) {
     const { description, schema } = typeof one === 'string' ? { description: one, schema: ErrorBody } : one

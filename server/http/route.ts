@@ -49,8 +49,8 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** OpenAPI form: `/api/v1/users/{user_id}`. */
   path: string
-  /** A path that old clients use for the same, which is not described. */
-  oldPath?: string
+  /** Another path for the same, which is not described: that of old clients, or one that has a secret in it. */
+  otherPath?: string
   operationId: string
   summary: string
   description?: string
@@ -84,6 +84,8 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   response?: TSchema
   /** Content type of the success answer, by default JSON. */
   produces?: string
+  /** Other statuses of success, and their bodies; without a schema there is none. */
+  alsoAnswers?: Record<number, { description: string; schema?: TSchema; example?: unknown }>
   /** When it answers 303 instead, with the address in `Location`. */
   redirects?: string
   example?: unknown
@@ -249,7 +251,9 @@ function respond(ctx: Context, status: number, result: unknown): void {
 /** Mounts routes; two hops from here to the SQL: wrapper, handler. */
 export function mount(router: Router, routes: readonly Route[], deps: Dependencies): void {
   for (const one of routes) {
-    const paths = [one.path, ...(one.oldPath ? [one.oldPath] : [])].map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'))
+    const paths = [one.path, ...(one.otherPath ? [one.otherPath] : [])].map((path) =>
+      path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    )
     router.register(paths, [one.method.toLowerCase() as 'get'], (ctx) => one.handle(ctx as unknown as Context, deps))
   }
 }

@@ -16,7 +16,12 @@ export interface OAuthParts {
   readonly clients: OAuthClients
   readonly settings: Pick<
     Config,
-    'outgoingWebhooksEnabled' | 'eventFeedEnabled' | 'dataDir' | 'ingestWorkoutSamples' | 'deleteDataOnDeauthorisation'
+    | 'outgoingWebhooksEnabled'
+    | 'eventFeedEnabled'
+    | 'dataDir'
+    | 'dataGranularity'
+    | 'ingestWorkoutSamples'
+    | 'deleteDataOnDeauthorisation'
   >
   readonly metrics: Pick<Metrics, 'providerRequests' | 'tokenRefreshes' | 'pulls' | 'noticesOpened' | 'noticesMissed'>
   readonly log: Logger

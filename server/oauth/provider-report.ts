@@ -1,6 +1,7 @@
 import { providerByName } from '../catalogue/providers.ts'
 import type { Config } from '../config.ts'
-import { callbackUri, noticesUri } from '../provider-client/clients.ts'
+import { callbackUri, insteadOf, noticesUri } from '../provider-client/clients.ts'
+import { limitSettings } from '../providers/limits.ts'
 import type { Notices } from '../providers/notices.ts'
 import type { Form, Provider } from '../providers/provider.ts'
 
@@ -10,15 +11,7 @@ export function providerReport(
   notifying: ReadonlyMap<string, Notices>,
   config: Pick<Config, 'providers' | 'apiBaseUrl'>,
 ): string {
-  const described = [...providers].map(([id, provider]) => describe(provider, notifying.get(id), config))
-  const useless = Object.keys(config.providers).filter(
-    (id) => providerByName.get(id)?.hasCloudApi && !providers.has(id),
-  )
-  const without = useless.map(
-    (id) =>
-      `${providerByName.get(id)?.name} (${id})\n  configured        in vain: this version has no connector for it`,
-  )
-  return [...described, ...without].join('\n\n') || 'This version has no connector for a cloud provider.'
+  return [...providers].map(([id, provider]) => describe(provider, notifying.get(id), config)).join('\n\n')
 }
 
 function describe(
@@ -31,7 +24,9 @@ function describe(
   const { scopes, separator } = provider.oauth({ more })
   const prefix = id.toUpperCase()
   const missing = [...(clientId ? [] : [`${prefix}_CLIENT_ID`]), ...(clientSecret ? [] : [`${prefix}_CLIENT_SECRET`])]
-  const further = [...(provider.settings ?? []), ...(notices?.secrets ?? [])].map((name) => `${prefix}_${name}`)
+  const instead = insteadOf(id)
+  const names = [...(provider.settings ?? []), ...limitSettings(provider), ...(notices?.secrets ?? [])]
+  const further = names.map((name) => `${prefix}_${name}`)
   return [
     `${providerByName.get(id)?.name ?? id} (${id})`,
     `  redirect address  ${callbackUri(apiBaseUrl, id)}`,
@@ -39,13 +34,14 @@ function describe(
     `  asks for          ${(defaultScope ?? scopes.join(separator)) || 'nothing by name'}`,
     `  configured        ${missing.length === 0 ? 'yes' : `no: set ${missing.join(' and ')}`}`,
     ...(further.length > 0 ? [`  may be set        ${further.join(', ')}`] : []),
+    ...(instead === undefined ? [] : [`  note              ${instead}`]),
   ].join('\n')
 }
 
 /** What an operator has to know of an address that is entered at the provider by hand. */
-function toEnter({ subscriptions, secrets = [], addressSecret }: Notices, prefix: string, more: Form): string {
-  if (subscriptions) return ''
+function toEnter({ secrets = [], addressSecret, ...told }: Notices, prefix: string, more: Form): string {
+  if (told.subscriptions || told.accountSubscriptions) return ''
   const unset = secrets.filter((name) => more[name] === undefined).map((name) => `${prefix}_${name}`)
-  const end = addressSecret === undefined ? '' : `?k=<${prefix}_${addressSecret}>`
+  const end = addressSecret === undefined ? '' : `/<${prefix}_${addressSecret}>`
   return `${end}, to be entered there${unset.length > 0 ? `, once ${unset.join(' and ')} is set` : ''}`
 }

@@ -1,8 +1,8 @@
 import { excerpt } from '../provider-client/call.ts'
 import type { OAuthClient } from '../provider-client/clients.ts'
-import { type Http, NoAnswer, type Received } from '../provider-client/http.ts'
+import { type Http, NoAnswer } from '../provider-client/http.ts'
 import { basicCredentials } from '../providers/basic-credentials.ts'
-import type { Form, OAuth, Refusal, Tokens } from '../providers/provider.ts'
+import type { Answer, Form, OAuth, Refusal, Tokens } from '../providers/provider.ts'
 import { storable } from '../text.ts'
 import { retryAfterSeconds } from '../webhooks/schedule.ts'
 
@@ -35,22 +35,26 @@ export async function requestTokens({ http, client, oauth, form, asked }: TokenR
     'content-type': 'application/x-www-form-urlencoded',
     ...(basic && { authorization: basicCredentials(client.settings) }),
   }
-  const fields = { ...form, ...(!basic && { client_id: clientId, client_secret: clientSecret }) }
+  const { envelope } = oauth
+  const credentials = basic ? {} : { client_id: clientId, client_secret: clientSecret }
+  const fields = { ...envelope?.form, ...form, ...credentials }
   const body = new URLSearchParams(fields).toString()
   try {
     const answer = await http.send({
       ...{ method: 'POST', url: new URL(oauth.tokenUrl), headers, body, ownConnection: true },
+      ...(client.provider.api.http2 && { http2: true }),
     })
     asked(client.id, answer.status)
+    const opened = envelope ? envelope.open(answer) : answer
     const secrets = [clientSecret, form.code ?? null, form.refresh_token ?? null, form.code_verifier ?? null]
-    return readAnswer(answer, oauth, secrets)
+    return readAnswer(opened, oauth, secrets)
   } catch (error) {
     if (error instanceof NoAnswer) asked(client.id, 0)
     throw error
   }
 }
 
-function readAnswer(answer: Received, { errorIn }: OAuth, secrets: readonly (string | null)[]): TokenAnswer {
+function readAnswer(answer: Answer, { errorIn }: OAuth, secrets: readonly (string | null)[]): TokenAnswer {
   const { status, headers, json } = answer
   const fields = isObject(json) ? json : {}
   const access = nonEmpty(fields.access_token)
@@ -65,7 +69,7 @@ function readAnswer(answer: Received, { errorIn }: OAuth, secrets: readonly (str
     }
     return { kind: 'tokens', tokens }
   }
-  const error = nonEmpty(fields.error) ?? errorIn?.(json) ?? null
+  const error = nonEmpty(fields.error) ?? errorIn?.(json) ?? (status === 410 ? 'gone' : null)
   const description = nonEmpty(fields.error_description)
   const said = [error, description].filter((part) => part !== null).join(': ')
   const text = excerpt(said || `the answer has status ${status} and no tokens`, secrets, TEXT_CHARACTERS)

@@ -18,6 +18,8 @@ export interface CallOptions {
   readonly oauth: Pick<OAuth, 'tokenUrl'>
   /** The access token of the account; null: only requests `as` others are possible. */
   readonly token: string | null
+  /** That of the application, where the provider wants one (`Api.application`). */
+  readonly applicationToken?: string
   /** Waits for a permit, or throws when there is none now. */
   readonly permit?: (request: Request) => Promise<void>
   /** Told of every answer: its status, or 0 for none. */
@@ -51,10 +53,11 @@ export function callOf(options: CallOptions): AccountCall {
   return Object.assign(call, { settings: client.settings, tokenUrl: oauth.tokenUrl, nowSeconds })
 }
 
-function httpRequest(request: Request, { client, oauth, token }: CallOptions): HttpRequest {
+function httpRequest(request: Request, { client, oauth, token, applicationToken }: CallOptions): HttpRequest {
   const { method = 'GET', as = 'account', query = {}, headers = {}, json } = request
   const { clientId, clientSecret } = client.settings
-  const ofApplication: Form = as === 'application' ? { client_id: clientId, client_secret: clientSecret } : {}
+  const isNamed = as === 'application' && applicationToken === undefined
+  const ofApplication: Form = isNamed ? { client_id: clientId, client_secret: clientSecret } : {}
   const place = as === 'account' ? (request.token ?? { in: 'header' as const, name: '' }) : undefined
   if (place && token === null) throw new Error('the request needs the token of an account')
   const ofAccount = (where: string): Form => (place?.in === where && token !== null ? { [place.name]: token } : {})
@@ -63,13 +66,15 @@ function httpRequest(request: Request, { client, oauth, token }: CallOptions): H
   for (const [name, value] of Object.entries({ ...query, ...ofAccount('query') })) url.searchParams.set(name, value)
   const ofApi = url.origin === new URL(client.apiUrl).origin ? client.provider.api.headers?.(client.settings) : {}
   const sent = { accept: 'application/json', 'accept-encoding': 'gzip, br', ...ofApi, ...headers }
-  if (place?.in === 'header') Object.assign(sent, { authorization: `Bearer ${token}` })
+  const bearer = place?.in === 'header' ? token : as === 'application' ? applicationToken : undefined
+  if (bearer) Object.assign(sent, { authorization: `Bearer ${bearer}` })
+  const how = client.provider.api.http2 ? { http2: true } : {}
   if (json !== undefined) {
-    return { method, url, headers: { ...sent, 'content-type': 'application/json' }, body: JSON.stringify(json) }
+    return { ...how, method, url, headers: { ...sent, 'content-type': 'application/json' }, body: JSON.stringify(json) }
   }
-  if (Object.keys(form).length === 0 && !request.form) return { method, url, headers: sent }
+  if (Object.keys(form).length === 0 && !request.form) return { ...how, method, url, headers: sent }
   const type = 'application/x-www-form-urlencoded'
-  return { method, url, headers: { ...sent, 'content-type': type }, body: new URLSearchParams(form).toString() }
+  return { ...how, method, url, headers: { ...sent, 'content-type': type }, body: new URLSearchParams(form).toString() }
 }
 
 /**

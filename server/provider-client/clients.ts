@@ -2,6 +2,7 @@ import { type ProviderName, providerByName } from '../catalogue/providers.ts'
 import type { Config } from '../config.ts'
 import { errors } from '../errors.ts'
 import { cloudProviders } from '../providers/index.ts'
+import { withOwnLimits } from '../providers/limits.ts'
 import type { OAuth, Provider, ProviderSettings } from '../providers/provider.ts'
 
 /** What an operator registered at one provider: its connector, with the settings and addresses in use. */
@@ -23,17 +24,18 @@ export interface OAuthClient {
 /** Clients by slug. */
 export type OAuthClients = ReadonlyMap<string, OAuthClient>
 
-/** What to tell somebody who uses a provider that this version cannot connect; undefined: it can. */
-export function withoutConnector(provider: string): string | undefined {
-  if (cloudProviders.has(provider)) return undefined
-  const name = providerByName.get(provider)?.name ?? provider
-  return `This version of Pulsebase has no connector for ${name}, whatever is set. GET /api/v1/oauth/providers lists those that have one (has_connector).`
+/** What people are to connect in place of a provider that has ended; undefined: it has not. */
+export function insteadOf(provider: string): string | undefined {
+  const successor = cloudProviders.get(provider)?.successor
+  if (successor === undefined) return undefined
+  const [name, other] = [provider, successor].map((slug) => providerByName.get(slug)?.name ?? slug)
+  return `${name} has ended its API. Connect ${other} (${successor}) instead.`
 }
 
-/** The client for a provider. @throws AppError not_configured, which says if this version has no connector */
+/** The client for a provider. @throws AppError not_configured, which may say what to connect instead */
 export function requireClient(clients: OAuthClients, provider: string): OAuthClient {
   const client = clients.get(provider)
-  if (!client) throw errors.notConfigured(provider, withoutConnector(provider))
+  if (!client) throw errors.notConfigured(provider, insteadOf(provider))
   return client
 }
 
@@ -62,7 +64,7 @@ export function oauthClients(
     }
     const { scopes, separator } = oauth(null)
     clients.set(id, {
-      ...{ id: provider.id, provider, settings, oauth },
+      ...{ id: provider.id, provider: withOwnLimits(provider, settings), settings, oauth },
       name: providerByName.get(id)?.name ?? id,
       apiUrl: apiUrl ?? provider.api.url,
       redirectUri: callbackUri(apiBaseUrl, id),

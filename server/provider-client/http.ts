@@ -22,6 +22,8 @@ export interface HttpRequest {
   readonly body?: string
   /** Not a connection that others used: there, the end of an idle connection would look like a lost answer. */
   readonly ownConnection?: boolean
+  /** HTTP/2 where the server offers it (ALPN, RFC 7301), otherwise HTTP/1.1. */
+  readonly http2?: boolean
 }
 
 /** An answer with its body as it was received, decompressed. */
@@ -49,31 +51,33 @@ export interface Http {
   close(): Promise<void>
 }
 
-const limits = {
+const limitsOf = (http2: boolean) => ({
   pipelining: 1,
   connect: { timeout: CONNECT_MS },
   // Each request has one limit for its whole duration.
   headersTimeout: 0,
   bodyTimeout: 0,
-}
+  allowH2: http2,
+})
 
 /** Opens the HTTP client of this process; `requestMs` is the time for one request. */
 export function openHttp(requestMs = REQUEST_MS): Http {
   const pools = new Map<string, Pool>()
-  const poolOf = (origin: string) => {
-    const known = pools.get(origin)
+  const poolOf = (origin: string, http2: boolean) => {
+    const key = `${origin} ${http2}`
+    const known = pools.get(key)
     if (known) return known
     // As many connections as there are requests: with fewer, requests wait behind those that a provider does not answer.
-    const pool = new Pool(origin, limits)
-    pools.set(origin, pool)
+    const pool = new Pool(origin, limitsOf(http2))
+    pools.set(key, pool)
     return pool
   }
   return {
     async send(request) {
-      const { origin } = request.url
-      const own = request.ownConnection ? new Client(origin, limits) : undefined
+      const { url, http2 = false } = request
+      const own = request.ownConnection ? new Client(url.origin, limitsOf(http2)) : undefined
       try {
-        return await received(await exchange(own ?? poolOf(origin), request, requestMs))
+        return await received(await exchange(own ?? poolOf(url.origin, http2), request, requestMs))
       } finally {
         await own?.destroy()
       }

@@ -1,11 +1,16 @@
 // Every provider with a connector: a folder, and a line here. Its index exports `sdk` if a mobile SDK uploads for the
 // provider, `cloud` if it has an API, and `notices` if that sends notices.
 export * as apple from './apple/index.ts'
+export * as fitbit from './fitbit/index.ts'
 export * as garmin from './garmin/index.ts'
+export * as google_health from './google_health/index.ts'
 export * as health_connect from './health_connect/index.ts'
 export * as oura from './oura/index.ts'
 export * as polar from './polar/index.ts'
 export * as samsung from './samsung/index.ts'
+export * as sensorbio from './sensorbio/index.ts'
 export * as strava from './strava/index.ts'
 export * as suunto from './suunto/index.ts'
+export * as ultrahuman from './ultrahuman/index.ts'
 export * as whoop from './whoop/index.ts'
+export * as withings from './withings/index.ts'

@@ -9,13 +9,17 @@ import type { Answer, Form, ProviderSettings, Request, Wish } from './provider.t
 export interface Notices {
   /** The largest body that is taken; at most 32 MiB. */
   readonly limitBytes: number
+  /** Bodies are forms, not JSON. */
+  readonly isForm?: true
+  /** The status of our answer to a notice that was taken, without a body; absent: 200 with one (contract 8.1). */
+  readonly accepted?: 204
   /**
    * Names of secrets of ours that the provider is given, without the prefix: read from `<PROVIDER>_<NAME>`, and made at
-   * random when first needed where the operator has set none; without `subscriptions` the operator has to. They are in
-   * `Keys.own`.
+   * random when first needed where the operator has set none; without `subscriptions` of either kind the operator has to.
+   * They are in `Keys.own`.
    */
   readonly secrets?: readonly string[]
-  /** The one of them that is in the address, as `k`. */
+  /** The one of them that is in the address, as `k` of its query or as its last part. */
   readonly addressSecret?: string
   /**
    * Whether a notice comes from the provider: `signed`, what it says is believed; `unsigned`, taken, but nothing it says
@@ -25,10 +29,14 @@ export interface Notices {
   verify(request: InboundRequest, keys: Keys): 'signed' | 'unsigned' | 'refused' | Reply
   /** The answer to a GET by which the provider makes sure that the address is ours. Absent: it does not. */
   challenge?(query: Form, keys: Keys): Challenge
+  /** A body that came within the last week is the same notice again, and says nothing new. Absent: it may. */
+  readonly repeats?: boolean
   /** What a notice says; empty: nothing of use. Runs in a worker thread. */
   open(body: OpenedBody): readonly Notice[] | 'malformed'
   /** The requests by which the provider is told where to notify; absent: an operator does that on its pages. */
   readonly subscriptions?: (application: Application) => Subscriptions
+  /** The same where each account has to be subscribed to by itself. */
+  readonly accountSubscriptions?: (application: Application) => AccountSubscriptions
 }
 
 /** A request to our address. */
@@ -57,7 +65,7 @@ export interface Keys {
   readonly more: Form
 }
 
-/** An answer of ours. */
+/** An answer of ours; with 204 it has no body. */
 export interface Reply {
   readonly status: number
   readonly json: Json
@@ -112,8 +120,8 @@ export type Notice = {
       readonly wish: Wish
     }
   /**
-   * The person withdrew access. Signed, the grant ends, unless they have connected again in the days in which notices are
-   * repeated; otherwise its tokens are tried, which decides.
+   * The person withdrew access. Signed, the grant ends, unless it was granted in the days in which notices are repeated:
+   * then, and unsigned, its tokens are tried, which decides.
    */
   | { readonly kind: 'deauthorise' }
   | {
@@ -146,8 +154,8 @@ export interface Application {
 }
 
 /**
- * How a provider is told where to notify. Requests name no account: `as` is 'nobody' or 'application', and headers hold
- * what the provider wants of the application. What is not offered is absent, and answered 501.
+ * How a provider is told where to notify. Requests name no account: `as` is 'nobody' or 'application' (`Api.application`),
+ * and headers hold what the provider wants of the application. What is not offered is absent, and answered 501.
  */
 export interface Subscriptions {
   /** What is subscribed to: one element for each subscription that the provider keeps. */
@@ -170,6 +178,27 @@ export interface Subscriptions {
   activate?(one: Subscribed): Request
   /** What a refusal means, where its status does not say: 409 `exists`, 404 `missing`. */
   refusal?(answer: Answer): 'exists' | 'missing' | undefined
+}
+
+/** How a provider is told where to notify of one account; requests are made with its token. */
+export interface AccountSubscriptions {
+  /** What is to be subscribed to; `scope`: granted names (`grantedScopes`), null = everything. */
+  wanted(scope: ReadonlySet<string> | null): readonly string[]
+  /** The address to register, with what proves that a notice came to it; `url` is that without it. */
+  address(url: string): string
+  list(): Request
+  read(answer: Answer): readonly AccountSubscribed[]
+  /** The provider may ask at the address before it answers. */
+  create(one: AccountSubscribed): Request
+  remove(one: AccountSubscribed): Request
+}
+
+/** A subscription of an account as the provider has it. */
+export interface AccountSubscribed {
+  /** What it is for. */
+  readonly of: string
+  /** With what proves that a notice came to it. */
+  readonly url: string
 }
 
 /** What one subscription is for; empty where a provider has only one for everything. */

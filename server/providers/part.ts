@@ -1,4 +1,5 @@
 import type { EventItem, SleepStageName, WholeCycle, Workout, WorkoutMeasures } from '../batch/columns.ts'
+import type { DeviceType } from '../catalogue/devices.ts'
 import type { ScoreCategory } from '../catalogue/score-categories.ts'
 import type { SeriesName } from '../catalogue/series.ts'
 import type { WorkoutType } from '../catalogue/workouts.ts'
@@ -39,6 +40,8 @@ export interface Brings {
   )[]
   /** Beside times; empty: no nights. */
   readonly nights: readonly (keyof Totals)[]
+  /** What meals consist of; absent: no meals. */
+  readonly meals?: readonly SeriesName[]
   readonly scores: readonly ScoreCategory[]
 }
 
@@ -98,12 +101,19 @@ export interface Out {
    * itself (`args` with `one`: true) is one of them, without a list.
    */
   items(...path: readonly string[]): Iterable<Item>
+  /** The same, of a list where the provider writes null for nothing. */
+  entries(...path: readonly string[]): Iterable<Item>
   /** The body itself, if it is an object. */
   whole(): Iterable<Item>
-  /** The source of everything until the next call: device model and app as reads show them, '' for none. */
-  source(device: string, app: string): void
+  /**
+   * The source of everything until the next call: device model and app as reads show them, '' for none; `kind`: the
+   * provider's word for the kind of device, as phones send it (sdk-payload 9.2).
+   */
+  source(device: string, app: string, kind?: string): void
   /** One sample, in the unit of its series; `record`: the provider's id of the item with which it is deleted. */
   sample(series: SeriesName, at: At, value: number | undefined, record?: string): void
+  /** The same, of a record that has one value of the series: another instant at which it came before is wrong now. */
+  once(series: SeriesName, at: At, value: number | undefined, record: string): void
   /** The total of the day of `at`, stored at its local midnight; it moves when `record` comes with another zone. */
   total(series: SeriesName, at: At, value: number | undefined, record: string): void
   /** False if its times are impossible: then it is rejected, and its samples and scores should not be added. */
@@ -112,6 +122,8 @@ export interface Out {
   /** Without a value and a qualifier there is no score: one from an earlier answer is deleted. */
   score(score: ScorePart): void
   cycle(cycle: CyclePart): void
+  /** What somebody ate or drank. */
+  meal(meal: MealPart): void
   /** Something that a person did, which is no workout; its type is one of the provider's. */
   activity(activity: EventPart & { readonly type: string }): void
   /** A value of a profile, such as its weight, that holds at `at`, or when the provider answers: stored if it changed. */
@@ -130,7 +142,11 @@ export interface Out {
 
 /** What a page can list completely. */
 export type Listed =
-  | { readonly series: SeriesName }
+  | {
+      readonly series: SeriesName
+      /** Of the sources of all devices, or of all of a type, not only of the one that was named. */
+      readonly devices?: 'all' | DeviceType
+    }
   | { readonly total: SeriesName }
   | { readonly score: ScoreCategory }
   | 'nights'
@@ -144,7 +160,7 @@ interface EventPart {
   readonly externalId: string
   readonly start: At
   readonly endMs: number
-  /** The provider's time of the last change, epoch milliseconds: an older one never overwrites. */
+  /** The provider's time of the last change, epoch milliseconds, or another number that grows: an older one never overwrites. */
   readonly version?: number | undefined
 }
 
@@ -179,6 +195,13 @@ export interface NightPart extends EventPart {
   readonly isNap?: boolean | undefined
   /** Ascending, without overlaps, within the night; epoch milliseconds. */
   readonly stages?: readonly (readonly [stage: SleepStageName, startMs: number, endMs: number])[] | undefined
+}
+
+/** A meal; what was eaten in the units of these series. The meal replaces what it was before. */
+export interface MealPart extends EventPart {
+  readonly title?: string | undefined
+  readonly mealType?: string | undefined
+  readonly nutrients: readonly (readonly [series: SeriesName, value: number | undefined])[]
 }
 
 /** A whole menstrual cycle. */

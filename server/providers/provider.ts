@@ -1,5 +1,8 @@
 import type { ProviderName } from '../catalogue/providers.ts'
 import type { Brings, Json, MapPart } from './part.ts'
+import type { Account, Identity, Tokens } from './tokens.ts'
+
+export type { Account, Identity, Refusal, Tokens } from './tokens.ts'
 
 // The interface between the engine and the folders of cloud providers. A folder is data and pure functions: it decides
 // which request comes first and which comes next, and what an answer means; only the engine makes requests, keeps
@@ -20,7 +23,7 @@ export interface Request {
   /** A body of type application/x-www-form-urlencoded, or of JSON. */
   readonly form?: Form
   readonly json?: Json
-  /** Whose credentials are sent; by default the account's token. `application`: client id and secret in the form. */
+  /** Whose credentials are sent; by default the account's token. `application`: see `Api.application`. */
   readonly as?: 'account' | 'application' | 'nobody'
   /** Where the token of the account goes, instead of a bearer header. */
   readonly token?: { readonly in: 'query' | 'form'; readonly name: string }
@@ -67,8 +70,12 @@ export interface Call {
 /** A provider with a cloud API: the export `cloud` of its folder. */
 export interface Provider {
   readonly id: ProviderName
-  /** Names of further variables, without the prefix: `AUTH_HOST` is read from `OURA_AUTH_HOST` by server/config.ts. */
+  /** The provider that took its place: people are pointed there. */
+  readonly successor?: ProviderName
+  /** Further variables, without the prefix: `AUTH_HOST` is OURA_AUTH_HOST; of `…_FILE` the value is what that file holds. */
   readonly settings?: readonly string[]
+  /** A former prefix of its variables, such as GOOGLE, which counts where the usual one is not set. */
+  readonly formerPrefix?: string
   /** What a value of one of `settings` must be instead ("must be …"); undefined: it can be right. */
   settingProblem?(name: string, value: string): string | undefined
   readonly api: Api
@@ -90,7 +97,8 @@ export interface Provider {
   /** Workouts as the provider lists them, passed through. */
   readonly workouts?: {
     list(query: WorkoutQuery): Request
-    one(id: string, query: WorkoutQuery): Request
+    /** Absent: they are listed only. */
+    one?(id: string, query: WorkoutQuery): Request
   }
 }
 
@@ -99,23 +107,35 @@ export interface Api {
   /** `<PROVIDER>_API_URL` replaces it. Without a slash at its end. */
   readonly url: string
   readonly budgets: readonly Budget[]
+  /** Whether HTTP/2 is used where the provider offers it. */
+  readonly http2?: true
+  /**
+   * The request for the bearer token of requests `as: 'application'`, or what an operator has to set for it. Absent: these
+   * have client id and secret in their form.
+   */
+  application?(settings: ProviderSettings, tokenUrl: string, nowSeconds: number): Request | string
   /** What goes with every request to `url`, beside the token. */
   headers?(settings: ProviderSettings): Form
   /** The provider's own figures for its budgets, from any answer; empty if the answer has none. */
   readBudget?(answer: Answer): readonly BudgetReading[]
   /** The meaning of an answer where its status alone misleads; undefined: by status (`Verdict`). */
   judge?(answer: Answer): Verdict | undefined
+  /** What an answer of status 200 says instead of data, for people; undefined: nothing. */
+  problem?(answer: Answer): string | undefined
 }
 
 /** How many requests a provider accepts. */
 export interface Budget {
   readonly per: 'application' | 'account'
   readonly seconds: number
+  /** Infinity: there is one only where `setting` says it. */
   readonly limit: number
   /** Added to the limit for every connected account. */
   readonly perAccount?: number
   /** Windows begin at multiples of `seconds` since 1970, UTC; otherwise the limit holds for any span of that length. */
   readonly aligned: boolean
+  /** A further variable, without the prefix, that replaces the limit: where it depends on the operator's agreement. */
+  readonly setting?: string
 }
 
 /** A provider's own figures for a budget, identified by `per` and `seconds`. */
@@ -129,7 +149,8 @@ export interface BudgetReading extends Pick<Budget, 'per' | 'seconds'> {
 
 /**
  * What an answer means. By status: `ok` 2xx; `empty` 204; `missing` 404 and 410; `auth` 401; `denied` 403; later 408,
- * 425, 429 and 5xx (`afterSeconds` null: not said); `wrong` everything else, such as 2xx that is not JSON.
+ * 425, 429 and 5xx (`afterSeconds` null: not said); `wrong` everything else, such as 2xx that is not JSON. `retired`, which
+ * no status says: the provider has ended this API, so nobody is asked there for a day.
  */
 export type Verdict =
   | 'ok'
@@ -138,7 +159,13 @@ export type Verdict =
   | 'auth'
   | 'denied'
   | 'wrong'
-  | { readonly later: true; readonly afterSeconds: number | null }
+  | 'retired'
+  | {
+      readonly later: true
+      readonly afterSeconds: number | null
+      /** The budget is used up, whatever the status says. */
+      readonly limited?: true
+    }
 
 /** How a provider grants access (RFC 6749). */
 export interface OAuth {
@@ -162,6 +189,13 @@ export interface OAuth {
   readonly needs?: readonly Need[]
   /** How access is renewed; null: it is not. */
   readonly refresh: Refresh | null
+  /** Where token requests and their answers have another form. */
+  readonly envelope?: {
+    /** Further fields of every token request. */
+    readonly form: Form
+    /** An answer as RFC 6749 has it: status, and tokens (5.1) or an error (5.2). */
+    open(answer: Answer): Answer
+  }
   /** The error of RFC 6749, 5.2, in a refusal of the token endpoint that has another form; null: none of these. */
   readonly errorIn?: (refusal: unknown) => string | null
   /**
@@ -196,51 +230,10 @@ export interface Refresh {
   /** Further fields of the request. */
   readonly form?: Form
   /**
-   * Errors of the token endpoint that mean, as `invalid_grant` does, that the refresh token no longer works. Not those
-   * that the provider also gives to a wrong client or a wrong address, which would end everybody's connection.
+   * Errors of the token endpoint that mean, as `invalid_grant` does, that the refresh token no longer works (`gone`: a 410
+   * without one). Not those of a wrong client or address, which would end everybody's connection.
    */
   readonly deadErrors?: readonly string[]
-}
-
-/** What a token endpoint grants. */
-export interface Tokens {
-  readonly access: string
-  /** How long it is valid; null when the provider does not say. */
-  readonly accessSeconds: number | null
-  /** Null: none was given. */
-  readonly refresh: string | null
-  /** As the provider writes it; null when it does not say. */
-  readonly scope: string | null
-  /** The whole answer: some providers name the account in it. */
-  readonly answer: unknown
-}
-
-/** What a token endpoint says instead (RFC 6749, 5.2). */
-export interface Refusal {
-  readonly status: number
-  /** `invalid_grant` and so on; null when the answer has no such field. */
-  readonly error: string | null
-  readonly description: string | null
-}
-
-/** A person's account at a provider. */
-export interface Identity {
-  /** Null: not known. */
-  readonly id: string | null
-  /** For people to recognise it by. */
-  readonly username: string | null
-  /** Time zone of the profile: an IANA name, or an offset such as +02:00. */
-  readonly zone: string | null
-  /**
-   * What was granted, where the account says that and the tokens do not; null: it is not known, so everything. Absent: as
-   * the tokens say.
-   */
-  readonly scope?: string | null
-}
-
-/** An account with our own name for it, the id of its grant. */
-export interface Account extends Identity {
-  readonly ref: string
 }
 
 /** Something that a provider can be asked for: the unit of cursors, of reports and of mapping. */
@@ -260,12 +253,18 @@ export interface Stream {
   readonly pollSeconds?: number
   /** 404 means that there is nothing. */
   readonly emptyOn404?: true
+  /** A pull asks for what was added or changed since the start of its window: then none has to reach further back. */
+  readonly byChange?: true
   /** It cannot be asked for by a span: its data comes with notices, or from what they name. */
   readonly noticesOnly?: true
   /** The first request for a window; null: nothing to ask. */
   first(window: Window, state: StreamState): Request | null
   /** The request for the next page, after this answer to that request; null: there is none. */
   next?(answer: Answer, asked: Request): Request | null
+  /** An answer that says nothing, and so is not stored, though it may differ from the last one. Absent: none is. */
+  isEmpty?(answer: Answer, asked: Request): boolean
+  /** The one after a request whose answer cannot be used, which keeps no other day back. Absent: there the window ends. */
+  skip?(asked: Request): Request | null
   /** The zone that an answer tells of, for parts that do not say: an IANA name or an offset; null: none. */
   zone?(answer: Answer, asked: Request): string | null
   /** What else has to be asked for because of this answer; asked for once the answer is stored. */
@@ -323,6 +322,8 @@ export interface Missing {
   /** External id, as mappings give it to `Out`, of what is removed here. */
   readonly gone?: string
   readonly wish?: Wish
+  /** Why it was there and cannot be had any more, for people: then it has failed. */
+  readonly lost?: string
 }
 
 /**
@@ -362,9 +363,18 @@ export interface StreamState {
   readonly options: Readonly<Record<string, Json>>
   /** Whether the past is asked for, not what is new. */
   readonly isHistory: boolean
+  /** A scheduled pull: what is new or has changed since the start of the window, whenever it happened. */
+  readonly isPull?: boolean
   /** When the person gave access, the last time; epoch milliseconds. */
   readonly grantedMs: number
+  /** How finely an operator wants what is measured all day, where the provider can be asked for less; absent: as it is. */
+  readonly granularity?: Granularity
+  /** Values of the further variables that the folder names in `Provider.settings`; absent: none is set. */
+  readonly settings?: Form
 }
+
+/** The finest time that is wanted (contract 2.2). */
+export type Granularity = 'raw' | 'hourly' | 'daily'
 
 /** Which workouts are listed as the provider has them. */
 export interface WorkoutQuery {

@@ -34,6 +34,9 @@ export function isSignedBy(
   return found
 }
 
+/** The signature of a text, HMAC-SHA256 in hexadecimal digits, that a request of ours has to have. */
+export const hmacHex = (secret: string, text: string): string => createHmac('sha256', secret).update(text).digest('hex')
+
 /** The 32 bytes that 64 hexadecimal digits say, in either case; undefined for anything else. */
 export function fromHex(text: string | undefined): Uint8Array | undefined {
   return text !== undefined && /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : undefined

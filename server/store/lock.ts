@@ -21,8 +21,10 @@ import type { Queryable, Transaction } from '../db/database.ts'
 //   planPulls, start_sync                              g s         k                      w
 //   claim_grants                                       g s
 //   release_grant, endPauses                           g
+//   subscribeAccounts (new accounts)                   g
 //   note_waits                                         g                                         w
 //   store_parcel, store_notices                        g, w        k                      w
+//   close_upload, join_upload                                      k                      w
 //   changeEvents (deletes a workout, a night)  w                   w      w                             w
 //   computeDue (scores)                        t                   w
 //   raiseFloors, lowerRollupFloor (archive)                        w, all

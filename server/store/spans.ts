@@ -28,9 +28,11 @@ export async function removeUnlisted(tx: Transaction, target: EventTarget, batch
   return { deleted: deleted + samples + (await deleteUnlistedScores(tx, target, batch.events)), announced }
 }
 
-async function removeSamples(tx: Transaction, { sourceIds, changes }: EventTarget, batch: Batch): Promise<number> {
+async function removeSamples(tx: Transaction, target: EventTarget, batch: Batch): Promise<number> {
+  const { sourceIds, changes } = target
+  const known = batch.events.spans.some(({ devices }) => devices) ? await sourcesOf(tx, target) : []
   const spans = batch.events.spans.flatMap((span) =>
-    streamsOf(span, sourceIds).map((stream) => ({ ...span, ...stream })),
+    streamsOf(span, sourcesIn(span, sourceIds, known)).map((stream) => ({ ...span, ...stream })),
   )
   if (spans.length === 0) return 0
   const ranges = [...groupBy(spans, streamKey).values()].flatMap((list) => {
@@ -56,10 +58,26 @@ async function removeSamples(tx: Transaction, { sourceIds, changes }: EventTarge
   return removed.length
 }
 
-/** The streams whose samples a span lists: a series and its implausible values. */
-function streamsOf({ source, what }: Span, sourceIds: readonly number[]): Stream[] {
+/** A source of a user at a provider, by its key. */
+interface KnownSource {
+  id: number
+  device_type: string
+}
+
+function sourcesOf(tx: Transaction, { userId, provider }: EventTarget): Promise<KnownSource[]> {
+  return tx.query('select id, device_type from data_source where user_id = $1 and provider = $2', [userId, provider])
+}
+
+/** The keys of the sources whose samples a span lists. */
+function sourcesIn({ source, devices }: Span, sourceIds: readonly number[], known: readonly KnownSource[]): number[] {
+  if (devices === undefined) return [sourceIds[source] as number]
+  return known.flatMap(({ id, device_type: type }) => (devices === 'all' || type === devices ? [id] : []))
+}
+
+/** The streams of sources whose samples a span lists: a series and its implausible values. */
+function streamsOf({ what }: Span, sourceIds: readonly number[]): Stream[] {
   if (typeof what !== 'number') return []
-  return [what, what + IMPLAUSIBLE_OFFSET].map((seriesId) => ({ sourceId: sourceIds[source] as number, seriesId }))
+  return sourceIds.flatMap((sourceId) => [what, what + IMPLAUSIBLE_OFFSET].map((seriesId) => ({ sourceId, seriesId })))
 }
 
 /** The instants that a batch holds, by stream. */

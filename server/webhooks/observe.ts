@@ -1,9 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { LatestCount } from '../latest-count.ts'
 import { soon } from '../metrics.ts'
-
-/** Counted at most this often, since every waiting delivery is counted. */
-const EVERY_MS = 5_000
 
 /** How late deliveries are; disabled endpoints do not count. */
 export interface Backlog {
@@ -18,7 +16,7 @@ export interface Backlog {
  * next count but must not wait for it: undefined before the first, and after a failed one.
  */
 export function observeWebhooks(registry: Registry, db: Database): () => Backlog | undefined {
-  const counter = new Counter(db)
+  const counter = new LatestCount(() => readBacklog(db))
   for (const { name, help, labelNames = [], set } of gauges) {
     new Gauge({
       ...{ name, help, labelNames, registers: [registry] },
@@ -29,10 +27,7 @@ export function observeWebhooks(registry: Registry, db: Database): () => Backlog
       },
     })
   }
-  return () => {
-    void counter.count()
-    return counter.last
-  }
+  return counter.probe
 }
 
 const gauges: readonly {
@@ -61,33 +56,6 @@ const gauges: readonly {
     set: (gauge, known) => gauge.set(known.oldest_due_seconds),
   },
 ]
-
-/** Counts waiting deliveries, at most every few seconds and never twice at once. */
-class Counter {
-  readonly #db: Database
-  #reading: Promise<Backlog | undefined> | undefined
-  #countedAt = Number.NEGATIVE_INFINITY
-  last: Backlog | undefined
-
-  constructor(db: Database) {
-    this.#db = db
-  }
-
-  count(): Promise<Backlog | undefined> {
-    if (!this.#reading || performance.now() - this.#countedAt > EVERY_MS) {
-      // Not again until it is over.
-      this.#countedAt = Number.POSITIVE_INFINITY
-      this.#reading = this.#read()
-    }
-    return this.#reading
-  }
-
-  async #read(): Promise<Backlog | undefined> {
-    this.last = await readBacklog(this.#db).catch(() => undefined)
-    this.#countedAt = performance.now()
-    return this.last
-  }
-}
 
 // Each half has its index.
 const readBacklog = (db: Database) =>

@@ -2,9 +2,9 @@ import type { Notice, Notices, Stretch } from '../notices/notices.ts'
 import { withQuery } from '../notices/subscriptions.ts'
 import { secretOf } from '../random.ts'
 import { type Change, changesOf } from '../truth/changes.ts'
-import type { Person } from '../truth/person.ts'
-import { knownUntil } from '../truth/personas.ts'
-import { HOUR_MS, localDay, MINUTE_MS } from '../zones.ts'
+import { daysBetween, type Person } from '../truth/person.ts'
+import { newSince } from '../truth/personas.ts'
+import { localDay, MINUTE_MS } from '../zones.ts'
 import type { Backfills } from './backfills.ts'
 import type { Callbacks } from './callbacks.ts'
 import { seconds, summaryId, userIdOf } from './items.ts'
@@ -19,6 +19,9 @@ export const variables = { GARMIN_WEBHOOK_PATH_SECRET: ADDRESS_SECRET }
 
 /** Nothing is published of the pauses but that it goes on for seven days: minutes, hours, then twice a day. */
 const PAUSES = [60, 300, 900, 3600, 3 * 3600, 6 * 3600, ...Array.from({ length: 13 }, () => 12 * 3600)]
+
+/** So much of what was brought before is told again. */
+const OVERLAP_MS = 15 * MINUTE_MS
 
 /** What becomes known, pushed or announced; what was asked of the past; consents that end or change. */
 export function noticesOf(backfills: Backfills, callbacks: Callbacks): Notices {
@@ -64,7 +67,7 @@ function told({ person, scopes, fromMs, toMs, settings }: Stretch, callbacks: Ca
         const name = `${key} ${number} ${atMs}`
         const found = made.has(name) ? [] : items(person, person.day(number), atMs, style)
         made.add(name)
-        const sinceMs = slots ? newSince(person, atMs) : 0
+        const sinceMs = slots ? newSince(person, atMs) - OVERLAP_MS : 0
         const fresh = found.filter(({ endMs }) => endMs > sinceMs)
         return fresh.length > 0 ? [new Push({ atMs, key, person, family, items: fresh }, callbacks)] : []
       })
@@ -72,20 +75,20 @@ function told({ person, scopes, fromMs, toMs, settings }: Stretch, callbacks: Ca
   )
 }
 
-/** The watch brings what it measured every three hours; a phone without a network, what it missed. */
-function newSince(person: Person, atMs: number): number {
-  return knownUntil(person, atMs - 3 * HOUR_MS) - 15 * MINUTE_MS
-}
-
 /** The local days that a change makes it tell again. */
 function daysOf(person: Person, change: Change, on: SummaryType['on']): number[] {
   const days = new Set<number>()
   if (change.what === 'day') {
     const { day, complete, atMs } = change
-    const zone = person.day(localDay('UTC', atMs)).zone
-    const today = localDay(zone, atMs)
     if (complete && (on.includes('progress') || on.includes('slots') || on.includes('end'))) days.add(day.day)
-    if (on.includes('progress') || on.includes('slots')) days.add(today).add(localDay(zone, newSince(person, atMs)))
+    if (on.includes('progress') || on.includes('slots')) {
+      const sinceMs = newSince(person, atMs) - OVERLAP_MS
+      // Of somebody who travels, the next day may begin hours before that of UTC does.
+      for (const { day: number } of daysBetween(person, sinceMs, atMs)) {
+        const { startMs, met } = person.minutes(number)
+        if (startMs <= atMs && startMs + met.length * MINUTE_MS > sinceMs) days.add(number)
+      }
+    }
   }
   if (change.what === 'sleep') {
     const { nap, day } = change.view.sleep

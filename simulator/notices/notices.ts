@@ -59,6 +59,8 @@ export interface Notices {
   readonly answerSeconds: number
   /** After so many days without success a subscription gets no more notices until it is activated. */
   readonly holdDays?: number
+  /** After so many days without success a subscription ends. */
+  readonly cancelDays?: number
   /** So many failures one after the other stop all notices for so many seconds. */
   readonly breaker?: { readonly failures: number; readonly seconds: number }
   /** How long notices are kept for a subscription that gets none; they are lost where nothing is said. */
@@ -74,7 +76,7 @@ export interface Notices {
   /** What is said when a person changes what may be read. */
   changed?(person: Person, scopes: readonly string[], atMs: number): Notice
   /** What is said when a person ends the consent. */
-  left?(person: Person, atMs: number): Notice
+  left?(person: Person, atMs: number): Notice | undefined
   /** Headers besides the content type. */
   headers(sending: Sending): Record<string, string>
   /** Whether an answer means that the notice was taken. */
@@ -107,6 +109,9 @@ export interface SubscriptionCall {
   readonly form: URLSearchParams
   header(name: string): string
   readonly client: Client
+  /** Whose access token came along, where it is good, and what may be read with it. */
+  readonly person: Person | null
+  readonly scopes: ReadonlySet<string>
   readonly subscriptions: Subscriptions
   readonly settings: Settings
   /** The machine's clock, and that of data. */

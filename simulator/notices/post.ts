@@ -133,6 +133,8 @@ export class Post {
     const person = this.#people.get(key)
     const notice = person && this.#played.provider.notices?.left?.(person, this.#clock.data())
     if (notice) this.#add(new Map([[key, [notice]]]))
+    const { grants, subscriptions } = this.#played
+    if (!grants.live().some((grant) => grant.person === key)) subscriptions.close(key)
   }
 
   /** Tells what a person allows to be read from now on. */
@@ -148,19 +150,19 @@ export class Post {
     const { provider, subscriptions } = this.#played
     if (provider.notices?.bundled)
       for (const subscription of subscriptions.list(this.#clock.now())) {
-        const wanted = left.filter(({ notice }) => this.#takers(notice.topic).includes(subscription))
+        const wanted = left.filter((one) => this.#takers(one.person, one.notice.topic).includes(subscription))
         for (const bundle of provider.notices.bundled(wanted, provider.settings)) this.#deliver(bundle, subscription)
       }
     else
       for (const { person, notice } of left)
-        for (const subscription of this.#takers(notice.topic))
+        for (const subscription of this.#takers(person, notice.topic))
           this.#deliver({ people: [person], lane: person, notice }, subscription)
     this.#forget()
   }
 
   /** What is left of notices after the faults that strike them. */
   #struck(person: string, notices: readonly Notice[]): Notice[] {
-    const wanted = notices.filter(({ topic }) => this.#takers(topic).length > 0)
+    const wanted = notices.filter(({ topic }) => this.#takers(person, topic).length > 0)
     const struck = wanted.map((notice) => {
       const path = `/notices/${notice.topic}`
       const faults = this.#faults.strike({ provider: this.#played.provider.name, path, person }, KINDS)
@@ -174,10 +176,11 @@ export class Post {
     return told.map((one) => (one.kinds.includes('shuffle') ? (others.pop() ?? one) : one).notice)
   }
 
-  #takers(topic: string): Subscription[] {
+  #takers(about: string, topic: string): Subscription[] {
     const all = this.#played.subscriptions.list(this.#clock.now())
+    const theirs = all.filter(({ person }) => person === null || person === about)
     const keeps = this.#played.provider.notices?.keptDays !== undefined
-    return all.filter(({ active, topics }) => (active || keeps) && topics?.includes(topic) !== false)
+    return theirs.filter(({ active, topics }) => (active || keeps) && topics?.includes(topic) !== false)
   }
 
   #deliver({ people, lane, notice }: Bundle, subscription: Subscription): void {
@@ -284,6 +287,8 @@ export class Post {
     }
     const heldAfterMs = (notices.holdDays ?? Number.POSITIVE_INFINITY) * 86_400_000
     if (nowMs - subscription.failingSinceMs >= heldAfterMs) subscription.active = false
+    const cancelledMs = (notices.cancelDays ?? Number.POSITIVE_INFINITY) * 86_400_000
+    if (nowMs - subscription.failingSinceMs >= cancelledMs) subscriptions.remove(subscription)
     const seconds = notices.retries[delivery.attempts.length - 1]
     if (seconds === undefined) this.#end(delivery, 'given up')
     else delivery.dueMs = nowMs + seconds * 10 * settings.retry_percent

@@ -4,6 +4,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 export interface Subscription {
   readonly id: string
   url: string
+  /** Whom it is about; null: everybody. */
+  readonly person: string | null
   /** Null: all there are. */
   topics: readonly string[] | null
   /** Whether notices name an address to fetch instead of what they are about, where a provider leaves the choice. */
@@ -24,22 +26,29 @@ export interface Subscription {
 export class Subscriptions {
   #list: Subscription[] = []
   #made = 0
+  /** Those that get no more notices than they have coming. */
+  readonly #closed = new WeakSet<Subscription>()
 
   /** Those that have not expired. */
   list(nowMs: number): readonly Subscription[] {
+    return this.#current(nowMs).filter((one) => !this.#closed.has(one))
+  }
+
+  #current(nowMs: number): readonly Subscription[] {
     this.#list = this.#list.filter(({ expiresMs }) => expiresMs === null || expiresMs > nowMs)
     return this.#list
   }
 
+  /** One of them, or one whose last notices are on their way. */
   find(id: string, nowMs: number): Subscription | undefined {
-    return this.list(nowMs).find((one) => one.id === id)
+    return this.#current(nowMs).find((one) => one.id === id)
   }
 
   /** A new one; `id` is a UUID unless numbers are wanted. */
   add(given: Pick<Subscription, 'url' | 'topics'> & Partial<Subscription>, nowMs: number): Subscription {
     const times = { createdMs: nowMs, updatedMs: nowMs, expiresMs: null }
     const one: Subscription = {
-      ...{ id: randomUUID(), key: null, ping: false, ...times, active: true, failingSinceMs: null },
+      ...{ id: randomUUID(), person: null, key: null, ping: false, ...times, active: true, failingSinceMs: null },
       ...given,
     }
     this.#made++
@@ -50,6 +59,11 @@ export class Subscriptions {
   /** How many there ever were. */
   get made(): number {
     return this.#made
+  }
+
+  /** Ends those about a person, once the notices are sent that are made already. */
+  close(person: string): void {
+    for (const one of this.#list) if (one.person === person) this.#closed.add(one)
   }
 
   remove(one: Subscription): void {

@@ -5,13 +5,14 @@ import type { Person } from '../truth/person.ts'
 import { type Client, isBasic } from './client.ts'
 import { consentPage } from './consent.ts'
 import type { Grant, Grants } from './grants.ts'
-import type { Given, Refusal } from './rules.ts'
+import type { Given, OAuthRequest, Refusal } from './rules.ts'
 
 interface Code {
   readonly person: string
   readonly scopes: readonly string[]
   readonly redirectUri: string
   readonly challenge: string | null
+  readonly offline: boolean
   readonly expiresMs: number
 }
 
@@ -46,6 +47,9 @@ export class SignIn {
   answer(request: SignInRequest): Reply | undefined {
     const { oauth, settings } = this.#provider
     const { method, path } = request
+    const special = this.#special(request)
+    const replaced = oauth.instead?.(path, special)
+    if (replaced) return replaced
     if (path === oauth.authorizePath || path === oauth.mobilePath) {
       if (method === 'GET') return this.#authorize(request, request.query)
       if (method === 'POST') return this.#authorize(request, new URLSearchParams(request.body))
@@ -54,18 +58,28 @@ export class SignIn {
     if (path === oauth.tokenPath || oauth.alsoToken?.(path, settings)) {
       return method === 'POST' ? this.#token(request) : json(405, { error: 'method_not_allowed' }, { allow: 'POST' })
     }
+    return oauth.other(path, special)
+  }
+
+  /** What addresses that a provider has for itself need to know. */
+  #special(request: SignInRequest): OAuthRequest {
+    const { method, query, address, nowMs } = request
     const form = new URLSearchParams(request.body)
-    return oauth.other(path, {
-      ...{ method, form, query: request.query, address: request.address, settings },
+    const endAll = (grants: readonly Grant[]) => {
+      for (const grant of grants) this.#grants.end(grant)
+      return grants.length > 0
+    }
+    const accountOf = ({ person }: Grant) => this.#provider.accountOf(this.#people.get(person) as Person)
+    const found = (token: string) => [this.#grants.read(token)].flatMap((token) => token?.grant ?? [])
+    return {
+      ...{ method, form, query, address, nowMs, settings: this.#provider.settings, application: this.#client },
       client: this.#clientIn(request, form),
       bearer: /^bearer (.+)$/i.exec(request.authorization)?.[1] ?? '',
       spend: (code) => this.#codes.delete(code),
-      end: (token) => {
-        const found = this.#grants.read(token)
-        if (found) this.#grants.end(found.grant)
-        return found !== undefined
-      },
-    })
+      end: (token) => endAll(found(token)),
+      endAccount: (account) => endAll(this.#grants.live().filter((grant) => accountOf(grant) === account)),
+      remember: (token) => this.#grants.remember('access', token, nowMs),
+    }
   }
 
   #authorize(request: SignInRequest, query: URLSearchParams): Reply {
@@ -145,6 +159,7 @@ export class SignIn {
       scopes,
       redirectUri: query.get('redirect_uri') ?? '',
       challenge,
+      offline: query.get('access_type') === 'offline' && query.get('prompt') === 'consent',
       expiresMs,
     })
     this.#grants.remember('code', value, request.nowMs)
@@ -174,7 +189,7 @@ export class SignIn {
     const given = {
       access: access.value,
       refresh:
-        lasts && (first || !oauth.keepsRefresh)
+        lasts && granted.offline && (first || !oauth.keepsRefresh)
           ? this.#grants.issue('refresh', granted, request.nowMs, refreshSeconds)
           : undefined,
       expiresInSeconds: access.seconds,
@@ -183,7 +198,7 @@ export class SignIn {
       person: this.#people.get(granted.person) as Person,
       first,
     }
-    return json(200, oauth.shape?.(given) ?? usual(given), headers)
+    return json(200, oauth.shape?.(given, this.#provider.settings) ?? usual(given), headers)
   }
 
   /** A new access token, or the one there is where a provider keeps it. */
@@ -219,7 +234,9 @@ export class SignIn {
       return { error: 'invalid_grant', description: 'The code_verifier does not match' }
     if (this.#provider.oauth.memberLimitError === null && this.#isOneTooMany(code.person))
       return { status: 403, error: 'access_denied', description: 'Limit of connected people exceeded' }
-    return this.#grants.add(code.person, code.scopes, this.#provider.oauth.onePair)
+    const grant = this.#grants.add(code.person, code.scopes, this.#provider.oauth.onePair)
+    grant.offline = code.offline || this.#provider.oauth.refreshWantsOffline !== true
+    return grant
   }
 
   #refreshed(token: string, nowMs: number): Grant | Refusal {

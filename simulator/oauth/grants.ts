@@ -16,6 +16,8 @@ export interface Grant {
   /** The access token that was issued last. */
   newest: { value: string; expiresMs: number } | null
   ended: boolean
+  /** Whether it can be refreshed, as far as the person has a say in it. */
+  offline: boolean
   /** Whether a simulator before this one has issued it. */
   readonly inherited: boolean
 }
@@ -125,6 +127,12 @@ export class Grants {
     return endsOnRefresh && token.generation !== token.grant.generation ? undefined : token.grant
   }
 
+  /** Notes that an access token was used: with the newest, the refresh token before is over. */
+  used(value: string): void {
+    const token = this.read(value)
+    if (token && token.generation === token.grant.generation) token.grant.graceUntilMs = 0
+  }
+
   /** What becomes of a refresh token: its grant in a new generation, or why not. Grace without end: it stays good. */
   rotate(value: string, nowMs: number, graceSeconds: number): Grant | 'reused' | 'unknown' {
     const token = this.read(value)
@@ -152,5 +160,5 @@ function encoded(value: unknown): string {
 }
 
 function newGrant(grant: Pick<Grant, 'id' | 'person' | 'scopes' | 'generation' | 'inherited'>): Grant {
-  return { ...grant, graceUntilMs: 0, expired: 0, newest: null, ended: false }
+  return { ...grant, graceUntilMs: 0, expired: 0, newest: null, ended: false, offline: true }
 }

@@ -1,6 +1,7 @@
 import type { Reply } from '../http.ts'
 import type { Settings } from '../settings.ts'
 import type { Person } from '../truth/person.ts'
+import type { Client } from './client.ts'
 
 /** How a provider grants access; paths are below the provider's segment. */
 export interface OAuthRules {
@@ -8,6 +9,8 @@ export interface OAuthRules {
   /** A further address of the same page, for phones. */
   readonly mobilePath?: string
   readonly tokenPath: string
+  /** Answers a request that is not what its path says, before everything else. */
+  instead?(path: string, request: OAuthRequest): Reply | undefined
   /** Whether a further path is a token address. */
   alsoToken?(path: string, settings: Settings): boolean
   /** Between scopes, asked for and granted. */
@@ -33,6 +36,8 @@ export interface OAuthRules {
   readonly repeatsRedirect: boolean
   /** Whether there are refresh tokens: always, never, or for who was granted the scope of that name. */
   readonly refresh: { readonly scope: string } | boolean
+  /** Whether only who asks with `access_type=offline` and `prompt=consent` gets a refresh token. */
+  readonly refreshWantsOffline?: boolean
   /** Life of a refresh token; ten years where nothing is said. */
   readonly refreshSeconds?: number
   /** Whether a refresh token is good for many refreshes, which bring no other one. */
@@ -43,6 +48,8 @@ export interface OAuthRules {
   readonly keepsAccessSeconds?: number
   /** Whether a new consent of a person ends the tokens of the one before. */
   readonly onePair?: boolean
+  /** Whether the refresh token before is over once an access token of its successor is used. */
+  readonly graceEndsOnUse?: boolean
   /** Whether access tokens end when their refresh token is used. */
   readonly accessEndsOnRefresh: boolean
   /** Whether the callback names the granted scopes. */
@@ -52,7 +59,7 @@ export interface OAuthRules {
   /** Error of the token endpoint for a refresh token that was used before. */
   readonly reusedRefreshError: string
   /** The answer of the token endpoint, where it is not that of RFC 6749. */
-  shape?(given: Given): Record<string, unknown>
+  shape?(given: Given, settings: Settings): Record<string, unknown>
   /** What the token endpoint refuses with, where it is not that of RFC 6749. */
   refused?(refusal: Refusal): Reply
   /** Further addresses, such as revocation. */
@@ -90,10 +97,18 @@ export interface OAuthRequest {
   /** The token of its Authorization; '' without one. */
   readonly bearer: string
   readonly settings: Settings
+  /** The application. */
+  readonly application: Client
+  /** The provider's clock for tokens. */
+  readonly nowMs: number
   /** Address of the provider, without a slash at its end. */
   readonly address: string
   /** Ends the grant to which a token belongs; answers whether there is one. */
   end(token: string): boolean
+  /** Ends all consents of the person with an account; answers whether there were any. */
+  endAccount(account: string): boolean
+  /** Puts a token on the list of all secrets. */
+  remember(token: string): void
   /** Makes a code worthless. */
   spend(code: string): void
 }

@@ -32,6 +32,7 @@ export const suunto: Provider = {
   records: ['payload'],
   notices,
   variables: { ...keys, ...signing },
+  options: () => ({ SUUNTO_REQUESTS_PER_SECOND: '1000' }),
   accountOf: usernameOf,
   ids: (person) => ({
     sleep: ({ sleep, deleted }) => (deleted ? null : String(sleepId(sleep))),

@@ -3,8 +3,8 @@ import type { Notice, Notices, Sending, Stretch } from '../notices/notices.ts'
 import { secretOf } from '../random.ts'
 import { type Change, changesOf } from '../truth/changes.ts'
 import type { Person } from '../truth/person.ts'
-import { knownUntil } from '../truth/personas.ts'
-import { HOUR_MS, MINUTE_MS } from '../zones.ts'
+import { newSince } from '../truth/personas.ts'
+import { MINUTE_MS } from '../zones.ts'
 import { usernameOf } from './oauth.ts'
 import { activity, type Row, recovery, sleepRow } from './samples.ts'
 import { gearOf, subset, workoutKey } from './workouts.ts'
@@ -56,7 +56,7 @@ function told({ person, fromMs, toMs, settings }: Stretch): Notice[] {
 
 /** What the watch measured since it was last connected. */
 function progress(person: Person, { atMs }: Change): Notice[] {
-  const span = { fromMs: knownUntil(person, atMs - 3 * HOUR_MS) - 30 * MINUTE_MS, toMs: atMs }
+  const span = { fromMs: newSince(person, atMs) - 30 * MINUTE_MS, toMs: atMs }
   return [
     ...rowsOf(usernameOf(person), 'ACTIVITY', { atMs, rows: activity(person, span, atMs) }),
     ...rowsOf(usernameOf(person), 'RECOVERY', { atMs, rows: recovery(person, span, atMs) }),

@@ -1,5 +1,5 @@
 import { pick, random, round, whole } from '../random.ts'
-import { localMs, MINUTE_MS } from '../zones.ts'
+import { localDay, localMs, MINUTE_MS } from '../zones.ts'
 import { type Minutes, TRAINING } from './minutes.ts'
 import type { Person } from './person.ts'
 import { isShift, knownMs } from './personas.ts'
@@ -37,6 +37,90 @@ export function spotOxygenOf(person: Person, day: number): SpotOxygen | null {
   const atMs = momentOf(person, day, whole(next, 100, 200))
   return { atMs, knownMs: knownMs(person, atMs), percent: whole(next, 93, 99) }
 }
+
+/** A temperature that somebody took with a thermometer, °C. */
+export interface Temperature {
+  readonly atMs: number
+  readonly knownMs: number
+  readonly celsius: number
+}
+
+export function temperatureOf(person: Person, day: number): Temperature | null {
+  const next = random(`${person.seed}/temperature/${day}`)
+  if (next() > 0.1) return null
+  const atMs = momentOf(person, day, whole(next, 30, 60))
+  return { atMs, knownMs: knownMs(person, atMs), celsius: round(36.2 + next() * 1.1, 2) }
+}
+
+/** Glucose under the skin, mg/dL. */
+export interface Glucose {
+  readonly atMs: number
+  readonly knownMs: number
+  readonly mgPerDl: number
+}
+
+const GLUCOSE_MINUTES = 15
+
+/** Whether somebody wears a sensor for glucose. */
+export function hasGlucoseSensor({ seed }: Person): boolean {
+  return random(`${seed}/sensor`)() < 0.3
+}
+
+/** Each quarter of an hour of a local day, of those who wear a sensor. */
+export function glucoseOf(person: Person, day: number): Glucose[] {
+  if (!hasGlucoseSensor(person)) return []
+  const next = random(`${person.seed}/glucose/${day}`)
+  const { startMs, met } = person.minutes(day)
+  return Array.from({ length: Math.floor(met.length / GLUCOSE_MINUTES) }, (_, i) => {
+    const atMs = startMs + i * GLUCOSE_MINUTES * MINUTE_MS + 20_000
+    const wave = Math.max(0, Math.sin((i / 32) * 2 * Math.PI)) * 34
+    return { atMs, knownMs: knownMs(person, atMs), mgPerDl: Math.round(84 + wave + next() * 9) }
+  })
+}
+
+/** What providers learn after one instant and up to another, of what is found by local day. */
+export function learned<One extends { readonly knownMs: number }>(
+  person: Person,
+  find: (person: Person, day: number) => One | readonly One[] | null,
+  [fromMs, toMs]: readonly [number, number],
+): One[] {
+  const first = Math.max(person.span.firstDay, localDay('UTC', fromMs) - LATEST_DAYS)
+  const last = localDay('UTC', toMs) + 1
+  const days = Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i)
+  const found = days.flatMap((day) => find(person, day) ?? [])
+  return found.filter(({ knownMs }) => knownMs > fromMs && knownMs <= toMs)
+}
+
+/** What is learnt of many small things at once: every three hours, if there was anything. */
+export interface Gathered {
+  /** When it is told. */
+  readonly knownMs: number
+  /** Of the first and the last. */
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+const GATHERED_MS = 180 * MINUTE_MS
+
+/** As `learned`, gathered. */
+export function gathered(
+  person: Person,
+  find: (person: Person, day: number) => readonly { readonly atMs: number; readonly knownMs: number }[],
+  [fromMs, toMs]: readonly [number, number],
+): Gathered[] {
+  const whole = (ms: number) => Math.floor(ms / GATHERED_MS) * GATHERED_MS
+  const groups = new Map<number, Gathered>()
+  for (const { atMs, knownMs } of learned(person, find, [whole(fromMs), whole(toMs)])) {
+    const end = Math.ceil(knownMs / GATHERED_MS) * GATHERED_MS
+    const before = groups.get(end) ?? { fromMs: atMs, toMs: atMs }
+    const span = { fromMs: Math.min(before.fromMs, atMs), toMs: Math.max(before.toMs, atMs) }
+    groups.set(end, { knownMs: end, ...span })
+  }
+  return [...groups.values()]
+}
+
+/** How late providers learn what was measured, at most: a phone without a network. */
+const LATEST_DAYS = 5
 
 /** Two minutes of sitting still with everything measured. */
 export interface Snapshot {

@@ -44,6 +44,23 @@ export function minutesOf(person: Persona, day: number, content: Content): Minut
   return minutes
 }
 
+const floors = new WeakMap<Minutes, Uint8Array>()
+const STEPS_A_FLOOR = 900
+
+/** Floors climbed in each minute: one for so many steps since midnight. */
+export function floorsOf(minutes: Minutes): Uint8Array {
+  const known = floors.get(minutes)
+  if (known) return known
+  let walked = 0
+  const made = Uint8Array.from(minutes.steps, (steps) => {
+    const before = Math.floor(walked / STEPS_A_FLOOR)
+    walked += steps
+    return Math.floor(walked / STEPS_A_FLOOR) - before
+  })
+  floors.set(minutes, made)
+  return made
+}
+
 /** Hours at a desk with walks in between. */
 function awake(person: Persona, next: Random, { heartRate, steps, met }: Minutes): void {
   const sitting = person.restingHr + 12

@@ -1,7 +1,7 @@
 import { kept } from '../kept.ts'
 import { normal, random, round } from '../random.ts'
 import { dateOf, localDay, localMs, MINUTE_MS } from '../zones.ts'
-import { type Minutes, minutesOf, SLEEPING } from './minutes.ts'
+import { floorsOf, type Minutes, minutesOf, SLEEPING } from './minutes.ts'
 import { knownUntil, type Persona, type Span, zoneOn } from './personas.ts'
 import { napOf, nightOf, type Rest, restOf, type Sleep, type SleepView, sleepAt } from './sleep.ts'
 import { type Weighing, type Workout, type WorkoutView, weighingOf, workoutAt, workoutOf } from './workouts.ts'
@@ -92,6 +92,13 @@ export function sleepsOf(days: readonly Day[], nowMs: number): SleepView[] {
   return sleeps.map((sleep) => sleepAt(sleep, nowMs)).filter((view) => view !== null)
 }
 
+/** The main sleep that somebody has at an instant, as it was measured. */
+export function nightAt(person: Person, ms: number): Sleep | undefined {
+  const day = localDay('UTC', ms)
+  const nights = [day - 1, day, day + 1, day + 2].flatMap((one) => person.day(one).night ?? [])
+  return nights.find(({ startMs, endMs }) => startMs <= ms && ms < endMs)
+}
+
 /** Workouts that providers know at an instant, by start, with those that were deleted. */
 export function workoutsOf(days: readonly Day[], nowMs: number): WorkoutView[] {
   return days.flatMap(({ workout }) => (workout ? [workoutAt(workout, nowMs)] : [])).filter((view) => view !== null)
@@ -109,6 +116,7 @@ export function currentWeight(person: Person, nowMs: number): number {
 /** Sums over minutes. Energy: 1 MET is 1 kcal per kg and hour; minutes from 1.5 MET on are active. */
 export interface Sums {
   readonly steps: number
+  readonly floors: number
   readonly distanceM: number
   readonly activeKcal: number
   readonly basalKcal: number
@@ -128,10 +136,11 @@ export interface Sums {
 /** Sums from one instant to another, both on whole minutes. */
 export function sumsOf(person: Person, fromMs: number, toMs: number): Sums {
   const seconds = { high: 0, medium: 0, low: 0, sedentary: 0, resting: 0, off: 0 }
-  let [steps, activeMet, worn, metSum, beats, beating, max, all] = [0, 0, 0, 0, 0, 0, 0, 0]
+  let [floors, steps, activeMet, worn, metSum, beats, beating, max, all] = [0, 0, 0, 0, 0, 0, 0, 0, 0]
   eachMinute(person, fromMs, toMs, (minutes, i) => {
     all++
     steps += minutes.steps[i] ?? 0
+    floors += floorsOf(minutes)[i] ?? 0
     const heartRate = minutes.heartRate[i] ?? 0
     if (heartRate > 0) beating++
     beats += heartRate
@@ -144,7 +153,7 @@ export function sumsOf(person: Person, fromMs: number, toMs: number): Sums {
     seconds[met === 0 ? 'off' : sleeping ? 'resting' : level(met)] += 60
   })
   return {
-    steps,
+    ...{ steps, floors },
     distanceM: steps * person.heightCm * 0.00414,
     activeKcal: (activeMet / 10) * (person.weightKg / 60),
     basalKcal: all * person.weightKg * 0.0162,

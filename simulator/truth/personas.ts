@@ -142,3 +142,13 @@ export function knownMs(person: Persona, ms: number): number {
 export function knownUntil(person: Persona, nowMs: number): number {
   return offline(person, nowMs)?.fromMs ?? Math.floor(nowMs / SYNC_MS) * SYNC_MS
 }
+
+/** How often phones bring what a watch has measured. */
+const BRINGS_MS = 3 * HOUR_MS
+
+/** Since when what providers know at an instant may be new to them: a phone brings also what it had when it lost the network. */
+export function newSince(person: Persona, atMs: number): number {
+  const before = atMs - BRINGS_MS
+  const knownMs = knownUntil(person, before)
+  return knownMs < before - SYNC_MS ? knownMs - BRINGS_MS : knownMs
+}

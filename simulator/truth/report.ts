@@ -1,7 +1,17 @@
 import type { Ids, Provider } from '../provider.ts'
 import { round } from '../random.ts'
 import { DAY_MS, dateOf, isoAt, offsetAt, offsetText } from '../zones.ts'
-import { bloodPressureOf, compositionOf, menstrualCycleOn, snapshotOf, spotOxygenOf, walksOf } from './measurements.ts'
+import { drinksOf, mealsOf } from './meals.ts'
+import {
+  bloodPressureOf,
+  compositionOf,
+  glucoseOf,
+  menstrualCycleOn,
+  snapshotOf,
+  spotOxygenOf,
+  temperatureOf,
+  walksOf,
+} from './measurements.ts'
 import {
   type Cycle,
   currentWeight,
@@ -58,6 +68,10 @@ export function truthOf({ person, providers, first, last, nowMs, minutes, sample
       ...sleeps.filter(({ deleted }) => deleted).map(({ sleep }) => sleep.key),
       ...workouts.filter(({ deleted }) => deleted).map(({ workout }) => workout.key),
     ],
+    gone: {
+      sleeps: sleeps.filter(({ deleted }) => deleted).map((view) => sleepTruth(view, name)),
+      workouts: workouts.filter(({ deleted }) => deleted).map((view) => workoutTruth(view, name)),
+    },
     weighings: days.flatMap(({ weighing }) =>
       weighing && weighing.knownMs <= nowMs ? [weighingTruth(person, weighing)] : [],
     ),
@@ -100,7 +114,8 @@ function sleepTruth(view: SleepView, name: Name) {
   return {
     key: sleep.key,
     ids: name((ids) => ids.sleep(view)),
-    ...{ nap: sleep.nap, edited: view.edited, unscorable: sleep.unscorable, date: dateOf(sleep.day) },
+    ...{ nap: sleep.nap, edited: view.edited, complete: view.endMs === sleep.endMs },
+    ...{ unscorable: sleep.unscorable, date: dateOf(sleep.day) },
     ...{ start: utc(startMs), end: utc(view.endMs) },
     ...{ start_offset: offsetText(view.startOffset), end_offset: offsetText(view.endOffset) },
     seconds,
@@ -186,7 +201,7 @@ function weighingTruth(person: Person, weighing: Weighing) {
 /** What people measure with other devices, and what is noticed of their lives. */
 function measurementsTruth(person: Person, days: readonly Day[], nowMs: number) {
   const untilMs = knownUntil(person, nowMs)
-  const known = <One extends { knownMs: number }>(find: (person: Person, day: number) => One | null) =>
+  const known = <One extends { knownMs: number }>(find: (person: Person, day: number) => One | One[] | null) =>
     days.flatMap(({ day }) => find(person, day) ?? []).filter(({ knownMs }) => knownMs <= nowMs)
   const cycles = new Map(
     days.flatMap(({ day }) => menstrualCycleOn(person, day) ?? []).map((one) => [one.startDay, one]),
@@ -196,6 +211,13 @@ function measurementsTruth(person: Person, days: readonly Day[], nowMs: number) 
       ...{ at: utc(atMs), systolic, diastolic, pulse },
     })),
     spot_oxygen: known(spotOxygenOf).map(({ atMs, percent }) => ({ at: utc(atMs), percent })),
+    temperatures: known(temperatureOf).map(({ atMs, celsius }) => ({ at: utc(atMs), celsius })),
+    glucose: known(glucoseOf).map(({ atMs, mgPerDl }) => ({ at: utc(atMs), mg_per_dl: mgPerDl })),
+    meals: known(mealsOf).map(({ atMs, type, name, kcal, ...one }) => ({
+      ...{ at: utc(atMs), type, name, kcal, protein_g: one.protein, carbohydrates_g: one.carbohydrates },
+      ...{ fat_g: one.fat, fiber_g: one.fiber, sugar_g: one.sugar },
+    })),
+    drinks: known(drinksOf).map(({ atMs, millilitres }) => ({ at: utc(atMs), millilitres })),
     snapshots: known(snapshotOf).map(({ startMs, heartRate, ...one }) => ({
       ...{ start: utc(startMs), heart_rate_5_s: [...heartRate], respiratory_rate: one.breaths, stress: one.stress },
       ...{ spo2_percent: one.spo2, hrv_rmssd_ms: one.rmssdMs, hrv_sdnn_ms: one.sdnnMs },
@@ -221,9 +243,10 @@ function calendarTruth(person: Person, day: Day, untilMs: number) {
   return [
     {
       ...{ date: dateOf(day.day), start: utc(startMs), complete: untilMs >= endMs },
-      ...{ steps: sums.steps, distance_m: sums.distanceM },
+      ...{ steps: sums.steps, distance_m: sums.distanceM, floors: sums.floors },
       ...{ active_kcal: sums.activeKcal, basal_kcal: sums.basalKcal },
       active_seconds: sums.highSeconds + sums.mediumSeconds + sums.lowSeconds,
+      ...{ high_seconds: sums.highSeconds, medium_seconds: sums.mediumSeconds, low_seconds: sums.lowSeconds },
     },
   ]
 }

@@ -44,6 +44,8 @@ async function connected(t: Test, engine: Engine, settings = {}): Promise<Simula
 
 oneEngine(t, 'who cannot be asked, and why', async (t, engine) => {
   const { app, user } = await connected(t, engine)
+  // Nobody has registered there.
+  ;(app.deps.oauth.clients as Map<string, unknown>).delete('withings')
   const stranger = await createUser(app)
   const set = (provider: string, to: string) =>
     app.db.query(`update connection set ${to} where user_id = $1 and provider = $2`, [user, provider])

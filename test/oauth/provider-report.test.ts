@@ -9,7 +9,6 @@ t.test('says what to register at each provider, and what is not yet set', async 
   const providers = {
     polar: { clientId: 'id', clientSecret: 'hush', defaultScope: 'x:read' },
     strava: { clientId: 'id' },
-    withings: { clientId: 'id', clientSecret: 'hush' },
   }
   const clouds = new Map([polar, strava].map((one) => [one.id, one]))
   const said: Notices = { limitBytes: 1, verify: () => 'refused', open: () => [] }
@@ -19,7 +18,7 @@ t.test('says what to register at each provider, and what is not yet set', async 
     report,
     `Polar (polar)
   redirect address  https://us.example/api/v1/oauth/polar/callback
-  notifications     https://us.example/api/v1/providers/polar/webhooks?k=<POLAR_WEBHOOK_KEY>, to be entered there, once POLAR_WEBHOOK_KEY is set
+  notifications     https://us.example/api/v1/providers/polar/webhooks/<POLAR_WEBHOOK_KEY>, to be entered there, once POLAR_WEBHOOK_KEY is set
   asks for          x:read
   configured        yes
   may be set        POLAR_AUTH_HOST, POLAR_WEBHOOK_KEY
@@ -27,15 +26,17 @@ t.test('says what to register at each provider, and what is not yet set', async 
 Strava (strava)
   redirect address  https://us.example/api/v1/oauth/strava/callback
   asks for          nothing by name
-  configured        no: set STRAVA_CLIENT_SECRET
-
-Withings (withings)
-  configured        in vain: this version has no connector for it`,
+  configured        no: set STRAVA_CLIENT_SECRET`,
   )
   const set = { ...providers, polar: { ...providers.polar, more: { WEBHOOK_KEY: 'hush' } } }
   t.match(
     providerReport(clouds, notifying, { providers: set, apiBaseUrl: 'https://us.example' }),
-    'webhooks?k=<POLAR_WEBHOOK_KEY>, to be entered there\n',
+    'webhooks/<POLAR_WEBHOOK_KEY>, to be entered there\n',
   )
-  t.match(providerReport(new Map(), new Map(), { providers: {}, apiBaseUrl: 'https://us.example' }), 'no connector')
+  const byItself = { ...said, secrets: ['WEBHOOK_KEY'], accountSubscriptions: () => ({}) as never }
+  t.match(
+    providerReport(clouds, new Map([['polar', byItself]]), { providers, apiBaseUrl: 'https://us.example' }),
+    'providers/polar/webhooks\n',
+    'nothing to enter where each account is subscribed to by itself',
+  )
 })

@@ -1,6 +1,7 @@
 // The client that providers are asked with: what it accepts, refuses, and never repeats.
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
@@ -8,6 +9,7 @@ import { callOf, excerpt, ForbiddenAddress } from '../../server/provider-client/
 import { type OAuthClient, oauthClients } from '../../server/provider-client/clients.ts'
 import { NoAnswer, openHttp } from '../../server/provider-client/http.ts'
 import type { Request } from '../../server/providers/provider.ts'
+import { CERTIFICATE, CERTIFICATE_KEY } from '../support/certificate.ts'
 import { connectorOf } from '../support/oauth-provider.ts'
 
 const MIB = 2 ** 20
@@ -103,6 +105,64 @@ t.test('requests that a provider does not answer keep no other one waiting', asy
   const silent = Array.from({ length: 60 }, () => get('/silent').catch((error: Error) => error.name))
   t.equal((await get('/')).status, 200)
   t.equal(await Promise.race([...silent, 'none of them has ended']), 'none of them has ended')
+})
+
+/** A server that speaks HTTP/2, and HTTP/1.1 too if `older`; answers say which one it was. */
+async function serveSecurely(t: Test, older: boolean): Promise<string> {
+  const answer = (request: Http2ServerRequest, response: Http2ServerResponse) => {
+    const sent = { version: request.httpVersion, host: request.headers[':authority'] ?? request.headers.host }
+    if (request.url === '/large') response.end(Buffer.alloc(33 * MIB, ' '))
+    else if (request.url === '/empty') response.writeHead(204).end()
+    else if (request.url !== '/silent') response.writeHead(200, { 'X-Left': '7' }).end(JSON.stringify(sent))
+  }
+  const server = createSecureServer({ cert: CERTIFICATE, key: CERTIFICATE_KEY, allowHTTP1: older }, answer)
+  const sessions = new Set<{ destroy(): void }>()
+  server.on('session', (session) => sessions.add(session))
+  server.on('secureConnection', (socket) => sessions.add(socket))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const session of sessions) session.destroy()
+    server.close()
+  })
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+t.test('HTTP/2 where it is wanted and offered', async (t) => {
+  const rejects = process.env.NODE_TLS_REJECT_UNAUTHORIZED
+  // The certificate is our own, and of another name.
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+  t.teardown(() => {
+    if (rejects === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+    else process.env.NODE_TLS_REJECT_UNAUTHORIZED = rejects
+  })
+  const [only, both] = [await serveSecurely(t, false), await serveSecurely(t, true)]
+  const [http, hasty] = [openHttp(), openHttp(500)]
+  const get = async (address: string, how: { http2?: boolean; ownConnection?: boolean }) => {
+    const client = address.endsWith('/silent') ? hasty : http
+    const headers = { accept: 'application/json' }
+    return client.send({ method: 'GET', url: new URL(address), headers, ...how }).then(
+      ({ status, json, headers: got }) => [status, (json as { version?: string })?.version, got['x-left']].join(' '),
+      (error: Error) => (error instanceof NoAnswer ? error.message : error.name),
+    )
+  }
+  const got = [
+    await get(`${only}/`, { http2: true }),
+    await get(`${only}/`, { http2: true, ownConnection: true }),
+    await get(`${only}/empty`, { http2: true }),
+    await get(`${only}/large`, { http2: true }),
+    await get(`${only}/silent`, { http2: true }),
+    await get(`${only}/`, { http2: true }),
+    await get(`${both}/`, { http2: false }),
+  ]
+  t.strictSame(got, [
+    ...['200 2.0 7', '200 2.0 7', '204  ', `the answer is larger than ${32 * MIB} bytes`],
+    ...['there was no complete answer in time', '200 2.0 7', '200 1.1 7'],
+  ])
+  t.match(await get(`${both}/`, { http2: true }), /^200 (2\.0|1\.1) 7$/, 'as the server prefers')
+  t.equal(await get(`${only}/`, {}), 'the connection ended before the answer', 'without it there is no answer')
+  await http.close()
+  await hasty.close()
 })
 
 t.test('a token goes to the provider alone, and where the request says', async (t) => {

@@ -60,6 +60,7 @@ function broughtBy({ samples, events }: Batch): string[] {
     ...series.map((name) => `series ${name}`),
     ...filled('workouts', events.workouts, [...OF_EVENTS, 'type', 'durationSeconds', 'partial']),
     ...filled('nights', events.nights, [...OF_EVENTS, 'rank', 'isNap', 'stages']),
+    ...events.nutrients.map(({ seriesId }) => `meals ${storedSeries(seriesId)?.series.type}`),
     ...events.scores.map(({ category }) => `scores ${category}`),
   ]
 }

@@ -60,7 +60,8 @@ const inbound = (body: string, headers: Record<string, string> = {}, query = {})
 })
 
 t.test('the providers that notify, and streams of what is asked for because of that', async (t) => {
-  t.strictSame([...notifyingProviders.keys()], ['garmin', 'polar', 'suunto', 'whoop', 'strava', 'oura'])
+  const names = ['garmin', 'google_health', 'polar', 'suunto', 'whoop', 'strava', 'oura', 'withings']
+  t.strictSame([...notifyingProviders.keys()], names)
   for (const id of notifyingProviders.keys()) {
     const { streams = [], objects = {} } = cloudProviders.get(id)!
     const names = streams.map(({ name }) => name)
@@ -256,7 +257,7 @@ const lines = (id: string, json: unknown, subscriptionIds?: readonly string[]) =
 }
 
 t.test('what notices of Strava lead to', async (t) => {
-  const one = (more: object) => lines('strava', { ...BODY.strava, ...more })
+  const one = (more: object) => lines('strava', { ...BODY.strava, ...more }, ['301222'])
   const fetch = '48211907 fetch activity:15550123456 /activities/15550123456'
   t.strictSame(one({}), [fetch])
   t.strictSame(one({ aspect_type: 'update', updates: { title: 'Hills', private: 'false' } }), [fetch])
@@ -276,6 +277,7 @@ t.test('what notices of Strava lead to', async (t) => {
   ])
   t.strictSame(lines('strava', BODY.strava, ['301222', '7']), [fetch])
   t.strictSame(lines('strava', BODY.strava, ['7']), [], 'of an application that is not ours')
+  t.strictSame(lines('strava', BODY.strava, []), [], 'without a subscription Strava sends nothing')
   t.strictSame(lines('strava', { ...BODY.strava, subscription_id: null }, ['7']), [])
   for (const more of [
     { owner_id: null },
@@ -391,8 +393,8 @@ t.test('a recovery of WHOOP is found through its sleep', async (t) => {
 t.test('bodies that are none are malformed, whoever sent them', async (t) => {
   const bodies = [undefined, null, 7, 'x', [], {}, [{}]]
   t.strictSame(
-    [...notifyingProviders.keys()].map((id) => bodies.map((json) => open(id, json))),
-    Array(6).fill(bodies.map(() => 'malformed')),
+    [...notifyingProviders].filter(([, { isForm }]) => !isForm).map(([id]) => bodies.map((json) => open(id, json))),
+    Array(7).fill(bodies.map(() => 'malformed')),
   )
 })
 

@@ -2,43 +2,57 @@
 import t from 'tap'
 import { type Batch, NO_ZONE } from '../../server/batch/columns.ts'
 import { storedSeries } from '../../server/catalogue/series.ts'
-import { cloudProviders } from '../../server/providers/index.ts'
-import type { Provider, Request, Stream, Window } from '../../server/providers/provider.ts'
+import * as folders from '../../server/providers/folders.ts'
+import { openNotices } from '../../workers/notices.ts'
 import { encodeParcel, type ParcelPart, readParcel } from '../../workers/parcel.ts'
-import { type Json, type Playing, play, register, START, tokens } from '../support/simulator.ts'
+import { type Account, accountOf, partsOf } from '../support/pages.ts'
+import { listen, type Receiver } from '../support/receiver.ts'
+import { play, START } from '../support/simulator.ts'
 import { runs } from '../support/thorough.ts'
-import { differences, type Span, Told } from '../support/truth.ts'
+import { differences, Told } from '../support/truth.ts'
 import { linesOf } from '../support/truth-of-all.ts'
 
 const DAY_MS = 86_400_000
 const PEOPLE = runs(4, 20)
 const DAYS = runs(12, 60)
-const PROVIDERS = ['oura', 'whoop', 'strava', 'polar'] as const
+const PROVIDERS = Object.keys(linesOf) as (keyof typeof linesOf)[]
+/** How far back these tell, whatever is asked; the first day may not be whole. */
+const REACHES: Partial<Record<(typeof PROVIDERS)[number], number>> = { polar: 26, garmin: 28 }
 
 t.test('of everybody, value by value', async (t) => {
   const simulator = await play(t, { people: PEOPLE, days: DAYS + 5 })
   for (const provider of PROVIDERS)
     await simulator.control('POST', 'settings', {
-      ...{ provider, limits: [1e6, 1e6, 1e6, 1e6].slice(provider === 'strava' ? 0 : 2), access_seconds: 1e6 },
+      ...{ provider, limits: [1e6, 1e6, 1e6, 1e6, 1e6], access_seconds: 1e6 },
       // Polar shows nothing that was uploaded before the registration.
       ...(provider === 'polar' && { own: { old_exercises: true } }),
+      ...(provider === 'garmin' && { own: { heart_rate_seconds: 60, delay_seconds: 0, spread_seconds: 0 } }),
     })
   const asked = { fromMs: START - DAYS * DAY_MS, untilMs: START }
   const span = { fromMs: asked.fromMs + 2 * DAY_MS, untilMs: START + DAY_MS, nowMs: START }
+  const past = await listen(t)
   const wrong: string[] = []
   let lines = 0
   for (const { key } of (await simulator.control('GET', 'people')).body) {
     const from = new Date(asked.fromMs).toISOString().slice(0, 10)
     const truth = (await simulator.control('GET', `truth?person=${key}&from=${from}&minutes=true`)).body
     for (const id of PROVIDERS) {
-      const compared = id === 'polar' ? { ...span, fromMs: Math.max(span.fromMs, START - 26 * DAY_MS) } : span
-      const parts = await partsOf(simulator, id, truth, asked)
-      const result = readParcel({ bytes: encodeParcel(parts), encoding: 'identity', provider: id })
-      if (!result.ok) throw new Error(result.code)
-      if (result.batch.rejected > 0) wrong.push(`${key} ${id}: ${JSON.stringify(result.batch.rejections.slice(0, 5))}`)
-      const told = toldBy(result.batch, id, compared)
-      lines += told.size
-      const found = differences(told, linesOf[id](truth, { ...compared, aloneMs: START - 30 * DAY_MS }))
+      const reached = START - (REACHES[id] ?? DAYS) * DAY_MS
+      const compared = { ...span, fromMs: Math.max(span.fromMs, reached) }
+      const account = await accountOf(simulator, id, key)
+      const parts = await (id === 'garmin'
+        ? sentParts(account, past)
+        : partsOf(account, { ...asked, nowMs: START, zone: truth.sleeps.at(-1).end_offset }))
+      const told = new Told(id, compared)
+      for (const list of id === 'google_health' ? byStream(parts) : [parts]) {
+        const result = readParcel({ bytes: encodeParcel(list), encoding: 'identity', provider: id })
+        if (!result.ok) throw new Error(result.code)
+        const { rejected, rejections } = result.batch
+        if (rejected > 0) wrong.push(`${key} ${id}: ${JSON.stringify(rejections.slice(0, 5))}`)
+        tell(told, result.batch)
+      }
+      lines += told.lines.size
+      const found = differences(told.lines, linesOf[id](truth, { ...compared, aloneMs: START - 30 * DAY_MS }))
       wrong.push(...found.slice(0, 15).map((line) => `${key} ${id}: ${line}`))
       if (found.length > 15) wrong.push(`${key} ${id}: and ${found.length - 15} more`)
     }
@@ -47,63 +61,37 @@ t.test('of everybody, value by value', async (t) => {
   t.ok(lines > PEOPLE * DAYS * 200, `${lines} lines`)
 })
 
-/** Every answer to what a folder asks for, as parts of a parcel. */
-async function partsOf(simulator: Playing, id: string, { person, sleeps }: Json, span: Window): Promise<ParcelPart[]> {
-  const state = { ...STATE, zone: sleeps.at(-1).end_offset }
-  const { access_token: token } = await tokens(simulator, id, { auto: person.key })
-  if (id === 'polar') await register(simulator, token, person.key)
-  const provider = cloudProviders.get(id) as Provider
-  const parts: ParcelPart[] = []
-  for (const stream of provider.streams ?? [])
-    for (const window of windowsOf(stream, span))
-      parts.push(...(await pagesOf({ simulator, id, token, stream }, stream.first(window, state))))
-  return parts
-}
-
-const STATE = { scope: null, zone: null, options: {}, isHistory: false, grantedMs: 0 }
-
-interface Asking {
-  simulator: Playing
-  id: string
-  token: string
-  stream: Pick<Stream, 'name' | 'next' | 'follow'>
-}
-
-async function pagesOf(asking: Asking, first: Request | null): Promise<ParcelPart[]> {
-  const { simulator, id, token, stream } = asking
-  const objects = cloudProviders.get(id)?.objects ?? {}
-  const parts: ParcelPart[] = []
-  for (let request = first; request; ) {
-    const path = `${request.path}?${new URLSearchParams(request.query)}`
-    const { status, headers, body } = await simulator.get(id, path, token)
-    if (status === 204) return parts
-    if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`)
-    const answer = { status, headers: Object.fromEntries(headers), json: body }
-    const bytes = Buffer.from(JSON.stringify(body))
-    parts.push({ stream: stream.name, args: request.args ?? null, atMs: START, zone: null, body: bytes })
-    for (const wish of stream.follow?.(answer, request, STATE) ?? []) {
-      const kind = wish.kind === 'object' ? objects[wish.object] : undefined
-      if (kind && wish.kind === 'object') {
-        const detail = { ...asking, stream: { name: kind.stream, ...(kind.next && { next: kind.next }) } }
-        parts.push(...(await pagesOf(detail, kind.request(wish.args, STATE))))
-      }
-    }
-    request = stream.next?.(answer, request) ?? null
+/** Everything that Garmin sends of somebody's past, of whom nothing was asked before, as parts of a parcel. */
+async function sentParts({ simulator, token }: Account, past: Receiver): Promise<ParcelPart[]> {
+  const { cloud, notices } = folders.garmin
+  const backfill = cloud.backfill as NonNullable<typeof cloud.backfill>
+  if (past.notices.length === 0)
+    await simulator.control('POST', 'subscriptions', { provider: 'garmin', url: past.url, with_secret: true })
+  const first = past.notices.length
+  const window = { fromMs: START - backfill.days * DAY_MS, untilMs: START }
+  for (const { type } of backfill.types) {
+    const { path, query } = backfill.request(type, window)
+    const { status, body } = await simulator.get('garmin', `${path}?${new URLSearchParams(query)}`, token)
+    if (status !== 202) throw new Error(`${type}: ${status} ${JSON.stringify(body)}`)
   }
-  return parts
+  await simulator.control('POST', 'notices')
+  const bodies = past.notices.slice(first).map(({ text }) => ({ body: Buffer.from(text), atMs: START }))
+  return openNotices(notices, { bodies, subscriptionIds: [], wantsSamples: false }).flatMap((opened) => {
+    if (opened === 'malformed') throw new Error(opened)
+    return opened.flatMap((one): ParcelPart[] =>
+      one.kind === 'data' && one.body
+        ? [{ stream: one.stream, args: one.args ?? null, atMs: START, zone: null, body: one.body }]
+        : [],
+    )
+  })
 }
 
-function windowsOf({ windowDays, historyDays }: Stream, { fromMs, untilMs }: Window): Window[] {
-  if (historyDays === 0) return [{ fromMs, untilMs }]
-  const windows: Window[] = []
-  for (let at = fromMs; at < untilMs; at += windowDays * DAY_MS)
-    windows.push({ fromMs: at, untilMs: Math.min(untilMs, at + windowDays * DAY_MS) })
-  return windows
-}
+/** Minutes of weeks are more than a parcel holds. */
+const byStream = (parts: readonly ParcelPart[]) =>
+  [...new Set(parts.map(({ stream }) => stream))].map((name) => parts.filter(({ stream }) => stream === name))
 
-/** The lines about a batch. */
-function toldBy({ samples, events }: Batch, provider: string, span: Span): Set<string> {
-  const told = new Told(provider, span)
+/** Adds the lines about a batch. */
+function tell(told: Told, { samples, events }: Batch): void {
   const zone = (minutes: number | null | undefined) => (minutes === NO_ZONE ? null : (minutes ?? null))
   const offset = (minutes: number | null) => {
     if (minutes === null) return null
@@ -113,7 +101,8 @@ function toldBy({ samples, events }: Batch, provider: string, span: Span): Set<s
   }
   for (const { seriesId, timeMs, value, zoneMin } of samples)
     timeMs.forEach((at, i) => {
-      told.sample(storedSeries(seriesId)?.series.type ?? '', at, zone(zoneMin[i]), value[i] as number)
+      const { series, isDailyTotal: isTotal } = storedSeries(seriesId) as NonNullable<ReturnType<typeof storedSeries>>
+      told.sample({ type: series.type, isTotal }, at, zone(zoneMin[i]), value[i] as number)
     })
   for (const { startMs, endMs, zoneMin, isNap, asleepS, efficiencyPercent: efficiency, stages } of events.nights)
     told.sleep({ ...{ startMs, endMs, offset: offset(zoneMin), isNap: isNap ?? false }, asleepS, efficiency, stages })
@@ -121,7 +110,12 @@ function toldBy({ samples, events }: Batch, provider: string, span: Span): Set<s
     const { caloriesKcal: kcal, distanceMeters: distance } = measured
     told.workout({ startMs, endMs, offset: offset(zoneMin), type, kcal, distance })
   }
+  for (const { startMs, endMs, type } of events.activities) told.activity({ startMs, endMs, type })
+  const cycles = events.wholeCycles.toSorted((a, b) => (a.lastUpdatedMs ?? 0) - (b.lastUpdatedMs ?? 0))
+  for (const one of new Map(cycles.map((cycle) => [cycle.externalId, cycle])).values()) {
+    const { startMs, cycleLength: length, predictedCycleLength: predicted, periodLength: period } = one
+    told.cycle({ startMs, length, predicted, period })
+  }
   for (const { category, timeMs: atMs, zoneMin, value, qualifier } of events.scores)
     told.score({ category, atMs, zoneMin, value, qualifier })
-  return told.lines
 }

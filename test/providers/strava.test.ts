@@ -125,7 +125,7 @@ t.test('workouts are listed by page', async (t) => {
   const listed = (limit: number, options = {}) => workouts.list({ window: window(1), limit, options }).query
   t.match(listed(50), { page: '1', per_page: '50' })
   t.match(listed(50, { offset: 120 }), { page: '3', per_page: '50' })
-  t.equal(workouts.one('a/b', { window: window(1), limit: 1, options: {} }).path, '/activities/a%2Fb')
+  t.equal(workouts.one!('a/b', { window: window(1), limit: 1, options: {} }).path, '/activities/a%2Fb')
 })
 
 t.test('the athlete is named with the tokens, else asked for', async (t) => {

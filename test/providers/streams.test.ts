@@ -17,16 +17,20 @@ const answer = (json: unknown, headers: Record<string, string> = {}, status = 20
 })
 const stream = (id: string, name: string) => provider(id).streams!.find((one) => one.name === name)!
 
+/** Providers whose requests and ranges have tests of their own. */
+const elsewhere = new Set(['google_health', 'fitbit', 'sensorbio'])
+
 /** A request as one line. */
-const line = ({ path, query = {}, method = 'GET' }: Request) =>
-  `${method} ${path} ${Object.entries(query)
+const line = ({ path, query = {}, form = {}, method = 'GET' }: Request) =>
+  `${method} ${path} ${Object.entries({ ...query, ...form })
+    .filter(([name]) => name !== 'data_fields' && name !== 'meastypes')
     .map((pair) => pair.join('='))
     .join('&')}`.trim()
 
 t.test('the first request of every stream', async (t) => {
   const days = 'start_date=2026-02-28&end_date=2026-03-09T23:59:59'
   const week = 'limit=25&start=2026-03-01T10:00:00.000Z&end=2026-03-08T10:30:00.000Z'
-  const expected: Record<string, Record<string, string>> = {
+  const expected: Record<string, Record<string, string | null>> = {
     oura: {
       ...Object.fromEntries(
         'workout sleep daily_sleep daily_readiness daily_activity daily_stress daily_resilience daily_spo2 daily_cardiovascular_age'
@@ -77,20 +81,32 @@ t.test('the first request of every stream', async (t) => {
       // Where the person is.
       statistics: 'GET /247samples/recovery from=1772361000000&to=1772965799999',
     },
+    ultrahuman: { metrics: 'GET /user_data/metrics date=2026-03-08' },
+    withings: {
+      measures: 'POST /measure action=getmeas&category=1&startdate=1772359200&enddate=1772965800',
+      activity: 'POST /v2/measure action=getactivity&startdateymd=2026-02-28&enddateymd=2026-03-09',
+      workouts: 'POST /v2/measure action=getworkouts&startdateymd=2026-02-28&enddateymd=2026-03-09',
+      sleep: 'POST /v2/sleep action=getsummary&startdateymd=2026-02-28&enddateymd=2026-03-09',
+      // Only where somebody wants it.
+      intraday: null,
+    },
     strava: {
       activities: 'GET /athlete/activities after=1772359199&before=1772965800&page=1&per_page=200',
       athlete: 'GET /athlete',
     },
   }
   const asked = Object.fromEntries(
-    [...cloudProviders].map(([id, { streams = [] }]) => [
-      id,
-      Object.fromEntries(
-        streams
-          .filter(({ noticesOnly }) => !noticesOnly)
-          .map(({ name, first }) => [name, line(first(WINDOW, EVERYTHING)!)]),
-      ),
-    ]),
+    [...cloudProviders]
+      .filter(([id]) => !elsewhere.has(id))
+      .map(([id, { streams = [] }]) => [
+        id,
+        Object.fromEntries(
+          streams
+            .filter(({ noticesOnly }) => !noticesOnly)
+            .map(({ name, first }) => [name, first(WINDOW, EVERYTHING)] as const)
+            .map(([name, request]) => [name, request && line(request)]),
+        ),
+      ]),
   )
   t.strictSame(asked, expected)
   const scopes = [...cloudProviders].flatMap(([id, { streams = [], oauth }]) => {
@@ -239,12 +255,14 @@ t.test('ranges and histories are those the providers allow', async (t) => {
   const limits = [...cloudProviders].flatMap(([id, { streams = [] }]) =>
     streams
       .filter(({ noticesOnly }) => !noticesOnly)
-      .filter(({ name, windowDays, historyDays, overlapHours, pollSeconds }) => {
+      .filter(({ name, windowDays, historyDays, overlapHours, pollSeconds, byChange }) => {
         const isCurrent = historyDays === 0
         // Nights and totals of days are revised; heart rate alone is not.
         return (
-          (windowDays > 30 && !anyRange.has(`${id} ${name}`)) ||
-          (isCurrent ? pollSeconds === undefined : overlapHours < 24)
+          (windowDays > 30 && !anyRange.has(`${id} ${name}`) && !elsewhere.has(id)) ||
+          (isCurrent
+            ? pollSeconds === undefined
+            : overlapHours < (byChange ? 1 : 24) && `${id} ${name}` !== 'sensorbio biometrics')
         )
       })
       .map(({ name }) => `${id} ${name}`),
@@ -258,7 +276,7 @@ t.test('ranges and histories are those the providers allow', async (t) => {
 t.test('workouts are listed as the provider has them', async (t) => {
   const query = { window: WINDOW, limit: 50, options: {} }
   const asked = (id: string) =>
-    [provider(id).workouts!.list(query), provider(id).workouts!.one('a/b?c', query)].map(line)
+    [provider(id).workouts!.list(query), provider(id).workouts!.one!('a/b?c', query)].map(line)
   t.strictSame(asked('oura'), [
     'GET /v2/usercollection/workout start_date=2026-02-28&end_date=2026-03-09T23:59:59',
     'GET /v2/usercollection/workout/a%2Fb%3Fc',

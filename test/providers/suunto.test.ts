@@ -75,7 +75,7 @@ t.test('workouts by change or by start, in the pages that were asked for', async
   t.equal(next!(answer({ message: 'x' }), first(window(1), STATE)!), null)
   const wished = { window: window(1), limit: 50, options: { offset: 50, filter_by_modification_time: false } }
   t.equal(query(workouts.list(wished)), `${range}&limit=50&offset=50&filter-by-modification-time=false`)
-  t.equal(workouts.one('a/b', wished).path, '/v3/workouts/a%2Fb')
+  t.equal(workouts.one!('a/b', wished).path, '/v3/workouts/a%2Fb')
   t.strictSame(
     ['67604889', '../x', '', 7].map((key) => objects.workout.request({ key }, STATE)?.path ?? null),
     ['/v3/workouts/67604889', null, null, null],

@@ -10,21 +10,32 @@ import { type Json, play } from '../support/simulator.ts'
 const KEY = 'sk-of-a-test'
 
 /** What is asked for, and a page of it. */
-const PROVIDERS: Record<string, { scope: string; path: string }> = {
+const PROVIDERS: Record<string, { scope: string; path: string; form?: Record<string, string> }> = {
   oura: { scope: 'extapi:daily', path: '/v2/usercollection/sleep' },
   whoop: { scope: 'offline read:sleep read:profile', path: '/v2/activity/sleep' },
   strava: { scope: 'activity:read_all,profile:read_all', path: '/athlete/activities' },
   polar: { scope: 'accesslink.read_all', path: '/v3/users/sleep' },
   garmin: { scope: '', path: '/wellness-api/rest/user/id' },
   suunto: { scope: '', path: '/v3/workouts' },
+  withings: { scope: 'user.activity', path: '/v2/sleep', form: { action: 'getsummary', lastupdate: '1' } },
+  google_health: {
+    scope: 'https://www.googleapis.com/auth/googlehealth.sleep.readonly',
+    path: '/v4/users/me/dataTypes/sleep/dataPoints',
+  },
+  ultrahuman: { scope: 'ring_data', path: '/user_data/metrics?date=2026-03-01' },
+  sensorbio: { scope: '', path: '/v1/sleep?date=2026-03-01' },
+  fitbit: { scope: 'sleep', path: '/1.2/user/-/sleep/date/2026-03-01/2026-03-07.json' },
 }
 
 const VERIFIER = 'a-verifier-that-is-long-enough-to-be-one-of-them'
 const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url')
+const CHALLENGED = ['garmin', 'fitbit']
 
 interface Habits {
   /** Whether it asks for history by itself once somebody is connected. */
   readonly historyOnConnect: boolean
+  /** Providers that are switched off. */
+  readonly disabled?: readonly string[]
   /** Providers without a client id. */
   readonly unconfigured?: readonly string[]
   /** Providers that cannot be synchronised, since they tell by themselves. */
@@ -61,8 +72,9 @@ async function service(t: Test, env: () => Record<string, string>, habits: Habit
     const { pathname, searchParams } = new URL(request.url ?? '/', url)
     const route = `${request.method} ${pathname.replace('/api/v1', '')}`
     seen.push(route.replaceAll(/[0-9a-f-]{36}/g, '{id}'))
-    const [, provider = ''] = /(oura|whoop|strava|polar|garmin|suunto)/.exec(pathname) ?? []
+    const [provider = ''] = Object.keys(PROVIDERS).filter((name) => pathname.includes(name))
     if (pathname.endsWith('/callback')) return callback(provider, searchParams)
+    if (pathname.endsWith('/oauth/providers')) return { status: 200, body: listed() }
     if (pathname.endsWith('/oauth/success')) return { status: 200, body: { success: true } }
     if (request.headers['x-service-api-key'] !== KEY)
       return { status: 401, body: { detail: 'Invalid or missing API key' } }
@@ -86,6 +98,9 @@ async function service(t: Test, env: () => Record<string, string>, habits: Habit
     if (route.startsWith('POST') && pathname.endsWith('/sync')) return begin(user, provider, 1)
     return { status: 404, body: { detail: 'Not Found' } }
   }
+  function listed() {
+    return Object.keys(PROVIDERS).flatMap((name) => (habits.disabled?.includes(name) ? [] : { provider: name }))
+  }
   function authorize(provider: string, user: string) {
     if (habits.unconfigured?.includes(provider))
       return { status: 400, body: { detail: `Provider '${provider}' is not configured` } }
@@ -96,7 +111,7 @@ async function service(t: Test, env: () => Record<string, string>, habits: Habit
     const redirect_uri = `${url}/api/v1/oauth/${provider}/callback`
     const query = {
       ...{ response_type: 'code', client_id: env()[`${prefix}_CLIENT_ID`] ?? '', redirect_uri, scope, state },
-      ...(provider === 'garmin' && { code_challenge: CHALLENGE, code_challenge_method: 'S256' }),
+      ...(CHALLENGED.includes(provider) && { code_challenge: CHALLENGE, code_challenge_method: 'S256' }),
     }
     return {
       status: 200,
@@ -111,23 +126,27 @@ async function service(t: Test, env: () => Record<string, string>, habits: Habit
       grant_type: 'authorization_code',
       code: query.get('code') ?? '',
       redirect_uri: `${url}/api/v1/oauth/${provider}/callback`,
-      ...(provider === 'garmin' && { code_verifier: VERIFIER }),
+      ...(CHALLENGED.includes(provider) && { code_verifier: VERIFIER }),
+      ...(provider === 'withings' && { action: 'requesttoken' }),
     }
     const basic = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
     const found = await fetch(env()[`${prefix}_TOKEN_URL`] ?? '', {
       method: 'POST',
-      ...(['polar', 'suunto'].includes(provider)
+      ...(['polar', 'suunto', 'fitbit'].includes(provider)
         ? { headers: { authorization: basic }, body: new URLSearchParams(form) }
         : { body: new URLSearchParams({ ...form, client_id: id, client_secret: secret }) }),
     })
     if (!found.ok) return { status: 400, body: { detail: 'Failed to exchange authorization code' } }
-    const { access_token: token } = (await found.json()) as { access_token: string }
+    const given = (await found.json()) as Json
+    const token: string = (provider === 'withings' ? given.body : given).access_token
     const api = env()[`${prefix}_API_URL`] ?? ''
     const key = { 'ocp-apim-subscription-key': env().SUUNTO_SUBSCRIPTION_KEY ?? '' }
     const headers = { authorization: `Bearer ${token}`, ...(provider === 'suunto' && key) }
     const body = JSON.stringify({ 'member-id': user })
     if (provider === 'polar') await fetch(`${api}/v3/users`, { method: 'POST', headers, body })
-    const page = await fetch(api + PROVIDERS[provider]?.path, { headers })
+    const { path, form: asked } = PROVIDERS[provider] ?? {}
+    const post = asked && { method: 'POST', body: new URLSearchParams(asked) }
+    const page = await fetch(`${api}${path}`, { headers, ...post })
     if (!page.ok) return { status: 500, body: { detail: 'No data' } }
     connections.set(`${user} ${provider}`, { user_id: user, provider, status: 'active' })
     if (habits.historyOnConnect) begin(user, provider, 90)
@@ -148,7 +167,7 @@ t.test('its people become users, are connected, and their data is waited for; a 
   const there = await service(t, () => simulator.env, { historyOnConnect: true, telling: ['garmin'] })
   const run = async () => {
     const lines: string[] = []
-    const args = ['--connect', `${there.url}/`, '--key', KEY, '--port', port]
+    const args = ['--connect', `${there.url}/`, '--key', KEY, '--port', port, '--providers', '11']
     const outcome = await simulate(args, (line) => lines.push(line))
     t.strictSame(outcome, { simulator: undefined, failed: false }, 'the simulator that runs is used')
     return lines
@@ -159,7 +178,7 @@ t.test('its people become users, are connected, and their data is waited for; a 
     'simulated-7-bikash',
     'simulated-7-clara',
   ])
-  t.equal(there.connections.size, 18)
+  t.equal(there.connections.size, 33)
   t.match(lines.sort(), [
     /^ {2}http:\/\/localhost:\d+\/api\/v1\/users\/[0-9a-f-]+\/events\/sleep\?start_date=/,
     /^ /,
@@ -167,7 +186,7 @@ t.test('its people become users, are connected, and their data is waited for; a 
   ])
   t.ok(lines.includes('3 users: everybody is connected.'))
   t.ok(
-    lines.some((line) => /^Ana \w+: (\w+ connected, 90 items(; |$)){6}/.test(line)),
+    lines.some((line) => /^Ana \w+: (\w+ connected, 90 items(; |$)){11}/.test(line)),
     lines.join('\n'),
   )
   const people = (await simulator.control('GET', 'log')).body.flatMap((one: Json) =>
@@ -175,7 +194,7 @@ t.test('its people become users, are connected, and their data is waited for; a 
   )
   t.strictSame(
     people.sort(),
-    ['ana', 'bikash', 'clara'].flatMap((key) => [key, key, key]),
+    ['ana', 'bikash', 'clara'].flatMap((key) => Array.from({ length: 7 }, () => key)),
     'each under their own account',
   )
   there.seen.length = 0
@@ -188,7 +207,7 @@ t.test('its people become users, are connected, and their data is waited for; a 
     again.some((line) => line.includes('garmin connected before; ')),
     'who cannot be synchronised',
   )
-  t.strictSame([there.users.length, there.connections.size], [3, 18])
+  t.strictSame([there.users.length, there.connections.size], [3, 33])
   const entered = (await simulator.control('GET', 'subscriptions')).body.map((one: Json) => one.url.split('?')[0])
   t.strictSame(
     entered,
@@ -199,7 +218,30 @@ t.test('its people become users, are connected, and their data is waited for; a 
   t.notOk(there.seen.some((route) => route.includes('authorize')))
   there.connections.delete(`${there.users[0]?.id} whoop`)
   await run()
-  t.equal(there.connections.size, 18, 'who was disconnected is connected again')
+  t.equal(there.connections.size, 33, 'who was disconnected is connected again')
+})
+
+t.test('ten people get three providers each, and nobody the same ones', async (t) => {
+  const simulator = await play(t, { people: 12, days: 20 })
+  const there = await service(t, () => simulator.env, { historyOnConnect: true, disabled: ['fitbit'] })
+  const port = new URL(simulator.url).port
+  const { failed } = await simulate(['--connect', there.url, '--key', KEY, '--port', port], () => {})
+  t.equal(failed, false)
+  t.equal(there.users.length, 10)
+  const sets = there.users.map(({ id }) => {
+    const own = [...there.connections.values()].filter((one) => one.user_id === id)
+    return own
+      .map(({ provider }) => provider)
+      .sort()
+      .join(' ')
+  })
+  t.strictSame(
+    sets.filter((set) => set.split(' ').length !== 3),
+    [],
+  )
+  t.equal(new Set(sets).size, 10, 'nobody has the same ones')
+  const counts = Object.keys(PROVIDERS).map((name) => sets.filter((set) => set.split(' ').includes(name)).length)
+  t.strictSame(counts, [...Array.from({ length: 10 }, () => 3), 0], 'each provider has three people')
 })
 
 t.test('a service that asks for no history is asked for it, and what fails is said', async (t) => {
@@ -207,12 +249,19 @@ t.test('a service that asks for no history is asked for it, and what fails is sa
   const args = (url: string, key = KEY) => ['--connect', url, '--key', key, '--port', new URL(simulator.url).port]
   const asking = await service(t, () => simulator.env, {
     historyOnConnect: false,
-    unconfigured: ['whoop', 'strava', 'polar', 'garmin', 'suunto'],
+    unconfigured: Object.keys(PROVIDERS).filter((name) => name !== 'oura'),
+    disabled: ['fitbit', 'ultrahuman', 'sensorbio', 'withings', 'google_health'],
   })
   const lines: string[] = []
-  const outcome = await simulate([...args(asking.url), '--history', '60'], (line) => lines.push(line))
+  const outcome = await simulate([...args(asking.url), '--history', '60', '--providers', '20'], (line) =>
+    lines.push(line),
+  )
   t.equal(outcome.failed, true)
-  t.match(lines[0], /oura connected, 60 items; whoop failed: 400 .*Provider 'whoop' is not configured/)
+  t.match(
+    lines[0],
+    /^Not switched on at the service, left out: withings, google_health, ultrahuman, sensorbio, fitbit$/,
+  )
+  t.match(lines[1], /oura connected, 60 items; whoop failed: 400 .*Provider 'whoop' is not configured/)
   t.equal(lines.at(-1), '1 user: 5 connections failed.')
   const failing = await service(t, () => simulator.env, { historyOnConnect: true, status: 'failed' })
   await simulate(args(failing.url), (line) => lines.push(line))
@@ -251,9 +300,27 @@ t.test('the command starts a simulator, prints its variables, and says what it c
     SUUNTO_TOKEN_URL: 'http://localhost:8901/suunto/oauth/token',
     SUUNTO_SUBSCRIPTION_KEY: /^[0-9a-f]{40}$/,
     SUUNTO_WEBHOOK_SECRET: /^[0-9a-f]{40}$/,
+    SUUNTO_REQUESTS_PER_SECOND: '1000',
+    WITHINGS_AUTHORIZE_URL: 'http://localhost:8901/withings/oauth2_user/authorize2',
+    WITHINGS_TOKEN_URL: 'http://localhost:8901/withings/v2/oauth2',
+    WITHINGS_API_URL: 'http://localhost:8901/withings',
+    WITHINGS_WEBHOOK_TOKEN: /^[0-9a-f]{40}$/,
+    WITHINGS_REQUESTS_PER_MINUTE: '60000',
+    GOOGLE_HEALTH_TOKEN_URL: 'http://localhost:8901/google_health/token',
+    GOOGLE_HEALTH_API_URL: 'http://localhost:8901/google_health',
+    GOOGLE_HEALTH_PROJECT_ID: /^\d+$/,
+    GOOGLE_HEALTH_SERVICE_ACCOUNT_FILE: /service-account\.json$/,
+    GOOGLE_HEALTH_WEBHOOK_SECRET: /^[0-9a-f]{40}$/,
+    ULTRAHUMAN_AUTHORIZE_URL: 'http://localhost:8901/ultrahuman/authorise',
+    ULTRAHUMAN_API_URL: 'http://localhost:8901/ultrahuman/api/partners/v1',
+    ULTRAHUMAN_REQUESTS_PER_SECOND: '1000',
+    ULTRAHUMAN_ACCOUNT_REQUESTS_PER_SECOND: '1000',
+    SENSORBIO_API_URL: 'http://localhost:8901/sensorbio',
+    SENSORBIO_REQUESTS_PER_SECOND: '1000',
+    FITBIT_TOKEN_URL: 'http://localhost:8901/fitbit/oauth2/token',
     OAUTH_REDIRECT_ORIGINS: 'http://localhost:8901',
   })
-  t.equal(lines.length, 35)
+  t.equal(lines.length, 69)
   const taken = await startSimulator({ people: 1, days: 1 })
   t.teardown(async () => taken.close())
   const port = new URL(taken.url).port

@@ -201,9 +201,12 @@ t.test('control says what it does not know, and shows what there is', async (t) 
   t.match((await simulator.control('POST', 'settings', { page_size: 5 })).body.error, 'Unknown provider')
   t.equal((await ask(`${simulator.url}/_control/clock`, { method: 'POST', body: '[' })).status, 400)
   const home = await ask(`${simulator.url}/`)
-  t.match(home.body, /Plays Oura, WHOOP, Strava, Polar, Garmin and Suunto for .*Ana/s)
+  t.match(
+    home.body,
+    /Plays Oura, WHOOP, Strava, Polar, Garmin, Suunto, Withings, Google Health, .* and Fitbit for .*Ana/s,
+  )
   t.match((await ask(`${simulator.url}/connected`)).body, 'back in the application')
-  t.equal((await ask(`${simulator.url}/fitbit`)).status, 404)
+  t.equal((await ask(`${simulator.url}/jawbone`)).status, 404)
 })
 
 t.test('what control understands stands in docs/simulator.md', async (t) => {

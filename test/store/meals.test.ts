@@ -8,6 +8,8 @@ import { isNutrient, type RecordKind } from '../../server/providers/sdk.ts'
 import { deleteMeals } from '../../server/store/meals.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { eventVersions, type StoredMeal, sampleLine, storedMeals } from '../support/events.ts'
+import { connectedUser, write } from '../support/given.ts'
+import { batchOf } from '../support/parcels.ts'
 import {
   accounted,
   body,
@@ -421,4 +423,42 @@ oneEngine(t, 'a meal of any number of nutrients is a meal', async (t, engine) =>
   )
   t.match(await importBody(app, user, body([meal('m'), ...many])), { inserted: 1, unchanged: MANY })
   t.strictSame(await eaten(app, user), { meals: { m: { dietary_protein: MANY / 10 } }, samples: [] })
+})
+
+/** A log of Google Health, an hour after noon for each `hours`. */
+const logged = (name: 'hydrationLog' | 'nutritionLog', hours: number, fields: object) => {
+  const at = new Date(NOON + hours * HOUR_MS).toISOString()
+  const interval = { startTime: at, endTime: at, startUtcOffset: '3600s', endUtcOffset: '3600s' }
+  return { name: `users/me/dataPoints/${name}-${hours}`, [name]: { interval, ...fields } }
+}
+
+oneEngine(t, 'what a cloud lists as eaten and drunk is stored once, however often it is listed', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  const to = await connectedUser(app, 'google_health')
+  const listed = (stream: string, ...dataPoints: object[]) =>
+    batchOf('google_health', [{ stream, at: '2026-02-25T12:00:00Z', body: { dataPoints } }])
+  const water = (millilitres: number) => logged('hydrationLog', 1, { amountConsumed: { milliliters: millilitres } })
+  const soup = (kcal: number) => logged('nutritionLog', 2, { foodDisplayName: 'Soup', energy: { kcal } })
+  const id = (name: string) => `users/me/dataPoints/${name}`
+  const stored = (millilitres: number, kcal: number) => ({
+    meals: {
+      [id('hydrationLog-1')]: { hydration: millilitres },
+      [id('nutritionLog-2')]: { dietary_energy_consumed: kcal },
+    },
+    samples: [`2026-02-24T13:00:00Z hydration ${millilitres} 60`],
+  })
+  await write(app, to, listed('hydration-log', water(250)))
+  await write(app, to, listed('nutrition-log', soup(310)))
+  t.strictSame(await eaten(app, to.userId), stored(250, 310))
+  t.match(await storedMeals(app.db, to.userId), [
+    { provider: 'google_health', source: 'Google Health', zone: 60 },
+    { title: 'Soup', start_at: '2026-02-24T14:00:00Z' },
+  ])
+  const versions = [await eventVersions(app.db, to.userId), await rowVersions(app.db, to.userId)]
+  await write(app, to, listed('nutrition-log', soup(310)))
+  await write(app, to, listed('hydration-log', water(250)))
+  t.strictSame([await eventVersions(app.db, to.userId), await rowVersions(app.db, to.userId)], versions)
+  await write(app, to, listed('hydration-log', water(300)))
+  await write(app, to, listed('nutrition-log', soup(295)))
+  t.strictSame(await eaten(app, to.userId), stored(300, 295), 'and goes with what is corrected')
 })

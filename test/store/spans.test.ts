@@ -220,6 +220,44 @@ eachEngine(t, 'spans', async (t, engine) => {
     t.strictSame(await givenVersions(app.db, user.userId), versions, 'the same page again writes nothing')
   })
 
+  await t.test('what is listed of all devices goes whichever it is from', async (t) => {
+    const user = await connectedUser(app)
+    const other = await connectedUser(app)
+    const weights = [samples('weight', [[30, 80]], 'm'), { ...samples('weight', [[31, 81]], 'n'), source: 1 }]
+    for (const one of [user, other]) await write(app, one, batchOf({ samples: [...weights, samples(HRV, [[30, 41]])] }))
+    const none = batchOf({ spans: [{ ...span(seriesId('weight'), 0, 60), devices: 'all' }] })
+    t.match(await write(app, user, none), { deleted: 2, changed: true })
+    t.strictSame(await lines(app, user), ['30 rmssd 41'])
+    t.equal((await lines(app, other)).length, 3, 'of nobody else')
+    const one = batchOf({
+      samples: [{ ...samples('weight', [[31, 81]], 'n'), source: 1 }],
+      spans: [{ ...span(seriesId('weight'), 0, 60), devices: 'all' }],
+    })
+    await write(app, user, batchOf({ samples: weights }))
+    t.match(await write(app, user, one), { deleted: 1 })
+    t.strictSame(await lines(app, user), ['30 rmssd 41', '31 weight 81'])
+    const ofType = (devices: 'band' | 'scale') => batchOf({ spans: [{ ...span(seriesId('weight'), 0, 60), devices }] })
+    t.match(await write(app, user, ofType('scale')), { deleted: 0 })
+    t.match(await write(app, user, ofType('band')), { deleted: 1 }, 'of a type of devices')
+  })
+
+  await t.test('a record that has one value of a series takes back what it stated at another time', async (t) => {
+    const user = await connectedUser(app)
+    const once = (at: number, value: number, record: string) => ({
+      ...samples('resting_heart_rate', [[at, value]], record),
+      once: true as const,
+    })
+    await write(app, user, batchOf({ samples: [once(30, 50, 'a')] }))
+    await write(app, user, batchOf({ samples: [once(500, 52, 'b')] }))
+    t.match(await write(app, user, batchOf({ samples: [once(60, 51, 'a')] })), { inserted: 0, updated: 1 })
+    const rows = ['60 resting_heart_rate 51', '500 resting_heart_rate 52']
+    t.strictSame(await lines(app, user), rows)
+    await write(app, user, batchOf({ samples: [once(60, 51, 'a')] }))
+    t.strictSame(await lines(app, user), rows, 'repeated, nothing changes')
+    await write(app, user, batchOf({ samples: [samples('resting_heart_rate', [[90, 53]], 'a')] }))
+    t.equal((await lines(app, user)).length, 3, 'others may have several')
+  })
+
   await t.test('what moved is not gone', async (t) => {
     const user = await connectedUser(app)
     await write(app, user, batchOf({ nights: [night('a', 0, 100), night('b', 300, 400)] }))

@@ -1,3 +1,4 @@
+import '../api/arrivals.test.ts'
 import '../api/events-delete.test.ts'
 import '../api/events-meals.test.ts'
 import '../api/events-pages.test.ts'

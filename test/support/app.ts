@@ -18,6 +18,7 @@ import type { Dependencies } from '../../server/dependencies.ts'
 import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
 import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
+import { keepBodies, type NoticeBodies } from '../../server/intake/notices/bodies.ts'
 import { observeNotices } from '../../server/intake/notices/observe.ts'
 import { openReceiver } from '../../server/intake/notices/receive.ts'
 import { observePulls } from '../../server/intake/pulls/observe.ts'
@@ -104,6 +105,8 @@ export interface TestApp {
   threads(): Threads
   /** Keeps accepted uploads for an importer of this process. */
   handover: Handover
+  /** Keeps received notices for whoever opens them. */
+  noticeBodies: NoticeBodies
   request(method: string, path: string, options?: TestRequest): Promise<TestAnswer>
   sdkToken(userId: string): Promise<string>
   /** A second service on the same database, like another process. */
@@ -245,11 +248,12 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
   observeRollups(metrics.registry, gated(db, gates.metrics))
   const clients = oauthClients(clouds, config)
-  observeNotices(metrics.registry, gated(db, gates.metrics))
+  const inbox = observeNotices(metrics.registry, gated(db, gates.metrics))
   observePulls(metrics.registry, gated(db, gates.metrics), clients)
   const vault = openVault(config.secretKey ?? SECRET_KEY, config.previousSecretKey)
   observeGrants(metrics.registry, gated(db, gates.metrics), vault)
   const handover = createHandover()
+  const noticeBodies = keepBodies()
   let uploads: Uploads | undefined
   const startedUploads = () => {
     uploads ??= acceptUploads({ db, gates, limits, metrics, threads: sharedThreads(), handover })
@@ -278,10 +282,14 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     uploads: { accept: (upload) => startedUploads().accept(upload) },
     syncFeed,
     ...{ oauth, tokens: openAccessTokens(oauth) },
-    notices: openReceiver({ db: gated(db, gates.inbox), vault, clients, notifying, metrics, log }),
+    notices: openReceiver({
+      ...{ db: gated(db, gates.inbox), vault, clients, notifying, metrics, log },
+      bodies: noticeBodies,
+    }),
     log,
     metrics,
     ready: async () => true,
+    ...(clients.size > 0 && { inbox }),
     ...(config.outgoingWebhooksEnabled && {
       webhookBacklog: observeWebhooks(metrics.registry, gated(db, gates.metrics)),
     }),
@@ -307,6 +315,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     deps,
     threads: sharedThreads,
     handover,
+    noticeBodies,
     request: async (method, path, options = {}) => send(url, method, path, options, { apiKey, token }),
     sdkToken: (userId) => signAccessToken(keys, 'sdk', userId),
     another: (more = {}) => startApp(t, databaseUrl, apiKey, { ...overrides, ...more }),

@@ -17,6 +17,7 @@ const ENTRIES = [
   'test/suites/*.ts',
   'test/support/clocked-main.ts',
   'test/support/embedded-main.ts',
+  'test/support/hurried-main.ts',
   'test/support/measured-main.ts',
   'test/support/refreshing-main.ts',
   'server/main.ts',

@@ -47,7 +47,7 @@ export function openMeans(t: Test, app: TestApp): OpenMeans {
     ...{ url: app.databaseUrl, name: 'notices', maxConnections: 3, statementTimeoutMs: 60_000, onError: () => {} },
   })
   t.teardown(() => db.end())
-  return { db, parts: app.deps.oauth, read: (task) => app.threads().openNotices(task) }
+  return { db, parts: app.deps.oauth, bodies: app.noticeBodies, read: (task) => app.threads().openNotices(task) }
 }
 
 /** Starts opening notices as the service does; ends with the test. */

@@ -12,7 +12,7 @@ import { callBack, startGrantJobs } from './clouds.ts'
 import type { Engine } from './servers.ts'
 import { type Playing, play } from './simulator.ts'
 
-/** More requests than a test makes, in the order of the limits of a provider. */
+/** More requests than a test makes. */
 const MANY = 1_000_000
 
 export interface Simulated {
@@ -23,8 +23,8 @@ export interface Simulated {
 type World = NonNullable<Parameters<typeof play>[1]>
 
 /**
- * Starts a simulator whose time stands still at the present, and a service that knows no other providers. Neither
- * provider limits requests.
+ * Starts a simulator whose time stands still at the present, and a service that knows no other providers. None of them
+ * limits requests.
  */
 export async function startSimulated(
   t: Test,
@@ -32,15 +32,15 @@ export async function startSimulated(
   { world = {}, ...settings }: { world?: World } & Partial<Config> = {},
 ): Promise<Simulated> {
   const simulator = await play(t, { at: Date.now(), ...world })
-  for (const provider of ['oura', 'whoop', 'strava', 'polar']) {
-    const limits = provider === 'strava' ? [MANY, MANY, MANY, MANY] : [MANY, MANY]
+  const limits = Array.from({ length: 5 }, () => MANY)
+  for (const provider of Object.keys((await simulator.control('GET', 'settings')).body))
     await simulator.control('POST', 'settings', { provider, limits })
-  }
   const { providers, oauthRedirectOrigins } = loadConfig(simulator.env)
   const app = await startTestApp(t, engine, { providers, oauthRedirectOrigins, eventFeedEnabled: true, ...settings })
-  // As if Strava had said so: before it does, few requests are made in a quarter of an hour.
+  // As if they had said so: before Strava does, few requests are made in a quarter of an hour; Suunto never does.
   await app.db.query(
-    `insert into rate_budget (provider, seconds, provider_limit) values ('strava', 900, $1), ('strava', 86400, $1)`,
+    `insert into rate_budget (provider, seconds, provider_limit)
+     values ('strava', 900, $1), ('strava', 86400, $1), ('suunto', 1, $1)`,
     [MANY],
   )
   return { app, simulator }
@@ -74,8 +74,8 @@ export async function askedOf({ control }: Pick<Playing, 'control'>, provider: s
 
 /** The part of a service that asks providers and imports what they say. */
 export interface Pulling {
-  /** Makes every grant due, and queues its pull. */
-  pullNow(): Promise<void>
+  /** Makes every grant due, or those of these providers, and queues its pull. */
+  pullNow(providers?: readonly string[]): Promise<void>
 }
 
 /**
@@ -103,11 +103,12 @@ export async function startPulling(
   const { clients } = parts
   const { syncIntervalSeconds, reconcileIntervalSeconds } = app.deps.config
   return {
-    async pullNow() {
+    async pullNow(providers = [...clients.keys()]) {
       // In the order of locks: others take several grants, too.
       await db.query(
         `update provider_grant set next_pull_at = now()
-         where id in (select id from provider_grant order by id for update)`,
+         where id in (select id from provider_grant where provider = any ($1) order by id for update)`,
+        [providers],
       )
       while (await planPulls({ db, clients, syncIntervalSeconds, reconcileIntervalSeconds }));
     },
@@ -162,4 +163,42 @@ export async function settled({ db }: Pick<TestApp, 'db'>): Promise<void> {
   const tasks = await db.query('select kind, stream, due_at, attempts from sync_task limit 5')
   const budgets = await db.query('select provider, live_until, history_until, closed_until from rate_budget')
   throw new Error(`something is left: ${JSON.stringify({ runs, tasks, budgets })}`)
+}
+
+/** What became of a stream in a run. */
+export interface Report {
+  native_type: string
+  status: string
+  error_code: string | null
+  error: string | null
+}
+
+/** The streams of the last run, by name. */
+export const reportsOf = ({ db }: Pick<TestApp, 'db'>): Promise<Report[]> =>
+  db.query<Report>(
+    `select p.native_type, p.status, p.error_code, p.error
+     from sync_run_report p
+     join (select run_key from sync_run order by started_at desc limit 1) r using (run_key)
+     order by p.native_type`,
+  )
+
+/** Waits until the last run has asked for everything, whatever has to be asked again later. */
+export async function askedOnce({ db }: Pick<TestApp, 'db'>): Promise<void> {
+  const idle = async () => {
+    const { left } = await db.one<{ left: number }>(
+      `select count(*) as left from provider_grant
+       where process_id is not null or least(asked_at, live_at, history_at) <= now()`,
+    )
+    return left === 0
+  }
+  if (!(await waitUntil(idle, 30_000, 20))) throw new Error('something was never asked')
+}
+
+/** As if the time had passed after which failed requests are made again. */
+export async function timePasses({ db }: Pick<TestApp, 'db'>): Promise<void> {
+  await db.query('update rate_budget set closed_until = null, live_until = null, history_until = null')
+  await db.query('update sync_task set due_at = now()')
+  await db.query(
+    `update provider_grant set asked_at = now(), live_at = now() where id in (select grant_id from sync_task)`,
+  )
 }

@@ -21,6 +21,8 @@ export interface Receiver {
   readonly others: Received[]
   /** Answers instead of 200; -1: none at all. */
   status: number
+  /** What it answers to a request, where that depends on it. */
+  judge?: (received: Received) => number
   /** How it answers challenges. */
   word(query: URLSearchParams): string | null
 }
@@ -43,7 +45,8 @@ export async function listen(t: Test): Promise<Receiver> {
     if (receiver.status === -1) return
     const word = receiver.word(query)
     const repeated = query.has('hub.challenge') ? { 'hub.challenge': word } : { challenge: word }
-    response.writeHead(receiver.status).end(request.method === 'GET' ? JSON.stringify(repeated) : '{}')
+    const status = receiver.judge?.(received) ?? receiver.status
+    response.writeHead(status).end(request.method === 'GET' ? JSON.stringify(repeated) : '{}')
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

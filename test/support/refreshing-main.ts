@@ -27,6 +27,7 @@ const tokens = openAccessTokens({
   settings: {
     outgoingWebhooksEnabled: false,
     eventFeedEnabled: false,
+    dataGranularity: 'raw',
     ingestWorkoutSamples: false,
     deleteDataOnDeauthorisation: [],
     dataDir: DATA_DIR,

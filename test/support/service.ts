@@ -51,11 +51,14 @@ export const onDatabase = (url: string): Record<string, string> => ({
   SECRET_KEY: '8d2f6c0b9e7a41d35f1c8b6a0e9d7c5b',
 })
 
+/** Where the process begins. */
+type Entry = 'server/main.ts' | `test/support/${'measured' | 'clocked' | 'hurried'}-main.ts`
+
 /** Starts the service with these settings and resolves when it is ready; the process ends with the test. */
 export async function startService(
   t: Test,
   settings: Record<string, string>,
-  entry: 'server/main.ts' | 'test/support/measured-main.ts' | 'test/support/clocked-main.ts' = 'server/main.ts',
+  entry: Entry = 'server/main.ts',
 ): Promise<Service> {
   const { PATH = '', HOME = '', TMPDIR = '' } = process.env
   const child = spawn(process.execPath, ['--import', COMPILED, entry], {

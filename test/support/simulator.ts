@@ -69,11 +69,16 @@ export function consentUrl({ env }: Simulator, provider: string, more: Record<st
     redirect_uri: CALLBACK,
     state: 'state-of-a-test',
     scope: SCOPES[provider] ?? '',
-    ...(provider === 'garmin' && { code_challenge: CHALLENGE, code_challenge_method: 'S256' }),
+    ...(challenged.includes(provider) && { code_challenge: CHALLENGE, code_challenge_method: 'S256' }),
+    ...(provider === 'google_health' && { access_type: 'offline', prompt: 'consent' }),
     ...more,
   })
   return `${env[`${prefix}_AUTHORIZE_URL`]}?${query}`
 }
+
+/** Who wants a proof key, and who wants the application in a header. */
+const challenged = ['garmin', 'fitbit', 'google_health']
+const basic = ['polar', 'suunto', 'fitbit']
 
 /** What a code was asked for with, and what proves it. */
 const VERIFIER = 'a-verifier-of-a-test-that-is-long-enough-for-it'
@@ -87,15 +92,26 @@ const SCOPES: Record<string, string> = {
   whoop: 'offline read:profile read:body_measurement read:cycles read:recovery read:sleep read:workout',
   strava: 'activity:read_all,profile:read_all',
   polar: 'accesslink.read_all',
+  withings: 'user.info,user.metrics,user.activity',
+  google_health: [
+    ...['openid', 'email'],
+    ...['activity_and_fitness', 'health_metrics_and_measurements', 'nutrition', 'sleep', 'settings'].map(
+      (name) => `https://www.googleapis.com/auth/googlehealth.${name}.readonly`,
+    ),
+  ].join(' '),
+  ultrahuman: 'ring_data cgm_data profile',
+  fitbit:
+    'activity heartrate sleep profile weight oxygen_saturation respiratory_rate temperature cardio_fitness settings',
 }
 
 /** Sends a form to a provider's token endpoint, with the client's credentials where the provider wants them. */
 export function askToken(simulator: Simulator, provider: string, fields: Record<string, string>): Promise<Answer> {
   const url = simulator.env[`${provider.toUpperCase()}_TOKEN_URL`] ?? ''
   const { id, secret } = clientOf(simulator, provider)
-  if (provider === 'polar' || provider === 'suunto')
+  if (basic.includes(provider))
     return ask(url, { method: 'POST', body: new URLSearchParams(fields), headers: basicOf(simulator, provider) })
-  const body = new URLSearchParams({ client_id: id, client_secret: secret, ...fields })
+  const action = provider === 'withings' ? { action: 'requesttoken' } : {}
+  const body = new URLSearchParams({ ...action, client_id: id, client_secret: secret, ...fields })
   return ask(url, { method: 'POST', body })
 }
 
@@ -146,7 +162,8 @@ export async function tokens(simulator: Simulator, provider: string, more: Recor
     grant_type: 'authorization_code',
     code,
     redirect_uri: CALLBACK,
-    ...(provider === 'garmin' && { code_verifier: VERIFIER }),
+    ...(challenged.includes(provider) && { code_verifier: VERIFIER }),
   })
-  return body
+  // One of them answers everything in an envelope.
+  return provider === 'withings' ? body.body : body
 }

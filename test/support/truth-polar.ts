@@ -11,6 +11,7 @@ import {
   noonOf,
   offsetMs,
   ofSeries,
+  oneOfEach,
   type Span,
   sample,
   score,
@@ -59,17 +60,6 @@ export function polarLines(truth: Json, span: Span): Lines {
   heartRates(adding, truth, isNew ? 1 : 5, unsure)
   oneOfEach(required, allowed)
   return { required, allowed, unsure: ofSeries(BY_INSTANT, unsure), anyhow }
-}
-
-/** Of two that were measured at the same instant, by a test and all day long, one is stored. */
-function oneOfEach(required: Set<string>, allowed: Set<string>): void {
-  const seen = new Map<string, string>()
-  for (const line of required) {
-    const instant = line.slice(0, line.lastIndexOf(' '))
-    const before = line.startsWith('heart_rate ') ? seen.get(instant) : undefined
-    seen.set(instant, line)
-    for (const one of before === undefined ? [] : [before, line]) if (required.delete(one)) allowed.add(one)
-  }
 }
 
 function workoutLines({ add }: Adding, workout: Json): void {
@@ -167,7 +157,7 @@ function heartRates({ add, allow }: Adding, truth: Json, every: number, unsure: 
 }
 
 /** Days on which the watch showed another time than where the person woke, on that day or the nearest one that is known. */
-function daysOfJourneys({ minutes, sleeps }: Json): Set<string> {
+export function daysOfJourneys({ minutes, sleeps }: Json): Set<string> {
   const days = minutes.filter(({ date, start }: Json, place: number) => {
     const zones = sleeps.flatMap((sleep: Json) => {
       const far = (ms(sleep.date) - ms(date)) / DAY_MS

@@ -333,6 +333,47 @@ const map: MapPart = ({ args }, out) => {
   }
 }
 
+t.test('a record that has one value of a series keeps the last one, wherever that is', async (t) => {
+  const start = { ms: Date.parse(AT) - 3 * DAY_MS, zoneMin: 60 }
+  const nights: MapPart = (_, out) => {
+    out.source('Mat', 'App', 'sleep_monitor')
+    for (const [hours, record] of [
+      [7, 'a'],
+      [31, 'b'],
+      [8, 'a'],
+      [9, 'a'],
+      [6, 'c'],
+    ] as const) {
+      out.once('resting_heart_rate', { ...start, ms: start.ms + hours * 3_600_000 }, 40 + hours, record)
+      out.once('respiratory_rate', start, undefined, record)
+      out.sample('heart_rate', { ...start, ms: start.ms + hours * 3_600_000 }, 60, record)
+    }
+    out.only({ series: 'weight', devices: 'all' }, start.ms, start.ms + 1_000)
+    out.only({ series: 'height' }, start.ms, start.ms + 1_000)
+  }
+  const batch = mapParts([storedPart({ stream: 'own', at: AT, body: {} })], 'withings', nights)
+  const { sources, samples, spans } = rowsOf(batch) as Record<string, unknown[]>
+  t.strictSame(sources, ['Mat|App|sleep_monitor'], 'the kind of device that is told counts before its name')
+  t.strictSame(
+    samples?.filter((one) => String(one).startsWith('resting')),
+    ['08T15:00:00Z 46', '08T18:00:00Z 49', '09T16:00:00Z 71'].map((one) => `resting_heart_rate 2026-03-${one} 60`),
+  )
+  t.strictSame(
+    batch.samples.map(({ once = false, timeMs }) => [once, timeMs.length]),
+    [
+      [false, 5],
+      [true, 3],
+    ],
+  )
+  t.strictSame(
+    (spans as { what: string; devices?: string }[]).map(({ what, devices }) => [what, devices]),
+    [
+      ['weight', 'all'],
+      ['height', undefined],
+    ],
+  )
+})
+
 t.test('whole cycles, parts of workouts, spans of totals, deletions', async (t) => {
   const read = (args: string, body: unknown) =>
     rowsOf(mapParts([storedPart({ stream: 'own', at: AT, args, body })], 'withings', map))

@@ -3,8 +3,8 @@ import { Reply, route } from '../../http/route.ts'
 import { Status } from '../../http/schema.ts'
 
 /**
- * Answers 200 once the database is migrated and reachable, 503 otherwise. Reports waiting deliveries, but does not
- * depend on them: a receiver that is down is no reason to refuse requests.
+ * Answers 200 once the database is migrated and reachable, 503 otherwise. Reports waiting deliveries and notices, but does
+ * not depend on them: a receiver that is down is no reason to refuse requests.
  */
 export const readyz = route(
   {
@@ -12,7 +12,8 @@ export const readyz = route(
     path: '/readyz',
     operationId: 'getReadiness',
     summary: 'Whether the service can handle requests and jobs',
-    description: 'If webhooks or the event feed are enabled, also counts waiting deliveries, as of the previous probe.',
+    description:
+      'Also counts waiting deliveries, if webhooks or the event feed are enabled, and notifications of providers, if one is configured; both as of the previous probe.',
     tag: 'Health',
     guard: 'public',
     share: 'own',
@@ -26,6 +27,14 @@ export const readyz = route(
           oldest_due_seconds: Type.Number({ description: 'How long the oldest of them has been due' }),
         }),
       ),
+      notices: Type.Optional(
+        Type.Object({
+          waiting: Type.Integer({ description: 'Notifications of providers that are not opened yet' }),
+          held: Type.Integer({ description: 'About accounts that nobody has connected' }),
+          malformed: Type.Integer({ description: 'Kept, since they cannot be read' }),
+          oldest_waiting_seconds: Type.Number(),
+        }),
+      ),
     }),
     example: { status: 'ready' },
     errors: {
@@ -35,7 +44,8 @@ export const readyz = route(
   async (_, deps) => {
     if (await deps.ready()) {
       const webhooks = deps.webhookBacklog?.()
-      return { status: 'ready', ...(webhooks && { webhooks }) }
+      const notices = deps.inbox?.()
+      return { status: 'ready', ...(webhooks && { webhooks }), ...(notices && { notices }) }
     }
     return new Reply(503, 'application/json', JSON.stringify({ status: 'not ready' }), { 'Retry-After': '1' })
   },

@@ -10,7 +10,7 @@ export const answerChallenge = route(
     operationId: 'answerChallenge',
     summary: "Answer a provider's challenge",
     description:
-      'Sent by a provider while it is subscribed to, with the token that it was given: `verification_token` and `challenge` (oura), or `hub.mode`, `hub.verify_token` and `hub.challenge` (strava). HEAD answers 200.',
+      'Sent by a provider while it is subscribed to, with the token that it was given: `verification_token` and `challenge` (oura), or `hub.mode`, `hub.verify_token` and `hub.challenge` (strava); withings sends nothing. HEAD answers 200.',
     tag: 'Provider webhooks',
     guard: 'public',
     params: NotifyingPath,

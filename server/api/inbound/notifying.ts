@@ -17,7 +17,8 @@ export function requireNotices({ notices }: Pick<Dependencies, 'notices'>, provi
 }
 
 /** An answer of a folder as one of ours. */
-export const asReply = ({ status, json }: Answer): Reply => new Reply(status, 'application/json', JSON.stringify(json))
+export const asReply = ({ status, json }: Answer): Reply =>
+  new Reply(status, 'application/json', status === 204 ? null : JSON.stringify(json))
 
 /** The first value of each parameter of a query. */
 export const formOf = (query: URLSearchParams): Record<string, string> =>

@@ -101,11 +101,14 @@ const recording = (holds: (kind: RecordKind) => boolean) => (ability: SdkAbility
 const always = () => true
 const never = () => false
 
+const ofSeries = (series: SeriesType) =>
+  recording((kind) => typeof kind === 'object' && 'series' in kind && kind.series.type === series.type)
+
 const sending = (series: SeriesType) =>
-  having(
-    recording((kind) => typeof kind === 'object' && 'series' in kind && kind.series.type === series.type),
-    (cloud) => cloud.series.includes(series.type as SeriesName),
-  )
+  having(ofSeries(series), (cloud) => cloud.series.includes(series.type as SeriesName))
+
+const eating = (series: SeriesType) =>
+  having(ofSeries(series), ({ meals = [] }) => meals.includes(series.type as SeriesName))
 
 const field = (code: string, names: readonly string[]) => (names.length === 0 ? [] : [{ code, providers: names }])
 const fields = (codes: readonly string[], names: readonly string[]) => codes.flatMap((code) => field(code, names))
@@ -183,8 +186,14 @@ const coverage = {
     having(recording((kind) => typeof kind === 'object' && 'observation' in kind)),
   ),
   meal_fields: [
-    ...fields(['name', 'meal_type'], having(recording((kind) => kind === 'meal'))),
-    ...seriesTypes.filter(isNutrient).flatMap((series) => field(series.type, sending(series))),
+    ...fields(
+      ['name', 'meal_type'],
+      having(
+        recording((kind) => kind === 'meal'),
+        ({ meals = [] }) => meals.length > 0,
+      ),
+    ),
+    ...seriesTypes.filter(isNutrient).flatMap((series) => field(series.type, eating(series))),
   ],
   health_scores: scoreCategories.flatMap(healthScore),
 }

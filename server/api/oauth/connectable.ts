@@ -2,7 +2,7 @@ import { providerByName } from '../../catalogue/providers.ts'
 import type { Queryable } from '../../db/database.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
-import { type OAuthClient, requireClient } from '../../provider-client/clients.ts'
+import { insteadOf, type OAuthClient, requireClient } from '../../provider-client/clients.ts'
 
 /**
  * The client for a provider that people can connect now.
@@ -11,7 +11,7 @@ import { type OAuthClient, requireClient } from '../../provider-client/clients.t
 export async function connectable(deps: Pick<Dependencies, 'db' | 'oauth'>, provider: string): Promise<OAuthClient> {
   requireOAuth(provider)
   const client = requireClient(deps.oauth.clients, provider)
-  if (!(await isEnabled(deps.db, provider))) throw errors.providerDisabled(provider)
+  if (!(await isEnabled(deps.db, provider))) throw errors.providerDisabled(provider, insteadOf(provider))
   return client
 }
 

@@ -4,6 +4,7 @@ import { type AppError, errors } from '../../errors.ts'
 import { Reply } from '../../http/route.ts'
 import { openAccount } from '../../intake/pulls/account.ts'
 import { BudgetClosed } from '../../intake/pulls/budget.ts'
+import { verdictOf } from '../../intake/pulls/verdicts.ts'
 import type { OAuthClient } from '../../provider-client/clients.ts'
 import { NoAnswer, type Received } from '../../provider-client/http.ts'
 import type { Provider, Request } from '../../providers/provider.ts'
@@ -37,24 +38,26 @@ type Workouts = NonNullable<Provider['workouts']>
 export async function askProvider(
   deps: Dependencies,
   params: { provider: string; user_id: string },
-  requestOf: (workouts: Workouts) => Request,
+  requestOf: (workouts: Workouts) => Request | undefined,
 ): Promise<Reply> {
   const { provider, user_id: userId } = params
   const reading = { db: gated(deps.db, deps.gates.read, userId), oauth: deps.oauth }
   const { grantId, issuer, client } = await requireConnected(reading, params, () =>
     requireOnDemand(provider, 'workouts'),
   )
-  const { workouts } = client.provider
-  if (!workouts) throw errors.noWorkouts(provider)
-  const request = requestOf(workouts)
+  const { workouts, api } = client.provider
+  const request = workouts && requestOf(workouts)
+  if (!request) throw errors.noWorkouts(provider)
   const account = openAccount({ parts: deps.oauth, tokens: deps.tokens }, { id: grantId, provider, issuer })
   const answer = await account.ask(request).catch((error: unknown) => {
     throw failure(client, error)
   })
   // The connection is active: whether it ends is for the refresh to say.
-  if (answer.status === 401) throw errors.tokenRefused(provider)
-  if (answer.status < 200 || answer.status > 299 || answer.json === undefined) {
-    throw refusal(client, answer, account.excerpt(answer.body.toString('utf8')).slice(0, TEXT))
+  if (verdictOf(api, answer) === 'auth') throw errors.tokenRefused(provider)
+  const isData = answer.status >= 200 && answer.status <= 299 && answer.json !== undefined
+  const problem = api.problem?.(answer)
+  if (!isData || problem !== undefined) {
+    throw refusal(client, answer, account.excerpt(problem ?? answer.body.toString('utf8')).slice(0, TEXT))
   }
   return new Reply(200, 'application/json', answer.body)
 }
@@ -68,7 +71,9 @@ function failure({ name }: OAuthClient, error: unknown): unknown {
 /** With the provider's own status, where it is one of an error. */
 function refusal({ name, provider }: OAuthClient, answer: Received, text: string): AppError {
   const { status, headers } = answer
-  if (status < 400 || status > 599) return errors.providerFailed(name, `its answer is not JSON (status ${status})`)
+  if (status < 400 || status > 599) {
+    return errors.providerFailed(name, answer.json === undefined ? `its answer is not JSON (status ${status})` : text)
+  }
   const resets = provider.api.readBudget?.(answer).flatMap(({ resetSeconds }) => resetSeconds ?? []) ?? []
   const [said] = /^\d{1,6}$/.exec(headers['retry-after'] ?? '') ?? []
   const retryAfter = said ?? (status === 429 ? String(Math.ceil(Math.max(FIRST_WAIT_SECONDS, ...resets))) : undefined)

@@ -1,7 +1,6 @@
 import { providerByName } from '../../catalogue/providers.ts'
 import { type AppError, errors } from '../../errors.ts'
 import { grantedStreams, type RefusedStream, refusedStreams } from '../../intake/pulls/tasks.ts'
-import { withoutConnector } from '../../provider-client/clients.ts'
 import type { Stream } from '../../providers/provider.ts'
 import type { Connected } from './connected.ts'
 
@@ -11,16 +10,13 @@ export const dataTypes = ['workouts', '247', 'all'] as const
 /** One of them. */
 export type DataType = (typeof dataTypes)[number]
 
-/** Accepts only providers that can be asked at any time. @throws AppError bad_request, not_configured, unsupported, no_oauth */
+/** Accepts only providers that can be asked at any time. @throws AppError bad_request, unsupported, no_oauth */
 export function requireOnDemand(provider: string, dataType: DataType): void {
   const known = providerByName.get(provider)
   if (known?.restPull) return
   if (known?.sentinel) throw errors.noOAuth(provider)
-  if (known?.hasCloudApi) {
-    const hint = withoutConnector(provider)
-    if (hint) throw errors.notConfigured(provider, hint)
+  if (known?.hasCloudApi)
     throw errors.badRequest(`Provider '${provider}' does not support on-demand sync. Use /sync/historical.`)
-  }
   throw unsupported(provider, dataType)
 }
 

@@ -27,6 +27,6 @@ export const getProviderWorkout = route(
   },
   async ({ params, query }, deps) => {
     const asked = { window: usualWindow(Date.now()), limit: 1, options: optionsOf(query) }
-    return askProvider(deps, params, (workouts) => workouts.one(params.workout_id, asked))
+    return askProvider(deps, params, (workouts) => workouts.one?.(params.workout_id, asked))
   },
 )

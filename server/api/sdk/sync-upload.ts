@@ -105,7 +105,7 @@ export const syncUpload = route(
     method: 'POST',
     path: '/api/v1/sdk/users/{user_id}/sync',
     // Of the iOS SDK before 0.4.0; the body of its first two releases names no provider.
-    oldPath: `${OLD_PATH}apple`,
+    otherPath: `${OLD_PATH}apple`,
     operationId: 'uploadSdkData',
     summary: 'Upload health data of a phone',
     description:

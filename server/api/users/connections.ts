@@ -80,7 +80,8 @@ export const listConnections = route(
     await requireUser(db, params.user_id)
     const rows = await db.query<{ provider: ProviderName; mode: LiveSyncMode | null; linked_user_ids: string[] }>(
       `select c.id, c.user_id, c.provider, c.provider_user_id, c.provider_username, c.scope, c.status,
-              c.last_synced_at, c.created_at, c.updated_at, s.live_sync_mode as mode,
+              c.last_synced_at, c.created_at, c.updated_at,
+              case when a.error is null then s.live_sync_mode else 'pull' end as mode,
               array(
                 select o.user_id
                 from connection o
@@ -99,6 +100,7 @@ export const listConnections = route(
               ) as failing_streams
        from connection c
        left join provider_setting s on s.provider = c.provider
+       left join account_subscription a on a.grant_id = c.grant_id
        where c.user_id = $1
        order by c.created_at desc, c.id`,
       [params.user_id],

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Queryable } from '../../db/database.ts'
+import type { NoticeBodies } from './bodies.ts'
 
 // Notices are stored as they came, and answered once they are: what is in them is looked at later. Those that arrive while
 // others are being stored share the next statement.
@@ -24,11 +25,13 @@ interface Waiting {
 /** The way of notices into the database. */
 export class Inbox {
   readonly #db: Queryable
+  readonly #bodies: NoticeBodies
   readonly #waiting: Waiting[] = []
   #storing = false
 
-  constructor(db: Queryable) {
+  constructor(db: Queryable, bodies: NoticeBodies) {
     this.#db = db
+    this.#bodies = bodies
   }
 
   /** Resolves when the notice is stored; rejects when it is not. The caller bounds how many bytes wait here. */
@@ -61,12 +64,16 @@ export class Inbox {
   async #storeSome(some: readonly Waiting[]): Promise<void> {
     const notices = some.map(({ notice }) => notice)
     try {
-      await this.#db.query('select receive_notices($1, $2, $3, $4)', [
+      const ids = await this.#db.query<{ id: number }>('select receive_notices($1, $2, $3, $4, $5) as id', [
         notices.map(({ provider }) => provider),
         notices.map(({ signed }) => signed),
-        notices.map(({ body }) => createHash('sha256').update(body).digest()),
-        notices.map(({ body }) => Buffer.from(body.buffer, body.byteOffset, body.byteLength)),
+        Buffer.concat(notices.map(({ body }) => createHash('sha256').update(body).digest())),
+        notices.map(({ body }) => body.length),
+        Buffer.concat(notices.map(({ body }) => body)),
       ])
+      // One that waits already is not among them, and it is not said which that is.
+      if (ids.length === some.length)
+        for (const [at, { id }] of ids.entries()) this.#bodies.put(id, notices[at]?.body ?? new Uint8Array())
       for (const one of some) one.stored()
     } catch (error) {
       for (const one of some) one.failed(error)

@@ -2,7 +2,9 @@ import type { NoticesTask, Opened } from '../../../workers/notices.ts'
 import { type Database, databaseUnavailable, type Queryable, type Transaction } from '../../db/database.ts'
 import type { OAuthParts } from '../../oauth/parts.ts'
 import type { Notice } from '../../providers/notices.ts'
-import { GRANTS_SQL, type NoticedGrant, Plan } from './plan.ts'
+import type { NoticeBodies } from './bodies.ts'
+import { GRANTS_SQL, type NoticedGrant, Plan, storePlans } from './plan.ts'
+import { repeatsAmong } from './repeats.ts'
 
 // Opens notices in the order of receipt: what they carry becomes parcels, what they name becomes tasks; deletions and
 // withdrawals of access are believed if they are signed, otherwise the provider is asked.
@@ -27,13 +29,15 @@ const MAX_ATTEMPTS = 3
 export interface OpenMeans {
   readonly db: Database
   readonly parts: Pick<OAuthParts, 'clients' | 'settings' | 'log' | 'metrics'>
+  /** Received by this process. */
+  readonly bodies: NoticeBodies
   /** Reads bodies by the provider's connector. */
   readonly read: (task: NoticesTask) => Promise<Opened[]>
 }
 
 interface NoticeRow {
   readonly id: number
-  readonly body: Buffer
+  readonly body: Uint8Array
   readonly signed: boolean
   readonly account: string | null
   readonly attempts: number
@@ -43,7 +47,7 @@ interface NoticeRow {
 const LOCK_SQL = `select pg_try_advisory_xact_lock(hashtextextended('notices:' || $1, 0)) as free`
 
 const DUE_SQL = `
-  select n.id, n.body, n.signed, n.account, n.attempts, date_part('epoch', n.received_at) * 1000 as at_ms
+  select n.id, n.signed, n.account, n.attempts, date_part('epoch', n.received_at) * 1000 as at_ms
   from (
     select d.*, sum(octet_length(d.body)) over (order by d.id) - octet_length(d.body) as before
     from (
@@ -64,10 +68,27 @@ export async function openBatch(means: OpenMeans, provider: string, only?: numbe
     // So that the order of receipt holds; a process that dies holds nothing.
     const { free } = await tx.one<{ free: boolean }>(LOCK_SQL, [provider])
     if (!free) return undefined
-    const rows = await tx.query<NoticeRow>(DUE_SQL, [provider, only ?? null])
+    const due = await tx.query<Omit<NoticeRow, 'body'>>(DUE_SQL, [provider, only ?? null])
+    const rows = await withBodies(tx, means.bodies, due)
     if (rows.length > 0) await openRows(tx, means, provider, rows)
     return rows.length
   })
+}
+
+// Bytes would come as twice as many digits, which takes long to read.
+const BODIES_SQL = `select id, encode(body, 'base64') as body64 from notification where id = any ($1)`
+
+async function withBodies(
+  tx: Queryable,
+  atHand: NoticeBodies,
+  due: readonly Omit<NoticeRow, 'body'>[],
+): Promise<NoticeRow[]> {
+  const bodies = new Map(due.flatMap(({ id }) => [[id, atHand.get(id)] as const]))
+  const missing = due.map(({ id }) => id).filter((id) => !bodies.get(id))
+  const read = missing.length > 0 ? await tx.query<{ id: number; body64: string }>(BODIES_SQL, [missing]) : []
+  for (const { id, body64 } of read) bodies.set(id, Buffer.from(body64, 'base64'))
+  atHand.forget(due.map(({ id }) => id))
+  return due.map((row) => ({ ...row, body: bodies.get(row.id) ?? new Uint8Array() }))
 }
 
 /** Opens what is due of a provider. One notice that fails stops no other. Returns whether there may be more. */
@@ -123,7 +144,20 @@ async function openRows(
   provider: string,
   rows: readonly NoticeRow[],
 ): Promise<void> {
-  const said = await readRows(tx, means, provider, rows)
+  const repeated = await repeatsAmong(
+    tx,
+    provider,
+    rows.map(({ id }) => id),
+  )
+  const said = [
+    ...(await readRows(
+      tx,
+      means,
+      provider,
+      rows.filter(({ id }) => !repeated.has(id)),
+    )),
+    ...rows.filter(({ id }) => repeated.has(id)).map((row) => ({ row, isMalformed: false, notices: [] })),
+  ]
   const accounts = new Set(said.flatMap(({ notices }) => notices.map(({ account }) => account)))
   const grants = await tx.query<NoticedGrant>(GRANTS_SQL, [provider, [...accounts]])
   const byAccount = new Map(grants.map((grant) => [grant.account_id, grant]))
@@ -137,9 +171,7 @@ async function openRows(
       plan.add(notice, row)
     }
   }
-  // Runs and events of several users are written in the order of the users by everybody.
-  const ordered = [...plans.values()].sort((a, b) => (a.grant.user_id < b.grant.user_id ? -1 : 1))
-  for (const plan of ordered) await plan.store(tx)
+  await storePlans(tx, [...plans.values()])
   await settleRows(tx, { means, provider }, said, new Set(byAccount.keys()))
   await tx.query(
     `insert into notice_source as s (provider, opened_at) values ($1, now())

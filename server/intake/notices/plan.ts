@@ -1,13 +1,15 @@
 import type { ParcelPart } from '../../../workers/parcel.ts'
+import { PARCEL_BYTES } from '../../../workers/parcel.ts'
 import type { Transaction } from '../../db/database.ts'
 import { endGrant } from '../../oauth/disconnect.ts'
 import type { OAuthParts } from '../../oauth/parts.ts'
 import type { Covers, Notice } from '../../providers/notices.ts'
 import { grantedScopes } from '../../providers/scopes.ts'
 import { isoInstant } from '../../time.ts'
-import { fits, packParcel, sizeOf } from '../pulls/parcel.ts'
+import { type PackedParcel, packParcel, sizeOf } from '../pulls/parcel.ts'
 import { type WishRow, wishRow } from '../pulls/wishes.ts'
-import { type CarriedPart, newestOf } from './states.ts'
+import { REPEATED_DAYS } from './repeats.ts'
+import { type CarriedPart, type IsNewest, newestOf, noteStates } from './states.ts'
 
 /** Fetches in an hour, of one grant, that notices may cause which prove nothing: anybody might send them. */
 const UNSIGNED_FETCHES = 60
@@ -15,8 +17,8 @@ const UNSIGNED_FETCHES = 60
 /** A signed deletion is confirmed once what was being asked for meanwhile is stored: that may still have it. */
 const CONFIRM_SECONDS = 60
 
-/** Providers send a notice again for so long that was not taken. */
-const REPEATED_DAYS = 7
+/** A parcel is closed at so many parts: those of notices are small, and nothing is asked for between them. */
+const MOST_PARTS = 1_000
 
 /** A grant that notices are about. */
 export interface NoticedGrant {
@@ -26,8 +28,8 @@ export interface NoticedGrant {
   readonly issuer: string | null
   /** Fetches that notices which prove nothing may still cause. */
   readonly unsigned_left: number
-  /** Somebody has connected it again so lately that a withdrawal may be that of the access before. */
-  readonly is_again: boolean
+  /** It was granted so lately that a withdrawal may be that of an access before, of which nothing may be left here. */
+  readonly is_new: boolean
   /** The first of those whose account it is. */
   readonly user_id: string
   /** Ranges of the past that the provider was asked to send; instants in epoch milliseconds. */
@@ -47,9 +49,7 @@ export const GRANTS_SQL = `
   select g.id, g.account_id, g.scope, g.issuer,
          ${UNSIGNED_FETCHES} - case when g.unsigned_since > now() - interval '1 hour' then g.unsigned_fetches else 0 end
            as unsigned_left,
-         g.granted_at > now() - interval '${REPEATED_DAYS} days' and exists (
-           select from connection c where c.grant_id = g.id and c.status = 'active' and c.created_at < g.granted_at
-         ) as is_again,
+         g.granted_at > now() - interval '${REPEATED_DAYS} days' as is_new,
          (select min(c.user_id::text) from connection c where c.grant_id = g.id and c.status = 'active') as user_id,
          (
            select jsonb_agg(jsonb_build_object(
@@ -98,7 +98,7 @@ const SCOPE_SQL = `
   from changed
   where c.grant_id = changed.id and c.status = 'active'`
 
-const STORE_SQL = 'select store_notices($1, $2, $3, $4, $5, $6)'
+const STORE_SQL = 'select store_notices($1, $2, $3, $4, $5, $6, $7)'
 
 type Means = Pick<OAuthParts, 'clients' | 'settings' | 'log'>
 
@@ -115,16 +115,20 @@ interface Brought {
 interface Pile {
   readonly parts: CarriedPart[]
   readonly wishes: WishRow[]
+  /** What is left of the parts, packed. */
+  parcels: readonly PackedParcel[]
 }
+
+const emptyPile = (): Pile => ({ parts: [], wishes: [], parcels: [] })
 
 /** What becomes of the notices about one grant. */
 export class Plan {
   readonly grant: NoticedGrant
   readonly #parts: Means
   readonly #provider: string
-  readonly #live: Pile = { parts: [], wishes: [] }
+  readonly #live = emptyPile()
   /** Of a backfill that is under way. */
-  readonly #past: Pile = { parts: [], wishes: [] }
+  readonly #past = emptyPile()
   readonly #brought: Brought[] = []
   #unsigned = 0
   #isLimited = false
@@ -162,7 +166,7 @@ export class Plan {
         break
       }
       case 'deauthorise':
-        if (signed && !this.grant.is_again) this.#hasEnded = true
+        if (signed && !this.grant.is_new) this.#hasEnded = true
         else this.#isDoubted = true
         break
       case 'scope':
@@ -202,7 +206,20 @@ export class Plan {
     this.#pileOf(row.stream, atMs, undefined).wishes.push(row)
   }
 
-  /** Stores it; the caller holds the grant. */
+  /** What its notices carried. */
+  get carried(): CarriedPart[] {
+    return [...this.#live.parts, ...this.#past.parts]
+  }
+
+  /** Packs what is left of that. @throws RangeError when it cannot be stored */
+  async pack(isNewest: IsNewest): Promise<void> {
+    for (const pile of [this.#live, this.#past]) {
+      const parts = newestOf({ grantId: this.grant.id, parts: pile.parts }, isNewest)
+      pile.parcels = await Promise.all(parcelsOf(parts).map(packParcel))
+    }
+  }
+
+  /** Stores it, once it is packed; the caller holds the grant. */
   async store(tx: Transaction): Promise<void> {
     const { id } = this.grant
     await this.#storePile(tx, this.#live, false)
@@ -216,15 +233,14 @@ export class Plan {
     } else if (this.#isDoubted) await tx.query(DOUBT_SQL, [id])
   }
 
-  async #storePile(tx: Transaction, { parts, wishes }: Pile, ofPast: boolean): Promise<void> {
+  async #storePile(tx: Transaction, { parcels, wishes }: Pile, ofPast: boolean): Promise<void> {
     const { id } = this.grant
     let left = wishes
-    for (const parcel of parcelsOf(await newestOf(tx, id, parts))) {
-      const { body, sha256, bytes } = await packParcel(parcel)
-      await tx.query(STORE_SQL, [id, body, sha256, bytes, JSON.stringify(left), ofPast])
+    for (const { body, sha256, bytes } of parcels) {
+      await tx.query(STORE_SQL, [id, body, sha256, bytes, PARCEL_BYTES, JSON.stringify(left), ofPast])
       left = []
     }
-    if (left.length > 0) await tx.query(STORE_SQL, [id, null, null, null, JSON.stringify(left), ofPast])
+    if (left.length > 0) await tx.query(STORE_SQL, [id, null, null, null, 0, JSON.stringify(left), ofPast])
   }
 }
 
@@ -235,11 +251,23 @@ function parcelsOf(parts: readonly ParcelPart[]): ParcelPart[][] {
   for (const part of parts) {
     const last = parcels.at(-1)
     bytes += sizeOf([part])
-    if (last && fits(last.length + 1, bytes)) last.push(part)
+    if (last && last.length < MOST_PARTS && bytes <= PARCEL_BYTES) last.push(part)
     else {
       parcels.push([part])
       bytes = sizeOf([part])
     }
   }
   return parcels
+}
+
+/** Stores what notices said of several grants, which the caller holds. */
+export async function storePlans(tx: Transaction, plans: readonly Plan[]): Promise<void> {
+  const isNewest = await noteStates(
+    tx,
+    plans.map(({ grant, carried }) => ({ grantId: grant.id, parts: carried })),
+  )
+  // Before anything of a user is locked.
+  await Promise.all(plans.map((plan) => plan.pack(isNewest)))
+  // Runs and events of several users are written in the order of the users by everybody.
+  for (const plan of [...plans].sort((a, b) => (a.grant.user_id < b.grant.user_id ? -1 : 1))) await plan.store(tx)
 }

@@ -4,6 +4,7 @@ import { jsonDepth, MAX_JSON_DEPTH } from '../../http/json.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { InboundRequest, Keys, Notices, Reply } from '../../providers/notices.ts'
 import type { Form } from '../../providers/provider.ts'
+import type { NoticeBodies } from './bodies.ts'
 import { Inbox } from './inbox.ts'
 import { confirmSecret, KeyRing, type Known, readKeys, type SecretMeans } from './keys.ts'
 
@@ -16,6 +17,8 @@ export interface ReceiveMeans extends SecretMeans {
   readonly db: Pick<Database, keyof Queryable>
   /** How providers notify, by slug. */
   readonly notifying: ReadonlyMap<string, Notices>
+  /** For whoever opens them in this process. */
+  readonly bodies: NoticeBodies
   readonly metrics: Pick<Metrics, 'notices'>
 }
 
@@ -37,7 +40,7 @@ const ACCEPTED: Reply = { status: 200, json: { status: 'accepted' } }
 /** Opens the way in for notices. */
 export function openReceiver(means: ReceiveMeans): Receiver {
   const { db, notifying, metrics } = means
-  const inbox = new Inbox(db)
+  const inbox = new Inbox(db, means.bodies)
   const noticesOf = (provider: string) => notifying.get(provider)
   const ring = new KeyRing((provider) => readKeys(db, means, provider, noticesOf(provider) as Notices))
   const count = (provider: string, outcome: string) => metrics.notices.labels(provider, outcome).inc()
@@ -51,14 +54,14 @@ export function openReceiver(means: ReceiveMeans): Receiver {
         throw errors.badSignature()
       }
       if (typeof verdict === 'object') return verdict
-      if (!isJson(request.body)) {
+      if (!notices.isForm && !isJson(request.body)) {
         count(provider, 'not_json')
         throw errors.badRequest('Invalid JSON body')
       }
       // An operator does not want it: the provider is not to send it again.
       if (isEnabled) await inbox.add({ provider, signed: verdict === 'signed', body: request.body })
       count(provider, isEnabled ? 'accepted' : 'dropped')
-      return ACCEPTED
+      return notices.accepted === undefined ? ACCEPTED : { status: notices.accepted, json: null }
     },
     async challenge(provider, notices, query) {
       const { challenge } = notices

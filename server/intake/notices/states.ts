@@ -16,29 +16,46 @@ export interface CarriedPart {
 
 const NOTE_SQL = `
   insert into carried_state as c (grant_id, key, reached)
-  select $1, s.key, max(s.reached)
-  from unnest($2::text[], $3::float8[]) s (key, reached)
-  group by s.key
-  order by s.key
+  select s.grant_id, s.key, max(s.reached)
+  from unnest($1::uuid[], $2::text[], $3::float8[]) s (grant_id, key, reached)
+  group by s.grant_id, s.key
+  order by s.grant_id, s.key
   on conflict (grant_id, key) do update
   set reached = greatest(c.reached, excluded.reached), noted_at = now()
-  returning key, reached`
+  returning grant_id, key, reached`
 
-/** The parts without elements that are older than what has come of the same thing; the caller holds the grant. */
-export async function newestOf(tx: Queryable, grantId: string, carried: readonly CarriedPart[]): Promise<ParcelPart[]> {
-  const states = carried.flatMap((one) => one.states ?? []).filter((state) => state !== null)
+/** What is carried of a grant. */
+export interface CarriedOf {
+  readonly grantId: string
+  readonly parts: readonly CarriedPart[]
+}
+
+/** Whether nothing newer of a thing has come. */
+export type IsNewest = (grantId: string, state: State | null | undefined) => boolean
+
+/** Notes how far states have come; the caller holds the grants. */
+export async function noteStates(tx: Queryable, carried: readonly CarriedOf[]): Promise<IsNewest> {
+  const states = carried.flatMap(({ grantId, parts }) =>
+    parts.flatMap((one) => one.states ?? []).flatMap((state) => (state ? [{ grantId, ...state }] : [])),
+  )
   const reached = new Map<string, number>()
+  const nameOf = (grantId: string, key: string) => `${grantId} ${key}`
   if (states.length > 0) {
-    const noted = await tx.query<{ key: string; reached: number }>(NOTE_SQL, [
-      ...[grantId, states.map(({ key }) => key), states.map(({ order }) => order)],
+    const noted = await tx.query<{ grant_id: string; key: string; reached: number }>(NOTE_SQL, [
+      ...[states.map(({ grantId }) => grantId), states.map(({ key }) => key), states.map(({ order }) => order)],
     ])
-    for (const one of noted) reached.set(one.key, one.reached)
+    for (const one of noted) reached.set(nameOf(one.grant_id, one.key), one.reached)
   }
-  const isNewest = (state: State | null | undefined) => !state || state.order >= (reached.get(state.key) ?? 0)
-  return carried.flatMap(({ part, states: of }) => {
+  return (grantId, state) => !state || state.order >= (reached.get(nameOf(grantId, state.key)) ?? 0)
+}
+
+/** The parts without elements that are older than what has come of the same thing. */
+export function newestOf({ grantId, parts }: CarriedOf, isNewest: IsNewest): ParcelPart[] {
+  const isKept = (state: State | null | undefined) => isNewest(grantId, state)
+  return parts.flatMap(({ part, states: of }) => {
     const { body } = part
-    if (!of || of.every(isNewest) || !body) return [{ ...part, zone: null }]
-    const kept = (JSON.parse(Buffer.from(body).toString('utf8')) as unknown[]).filter((_, at) => isNewest(of[at]))
+    if (!of || of.every(isKept) || !body) return [{ ...part, zone: null }]
+    const kept = (JSON.parse(Buffer.from(body).toString('utf8')) as unknown[]).filter((_, at) => isKept(of[at]))
     return kept.length === 0 ? [] : [{ ...part, zone: null, body: Buffer.from(JSON.stringify(kept)) }]
   })
 }

@@ -1,5 +1,6 @@
 import { errors } from '../../errors.ts'
 import { askedOf, type OAuthParts } from '../../oauth/parts.ts'
+import { applicationToken, NoApplicationToken } from '../../provider-client/application-token.ts'
 import { callOf, excerpt, ForbiddenAddress } from '../../provider-client/call.ts'
 import type { OAuthClient } from '../../provider-client/clients.ts'
 import { NoAnswer, type Received } from '../../provider-client/http.ts'
@@ -78,9 +79,11 @@ export async function settle(open: Open, wanted: Wanted, url: string, there: rea
 async function create(open: Open, wanted: Wanted, url: string): Promise<Result> {
   const said = await ask(open, open.calls.create(wanted, url))
   if ('refused' in said) {
-    return said.refused === 'exists'
-      ? { ...typesOf(wanted), status: 'skipped', reason: 'already_exists' }
-      : { ...typesOf(wanted), status: 'error', error: said.text }
+    if (said.refused === 'exists') return { ...typesOf(wanted), status: 'skipped', reason: 'already_exists' }
+    // The daily comparison tries again.
+    await noteThere(open, wanted, { one: undefined, url })
+    await noteError(open, wanted, said.text)
+    return { ...typesOf(wanted), status: 'error', error: said.text }
   }
   const [one] = open.calls.read(said.ok)
   if (!one) return { ...typesOf(wanted), status: 'error', error: 'The provider does not say what it created' }
@@ -157,9 +160,12 @@ export async function ask(open: Open, request: Request): Promise<Said> {
   const { means, client, calls, keep } = open
   const { http } = means.parts
   await keep()
-  const call = callOf({ http, client, oauth: client.oauth(null), token: null, asked: askedOf(means.parts) })
+  const options = { http, client, oauth: client.oauth(null), asked: askedOf(means.parts) }
   try {
-    const answer = await call(request)
+    const own = request.as === 'application' ? await applicationToken(options) : undefined
+    const answer = await callOf({ ...options, token: null, ...(own !== undefined && { applicationToken: own }) })(
+      request,
+    )
     if (answer.status >= 200 && answer.status < 300) return { ok: answer }
     const text = answer.body.subarray(0, 4_000).toString().trim() || `status ${answer.status}`
     const usual = answer.status === 409 ? 'exists' : answer.status === 404 ? 'missing' : undefined
@@ -167,6 +173,7 @@ export async function ask(open: Open, request: Request): Promise<Said> {
   } catch (error) {
     if (error instanceof NoAnswer) return { refused: undefined, text: `no answer: ${error.message}` }
     if (error instanceof ForbiddenAddress) return { refused: undefined, text: error.message }
+    if (error instanceof NoApplicationToken) return { refused: undefined, text: clean(client, error.message) }
     throw error
   }
 }

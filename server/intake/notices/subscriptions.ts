@@ -94,8 +94,12 @@ export function deleteSubscription(means: SubscriptionMeans, provider: string, i
     if (!isGone) return { subscription_id: id, status: 'error', error: said.text }
     const { db } = means.parts
     await db.transaction(async (tx) => {
-      await tx.query('delete from provider_subscription where provider = $1 and subscription_id = $2', [provider, id])
-      if (open.calls.givesSigningSecret) await forgetGiven(tx, provider)
+      const ours = await tx.query(
+        'delete from provider_subscription where provider = $1 and subscription_id = $2 returning provider',
+        [provider, id],
+      )
+      // Of another one it is still needed.
+      if (open.calls.givesSigningSecret && ours.length > 0) await forgetGiven(tx, provider)
     })
     return { subscription_id: id, status: 'deleted' }
   })

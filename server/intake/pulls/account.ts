@@ -138,7 +138,7 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
       }
       const verdict = verdictOf(api, answer)
       // A quota that is used up may be refused as if it were forbidden.
-      if (typeof verdict === 'object' && (answer.status === 429 || answer.status === 403)) {
+      if (typeof verdict === 'object' && (verdict.limited || answer.status === 429 || answer.status === 403)) {
         await closeBudget(parts.db, payer, { afterSeconds: verdict.afterSeconds, readings: readingsOf(answer) })
       }
       return answer

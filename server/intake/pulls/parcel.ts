@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { brotliCompress, constants } from 'node:zlib'
+import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
 import {
   encodeParcel,
   PARCEL_BYTES,
@@ -97,15 +97,27 @@ export function hashOf(parts: readonly ParcelPart[]): string {
   return hash.digest('hex')
 }
 
-/**
- * A parcel as it is stored: brotli, the hash and the length of what it was before.
- * @throws RangeError when it is too large to be imported
- */
-export async function packParcel(
-  parts: readonly ParcelPart[],
-): Promise<{ body: Buffer; sha256: Buffer; bytes: number }> {
+/** A parcel as it is stored: brotli, the hash and the length of what it was before. */
+export interface PackedParcel {
+  readonly body: Buffer
+  readonly sha256: Buffer
+  readonly bytes: number
+}
+
+/** Packs a parcel. @throws RangeError when it is too large to be imported */
+export async function packParcel(parts: readonly ParcelPart[]): Promise<PackedParcel> {
   const bytes = encodeParcel(parts)
   if (bytes.length > PARCEL_LIMIT_BYTES) throw new RangeError('the parcel is too large to be imported')
+  return packed(bytes)
+}
+
+/** Several packed parcels as one: their parts follow each other. */
+export async function joinParcels(bodies: readonly Buffer[]): Promise<PackedParcel> {
+  const parcels = await Promise.all(bodies.map((body) => promisify(brotliDecompress)(body)))
+  return packed(Buffer.concat(parcels))
+}
+
+async function packed(bytes: Uint8Array): Promise<PackedParcel> {
   const body = await promisify(brotliCompress)(bytes, QUALITY)
   return { body, sha256: createHash('sha256').update(bytes).digest(), bytes: bytes.length }
 }

@@ -41,7 +41,7 @@ interface DueGrant {
   issuer: string | null
   granted_ms: number
   now_ms: number
-  /** Whether a pull found, in the last day, what no notice had told of. */
+  /** Whether a pull found, in the last day, what no notice had told of, or the account cannot be subscribed to. */
   missed: boolean
   cursors: Record<
     string,
@@ -62,7 +62,10 @@ const CURSORS = `
 
 const GRANT_COLUMNS = `
   g.id, g.provider, g.scope, g.issuer, date_part('epoch', g.granted_at) * 1000 as granted_ms,
-  date_part('epoch', now()) * 1000 as now_ms, coalesce(g.missed_at > now() - interval '1 day', false) as missed,
+  date_part('epoch', now()) * 1000 as now_ms,
+  coalesce(g.missed_at > now() - interval '1 day', false) or exists (
+    select from account_subscription s where s.grant_id = g.id and (s.address_sha256 is null or s.error is not null)
+  ) as missed,
   ${CURSORS}`
 
 // Disabled providers are not asked; whoever enables one finds its grants due.

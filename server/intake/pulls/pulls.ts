@@ -2,16 +2,22 @@ import { providerByName } from '../../catalogue/providers.ts'
 import type { Database } from '../../db/database.ts'
 import { listen } from '../../db/listen.ts'
 import { endPauses } from '../../oauth/pauses.ts'
+import type { Http } from '../../provider-client/http.ts'
 import type { AccountMeans } from './account.ts'
+import { RetiredApis } from './retired.ts'
 import { type Claimed, everyLane, release, serveTurn, type TurnMeans } from './turn.ts'
 
-/** Grants served at a time by one process, those of one provider, and those whose history is asked for. */
+/** Grants served at a time by one process, those of one provider, and those whose history is asked for. Who waits for an
+ * answer takes no place but that of its provider, so that some slow ones cost the others nothing. */
 const PLACES = 16
 const PROVIDER_PLACES = 6
 const HISTORY_PLACES = 4
 
 /** After so many requests in a row without an answer, one grant of the provider at a time is enough to see it come back. */
 const SILENT = 5
+
+/** How long a turn keeps its place without an answer: longer than answers usually take. */
+const WAITING_MS = 1_500
 
 /** How often it is looked for what is due. */
 const LOOK_MS = 1_000
@@ -42,7 +48,7 @@ export function startPulls(means: PullsMeans): Pulls {
 export class Pulls {
   readonly #means: PullsMeans
   readonly #turnMeans: TurnMeans
-  readonly #serving = new Set<Claimed>()
+  readonly #serving = new Map<Claimed, Waiting>()
   readonly #turns = new Set<Promise<void>>()
   /** Requests in a row that a provider did not answer. */
   readonly #silent = new Map<string, number>()
@@ -59,6 +65,7 @@ export class Pulls {
       ...{ ...means, log: means.parts.log },
       stopping: () => this.#stopped,
       answered: (provider, did) => void silent.set(provider, did ? 0 : (silent.get(provider) ?? 0) + 1),
+      retired: new RetiredApis(),
     }
   }
 
@@ -105,9 +112,10 @@ export class Pulls {
 
   async #claim(): Promise<void> {
     const providers = [...this.#means.parts.clients.keys()]
-    const places = PLACES - this.#serving.size
+    const busy = [...this.#serving].flatMap(([lease, waiting]) => (waiting.isLong ? [] : [lease]))
+    const places = PLACES - busy.length
     if (places <= 0 || providers.length === 0) return
-    const history = [...this.#serving].filter(({ lane }) => lane === 'history').length
+    const history = busy.filter(({ lane }) => lane === 'history').length
     const processId = this.#means.processId()
     const claimed = await this.#means.db.query<Omit<Claimed, 'processId'>>(CLAIM_SQL, [
       ...[processId, providers, providers.map((name) => providerByName.get(name)?.enabledByDefault ?? true)],
@@ -118,13 +126,17 @@ export class Pulls {
 
   #room(provider: string): number {
     const most = (this.#silent.get(provider) ?? 0) >= SILENT ? 1 : PROVIDER_PLACES
-    const taken = [...this.#serving].filter((one) => one.provider === provider).length
+    const taken = [...this.#serving.keys()].filter((one) => one.provider === provider).length
     return Math.max(0, most - taken)
   }
 
   #serve(lease: Claimed): void {
-    this.#serving.add(lease)
-    const turn = serveTurn(this.#turnMeans, lease)
+    const waiting = new Waiting()
+    this.#serving.set(lease, waiting)
+    const { parts } = this.#turnMeans
+    const send: Http['send'] = (request) => waiting.until(parts.http.send(request))
+    const means = { ...this.#turnMeans, parts: { ...parts, http: { ...parts.http, send } } }
+    const turn = serveTurn(means, lease)
       .catch((error) => this.#giveBack(lease, error))
       .finally(() => {
         this.#serving.delete(lease)
@@ -139,5 +151,31 @@ export class Pulls {
     this.#means.parts.log.warn({ err: error, provider, grant }, 'a turn failed')
     // Otherwise the lease ends by itself.
     await release(this.#means.db, lease, everyLane(Date.now() + FAILED_MS)).catch(() => {})
+  }
+}
+
+/** What a turn waits for. */
+class Waiting {
+  #requests = 0
+  /** When the last one was sent or answered, by the clock of the process. */
+  #movedMs = 0
+
+  /** Whether all that it does for a while now is wait for answers. */
+  get isLong(): boolean {
+    return this.#requests > 0 && performance.now() - this.#movedMs > WAITING_MS
+  }
+
+  async until<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    this.#moved(1)
+    try {
+      return await answer
+    } finally {
+      this.#moved(-1)
+    }
+  }
+
+  #moved(requests: number): void {
+    this.#requests += requests
+    this.#movedMs = performance.now()
   }
 }

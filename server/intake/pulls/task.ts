@@ -1,14 +1,14 @@
 import type { ParcelPart } from '../../../workers/parcel.ts'
 import type { Received } from '../../provider-client/http.ts'
 import type { Json } from '../../providers/part.ts'
-import type { Request, Stream, Window } from '../../providers/provider.ts'
+import type { Provider, Request, Stream, Window } from '../../providers/provider.ts'
 import { isStorableJson } from '../../text.ts'
 import { DAY_MS, isoInstant } from '../../time.ts'
 import type { Lane } from './budget.ts'
 import { fits, hashOf, type Outcome, sizeOf } from './parcel.ts'
 import { delaySeconds } from './verdicts.ts'
 import { leftAfter, type Span, windowOf } from './windows.ts'
-import type { WishRow } from './wishes.ts'
+import { objectOf, type WishRow } from './wishes.ts'
 
 /** Pages of a window that are asked for; no provider needs so many. */
 const MAX_PAGES = 500
@@ -43,15 +43,39 @@ export interface TaskRow {
   readonly hi: string | null
   readonly reach_days: number | null
   readonly options: Readonly<Record<string, Json>>
-  readonly position: { readonly request?: Request; readonly pages?: number; readonly missing?: number } | null
+  readonly position: {
+    readonly request?: Request
+    readonly pages?: number
+    readonly missing?: number
+    readonly skipped?: string
+  } | null
   readonly attempts: number
   readonly failing_since: string | null
   /** Of the cursor, as hexadecimal text. */
   readonly last_hash: string | null
 }
 
+/**
+ * What a task asks for; a single thing is asked for as a stream of which there is only now. Undefined: this version of the
+ * connector has no such stream or thing.
+ */
+export function streamOf(provider: Provider, { stream: name, object, args }: TaskRow): Stream | undefined {
+  const stream = provider.streams?.find((one) => one.name === name)
+  if (object === null) return stream
+  const kind = objectOf(provider, object)
+  if (!stream || !kind) return undefined
+  const { request, next, follow, emptyOn404 } = kind
+  return {
+    ...{ name, family: stream.family, windowDays: 1, historyDays: 0, overlapHours: 0 },
+    first: (_, state) => request(args, state),
+    ...(next && { next }),
+    ...(follow && { follow }),
+    ...(emptyOn404 && { emptyOn404 }),
+  }
+}
+
 /** Why a stream failed in a sync: error codes of its report. */
-export type FailureCode = 'not_permitted' | 'wrong' | 'gave_up'
+export type FailureCode = 'not_permitted' | 'wrong' | 'gave_up' | 'retired'
 
 /** A stream that is being asked for: what is left, and what answers came that are not stored yet. */
 export class Task {
@@ -67,6 +91,8 @@ export class Task {
   /** Up to there, in epoch milliseconds, windows of a pull were asked for whole; undefined: none was. */
   #coveredMs: number | undefined
   #hasMoved = false
+  /** Why a request of the span could not be used, the first one. */
+  #skipped: string | undefined
   /** What is to be asked for because of the answers that are kept, by kind and key. */
   readonly #wishes = new Map<string, WishRow>()
   readonly #untilMs: number
@@ -78,6 +104,7 @@ export class Task {
     this.#span = { loMs: Math.min(Date.parse(row.lo), this.#untilMs), hiMs: this.#untilMs }
     this.#request = row.position?.request ?? null
     this.#pages = row.position?.pages ?? 0
+    this.#skipped = row.position?.skipped
     this.#isWhole = row.position?.request === undefined
   }
 
@@ -129,6 +156,13 @@ export class Task {
     return undefined
   }
 
+  /** Notes that an answer cannot be used: what comes after it is asked for all the same, and the cursor stays before it. */
+  skip(why: string): void {
+    this.#hasMoved = true
+    this.#pages += 1
+    this.#skipped ??= why
+  }
+
   /** Ends the window under way; false when it was the last one. */
   nextWindow(): boolean {
     const left = leftAfter(this.window, this.row.kind === 'history', this.#span)
@@ -136,7 +170,7 @@ export class Task {
     this.#pages = 0
     this.#hasMoved = true
     if (!left) return false
-    this.#coveredMs = left.loMs
+    if (this.#skipped === undefined) this.#coveredMs = left.loMs
     this.#span = left
     return true
   }
@@ -159,6 +193,7 @@ export class Task {
 
   /** All of it is asked and stored. An answer like the last one is not stored again. */
   done(): Outcome {
+    if (this.#skipped !== undefined) return this.failed('wrong', this.#skipped)
     const { kind, reach_days: reach } = this.row
     const hash = this.#isWhole && kind === 'pull' ? hashOf(this.#parts) : undefined
     const isUnchanged = hash !== undefined && hash === this.row.last_hash
@@ -205,7 +240,7 @@ export class Task {
    * The provider does not have the thing that is asked for: it is asked for again, twice; `missing` is what follows when
    * it is not there then either.
    */
-  absent({ gone, wish }: { gone?: string | undefined; wish?: WishRow | undefined }): Outcome {
+  absent({ gone, wish, lost }: { gone?: string; wish?: WishRow | undefined; lost?: string }): Outcome {
     const { id, generation, position, args } = this.row
     const stream = this.stream.name
     const misses = position?.missing ?? 0
@@ -223,7 +258,7 @@ export class Task {
       this.#parts.push({ stream, args, atMs: Date.now(), zone: null, body: Buffer.alloc(0), gone })
     }
     if (wish) this.follow([wish])
-    return this.#ended({ status: 'success' })
+    return lost === undefined ? this.#ended({ status: 'success' }) : this.failed('gave_up', lost)
   }
 
   #ended(report: NonNullable<Outcome['report']>): Outcome {
@@ -251,8 +286,12 @@ export class Task {
     const isUntouched = this.#isWhole && this.#parts.length === 0
     const span = isUntouched ? {} : { lo: isoInstant(loMs), hi: isoInstant(hiMs) }
     const { id, generation, position: before } = this.row
-    const waited = before?.missing === undefined ? null : { missing: before.missing }
-    const position = this.#request ? { request: this.#request as unknown as Json, pages: this.#pages } : waited
+    const noted = {
+      ...(before?.missing !== undefined && !this.#request && { missing: before.missing }),
+      ...(this.#skipped !== undefined && { skipped: this.#skipped }),
+      ...(this.#request && { request: this.#request as unknown as Json, pages: this.#pages }),
+    }
+    const position = Object.keys(noted).length > 0 ? noted : null
     return { id, stream: this.stream.name, generation, ...span, position }
   }
 }

@@ -3,7 +3,7 @@ import { databaseUnavailable, type Queryable } from '../../db/database.ts'
 import { AppError } from '../../errors.ts'
 import { ForbiddenAddress } from '../../provider-client/call.ts'
 import { NoAnswer, type Received } from '../../provider-client/http.ts'
-import type { Provider, Request, Stream, StreamState, Wish } from '../../providers/provider.ts'
+import type { Granularity, Request, StreamState, Wish } from '../../providers/provider.ts'
 import { grantedScopes } from '../../providers/scopes.ts'
 import { isoInstant } from '../../time.ts'
 import { type Account, type AccountMeans, openAccount } from './account.ts'
@@ -11,7 +11,8 @@ import { nextOfBackfill } from './backfill.ts'
 import { BudgetClosed, type Lane } from './budget.ts'
 import { Gathered, type StoreMeans } from './gathered.ts'
 import type { Lease, Outcome } from './parcel.ts'
-import { Task, type TaskRow } from './task.ts'
+import type { RetiredApis } from './retired.ts'
+import { streamOf, Task, type TaskRow } from './task.ts'
 import { verdictOf } from './verdicts.ts'
 import { objectOf, type WishRow, wishRow } from './wishes.ts'
 
@@ -31,6 +32,9 @@ const WAITING_MS = 5_000
 /** How long a grant is left alone whose token cannot be had, and nobody says until when. */
 const NO_TOKEN_MS = 3_600_000
 
+/** After so many attempts a 500 is that of a day, where others can be asked for. */
+const BAD_ATTEMPTS = 3
+
 /** After so long a 401 is tried again: whether the connection has ended is for the refresh to say. */
 const REFUSED_SECONDS = 3_600
 
@@ -41,6 +45,7 @@ export interface TurnMeans extends AccountMeans, StoreMeans {
   stopping(): boolean
   /** Told whether a provider answered at all. */
   answered(provider: string, did: boolean): void
+  readonly retired: RetiredApis
 }
 
 /** A claimed grant, and for whom. */
@@ -50,6 +55,7 @@ export interface Claimed extends Lease {
 
 interface GrantRow {
   readonly issuer: string | null
+  readonly granularity: Granularity | null
   readonly scope: string | null
   readonly zone: string | null
   readonly granted_ms: number
@@ -57,7 +63,8 @@ interface GrantRow {
 }
 
 const GRANT_SQL = `
-  select g.issuer, g.scope, g.zone, date_part('epoch', g.granted_at) * 1000 as granted_ms, (
+  select g.issuer, g.scope, g.zone, date_part('epoch', g.granted_at) * 1000 as granted_ms,
+         (select s.data_granularity from provider_setting s where s.provider = g.provider) as granularity, (
     select coalesce(max(w.n), 0) from connection c
     cross join lateral (
       select count(*) as n
@@ -84,6 +91,7 @@ interface Turn {
   readonly account: Account
   readonly scope: StreamState['scope']
   readonly grantedMs: number
+  readonly granularity: Granularity
   readonly endsMs: number
   requests: number
   readonly gathered: Gathered
@@ -138,13 +146,15 @@ async function serveRun(turn: Turn, rows: TaskRow[]): Promise<void> {
   if (failed) throw failed.reason
 }
 
-function begin(means: TurnMeans, lease: Claimed, { issuer, scope, zone, granted_ms: grantedMs }: GrantRow): Turn {
+function begin(means: TurnMeans, lease: Claimed, grant: GrantRow): Turn {
+  const { issuer, scope, zone, granted_ms: grantedMs, granularity } = grant
   const { grantId: id, provider } = lease
   const account = openAccount(means, { id, provider, issuer })
   return {
     ...{ means, lease, account },
     scope: grantedScopes(scope, account.client.oauth(issuer)),
     grantedMs,
+    granularity: granularity ?? means.parts.settings.dataGranularity,
     endsMs: Date.now() + MAX_MS,
     requests: 0,
     gathered: new Gathered(means, lease, zone),
@@ -213,22 +223,6 @@ async function askOfPast(turn: Turn, task: Task, request: Request): Promise<Rece
   return answer
 }
 
-/** What a task asks for; a single thing is asked for as a stream of which there is only now. */
-function streamOf(provider: Provider, { stream: name, object, args }: TaskRow): Stream | undefined {
-  const stream = provider.streams?.find((one) => one.name === name)
-  if (object === null) return stream
-  const kind = objectOf(provider, object)
-  if (!stream || !kind) return undefined
-  const { request, next, follow, emptyOn404 } = kind
-  return {
-    ...{ name, family: stream.family, windowDays: 1, historyDays: 0, overlapHours: 0 },
-    first: (_, state) => request(args, state),
-    ...(next && { next }),
-    ...(follow && { follow }),
-    ...(emptyOn404 && { emptyOn404 }),
-  }
-}
-
 /** Keeps the place of a task that goes on later. */
 function pause(turn: Turn, task: Task): Promise<void> {
   const outcome = task.paused()
@@ -244,6 +238,8 @@ function defect({ means, lease }: Turn, task: Task, error: unknown): Outcome {
 
 /** One request of a task: it goes on, it has ended with an outcome, or there is nothing to be had now. */
 async function askOnce(turn: Turn, task: Task): Promise<Outcome | 'on' | 'blocked'> {
+  const retired = turn.means.retired.reason(turn.account.client)
+  if (retired !== undefined) return task.failed('retired', retired)
   const request = task.request ?? task.stream.first(task.window, stateOf(turn, task))
   if (!request) return task.nextWindow() ? 'on' : task.done()
   turn.requests += 1
@@ -256,9 +252,12 @@ async function askOnce(turn: Turn, task: Task): Promise<Outcome | 'on' | 'blocke
 /** All that a workout has is asked for where an operator wants that, whoever asks. */
 const WITH_SAMPLES = { samples: true, zones: true, route: true }
 
-function stateOf({ means, scope, grantedMs, gathered }: Turn, { row }: Task): StreamState {
+function stateOf(turn: Turn, { row }: Task): StreamState {
+  const { means, account, scope, grantedMs, granularity, gathered } = turn
   const options = means.parts.settings.ingestWorkoutSamples ? { ...row.options, ...WITH_SAMPLES } : row.options
-  return { scope, zone: gathered.zone, options, isHistory: row.lane === 'history', grantedMs }
+  const settings = account.client.settings.more
+  const asked = { isHistory: row.lane === 'history', isPull: row.kind === 'pull', granularity, settings }
+  return { scope, zone: gathered.zone, options, grantedMs, ...asked }
 }
 
 async function ask(turn: Turn, task: Task, request: Request): Promise<Received | Outcome | 'blocked'> {
@@ -309,7 +308,10 @@ async function noteWaits({ means, lease, waits }: Turn): Promise<void> {
 
 async function judged(turn: Turn, task: Task, request: Request, answer: Received): Promise<Outcome | 'on'> {
   const verdict = verdictOf(turn.account.client.provider.api, answer, task.stream)
-  if (typeof verdict === 'object') return task.later(`HTTP ${answer.status}`, verdict.afterSeconds)
+  const isBad = answer.status === 500 && task.row.attempts >= BAD_ATTEMPTS && task.stream.skip !== undefined
+  if (isBad) return passedOver(turn, task, request, answer)
+  const why = turn.account.client.provider.api.problem?.(answer) ?? `HTTP ${answer.status}`
+  if (typeof verdict === 'object') return task.later(turn.account.excerpt(why), verdict.afterSeconds)
   switch (verdict) {
     case 'ok':
     case 'empty':
@@ -318,19 +320,42 @@ async function judged(turn: Turn, task: Task, request: Request, answer: Received
       return task.later(said(turn, answer), REFUSED_SECONDS)
     case 'denied':
       return task.failed('not_permitted', said(turn, answer))
+    case 'retired':
+      return retire(turn, task)
     case 'missing':
       return task.row.object === null ? task.failed('wrong', said(turn, answer)) : absent(turn, task)
     default:
-      return task.failed('wrong', said(turn, answer))
+      return passedOver(turn, task, request, answer)
   }
+}
+
+/** An answer that cannot be used fails the stream; where days are asked for one by one, after the others were. */
+function passedOver(turn: Turn, task: Task, request: Request, answer: Received): Outcome | 'on' {
+  const { skip } = task.stream
+  if (!skip) return task.failed('wrong', said(turn, answer))
+  task.skip(said(turn, answer))
+  return goOn(task, request, skip(request))
+}
+
+/** Goes on with a further page, or with the next window. */
+function goOn(task: Task, request: Request, next: Request | null): Outcome | 'on' {
+  if (!next) return task.nextWindow() ? 'on' : task.done()
+  const problem = task.turnPage(request, next)
+  return problem === undefined ? 'on' : task.failed('wrong', problem)
+}
+
+/** The provider has ended its API. */
+function retire({ means: { retired, log }, account: { client } }: Turn, task: Task): Outcome {
+  if (retired.close(client)) log.error({ provider: client.id }, 'a provider has ended its API')
+  return task.failed('retired', retired.reason(client) ?? '')
 }
 
 /** The provider does not have a thing. */
 function absent(turn: Turn, task: Task): Outcome {
   const { object, args } = task.row
   const kind = objectOf(turn.account.client.provider, object ?? '')
-  const { gone, wish } = kind?.missing?.(args) ?? {}
-  return task.absent({ gone, wish: wish && wished(turn, task.row, [wish])[0] })
+  const { wish, ...missing } = kind?.missing?.(args) ?? {}
+  return task.absent({ ...missing, wish: wish && wished(turn, task.row, [wish])[0] })
 }
 
 function wished({ account, scope }: Turn, { options }: TaskRow, wishes: readonly Wish[]): WishRow[] {
@@ -339,14 +364,18 @@ function wished({ account, scope }: Turn, { options }: TaskRow, wishes: readonly
 }
 
 /** What an answer says, for people; nothing of one that may hold measurements. */
-function said({ account }: Turn, { status, body }: Received): string {
+function said({ account }: Turn, answer: Received): string {
+  const { status, body } = answer
+  const problem = account.client.provider.api.problem?.(answer)
+  if (problem !== undefined) return account.excerpt(problem)
   if (status < 400) return `HTTP ${status}: the answer cannot be read`
   return account.excerpt(`HTTP ${status}: ${body.subarray(0, 4_000).toString()}`.trim())
 }
 
 /** Keeps an answer, and goes on to the next page, or to the next window. */
-async function taken(turn: Turn, task: Task, request: Request, answer: Received): Promise<Outcome | 'on'> {
+async function taken(turn: Turn, task: Task, request: Request, received: Received): Promise<Outcome | 'on'> {
   const { stream, row } = task
+  const answer = stream.isEmpty?.(received, request) ? { ...received, body: Buffer.alloc(0) } : received
   const { gathered } = turn
   const zone = stream.zone?.(answer, request) ?? null
   // What was long ago says nothing of where the person is.
@@ -357,10 +386,7 @@ async function taken(turn: Turn, task: Task, request: Request, answer: Received)
   }
   task.keep(request, answer, zone ?? gathered.zone)
   task.follow(wished(turn, row, stream.follow?.(answer, request, stateOf(turn, task)) ?? []))
-  const next = stream.next?.(answer, request) ?? null
-  if (!next) return task.nextWindow() ? 'on' : task.done()
-  const problem = task.turnPage(request, next)
-  return problem === undefined ? 'on' : task.failed('wrong', problem)
+  return goOn(task, request, stream.next?.(answer, request) ?? null)
 }
 
 const RELEASE_SQL = `

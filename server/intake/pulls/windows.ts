@@ -50,7 +50,7 @@ export function duePull(
   // A little early, since pulls do not run to the minute.
   if (stream.pollSeconds !== undefined && nowMs - coveredMs < stream.pollSeconds * 1000 * 0.9) return undefined
   const usualMs = coveredMs - overlapMs
-  if (!hasPast(stream)) return { loMs: usualMs, reachDays: null }
+  if (!hasPast(stream) || stream.byChange) return { loMs: usualMs, reachDays: null }
   const reached = { 28: cursor.reachedMonthMs, 7: cursor.reachedWeekMs }
   const reach = REACHES.find(({ days, everyMs }) => nowMs - (reached[days] ?? begunMs) >= everyMs)
   if (!reach) return { loMs: usualMs, reachDays: null }

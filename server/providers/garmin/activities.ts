@@ -25,6 +25,8 @@ function workoutOf(item: Item, part: Part, externalId: string): WorkoutPart | un
     endMs: start.ms + Math.round(seconds * 1000),
     title: item.text('activityName'),
     entrySource: item.boolean('manual') ? 'manual' : undefined,
+    // What a person corrected stays, whatever the watch said of it comes again.
+    version: part.stream === 'manuallyUpdatedActivities' ? 1 : 0,
     durationSeconds: seconds,
     movingSeconds: positive(item, 'movingDurationInSeconds'),
     ...measuresOf(item),

@@ -1,3 +1,4 @@
+import { withoutNoise } from '../../batch/units.ts'
 import type { At, Item, Out, Part } from '../part.ts'
 import { byOffset, counted, dateOf, positive, startOf } from './items.ts'
 
@@ -72,7 +73,8 @@ export function epochs(out: Out, part: Part): void {
   for (const { at, items } of slots.values()) {
     const all = (field: string) =>
       [...items.values()].map((item) => counted(item, field)).filter((one) => one !== undefined)
-    const sum = (field: string) => all(field).reduce<number | undefined>((total, one) => (total ?? 0) + one, undefined)
+    const sum = (field: string) =>
+      all(field).reduce<number | undefined>((total, one) => withoutNoise((total ?? 0) + one), undefined)
     out.sample('steps', at, sum('steps'))
     out.sample('energy', at, sum('activeKilocalories'))
     out.sample('distance_walking_running', at, sum('distanceInMeters'))

@@ -43,9 +43,15 @@ export const pulseox = started((out, item, start) => {
   addAll(out, 'oxygen_saturation', byOffset(item, 'timeOffsetSpo2Values', start))
 })
 
-/** How far the night was from the usual. */
+/** No other night begins so soon, and nobody corrects the start of one by more. */
+const SAME_NIGHT_MS = 6 * 3_600_000
+
+/** How far the night was from the usual, once: at its start as it is known now. */
 export const skinTemp = started((out, item, start) => {
-  out.sample('skin_temperature_deviation', start, item.numeric('avgDeviationCelsius'))
+  const value = item.numeric('avgDeviationCelsius')
+  if (value === undefined) return
+  out.sample('skin_temperature_deviation', start, value)
+  out.only({ series: 'skin_temperature_deviation' }, start.ms - SAME_NIGHT_MS, start.ms + SAME_NIGHT_MS)
 })
 
 const snapshots: ReadonlyMap<string, readonly [series: SeriesName, highest: number]> = new Map([

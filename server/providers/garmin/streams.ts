@@ -27,7 +27,7 @@ export function summariesAt(text: string | undefined): string | undefined {
   return isSound && SUMMARIES.test(url.pathname) ? text : undefined
 }
 
-/** The summaries of a type that a notice names by their address. It ends after a day: then there is nothing more to have. */
+/** The summaries of a type that a notice names by their address. It ends after a day: then they cannot be had any more. */
 const named = (stream: string): ObjectKind => ({
   stream,
   request(args, { options }) {
@@ -35,6 +35,7 @@ const named = (stream: string): ObjectKind => ({
     if (path === undefined) return null
     return stream === DETAILS && options.samples === true ? { path, args: { samples: true } } : { path }
   },
+  missing: () => ({ lost: 'The address that Garmin named is no longer valid' }),
 })
 
 /** What notices name, by summary type. */

@@ -1,6 +1,6 @@
 import { isoInstant } from '../../time.ts'
 import { listAt, textAt, valueAt } from '../answers.ts'
-import { listing } from '../listed.ts'
+import { furtherPage, listing, listingWithin } from '../listed.ts'
 import type { Json } from '../part.ts'
 import type { Answer, Form, ObjectKind, Provider, Request, Stream, Window, Wish } from '../provider.ts'
 
@@ -14,8 +14,7 @@ const COLLECTIONS = '/v2/usercollection/'
 function next(answer: Answer, asked: Request): Request | null {
   const token = textAt(answer.json, 'next_token')
   if (!token) return null
-  const { args: _, ...more } = asked
-  return { ...more, query: { ...asked.query, next_token: token } }
+  return { ...furtherPage(asked), query: { ...asked.query, next_token: token } }
 }
 
 /**
@@ -28,11 +27,12 @@ function days({ fromMs, untilMs }: Window): Form {
 
 /**
  * The span that such a request lists completely in every zone. A document belongs to the day on which it begins, to the
- * day before (until 04:00), or to the day after (a night).
+ * day before (until 04:00), or to the day after (a night). Of nights and workouts of a traveller an earlier one may belong
+ * to a later day, so between two of them one may be missing.
  */
-function listed({ start_date = '', end_date = '' }: Form): Json {
+function listed({ start_date = '', end_date = '' }: Form, isOfDays: boolean): Json {
   const [firstMs, lastMs] = [start_date, end_date].map((date) => Date.parse(date.slice(0, 10))) as [number, number]
-  return listing(firstMs + 36 * HOUR_MS, lastMs - 14 * HOUR_MS)
+  return (isOfDays ? listing : listingWithin)(firstMs + 36 * HOUR_MS, lastMs - 14 * HOUR_MS)
 }
 
 const dateAt = (ms: number) => new Date(ms).toISOString().slice(0, 10)
@@ -64,7 +64,7 @@ function collection(
     overlapHours: 48,
     first(window) {
       const query = days(window)
-      return { path: COLLECTIONS + path, query, args: listed(query) }
+      return { path: COLLECTIONS + path, query, args: listed(query, name !== 'workout' && name !== 'sleep') }
     },
     next,
     ...more,

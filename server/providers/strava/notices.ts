@@ -54,8 +54,8 @@ function open({ json, subscriptionIds }: OpenedBody): readonly Notice[] | 'malfo
   const [type, aspect] = [textAt(json, 'object_type'), textAt(json, 'aspect_type')]
   if (account === undefined || id === undefined || type === undefined || aspect === undefined) return 'malformed'
   const subscription = idOf(valueAt(json, 'subscription_id'))
-  // Of an application that is not ours.
-  if (subscriptionIds.length > 0 && !subscriptionIds.includes(subscription ?? '')) return []
+  // Of an application that is not ours, or of nobody: without a subscription Strava sends nothing.
+  if (!subscriptionIds.includes(subscription ?? '')) return []
   if (type === 'athlete') return hasLeft(json, aspect) ? [{ account, kind: 'deauthorise' }] : []
   if (type !== 'activity') return []
   const wish = wishFor(id)

@@ -20,14 +20,21 @@ const oauth: OAuth = {
     call({ path: new URL('deauthorize', call.tokenUrl).href, query: { client_id: call.settings.clientId } }),
 }
 
+const WEEK_S = 604_800
+const UNSET = { per: 'application', limit: Number.POSITIVE_INFINITY, aligned: false } as const
+
 /** Suunto's Cloud API. */
 export const cloud: Provider = {
   id: 'suunto',
   settings: ['SUBSCRIPTION_KEY'],
   api: {
     url: 'https://cloudapi.suunto.com',
-    // Of our own: Suunto publishes none.
-    budgets: [{ per: 'application', seconds: 1, limit: 1, aligned: false }],
+    // The first is of our own: Suunto publishes none. Keys of developers are said to have 10 in a minute, 200 in a week.
+    budgets: [
+      { per: 'application', seconds: 1, limit: 1, aligned: false, setting: 'REQUESTS_PER_SECOND' },
+      { ...UNSET, seconds: 60, setting: 'REQUESTS_PER_MINUTE' },
+      { ...UNSET, seconds: WEEK_S, setting: 'REQUESTS_PER_WEEK' },
+    ],
     headers: ({ more }) =>
       more.SUBSCRIPTION_KEY === undefined ? {} : { 'ocp-apim-subscription-key': more.SUBSCRIPTION_KEY },
     judge,

@@ -7,7 +7,11 @@ import { isKey, wishFor } from './streams.ts'
 const SECRET = 'WEBHOOK_SECRET'
 
 /** How Suunto notifies: rows of all day come with the notice, of a workout only its main figures. */
-export const notices: Notices = { limitBytes: 8 * 1024 * 1024, secrets: [SECRET], verify, open }
+export const notices: Notices = {
+  ...{ limitBytes: 8 * 1024 * 1024, secrets: [SECRET], verify, open },
+  // A repeat of half a night does not take the place of the night.
+  repeats: true,
+}
 
 /** The body is signed, without a time. */
 function verify({ body, headers }: InboundRequest, { own }: Keys): 'signed' | 'refused' {

@@ -1,6 +1,6 @@
 import { DAY_MS, parseInstant, parseZoneOffset } from '../../time.ts'
 import { listAt, textAt, valueAt } from '../answers.ts'
-import { listing } from '../listed.ts'
+import { furtherPage, listingWithin } from '../listed.ts'
 import type { Json } from '../part.ts'
 import type { Answer, Form, ObjectKind, Provider, Request, Stream, Window } from '../provider.ts'
 
@@ -17,10 +17,7 @@ function next(answer: Answer, asked: Request): Request | null {
   return { ...asked, query: { ...asked.query, nextToken: token } }
 }
 
-/** The next page, which is not all that is listed. */
-function nextOfList(answer: Answer, { args: _, ...asked }: Request): Request | null {
-  return next(answer, asked)
-}
+const nextOfList = (answer: Answer, asked: Request): Request | null => next(answer, furtherPage(asked))
 
 const within = ({ fromMs, untilMs }: Window): Form => ({
   limit: String(PAGE),
@@ -28,9 +25,13 @@ const within = ({ fromMs, untilMs }: Window): Form => ({
   end: new Date(untilMs).toISOString(),
 })
 
-/** The span that such a request lists completely: whole days, so `args` change daily; a sleep may end a day later. */
+/**
+ * The span that such a request lists completely: whole days, so `args` change daily; a sleep may end a day later. What began
+ * before the window may be listed without all that began then.
+ */
 function listed({ fromMs, untilMs }: Window): Json {
-  return listing((Math.ceil(fromMs / DAY_MS) + 1) * DAY_MS, Math.floor(untilMs / DAY_MS) * DAY_MS)
+  const lastMs = Math.floor(untilMs / DAY_MS) * DAY_MS
+  return listingWithin((Math.ceil(fromMs / DAY_MS) + 1) * DAY_MS, lastMs, lastMs + DAY_MS)
 }
 
 const SLEEP = '/v2/activity/sleep'

@@ -9,9 +9,10 @@ import { noteDeleted, removePoints } from './delete-samples.ts'
 import { type ListPlace, readLists, recordsAt, type Stream, streamKey } from './lists.ts'
 
 // The total of a day is stored at its midnight, which depends on the zone. A record that comes again with another zone than it
-// had, or that was guessed, has another midnight: the total it stated before has to go.
+// had, or that was guessed, has another midnight: the total it stated before has to go. So has a value at the end of a night
+// (`SampleColumns.once`) that now ends at another time.
 
-/** Midnights of one day in any two zones are no further apart. */
+/** Midnights of one day in any two zones are no further apart, nor are the ends of a night that is revised. */
 const APART_MS = 2 * 86_400_000
 
 /** Totals of a source and series in a batch: their records as they were sent, and with their midnights. */
@@ -57,8 +58,8 @@ function totalsOf(
 ): Map<string, Totals> {
   const totals = new Map<string, Totals>()
   const add = (columns: SampleColumns, name: 'sent' | 'stamped') => {
-    const { seriesId, origins } = columns
-    if (!origins || !storedSeries(seriesId)?.isDailyTotal) return
+    const { seriesId, origins, once } = columns
+    if (!origins || !(once || storedSeries(seriesId)?.isDailyTotal)) return
     const stream = { sourceId: sourceIds[columns.source] as number, seriesId }
     const one = totals.get(streamKey(stream)) ?? { ...stream, sent: [], stamped: [] }
     one[name].push(...originsOf(columns))

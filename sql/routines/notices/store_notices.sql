@@ -1,9 +1,9 @@
 -- Stores what notices said of a grant: what is to be asked for, and the parcel of data and deletions that they carried
--- (brotli; null: none), as an upload of everybody whose data it is. All of it is of one run for each of them: the one that
--- waits already, or a new one. `of_past`: it belongs to the backfill that is under way, if there is one. The caller holds the
--- grant.
+-- (brotli; null: none), as an upload of everybody whose data it is, or as more of one that waits and has less than
+-- `most_bytes` then. What is new is of one run for each of them: the one that waits already, or a new one. `of_past`: it
+-- belongs to the backfill that is under way, if there is one. The caller holds the grant.
 create or replace function store_notices(
-  the_grant uuid, parcel bytea, parcel_sha256 bytea, parcel_bytes int4, wishes jsonb, of_past boolean
+  the_grant uuid, parcel bytea, parcel_sha256 bytea, parcel_bytes int4, most_bytes int4, wishes jsonb, of_past boolean
 ) returns void
 language plpgsql as $$
 declare
@@ -14,6 +14,9 @@ declare
   the_scope text;
   asking uuid;
   added text[];
+  -- Connections whose upload is new.
+  newly uuid[];
+  new_id uuid;
   one record;
   own_key text;
   run sync_run;
@@ -28,6 +31,16 @@ begin
   limit 1;
   the_lane := case when backfill is null then 'live' else 'history' end;
   the_scope := case when backfill is null then 'live' else 'historical' end;
+  if parcel is not null then
+    select array_agg(c.id) into newly
+    from (
+      select c.id, c.user_id from connection c where c.grant_id = the_grant and c.status = 'active' order by c.user_id
+    ) c
+    where not add_to_waiting(c.user_id, c.id, the_scope, backfill, parcel, parcel_bytes, most_bytes);
+  end if;
+  if newly is null and wishes = '[]' then
+    return;
+  end if;
   select t.run_key into the_run
   from sync_task t
   where t.grant_id = the_grant and t.kind in ('notice', 'object') and t.lane = 'live' and t.connection_id is null
@@ -36,7 +49,7 @@ begin
   limit 1;
   the_run := coalesce(backfill, the_run, gen_random_uuid()::text);
   added := queue_wishes(the_grant, null, the_run, the_lane, wishes);
-  if added is null and parcel is null then
+  if added is null and newly is null then
     return;
   end if;
   perform 1 from connection c where c.grant_id = the_grant and c.status = 'active' order by c.id for no key update;
@@ -48,13 +61,17 @@ begin
   for one in
     select c.id, c.user_id from connection c where c.grant_id = the_grant and c.status = 'active' order by c.user_id
   loop
+    -- Whose upload took it has a run already.
+    continue when added is null and not one.id = any (newly);
     own_key := open_run(one.user_id, the_provider, the_run, asking, the_scope, tstzrange(null, null), '{}', 'webhook');
     perform open_reports(one.user_id, own_key, added);
-    if parcel is not null then
+    if one.id = any (newly) then
+      new_id := gen_random_uuid();
       perform accept_upload(
-        gen_random_uuid(), one.user_id, the_provider, parcel_sha256, parcel, parcel_bytes, 0, null, null, the_scope, null,
+        new_id, one.user_id, the_provider, parcel_sha256, parcel, parcel_bytes, 0, null, null, the_scope, null,
         own_key, null, 'webhook', one.id
       );
+      update upload set open_bytes = parcel_bytes where id = new_id;
     end if;
     run := settle_run(one.user_id, own_key, null);
   end loop;

@@ -1,26 +1,28 @@
 // Notices that carry the data themselves, of several people in one body, and what people change at the provider.
+import { createHmac } from 'node:crypto'
 import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { notify, openAll, openMeans } from '../../support/notices.ts'
-import { createUser, eachEngine, startImports, storedSamples } from '../../support/sdk.ts'
+import { createUser, eachEngine, oneEngine, startImports, storedSamples } from '../../support/sdk.ts'
 
 const START = Date.UTC(2026, 2, 9, 23) / 1000
 const KEY = 'unguessable'
+const SUUNTO_SECRET = 'shared'
 
 const garmin = { clientId: 'consumer', clientSecret: 'hush', more: { WEBHOOK_PATH_SECRET: KEY } }
 
-/** A user who has connected an account of Garmin, without a consent. */
-async function connected(app: TestApp, account: string): Promise<string> {
+/** A user who has connected an account, without a consent. */
+async function connected(app: TestApp, account: string, provider = 'garmin'): Promise<string> {
   const user = await createUser(app)
   await app.db.query(
     `with granted as (
        insert into provider_grant (provider, account_id, scope, granted_at)
-       values ('garmin', $2, 'HEALTH_EXPORT', now() - interval '1 hour') returning id
+       values ($3, $2, 'HEALTH_EXPORT', now() - interval '1 hour') returning id
      )
      insert into connection (user_id, provider, grant_id, provider_user_id, scope, created_at)
-     select $1, 'garmin', id, $2, 'HEALTH_EXPORT', now() - interval '1 hour' from granted`,
-    [user, account],
+     select $1, $3, id, $2, 'HEALTH_EXPORT', now() - interval '1 hour' from granted`,
+    [user, account, provider],
   )
   return user
 }
@@ -29,16 +31,23 @@ async function started(t: Parameters<typeof startTestApp>[0], engine: Parameters
   const app = await startTestApp(t, engine, { providers: { garmin } })
   await startImports(t, app)
   const means = openMeans(t, app)
-  const tell = async (body: object) => {
+  const send = async (body: object) => {
     const headers = { 'garmin-client-id': 'consumer' }
-    const { status } = await notify(app, 'garmin', JSON.stringify(body), { headers, query: `?k=${KEY}` })
+    const query = 'dailies' in body ? `?k=${KEY}` : `/${KEY}`
+    const { status } = await notify(app, 'garmin', JSON.stringify(body), { headers, query })
     if (status !== 200) throw new Error(`answered ${status}`)
+  }
+  const opened = async () => {
     await openAll(means, 'garmin')
     const waiting = `select count(*) as n from upload where status = 'queued'`
     const isImported = async () => (await app.db.one<{ n: number }>(waiting)).n === 0
     if (!(await waitUntil(isImported, 20_000, 20))) throw new Error('it was not imported')
   }
-  return { app, tell }
+  const tell = async (body: object) => {
+    await send(body)
+    await opened()
+  }
+  return { app, tell, send, opened }
 }
 
 const common = { startTimeInSeconds: START, startTimeOffsetInSeconds: 3_600 }
@@ -46,8 +55,28 @@ const night = (userId: string, validation: string, seconds: number) => ({
   ...{ userId, summaryId: 'night', ...common, durationInSeconds: seconds, validation },
 })
 
+oneEngine(t, 'half a night of Suunto that is repeated does not take the place of the night', async (t, engine) => {
+  const suunto = { clientId: 'watch', clientSecret: 'hush', more: { WEBHOOK_SECRET: SUUNTO_SECRET } }
+  const app = await startTestApp(t, engine, { providers: { suunto } })
+  await startImports(t, app)
+  const means = openMeans(t, app)
+  await connected(app, 'anna', 'suunto')
+  const tell = async (hours: number) => {
+    const times = { BedtimeStart: '2026-03-10T00:00:00.000+01:00', BedtimeEnd: `2026-03-10T0${hours}:00:00.000+01:00` }
+    const samples = [{ timestamp: times.BedtimeStart, entryData: { ...times, SleepId: 7, Duration: hours * 3_600 } }]
+    const body = JSON.stringify({ type: 'SUUNTO_247_SLEEP_CREATED', username: 'anna', samples })
+    const headers = { 'x-hmac-sha256-signature': createHmac('sha256', SUUNTO_SECRET).update(body).digest('hex') }
+    t.equal((await notify(app, 'suunto', body, { headers })).status, 200)
+    await openAll(means, 'suunto')
+    const waiting = `select count(*) as n from upload where status = 'queued'`
+    t.ok(await waitUntil(async () => (await app.db.one<{ n: number }>(waiting)).n === 0, 20_000, 20))
+    return (await app.db.query<{ s: number }>('select asleep_s as s from sleep_part')).map(({ s }) => s / 3_600)
+  }
+  t.strictSame([await tell(4), await tell(8), await tell(4), await tell(9)], [[4], [8], [8], [9]])
+})
+
 eachEngine(t, 'a body of several people is stored for each of them', async (t, engine) => {
-  const { app, tell } = await started(t, engine)
+  const { app, tell, send, opened } = await started(t, engine)
   const [anna, bert] = [await connected(app, 'anna'), await connected(app, 'bert')]
   const pulse = (userId: string, value: number) => ({
     userId,
@@ -93,10 +122,15 @@ eachEngine(t, 'a body of several people is stored for each of them', async (t, e
       t.strictSame(await known(), [[9_000], [5_200]])
       await tell({ dailies: [day(10, 4_000), day(24, 9_100)], manuallyUpdatedActivities: [workout(5_300)] })
       t.strictSame(await known(), [[9_100], [5_300]], 'what is as new counts')
+      const { userId: _, ...details } = { ...workout(5_000), summaryId: 'w-detail' }
+      await tell({ activityDetails: [{ userId: 'anna', summaryId: 'w-detail', activityId: 7, summary: details }] })
+      t.strictSame(await known(), [[9_100], [5_300]], 'nor do details of before')
       const [connection] = await app.db.query<{ connectionId: string; grantId: string }>(
         'select id as "connectionId", grant_id as "grantId" from connection where user_id = $1',
         [anna],
       )
+      // As after a disconnection that deleted what there was.
+      await app.db.query('delete from workout')
       await app.db.transaction((tx) =>
         app.deps.oauth.connected(tx, { provider: 'garmin', userId: anna, isNew: false, ...connection! }),
       )
@@ -104,6 +138,25 @@ eachEngine(t, 'a body of several people is stored for each of them', async (t, e
       t.strictSame(await known(), [[8_900], [5_100]], 'after a new consent everything may come again')
     },
   )
+
+  await t.test('the skin of a night has one deviation, at its start as the person corrected it', async (t) => {
+    const skin = (later: number, avgDeviationCelsius: number) => ({
+      ...{ userId: 'anna', summaryId: 'st', startTimeInSeconds: START + later, startTimeOffsetInSeconds: 3_600 },
+      ...{ durationInSeconds: 20_000, avgDeviationCelsius },
+    })
+    const known = async () =>
+      (await storedSamples(app.db, anna)).flatMap(({ type, value }) =>
+        type === 'skin_temperature_deviation' ? [value] : [],
+      )
+    await tell({ skinTemp: [skin(0, 0.4)] })
+    await tell({ skinTemp: [skin(1_800, 0.5), skin(86_400, -0.1)] })
+    t.strictSame((await known()).sort(), [-0.1, 0.5])
+    await app.db.query('delete from sample')
+    await Promise.all([skin(0, 0.4), skin(1_800, 0.5)].map((one) => send({ skinTemp: [one] })))
+    await send({ skinTemp: [skin(3_600, 0.6)] })
+    await opened()
+    t.strictSame(await known(), [0.6], 'nor have those of one parcel more')
+  })
 
   await t.test('cycles and movement', async (t) => {
     await tell({
@@ -140,8 +193,8 @@ eachEngine(t, 'a body of several people is stored for each of them', async (t, e
     t.strictSame(await scopes([], 1), ['', null])
   })
 
-  await t.test('who leaves has left; of who came back lately the tokens have to say so', async (t) => {
-    await app.db.query(`update connection set created_at = now() - interval '1 year' where user_id = $1`, [bert])
+  await t.test('who leaves has left; of who came, or came back, lately the tokens have to say so', async (t) => {
+    await app.db.query(`update provider_grant set granted_at = now() - interval '8 days' where account_id = 'anna'`)
     await tell({ deregistrations: [{ userId: 'anna' }, { userId: 'bert' }] })
     const sql = `select c.status, g.doubted_at is not null as doubted from connection c left join provider_grant g on g.id = c.grant_id
                  where c.user_id = $1`

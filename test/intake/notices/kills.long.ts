@@ -46,9 +46,14 @@ eachEngine(t, 'ten thousand notices, and a process that is killed again and agai
     `${left.length} were not taken in the end`,
   )
   const different: string[] = []
+  const edited = new Set<string>()
   for (const [person, user] of undisturbed.users) {
-    const expected = new Set(await storedOf(undisturbed, user))
-    const stored = new Set(await storedOf(killed, killed.users.get(person) ?? ''))
+    const truth = (await killed.simulator.control('GET', `truth?person=${person}`)).body
+    for (const sleep of truth.sleeps)
+      if (sleep.edited) edited.add(`${killed.users.get(person)} ${Date.parse(sleep.end)}`)
+    const told = toldOf(truth)
+    const expected = new Set((await storedOf(undisturbed, user)).flatMap(told))
+    const stored = new Set((await storedOf(killed, killed.users.get(person) ?? '')).flatMap(told))
     t.ok(expected.size > 1_000, `${person} has data`)
     const missing = [...expected].filter((line) => !stored.has(line)).map((line) => `- ${line}`)
     const wrong = [...stored].filter((line) => !expected.has(line)).map((line) => `+ ${line}`)
@@ -59,11 +64,27 @@ eachEngine(t, 'ten thousand notices, and a process that is killed again and agai
     [],
   )
   t.ok((await killed.db.one<{ n: number }>('select count(*) as n from event')).n > 1_000, 'events were recorded')
-  const twice = await killed.db.query(
-    'select type, key, count(*) from event group by type, key, data having count(*) > 1 limit 5',
+  const twice = await killed.db.query<{ key: string }>(
+    'select key from event group by type, key, data having count(*) > 1',
   )
-  t.strictSame(twice, [], 'none of them twice')
+  // An edited sleep of WHOOP is another one, which takes the place of the first: its scores go, and come again.
+  const wrongly = twice.filter(({ key }) => {
+    const [, user, , , at = ''] = key.split('.')
+    return !edited.has(`${user} ${Date.parse(at.replaceAll('_', ':'))}`)
+  })
+  t.strictSame(wrongly, [], `none of them twice, but for ${twice.length} of edited sleeps`)
 })
+
+/** Without what Polar does not tell: that an exercise was edited or deleted. Each world knows what it was when it asked. */
+function toldOf({ workouts }: Json) {
+  const starts = new Set(workouts.map(({ start }: Json) => Date.parse(start)))
+  return (line: string): string[] => {
+    const stored = JSON.parse(line)
+    const [kind, workout] = Array.isArray(stored) ? stored : []
+    if (kind !== 'workout' || !workout.from.startsWith('polar / ')) return [line]
+    return starts.has(Date.parse(workout.start_at)) ? [JSON.stringify([kind, { ...workout, type: undefined }])] : []
+  }
+}
 
 async function startTold(t: Test, engine: Engine): Promise<Told> {
   // Its clock goes on: signatures that are older than five minutes are refused.

@@ -243,6 +243,14 @@ oneEngine(t, 'what proves nothing is not believed', async (t, engine) => {
     await openAll(means, 'strava')
   }
 
+  await t.test('nor opened before there is a subscription: then nobody else could send it', async (t) => {
+    await strava({ aspect_type: 'delete' })
+    t.strictSame(await app.db.query(`select from sync_task where kind = 'object'`), [])
+    await app.db.query(
+      `insert into provider_subscription (provider, subscription_id, callback_url) values ('strava', '1', 'https://us.example')`,
+    )
+  })
+
   await t.test('a deletion is asked for, and what is there stays', async (t) => {
     await strava({ aspect_type: 'delete' })
     await settled(app)

@@ -1,4 +1,6 @@
 // What providers send is taken if it is proven to be theirs, and nothing else is.
+
+import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
 import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
@@ -247,7 +249,8 @@ oneEngine(t, 'every other request has its answer', async (t, engine) => {
     let answered: ReturnType<typeof notify> | undefined
     await app.db.transaction(async (tx) => {
       const body = Buffer.from(first)
-      await tx.query('select receive_notices($1, $2, $3, $4)', [['oura'], [true], [body], [body]])
+      const sha256 = createHash('sha256').update(body).digest()
+      await tx.query('select receive_notices($1, $2, $3, $4, $5)', [['oura'], [true], sha256, [body.length], body])
       answered = notify(app, 'oura', second, { headers: signs.oura(SECRET, second) })
       const waits = `select from pg_stat_activity where wait_event = 'advisory' and query like 'select receive_notices%'`
       t.ok(await waitUntil(async () => (await app.db.query(waits)).length > 0, 10_000, 5))
@@ -284,6 +287,30 @@ oneEngine(t, 'every other request has its answer', async (t, engine) => {
       await app.db.query('delete from notification')
     },
   )
+
+  await t.test('who announces much, and proves nothing, keeps nobody else out', async (t) => {
+    const { limits } = app.deps
+    const gates = { ...limits.gates, notices: { ...limits.gates.notices, capacity: 131_072, perKey: 131_072 } }
+    const small = await app.another({ limits: { ...limits, gates } })
+    const { hostname, port } = new URL(small.url)
+    const slow = connect(Number(port), hostname)
+    t.teardown(() => slow.destroy())
+    slow.write('POST /api/v1/providers/garmin/webhooks HTTP/1.1\r\nHost: us\r\nContent-Length: 33554432\r\n\r\n{')
+    t.ok(await waitUntil(async () => small.deps.gates.notices.held() > 0, 10_000, 10))
+    t.equal((await notify(small, 'oura', body, { headers: signs.oura(SECRET, body) })).status, 200)
+    await app.db.query('delete from notification')
+  })
+
+  await t.test('the probe says what waits', async (t) => {
+    t.equal((await notify(app, 'oura', body, { headers: signs.oura(SECRET, body) })).status, 200)
+    const probed = async () => (await app.request('GET', '/readyz', { auth: 'none' })).body.notices
+    t.ok(await waitUntil(async () => (await probed())?.waiting === 1, 20_000, 200))
+    t.match(await probed(), { waiting: 1, held: 0, malformed: 0, oldest_waiting_seconds: Number })
+    const metrics = await (await fetch(`${app.url}/metrics`)).text()
+    t.match(metrics, /^pulsebase_notices_waiting\{provider="oura",state="waiting"\} 1$/m)
+    t.match(metrics, /^pulsebase_notices_lag_seconds\{provider="oura"\} \d/m)
+    await app.db.query('delete from notification')
+  })
 
   await t.test('of hundreds at once many are stored together', async (t) => {
     const sent = Array.from({ length: 400 }, (_, at) => JSON.stringify({ ...bodies.oura, object_id: `o-${at}` }))

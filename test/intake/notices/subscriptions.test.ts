@@ -111,6 +111,11 @@ oneEngine(t, 'polar', async (t, engine) => {
   t.strictSame((await ask(app, 'GET', at('polar'))).body, { subscriptions: [] })
   const failed = (await ask(app, 'POST', `${at('polar')}?${to(`${app.url}/nowhere`)}`)).body.subscriptions
   t.match(failed, { status: 'error', error: String })
+  t.match(
+    await app.db.query(`select subscription_id, error from provider_subscription where provider = 'polar'`),
+    [{ subscription_id: null, error: String }],
+    'the daily comparison tries again',
+  )
   t.strictSame(await there(simulated, 'polar'), [])
 })
 
@@ -122,6 +127,7 @@ oneEngine(t, 'a webhook of polar that is gone when it is to be activated is crea
     'GET /v3/webhooks': [200, [{ ...webhook, active: false }]],
     'POST /v3/webhooks/activate': [204],
     'POST /v3/webhooks': [201, { ...webhook, id: 'w2', signature_secret_key: 'a secret' }],
+    'DELETE /v3/webhooks/typo': [404],
   }
   const polar = createServer((request, response) => {
     const what = `${request.method} ${request.url}`
@@ -154,6 +160,13 @@ oneEngine(t, 'a webhook of polar that is gone when it is to be activated is crea
   t.equal(id, 'w2')
   const body = '{"event":"EXERCISE","user_id":1,"entity_id":"A1"}'
   t.equal((await notify(app, 'polar', body, { headers: signs.polar('a secret', body) })).status, 200)
+
+  await t.test('and keeps its secret when another one is deleted, which is not there', async (t) => {
+    t.match((await ask(app, 'DELETE', `${at('polar')}/typo`)).body.deleted, { status: 'deleted' })
+    const rest = '{"event":"EXERCISE","user_id":1,"entity_id":"A2"}'
+    const again = await app.another()
+    t.equal((await notify(again, 'polar', rest, { headers: signs.polar('a secret', rest) })).status, 200)
+  })
 })
 
 oneEngine(t, 'strava', async (t, engine) => {

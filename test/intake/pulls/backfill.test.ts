@@ -108,6 +108,8 @@ oneEngine(t, 'after the person has withdrawn access at the provider, all may be 
   const { app, simulator } = all
   const ana = await all.join('ana')
   await all.ask()
+  // Before, it might be a repeat about an access that has ended.
+  await app.db.query(`update provider_grant set granted_at = now() - interval '8 days'`)
   await simulator.control('POST', 'revoke', { provider: 'garmin', person: 'ana' })
   await all.deliver()
   const { status } = await app.db.one<{ status: string }>('select status from connection')

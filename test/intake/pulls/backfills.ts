@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import { openDatabase, type Queryable } from '../../../server/db/database.ts'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
+import { RetiredApis } from '../../../server/intake/pulls/retired.ts'
 import { serveTurn, type TurnMeans } from '../../../server/intake/pulls/turn.ts'
 import { openAccessTokens } from '../../../server/oauth/refresh.ts'
 import type { TestApp } from '../../support/app.ts'
@@ -29,8 +30,8 @@ export interface Backfilling extends Simulated {
   turn(kills?: boolean): Promise<boolean>
   /** Turns until nothing is due any more. */
   ask(): Promise<void>
-  /** What the provider tells in the next minute is received, opened and imported. */
-  deliver(): Promise<void>
+  /** What the provider tells in the next minute, or in so many seconds, is received, opened and imported. */
+  deliver(seconds?: number): Promise<void>
   /** Another notice is received, opened and imported. */
   tell(body: object): Promise<void>
   /** As if so many seconds had passed, and limits forgotten. */
@@ -73,6 +74,7 @@ export async function startBackfills(
     ...{ db, parts, log: parts.log, tokens: openAccessTokens(parts) },
     stopping: () => false,
     answered() {},
+    retired: new RetiredApis(),
   }
   const opening = openMeans(t, app)
   const turn = (kills = false) => served(app, kills ? { ...means, db: dying(means) } : means, processId())
@@ -95,8 +97,8 @@ export async function startBackfills(
       await connectPerson(app, { user: id, provider: 'garmin', person, more })
       return id
     },
-    async deliver() {
-      await simulator.control('POST', 'clock', { advance_seconds: 60 })
+    async deliver(seconds = 60) {
+      await simulator.control('POST', 'clock', { advance_seconds: seconds })
       await simulator.control('POST', 'notices')
       await taken()
     },

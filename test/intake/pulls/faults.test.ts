@@ -3,29 +3,17 @@ import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import type { TestApp } from '../../support/app.ts'
 import {
+  askedOnce,
   connectPerson,
   type Pulling,
+  reportsOf,
   type Simulated,
   settled,
   startPulling,
   startSimulated,
+  timePasses,
 } from '../../support/people.ts'
 import { createUser, oneEngine } from '../../support/sdk.ts'
-
-interface Report {
-  native_type: string
-  status: string
-  error_code: string | null
-  error: string | null
-}
-
-const reportsOf = (app: TestApp) =>
-  app.db.query<Report>(
-    `select p.native_type, p.status, p.error_code, p.error
-     from sync_run_report p
-     join (select run_key from sync_run order by started_at desc limit 1) r using (run_key)
-     order by p.native_type`,
-  )
 
 const cursorsOf = async ({ db }: TestApp) =>
   new Map(
@@ -36,27 +24,6 @@ const cursorsOf = async ({ db }: TestApp) =>
       )
     ).map((row) => [row.stream, row]),
   )
-
-/** Waits until the last run has asked for everything, whatever has to be asked again later. */
-async function askedOnce({ db }: TestApp): Promise<void> {
-  const idle = async () => {
-    const { left } = await db.one<{ left: number }>(
-      `select count(*) as left from provider_grant
-       where process_id is not null or least(asked_at, live_at, history_at) <= now()`,
-    )
-    return left === 0
-  }
-  if (!(await waitUntil(idle, 30_000, 20))) throw new Error('something was never asked')
-}
-
-/** As if the time had passed after which failed requests are made again. */
-async function timePasses({ db }: TestApp): Promise<void> {
-  await db.query('update rate_budget set closed_until = null, live_until = null, history_until = null')
-  await db.query('update sync_task set due_at = now()')
-  await db.query(
-    `update provider_grant set asked_at = now(), live_at = now() where id in (select grant_id from sync_task)`,
-  )
-}
 
 /** Faults by the stream that they strike, once; what its report says then; whether it was asked again at once. */
 const FAULTS: [stream: string, path: string, kind: string, outcome: string][] = [

@@ -41,6 +41,37 @@ t.test('a task that is interrupted goes on with the page that is not stored', as
   t.match(again.done(), { ended: true, report: { status: 'success' }, cursor: { covered_until: paused.hi } })
 })
 
+t.test('a day that cannot be read keeps no other one back, and the cursor before it', async (t) => {
+  const first = task({ lo: day(70) })
+  first.keep(page(1), answer('one'), null)
+  t.equal(first.nextWindow(), true)
+  first.skip('HTTP 422: no')
+  t.equal(first.hasMoved, true)
+  t.equal(first.turnPage(page(2), page(3)), undefined)
+  const paused = first.paused()
+  t.match(paused, { answers: 1, position: { request: page(3), pages: 1, skipped: 'HTTP 422: no' } })
+  const again = task({ lo: paused.lo as string, hi: paused.hi as string, position: paused.position as never })
+  again.keep(page(3), answer('three'), null)
+  again.skip('HTTP 500')
+  t.equal(again.nextWindow(), true)
+  t.match(again.paused(), { position: { skipped: 'HTTP 422: no' } }, 'from one window to the next')
+  const last = task({ lo: day(5), hi: day(0), position: { skipped: 'HTTP 422: no' } })
+  last.keep(page(4), answer('four'), null)
+  t.equal(last.nextWindow(), false)
+  const failed = { ended: true, answers: 1, report: { status: 'failed', code: 'wrong', error: 'HTTP 422: no' } }
+  t.match(last.done(), { ...failed, cursor: { failing: true, covered_until: undefined } })
+  const whole = task({ lo: day(70) })
+  whole.keep(page(1), answer('one'), null)
+  whole.nextWindow()
+  whole.skip('HTTP 422: no')
+  whole.nextWindow()
+  whole.nextWindow()
+  t.match(whole.done(), {
+    report: { status: 'failed' },
+    cursor: { failing: true, covered_until: isoInstant(NOW - 40 * DAY_MS) },
+  })
+})
+
 t.test('an answer like the last one moves the cursor, and is not stored', async (t) => {
   const ask = (text: string, lastHash: string | null) => {
     const one = task({ last_hash: lastHash })
@@ -158,6 +189,11 @@ t.test('a thing that is not there is asked for again after 1 and 10 minutes; the
   )
   t.match(third.outcome, { ended: true, answers: 1, wishes: [{ key: 'sleep' }], report: { status: 'success' } })
   t.match(third.parts, [{ stream: 'sleep', gone: 'external', body: Buffer.alloc(0), args: { id: '7' } }])
+})
+
+t.test('a thing that was there and cannot be had any more has failed', async (t) => {
+  const thing = task({ kind: 'object', object: 'one', args: { url: 'x' }, position: { missing: 2 } })
+  t.match(thing.absent({ lost: 'it ended' }), { ended: true, report: { status: 'failed', error: 'it ended' } })
 })
 
 t.test(

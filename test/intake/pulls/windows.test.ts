@@ -70,6 +70,7 @@ t.test('a pull begins where the last one ended, less what may come late', async 
       'open again': due({ closedMs: NOW - 1 }),
       'polled seldom': due({}, { pollSeconds: 86_400 }),
       'polled seldom, due': due({ coveredMs: NOW - 22 * HOUR_MS }, { pollSeconds: 86_400, historyDays: 0 }),
+      'by change': due({ reachedWeekMs: null, reachedMonthMs: null }, { byChange: true, overlapHours: 1 }),
     },
     {
       usual: [usual, null],
@@ -83,6 +84,7 @@ t.test('a pull begins where the last one ended, less what may come late', async 
       'open again': [usual, null],
       'polled seldom': undefined,
       'polled seldom, due': [22 / 24 + 2, null],
+      'by change': [2 / 24, null],
     },
   )
 })

@@ -1,0 +1,36 @@
+/** Counted at most this often, since everything that waits is counted. */
+const EVERY_MS = 5_000
+
+/** A count that probes and metrics share: at most one every few seconds, never two at once. */
+export class LatestCount<T> {
+  readonly #read: () => Promise<T>
+  #reading: Promise<T | undefined> | undefined
+  #countedAt = Number.NEGATIVE_INFINITY
+  /** The last one; undefined before the first, and after a failed one. */
+  last: T | undefined
+
+  constructor(read: () => Promise<T>) {
+    this.#read = read
+  }
+
+  count(): Promise<T | undefined> {
+    if (!this.#reading || performance.now() - this.#countedAt > EVERY_MS) {
+      // Not again until it is over.
+      this.#countedAt = Number.POSITIVE_INFINITY
+      this.#reading = this.#readOnce()
+    }
+    return this.#reading
+  }
+
+  /** Starts the next count, and returns the last one without waiting. */
+  readonly probe = (): T | undefined => {
+    void this.count()
+    return this.last
+  }
+
+  async #readOnce(): Promise<T | undefined> {
+    this.last = await this.#read().catch(() => undefined)
+    this.#countedAt = performance.now()
+    return this.last
+  }
+}

@@ -1,0 +1,46 @@
+import type { Brings } from '../part.ts'
+import { nutrients } from './meals.ts'
+
+/** What Google Health's answers hold that is stored (docs/providers.md). */
+export const brings: Brings = {
+  series: [
+    'steps',
+    'distance_walking_running',
+    'energy',
+    'basal_energy',
+    'flights_climbed',
+    'active_time',
+    'exercise_time',
+    'heart_rate',
+    'resting_heart_rate',
+    'heart_rate_variability_rmssd',
+    'heart_rate_variability_sdnn',
+    'oxygen_saturation',
+    'respiratory_rate',
+    'skin_temperature',
+    'skin_temperature_deviation',
+    'vo2_max',
+    'weight',
+    'height',
+    'body_fat_percentage',
+    'body_temperature',
+    'blood_glucose',
+    'hydration',
+  ],
+  workouts: [
+    'title',
+    'entrySource',
+    'movingSeconds',
+    'caloriesKcal',
+    'distanceMeters',
+    'steps',
+    'heartRateAvg',
+    'averageSpeed',
+    'averageCadence',
+    'elevationGainMeters',
+    'hrZones',
+  ],
+  nights: ['asleepS', 'inBedS', 'awakeS', 'lightS', 'deepS', 'remS', 'efficiencyPercent'],
+  meals: nutrients,
+  scores: [],
+}
