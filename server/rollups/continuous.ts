@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Database } from '../db/database.ts'
 
-/** Series of the late lane refreshed in one transaction, and how much dirty time of each it covers. */
+/** Series of the late lane refreshed by one statement, and how much dirty time of each it covers. */
 const SERIES_AT_ONCE = 20
 const SPAN = '120 days'
 
@@ -27,11 +27,7 @@ const AGGREGATES = [
 const RECENT_SQL = `
   select greatest(time_bucket('1 day', now() - $1::interval), raw_floor()) as recent`
 
-const LATE_SQL = `
-  select refresh_series(d.source_id, d.series_id, $1)
-  from (
-    select source_id, series_id from rollup_dirty group by source_id, series_id having min(lo) < $2 order by min(seq) limit $3
-  ) d`
+const LATE_SQL = 'call refresh_due_series($1, $3, $2, null)'
 
 /**
  * One pass over each window. Versions with options split a window into batches and, up to 2.28.3 at least, leave out a
@@ -82,6 +78,7 @@ export async function refreshContinuous(db: Database, budgetMs: number, recentTi
 async function refreshRecent(client: pg.PoolClient, recent: string): Promise<void> {
   const { seqs, lo, hi } = (await client.query(DIRTY_SQL, [recent])).rows[0]
   if (!seqs) return
+  await client.query('select await_writers($1)', [seqs])
   const { call } = (await client.query<{ call: string }>(CALL_SQL)).rows[0] as { call: string }
   for (const [name, width] of AGGREGATES) {
     const window = await client.query<{ lo: string; hi: string }>(
@@ -99,8 +96,8 @@ async function refreshRecent(client: pg.PoolClient, recent: string): Promise<voi
 /** Like the strategy per series, through the aggregates' views. */
 async function refreshLate(client: pg.PoolClient, recent: string, deadline: number): Promise<boolean> {
   for (;;) {
-    const { rows } = await client.query<{ refresh_series: boolean }>(LATE_SQL, [SPAN, recent, SERIES_AT_ONCE])
-    if (!rows.some((row) => row.refresh_series)) return false
+    const { rows } = await client.query<{ did: boolean }>(LATE_SQL, [SPAN, recent, SERIES_AT_ONCE])
+    if (!rows[0]?.did) return false
     if (performance.now() > deadline) return true
   }
 }

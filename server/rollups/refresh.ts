@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts'
 import { refreshContinuous } from './continuous.ts'
 import type { Strategy } from './strategy.ts'
 
-/** Series refreshed in one transaction, and days of each that it covers: bounds its length. */
+/** Series refreshed by one statement, and days of each that it covers: bounds its length. */
 const SERIES_AT_ONCE = 20
 const SPAN_DAYS = 120
 
@@ -12,29 +12,8 @@ const BUDGET_MS = 20_000
 /** SQLSTATE query_canceled. */
 const STATEMENT_TIMEOUT = '57014'
 
-/** The series that has waited longest first. */
-const SERIES_SQL = `
-  select refresh_series(d.source_id, d.series_id, make_interval(days => $1))
-  from (
-    select source_id, series_id from rollup_dirty group by source_id, series_id order by min(seq) limit $2
-  ) d`
-
-/** The oldest days first; of many series there are only a few days each. */
-const LOCAL_DAYS_SQL = `
-  select refresh_local_days(d.source_id, d.series_id, (select local_days_due()), $1)
-  from (
-    select r.source_id, r.series_id
-    from (
-      select s.source_id, s.series_id, s.day
-      from rollup_local_day s
-      where s.stale and s.day < (select local_days_due())
-      order by s.day
-      limit 1000
-    ) r
-    group by 1, 2
-    order by min(r.day)
-    limit $2
-  ) d`
+const SERIES_SQL = `call refresh_due_series(make_interval(days => $1), $2, 'infinity', null)`
+const LOCAL_DAYS_SQL = 'call refresh_due_days($1, $2, null)'
 
 /**
  * Refreshes rollups, in the way the database stores them, for about `budgetMs`; then the local days that are over. Any
@@ -49,16 +28,16 @@ export async function refreshRollups(db: Database, budgetMs = BUDGET_MS): Promis
 }
 
 /**
- * Runs `sql`, which refreshes $1 days of $2 series, until there is nothing to do or the deadline is over. One
- * transaction refreshes a series and deletes its dirty ranges. Returns whether there is more to do.
+ * Runs `sql`, which refreshes $1 days of $2 series, until there is nothing to do or the deadline is over. Returns whether
+ * there is more to do.
  */
 async function refreshBySeries(db: Database, sql: string, deadline: number): Promise<boolean> {
   let [series, days] = [SERIES_AT_ONCE, SPAN_DAYS]
   for (;;) {
     try {
-      const rows = await db.rows<[refreshed: boolean]>(sql, [days, series])
+      const { did } = await db.one<{ did: boolean }>(sql, [days, series])
       // There is nothing to do, or other processes do all of it.
-      if (!rows.some(([refreshed]) => refreshed)) return false
+      if (!did) return false
     } catch (error) {
       // Samples so dense that the statement took too long: do less at once.
       if ((error as { code?: string }).code !== STATEMENT_TIMEOUT || series === 1) throw error

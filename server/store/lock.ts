@@ -51,6 +51,7 @@ import type { Queryable, Transaction } from '../db/database.ts'
 // providers are taken in a transaction of their own. The advisory lock `refresh all rollups` is held alone by whoever
 // refreshes or converts all of them, or compresses a chunk, and takes it first. Refreshes of a series and the archive try
 // to share it; only deletions wait for that.
+// Whoever outdates rollups holds a lock of its own (hold_until_written) for which refreshes wait once it has committed.
 
 /** The key of a user's ingest lock; `user` is an SQL expression of its id as text. */
 export const ingestLockKey = (user: string): string => `hashtextextended('ingest:' || ${user}, 0)`

@@ -6,7 +6,9 @@ import t from 'tap'
 import type { SampleColumns } from '../../server/batch/columns.ts'
 import { compressChunks } from '../../server/db/compress.ts'
 import { type Database, openDatabase } from '../../server/db/database.ts'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
+import { applyStrategy } from '../../server/rollups/strategy.ts'
 import { writeSamples } from '../../server/store/samples.ts'
 import { createTestDatabase } from '../support/app.ts'
 import { withoutDeadlock } from '../support/opened.ts'
@@ -21,7 +23,7 @@ const STEP_MS = 2_600_000_000 / ROWS
 /** Compressed samples that a statement may open, unless it lifts this limit of the extension. */
 const OPENED = MANY < 10_000 ? 10_000 : 100_000
 
-async function open(t: Test, engine: Engine): Promise<{ db: Database; source: number }> {
+async function open(t: Test, engine: Engine): Promise<{ db: Database; url: string; source: number }> {
   const address = new URL(await createTestDatabase(t, engine))
   address.searchParams.set('options', `-c timescaledb.max_tuples_decompressed_per_dml_transaction=${OPENED}`)
   const url = address.href
@@ -37,7 +39,7 @@ async function open(t: Test, engine: Engine): Promise<{ db: Database; source: nu
     `with someone as (insert into app_user default values returning id)
      insert into data_source (user_id, provider, source) select id, 'apple', 'a' from someone returning id`,
   )
-  return { db, source: id }
+  return { db, url, source: id }
 }
 
 /** One sample every `stepMs` from the base on, `value` more than its number. */
@@ -59,6 +61,10 @@ const write = (db: Database, source: number, samples: SampleColumns) =>
 
 const stored = (db: Database) =>
   db.one<{ n: number; total: number }>('select count(*) as n, sum(value) as total from sample')
+
+const isWaiting = async (db: Database) =>
+  (await db.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
+    .length > 0
 
 /** Sum of the values of `columns(count, …, value)`. */
 const sum = (count: number, value: number) => count * value + (count * (count - 1)) / 2
@@ -125,6 +131,54 @@ eachEngine(t, 'compressed chunks', async (t, engine) => {
     } finally {
       reader.release()
     }
+  })
+
+  await t.test('are read with what was stored in them since a refresh of several series began', async (t) => {
+    const { db, url, source } = await open(t, engine)
+    await applyStrategy(url, 'per_series', () => {})
+    const series = [HEART_RATE, 2, 3]
+    const dirty = (seriesId: number) =>
+      db.query(
+        `insert into rollup_dirty (source_id, series_id, lo, hi) select $1, $2, to_timestamp($3), to_timestamp($3)`,
+        [source, seriesId, BASE_MS / 1000],
+      )
+    for (const seriesId of series) await write(db, source, { ...columns(100, 900_000, 1), seriesId })
+    while (await refreshRollups(db));
+    while (await compressChunks(db, '0'));
+    const session = { url, name: 'pulsebase refreshes', maxConnections: 1, statementTimeoutMs: 60_000, onError() {} }
+    const refreshing = openDatabase(session)
+    // Like a process that has done so for a while, whose caches know all that it needs.
+    for (let n = 0; n < 2; n += 1) {
+      for (const seriesId of [...series, ...series]) await dirty(seriesId)
+      while (await refreshRollups(refreshing));
+    }
+    for (const seriesId of series) await dirty(seriesId)
+    const holder = await db.pool.connect()
+    await holder.query('begin')
+    await holder.query('select from rollup_dirty where series_id = 2 for update')
+    const refreshed = refreshRollups(refreshing)
+    t.ok(await waitUntil(async () => await isWaiting(db), 10_000, 10), 'it waits at the second of three series')
+    await write(db, source, { ...columns(50, 900_000, 7, 450_000), seriesId: 3 })
+    await holder.query('commit')
+    holder.release()
+    await refreshed
+    while (await refreshRollups(refreshing));
+    t.strictSame(await db.query('select series_id, sum(n)::int4 as n from rollup_1day group by 1 order by 1'), [
+      { series_id: 1, n: 100 },
+      { series_id: 2, n: 100 },
+      { series_id: 3, n: 150 },
+    ])
+
+    await dirty(2)
+    const writer = await db.pool.connect()
+    await writer.query('select pg_advisory_lock(writer) from rollup_dirty')
+    const waited = refreshRollups(refreshing)
+    t.ok(await waitUntil(() => isWaiting(db), 10_000, 10), 'it waits for whoever has not told all sessions yet')
+    await writer.query('select pg_advisory_unlock_all()')
+    writer.release()
+    await waited
+    t.strictSame(await db.query('select from rollup_dirty'), [])
+    await refreshing.end()
   })
 
   await t.test('may be dropped while others are in use', async (t) => {

@@ -12,6 +12,16 @@ import { callBack, startGrantJobs } from './clouds.ts'
 import type { Engine } from './servers.ts'
 import { type Playing, play } from './simulator.ts'
 
+/** How long it takes at most until what is due is planned. */
+const PLANNED_MS = 20_000
+
+/** As planPulls finds them, whoever has locked them. */
+const DUE_SQL = `
+  select from provider_grant g
+  where g.state = 'live' and g.next_pull_at <= now() and g.provider = any ($1)
+    and exists (select from connection c where c.grant_id = g.id and c.status = 'active')
+    and coalesce((select s.is_enabled from provider_setting s where s.provider = g.provider), true)`
+
 /** More requests than a test makes. */
 const MANY = 1_000_000
 
@@ -110,7 +120,12 @@ export async function startPulling(
          where id in (select id from provider_grant where provider = any ($1) order by id for update)`,
         [providers],
       )
-      while (await planPulls({ db, clients, syncIntervalSeconds, reconcileIntervalSeconds }));
+      // A grant that is locked at that moment, since a turn or a job is about to end, is planned once it is not.
+      const isPlanned = async () => {
+        while (await planPulls({ db, clients, syncIntervalSeconds, reconcileIntervalSeconds }));
+        return (await db.query(DUE_SQL, [providers])).length === 0
+      }
+      if (!(await waitUntil(isPlanned, PLANNED_MS, 20))) throw new Error('some pulls are not planned')
     },
   }
 }

@@ -291,3 +291,32 @@ begin
   return true;
 end
 $$;
+
+-- Computes stale days that are over of at most `most` series, those with the oldest days first, at most `days` of each. Each
+-- in a transaction of its own, like refresh_due_series.
+create or replace procedure refresh_due_days(days int4, most int4, inout did boolean)
+language plpgsql
+as $$
+declare
+  due record;
+begin
+  did := false;
+  for due in
+    select r.source_id, r.series_id
+    from (
+      select s.source_id, s.series_id, s.day
+      from rollup_local_day s
+      where s.stale and s.day < local_days_due()
+      order by s.day
+      limit 1000
+    ) r
+    group by r.source_id, r.series_id
+    order by min(r.day)
+    limit most
+  loop
+    perform set_config('synchronous_commit', 'off', true);
+    did := refresh_local_days(due.source_id, due.series_id, local_days_due(), days) or did;
+    commit;
+  end loop;
+end
+$$;

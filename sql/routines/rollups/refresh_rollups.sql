@@ -16,6 +16,43 @@ begin
 end
 $$;
 
+-- Waits until the transactions that wrote dirty ranges are over. What they wrote shows before other sessions learn that a chunk
+-- now has rows beside its columns: whoever reads it at that moment, by a plan that is kept, would not find these rows. Their
+-- locks last longer than that. Released at once, since there may be more of them than one transaction can hold.
+create or replace function await_writers(seqs int8[]) returns void
+language plpgsql
+as $$
+begin
+  perform pg_advisory_lock_shared(w.writer), pg_advisory_unlock_shared(w.writer)
+  from (select distinct d.writer from rollup_dirty d where d.seq = any (seqs) and d.writer is not null) w;
+end
+$$;
+
+-- Refreshes at most `most` series that are dirty before `until`, those that have waited longest first, at most `span` of each.
+-- Each in a transaction of its own: a session learns of the changed chunks (await_writers) only when it locks them, and holds
+-- these locks until its transaction ends. What a crash takes of the last ones is dirty again, so no commit waits for the disk.
+create or replace procedure refresh_due_series(span interval, most int4, until timestamptz, inout did boolean)
+language plpgsql
+as $$
+declare
+  due record;
+begin
+  did := false;
+  for due in
+    select d.source_id, d.series_id
+    from rollup_dirty d
+    group by d.source_id, d.series_id
+    having min(d.lo) < until
+    order by min(d.seq)
+    limit most
+  loop
+    perform set_config('synchronous_commit', 'off', true);
+    did := refresh_series(due.source_id, due.series_id, span) or did;
+    commit;
+  end loop;
+end
+$$;
+
 -- Refreshes the rollups of a series where they are dirty, at most `span` of time from its first dirty instant on, and
 -- removes the dirty ranges it covered. Changes committed in the meantime have dirty ranges of their own, which stay.
 -- Recomputes buckets from the samples, never by adding differences. Returns whether it did anything: false if nothing
@@ -41,6 +78,7 @@ begin
   if claimed is null then
     return false;
   end if;
+  perform await_writers(claimed);
   -- Whole days, so the rest starts at a bucket boundary of every width.
   until := time_bucket('1 day', least(high, low + span)) + interval '1 day';
   select range_agg(tstzrange(time_bucket('15 minutes', d.lo), least(time_bucket('15 minutes', d.hi) + interval '15 minutes', until)))

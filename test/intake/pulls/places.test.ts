@@ -30,10 +30,23 @@ oneEngine(t, 'while three providers do not answer, another is asked', async (t, 
     return found
   })
   await pulling.pullNow(SLOW)
-  for (const user of users) await app.request('POST', `/api/v1/providers/garmin/users/${user}/sync/historical`)
+  for (const user of users) {
+    const { status } = await app.request('POST', `/api/v1/providers/garmin/users/${user}/sync/historical`)
+    t.equal(status, 200)
+  }
   const count = async (sql: string) => (await app.db.query(sql, [SLOW])).length
   const held = () => count('select from provider_grant where provider = any ($1) and process_id is not null')
-  t.ok(await waitUntil(async () => (await held()) >= 16, PATIENCE_MS, 20), `${await held()} are being asked`)
+  const asked = async () => ({
+    grants: await app.db.query(
+      'select provider, state, process_id, leased_until, asked_at, live_at, history_at, now() from provider_grant',
+    ),
+    tasks: await app.db.query(
+      'select g.provider, t.stream, t.lane, t.due_at from sync_task t join provider_grant g on g.id = t.grant_id',
+    ),
+    budgets: await app.db.query('select * from rate_budget'),
+  })
+  if (!(await waitUntil(async () => (await held()) >= 16, PATIENCE_MS, 20)))
+    t.fail('not all are being asked', await asked())
 
   await pulling.pullNow([OTHER])
   const left = `select from sync_task t join provider_grant g on g.id = t.grant_id where g.provider <> all ($1)`
