@@ -1,6 +1,7 @@
 // What a provider says later of the same thing: the rows are those of its last answer.
 import t from 'tap'
 import { cloudProviders } from '../../server/providers/index.ts'
+import type { Json } from '../../server/providers/part.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { type CloudUser, connectedUser, write } from '../support/given.ts'
 import { batchOf } from '../support/parcels.ts'
@@ -57,6 +58,56 @@ oneEngine(t, 'answers that differ from earlier ones', async (t, engine) => {
       body.data.find(({ date }: { date: string }) => date === '2026-03-10'),
       { steps: 4_000 },
     )
+  })
+
+  await t.test('a night that is told again with other times takes its values along', async (t) => {
+    const at = (minutes: number) => new Date(Date.UTC(2026, 2, 9, 22, minutes)).toISOString()
+    const told: Record<string, (from: number, until: number) => { args: Json; body: object }> = {
+      oura: (from, until) => ({
+        args: { one: true },
+        body: { id: 'n', bedtime_start: at(from), bedtime_end: at(until), average_breath: 15, lowest_heart_rate: 50 },
+      }),
+      whoop: (from, until) => ({
+        args: { one: true },
+        body: {
+          ...{ id: 'n', start: at(from), end: at(until), timezone_offset: '+01:00', updated_at: at(until) },
+          ...{ score_state: 'SCORED', score: { respiratory_rate: 15 } },
+        },
+      }),
+      suunto: (from, until) => ({
+        args: null,
+        body: [
+          {
+            timestamp: at(from),
+            entryData: {
+              ...{ SleepId: 7, BedtimeStart: at(from), BedtimeEnd: at(until), Duration: (until - from) * 60 },
+              ...{ HRMin: 50, AvgHRV: 40 },
+            },
+          },
+        ],
+      }),
+    }
+    for (const [provider, of] of Object.entries(told)) {
+      const user = await connectedUser(app, provider)
+      const tell = (...times: [from: number, until: number][]) =>
+        write(
+          app,
+          user,
+          batchOf(
+            provider,
+            times.map((one) => ({ stream: 'sleep', at: utc(0), ...of(...one) })),
+          ),
+        )
+      await tell([10, 400])
+      const first = await lines(app, user)
+      t.equal(first.length, provider === 'whoop' ? 1 : 2, provider)
+      await tell([0, 420])
+      const second = await lines(app, user)
+      t.equal(second.length, first.length, `${provider}: they moved`)
+      t.notSame(second, first)
+      await tell([10, 400], [0, 430])
+      t.equal((await lines(app, user)).length, first.length, `${provider}: twice in one parcel`)
+    }
   })
 
   await t.test('a score goes when the provider takes it back', async (t) => {

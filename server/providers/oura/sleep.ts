@@ -31,8 +31,8 @@ export function sleep(out: Out, part: Part): void {
     const isNap = type === undefined ? undefined : naps.has(type)
     if (!night(out, period, { externalId, start, endMs: end.ms, isNap })) continue
     starts.push(start.ms)
-    out.sample('respiratory_rate', start, period.number('average_breath'), externalId)
-    out.sample('resting_heart_rate', start, period.number('lowest_heart_rate'), externalId)
+    out.once('respiratory_rate', start, period.number('average_breath'), externalId)
+    out.once('resting_heart_rate', start, period.number('lowest_heart_rate'), externalId)
     series(out, 'heart_rate', period.object('heart_rate'), externalId)
     series(out, 'heart_rate_variability_rmssd', period.object('hrv'), externalId)
   }

@@ -46,8 +46,8 @@ function add(out: Out, night: Known): void {
   const isNap = row.boolean('entryData', 'IsNap') ?? false
   if (!out.night({ externalId, start, endMs: end.ms, isNap, ...totalsOf(night) })) return
   if (!isNap) {
-    out.sample('resting_heart_rate', end, beats(row, 'entryData', 'HRMin'), externalId)
-    out.sample('heart_rate_variability_rmssd', end, positive(row, 'entryData', 'AvgHRV'), externalId)
+    out.once('resting_heart_rate', end, beats(row, 'entryData', 'HRMin'), externalId)
+    out.once('heart_rate_variability_rmssd', end, positive(row, 'entryData', 'AvgHRV'), externalId)
     // Where the night ended as far as it was told of before.
     out.only({ series: 'resting_heart_rate' }, start.ms, Math.min(end.ms, start.ms + DAY_MS))
   }

@@ -95,7 +95,7 @@ function sleeps(out: Out, part: Part): void {
     const { id, start, endMs, version, score } = known
     starts.push(start.ms)
     const breaths = score?.number('respiratory_rate')
-    out.sample('respiratory_rate', { ms: endMs, zoneMin: start.zoneMin }, breaths, id)
+    out.once('respiratory_rate', { ms: endMs, zoneMin: start.zoneMin }, breaths, id)
     if (breaths === undefined) out.only({ series: 'respiratory_rate' }, start.ms, endMs + 1)
     const needed = (part: string) => minutes(score?.number('sleep_needed', `${part}_milli`))
     out.score({
