@@ -1,20 +1,22 @@
-/** Counted at most this often, since everything that waits is counted. */
+/** How often at most, unless told otherwise. */
 const EVERY_MS = 5_000
 
 /** A count that probes and metrics share: at most one every few seconds, never two at once. */
 export class LatestCount<T> {
   readonly #read: () => Promise<T>
+  readonly #everyMs: number
   #reading: Promise<T | undefined> | undefined
   #countedAt = Number.NEGATIVE_INFINITY
   /** The last one; undefined before the first, and after a failed one. */
   last: T | undefined
 
-  constructor(read: () => Promise<T>) {
+  constructor(read: () => Promise<T>, everyMs = EVERY_MS) {
     this.#read = read
+    this.#everyMs = everyMs
   }
 
   count(): Promise<T | undefined> {
-    if (!this.#reading || performance.now() - this.#countedAt > EVERY_MS) {
+    if (!this.#reading || performance.now() - this.#countedAt > this.#everyMs) {
       // Not again until it is over.
       this.#countedAt = Number.POSITIVE_INFINITY
       this.#reading = this.#readOnce()

@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { LatestCount } from '../latest-count.ts'
 import { soon } from '../metrics.ts'
 import type { Vault } from '../vault.ts'
 
@@ -31,19 +32,14 @@ const COUNT_SQL = `
 
 /** Adds the grants of cloud providers to the metrics, by what state they are in, counted when they are requested. */
 export function observeGrants(registry: Registry, db: Database, { keyIds }: Pick<Vault, 'keyIds'>): void {
-  let counted: Promise<Count[] | undefined> | undefined
-  let countedAt = Number.NEGATIVE_INFINITY
+  const counter = new LatestCount(() => db.query<Count>(COUNT_SQL, [keyIds]), EVERY_MS)
   new Gauge({
     name: 'pulsebase_provider_grants',
     help: 'Grants of cloud providers, by state',
     labelNames: ['provider', 'state'],
     registers: [registry],
     async collect() {
-      if (performance.now() - countedAt > EVERY_MS) {
-        countedAt = performance.now()
-        counted = db.query<Count>(COUNT_SQL, [keyIds]).catch(() => undefined)
-      }
-      const known = counted && (await soon(counted))
+      const known = await soon(counter.count())
       // While the database does not answer, the last values stay.
       if (!known) return
       this.reset()

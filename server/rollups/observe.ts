@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { LatestCount } from '../latest-count.ts'
 import { soon } from '../metrics.ts'
 
 /** Sizes are read at most this often: each read takes some milliseconds per chunk. */
@@ -16,44 +17,27 @@ interface Sizes {
  */
 export function observeRollups(registry: Registry, db: Database): void {
   const registers = [registry]
-  const lag = new Gauge({
-    name: 'pulsebase_rollup_lag_seconds',
-    help: 'Age of the oldest change that is missing in the rollups',
-    registers,
-  })
-  const bytes = new Gauge({
-    name: 'pulsebase_sample_bytes',
-    help: 'Disk space of samples and their index in bytes',
-    registers,
-  })
-  const ratio = new Gauge({
-    name: 'pulsebase_sample_compression_ratio',
-    help: 'Bytes of compressed samples before their compression ÷ after; 0 when none are compressed',
-    registers,
-  })
-  let sizes: Promise<Sizes | undefined> | undefined
-  let readAt = Number.NEGATIVE_INFINITY
-  new Gauge({
-    name: 'pulsebase_rollup_dirty_ranges',
-    help: 'Ranges of series that changed since their rollups were computed',
-    registers,
-    // Metrics are answered even if the database is not available: its values stay as they were.
-    async collect() {
-      if (performance.now() - readAt > SIZES_EVERY_MS) {
-        readAt = performance.now()
-        sizes = readSizes(db).catch(() => undefined)
-      }
-      const behind = await soon(readBehind(db))
-      if (behind) {
-        this.set(behind.ranges)
-        lag.set(behind.lag)
-      }
-      const known = sizes && (await soon(sizes))
-      if (known) {
-        bytes.set(known.bytes)
-        ratio.set(known.ratio ?? 0)
-      }
-    },
+  const behind = new LatestCount(() => readBehind(db), 0)
+  const sizes = new LatestCount(() => readSizes(db), SIZES_EVERY_MS)
+  // Metrics are answered even if the database is not available: its values stay as they were.
+  const gauge = (name: string, help: string, count: () => Promise<number | undefined>) =>
+    new Gauge({
+      ...{ name, help, registers },
+      async collect() {
+        const known = await soon(count())
+        if (known !== undefined) this.set(known)
+      },
+    })
+  const dirty = 'Ranges of series that changed since their rollups were computed'
+  gauge('pulsebase_rollup_dirty_ranges', dirty, async () => (await behind.count())?.ranges)
+  const lag = 'Age of the oldest change that is missing in the rollups'
+  gauge('pulsebase_rollup_lag_seconds', lag, async () => (await behind.count())?.lag)
+  const space = 'Disk space of samples and their index in bytes'
+  gauge('pulsebase_sample_bytes', space, async () => (await sizes.count())?.bytes)
+  const ratio = 'Bytes of compressed samples before their compression ÷ after; 0 when none are compressed'
+  gauge('pulsebase_sample_compression_ratio', ratio, async () => {
+    const known = await sizes.count()
+    return known && (known.ratio ?? 0)
   })
 }
 

@@ -21,19 +21,24 @@ interface Kept {
 export function keepBodies(limitBytes = LIMIT_BYTES): NoticeBodies {
   const kept = new Map<number, Kept>()
   let bytes = 0
-  let timer: NodeJS.Timeout | undefined
+  let isTimed = false
   function forget(id: number): void {
     bytes -= kept.get(id)?.body.length ?? 0
     kept.delete(id)
   }
   /** What another process has opened stays no longer than that. */
   function forgetOld(): void {
-    timer = undefined
+    isTimed = false
     for (const [id, { sinceMs }] of kept) {
       if (performance.now() - sinceMs < KEPT_MS) break
       forget(id)
     }
-    if (kept.size > 0) timer = setTimeout(forgetOld, KEPT_MS).unref()
+    forgetLater()
+  }
+  function forgetLater(): void {
+    if (isTimed || kept.size === 0) return
+    isTimed = true
+    setTimeout(forgetOld, KEPT_MS).unref()
   }
   return {
     put(id, body) {
@@ -44,7 +49,7 @@ export function keepBodies(limitBytes = LIMIT_BYTES): NoticeBodies {
         if (bytes <= limitBytes) break
         forget(oldest)
       }
-      if (kept.size > 0) timer ??= setTimeout(forgetOld, KEPT_MS).unref()
+      forgetLater()
     },
     get: (id) => kept.get(id)?.body,
     forget: (ids) => ids.forEach(forget),

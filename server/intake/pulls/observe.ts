@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../../db/database.ts'
+import { LatestCount } from '../../latest-count.ts'
 import { soon } from '../../metrics.ts'
 import type { OAuthClients } from '../../provider-client/clients.ts'
 
@@ -58,21 +59,13 @@ interface Known {
  * provider's limits is used, what keeps failing, and how much of the past is to come. They are read when the metrics are requested.
  */
 export function observePulls(registry: Registry, db: Database, clients: OAuthClients): void {
-  let last: Promise<Known> | undefined
-  let readAt = Number.NEGATIVE_INFINITY
-  const known = () => {
-    if (performance.now() - readAt > EVERY_MS) {
-      readAt = performance.now()
-      last = read(db)
-    }
-    return last && soon(last)
-  }
+  const counter = new LatestCount(() => read(db), EVERY_MS)
   // Each waits for the same reading, since they are collected at the same time.
   const gauge = (name: string, help: string, labelNames: string[], set: (gauge: Gauge, known: Known) => void) =>
     new Gauge({
       ...{ name, help, labelNames, registers: [registry] },
       async collect() {
-        const now = await known()
+        const now = await soon(counter.count())
         // While the database does not answer, the last values stay.
         if (!now) return
         this.reset()

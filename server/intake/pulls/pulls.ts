@@ -7,8 +7,10 @@ import type { AccountMeans } from './account.ts'
 import { RetiredApis } from './retired.ts'
 import { type Claimed, everyLane, release, serveTurn, type TurnMeans } from './turn.ts'
 
-/** Grants served at a time by one process, those of one provider, and those whose history is asked for. Who waits for an
- * answer takes no place but that of its provider, so that some slow ones cost the others nothing. */
+/**
+ * Grants served at a time by one process, those of one provider, and those whose history is asked for. Who waits for an
+ * answer takes no place but that of its provider, so that some slow ones cost the others nothing.
+ */
 const PLACES = 16
 const PROVIDER_PLACES = 6
 const HISTORY_PLACES = 4
