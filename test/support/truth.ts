@@ -450,11 +450,13 @@ export async function storedLines(
     `start_${name}=${iso(span.fromMs - DAY_MS)}&end_${name}=${iso(span.untilMs + DAY_MS)}&provider=${provider}`
   const all = async (path: string) => {
     const found: Json[] = []
-    for (let cursor = ''; ; ) {
-      const { data, pagination } = await get(`${path}&limit=1000${cursor}`)
+    for (let next = ''; ; ) {
+      const { data, pagination } = await get(`${path}&limit=1000${next}`)
       found.push(...data)
       if (!pagination.has_more) return found
-      cursor = `&cursor=${encodeURIComponent(pagination.next_cursor)}`
+      // Scores have no cursor.
+      const { next_cursor: cursor } = pagination
+      next = cursor === null ? `&offset=${found.length}` : `&cursor=${encodeURIComponent(cursor)}`
     }
   }
   for (const sleep of await all(`events/sleep?include=stages&${range('date')}`))
