@@ -1,7 +1,7 @@
 import type { OAuth, Provider } from '../provider.ts'
 import { brings } from './brings.ts'
 import { map } from './mapping.ts'
-import { objects, streams } from './streams.ts'
+import { streams } from './streams.ts'
 import { whoIs } from './who-is.ts'
 
 const oauth: OAuth = {
@@ -44,5 +44,4 @@ export const cloud: Provider = {
   map,
   brings,
   streams,
-  objects,
 }

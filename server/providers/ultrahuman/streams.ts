@@ -1,14 +1,12 @@
 import { DAY_MS } from '../../time.ts'
 import { textAt, valueAt } from '../answers.ts'
-import type { Answer, ObjectKind, Request, Stream, StreamState, Window, Wish } from '../provider.ts'
+import type { Request, Stream, StreamState, Window } from '../provider.ts'
 import { zoneOffsetOf } from '../zone-offset.ts'
 
 /** Which day was asked for; goes with the answer to the mapping. */
 export interface DayArgs {
   /** By the person's clock, `YYYY-MM-DD`. */
   readonly date: string
-  /** How many are asked for because of it: with more of them, the same answer counts as another one. */
-  readonly before?: number
 }
 
 const dateText = (ms: number) => new Date(ms).toISOString().slice(0, 10)
@@ -16,41 +14,26 @@ const dateText = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 /** The date that a clock in a zone shows; without a zone, that of UTC. */
 const dateIn = (ms: number, zone: string | null) => dateText(ms + (zoneOffsetOf(zone, ms) ?? 0) * 60_000)
 
-const day = (date: string): Request => ({
+/** A day; `first` is the earliest one of the window. */
+const day = (date: string, first: string): Request => ({
   path: '/user_data/metrics',
   query: { date },
   args: { date } satisfies DayArgs,
+  memo: { first },
 })
 
-/** The last day of a window; the others follow, each by itself: one that cannot be had keeps nothing else from coming. */
+/** The last day of a window; the others follow. */
 function first({ fromMs, untilMs }: Window, { zone }: Pick<StreamState, 'zone'>): Request {
   // Where the zone is not known, a day may have begun earlier; one that has not begun is not asked for.
   const isUnknown = zoneOffsetOf(zone, fromMs) === null
-  const from = dateIn(isUnknown ? fromMs - DAY_MS / 2 : fromMs, zone)
-  const date = dateIn(untilMs - 1, zone)
-  const before = Math.round((Date.parse(date) - Date.parse(from)) / DAY_MS)
-  return { ...day(date), args: { date, before } satisfies DayArgs }
+  return day(dateIn(untilMs - 1, zone), dateIn(isUnknown ? fromMs - DAY_MS / 2 : fromMs, zone))
 }
 
-function follow(_: Answer, { args }: Request): Wish[] {
-  const lastMs = Date.parse(textAt(args, 'date') ?? '')
-  const before = Number(valueAt(args, 'before') ?? 0)
-  return Array.from({ length: before }, (_, place) => {
-    const date = dateText(lastMs - (place + 1) * DAY_MS)
-    return { kind: 'object', object: 'day', key: date, args: { date } }
-  })
+/** The day before, also when one cannot be had. */
+function dayBefore({ args, memo }: Request): Request | null {
+  const [date, earliest] = [textAt(args, 'date') ?? '', textAt(memo, 'first') ?? '']
+  return date <= earliest ? null : day(dateText(Date.parse(date) - DAY_MS), earliest)
 }
-
-const oneDay: ObjectKind = {
-  stream: 'metrics',
-  request(args) {
-    const date = /^\d{4}-\d\d-\d\d$/.exec(textAt(args, 'date') ?? '')?.[0]
-    return date === undefined ? null : day(date)
-  },
-}
-
-/** What is asked for by itself. */
-export const objects = { day: oneDay }
 
 /** The name of a zone, or its offset, in a field. */
 export function zoneIn(json: unknown, ...path: readonly string[]): string | null {
@@ -62,7 +45,7 @@ export function zoneIn(json: unknown, ...path: readonly string[]): string | null
 export const streams: readonly Stream[] = [
   {
     ...{ name: 'metrics', family: '247', windowDays: 30, historyDays: 90, overlapHours: 48 },
-    ...{ first, follow },
+    ...{ emptyOn404: true, first, next: (_, asked) => dayBefore(asked), skip: dayBefore },
     zone: ({ json }) => zoneIn(valueAt(json, 'data'), 'latest_time_zone'),
   },
 ]
