@@ -196,6 +196,7 @@ const CONNECTION_SQL = `
   on conflict (user_id, provider) do update
   set grant_id = excluded.grant_id, provider_user_id = excluded.provider_user_id,
       provider_username = excluded.provider_username, scope = excluded.scope, last_synced_at = now(),
+      account_since = case when c.provider_user_id is distinct from excluded.provider_user_id then now() else c.account_since end,
       status = 'active', status_reason = null, revoked_at = null, updated_at = now()
   returning id, updated_at as at`
 

@@ -7,7 +7,7 @@ import type { Threads } from '../threads.ts'
 import { recordBatch } from '../webhooks/batch-events.ts'
 import { type EventSettings, wantedEvents } from '../webhooks/record.ts'
 import { rejectArchived, withoutArchived } from './archived.ts'
-import { connectionOf, withoutConnection } from './connection.ts'
+import { connectionOf, sinceAccount, withoutConnection } from './connection.ts'
 import { removeCorrected } from './corrected.ts'
 import { changedCurrents } from './currents.ts'
 import { applyDeletions, type Deleted } from './deletions.ts'
@@ -146,7 +146,8 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
   )
   const changes: ChangedSamples[] | undefined = wanted && []
   const target = { userId, provider, scope, sourceIds, changes }
-  const listed = { ...zoned, events: known.events }
+  const spans = sinceAccount(known.events.spans, connection)
+  const listed = { ...zoned, events: { ...known.events, spans } }
   const written = await writeRows(tx, target, batch, { sent: sifted.samples, listed, again: receivedAt === null })
   if (wanted && changes) {
     const connected = connection.opened ? connection : null

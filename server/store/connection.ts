@@ -1,4 +1,4 @@
-import { type Batch, noEvents } from '../batch/columns.ts'
+import { type Batch, noEvents, type Span } from '../batch/columns.ts'
 import type { Transaction } from '../db/database.ts'
 
 // An upload connects its user with the provider, unless it arrived before the phone signed out; importing it again says
@@ -12,11 +12,12 @@ const OPEN_SQL = `
       updated_at = case when $3 is null then c.updated_at else now() end,
       status = case when $3 is null or c.revoked_at > $3 then c.status else 'active' end,
       status_reason = case when $3 is null or c.revoked_at > $3 then c.status_reason end
-  returning id, status = 'active' and (select status from before) is distinct from 'active' as opened, updated_at as at`
+  returning id, status = 'active' and (select status from before) is distinct from 'active' as opened, updated_at as at,
+            null::float8 as since_ms`
 
 // What a provider answered before its connection ended is stored, as what a phone sent before it signed out.
 const NAMED_SQL = `
-  select id, false as opened, updated_at as at
+  select id, false as opened, updated_at as at, date_part('epoch', account_since) * 1000 as since_ms
   from connection
   where id = $1 and user_id = $2 and (status = 'active' or $3::timestamptz is null or revoked_at > $3)`
 
@@ -33,6 +34,8 @@ export interface BatchConnection {
   id: string
   opened: boolean
   at: string
+  /** When the user connected another account than before, epoch ms; null: it has been the same from the start. */
+  since_ms: number | null
 }
 
 /**
@@ -47,6 +50,12 @@ export async function connectionOf(
     ? await tx.query<BatchConnection>(NAMED_SQL, [connection.id, userId, receivedAt])
     : await tx.query<BatchConnection>(OPEN_SQL, [userId, provider, receivedAt])
   return rows[0]
+}
+
+/** Of spans that an answer lists, the parts that are the account's own: what is older may be of the account before it. */
+export function sinceAccount(spans: readonly Span[], { since_ms: sinceMs }: BatchConnection): Span[] {
+  const fromMs = sinceMs ?? Number.NEGATIVE_INFINITY
+  return spans.flatMap((span) => (span.hiMs > fromMs ? [{ ...span, loMs: Math.max(span.loMs, fromMs) }] : []))
 }
 
 /** A batch of which nothing is stored, since its connection had ended: all of its items are ignored. */

@@ -1,11 +1,14 @@
 import type { Answer, Api, Stream, Verdict } from '../../providers/provider.ts'
+import { retryAfterSeconds } from '../../webhooks/schedule.ts'
 
 // What an answer means for what was asked (contract 12.10, "Provider HTTP").
 
 /** Statuses after which the same request may succeed. */
 const LATER: ReadonlySet<number> = new Set([408, 425, 429])
 
+/** Before the second attempt: when the provider does not say how long to wait, and when it does. */
 const FIRST_DELAY_SECONDS = 15
+const FIRST_ASKED_SECONDS = 1
 const MAX_DELAY_SECONDS = 3_600
 
 /** The longest wait that a provider can ask for, in seconds. */
@@ -23,7 +26,7 @@ export function verdictOf(
 function byStatus({ status, headers, json }: Answer, emptyOn404: boolean): Verdict {
   if (status === 204) return 'empty'
   if (status >= 200 && status < 300) return json === undefined ? 'wrong' : 'ok'
-  if (LATER.has(status) || status >= 500) return { later: true, afterSeconds: retryAfter(headers['retry-after']) }
+  if (LATER.has(status) || status >= 500) return { later: true, afterSeconds: retryAfter(headers) }
   switch (status) {
     case 401:
       return 'auth'
@@ -38,17 +41,22 @@ function byStatus({ status, headers, json }: Answer, emptyOn404: boolean): Verdi
   }
 }
 
-/** Seconds to wait, from a header Retry-After: a number, or a date (RFC 9110, 10.2.3); null: not said. */
-export function retryAfter(header: string | undefined, nowMs = Date.now()): number | null {
+/**
+ * Seconds to wait, from a header Retry-After: a number, or a date by the provider's own clock (RFC 9110, 10.2.3); null: not
+ * said.
+ */
+export function retryAfter({ 'retry-after': header, date }: Answer['headers'], nowMs = Date.now()): number | null {
   const text = header?.trim() ?? ''
-  if (text === '') return null
-  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - nowMs) / 1000
-  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), MAX_ASKED_SECONDS) : null
+  const seconds = /^\d+\.\d+$/.test(text) ? Number(text) : retryAfterSeconds(text, date, nowMs)
+  return seconds === undefined ? null : Math.min(seconds, MAX_ASKED_SECONDS)
 }
 
-/** Seconds until the next attempt after so many failures in a row: 15 s doubled up to an hour, give or take a fifth. */
+/**
+ * Seconds until the next attempt after so many failures in a row: 15 s doubled up to an hour, give or take a fifth. What the
+ * provider asks for counts instead, but never less than 1 s doubled: it may ask for nothing again and again.
+ */
 export function delaySeconds(failures: number, afterSeconds: number | null, random = Math.random()): number {
-  if (afterSeconds !== null) return afterSeconds
-  const seconds = Math.min(FIRST_DELAY_SECONDS * 2 ** Math.max(0, failures - 1), MAX_DELAY_SECONDS)
-  return seconds * (0.8 + 0.4 * random)
+  const first = afterSeconds === null ? FIRST_DELAY_SECONDS : FIRST_ASKED_SECONDS
+  const seconds = Math.min(first * 2 ** Math.max(0, failures - 1), MAX_DELAY_SECONDS) * (0.8 + 0.4 * random)
+  return Math.max(seconds, afterSeconds ?? 0)
 }

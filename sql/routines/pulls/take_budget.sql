@@ -122,8 +122,8 @@ begin
 end
 $$;
 
--- Closes the fullest of a provider's budgets, since the provider refused a request: for so many seconds, or, when it did
--- not say, for 15, 30, 60 s and on, at most for the length of its window. Returns until when.
+-- Closes the fullest of a provider's budgets, since the provider refused a request: for 15, 30, 60 s and on, at most for the
+-- length of its window, or, when it did say, for so many seconds, and no less than 1, 2, 4 s and on. Returns until when.
 create or replace function close_budget(the_provider text, the_grant uuid, budgets jsonb, after_seconds float8)
 returns timestamptz
 language sql as $$
@@ -138,9 +138,13 @@ language sql as $$
   )
   update rate_budget r
   set closures = case when r.closed_until > now() - make_interval(secs => r.seconds) then least(r.closures + 1, 20) else 1 end,
-      closed_until = greatest(r.closed_until, now() + make_interval(secs => coalesce(
+      closed_until = greatest(r.closed_until, now() + make_interval(secs => greatest(
         after_seconds,
-        least(r.seconds, 15 * 2 ^ case when r.closed_until > now() - make_interval(secs => r.seconds) then r.closures else 0 end)
+        least(
+          r.seconds,
+          case when after_seconds is null then 15 else 1 end
+          * 2 ^ case when r.closed_until > now() - make_interval(secs => r.seconds) then r.closures else 0 end
+        )
       )))
   from fullest f
   where r.provider = f.provider and r.grant_id is not distinct from f.grant_id and r.seconds = f.seconds

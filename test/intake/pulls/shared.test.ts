@@ -158,3 +158,36 @@ oneEngine(t, 'who connects another account leaves nothing of the former one unde
     'the second has what the pull of the first would have brought',
   )
 })
+
+oneEngine(t, 'who connects another account keeps what came from the former one', async (t, engine) => {
+  const { app } = await startSimulated(t, engine, { world: { people: 2, days: 30 } })
+  const pulling = await startPulling(t, app)
+  const user = await createUser(app)
+  const ids = async () =>
+    app.db.query<{ id: string }>(
+      `select 'night ' || p.external_id as id from sleep_part p
+       union all select 'workout ' || external_id from workout
+       -- Of a date there is one, whose ever it is.
+       union all select distinct 'score ' || category || ' ' || recorded_at from health_score where provider <> 'internal'
+       union all select 'sample ' || ts::text from sample where series_id < 1000
+       order by 1`,
+    )
+  for (const provider of ['whoop', 'oura']) {
+    await connectPerson(app, { user, provider, person: 'ana' })
+    await settled(app)
+  }
+  const ofAna = (await ids()).map(({ id }) => id)
+  t.ok(ofAna.length > 500, `${ofAna.length}`)
+  for (const provider of ['whoop', 'oura']) {
+    await connectPerson(app, { user, provider, person: 'bikash' })
+    await settled(app)
+  }
+  await pulling.pullNow()
+  await settled(app)
+  const now = new Set((await ids()).map(({ id }) => id))
+  t.strictSame(
+    ofAna.filter((id) => !now.has(id)),
+    [],
+  )
+  t.ok(now.size > ofAna.length)
+})

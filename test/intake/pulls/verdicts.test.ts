@@ -45,10 +45,12 @@ t.test('Retry-After is a number or a date', async (t) => {
     '99999999',
   ]
   t.strictSame(
-    texts.map((text) => retryAfter(text, now)),
+    texts.map((text) => retryAfter({ 'retry-after': text }, now)),
     [30, 1.5, 120, 0, null, null, 86_400],
   )
-  t.equal(retryAfter(undefined, now), null)
+  t.equal(retryAfter({}, now), null)
+  const behind = { 'retry-after': 'Sat, 07 Mar 2026 12:01:00 GMT', date: 'Sat, 07 Mar 2026 12:00:00 GMT' }
+  t.equal(retryAfter(behind, now), 60, 'by the clock of the provider')
 })
 
 t.test('the wait doubles up to an hour, give or take a fifth, unless the provider names one', async (t) => {
@@ -57,5 +59,10 @@ t.test('the wait doubles up to an hour, give or take a fifth, unless the provide
     [15, 30, 60, 1920, 3600, 3600],
   )
   t.strictSame([delaySeconds(1, null, 0), Math.round(delaySeconds(1, null, 1))], [12, 18])
-  t.equal(delaySeconds(9, 7), 7)
+  t.equal(delaySeconds(3, 7), 7)
+  t.strictSame(
+    [1, 2, 3, 8, 40].map((failures) => delaySeconds(failures, 0, 0.5)),
+    [1, 2, 4, 128, 3600],
+    'a provider that asks for no wait is not asked without one',
+  )
 })
