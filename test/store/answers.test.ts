@@ -218,6 +218,32 @@ const several = (items: [string, number][], left: string): [string, number, [str
   ...(['the first page of several', 7, items, 'x', left] as const),
 ]
 
+oneEngine(t, 'how alert a night made somebody goes with the night', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  const user = await connectedUser(app, 'polar')
+  const told = (...days: number[]) =>
+    write(
+      app,
+      user,
+      batchOf('polar', [
+        {
+          ...{ stream: 'alertness', at: utc(0) },
+          body: days.map((day) => ({
+            ...{ grade: day, grade_type: 'GRADE_TYPE_PRIMARY', result_type: 'ALERTNESS_TYPE_HISTORY' },
+            ...{ period_start_time: `2026-03-0${day}T06:00:00`, sleep_period_start_time: `2026-03-0${day}T01:00:00` },
+          })),
+        },
+      ]),
+    )
+  await told(4, 5, 6)
+  await told(4, 6)
+  const left = await app.db.query<{ value: number }>('select value from health_score order by value')
+  t.strictSame(
+    left.map(({ value }) => value),
+    [4, 6],
+  )
+})
+
 oneEngine(t, 'what Oura tells of a date goes with its document', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const told: Record<string, object> = {

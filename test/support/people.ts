@@ -162,21 +162,27 @@ export async function dayOfPulls({ db }: Pick<TestApp, 'db'>, nowMs: number): Pr
     set reached_week_at = reached_week_at - interval '1 day', reached_month_at = reached_month_at - interval '1 day'`)
 }
 
+/** How long nothing may move before something is stuck. */
 const PATIENCE_MS = 120_000
 
 /** Waits until nothing is left to ask of providers, and everything that they answered is imported. */
 export async function settled({ db }: Pick<TestApp, 'db'>): Promise<void> {
+  let [last, movedMs] = ['', performance.now()]
   const nothingLeft = async () => {
-    const { left } = await db.one<{ left: number }>(
+    const state = await db.one<{ left: number; parcels: number }>(
       `select (select count(*) from sync_task) + (select count(*) from upload where status = 'queued')
-              + (select count(*) from sync_run where status = 'in_progress') as left`,
+              + (select count(*) from sync_run where status = 'in_progress') as left,
+              (select count(*) from upload) as parcels`,
     )
-    return left === 0
+    if (JSON.stringify(state) !== last) [last, movedMs] = [JSON.stringify(state), performance.now()]
+    return state.left === 0
   }
-  if (await waitUntil(nothingLeft, PATIENCE_MS, 50)) return
+  const isOver = async () => (await nothingLeft()) || performance.now() - movedMs > PATIENCE_MS
+  await waitUntil(isOver, Number.POSITIVE_INFINITY, 50)
+  if (await nothingLeft()) return
   const runs = await db.query(`select stage, status, message, error from sync_run where status = 'in_progress' limit 5`)
   const tasks = await db.query('select kind, stream, due_at, attempts from sync_task limit 5')
-  const budgets = await db.query('select provider, live_until, history_until, closed_until from rate_budget')
+  const budgets = await db.query('select provider, live_until, history_until, closed_until from rate_budget limit 20')
   throw new Error(`something is left: ${JSON.stringify({ runs, tasks, budgets })}`)
 }
 

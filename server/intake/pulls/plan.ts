@@ -179,6 +179,17 @@ export function everySeconds({ provider }: OAuthClient, grants: number, interval
   return Math.max(intervalSeconds, longest)
 }
 
+// What waited since the former tokens were refused need not wait any longer.
+const AWAKE_SQL = `
+  with awake as (
+    update sync_task set due_at = now(), attempts = 0 where grant_id = $1 and due_at > now()
+  )
+  update provider_grant
+  set asked_at = case when asked_at > now() then now() else asked_at end,
+      live_at = case when live_at > now() then now() else live_at end,
+      history_at = case when history_at > now() then now() else history_at end
+  where id = $1`
+
 // Notices that came before the consent was stored.
 const HELD_SQL = `
   with due as (
@@ -204,6 +215,7 @@ export function queueFirst(clients: OAuthClients, wantsHistory: boolean): OAuthP
       [grantId],
     )
     await tx.query('delete from carried_state where grant_id = $1', [grantId])
+    await tx.query(AWAKE_SQL, [grantId])
     await tx.query(HELD_SQL, [grantId])
     const grant = await tx.one<DueGrant>(`select ${GRANT_COLUMNS} from provider_grant g where g.id = $1`, [grantId])
     const streams = duePulls(clients, grant)

@@ -99,6 +99,7 @@ export function alertness(out: Out, part: Part): void {
   const nightOf = (one: unknown) => textAt(one, 'sleep_period_start_time') ?? textAt(one, 'period_start_time')
   const isPast = (one: unknown) => valueAt(one, 'result_type') === 'ALERTNESS_TYPE_HISTORY'
   const past = new Set((Array.isArray(part.body) ? part.body : []).filter(isPast).map(nightOf))
+  const times: number[] = []
   for (const one of itemsOf(out, part)) {
     const start = one.instant('period_start_time')
     const night = one.text('sleep_period_start_time') ?? one.text('period_start_time')
@@ -106,6 +107,7 @@ export function alertness(out: Out, part: Part): void {
     if (!start || one.text('grade_type') !== 'GRADE_TYPE_PRIMARY') continue
     if (one.text('result_type') !== 'ALERTNESS_TYPE_HISTORY' && past.has(night)) continue
     const word = ending(one.text('grade_classification'), 'GRADE_CLASSIFICATION_')
+    times.push(start.ms)
     out.score({
       category: 'readiness',
       externalId: `polar:alertness:${(night ?? '').slice(0, 19)}`,
@@ -119,4 +121,6 @@ export function alertness(out: Out, part: Part): void {
       },
     })
   }
+  // That of a night that was deleted, or begins elsewhere now.
+  if (Array.isArray(part.body)) listedBetween(out, part, times, { score: 'readiness' })
 }

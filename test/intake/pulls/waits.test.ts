@@ -166,6 +166,29 @@ oneEngine(t, 'a stream that waits is asked for by the next sync as well', async 
   }
 })
 
+oneEngine(t, 'a new consent ends the waiting', async (t, engine) => {
+  const { app, simulator } = await startSimulated(t, engine, ONE)
+  const user = await createUser(app)
+  await connectPerson(app, { user, provider: 'whoop', person: 'ana' })
+  const pulling = await startPulling(t, app)
+  await settled(app)
+  await simulator.control('POST', 'faults', { kind: '503', seconds: 3_000, provider: 'whoop', path: '/v2/' })
+  await pulling.pullNow()
+  const waits = async () =>
+    (await app.db.query(`select from sync_task where due_at > now() + interval '10 seconds'`)).length > 0
+  t.ok(await waitUntil(waits, 20_000, 50))
+  await simulator.control('DELETE', 'faults')
+  // As after a refusal of the token, when everything of the grant waits.
+  await app.db.query(`update sync_task set due_at = now() + interval '1 hour'`)
+  await app.db.query(
+    `update provider_grant
+     set asked_at = now() + interval '1 hour', live_at = now() + interval '1 hour', process_id = null, leased_until = null`,
+  )
+  await connectPerson(app, { user, provider: 'whoop', person: 'ana' })
+  const nothing = async () => (await app.db.query('select from sync_task')).length === 0
+  t.ok(await waitUntil(nothing, 20_000, 50))
+})
+
 oneEngine(t, 'a consent to less than before', async (t, engine) => {
   const { app } = await startSimulated(t, engine, { world: { people: 1, days: 10 } })
   const [first, second] = [await createUser(app), await createUser(app)]
