@@ -365,6 +365,8 @@ export interface StreamState {
   readonly isHistory: boolean
   /** A scheduled pull: what is new or has changed since the start of the window, whenever it happened. */
   readonly isPull?: boolean
+  /** A notice named the window: something in it is new, has changed or is gone. */
+  readonly isNotice?: boolean
   /** When the person gave access, the last time; epoch milliseconds. */
   readonly grantedMs: number
   /** How finely an operator wants what is measured all day, where the provider can be asked for less; absent: as it is. */

@@ -20,6 +20,7 @@ const DAY_MS = 86_400_000
 const UNTIL = Date.UTC(2026, 2, 8, 10, 30)
 const STATE: StreamState = { scope: null, zone: null, options: {}, isHistory: false, grantedMs: UNTIL }
 const PULL: StreamState = { ...STATE, isPull: true }
+const NOTICE: StreamState = { ...STATE, isNotice: true }
 const answer = (json: unknown, status = 200, headers: Record<string, string> = {}): Answer => ({
   status,
   headers,
@@ -65,7 +66,7 @@ t.test('a pull asks for what has changed; everything else asks for a range', asy
     ...['stages', 'intraday'].flatMap((name) => Array(3).fill([name, null, '{}'])),
   ])
   t.ok(stream('measures').first(window(2), PULL)!.form!.meastypes!.split(',').includes('119'))
-  const wanted = stream('intraday').first(window(1), { ...STATE, settings: { INTRADAY: 'true' } })!
+  const wanted = stream('intraday').first(window(1), { ...NOTICE, settings: { INTRADAY: 'true' } })!
   t.strictSame(form(wanted), {
     ...{ action: 'getintradayactivity', startdate: seconds(UNTIL - DAY_MS), enddate: seconds(UNTIL) },
     ...{ data_fields: undefined, meastypes: undefined },
@@ -80,15 +81,15 @@ t.test('a pull asks for what has changed; everything else asks for a range', asy
 
 t.test('pages go on from the offset of the last one, and are not all that there is', async (t) => {
   const { first, next } = stream('measures')
-  const asked = first({ fromMs: UNTIL - 120_000, untilMs: UNTIL }, STATE)!
+  const asked = first({ fromMs: UNTIL - 120_000, untilMs: UNTIL }, NOTICE)!
   t.strictSame(asked.args, { listed: [UNTIL - 120_000, UNTIL], temperatures: true })
-  const intraday = first({ fromMs: UNTIL - 120_000, untilMs: UNTIL }, { ...STATE, settings: { INTRADAY: 'true' } })!
+  const intraday = first({ fromMs: UNTIL - 120_000, untilMs: UNTIL }, { ...NOTICE, settings: { INTRADAY: 'true' } })!
   t.strictSame(intraday.args, { listed: [UNTIL - 120_000, UNTIL], temperatures: false })
-  const longer = [first(window(2), STATE), first(window(1), PULL), first(window(0.1), { ...STATE, isHistory: true })]
+  const longer = [first(window(2), NOTICE), first(window(1), PULL), first(window(0.1), STATE)]
   t.strictSame(
     longer.map((one) => one?.args),
     [undefined, undefined, undefined],
-    'what is not listed may be out of the range, or of another time',
+    'what is not listed may be out of the range, or of another time, or the membership has ended',
   )
   const more = next!(ok({ more: 1, offset: 300 }), asked)!
   t.strictSame([more.form, more.args], [{ ...asked.form, offset: '300' }, undefined])
@@ -113,7 +114,7 @@ t.test('that nothing is new is not stored, that nothing is there is', async (t) 
     Object.keys(empty).map((name) => [name, true, false, false, false]),
   )
   const { first, isEmpty } = stream('measures')
-  const listed = first({ fromMs: UNTIL - 120_000, untilMs: UNTIL }, STATE)!
+  const listed = first({ fromMs: UNTIL - 120_000, untilMs: UNTIL }, NOTICE)!
   t.equal(isEmpty!(ok({ measuregrps: [] }), listed), false, 'something was deleted')
 })
 

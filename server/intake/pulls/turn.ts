@@ -256,8 +256,8 @@ function stateOf(turn: Turn, { row }: Task): StreamState {
   const { means, account, scope, grantedMs, granularity, gathered } = turn
   const options = means.parts.settings.ingestWorkoutSamples ? { ...row.options, ...WITH_SAMPLES } : row.options
   const settings = account.client.settings.more
-  const asked = { isHistory: row.lane === 'history', isPull: row.kind === 'pull', granularity, settings }
-  return { scope, zone: gathered.zone, options, grantedMs, ...asked }
+  const why = { isHistory: row.lane === 'history', isPull: row.kind === 'pull', isNotice: row.kind === 'notice' }
+  return { scope, zone: gathered.zone, options, grantedMs, ...why, granularity, settings }
 }
 
 async function ask(turn: Turn, task: Task, request: Request): Promise<Received | Outcome | 'blocked'> {

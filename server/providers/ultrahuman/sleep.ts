@@ -12,15 +12,15 @@ const stages: ReadonlyMap<string | undefined, SleepStageName> = new Map([
   ['awake', 'awake'],
 ])
 
-/** Nights: the first of a day is `sleep-<date>`, the next ones have numbers. */
+/** Nights: the longest of a day is `sleep-<date>`, whatever else comes later; others are named after their start. */
 export function sleep(out: Out, day: Day): void {
   const nights = (day.entries.get('sleep') ?? []).flatMap((item) => {
     const [start, end] = [item.numeric('bedtime_start'), item.numeric('bedtime_end')]
     return start === undefined || end === undefined ? [] : [{ item, startMs: start * 1000, endMs: end * 1000 }]
   })
-  const inOrder = nights.sort((a, b) => a.startMs - b.startMs)
-  for (const [place, { item, startMs, endMs }] of inOrder.entries()) {
-    const externalId = place === 0 ? `sleep-${day.date}` : `sleep-${day.date}-${place + 1}`
+  const byLength = nights.sort((a, b) => b.endMs - b.startMs - (a.endMs - a.startMs) || a.startMs - b.startMs)
+  for (const [place, { item, startMs, endMs }] of byLength.entries()) {
+    const externalId = `sleep-${place === 0 ? day.date : startMs / 1000}`
     out.night({
       ...{ externalId, start: { ms: startMs, zoneMin: day.zoneMin(startMs) }, endMs, isNap: false },
       ...totalsOf(item),

@@ -58,12 +58,15 @@ export interface MeasureArgs {
   readonly temperatures: boolean
 }
 
-/** Measurements that are new or changed, or those of a span: if that is short, what is not there any more was deleted. */
-function measures(window: Window, { isPull, isHistory, settings }: StreamState): Request {
+/**
+ * Measurements that are new or changed, or those of a span. If a notice named it and it is short, what is not there any more
+ * was deleted; otherwise nothing may be listed since the account's membership has ended.
+ */
+function measures(window: Window, { isPull, isNotice, settings }: StreamState): Request {
   const wanted = { meastypes: TYPES, category: '1' }
   if (isPull) return rpc('/measure', 'getmeas', { ...wanted, ...changedSince(window) })
   const range = { ...wanted, ...between(window) }
-  if (isHistory || window.untilMs - window.fromMs > DAY_MS) return rpc('/measure', 'getmeas', range)
+  if (!isNotice || window.untilMs - window.fromMs > DAY_MS) return rpc('/measure', 'getmeas', range)
   const temperatures = settings?.[INTRADAY] !== 'true'
   return rpc('/measure', 'getmeas', range, { ...listing(window.fromMs, window.untilMs), temperatures })
 }
