@@ -104,8 +104,21 @@ function tell(told: Told, { samples, events }: Batch): void {
       const { series, isDailyTotal: isTotal } = storedSeries(seriesId) as NonNullable<ReturnType<typeof storedSeries>>
       told.sample({ type: series.type, isTotal }, at, zone(zoneMin[i]), value[i] as number)
     })
-  for (const { startMs, endMs, zoneMin, isNap, asleepS, efficiencyPercent: efficiency, stages } of events.nights)
-    told.sleep({ ...{ startMs, endMs, offset: offset(zoneMin), isNap: isNap ?? false }, asleepS, efficiency, stages })
+  for (const {
+    startMs,
+    endMs,
+    zoneMin,
+    isNap,
+    asleepS,
+    efficiencyPercent: efficiency,
+    stages,
+    ...of
+  } of events.nights) {
+    const { awakeS: awake, lightS: light, deepS: deep, remS: rem } = of
+    const parts = light === null ? null : { awake: awake ?? 0, light, deep: deep ?? 0, rem: rem ?? 0 }
+    const times = { startMs, endMs, offset: offset(zoneMin), isNap: isNap ?? false }
+    told.sleep({ ...times, asleepS, efficiency, stages, parts })
+  }
   for (const { startMs, endMs, zoneMin, type, ...measured } of events.workouts) {
     const { caloriesKcal: kcal, distanceMeters: distance } = measured
     told.workout({ startMs, endMs, offset: offset(zoneMin), type, kcal, distance })

@@ -105,6 +105,10 @@ export function sleepLine(sleep: Json, efficiency: number | null, asleep: number
   return `sleep ${seconds(start)} ${seconds(end)} ${offset} ${nap ? 'nap' : 'night'} ${asleep} s ${efficiency} %`
 }
 
+/** How long each stage of a night was, where there are no intervals. */
+const partsLine = (start: string, { awake, light, deep, rem }: Json) =>
+  `parts ${seconds(start)} ${[awake, light, deep, rem].map((one) => Math.floor(one / 60)).join('/')} minutes`
+
 export const asleepOf = ({ seconds: of }: Json) => of.deep + of.light + of.rem
 export const stageLine = ({ stage, start, end }: Json) => `stage ${stage} ${seconds(start)} ${seconds(end)}`
 
@@ -248,6 +252,7 @@ export function whoopLines(truth: Json, span: Span): Lines {
       continue
     }
     add(sleepLine(sleep, round(sleep.efficiency_percent, 1), asleepOf(sleep)), start)
+    add(partsLine(sleep.start, sleep.seconds), start)
     score(add, 'sleep', start / 1000, sleep.quality, start)
     sample(add, 'respiratory_rate', end, round(sleep.respiratory_rate, 2))
     if (!sleep.nap) recoveryLines(add, sleep, truth.person.strap > 3)
@@ -337,6 +342,7 @@ export class Told {
     const shown = plain?.anyOffset ? { ...times, start_offset: null } : times
     if (plain) this.lines.add(sleepLine(shown, null, plain.asleep ? sleep.asleepS : null))
     else this.lines.add(sleepLine(times, sleep.efficiency, sleep.asleepS))
+    if (this.#provider === 'whoop' && sleep.parts) this.lines.add(partsLine(times.start, sleep.parts))
     for (const [stage, startMs, endMs] of sleep.stages ?? [])
       this.lines.add(stageLine({ stage, start: iso(startMs), end: iso(endMs) }))
   }
@@ -395,6 +401,8 @@ interface SleepTold {
   asleepS: number | null
   efficiency: number | null
   stages: readonly (readonly [stage: string, startMs: number, endMs: number])[] | null
+  /** Seconds of each stage. */
+  parts: Record<'awake' | 'light' | 'deep' | 'rem', number> | null
 }
 
 interface WorkoutTold {
@@ -462,7 +470,7 @@ export async function storedLines(
   for (const sleep of await all(`events/sleep?include=stages&${range('date')}`))
     told.sleep({
       ...{ startMs: ms(sleep.start_time), endMs: ms(sleep.end_time), offset: sleep.zone_offset, isNap: sleep.is_nap },
-      ...{ asleepS: sleep.sleep_duration_seconds, efficiency: sleep.efficiency_percent },
+      ...{ asleepS: sleep.sleep_duration_seconds, efficiency: sleep.efficiency_percent, parts: partsOf(sleep.stages) },
       stages:
         sleep.sleep_stage_intervals?.map((one: Json) => [one.stage, ms(one.start_time), ms(one.end_time)]) ?? null,
     })
@@ -494,6 +502,13 @@ export async function storedLines(
     told.activity(one)
   return told.lines
 }
+
+/** Of minutes as they are shown, seconds. */
+const partsOf = (minutes: Json | null) =>
+  minutes && {
+    ...{ awake: minutes.awake_minutes * 60, light: minutes.light_minutes * 60 },
+    ...{ deep: minutes.deep_minutes * 60, rem: minutes.rem_minutes * 60 },
+  }
 
 const ACTIVITIES_SQL = `
   select date_part('epoch', a.start_at) * 1000 as "startMs", date_part('epoch', a.end_at) * 1000 as "endMs", a.type
