@@ -120,6 +120,7 @@ t.test('the tables of the contract are those of the catalogue', async (t) => {
     seriesTypes.map(({ id, type, unit, aggregation, lowest, highest, event }) =>
       [id, type, unit, aggregation, lowest, highest, event].map(String),
     ),
+    'docs/contract.md, 2.6: series types',
   )
   const yes = (can: boolean) => (can ? 'yes' : '–')
   t.strictSame(
@@ -134,9 +135,10 @@ t.test('the tables of the contract are those of the catalogue', async (t) => {
         ...[String(one.maxHistoricalDays), yes(one.liveSyncConfigurable), String(one.defaultLiveSyncMode)],
         String(one.rank),
       ]),
+    'docs/contract.md, 2.1: providers',
   )
   const names = [...(await section('contract', '2.5')).matchAll(/`([^`]+)`/g)].map(([, name]) => name)
-  t.strictSame(names, [...workoutTypes, ...paceTypes])
+  t.strictSame(names, [...workoutTypes, ...paceTypes], 'docs/contract.md, 2.5: types of workouts')
 })
 
 t.test('what platforms call a workout is what docs/sdk-types.md says', async (t) => {
