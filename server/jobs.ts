@@ -17,7 +17,7 @@ import { leaveTask } from './oauth/leave.ts'
 import type { OAuthParts } from './oauth/parts.ts'
 import { endPauses } from './oauth/pauses.ts'
 import type { AccessTokens } from './oauth/refresh.ts'
-import { refreshAhead } from './oauth/refresh-ahead.ts'
+import { openRefreshAhead } from './oauth/refresh-ahead.ts'
 import { reseal } from './oauth/reseal.ts'
 import { type LivingProcess, recoverDeadProcesses } from './processes.ts'
 import { notifyingProviders } from './providers/index.ts'
@@ -53,8 +53,8 @@ export interface JobsOptions {
   grants?: { parts: OAuthParts; tokens: AccessTokens }
 }
 
-/** Every kind of job, with its work; crons and transactions enqueue them by these names. */
-export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
+/** Every kind of job that asks nobody, with its work; crons and transactions enqueue them by these names. */
+export function ownTasks(options: JobsOptions, process: LivingProcess): TaskList {
   const { db, settings, log, grants } = options
   const { scoreBackfillDays, syncIntervalSeconds, reconcileIntervalSeconds } = settings
   const plan = ({ clients }: OAuthParts) => ({ db, clients, syncIntervalSeconds, reconcileIntervalSeconds })
@@ -77,33 +77,49 @@ export function tasks(options: JobsOptions, process: LivingProcess): TaskList {
         await endPauses(grants.parts)
         return planPulls(plan(grants.parts))
       }),
-      refresh_grants: untilDone(() => refreshAhead(grants.parts, grants.tokens)),
+      refresh_grants: refreshGrants(grants),
       reseal: untilDone(async () => {
         await resealSecrets(grants.parts)
         await resealKeys(grants.parts)
         return reseal(grants.parts)
       }),
-      leave: leaveTask(grants.parts),
-      repair_subscriptions: () => repairAll(subscribing(grants.parts)),
-      subscribe: subscribeTask(subscribing(grants.parts), settings.apiBaseUrl),
-      subscribe_accounts: untilDone(() =>
-        subscribeAccounts({ db, ...grants, apiBaseUrl: settings.apiBaseUrl, notifying: notifyingProviders }),
-      ),
       delete_withdrawn: deleteWithdrawnTask(grants.parts),
-      check_grant: checkGrantTask(grants.parts, grants.tokens),
-      left: () => {},
     }),
   }
 }
 
+/** Every kind of job that asks a provider, which may not answer for long: these have workers of their own. */
+export function askingTasks({ db, settings, grants }: JobsOptions): TaskList {
+  if (!grants) return {}
+  const { parts, tokens } = grants
+  const { apiBaseUrl } = settings
+  return {
+    leave: leaveTask(parts),
+    left: () => {},
+    repair_subscriptions: () => repairAll(subscribing(parts)),
+    subscribe: subscribeTask(subscribing(parts), apiBaseUrl),
+    subscribe_accounts: untilDone(
+      () => subscribeAccounts({ db, parts, tokens, apiBaseUrl, notifying: notifyingProviders }),
+      'subscribe_accounts',
+    ),
+    check_grant: checkGrantTask(parts, tokens),
+  }
+}
+
+/** Only begins: it takes as long as token endpoints do. */
+function refreshGrants({ parts, tokens }: NonNullable<JobsOptions['grants']>): Task {
+  const ahead = openRefreshAhead(parts, tokens)
+  return () => ahead.begin()
+}
+
 const subscribing = (parts: OAuthParts) => ({ parts, noticesOf: (name: string) => notifyingProviders.get(name) })
 
-/** A job of the clock; while its work returns that there is more, it is enqueued again. */
+/** A job of the clock; while its work returns that there is more, it is enqueued again, in the same queue. */
 const untilDone =
-  (work: () => Promise<boolean>): Task =>
+  (work: () => Promise<boolean>, queueName?: string): Task =>
   async (_payload, helpers) => {
     const name = helpers.job.task_identifier
-    if (await work()) await helpers.addJob(name, {}, { jobKey: `cron:${name}`, priority: 10 })
+    if (await work()) await helpers.addJob(name, {}, { jobKey: `cron:${name}`, priority: 10, ...(queueName && { queueName }) })
   }
 
 /** Imports uploads of a user, then goes to the back of the queue: one long history must not delay everybody. */

@@ -35,7 +35,7 @@ import { IDENTIFY_MS, type OAuthParts } from './oauth/parts.ts'
 import { type AccessTokens, openAccessTokens } from './oauth/refresh.ts'
 import { storeLeftBehind } from './oauth/refreshed.ts'
 import { type OAuthClients, oauthClients } from './provider-client/clients.ts'
-import { type Http, openHttp } from './provider-client/http.ts'
+import { type Http, openHttp, REQUEST_MS } from './provider-client/http.ts'
 import { cloudProviders, notifyingProviders } from './providers/index.ts'
 import { type Jobs, migrateJobs, startJobs } from './queue.ts'
 import { observeRollups } from './rollups/observe.ts'
@@ -62,6 +62,9 @@ const SAVING_CONNECTIONS = 2
 /** Time from SIGTERM to the end, whatever still runs; the embedded database stops last. */
 const DRAIN_MS = 19_000
 
+/** How much longer tokens that were asked for are waited for: they may be the only ones that work from then on. */
+const REFRESH_MS = REQUEST_MS + 5_000 - DRAIN_MS
+
 /** Steps to undo, run in reverse. */
 type Closers = (() => Promise<unknown>)[]
 
@@ -70,6 +73,8 @@ interface Shared {
   config: Config
   log: Logger
   closers: Closers
+  /** Access tokens of its parts. */
+  tokens: AccessTokens[]
   /** Of the database. */
   url: string
   isEmbedded: boolean
@@ -91,7 +96,7 @@ interface Shared {
 }
 
 /** Starts every part of the role. Resolves, with the reason, when it cannot continue. */
-async function start(config: Config, log: Logger, closers: Closers): Promise<string> {
+async function start(config: Config, log: Logger, closers: Closers, tokens: AccessTokens[]): Promise<string> {
   const { url, embedded } = await prepareDatabase(config, log, closers)
   const secretKey = config.secretKey ?? (await dataDirSecret(config.dataDir))
   const threads = startThreads()
@@ -103,7 +108,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<str
   })
   void storeLeftBehind({ saving, log, settings: config })
   const shared: Shared = {
-    ...{ config, log, closers, url, threads, http, saving },
+    ...{ config, log, closers, tokens, url, threads, http, saving },
     keys: deriveKeys(secretKey),
     vault: openVault(secretKey, config.previousSecretKey),
     clients: oauthClients(cloudProviders, config),
@@ -140,8 +145,7 @@ async function startWork(shared: Shared): Promise<void> {
     statementTimeoutMs: JOB_TIMEOUT_MS,
   })
   const parts = oauthParts(shared, db)
-  const tokens = openAccessTokens(parts)
-  closers.push(() => tokens.idle())
+  const tokens = openTokens(shared, parts)
   const jobs = await startJobs({
     url,
     db,
@@ -157,6 +161,13 @@ async function startWork(shared: Shared): Promise<void> {
   shared.ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
   closers.push(startCron(jobs, config, log))
   if (shared.recordsEvents) closers.push(await startDeliveries(shared, jobs))
+}
+
+function openTokens({ closers, tokens }: Shared, parts: OAuthParts): AccessTokens {
+  const opened = openAccessTokens(parts)
+  tokens.push(opened)
+  closers.push(() => opened.idle())
+  return opened
 }
 
 /** Starts asking cloud providers; returns a function that stops it. */
@@ -237,8 +248,7 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
   closers.push(() => apiKeys.close())
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
   const oauth = oauthParts(shared, changing(db, { gates, limits: LIMITS }, OAUTH_CHANGES))
-  const tokens = openAccessTokens(oauth)
-  closers.push(() => tokens.idle())
+  const tokens = openTokens(shared, oauth)
   return {
     config,
     db,
@@ -299,13 +309,16 @@ async function main(): Promise<void> {
   const log = openLog(config.logLevel)
   for (const warning of configWarnings(process.env)) log.warn(warning)
   const closers: Closers = []
+  const tokens: AccessTokens[] = []
   let stopping = false
   async function stop(code: number): Promise<void> {
     if (stopping) return
     stopping = true
+    const refreshed = Promise.all(tokens.map((one) => one.stop()))
     setTimeout(() => {
       log.error('could not finish in time, stopping anyway')
-      process.exit(code)
+      setTimeout(() => process.exit(code), REFRESH_MS)
+      void refreshed.finally(() => process.exit(code))
     }, DRAIN_MS).unref()
     await close(closers, log)
     process.exit(code)
@@ -318,7 +331,7 @@ async function main(): Promise<void> {
     })
   }
   try {
-    const reason = await start(config, log, closers)
+    const reason = await start(config, log, closers, tokens)
     log.fatal(reason)
     await stop(1)
   } catch (error) {

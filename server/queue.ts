@@ -1,8 +1,15 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Logger as QueueLogger, type Runner, run, runMigrations, type WorkerEvents } from 'graphile-worker'
+import {
+  Logger as QueueLogger,
+  type Runner,
+  run,
+  runMigrations,
+  type TaskList,
+  type WorkerEvents,
+} from 'graphile-worker'
 import pg from 'pg'
-import { type JobsOptions, tasks } from './jobs.ts'
+import { askingTasks, type JobsOptions, ownTasks } from './jobs.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
 
 /** Attempts of a job that the clock enqueues again anyway. */
@@ -11,7 +18,18 @@ const CLOCK_ATTEMPTS = 3
 /** How often the queue looks for due jobs; a job that may run at once sends a notification. */
 const POLL_MS = 500
 
+/** Jobs at the same time that ask providers, and how often it is looked for them: none takes the place of an import. */
+const ASKING = 4
+const ASKING_POLL_MS = 2_000
+
 const RETRY_MS = 1000
+
+/** Some kinds of jobs, and how many of them run at the same time. */
+interface Workers {
+  taskList: TaskList
+  concurrency: number
+  pollInterval: number
+}
 
 /**
  * Creates or upgrades the queue's own tables. Under a lock: if several processes create them at once, the queue itself
@@ -50,7 +68,8 @@ export class Jobs {
   /** Workers that gave up. */
   readonly #lost: string[] = []
   #fail: (error: Error) => void = () => {}
-  #runner: Runner | undefined
+  readonly #workers: readonly Workers[]
+  #runners: readonly Runner[] = []
   #replacing: Promise<void> | undefined
   #stopping = false
 
@@ -63,8 +82,12 @@ export class Jobs {
     const { url, concurrency, log } = options
     this.#options = options
     this.#process = process
-    // Our listener, because the queue stops listening to its errors before all of its connections have ended.
-    this.#pool = new pg.Pool({ connectionString: url, application_name: 'pulsebase queue', max: concurrency + 2 })
+    const own = { taskList: ownTasks(options, process), concurrency, pollInterval: POLL_MS }
+    const asking = { taskList: askingTasks(options), concurrency: ASKING, pollInterval: ASKING_POLL_MS }
+    this.#workers = [own, asking].filter(({ taskList }) => Object.keys(taskList).length > 0)
+    // Each kind of workers listens with one; few of those that ask work at the same moment. Our listener, because the
+    // queue stops listening to its errors before all of its connections have ended.
+    this.#pool = new pg.Pool({ connectionString: url, application_name: 'pulsebase queue', max: concurrency + 3 })
     this.#pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'))
     this.#pool.on('connect', (client) => client.on('error', () => {}))
     this.#events.on('worker:create', ({ worker }) => process.addWorker(worker.workerId))
@@ -80,30 +103,43 @@ export class Jobs {
   readonly processId = (): number => this.#process.id()
 
   async start(): Promise<void> {
-    this.#runner = await this.#startRunner()
+    this.#runners = await this.#startRunners()
   }
 
+  /** One that asks providers takes as long as they do: there, the next one of its kind waits for it to end. */
   async enqueue(kind: string, jobKey: string): Promise<void> {
-    await this.#runner?.addJob(kind, {}, { jobKey, jobKeyMode: 'preserve_run_at', maxAttempts: CLOCK_ATTEMPTS })
+    const [, asking] = this.#workers
+    const options = { jobKey, jobKeyMode: 'preserve_run_at', maxAttempts: CLOCK_ATTEMPTS } as const
+    const queued = asking && kind in asking.taskList ? { ...options, queueName: kind } : options
+    await this.#runners[0]?.addJob(kind, {}, queued)
   }
 
   /** Lets running jobs finish and starts no more. */
   async stop(): Promise<void> {
     this.#stopping = true
     await this.#replacing
-    await this.#runner?.stop()
+    await Promise.all(this.#runners.map((runner) => runner.stop()))
     await this.#pool.end()
     await this.#process.close()
   }
 
-  async #startRunner(): Promise<Runner> {
-    const { concurrency, log } = this.#options
+  async #startRunners(): Promise<Runner[]> {
+    const started: Runner[] = []
+    try {
+      for (const workers of this.#workers) started.push(await this.#startRunner(workers))
+      return started
+    } catch (error) {
+      await Promise.all(started.map((runner) => runner.stop()))
+      throw error
+    }
+  }
+
+  async #startRunner(workers: Workers): Promise<Runner> {
+    const { log } = this.#options
     const started = await run({
+      ...workers,
       pgPool: this.#pool,
-      concurrency,
       noHandleSignals: true,
-      pollInterval: POLL_MS,
-      taskList: tasks(this.#options, this.#process),
       events: this.#events,
       // The queue's own lines repeat the events above.
       logger: new QueueLogger(() => (level, message) => log.debug({ level }, message)),
@@ -115,18 +151,18 @@ export class Jobs {
   #replace(workerId: string, error: unknown): void {
     this.#options.log.warn({ err: error }, 'a worker could not report the end of its job and is replaced')
     this.#lost.push(workerId)
-    this.#replacing ??= this.#replaceRunner().finally(() => {
+    this.#replacing ??= this.#replaceRunners().finally(() => {
       this.#replacing = undefined
     })
   }
 
   /** The queue continues without a worker that gave up, and its job stays locked for four hours. */
-  async #replaceRunner(): Promise<void> {
+  async #replaceRunners(): Promise<void> {
     const { db, log } = this.#options
-    const old = this.#runner
-    while (!this.#stopping && (this.#runner === old || this.#lost.length > 0)) {
+    const old = this.#runners
+    while (!this.#stopping && (this.#runners === old || this.#lost.length > 0)) {
       try {
-        if (this.#runner === old) this.#runner = await this.#startRunner()
+        if (this.#runners === old) this.#runners = await this.#startRunners()
         const known = this.#lost.length
         await db.query('select graphile_worker.force_unlock_workers($1)', [this.#lost])
         this.#lost.splice(0, known)
@@ -135,6 +171,6 @@ export class Jobs {
         await delay(RETRY_MS)
       }
     }
-    if (this.#runner !== old) await old?.stop()
+    if (this.#runners !== old) await Promise.all(old.map((runner) => runner.stop()))
   }
 }

@@ -10,17 +10,17 @@ const ATTEMPTS = 6
 const CHECK_SQL = `
   update provider_grant set renewed_at = now()
   where id = $1 and state = 'live' and ($2 or coalesce(renewed_at, '-infinity') < now() - interval '1 hour')
-  returning version`
+  returning version, provider`
 
 /**
  * The job that finds out whether a person has withdrawn access, after an unproven notice said so. It refreshes the token;
- * a confirmed refusal ends the grant (refresh-outcomes.ts).
+ * a confirmed refusal ends the grant (refresh-outcomes.ts). One at a time of a provider, which may not answer.
  */
 export const checkGrantTask =
   ({ db }: Pick<OAuthParts, 'db'>, tokens: AccessTokens): Task =>
   async (payload, { addJob, job }) => {
     const { grant_id: grantId, attempt } = payload as { grant_id: string; attempt: number }
-    const [grant] = await db.query<{ version: number }>(CHECK_SQL, [grantId, attempt > 1])
+    const [grant] = await db.query<{ version: number; provider: string }>(CHECK_SQL, [grantId, attempt > 1])
     if (!grant) return
     try {
       await tokens.renew(grantId, grant.version)
@@ -31,7 +31,7 @@ export const checkGrantTask =
       await addJob(
         'check_grant',
         { grant_id: grantId, attempt: attempt + 1 },
-        { jobKey: job.key, runAt, maxAttempts: 3 },
+        { jobKey: job.key, queueName: `check_grant:${grant.provider}`, runAt, maxAttempts: 3 },
       )
     }
   }

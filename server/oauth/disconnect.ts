@@ -77,8 +77,8 @@ export async function endConnection(
 }
 
 /**
- * Locks the grants of a user's connections, then these connections, each in the order of their ids; `provider` null =
- * of all providers. Returns the ids of the grants.
+ * Locks the grants of a user's connections, then these connections and those of others that have ended, which removing
+ * a grant changes, each in the order of their ids; `provider` null = of all providers. Returns the ids of the grants.
  */
 export async function lockGrants(tx: Transaction, userId: string, provider: string | null): Promise<string[]> {
   const granted = `select grant_id from connection where user_id = $1 and provider = coalesce($2, provider)`
@@ -89,22 +89,24 @@ export async function lockGrants(tx: Transaction, userId: string, provider: stri
       [userId, provider],
     )
     const locked = new Set(grants.map(({ id }) => id))
-    const connections = await tx.query<{ grant_id: string | null }>(`${granted} order by id for update`, [
-      userId,
-      provider,
-    ])
+    const connections = await tx.query<{ grant_id: string | null }>(
+      `${granted} or grant_id = any ($3) and status <> 'active' order by id for update`,
+      [userId, provider, [...locked]],
+    )
     if (connections.every(({ grant_id }) => grant_id === null || locked.has(grant_id))) return [...locked]
     // A consent moved a connection to another grant meanwhile: from the start, since grants are locked first.
     await tx.query('rollback to savepoint before_grants')
   }
 }
 
-// The token is sealed for the row that goes: it opens by that row's id and version (grants.ts). The job outlives the
-// row, and any deletion of the user, for an hour at most.
+// A connection that ended keeps its grant for a new consent only while that grant has ended, too: one that others made
+// live again is not theirs any more. The token is sealed for the row that goes: it opens by that row's id and version
+// (grants.ts). The job outlives the row, and any deletion of the user, for an hour at most.
 const REMOVE_SQL = `
   with gone as (
     delete from provider_grant g
-    where g.id = any ($1) and not exists (select from connection c where c.grant_id = g.id)
+    where g.id = any ($1)
+      and not exists (select from connection c where c.grant_id = g.id and (c.status = 'active' or g.state = 'ended'))
     returning g.*
   )
   select graphile_worker.add_job(
@@ -121,7 +123,7 @@ const REMOVE_SQL = `
   from gone
   where $2 and state = 'live' and access is not null`
 
-/** Removes those of some locked grants that no connection uses, and has the provider told that they end. */
+/** Removes those of some grants, locked by `lockGrants`, that no connection uses, and has the provider told that they end. */
 export async function removeUnused(tx: Transaction, grants: readonly string[], tellProvider: boolean): Promise<void> {
   if (grants.length > 0) await tx.query(REMOVE_SQL, [grants, tellProvider])
 }

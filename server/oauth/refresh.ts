@@ -32,6 +32,10 @@ export interface AccessTokens {
   renew(grantId: string, version: number): Promise<AccessToken>
   /** Resolves when no refresh is under way and what they brought is stored. */
   idle(): Promise<void>
+  /** Begins no further refresh, since the process ends: a token that works is used to its end. Then as `idle`. */
+  stop(): Promise<void>
+  /** Whether it was stopped. */
+  stopping(): boolean
 }
 
 /** How long before its end a token is replaced, and until when it is used meanwhile. */
@@ -41,6 +45,8 @@ const USABLE_SECONDS = 30
 const HOLD_SECONDS = 45
 /** How long a caller waits for somebody else's refresh, and how often it looks. */
 const WAIT_MS = 35_000
+/** When it is tried again after this process has stopped. */
+const STOPPED_MS = 1_000
 const LOOK_MS: readonly number[] = [20, 40, 80, 100]
 
 /** A grant as refreshing sees it. */
@@ -84,6 +90,7 @@ export function openAccessTokens(parts: OAuthParts): AccessTokens {
   // Callers of a grant in this process share one look.
   const running = new Map<string, Promise<AccessToken>>()
   const unsaved = new Set<Promise<unknown>>()
+  let stopped = false
   const shared = (key: string, work: () => Promise<AccessToken>): Promise<AccessToken> => {
     const known = running.get(key)
     if (known) return known
@@ -95,38 +102,50 @@ export function openAccessTokens(parts: OAuthParts): AccessTokens {
     const settled = work.catch(() => {}).finally(() => unsaved.delete(settled))
     unsaved.add(settled)
   }
+  const wish = (refused: number | null): Wish => ({ refused, stopping: () => stopped, keep })
+  const idle = async () => {
+    while (running.size + unsaved.size > 0) await Promise.allSettled([...running.values(), ...unsaved])
+  }
   return {
-    access: (grantId) => shared(grantId, () => obtain(parts, grantId, null, keep)),
-    renew: (grantId, version) => shared(`${grantId} ${version}`, () => obtain(parts, grantId, version, keep)),
-    async idle() {
-      while (running.size + unsaved.size > 0) await Promise.allSettled([...running.values(), ...unsaved])
+    access: (grantId) => shared(grantId, () => obtain(parts, grantId, wish(null))),
+    renew: (grantId, version) => shared(`${grantId} ${version}`, () => obtain(parts, grantId, wish(version))),
+    idle,
+    stop() {
+      stopped = true
+      return idle()
     },
+    stopping: () => stopped,
   }
 }
 
-/** `refused`: the version whose token is not good enough; null: any that is fresh is. */
-async function obtain(
-  parts: OAuthParts,
-  grantId: string,
-  refused: number | null,
-  keep: (work: Promise<unknown>) => void,
-): Promise<AccessToken> {
+/** What a caller asks for. */
+interface Wish {
+  /** The version whose token is not good enough; null: any that is fresh is. */
+  readonly refused: number | null
+  /** Whether no refresh may begin any more. */
+  stopping(): boolean
+  /** Notes what is not stored yet. */
+  keep(work: Promise<unknown>): void
+}
+
+async function obtain(parts: OAuthParts, grantId: string, wish: Wish): Promise<AccessToken> {
   const deadline = Date.now() + WAIT_MS
   for (let looks = 0; ; looks += 1) {
-    const look = await parts.db.transaction((tx) => lookAt(tx, parts, grantId, refused))
+    const look = await parts.db.transaction((tx) => lookAt(tx, parts, grantId, wish))
     if (look === 'wait') {
+      if (wish.stopping()) throw stoppedError()
       if (Date.now() > deadline) throw errors.refreshFailed('it takes too long', Date.now() + WAIT_MS)
       await delay(LOOK_MS[Math.min(looks, LOOK_MS.length - 1)])
     } else if ('token' in look) return look.token
     else if ('failure' in look) throw look.failure
     else {
-      const token = await refresh(parts, look.refresh, keep)
+      const token = await refresh(parts, look.refresh, wish.keep)
       if (token) return token
     }
   }
 }
 
-async function lookAt(tx: Transaction, parts: OAuthParts, grantId: string, refused: number | null): Promise<Look> {
+async function lookAt(tx: Transaction, parts: OAuthParts, grantId: string, { refused, stopping }: Wish): Promise<Look> {
   const [grant] = await tx.query<GrantRow>(GRANT_SQL, [grantId])
   if (!grant) return { failure: errors.missing('The connection has ended') }
   const { provider, version } = grant
@@ -153,8 +172,12 @@ async function lookAt(tx: Transaction, parts: OAuthParts, grantId: string, refus
   if (grant.due_ms !== null && !isOver(parts, provider, grant)) {
     return tokenIf(left > 0) ?? { failure: notDue(grant, grant.due_ms) }
   }
+  if (stopping()) return tokenIf(left > 0) ?? { failure: stoppedError() }
   return { refresh: await hold(tx, grant, refreshToken) }
 }
+
+/** The next process, or another one, refreshes it. */
+const stoppedError = () => errors.refreshFailed('this process is stopping', Date.now() + STOPPED_MS)
 
 const LATER = 'the last attempt failed; it will be tried again'
 

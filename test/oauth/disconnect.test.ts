@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { openLog } from '../../server/log.ts'
+import { endGrant } from '../../server/oauth/disconnect.ts'
 import { openAccessTokens } from '../../server/oauth/refresh.ts'
 import type { TestApp } from '../support/app.ts'
 import {
@@ -40,6 +41,15 @@ const purge = async (app: TestApp, user: string) =>
   (await app.request('DELETE', `/api/v1/users/${user}/connections/polar/data`)).status
 const deleteUser = async (app: TestApp, user: string) =>
   (await app.request('DELETE', `/api/v1/users/${user}`, { auth: 'developer' })).status
+
+/** The provider has refused to refresh the grant of an account. */
+const endByRefusal = (app: TestApp, account: string) =>
+  app.db.transaction(async (tx) => {
+    const [grant] = await tx.query<{ id: string }>('select id from provider_grant where account_id = $1 for update', [
+      account,
+    ])
+    if (grant) await endGrant(tx, app.deps.oauth.settings, grant.id, { status: 'revoked', reason: 'refresh_failed' })
+  })
 
 /** Requests to end a grant. */
 const left = ({ asked }: OAuthProvider) => asked.filter(({ method }) => method === 'DELETE')
@@ -116,6 +126,56 @@ oneEngine(t, 'a provider is asked to end what nobody uses any more', async (t, e
     t.equal(left(provider).length, 5)
     t.strictSame(await grants(app), ['second'])
   })
+})
+
+oneEngine(t, 'a connection that ended does not keep the grant of those who connect again', async (t, engine) => {
+  const { app, provider, users } = await start(t, engine)
+  const [ada, ben] = users
+  const bothRefused = async () => {
+    for (const user of users) await connectAccount(app, provider, user)
+    provider.revoke('ada')
+    const tokens = openAccessTokens(app.deps.oauth)
+    const { id } = await app.db.one<{ id: string }>('select id from provider_grant')
+    for (const _ of ['refused', 'refused again']) {
+      await app.db.query('update provider_grant set access_until = now(), refresh_due_at = null')
+      await tokens.access(id).catch(() => {})
+    }
+    const ended = await app.db.query('select status, status_reason, grant_id is not null as kept from connection')
+    const refused = { status: 'revoked', status_reason: 'refresh_failed', kept: true }
+    t.strictSame(ended, [refused, refused])
+    return id
+  }
+  await t.test('an ended grant stays for those who may connect again', async (t) => {
+    const id = await bothRefused()
+    t.equal(await disconnect(app, ben), 204)
+    t.strictSame(await grants(app), ['ada'])
+    t.equal(await connectAccount(app, provider, ada), id)
+    await disconnect(app, ada)
+    await noJobs(app)
+  })
+  const ends: [string, () => Promise<unknown>][] = [
+    ['the other one disconnects', () => disconnect(app, ben)],
+    ['the other one moves to another account', () => connectAccount(app, provider, ben, { account: 'ben' })],
+    ['the other one is deleted', () => deleteUser(app, ben)],
+  ]
+  for (const [name, end] of ends) {
+    await t.test(name, async (t) => {
+      await bothRefused()
+      await connectAccount(app, provider, ben)
+      const asked = left(provider).length
+      await end()
+      t.ok(await waitUntil(async () => left(provider).length === asked + 1, WAIT_MS, 20))
+      t.ok(await noJobs(app))
+      t.strictSame(
+        (await grants(app)).filter((account) => account === 'ada'),
+        [],
+      )
+      const [former] = await app.db.query('select status, status_reason from connection where user_id = $1', [ada])
+      t.strictSame(former, { status: 'revoked', status_reason: 'refresh_failed' }, 'as it was')
+      await disconnect(app, ben)
+      await noJobs(app)
+    })
+  }
 })
 
 oneEngine(t, 'a provider that does not end a grant is asked again, three times in an hour', async (t, engine) => {
@@ -323,6 +383,7 @@ eachEngine(
         const status = await purge(app, user)
         if (![204, 404, 503].includes(status)) wrong.push(`purge ${status}`)
       },
+      (_, at) => endByRefusal(app, pick(accounts, at)),
     ]
     let seed = 7
     const next = () => {
@@ -337,7 +398,8 @@ eachEngine(
     const { lost, unused } = await app.db.one<{ lost: number; unused: number }>(
       `select (select count(*) from connection where status = 'active' and grant_id is null) as lost,
             (select count(*) from provider_grant g
-             where not exists (select from connection c where c.grant_id = g.id)) as unused`,
+             where not exists (select from connection c
+                               where c.grant_id = g.id and (c.status = 'active' or g.state = 'ended'))) as unused`,
     )
     t.strictSame({ lost, unused }, { lost: 0, unused: 0 })
     for (const user of users) await deleteUser(app, user)

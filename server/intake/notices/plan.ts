@@ -77,11 +77,11 @@ const UNSIGNED_SQL = `
 
 const DOUBT_SQL = `
   with doubted as (
-    update provider_grant set doubted_at = now() where id = $1 returning id
+    update provider_grant set doubted_at = now() where id = $1 returning id, provider
   )
   select graphile_worker.add_job(
     'check_grant', payload => json_build_object('grant_id', id, 'attempt', 1), job_key => 'check:' || id,
-    job_key_mode => 'preserve_run_at', max_attempts => 3
+    queue_name => 'check_grant:' || provider, job_key_mode => 'preserve_run_at', max_attempts => 3
   )
   from doubted`
 
