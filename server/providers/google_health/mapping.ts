@@ -8,10 +8,12 @@ import { hydration, meal } from './meals.ts'
 import { sleep } from './sleep.ts'
 import type { VariabilityArgs } from './streams.ts'
 import { addWorkout } from './summaries.ts'
-import { dateAt, sampleTime, startOf } from './times.ts'
+import { dateAt, intervalOf, sampleTime, startOf } from './times.ts'
 import { type DataType, fieldOf, typeNamed } from './types.ts'
 
 // What the points and roll-ups of Google Health become: docs/providers.md.
+
+const HOUR_MS = 3_600_000
 
 /** Our name of the source that Google has merged. */
 const APP = 'Google Health'
@@ -130,7 +132,7 @@ function sourceOf(out: Out, source: Item | undefined): void {
   out.source(source?.text('device', 'displayName') ?? made, app, kind)
 }
 
-/** Samples of a type, at the start of their intervals, at their instants, or on their dates. */
+/** Samples of a type, from the start of their intervals, at their instants, or on their dates. */
 function samples(out: Out, part: Part, type: DataType): void {
   const read = ofPoint[type.name]
   const told = type.name === 'daily-heart-rate-variability' ? (part.args as unknown as VariabilityArgs) : undefined
@@ -152,7 +154,7 @@ const dateOf = ({ ms }: At) => new Date(ms).toISOString().slice(0, 10)
 
 function timeOf({ shape }: DataType, value: Item): At | undefined {
   if (shape === 'daily') return dateAt(value, 'date')
-  return shape === 'sample' ? sampleTime(value) : startOf(value)
+  return shape === 'sample' ? sampleTime(value) : intervalOf(value)
 }
 
 /** Sums and means of hours or of dates. */
@@ -175,7 +177,7 @@ function rollUps(out: Out, part: Part, type: DataType): void {
 
 function hourAt(point: Item): At | undefined {
   const at = point.instant('startTime')
-  if (at) return { ms: at.ms, zoneMin: null }
+  if (at) return { ms: at.ms, zoneMin: null, endMs: at.ms + HOUR_MS }
   point.reject('missing', 'startTime')
   return undefined
 }
