@@ -1,9 +1,9 @@
 import { withoutNoise } from '../../batch/units.ts'
 import type { SeriesName } from '../../catalogue/series.ts'
-import { DAY_MS } from '../../time.ts'
-import { listAt, valueAt } from '../answers.ts'
-import { boundsOf, listedWithin } from '../listed.ts'
+import { valueAt } from '../answers.ts'
+import { listedWithin } from '../listed.ts'
 import type { At, Item, Out, Part } from '../part.ts'
+import { completeDates, completeDeletion, completeFamily, completePoints, isOfDates } from './complete.ts'
 import { hydration, meal } from './meals.ts'
 import { sleep } from './sleep.ts'
 import type { VariabilityArgs } from './streams.ts'
@@ -173,6 +173,8 @@ function rollUps(out: Out, part: Part, type: DataType): void {
       else if (at) out.sample(series, at, number)
     }
   }
+  if (isOfDates(part.body, part.args)) completeDates(out, part, type, isSum === true)
+  else completePoints(out, part, type)
 }
 
 function hourAt(point: Item): At | undefined {
@@ -217,20 +219,6 @@ function meals(out: Out, part: Part, type: DataType): void {
   }
 }
 
-/** What is left of a span in which something was deleted: whatever else is stored there goes. */
-function remaining(out: Out, part: Part, { listed }: DataType): void {
-  const bounds = valueAt(part.args, 'deleted') === true ? boundsOf(part) : undefined
-  const points = listAt(part.body, 'dataPoints')
-  // By source it is not known whose it was; a night that is not ready is not on the page as it is stored.
-  const isPartial = points.some(
-    (one) => valueAt(one, 'dataSource') || valueAt(one, 'sleep', 'metadata', 'processed') === false,
-  )
-  if (!bounds || isPartial) return
-  const [fromMs, untilMs] = bounds
-  for (let loMs = fromMs; loMs < untilMs; loMs += DAY_MS)
-    for (const one of listed) out.only(one, loMs, Math.min(loMs + DAY_MS, untilMs))
-}
-
 type Reader = (out: Out, part: Part, type: DataType) => void
 
 /** What reads points that are no samples. */
@@ -245,10 +233,15 @@ const readers: Readonly<Record<string, Reader>> = {
 export function map(part: Part, out: Out): void {
   const type = typeNamed(part.stream)
   if (!type) out.ignore(part.stream)
-  else if (Array.isArray(valueAt(part.body, 'rollupDataPoints'))) rollUps(out, part, type)
+  else if (valueAt(part.args, 'kept') !== undefined) {
+    out.source('', APP)
+    completeFamily(out, part, type)
+  } else if (isOfDates(part.body, part.args) || Array.isArray(valueAt(part.body, 'rollupDataPoints')))
+    rollUps(out, part, type)
   else {
     out.source('', APP)
     ;(readers[type.name] ?? samples)(out, part, type)
-    remaining(out, part, type)
+    if (valueAt(part.args, 'deleted') === true) completeDeletion(out, part, type)
+    else completePoints(out, part, type)
   }
 }
