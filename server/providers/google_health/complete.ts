@@ -80,18 +80,21 @@ function inOrder({ starts, isNewestFirst }: Page): { starts: readonly number[]; 
   return ascends(other) ? { starts: other, isUsual: false } : undefined
 }
 
-/** What further pages list of a span, after a page; undefined: it does not say. */
-export function spanLeft(body: unknown, type: DataType, span: Span): Span | undefined {
+/** What further pages list after a page, at least what lies next to it; undefined: it does not say. */
+export function spanLeft(body: unknown, type: DataType, args: unknown): Span | undefined {
   const page = pageOf(body, type)
   const ordered = inOrder(page)
   const [first, last] = [ordered?.starts[0], ordered?.starts.at(-1)]
   if (first === undefined || last === undefined || !ordered?.isUsual) return undefined
-  const left: Span = page.isNewestFirst ? [span[0], Math.min(first, span[1])] : [Math.max(span[0], last + 1), span[1]]
+  const [fromMs, untilMs] = spanIn(args) ?? (page.isNewestFirst ? [first, first] : [last, last])
+  if (valueAt(args, 'deleted') !== true)
+    return page.isNewestFirst ? [Math.min(fromMs, first - 1), first] : [last + 1, Math.max(untilMs, last + 2)]
+  const left: Span = page.isNewestFirst ? [fromMs, Math.min(first, untilMs)] : [Math.max(fromMs, last + 1), untilMs]
   return left[0] < left[1] ? left : undefined
 }
 
 /** The span of a request, in its `args`. */
-export function spanIn(args: unknown): Span | undefined {
+function spanIn(args: unknown): Span | undefined {
   const [fromMs, untilMs] = listAt(args, 'listed')
   return typeof fromMs === 'number' && typeof untilMs === 'number' && fromMs < untilMs ? [fromMs, untilMs] : undefined
 }

@@ -3,7 +3,7 @@ import { listAt, textAt, valueAt } from '../answers.ts'
 import { listing, listingWithin } from '../listed.ts'
 import type { Json } from '../part.ts'
 import type { Answer, Form, ObjectKind, Provider, Request, Stream, StreamState, Window } from '../provider.ts'
-import { type FamilyArgs, instantsOf, spanIn, spanLeft } from './complete.ts'
+import { type FamilyArgs, instantsOf, spanLeft } from './complete.ts'
 import { offsetMinutes } from './times.ts'
 import { type DataType, dataTypes, familyOf, fieldOf, listsAll, type Shape, typeNamed } from './types.ts'
 
@@ -95,8 +95,7 @@ function nextOf(type: DataType): NonNullable<Stream['next']> {
     const pageToken = textAt(json, 'nextPageToken')
     if (pageToken === undefined) return null
     const { listed: _, deleted, ...kept } = (args ?? {}) as Record<string, Json>
-    const span = listsAll(type) || deleted ? spanIn(args) : undefined
-    const listed = span && spanLeft(json, type, span)
+    const listed = listsAll(type) || deleted ? spanLeft(json, type, args) : undefined
     const left = { ...kept, ...(listed && { listed }), ...(listed && deleted && { deleted }) }
     const request = { ...asked, ...(Object.keys(left).length > 0 && { args: left }) }
     if (asked.json === undefined) return { ...request, query: { ...asked.query, pageToken } }
@@ -206,6 +205,8 @@ const remaining = (type: DataType): ObjectKind => ({
     return { ...hours(type, window), args: { ...listing(startMs, endMs), deleted: true } }
   },
   next: familyOf(type.name).length > 1 ? nextOfFamily : nextOf(type),
+  // Google also says so of everything when the person has withdrawn access.
+  provesAccess: true,
 })
 
 /** More instants are not carried from request to request: then nothing goes. */
