@@ -16,8 +16,12 @@ export function idOfListed(what: Listed): Span['what'] {
 /** A whole number, or null. */
 export const floor = (value: number | null) => (value === null ? null : Math.floor(value))
 
-/** An instant as the span of a sample. */
-export const spanOf = ({ ms, zoneMin }: At) => ({ startMs: Math.round(ms), endMs: Math.round(ms), zoneMin })
+/** The time of a sample; most have an instant, which is both start and end. */
+export const spanOf = ({ ms, zoneMin, endMs = ms }: At) => ({
+  startMs: Math.round(ms),
+  endMs: Math.round(endMs),
+  zoneMin,
+})
 
 /** Fields of a cycle that count days, or phases, of which there are fewer. */
 export type CycleDays = {

@@ -51,6 +51,8 @@ export interface At {
   readonly zoneMin: number | null
   /** A date, as 00:00 UTC without a zone; it takes none from its neighbours, which would move it to another day. */
   readonly isDate?: true
+  /** End of the time that an amount was counted in, in epoch milliseconds: `sample` spreads it over that time. */
+  readonly endMs?: number | undefined
 }
 
 /**

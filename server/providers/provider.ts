@@ -311,6 +311,11 @@ export interface ObjectKind {
   /** A further request that it takes, after this answer to that request; null: that is all. */
   next?(answer: Answer, asked: Request): Request | null
   follow?(answer: Answer, asked: Request, state: StreamState): readonly Wish[]
+  /**
+   * Asked for only with a token that was renewed in the same turn: otherwise an answer without data may mean that the
+   * person has withdrawn access.
+   */
+  readonly provesAccess?: true
   /** 404 means that there is nothing; otherwise it is asked for again after 1 and 10 minutes, since notices come early. */
   readonly emptyOn404?: true
   /** What follows from that the provider does not have it, even then; absent: nothing. */

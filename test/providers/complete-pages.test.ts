@@ -1,8 +1,8 @@
 // What a page says is not there, is not: whatever is asked of a provider, nothing that it has is removed.
 import fc from 'fast-check'
 import t from 'tap'
-import type { Batch } from '../../server/batch/columns.ts'
-import { storedSeries } from '../../server/catalogue/series.ts'
+import type { Batch, Span } from '../../server/batch/columns.ts'
+import { seriesByName, storedSeries } from '../../server/catalogue/series.ts'
 import { streams as fitbit } from '../../server/providers/fitbit/streams.ts'
 import { streams as google, objects } from '../../server/providers/google_health/streams.ts'
 import { localDate, localInstant, zoneMinAt } from '../../server/providers/local-time.ts'
@@ -264,4 +264,47 @@ t.test("WHOOP's sleeps and workouts, which may begin before the window", async (
     fc.assert(property, { seed: 18, numRuns: runs(80, 4_000) })
   }
   t.ok(spans > 100, `${spans} spans are complete`)
+})
+
+t.test('points of Google, on any number of pages: all of them stay, and what lies between them goes', async (t) => {
+  const anyStarts = fc.uniqueArray(fc.integer({ min: 0, max: 4 * 24 * 60 }), { minLength: 1, maxLength: 60 })
+  const at = (minute: number) => START + minute * MIN
+  const property = fc.property(anyStarts, anyWindow, anySize, fc.boolean(), (minutes, window, size, isDeletion) => {
+    const { fromMs, untilMs } = {
+      fromMs: window.fromMs,
+      untilMs: Math.min(window.untilMs, window.fromMs + 3 * 24 * HOUR),
+    }
+    const serve = (request: Request) => {
+      const [from, until] = between(request.query!.filter!).map(Date.parse) as [number, number]
+      const listed = minutes.map(at).filter((ms) => ms >= from && ms < until)
+      return listed
+        .sort((a, b) => b - a)
+        .map((ms) => ({ steps: { interval: { startTime: new Date(ms).toISOString() } } }))
+    }
+    const stream = google.find(({ name }) => name === 'steps')!
+    const request = isDeletion
+      ? objects.steps!.request({ fromMs, untilMs }, STATE)
+      : stream.first({ fromMs, untilMs }, STATE)
+    const parts = pagesOf(stream, request, serve, size)
+    const steps = seriesByName.get('steps')!.id
+    const spans = parts.flatMap((part): (Span | 'wrong')[] => {
+      const starts = (part.body as unknown as { dataPoints: { steps: { interval: { startTime: string } } }[] })
+        .dataPoints
+      const onPage = new Set(starts.map((one) => Date.parse(one.steps.interval.startTime)))
+      const batch = batchOf('google_health', [{ stream: 'steps', at: AT, ...part }])
+      const found = batch.events.spans.filter(({ what }) => what === steps)
+      const isWrong = found.some(({ loMs, hiMs }) =>
+        minutes.map(at).some((ms) => ms >= loMs && ms < hiMs && !onPage.has(ms)),
+      )
+      return isWrong ? ['wrong'] : found
+    })
+    if (spans.includes('wrong')) return false
+    const listed = minutes.map(at).filter((ms) => ms >= fromMs && ms < untilMs)
+    const [lo, hi] = isDeletion ? [fromMs, untilMs] : [Math.min(...listed), Math.max(...listed)]
+    const isGone = (ms: number) => spans.some((one) => one !== 'wrong' && one.loMs <= ms && ms < one.hiMs)
+    const others = Array.from({ length: 50 }, (_, place) => lo + Math.floor(((hi - lo) * place) / 50))
+    return others.every((ms) => !(ms < hi) || minutes.some((minute) => at(minute) === ms) || isGone(ms))
+  })
+  fc.assert(property, { seed: 21, numRuns: runs(200, 5_000) })
+  t.pass()
 })

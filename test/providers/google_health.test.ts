@@ -114,6 +114,35 @@ t.test('pages go on while there is a token, and only the first one lists everyth
   )
 })
 
+t.test('an amount is spread over the time in which it was counted', async (t) => {
+  const at = '2026-03-08T12:00:00Z'
+  const points = (name: string, field: string, value: object, span: [string, string]) => {
+    const [startTime, endTime] = span.map((time) => `2026-03-07T${time}Z`)
+    const body = { dataPoints: [{ [field]: { ...value, interval: { startTime, endTime } } }] }
+    return { stream: name, at, body: body as never }
+  }
+  const lengths = (...parts: Parameters<typeof batchOf>[1]) =>
+    (rowsOf(batchOf('google_health', parts)) as { samples: string[] }).samples.map((row) => row.split(' ')[4] ?? '')
+  const steps = { count: '12' }
+  t.strictSame(
+    [
+      lengths(points('steps', 'steps', steps, ['07:03:00', '07:04:00'])),
+      lengths(points('steps', 'steps', steps, ['07:14:30', '07:15:30'])),
+      lengths(points('steps', 'steps', steps, ['07:03:00', '07:41:00'])),
+      lengths(points('steps', 'steps', steps, ['07:03:00', '07:02:00'])),
+      lengths(points('basal-energy-burned', 'basalEnergyBurned', { kcal: 71 }, ['07:00:00', '08:00:00'])),
+    ],
+    [[''], ['60s'], ['2280s'], [''], ['3600s']],
+    'a minute within a quarter of an hour needs none',
+  )
+  const hour = { startTime: '2026-03-07T07:00:00Z', endTime: '2026-03-07T08:00:00Z' }
+  const rolled = [
+    { stream: 'steps', at, body: { rollupDataPoints: [{ ...hour, steps: { countSum: '900' } }] } },
+    { stream: 'heart-rate', at, body: { rollupDataPoints: [{ ...hour, heartRate: { beatsPerMinuteAvg: 70 } }] } },
+  ]
+  t.strictSame(lengths(...rolled), ['', '3600s'], 'the sum of an hour, not its mean')
+})
+
 t.test('the variability of a day counts where the day has no samples', async (t) => {
   const { first, next } = stream('daily-heart-rate-variability')
   const samples = first(WINDOW, STATE)!

@@ -38,11 +38,12 @@ const seriesOf = (seriesId: number) => {
   return [stored?.series.type, ...marks].join(' ')
 }
 
-/** `series time value zone`, a line each. */
-const samplesOf = ({ seriesId, timeMs, value, zoneMin }: SampleColumns) =>
-  Array.from(timeMs, (ms, place) =>
-    [seriesOf(seriesId), utc(ms), value[place], zoneOf(zoneMin[place] as number)].join(' '),
-  )
+/** `series time value zone`, a line each, and the length where one is stored, as `3600s`. */
+const samplesOf = ({ seriesId, timeMs, value, zoneMin, lastsS }: SampleColumns) =>
+  Array.from(timeMs, (ms, place) => {
+    const length = lastsS?.[place] ? [`${lastsS[place]}s`] : []
+    return [seriesOf(seriesId), utc(ms), value[place], zoneOf(zoneMin[place] as number), ...length].join(' ')
+  })
 
 type Components = Record<string, { value: number | null; qualifier: string | null }>
 const componentOf = ([name, { value, qualifier }]: [string, Components[string]]) => `${name} ${value ?? qualifier}`

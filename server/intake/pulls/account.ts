@@ -30,6 +30,11 @@ export interface Account {
    * @throws BudgetClosed, NoAnswer, ForbiddenAddress, and AppError when there is no token
    */
   ask(request: Request, lane?: Lane): Promise<Received>
+  /**
+   * Renews access, once, which shows that the person has not withdrawn it.
+   * @throws AppError when there is no newer token: a confirmed refusal has ended the grant
+   */
+  prove(): Promise<void>
   /** The beginning of a text, at most 2,000 characters, without the secrets that were sent. */
   excerpt(text: string): string
 }
@@ -82,6 +87,13 @@ class AccountTokens {
     return this.#renewing
   }
 
+  /** A newer token than the last one. */
+  async prove(): Promise<void> {
+    const { tokens } = this.#means
+    const last = await tokens.access(this.#grantId)
+    this.#keep(await tokens.renew(this.#grantId, last.version))
+  }
+
   async #renewed(refused: AccessToken): Promise<AccessToken | undefined> {
     const { parts, tokens } = this.#means
     // Another process may have refreshed it, which ends the one that is known here.
@@ -122,8 +134,13 @@ export function openAccount({ parts, tokens }: AccountMeans, grant: GrantRef): A
     return answer
   }
 
+  let proof: Promise<void> | undefined
   return {
     client,
+    prove() {
+      proof ??= own.prove()
+      return proof
+    },
     excerpt: (text) => excerpt(text, [...sent, client.settings.clientSecret]),
     async ask(request, lane = 'asked') {
       const payer: Payer = { client, grantId: grant.id, lane }

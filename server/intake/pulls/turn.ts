@@ -261,8 +261,8 @@ function stateOf(turn: Turn, { row }: Task): StreamState {
 }
 
 async function ask(turn: Turn, task: Task, request: Request): Promise<Received | Outcome | 'blocked'> {
-  const { means, lease } = turn
   try {
+    if (objectOf(turn.account.client.provider, task.row.object ?? '')?.provesAccess) await turn.account.prove()
     return await turn.account.ask(request, task.row.lane)
   } catch (error) {
     if (error instanceof BudgetClosed) {
@@ -272,7 +272,7 @@ async function ask(turn: Turn, task: Task, request: Request): Promise<Received |
       return 'blocked'
     }
     if (error instanceof NoAnswer) {
-      means.answered(lease.provider, false)
+      turn.means.answered(turn.lease.provider, false)
       turn.over = true
       return task.later(`No answer: ${error.message}`, null)
     }

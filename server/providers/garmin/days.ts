@@ -57,6 +57,12 @@ interface Slot {
   readonly items: Map<string, Item>
 }
 
+/** An epoch lasts so long, where it does not say. */
+const EPOCH_SECONDS = 900
+
+const lengthMs = (items: readonly Item[]) =>
+  Math.max(...items.map((item) => counted(item, 'durationInSeconds') ?? EPOCH_SECONDS)) * 1000
+
 /**
  * Quarters of an hour: what was done in each of several ways is added up. Their mean heart rate is left out: at its instant
  * the day has what was measured then, and one of the two would take the place of the other.
@@ -70,7 +76,8 @@ export function epochs(out: Out, part: Part): void {
     slots.set(at.ms, slot)
     slot.items.set(`${item.id('summaryId')} ${item.text('activityType')}`, item)
   }
-  for (const { at, items } of slots.values()) {
+  for (const { at: start, items } of slots.values()) {
+    const at = { ...start, endMs: start.ms + lengthMs([...items.values()]) }
     const all = (field: string) =>
       [...items.values()].map((item) => counted(item, field)).filter((one) => one !== undefined)
     const sum = (field: string) =>

@@ -1,17 +1,19 @@
 import { withoutNoise } from '../../batch/units.ts'
 import type { SeriesName } from '../../catalogue/series.ts'
-import { DAY_MS } from '../../time.ts'
-import { listAt, valueAt } from '../answers.ts'
-import { boundsOf, listedWithin } from '../listed.ts'
+import { valueAt } from '../answers.ts'
+import { listedWithin } from '../listed.ts'
 import type { At, Item, Out, Part } from '../part.ts'
+import { completeDates, completeDeletion, completeFamily, completePoints, isOfDates } from './complete.ts'
 import { hydration, meal } from './meals.ts'
 import { sleep } from './sleep.ts'
 import type { VariabilityArgs } from './streams.ts'
 import { addWorkout } from './summaries.ts'
-import { dateAt, sampleTime, startOf } from './times.ts'
+import { dateAt, intervalOf, sampleTime, startOf } from './times.ts'
 import { type DataType, fieldOf, typeNamed } from './types.ts'
 
 // What the points and roll-ups of Google Health become: docs/providers.md.
+
+const HOUR_MS = 3_600_000
 
 /** Our name of the source that Google has merged. */
 const APP = 'Google Health'
@@ -130,7 +132,7 @@ function sourceOf(out: Out, source: Item | undefined): void {
   out.source(source?.text('device', 'displayName') ?? made, app, kind)
 }
 
-/** Samples of a type, at the start of their intervals, at their instants, or on their dates. */
+/** Samples of a type, from the start of their intervals, at their instants, or on their dates. */
 function samples(out: Out, part: Part, type: DataType): void {
   const read = ofPoint[type.name]
   const told = type.name === 'daily-heart-rate-variability' ? (part.args as unknown as VariabilityArgs) : undefined
@@ -152,7 +154,7 @@ const dateOf = ({ ms }: At) => new Date(ms).toISOString().slice(0, 10)
 
 function timeOf({ shape }: DataType, value: Item): At | undefined {
   if (shape === 'daily') return dateAt(value, 'date')
-  return shape === 'sample' ? sampleTime(value) : startOf(value)
+  return shape === 'sample' ? sampleTime(value) : intervalOf(value)
 }
 
 /** Sums and means of hours or of dates. */
@@ -171,11 +173,13 @@ function rollUps(out: Out, part: Part, type: DataType): void {
       else if (at) out.sample(series, at, number)
     }
   }
+  if (isOfDates(part.body, part.args)) completeDates(out, part, type, isSum === true)
+  else completePoints(out, part, type)
 }
 
 function hourAt(point: Item): At | undefined {
   const at = point.instant('startTime')
-  if (at) return { ms: at.ms, zoneMin: null }
+  if (at) return { ms: at.ms, zoneMin: null, endMs: at.ms + HOUR_MS }
   point.reject('missing', 'startTime')
   return undefined
 }
@@ -215,20 +219,6 @@ function meals(out: Out, part: Part, type: DataType): void {
   }
 }
 
-/** What is left of a span in which something was deleted: whatever else is stored there goes. */
-function remaining(out: Out, part: Part, { listed }: DataType): void {
-  const bounds = valueAt(part.args, 'deleted') === true ? boundsOf(part) : undefined
-  const points = listAt(part.body, 'dataPoints')
-  // By source it is not known whose it was; a night that is not ready is not on the page as it is stored.
-  const isPartial = points.some(
-    (one) => valueAt(one, 'dataSource') || valueAt(one, 'sleep', 'metadata', 'processed') === false,
-  )
-  if (!bounds || isPartial) return
-  const [fromMs, untilMs] = bounds
-  for (let loMs = fromMs; loMs < untilMs; loMs += DAY_MS)
-    for (const one of listed) out.only(one, loMs, Math.min(loMs + DAY_MS, untilMs))
-}
-
 type Reader = (out: Out, part: Part, type: DataType) => void
 
 /** What reads points that are no samples. */
@@ -243,10 +233,15 @@ const readers: Readonly<Record<string, Reader>> = {
 export function map(part: Part, out: Out): void {
   const type = typeNamed(part.stream)
   if (!type) out.ignore(part.stream)
-  else if (Array.isArray(valueAt(part.body, 'rollupDataPoints'))) rollUps(out, part, type)
+  else if (valueAt(part.args, 'kept') !== undefined) {
+    out.source('', APP)
+    completeFamily(out, part, type)
+  } else if (isOfDates(part.body, part.args) || Array.isArray(valueAt(part.body, 'rollupDataPoints')))
+    rollUps(out, part, type)
   else {
     out.source('', APP)
     ;(readers[type.name] ?? samples)(out, part, type)
-    remaining(out, part, type)
+    if (valueAt(part.args, 'deleted') === true) completeDeletion(out, part, type)
+    else completePoints(out, part, type)
   }
 }

@@ -79,7 +79,7 @@ function noticesOf(data: unknown, atMs: number): Notice[] {
   }))
 }
 
-/** What is left is asked for: it may be that the person has withdrawn access, which is not to delete anything here. */
+/** What is left is asked for, with renewed access: if the person has withdrawn it, nothing is to be deleted here. */
 function deleted({ name }: DataType, { fromMs, untilMs }: Window): Wish {
   const args: Json = { fromMs, untilMs } satisfies Deleted
   return { kind: 'object', object: name, key: `${fromMs}-${untilMs}`, args }

@@ -1,10 +1,11 @@
 import { DAY_MS, zoneText } from '../../time.ts'
 import { listAt, textAt, valueAt } from '../answers.ts'
-import { listingWithin } from '../listed.ts'
+import { listing, listingWithin } from '../listed.ts'
 import type { Json } from '../part.ts'
 import type { Answer, Form, ObjectKind, Provider, Request, Stream, StreamState, Window } from '../provider.ts'
+import { type FamilyArgs, instantsOf, spanLeft } from './complete.ts'
 import { offsetMinutes } from './times.ts'
-import { type DataType, dataTypes, fieldOf, type Shape } from './types.ts'
+import { type DataType, dataTypes, familyOf, fieldOf, listsAll, type Shape, typeNamed } from './types.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -54,7 +55,14 @@ function points(type: DataType, window: Window, { settings }: Pick<StreamState, 
 function hours(type: DataType, { fromMs, untilMs }: Window): Request {
   const [start, end] = [Math.floor(fromMs / HOUR_MS), Math.ceil(untilMs / HOUR_MS)]
   const range = { startTime: utc(start * HOUR_MS), endTime: utc(end * HOUR_MS) }
-  return { path: path(type, ':rollUp'), method: 'POST', json: { range, windowSize: '3600s', pageSize: 10_000 } }
+  const json = { range, windowSize: '3600s', pageSize: 10_000 }
+  return { path: path(type, ':rollUp'), method: 'POST', json, ...listingDays({ fromMs, untilMs }) }
+}
+
+/** Whole days, so that `args` change daily. */
+function listingDays({ fromMs, untilMs }: Window, how = listing): Pick<Request, 'args'> {
+  const [fromDay, untilDay] = [Math.ceil(fromMs / DAY_MS) * DAY_MS, Math.floor(untilMs / DAY_MS) * DAY_MS]
+  return fromDay < untilDay ? { args: how(fromDay, untilDay) } : {}
 }
 
 /** Those of dates. */
@@ -63,8 +71,10 @@ function dates(type: DataType, { fromMs, untilMs }: Window): Request {
     const [year, month, day] = dateOf(ms).split('-').map(Number) as [number, number, number]
     return { date: { year, month, day } }
   }
-  const range = { start: date(fromMs - WEST_MS), end: date(untilMs + EAST_MS + DAY_MS) }
-  return { path: path(type, ':dailyRollUp'), method: 'POST', json: { range, windowSizeDays: 1 } }
+  const [startMs, endMs] = [fromMs - WEST_MS, untilMs + EAST_MS + DAY_MS]
+  const json = { range: { start: date(startMs), end: date(endMs) }, windowSizeDays: 1 }
+  const listed = listing(Date.parse(dateOf(startMs)), Date.parse(dateOf(endMs)))
+  return { path: path(type, ':dailyRollUp'), method: 'POST', json, args: { of: 'dates', ...listed } }
 }
 
 /** The first request for a window, as finely as an operator wants it. */
@@ -74,20 +84,23 @@ function first(type: DataType, window: Window, state: StreamState): Request | nu
   if (granularity === 'daily' && type.isRolled) return dates(type, window)
   if (granularity === 'daily' && type.hasDaily) return null
   const request = points(type, window, state)
+  if (listsAll(type)) return { ...request, ...listingDays(window) }
   const isListed = type.name === 'sleep' || type.name === 'exercise'
-  // Whole days, so that `args` change daily.
-  const [fromMs, untilMs] = [Math.ceil(window.fromMs / DAY_MS) * DAY_MS, Math.floor(window.untilMs / DAY_MS) * DAY_MS]
-  return isListed && fromMs < untilMs ? { ...request, args: listingWithin(fromMs, untilMs) } : request
+  return isListed ? { ...request, ...listingDays(window, listingWithin) } : request
 }
 
-/** The next page has the same parameters; it is not all that is listed. How long a page is says nothing. */
-function next({ json }: Answer, { args, ...asked }: Request): Request | null {
-  const pageToken = textAt(json, 'nextPageToken')
-  if (pageToken === undefined) return null
-  const { listed: _, deleted: __, ...kept } = (args ?? {}) as Record<string, Json>
-  const request = { ...asked, ...(Object.keys(kept).length > 0 && { args: kept }) }
-  if (asked.json === undefined) return { ...request, query: { ...asked.query, pageToken } }
-  return { ...request, json: { ...(asked.json as Record<string, Json>), pageToken } }
+/** The next page has the same parameters, and lists what the ones before left. How long a page is says nothing. */
+function nextOf(type: DataType): NonNullable<Stream['next']> {
+  return ({ json }, { args, ...asked }) => {
+    const pageToken = textAt(json, 'nextPageToken')
+    if (pageToken === undefined) return null
+    const { listed: _, deleted, ...kept } = (args ?? {}) as Record<string, Json>
+    const listed = listsAll(type) || deleted ? spanLeft(json, type, args) : undefined
+    const left = { ...kept, ...(listed && { listed }), ...(listed && deleted && { deleted }) }
+    const request = { ...asked, ...(Object.keys(left).length > 0 && { args: left }) }
+    if (asked.json === undefined) return { ...request, query: { ...asked.query, pageToken } }
+    return { ...request, json: { ...(asked.json as Record<string, Json>), pageToken } }
+  }
 }
 
 /** `args` of the requests for variabilities of days, which count where there are no samples of the day. */
@@ -108,7 +121,7 @@ function firstVariability(type: DataType, window: Window, state: StreamState): R
 
 function nextVariability(answer: Answer, asked: Request): Request | null {
   const args = asked.args as unknown as VariabilityArgs
-  const more = next(answer, asked)
+  const more = nextOf(typeNamed(VARIABILITY) as DataType)(answer, asked)
   if (args.of === 'days') return more
   const seen = samplesOf(answer)
   const days = [...new Set([...args.days, ...seen.map(({ date }) => date)])].sort()
@@ -156,7 +169,7 @@ export const streams: readonly Stream[] = dataTypes.map((type) => ({
   overlapHours: 48,
   first: (window, state) =>
     type.name === VARIABILITY ? firstVariability(type, window, state) : first(type, window, state),
-  next: type.name === VARIABILITY ? nextVariability : next,
+  next: type.name === VARIABILITY ? nextVariability : nextOf(type),
   ...(ALL_DAY.has(type.name) && { zone: zoneOf(type) }),
 }))
 
@@ -166,7 +179,7 @@ export interface Deleted {
   readonly untilMs: number
 }
 
-const spanIn = (args: Json): Window | undefined => {
+const spanOf = (args: Json): Window | undefined => {
   const [fromMs, untilMs] = ['fromMs', 'untilMs'].map((name) => valueAt(args, name))
   const isSpan =
     Number.isSafeInteger(fromMs) && Number.isSafeInteger(untilMs) && (fromMs as number) < (untilMs as number)
@@ -177,15 +190,50 @@ const spanIn = (args: Json): Window | undefined => {
 const remaining = (type: DataType): ObjectKind => ({
   stream: type.name,
   request(args, state) {
-    const window = spanIn(args)
+    const window = spanOf(args)
     if (!window) return null
-    const isRolled = type.isRolled && (state.granularity ?? 'raw') !== 'raw'
-    if (type.name === VARIABILITY) return firstVariability(type, window, state)
-    if (isRolled) return first(type, window, state)
-    return { ...points(type, window, state), args: { ...listingWithin(window.fromMs, window.untilMs), deleted: true } }
+    const granularity = state.granularity ?? 'raw'
+    if (familyOf(type.name).length > 1) return firstOfFamily(type, window, state)
+    const { fromMs, untilMs } = window
+    if (!type.isRolled || granularity === 'raw')
+      return { ...points(type, window, state), args: { ...listingWithin(fromMs, untilMs), deleted: true } }
+    if (granularity === 'daily') {
+      const request = dates(type, window)
+      return { ...request, args: { ...(request.args as Record<string, Json>), deleted: true } }
+    }
+    const [startMs, endMs] = [Math.floor(fromMs / HOUR_MS) * HOUR_MS, Math.ceil(untilMs / HOUR_MS) * HOUR_MS]
+    return { ...hours(type, window), args: { ...listing(startMs, endMs), deleted: true } }
   },
-  next: type.name === VARIABILITY ? nextVariability : next,
+  next: familyOf(type.name).length > 1 ? nextOfFamily : nextOf(type),
+  // Google also says so of everything when the person has withdrawn access.
+  provesAccess: true,
 })
+
+/** More instants are not carried from request to request: then nothing goes. */
+const MOST_KEPT = 10_000
+
+/** Of types with the same series each is asked for, one after the other. */
+function firstOfFamily({ name }: DataType, { fromMs, untilMs }: Window, state: StreamState): Request {
+  const requests = familyOf(name).map((of): Request => {
+    const args = { listed: [fromMs, untilMs], of, kept: [] } satisfies FamilyArgs
+    return { ...points(typeNamed(of) as DataType, { fromMs, untilMs }, state), args }
+  })
+  const [first, ...others] = requests
+  return { ...(first as Request), memo: others as unknown as Json }
+}
+
+function nextOfFamily({ json }: Answer, asked: Request): Request | null {
+  const args = asked.args as unknown as FamilyArgs
+  const starts = instantsOf(json, typeNamed(args.of) as DataType)
+  const kept = args.kept && starts && [...args.kept, ...starts]
+  const known = { kept: kept && kept.length <= MOST_KEPT ? kept : null }
+  const pageToken = textAt(json, 'nextPageToken')
+  if (pageToken !== undefined)
+    return { ...asked, query: { ...asked.query, pageToken }, args: { ...args, ...known } as unknown as Json }
+  const [next, ...others] = asked.memo as unknown as Request[]
+  if (!next) return null
+  return { ...next, args: { ...(next.args as Record<string, Json>), ...known }, memo: others as unknown as Json }
+}
 
 /** What notices of deletions name. */
 export const objects = Object.fromEntries(dataTypes.map((type) => [type.name, remaining(type)]))

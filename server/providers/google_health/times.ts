@@ -23,6 +23,12 @@ export function startOf(value: Item): At | undefined {
   return instantAt(value, ['interval', 'startTime'], value.text('interval', 'startUtcOffset'))
 }
 
+/** The time of an interval: its start, with the offset there, and its end; rejected where the start is missing. */
+export function intervalOf(value: Item): At | undefined {
+  const start = startOf(value)
+  return start && { ...start, endMs: value.instant('interval', 'endTime')?.ms }
+}
+
 /** When a sample was taken; rejected where that is missing. */
 export function sampleTime(value: Item): At | undefined {
   return instantAt(value, ['sampleTime', 'physicalTime'], value.text('sampleTime', 'utcOffset'))

@@ -60,22 +60,23 @@ export const dataTypes: readonly DataType[] = [
     ...{ name: 'heart-rate-variability', shape: 'sample', scope: HEALTH, days: LONG, hasDaily: true },
     listed: series('heart_rate_variability_rmssd', 'heart_rate_variability_sdnn'),
   },
-  // Days without samples only: what else there is of a date are samples.
-  { name: 'daily-heart-rate-variability', shape: 'daily', scope: HEALTH, days: LONG, listed: [] },
+  {
+    ...{ name: 'daily-heart-rate-variability', shape: 'daily', scope: HEALTH, days: LONG },
+    listed: series('heart_rate_variability_rmssd', 'heart_rate_variability_sdnn'),
+  },
   {
     ...{ name: 'oxygen-saturation', shape: 'sample', scope: HEALTH, days: LONG, hasDaily: true },
     listed: series('oxygen_saturation'),
   },
-  { name: 'daily-oxygen-saturation', shape: 'daily', scope: HEALTH, days: LONG, listed: [] },
+  { name: 'daily-oxygen-saturation', shape: 'daily', scope: HEALTH, days: LONG, listed: series('oxygen_saturation') },
   { name: 'daily-respiratory-rate', shape: 'daily', scope: HEALTH, days: LONG, listed: series('respiratory_rate') },
   {
     ...{ name: 'daily-sleep-temperature-derivations', shape: 'daily', scope: HEALTH, days: LONG },
     listed: series('skin_temperature', 'skin_temperature_deviation'),
   },
-  // Three types are of one series: that one has no point says nothing of the others.
-  { name: 'vo2-max', shape: 'sample', scope: ACTIVITY, days: LONG, listed: [] },
-  { name: 'run-vo2-max', shape: 'sample', scope: ACTIVITY, days: LONG, listed: [] },
-  { name: 'daily-vo2-max', shape: 'daily', scope: ACTIVITY, days: LONG, listed: [] },
+  { name: 'vo2-max', shape: 'sample', scope: ACTIVITY, days: LONG, listed: series('vo2_max') },
+  { name: 'run-vo2-max', shape: 'sample', scope: ACTIVITY, days: LONG, listed: series('vo2_max') },
+  { name: 'daily-vo2-max', shape: 'daily', scope: ACTIVITY, days: LONG, listed: series('vo2_max') },
   { name: 'weight', shape: 'sample', scope: HEALTH, days: LONG, listed: series('weight') },
   { name: 'height', shape: 'sample', scope: HEALTH, days: LONG, listed: series('height') },
   { name: 'body-fat', shape: 'sample', scope: HEALTH, days: LONG, listed: series('body_fat_percentage') },
@@ -94,6 +95,19 @@ export const dataTypes: readonly DataType[] = [
   { name: 'hydration-log', shape: 'session', scope: NUTRITION, days: LONG, listed: series('hydration') },
   { name: 'nutrition-log', shape: 'session', scope: NUTRITION, days: LONG, listed: [] },
 ]
+
+/** Types of the same series: what one of them no longer has another one may have. */
+const families: readonly (readonly string[])[] = [
+  ['heart-rate-variability', 'daily-heart-rate-variability'],
+  ['oxygen-saturation', 'daily-oxygen-saturation'],
+  ['vo2-max', 'run-vo2-max', 'daily-vo2-max'],
+]
+
+/** The types of the series of a type, itself among them. */
+export const familyOf = (name: string): readonly string[] => families.find((one) => one.includes(name)) ?? [name]
+
+/** Whether pages of a type say of its series what there is not: amounts of intervals, and what Google adds up. */
+export const listsAll = ({ shape, isRolled }: DataType): boolean => shape === 'interval' || isRolled === true
 
 /** The data type of that name. */
 export const typeNamed = (name: string): DataType | undefined => dataTypes.find((one) => one.name === name)

@@ -109,6 +109,9 @@ function oxygen(out: Out, day: Day, { atMs }: Part): void {
     out.sample('oxygen_saturation', day.at, figure(day, 'spo2', 'avg') || undefined)
 }
 
+/** Steps are counted for so long. */
+const STEPS_MS = 5 * 60_000
+
 /** Values that add up to more than that, of the total, are of another kind. */
 const TOO_MANY = 1.05
 
@@ -116,7 +119,8 @@ function steps(out: Out, day: Day): void {
   const total = figure(day, 'steps', 'total')
   const values = [...valuesOf(day, 'steps')]
   const sum = values.reduce((all, [, value]) => all + value, 0)
-  if (total === undefined || sum <= total * TOO_MANY) for (const [at, value] of values) out.sample('steps', at, value)
+  const isPlausible = total === undefined || sum <= total * TOO_MANY
+  for (const [at, value] of isPlausible ? values : []) out.sample('steps', { ...at, endMs: at.ms + STEPS_MS }, value)
   out.total('steps', day.at, total, `ultrahuman:day:${day.date}`)
 }
 

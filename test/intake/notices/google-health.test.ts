@@ -2,6 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { loadConfig } from '../../../server/config.ts'
+import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { notify, startOpeningNotices } from '../../support/notices.ts'
 import { connectPerson, settled, startPulling, startSimulated } from '../../support/people.ts'
@@ -97,3 +98,65 @@ oneEngine(
     }
   },
 )
+
+oneEngine(t, 'a deletion because access was withdrawn removes nothing', async (t, engine) => {
+  const { app, simulator } = await startSimulated(t, engine, {
+    world: { people: 1, days: 3 },
+    historicalSyncOnConnect: false,
+  })
+  const user = await createUser(app)
+  await connectPerson(app, { user, provider: 'google_health', person: 'ana' })
+  // A token that is known here may outlive the grant, and show an account without anything.
+  let isEmpty = false
+  const asked: string[] = []
+  await startPulling(t, app, (path, answer) => {
+    if (path.endsWith(':reconcile')) asked.push(path)
+    return isEmpty && path.endsWith(':reconcile')
+      ? { ...answer, status: 200, json: {}, body: Buffer.from('{}') }
+      : answer
+  })
+  await settled(app)
+  const steps = async () => (await storedSamples(app.db, user)).filter(({ type }) => type === 'steps').length
+  const before = await steps()
+  t.ok(before > 100)
+  const { account_id } = await app.db.one<{ account_id: string }>('select account_id from provider_grant')
+  const secret = simulator.env.GOOGLE_HEALTH_WEBHOOK_SECRET
+  await startOpeningNotices(t, app)
+  const tell = async () => {
+    const [startTime, endTime] = [Date.now() - 2 * 86_400_000, Date.now()].map((ms) => new Date(ms).toISOString())
+    const physicalTimeInterval = { startTime, endTime }
+    const data = {
+      healthUserId: account_id,
+      operation: 'DELETE',
+      dataType: 'steps',
+      intervals: [{ physicalTimeInterval }],
+    }
+    const headers = { authorization: `Bearer ${secret}` }
+    await notify(app, 'google_health', JSON.stringify({ data }), { headers })
+    const told = async () =>
+      (await app.db.one<{ waiting: number }>(`select count(*) as waiting from notification where state = 'waiting'`))
+        .waiting
+    if (!(await waitUntil(async () => (await told()) === 0, 20_000, 20))) throw new Error('the notice waits')
+  }
+  const versionOf = async () => (await app.db.one<{ version: number }>('select version from provider_grant')).version
+  const known = await versionOf()
+  await tell()
+  await settled(app)
+  t.ok((await versionOf()) > known, 'access is renewed first')
+  t.equal(await steps(), before, 'what Google still has stays')
+
+  isEmpty = true
+  await simulator.control('POST', 'revoke', { provider: 'google_health', person: 'ana' })
+  asked.length = 0
+  await tell()
+  const grant = () => app.db.one<{ state: string; refusals: number }>('select state, refusals from provider_grant')
+  t.ok(await waitUntil(async () => (await grant()).refusals > 0, 20_000, 20), 'Google refuses the refresh')
+  t.strictSame([asked, await steps()], [[], before], 'and is not asked what is left')
+  const isEnded = async () => {
+    await app.db.query('update provider_grant set refresh_due_at = now(), live_at = now()')
+    return (await grant()).state === 'ended'
+  }
+  t.ok(await waitUntil(isEnded, 20_000, 100), 'and again: the connection has ended')
+  await settled(app)
+  t.strictSame([asked, await steps()], [[], before])
+})
