@@ -13,6 +13,7 @@ export interface Metrics {
   deliverySeconds: Histogram
   providerRequests: Counter<'provider' | 'status'>
   tokenRefreshes: Counter<'provider' | 'outcome'>
+  consentsRefused: Counter<'provider' | 'error'>
   pulls: Counter<'provider' | 'outcome'>
   notices: Counter<'provider' | 'outcome'>
   noticesOpened: Counter<'provider' | 'outcome'>
@@ -99,7 +100,9 @@ function deliveryMetrics(registers: Registry[]): Pick<Metrics, 'deliveryAttempts
   }
 }
 
-function providerMetrics(registers: Registry[]): Pick<Metrics, 'providerRequests' | 'tokenRefreshes' | 'pulls'> {
+function providerMetrics(
+  registers: Registry[],
+): Pick<Metrics, 'providerRequests' | 'tokenRefreshes' | 'consentsRefused' | 'pulls'> {
   return {
     pulls: new Counter({
       name: 'pulsebase_pulls_total',
@@ -117,6 +120,12 @@ function providerMetrics(registers: Registry[]): Pick<Metrics, 'providerRequests
       name: 'pulsebase_token_refreshes_total',
       help: 'Attempts to refresh the access of a grant, by what became of them',
       labelNames: ['provider', 'outcome'],
+      registers,
+    }),
+    consentsRefused: new Counter({
+      name: 'pulsebase_consents_refused_total',
+      help: 'Errors that providers sent instead of a consent, by their code',
+      labelNames: ['provider', 'error'],
       registers,
     }),
   }

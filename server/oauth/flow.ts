@@ -10,6 +10,7 @@ import type { Identity, OAuth, Tokens } from '../providers/provider.ts'
 import { grantedScopes } from '../providers/scopes.ts'
 import { storable } from '../text.ts'
 import { connect } from './connect.ts'
+import { limitText, noteConsentError } from './consent-error.ts'
 import { leaveAtOnce } from './leave.ts'
 import { askedOf, type OAuthParts } from './parts.ts'
 import { type Asked, challengeOf, createState, takeState, verifierOf } from './state.ts'
@@ -84,7 +85,13 @@ export async function complete(context: CallbackContext, callback: Callback): Pr
   const { parts, client, browser } = context
   const { code, state, error } = callback
   if (error) {
-    if (state) await takeState(parts.db, state, browser)
+    const asked = state ? await takeState(parts.db, state, browser) : undefined
+    // Without a state of ours, anybody may have sent it.
+    if (asked?.provider === client.id) {
+      noteConsentError(parts, client.id, error)
+      const limited = limitText(client, error)
+      if (limited !== undefined) return failed(limited)
+    }
     const message = shortened(`${error}: ${callback.error_description || 'Unknown error'}`, MESSAGE_CHARACTERS)
     return { kind: 'failed', message: message.slice(0, MESSAGE_CHARACTERS).toWellFormed(), isOurs: false }
   }

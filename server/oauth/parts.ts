@@ -23,7 +23,10 @@ export interface OAuthParts {
     | 'ingestWorkoutSamples'
     | 'deleteDataOnDeauthorisation'
   >
-  readonly metrics: Pick<Metrics, 'providerRequests' | 'tokenRefreshes' | 'pulls' | 'noticesOpened' | 'noticesMissed'>
+  readonly metrics: Pick<
+    Metrics,
+    'providerRequests' | 'tokenRefreshes' | 'consentsRefused' | 'pulls' | 'noticesOpened' | 'noticesMissed'
+  >
   readonly log: Logger
   /** Queues the first pulls of a new connection, in the transaction that stores it and holds the grant. */
   readonly connected: (tx: Transaction, connection: Connected) => Promise<void>

@@ -198,6 +198,8 @@ export interface OAuth {
   }
   /** The error of RFC 6749, 5.2, in a refusal of the token endpoint that has another form; null: none of these. */
   readonly errorIn?: (refusal: unknown) => string | null
+  /** Errors of the callback by which the provider admits no more people, or not this one, to our application. */
+  readonly limitErrors?: readonly string[]
   /**
    * The account that tokens belong to.
    * @throws Error when the provider does not say

@@ -33,6 +33,7 @@ export const cloud: Provider = {
       'read:workout',
     ],
     separator: ' ',
+    limitErrors: ['request_forbidden'],
     // The profile names the account.
     needs: [
       { anyOf: ['offline'], words: 'access while you are away (offline)' },
