@@ -31,8 +31,8 @@ export function googleHealth(): Provider {
       ...{ access_seconds: 3599, code_seconds: 600, grace_seconds: 0, missing_scope_status: 403 },
       ...{ retry_percent: 100, subscription_days: 0 },
       ...{ redirect_uris: null, member_limit: null, page_size: 10_000, limits: null },
-      // Notices with a signature besides the secret; accounts without a profile of health.
-      own: { signature: true, not_linked: false },
+      // Notices with a signature besides the secret; accounts without a profile of health; watches that sync late.
+      own: { signature: true, not_linked: false, late_watch: false },
     },
     family: familyOf,
     answer,

@@ -10,6 +10,8 @@ export interface Span {
   readonly fromMs: number
   readonly toMs: number
   readonly nowMs: number
+  /** For so long the watch has not synced. */
+  readonly lateMs?: number
 }
 
 /** A run of minutes with the same to say; null ends it, so does a day. */

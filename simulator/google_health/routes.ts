@@ -85,11 +85,20 @@ function shown(call: ApiCall, type: string, point: Point, merged: boolean): Row 
   }
 }
 
+/** So long ago a watch has synced that does so late. */
+const LATE_MS = 12 * 3_600_000
+
 /** All points that a filter lets pass, newest first. */
-function pointsOf({ person, nowMs }: ApiCall, { points }: DataType, filter: Filter, merged: boolean): Point[] {
+function pointsOf(
+  { person, nowMs, settings }: ApiCall,
+  { points }: DataType,
+  filter: Filter,
+  merged: boolean,
+): Point[] {
   const { firstDay } = person.span
   const span = { fromMs: Math.max(filter.fromMs, (firstDay - 1) * DAY_MS), toMs: Math.min(filter.toMs, nowMs) }
-  const found = span.toMs > span.fromMs ? points(person, { ...span, nowMs }, merged) : []
+  const late = settings.own.late_watch ? { lateMs: LATE_MS } : {}
+  const found = span.toMs > span.fromMs ? points(person, { ...span, nowMs, ...late }, merged) : []
   return found.filter((point) => filter.passes(point)).reverse()
 }
 

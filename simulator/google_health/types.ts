@@ -1,4 +1,5 @@
 import { daysBetween, type Person } from '../truth/person.ts'
+import { knownUntil } from '../truth/personas.ts'
 import { DAY_MS } from '../zones.ts'
 import * as minutes from './minutes.ts'
 import type { Scope } from './oauth.ts'
@@ -40,15 +41,22 @@ function counted(say: Say, rollup: DataType['rollup'], more: Partial<DataType> &
   return { shape: 'interval', scope: activity, points, ...(rollup && { rollup }), ...rest }
 }
 
+/** The minutes of a phone begin between those of the watch. */
+const PHONE_MS = 20_000
+
 const steps: DataType = {
   ...counted(() => minutes.steps, sums.counts),
   points(person, span, merged) {
-    const watch = minutes.ofMinutes(person, span, minutes.steps)
-    if (merged) return watch
+    const syncedMs = span.nowMs - (span.lateMs ?? 0)
+    const watch = minutes.ofMinutes(person, { ...span, nowMs: syncedMs }, minutes.steps)
+    if (merged && syncedMs === span.nowMs) return watch
     const phone = minutes
       .ofMinutes(person, span, minutes.phoneSteps)
       .map((one) => ({ ...one, source: 'phone' as const }))
-    return [...watch, ...phone].sort((a, b) => a.startMs - b.startMs)
+    if (!merged) return [...watch, ...phone].sort((a, b) => a.startMs - b.startMs)
+    const knownMs = knownUntil(person, syncedMs)
+    const later = phone.filter(({ startMs }) => startMs >= knownMs)
+    return [...watch, ...later.map((one) => ({ ...one, startMs: one.startMs + PHONE_MS, endMs: one.endMs + PHONE_MS }))]
   },
 }
 

@@ -121,6 +121,14 @@ oneEngine(t, 'Google Health', async (t, engine) => {
     t.strictSame((await dayOf(app, user)).steps, 300, 'today is whole as far as it goes')
   })
 
+  await t.test('minutes of a watch that synced late take the place of those of the phone', async (t) => {
+    const user = await connectedUser(app, 'google_health')
+    const watch = minutesOf(SEVEN - 600_000, 30)
+    await answered(app, user, page([...watch.slice(0, 10), ...minutesOf(SEVEN + 20_000, 15, 6)]))
+    await answered(app, user, page(watch))
+    t.equal((await dayOf(app, user)).steps, 300)
+  })
+
   await t.test(
     'what was deleted goes, on whichever page it was, and the sum of an hour without anything',
     async (t) => {

@@ -160,3 +160,34 @@ oneEngine(t, 'a deletion because access was withdrawn removes nothing', async (t
   await settled(app)
   t.strictSame([asked, await steps()], [[], before])
 })
+
+oneEngine(t, 'steps of a phone go once those of the watch are there', async (t, engine) => {
+  const { app, simulator } = await startSimulated(t, engine, {
+    world: { people: 1, days: 3 },
+    historicalSyncOnConnect: false,
+  })
+  let isSynced = false
+  const set = (late_watch: boolean) =>
+    simulator.control('POST', 'settings', { provider: 'google_health', own: { late_watch } })
+  await set(true)
+  const user = await createUser(app)
+  await connectPerson(app, { user, provider: 'google_health', person: 'ana' })
+  const pulling = await startPulling(t, app)
+  await settled(app)
+  // Of the minute after the last one of the watch the next pull knows more.
+  const ofPhone = async () => {
+    const times = (await storedSamples(app.db, user)).flatMap(({ type, ts }) => (type === 'steps' ? [ts] : []))
+    const lastOfWatch =
+      times
+        .filter((ts) => ts.endsWith(':00Z'))
+        .sort()
+        .at(-1) ?? ''
+    return times.filter((ts) => !ts.endsWith(':00Z') && (!isSynced || ts < lastOfWatch)).length
+  }
+  t.ok((await ofPhone()) > 20)
+  await set(false)
+  isSynced = true
+  await pulling.pullNow()
+  await settled(app)
+  t.equal(await ofPhone(), 0)
+})
