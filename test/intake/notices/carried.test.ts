@@ -4,7 +4,7 @@ import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { notify, openAll, openMeans } from '../../support/notices.ts'
-import { createUser, eachEngine, oneEngine, startImports, storedSamples } from '../../support/sdk.ts'
+import { createUser, oneEngine, startImports, storedSamples } from '../../support/sdk.ts'
 
 const START = Date.UTC(2026, 2, 9, 23) / 1000
 const KEY = 'unguessable'
@@ -75,7 +75,7 @@ oneEngine(t, 'half a night of Suunto that is repeated does not take the place of
   t.strictSame([await tell(4), await tell(8), await tell(4), await tell(9)], [[4], [8], [8], [9]])
 })
 
-eachEngine(t, 'a body of several people is stored for each of them', async (t, engine) => {
+oneEngine(t, 'a body of several people is stored for each of them', async (t, engine) => {
   const { app, tell, send, opened } = await started(t, engine)
   const [anna, bert] = [await connected(app, 'anna'), await connected(app, 'bert')]
   const pulse = (userId: string, value: number) => ({

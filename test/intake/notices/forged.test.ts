@@ -2,7 +2,7 @@
 // and what is proven is stored once.
 import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
-import { eachEngine } from '../../support/sdk.ts'
+import { oneEngine } from '../../support/sdk.ts'
 import { done, nextDay, startTold, storedOf, TOLD, type Told } from './days-told.ts'
 
 interface Sent {
@@ -18,7 +18,7 @@ interface Sent {
 /** In so many, a person works out more than twice. */
 const DAYS = 14
 
-eachEngine(t, 'notices that are forged, altered, repeated or late', async (t, engine) => {
+oneEngine(t, 'notices that are forged, altered, repeated or late', async (t, engine) => {
   const told = await startTold(t, engine, { people: 1, days: DAYS, at: Date.now() })
   const { simulator } = told
   const all = await untilAllTell(told, 0)

@@ -5,7 +5,7 @@ import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { decodeParcel } from '../../../workers/parcel.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { notify, openAll, openMeans } from '../../support/notices.ts'
-import { createUser, eachEngine, startImports, storedSamples } from '../../support/sdk.ts'
+import { createUser, oneEngine, startImports, storedSamples } from '../../support/sdk.ts'
 import type { Engine } from '../../support/servers.ts'
 
 const START = Date.UTC(2026, 2, 9, 23) / 1000
@@ -53,7 +53,7 @@ async function started(t: Test, engine: Engine) {
   return { app, tell, uploads, imported, values }
 }
 
-eachEngine(t, 'notices that come while an upload waits are imported with it', async (outer, engine) => {
+oneEngine(t, 'notices that come while an upload waits are imported with it', async (outer, engine) => {
   const t = outer
   const { app, tell, uploads, imported, values } = await started(t, engine)
   const [anna, alan] = (await connected(app, 'shared', 2)).sort() as [string, string]
@@ -112,7 +112,7 @@ eachEngine(t, 'notices that come while an upload waits are imported with it', as
   })
 })
 
-eachEngine(t, 'an upload takes no more than fits in a parcel, nor what belongs to another run', async (t, engine) => {
+oneEngine(t, 'an upload takes no more than fits in a parcel, nor what belongs to another run', async (t, engine) => {
   const { app, tell, uploads, imported, values } = await started(t, engine)
   const [anna] = (await connected(app, 'anna')) as [string]
   await tell('anna', { 0: 61 })

@@ -10,7 +10,7 @@ import { play } from '../../support/simulator.ts'
 import { openTestDatabase } from '../../support/webhooks.ts'
 
 oneEngine(t, 'people are connected, and their data is there; no secret is anywhere', async (t, engine) => {
-  const simulator = await play(t, { now: Date.now, people: 2, days: 8 })
+  const simulator = await play(t, { now: Date.now, people: 2, days: 4 })
   const database = await createTestDatabase(t, engine)
   const service = await startService(t, {
     ...{ ...onDatabase(database), ...simulator.env, LOG_LEVEL: 'trace', EVENT_FEED_ENABLED: 'true' },
@@ -21,7 +21,7 @@ oneEngine(t, 'people are connected, and their data is there; no secret is anywhe
   const said: string[] = []
   const connect = () =>
     connectPeople({
-      ...{ service: service.url, key: API_KEY, simulator: simulator.url, historyDays: 8 },
+      ...{ service: service.url, key: API_KEY, simulator: simulator.url, historyDays: 4 },
       say: (line) => said.push(line),
     })
   t.equal(await connect(), 0, said.join('\n'))
