@@ -119,7 +119,8 @@ const untilDone =
   (work: () => Promise<boolean>, queueName?: string): Task =>
   async (_payload, helpers) => {
     const name = helpers.job.task_identifier
-    if (await work()) await helpers.addJob(name, {}, { jobKey: `cron:${name}`, priority: 10, ...(queueName && { queueName }) })
+    if (await work())
+      await helpers.addJob(name, {}, { jobKey: `cron:${name}`, priority: 10, ...(queueName && { queueName }) })
   }
 
 /** Imports uploads of a user, then goes to the back of the queue: one long history must not delay everybody. */

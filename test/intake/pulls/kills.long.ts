@@ -17,7 +17,13 @@ const DAYS = 365
 const KILLS = 20
 const MANY = 1_000_000
 
-/** Everything that is stored of each person, but for when it was stored; what profiles say carries the time of the answer. */
+/** What differs from one database to the next: our ids, the scope that came first, and when something was stored. */
+const OURS = `'{id,user_id,source_id,sleep_id,session,answered_at,created_at,changed_at,closed_at,scope}'::text[]`
+
+/**
+ * Everything that is stored of each person: nights with their parts, workouts and scores in every column, samples by their
+ * series. What profiles say carries the time of the answer.
+ */
 const ROWS_SQL = `
   select u.external_user_id as person, d.provider, 'sample ' || t.type as what, count(*) as rows,
          round(sum(s.value)::numeric, 3)::text as value, sum(date_part('epoch', s.ts))::text as times
@@ -26,15 +32,31 @@ const ROWS_SQL = `
   where t.type not in ('weight', 'height')
   group by 1, 2, 3
   union all
-  select u.external_user_id, d.provider, 'workout', count(*), round(sum(w.calories_kcal)::numeric, 3)::text, sum(date_part('epoch', w.start_at))::text
-  from workout w join data_source d on d.id = w.source_id join app_user u on u.id = d.user_id
-  group by 1, 2
+  select u.external_user_id, d.provider, 'night', 1, (to_jsonb(n) - ${OURS})::text, null
+  from sleep n join data_source d on d.id = n.source_id join app_user u on u.id = d.user_id
   union all
-  select u.external_user_id, p.provider, 'score ' || p.category, count(*), round(sum(p.value)::numeric, 3)::text, sum(date_part('epoch', p.recorded_at))::text
-  from health_score p join app_user u on u.id = p.user_id
+  select u.external_user_id, d.provider, 'part of ' || n.start_at, 1, (to_jsonb(p) - ${OURS})::text, null
+  from sleep_part p join data_source d on d.id = p.source_id join app_user u on u.id = d.user_id
+  left join sleep n on n.id = p.sleep_id
+  union all
+  select u.external_user_id, d.provider, 'workout', 1, (to_jsonb(w) - ${OURS})::text, null
+  from workout w join data_source d on d.id = w.source_id join app_user u on u.id = d.user_id
+  union all
+  select u.external_user_id, p.provider, 'score', 1,
+         (to_jsonb(p) - ${OURS} || jsonb_build_object('night_at', n.start_at))::text, null
+  from health_score p join app_user u on u.id = p.user_id left join sleep n on n.id = p.sleep_id
   where p.provider <> 'internal'
-  group by 1, 2, 3
-  order by 1, 2, 3`
+  order by 1, 2, 3, 5`
+
+/** How many events tell of nights, workouts, scores and connections; those of samples depend on what one import brings. */
+const TOLD_SQL = `
+  select u.external_user_id as person, e.provider, e.type, e.scope, count(*) as events
+  from event e join app_user u on u.id = e.user_id
+  where e.key not like 'timeseries.%'
+  group by 1, 2, 3, 4
+  order by 1, 2, 3, 4`
+
+const TWICE_SQL = 'select type, key, count(*) as times from event group by 1, 2 having count(*) > 1'
 
 /** Starts a service on a database of its own, with the simulator's providers. */
 function starter(t: Test, database: string, simulator: Playing): () => Promise<Service> {
@@ -43,6 +65,7 @@ function starter(t: Test, database: string, simulator: Playing): () => Promise<S
       ...onDatabase(database),
       ...simulator.env,
       HISTORICAL_SYNC_ON_CONNECT: 'false',
+      EVENT_FEED_ENABLED: 'true',
       UPLOAD_RETENTION_DAYS: '1',
     })
 }
@@ -76,6 +99,17 @@ const left = async (db: Database) =>
     )
   ).n
 
+/** The first rows that only one of both has. */
+function differences(found: readonly object[], expected: readonly object[]): string[] {
+  const setOf = (rows: readonly object[]) => new Set(rows.map((row) => JSON.stringify(row)))
+  const [ours, theirs] = [setOf(found), setOf(expected)]
+  const without = (rows: Set<string>, others: Set<string>, sign: string) =>
+    [...rows].filter((row) => !others.has(row)).map((row) => `${sign} ${row}`)
+  const [missing, wrong] = [without(theirs, ours, '-'), without(ours, theirs, '+')]
+  const more = found.length === expected.length ? [] : [`${found.length} rows instead of ${expected.length}`]
+  return [...more, ...missing.slice(0, 10), ...wrong.slice(0, 10)]
+}
+
 const requests = async ({ control }: Playing) =>
   (await control('GET', 'log')).body.filter(({ method }: { method: string }) => method === 'GET').length
 
@@ -92,8 +126,15 @@ eachEngine(t, 'a year, and a process that is killed again and again', async (t: 
   const wholeDb = openTestDatabase(t, whole)
   t.ok(await waitUntil(async () => (await left(wholeDb)) === 0, 600_000, 200))
   await undisturbed.stop()
-  const expected = await wholeDb.query(ROWS_SQL)
-  t.ok(expected.length > 50, `${expected.length} kinds of rows`)
+  const expected = await wholeDb.query<{ what: string }>(ROWS_SQL)
+  const stored = (what: string) => expected.filter((row) => row.what.startsWith(what)).length
+  t.comment(
+    `${['night', 'part of', 'workout', 'score', 'sample'].map((what) => `${stored(what)} × ${what}`).join(', ')}`,
+  )
+  t.ok(stored('night') > PEOPLE * DAYS && stored('part of') > PEOPLE * DAYS, 'nights of both providers')
+  t.ok(stored('workout') > DAYS && stored('score') > PEOPLE * DAYS && stored('sample') > 20)
+  const told = await wholeDb.query<{ events: number }>(TOLD_SQL)
+  t.ok(told.reduce((sum, { events }) => sum + events, 0) > PEOPLE * DAYS, 'events are recorded')
   const once = await requests(simulator)
 
   await simulator.control('DELETE', 'log')
@@ -110,7 +151,9 @@ eachEngine(t, 'a year, and a process that is killed again and again', async (t: 
   }
   t.ok(await waitUntil(async () => (await left(db)) === 0, 600_000, 200))
   await service.stop()
-  t.strictSame(await db.query(ROWS_SQL), expected)
+  t.strictSame(differences(await db.query<{ what: string }>(ROWS_SQL), expected), [])
+  t.strictSame(await db.query(TWICE_SQL), [], 'no event is recorded twice')
+  t.strictSame(await db.query(TOLD_SQL), told)
   const asked = await requests(simulator)
   t.ok(asked <= 1.1 * once + 50 * kills, `${asked} requests with ${kills} kills, ${once} without`)
   t.comment(`${asked} requests with ${kills} kills, ${once} without`)
