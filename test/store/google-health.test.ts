@@ -200,4 +200,23 @@ oneEngine(t, 'Google Health', async (t, engine) => {
     await deletion('daily-vo2-max', { 'vo2-max': [lab] })
     t.strictSame(await stored(app, user), ['07T08:00 40'])
   })
+
+  await t.test('a drink and a weighing that were moved are there once', async (t) => {
+    const user = await connectedUser(app, 'google_health')
+    const at = (ms: number) => ({ physicalTime: text(ms), utcOffset: '0s' })
+    const moved = async (ms: number) => {
+      const drink = { amountConsumed: { milliliters: 250 }, interval: { startTime: text(ms), endTime: text(ms) } }
+      const weight = { weightGrams: 70_000, sampleTime: at(ms) }
+      await answered(
+        app,
+        user,
+        page([{ dataPointName: 'drink-1', hydrationLog: drink }], { stream: 'hydration-log' }),
+        page([{ dataPointName: 'weight-1', weight }], { stream: 'weight' }),
+        page([{ weight: { weightGrams: 71_000, sampleTime: at(SEVEN - HOUR_MS) } }], { stream: 'weight' }),
+      )
+    }
+    await moved(SEVEN)
+    await moved(SEVEN + HOUR_MS)
+    t.strictSame((await stored(app, user)).sort(), ['07T06:00 71', '07T08:00 250', '07T08:00 70'])
+  })
 })

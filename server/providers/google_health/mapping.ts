@@ -138,10 +138,13 @@ function samples(out: Out, part: Part, type: DataType): void {
   const told = type.name === 'daily-heart-rate-variability' ? (part.args as unknown as VariabilityArgs) : undefined
   if (!read || told?.of === 'samples') return
   const counted = new Set(told?.days)
-  for (const { value } of pointsOf(out, part, type)) {
+  for (const { value, id } of pointsOf(out, part, type)) {
     const at = timeOf(type, value)
     if (!at || (told && counted.has(dateOf(at)))) continue
-    for (const [series, number] of read(value)) out.sample(series, at, number)
+    for (const [series, number] of read(value)) {
+      if (id !== undefined && type.isMovable) out.once(series, at, number, id)
+      else out.sample(series, at, number)
+    }
   }
   // The value of a date that has samples now; what is at that instant otherwise is one of them.
   for (const date of told?.days ?? []) {

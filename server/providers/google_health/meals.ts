@@ -46,7 +46,8 @@ export function hydration(out: Out, value: Item, { start, id }: Known): void {
     return
   }
   const externalId = id ?? `hydration-log:${start.ms}:${millilitres}`
-  out.sample('hydration', start, millilitres, externalId)
+  if (id === undefined) out.sample('hydration', start, millilitres, externalId)
+  else out.once('hydration', start, millilitres, id)
   out.meal({ externalId, start, endMs: endOf(value, start), nutrients: [['hydration', millilitres]] })
 }
 

@@ -24,6 +24,8 @@ export interface DataType {
   readonly isRolled?: true
   /** Whether there is a data type of days that stands for it when only days are wanted. */
   readonly hasDaily?: true
+  /** Whether people enter points, and may move them: then one that has a name is at its last time only. */
+  readonly isMovable?: true
   /** What its points are, which go with them when Google says that they were deleted. */
   readonly listed: readonly Listed[]
 }
@@ -77,11 +79,18 @@ export const dataTypes: readonly DataType[] = [
   { name: 'vo2-max', shape: 'sample', scope: ACTIVITY, days: LONG, listed: series('vo2_max') },
   { name: 'run-vo2-max', shape: 'sample', scope: ACTIVITY, days: LONG, listed: series('vo2_max') },
   { name: 'daily-vo2-max', shape: 'daily', scope: ACTIVITY, days: LONG, listed: series('vo2_max') },
-  { name: 'weight', shape: 'sample', scope: HEALTH, days: LONG, listed: series('weight') },
-  { name: 'height', shape: 'sample', scope: HEALTH, days: LONG, listed: series('height') },
-  { name: 'body-fat', shape: 'sample', scope: HEALTH, days: LONG, listed: series('body_fat_percentage') },
+  { name: 'weight', shape: 'sample', scope: HEALTH, days: LONG, isMovable: true, listed: series('weight') },
+  { name: 'height', shape: 'sample', scope: HEALTH, days: LONG, isMovable: true, listed: series('height') },
   {
-    ...{ name: 'core-body-temperature', shape: 'sample', scope: HEALTH, days: LONG, isRolled: true },
+    name: 'body-fat',
+    shape: 'sample',
+    scope: HEALTH,
+    days: LONG,
+    isMovable: true,
+    listed: series('body_fat_percentage'),
+  },
+  {
+    ...{ name: 'core-body-temperature', shape: 'sample', scope: HEALTH, days: LONG, isRolled: true, isMovable: true },
     listed: series('body_temperature'),
   },
   {
@@ -90,6 +99,7 @@ export const dataTypes: readonly DataType[] = [
     scope: HEALTH,
     days: LONG,
     isRolled: true,
+    isMovable: true,
     listed: series('blood_glucose'),
   },
   { name: 'hydration-log', shape: 'session', scope: NUTRITION, days: LONG, listed: series('hydration') },
