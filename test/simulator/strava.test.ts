@@ -222,7 +222,8 @@ t.test('tokens: the athlete comes with them, an access token stays for hours, re
   t.ok(third.access_token !== first.access_token && third.expires_in === 21_600)
   const next = await tokens(simulator, 'strava')
   t.equal((await simulator.get('strava', '/athlete', third.access_token)).status, 401, 'one pair for each athlete')
-  const post = (path: string, init: RequestInit) => ask(`${simulator.url}/strava${path}`, { method: 'POST', ...init })
+  const post = (path: string, sent: Parameters<typeof ask>[1]) =>
+    ask(`${simulator.url}/strava${path}`, { method: 'POST', ...sent })
   const body = () => new URLSearchParams({ token: next.access_token, token_type_hint: 'access_token' })
   t.equal((await post('/oauth/revoke', { body: body() })).status, 401, 'the client has to identify itself')
   t.equal((await post('/oauth/revoke', { body: body(), headers: basicOf(simulator, 'strava') })).status, 200)

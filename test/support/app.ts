@@ -42,6 +42,7 @@ import { startThreads, type Threads } from '../../server/threads.ts'
 import { openVault } from '../../server/vault.ts'
 import { observeWebhooks } from '../../server/webhooks/observe.ts'
 import { undescribed } from './described.ts'
+import { exchange } from './exchange.ts'
 import type { Engine } from './servers.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -346,15 +347,12 @@ async function send(
   else if (auth !== 'none') sent.set('Authorization', `Bearer ${auth === 'developer' ? await token() : auth.bearer}`)
   const asIs = typeof body === 'string' || body instanceof Uint8Array || body instanceof URLSearchParams
   if (body !== undefined && !asIs && !sent.has('content-type')) sent.set('Content-Type', 'application/json')
-  const response = await fetch(new URL(path, url), {
-    method,
-    headers: sent,
-    redirect: 'manual',
+  const { status, text, ...response } = await exchange(new URL(path, url), {
+    ...{ method, headers: sent },
     ...(body !== undefined && { body: asIs ? body : JSON.stringify(body) }),
   })
-  const text = await response.text()
   const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '')
-  const answer = { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text }
+  const answer = { status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text }
   const problems = undescribed(method, path, answer)
   if (problems.length > 0) throw new Error(`not as /openapi.json says: ${problems.slice(0, 5).join('; ')}`)
   return answer

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Test } from 'tap'
 import { type Simulator, startSimulator } from '../../simulator/server.ts'
+import { exchange, type Sent } from './exchange.ts'
 
 /** What time it is at first in tests of the simulator: a Saturday afternoon in Europe. */
 export const START = Date.parse('2026-03-07T13:00:00Z')
@@ -49,15 +50,10 @@ export async function play(
 }
 
 /** Sends a request and reads its answer, JSON where it is; redirects are not followed. */
-export async function ask(url: string, init: RequestInit = {}): Promise<Answer> {
-  const { status, headers, ...answer } = await fetchOnce(url, init)
+export async function ask(url: string, sent: Sent = {}): Promise<Answer> {
+  const { status, headers, text } = await exchange(url, sent)
   const isJson = headers.get('content-type')?.startsWith('application/json')
-  return { status, headers, body: isJson ? JSON.parse(answer.text) : answer.text }
-}
-
-async function fetchOnce(url: string, init: RequestInit) {
-  const answer = await fetch(url, { redirect: 'manual', ...init })
-  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+  return { status, headers, body: isJson ? JSON.parse(text) : text }
 }
 
 /** The address of a consent page. */
