@@ -182,7 +182,8 @@ export function everySeconds({ provider }: OAuthClient, grants: number, interval
 // What waited since the former tokens were refused need not wait any longer.
 const AWAKE_SQL = `
   with awake as (
-    update sync_task set due_at = now(), attempts = 0 where grant_id = $1 and due_at > now() and due_at < 'infinity'
+    update sync_task set due_at = now(), attempts = 0
+    where grant_id = $1 and kind in ('pull', 'sync', 'history') and due_at > now() and due_at < 'infinity'
   )
   update provider_grant
   set asked_at = case when asked_at > now() then now() else asked_at end,
