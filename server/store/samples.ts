@@ -1,5 +1,5 @@
 import { type ChangedSamples, samplesAt } from '../batch/changes.ts'
-import type { SampleColumns } from '../batch/columns.ts'
+import { NO_ZONE, type SampleColumns } from '../batch/columns.ts'
 import { seriesById, typeIdOf } from '../catalogue/series.ts'
 import { copyInto, encodeSamples, SAMPLE_COLUMNS } from '../db/copy.ts'
 import type { Transaction } from '../db/database.ts'
@@ -53,10 +53,13 @@ export async function writeSamples(
       storedRows.filter((stored) => stored !== 0),
     )
     for (const row of rows) addCount(counts, row)
-    for (const [columns, changed] of atPlaces(overlapping, rows)) {
+    const kept = keptZones(rows)
+    for (const [columns, changed, first] of atPlaces(overlapping, rows)) {
       note(columns, new Set(changed))
-      if (changed.length > 0)
-        changes?.push(samplesAt({ ...columns, sourceId: sourceIds[columns.source] as number }, changed))
+      if (changed.length === 0 || !changes) continue
+      const samples = samplesAt({ ...columns, sourceId: sourceIds[columns.source] as number }, changed)
+      const zoneMin = samples.zoneMin.map((zone, at) => kept.get(first + (changed[at] as number)) ?? zone)
+      changes.push({ ...samples, zoneMin })
     }
   }
   await noteOrigins(tx, written)
@@ -91,8 +94,8 @@ interface MergedRow {
   last_ts: string
 }
 
-/** With the ranges of their positions in the copied rows, `{[0,5),[7,8)}`. */
-type PlacedRow = MergedRow & { places: string }
+/** With the ranges of their positions in the copied rows, `{[0,5),[7,8)}`, and what keeps the zone that is stored. */
+type PlacedRow = MergedRow & { places: string; kept_places: number[] | null; kept_zones: number[] | null }
 
 /** Transactions that have merged before: the rows of `incoming` are deleted only when they end. */
 const merged = new WeakSet<Transaction>()
@@ -124,16 +127,29 @@ async function merge(
     else for (const timeMs of columns.timeMs) add(columns, timeMs, timeMs)
   }
   return tx.query<PlacedRow>(
-    'select series, is_new, row_count, first_ts, last_ts, places from merge_samples($1, $2, $3, $4, $5)',
+    `select series, is_new, row_count, first_ts, last_ts, places, kept_places, kept_zones
+     from merge_samples($1, $2, $3, $4, $5)`,
     [segments.source, segments.series, segments.lo, segments.hi, true],
   )
 }
 
-/** The positions in each column set that the merge inserted or changed; the merge numbers positions across all sets. */
+/** The stored zones that samples have kept, by their position across all column sets. */
+const keptZones = (rows: readonly PlacedRow[]): ReadonlyMap<number, number> =>
+  new Map(
+    rows.flatMap(
+      ({ kept_places: places, kept_zones: zones }) =>
+        places?.map((at, i) => [at, zones?.[i] ?? NO_ZONE] as const) ?? [],
+    ),
+  )
+
+/**
+ * The positions in each column set that the merge inserted or changed, and that of its first sample among all sets, by which
+ * the merge numbers them.
+ */
 function* atPlaces(
   samples: readonly SampleColumns[],
   rows: readonly PlacedRow[],
-): Generator<[columns: SampleColumns, changed: number[]]> {
+): Generator<[columns: SampleColumns, changed: number[], first: number]> {
   const ranges = rows.flatMap(({ places }) =>
     Array.from(places.matchAll(/(\d+),(\d+)/g), ([, from, until]) => [Number(from), Number(until)] as const),
   )
@@ -149,8 +165,8 @@ function* atPlaces(
       for (let at = Math.max(from - first, 0); at < Math.min(until - first, timeMs.length); at += 1) changed.push(at)
       if (until - first > timeMs.length) break
     }
+    yield [columns, changed, first]
     first += timeMs.length
-    yield [columns, changed]
   }
 }
 

@@ -295,6 +295,33 @@ oneEngine(t, 'rows change if and only if an event tells of it', async (t, engine
   )
 })
 
+oneEngine(t, 'a sample that changes and keeps its zone is told with the zone that is stored', async (t, engine) => {
+  const app = await startTestApp(t, engine, ON)
+  await startImports(t, app)
+  await createEndpoint(app.db, HOOK)
+  const user = await createUser(app)
+  const beat = (hour: number, value: number, zoneOffset: string | null) =>
+    heartRate(START + hour * HOUR_MS, value, { zoneOffset })
+  await importBody(app, user, body([beat(8, 60, null), beat(9, 61, '+01:00')]))
+  const last = await latestEvent(app)
+  await importBody(
+    app,
+    user,
+    body([beat(8, 70, null), beat(9, 61, '+01:00'), beat(10, 62, null), beat(12, 63, '-05:00')]),
+  )
+  const stored = (await storedSamples(app.db, user)).map(({ value, zone }) => `${value} ${zone && zoneText(zone)}`)
+  t.strictSame(stored, ['70 +01:00', '61 +01:00', '62 +01:00', '63 -05:00'])
+  const told = (await recordedEvents(app, last)).flatMap(({ body: { data } }) => data.samples)
+  t.strictSame(
+    told.map(({ value, zone_offset }) => `${value} ${zone_offset}`),
+    stored.filter((line) => !line.startsWith('61 ')),
+  )
+  const before = await latestEvent(app)
+  await importBody(app, user, body([beat(8, 71, null), beat(12, 63, '-05:00')]))
+  const [again] = (await recordedEvents(app, before)).flatMap(({ body: { data } }) => data.samples)
+  t.match(again, { value: 71, zone_offset: '+01:00' }, 'whatever is known nearby now')
+})
+
 oneEngine(t, 'what follows from a deletion is told, and a night that becomes a nap', async (t, engine) => {
   const app = await startTestApp(t, engine, ON)
   await startImports(t, app)

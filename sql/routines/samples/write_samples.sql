@@ -92,14 +92,15 @@ $$;
 
 -- Moves the rows of the session's `incoming` table into `sample`: new keys are inserted, changed ones updated, unchanged
 -- ones not touched at all (no row lock, no WAL). Runs of days with changes become dirty ranges. Returns counts per series,
--- one row for the new rows and one for the changed ones, with the positions of these rows if requested. Stored rows are read
--- by segment: a whole range if data is dense, otherwise single instants. The caller holds the user's ingest lock, so the rows
--- read stay current.
+-- one row for the new rows and one for the changed ones, with the positions of these rows if requested, and the positions and
+-- zones of those that keep the zone that is stored. Stored rows are read by segment: a whole range if data is dense, otherwise
+-- single instants. The caller holds the user's ingest lock, so the rows read stay current.
 drop function if exists merge_samples(int4[], int2[], float8[], float8[]);
 create or replace function merge_samples(
   source_ids int4[], series_ids int2[], los float8[], his float8[], with_places boolean
 ) returns table (
-  series int2, is_new boolean, row_count int8, first_ts timestamptz, last_ts timestamptz, places int4multirange
+  series int2, is_new boolean, row_count int8, first_ts timestamptz, last_ts timestamptz, places int4multirange,
+  kept_places int4[], kept_zones int2[]
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -125,7 +126,8 @@ begin
           and ts <= last
       ) s
     ), changed as materialized (
-      select i.ts, i.value, i.source_id, i.series_id, z.zone_offset_min, i.lasts_s, i.place, o.ts is null as is_new
+      select i.ts, i.value, i.source_id, i.series_id, z.zone_offset_min, i.lasts_s, i.place, o.ts is null as is_new,
+             z.zone_offset_min is distinct from i.zone_offset_min as keeps_zone
       from incoming i
       left join old o on o.source_id = i.source_id and o.series_id = i.series_id and o.ts = i.ts
       -- A sample that arrives again without a zone keeps the zone it has.
@@ -159,7 +161,8 @@ begin
       group by r.source_id, r.series_id, r.run
     )
     select c.series_id, c.is_new, count(*), min(c.ts), max(c.ts),
-           case when with_places then range_agg(int4range(c.place, c.place + 1)) end
+           case when with_places then range_agg(int4range(c.place, c.place + 1)) end,
+           array_agg(c.place) filter (where c.keeps_zone), array_agg(c.zone_offset_min) filter (where c.keeps_zone)
     from changed c
     group by c.series_id, c.is_new;
 end
