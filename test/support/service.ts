@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { signalProcess, waitUntil } from '../../server/db/embedded/processes.ts'
@@ -50,6 +51,16 @@ export const onDatabase = (url: string): Record<string, string> => ({
   DATABASE_URL: url,
   SECRET_KEY: '8d2f6c0b9e7a41d35f1c8b6a0e9d7c5b',
 })
+
+/** A port that is free now, for a service that has it again after each start. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
 
 /** Where the process begins. */
 type Entry = 'server/main.ts' | `test/support/${'measured' | 'clocked' | 'hurried'}-main.ts`

@@ -1,7 +1,5 @@
 // Providers tell ten thousand things to a service that is killed again and again: none that it answered with 200 is lost,
 // and no event is recorded twice.
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
@@ -9,7 +7,7 @@ import { createTestDatabase } from '../../support/app.ts'
 import { connectPerson } from '../../support/people.ts'
 import { createUser, eachEngine } from '../../support/sdk.ts'
 import type { Engine } from '../../support/servers.ts'
-import { onDatabase, type Service, startService } from '../../support/service.ts'
+import { freePort, onDatabase, type Service, startService } from '../../support/service.ts'
 import { type Json, type Playing, play } from '../../support/simulator.ts'
 import { openTestDatabase } from '../../support/webhooks.ts'
 import { nothingLeft, sent, storedOf, subscribeToAll, TOLD } from './days-told.ts'
@@ -149,13 +147,4 @@ async function nextDay(told: Told, killAfterMs?: number): Promise<void> {
 
 async function settled({ db }: Told): Promise<void> {
   if (!(await waitUntil(() => nothingLeft({ db }), PATIENCE_MS, 200))) throw new Error('something is left')
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
