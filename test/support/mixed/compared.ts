@@ -59,6 +59,10 @@ export async function untrue(world: World, remembered: Remembered, nowMs: number
       const found = differences(stored, linesOf[provider](truth, span)).map((line) => named(member, provider, line))
       wrong.push(...found.filter((line) => !remembered.has(line)))
     }
+    const lines = world.phones.linesOf(person)
+    const phone = await storedLines(appOf(world), user, 'apple', spanOf(world, 'oura', nowMs))
+    if (lines.required.size < 30) wrong.push(named(member, 'apple', `only ${lines.required.size} lines`))
+    wrong.push(...differences(phone, lines).map((line) => named(member, 'apple', line)))
   }
   return wrong
 }

@@ -3,7 +3,7 @@ import type { Database } from '../../../server/db/database.ts'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
 
 const PATIENCE_MS = 180_000
-const LOOK_MS = 100
+const LOOK_MS = 200
 /** What a provider refuses twice counts when a minute has passed in between. */
 const DOUBT = `interval '2 minutes'`
 
@@ -62,21 +62,8 @@ const hurryJobs = (db: Database) =>
 
 /** Waits until nothing is left. @throws Error saying what is */
 export async function settled(db: Database): Promise<void> {
-  let at = performance.now()
   const isIdle = async () => {
     const left = await leftOf(db)
-    if (process.env.MIXED_DEBUG && performance.now() - at > 2000) {
-      at = performance.now()
-      console.error(
-        new Date().toISOString(),
-        JSON.stringify(left),
-        JSON.stringify(
-          await db.query(
-            `select t.identifier, j.key, j.run_at - now() as run, j.attempts, j.locked_by is not null as l from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id limit 9`,
-          ),
-        ),
-      )
-    }
     if (Object.values(left).every((n) => n === 0)) return true
     if (left.task > 0 || left.notice > 0) await pausesPass(db)
     if (left['open night'] > 0) await closeNights(db)

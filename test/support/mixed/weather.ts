@@ -28,7 +28,7 @@ export const KINDS: readonly string[] = [
 ]
 
 /** Parts of paths, beside all of them. */
-const PATHS = ['/', 'sleep', 'activit', 'workout', 'heart', 'token', 'daily', 'user', 'week', 'profile', '/notices/']
+const PATHS = ['/', 'sleep', 'activit', 'workout', 'heart', 'token', 'daily', 'user', 'week', 'profile']
 
 /** Those that strike notices (docs/simulator.md). */
 const OF_NOTICES: readonly string[] = ['duplicate', 'shuffle', 'silent']

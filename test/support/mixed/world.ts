@@ -13,6 +13,7 @@ import type { linesOf } from '../truth-of-all.ts'
 import { createEndpoint, openTestDatabase } from '../webhooks.ts'
 import { keepWhatGoes } from './gone.ts'
 import { type Inbox, openInbox } from './inbox.ts'
+import { Phones } from './phones.ts'
 import { subscribeAll } from './subscribed.ts'
 
 export const DAY_MS = 86_400_000
@@ -44,6 +45,7 @@ export interface World {
   readonly service: Service
   readonly db: Database
   readonly inbox: Inbox
+  readonly phones: Phones
   readonly members: readonly Member[]
   /** When the people gave their consents. */
   readonly consentMs: number
@@ -93,7 +95,7 @@ export async function startWorld(t: Test, engine: Engine, size: Size): Promise<W
     for (const provider of providers) if (provider !== 'garmin') await askForPast(service, { user, provider, days })
   await knownForLong(db)
   await db.query(`update stream_cursor set begun_at = begun_at - make_interval(days => $1)`, [size.days + size.quiet])
-  return { size, simulator, service, db, inbox, members, consentMs, moveTo }
+  return { size, simulator, service, db, inbox, phones: new Phones(size.seed), members, consentMs, moveTo }
 }
 
 async function liftLimits(simulator: Playing): Promise<void> {
@@ -102,6 +104,8 @@ async function liftLimits(simulator: Playing): Promise<void> {
     await simulator.control('POST', 'settings', { provider, limits: Array.from({ length: 5 }, () => MANY) })
   // Otherwise Polar shows nothing of the past, and heart rates of each quarter of a minute are most of what is stored.
   await simulator.control('POST', 'settings', { provider: 'polar', own: { old_exercises: true } })
+  // Pauses after failures are not waited for, and so the one that Withings wants between two calls cannot be either.
+  await simulator.control('POST', 'settings', { provider: 'withings', own: { repeat_seconds: 0 } })
   await simulator.control('POST', 'settings', {
     provider: 'garmin',
     own: { heart_rate_seconds: 60, detail_seconds: 60 },
