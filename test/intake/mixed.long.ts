@@ -12,22 +12,19 @@ import { eachEngine } from '../support/sdk.ts'
 import { runs } from '../support/thorough.ts'
 import { shown } from './pulls/whole-way.ts'
 
-const env = process.env.MIXED?.split(',').map(Number) ?? []
 /** On eight quiet days pulls reach back a week, and what is closed for a day is asked for again. */
-const SIZE: Size = { people: env[0] ?? runs(3, 10), past: 4, days: env[1] ?? runs(7, 21), quiet: env[2] ?? 8, seed: 18 }
-const kinds = process.env.MIXED_KINDS === undefined ? KINDS : process.env.MIXED_KINDS.split(',').filter(Boolean)
+const SIZE: Size = { people: runs(3, 10), past: 4, days: runs(7, 21), quiet: 8, seed: 18 }
 /** How much more memory the service may have in the last quarter of the days than in the one before, by their medians. */
 const GROWTH = 0.15
 
 eachEngine(t, 'a month of everything, with every fault', async (t, engine) => {
-  if (process.env.MIXED_ENGINE && process.env.MIXED_ENGINE !== engine.name) return
   const startedMs = performance.now()
   const seconds = () => Math.round((performance.now() - startedMs) / 1000)
   const world = await startWorld(t, engine, SIZE)
   const { db, service, consentMs } = world
   await settled(db)
   t.comment(`connected after ${seconds()} s`)
-  const weather = weatherOf(kinds, SIZE.seed)
+  const weather = weatherOf(KINDS, SIZE.seed)
   const remembered: Remembered = new Set()
   const memory: number[] = []
   const days = SIZE.days + SIZE.quiet

@@ -19,6 +19,7 @@ import {
 } from './truth.ts'
 import { daysOfJourneys } from './truth-polar.ts'
 
+const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
 
 /** How a provider shows what is true. */
@@ -28,6 +29,8 @@ interface Shown {
   add(add: Add, truth: Json): void
   /** Some workouts have no id. */
   readonly isNameless?: true
+  /** Of each date one night is told, the last that ends on it by the clock of where the person is now. */
+  readonly isOneADate?: true
   /** Of who has travelled: all local times are those of the present zone. */
   readonly abroad?: readonly string[]
   /** A night or workout as it is told. */
@@ -110,6 +113,7 @@ const SHOWN = {
     },
   },
   ultrahuman: {
+    isOneADate: true,
     told: (event) => ({ ...event, start_offset: null }),
     series: ['heart_rate', 'heart_rate_variability_rmssd', 'blood_glucose'],
     add(add, truth) {
@@ -141,6 +145,15 @@ const SHOWN = {
 
 type Other = keyof typeof SHOWN
 
+/** Whether another night ends later on the same date, by a clock that the person has had: of who travels, that happens. */
+function isHidden({ nap, start, end }: Json, truth: Json): boolean {
+  const offsets = truth.sleeps.flatMap((one: Json) => [one.start_offset, one.end_offset])
+  const dateOf = (text: string, offset: string) => Math.floor((ms(text) + offsetMs(offset)) / DAY_MS)
+  return [...new Set<string>(offsets)].some((offset) =>
+    nightsOf(truth).some((one: Json) => !nap && one.start > start && dateOf(one.end, offset) === dateOf(end, offset)),
+  )
+}
+
 /** The lines that are compared, of what a provider has. */
 function linesOfOne(id: Other, truth: Json, span: Span): Lines {
   const {
@@ -150,6 +163,7 @@ function linesOfOne(id: Other, truth: Json, span: Span): Lines {
     asleep = (one) => one,
     metres,
     isNameless,
+    isOneADate,
     abroad,
   }: Shown = SHOWN[id]
   const [required, allowed, anyhow] = [new Set<string>(), new Set<string>(), new Set<string>()]
@@ -158,7 +172,8 @@ function linesOfOne(id: Other, truth: Json, span: Span): Lines {
   for (const sleep of truth.sleeps) {
     if (sleep.ids[id] === null) continue
     const line = sleepLine(told(sleep), null, plain?.asleep ? asleep(asleepOf(sleep)) : null)
-    ;(sleep.complete ? add : allow)(line, ms(sleep.start))
+    const isSure = sleep.complete && !(isOneADate && isHidden(sleep, truth))
+    ;(isSure ? add : allow)(line, ms(sleep.start))
   }
   for (const workout of truth.workouts) {
     if (workout.ids[id] === null && !isNameless) continue
