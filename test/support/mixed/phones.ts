@@ -1,14 +1,27 @@
 // Phones of the people: each day one sends what it measured the day before, some of it again, corrected or deleted.
 import { pick, random } from '../../../simulator/random.ts'
 import { body, heartRate, iso, type SdkRecord, steps, upload, WATCH } from '../sdk.ts'
-import type { Json } from '../simulator.ts'
+import type { Service } from '../service.ts'
+import type { Json, Playing } from '../simulator.ts'
 import { stage } from '../sleep.ts'
 import { type Lines, stageLine, workoutLine } from '../truth.ts'
-import { DAY_MS, type Member, type World } from './world.ts'
 
+const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
 const HEART_MINUTES = 10
 const STEPS_MINUTES = 60
+
+/** Whose phones they are, and where they send to. */
+interface Owners {
+  readonly simulator: Playing
+  readonly service: Service
+  readonly members: readonly Owner[]
+}
+
+interface Owner {
+  readonly person: string
+  readonly user: string
+}
 
 /** The collections of an upload. */
 interface Sent {
@@ -28,13 +41,13 @@ export class Phones {
   }
 
   /** Everybody's phone sends the day before that instant, and what became of the day before that. */
-  async send(world: World, nowMs: number): Promise<void> {
+  async send({ simulator, service, members }: Owners, nowMs: number): Promise<void> {
     const from = new Date(nowMs - 3 * DAY_MS).toISOString().slice(0, 10)
-    for (const member of world.members) {
+    for (const member of members) {
       const path = `truth?person=${member.person}&from=${from}&minutes=true`
-      const truth = (await world.simulator.control('GET', path)).body
+      const truth = (await simulator.control('GET', path)).body
       const data = this.#sentOf(member, truth, nowMs)
-      const { status } = await upload(world.service, member.user, body([], { data }))
+      const { status } = await upload(service, member.user, body([], { data }))
       if (status !== 202) throw new Error(`the upload of ${member.person} was answered ${status}`)
     }
   }
@@ -46,7 +59,7 @@ export class Phones {
     return { required, allowed: new Set(), unsure: new Set(), only }
   }
 
-  #sentOf({ person }: Member, truth: Json, nowMs: number): Sent & { deleted: SdkRecord[] } {
+  #sentOf({ person }: Owner, truth: Json, nowMs: number): Sent & { deleted: SdkRecord[] } {
     const next = random(`phones/${this.#seed}/${person}/${nowMs}`)
     const lines = this.#lines.get(person) ?? new Map<string, string>()
     this.#lines.set(person, lines)
