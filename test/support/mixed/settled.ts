@@ -10,7 +10,8 @@ const DOUBT = `interval '2 minutes'`
 /** What is left, by kind. */
 const LEFT = {
   task: 'select count(*) from sync_task',
-  notice: `select count(*) from notification where state <> 'malformed'`,
+  // Others are held until somebody connects the account again.
+  notice: `select count(*) from notification where state = 'waiting'`,
   upload: `select count(*) from upload where status = 'queued'`,
   run: `select count(*) from sync_run where status = 'in_progress'`,
   'recorded event': 'select count(*) from event where pending',
