@@ -4,8 +4,8 @@ import { random } from '../../../simulator/random.ts'
 import { startReceiver } from '../webhooks.ts'
 import { sampleLine } from './gone.ts'
 
-/** Of a hundred events, so many are refused once. */
-const REFUSED_PERCENT = 1
+/** Of a hundred events, so many are refused once: each costs the five seconds until it comes again. */
+const REFUSED_PERCENT = 0.2
 
 // biome-ignore lint/suspicious/noExplicitAny: each kind of event has a shape of its own
 type Data = any
