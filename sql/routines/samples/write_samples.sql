@@ -96,6 +96,7 @@ $$;
 -- zones of those that keep the zone that is stored. Stored rows are read by segment: a whole range if data is dense, otherwise
 -- single instants. The caller holds the user's ingest lock, so the rows read stay current.
 drop function if exists merge_samples(int4[], int2[], float8[], float8[]);
+drop function if exists merge_samples(int4[], int2[], float8[], float8[], boolean);
 create or replace function merge_samples(
   source_ids int4[], series_ids int2[], los float8[], his float8[], with_places boolean
 ) returns table (
