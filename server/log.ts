@@ -26,6 +26,8 @@ export function openLog(level: string, destination?: DestinationStream): Logger 
         // Where the database quotes the row or the text it could not store, which may contain measurements.
         'err.detail',
         'err.where',
+        // The driver attaches its connection, with the queries under way and their values.
+        'err.client',
         // Text of a request that could not be parsed: its key, and possibly measurements.
         'err.rawPacket',
       ],

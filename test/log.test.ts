@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import { openDatabase } from '../server/db/database.ts'
@@ -28,6 +29,23 @@ oneEngine(t, 'an error of the database is logged without what was to be stored',
     t.notMatch(line, '61.5')
   }
 })
+
+oneEngine(
+  t,
+  'a lost connection is logged without the driver: its settings, and its queries with their values',
+  async (t, engine) => {
+    const url = await createTestDatabase(t, engine)
+    const lines = new EventEmitter()
+    const log = openLog('warn', { write: (line) => lines.emit('line', line) })
+    const options = { url, name: 'pulsebase test', maxConnections: 1, statementTimeoutMs: 10_000 }
+    const db = openDatabase({ ...options, onError: (err) => log.warn({ err }, 'a database connection was lost') })
+    const other = openDatabase({ ...options, onError() {} })
+    const { pid } = await db.one<{ pid: number }>('select pg_backend_pid() as pid')
+    const [[line]] = await Promise.all([once(lines, 'line'), other.query('select pg_terminate_backend($1)', [pid])])
+    await Promise.all([db.end(), other.end()])
+    t.match(JSON.parse(line), { msg: 'a database connection was lost', err: { code: '57P01', client: '[cut]' } })
+  },
+)
 
 t.test('credentials are cut wherever they stand', async (t) => {
   const lines: string[] = []
