@@ -46,24 +46,30 @@ interface NoticeRow {
 
 const LOCK_SQL = `select pg_try_advisory_xact_lock(hashtextextended('notices:' || $1, 0)) as free`
 
+// A large one is opened with few others, which would be read again if it cannot be stored.
 const DUE_SQL = `
   select n.id, n.signed, n.account, n.attempts, date_part('epoch', n.received_at) * 1000 as at_ms
   from (
-    select d.*, sum(octet_length(d.body)) over (order by d.id) - octet_length(d.body) as before
+    select d.*, sum(octet_length(d.body)) over w as bytes, row_number() over w as place
     from (
       select * from notification
-      where provider = $1 and state <> 'malformed' and due_at <= now() and id = coalesce($2, id)
+      where provider = $1 and state <> 'malformed' and due_at <= now() and ($2::int8[] is null or id = any ($2))
       order by id
       limit ${ROWS}
     ) d
+    window w as (order by d.id rows unbounded preceding)
   ) n
-  where n.before < ${BYTES}
+  where n.bytes <= ${BYTES} or n.place = 1
   order by n.id`
 
 /**
- * Opens notices of a provider that are due; `only`: one of them. Returns how many; undefined: another process is at it.
+ * Opens notices of a provider that are due, or `only` these. Returns how many; undefined: another process is at it.
  */
-export async function openBatch(means: OpenMeans, provider: string, only?: number): Promise<number | undefined> {
+export async function openBatch(
+  means: OpenMeans,
+  provider: string,
+  only?: readonly number[],
+): Promise<number | undefined> {
   return means.db.transaction(async (tx) => {
     // So that the order of receipt holds; a process that dies holds nothing.
     const { free } = await tx.one<{ free: boolean }>(LOCK_SQL, [provider])
@@ -98,16 +104,28 @@ export async function openDue(means: OpenMeans, provider: string): Promise<boole
   } catch (error) {
     if (databaseUnavailable(error)) throw error
     means.parts.log.warn({ err: error, provider }, 'notices could not be opened together')
-    for (const { id } of await means.db.query<{ id: number }>(IDS_SQL, [provider])) await openOne(means, provider, id)
+    const due = await means.db.query<{ id: number }>(DUE_SQL, [provider, null])
+    for (const half of halves(due.map(({ id }) => id))) await openApart(means, provider, half)
     return hasDue(means.db, provider)
   }
 }
 
-const IDS_SQL = `
-  select id from notification
-  where provider = $1 and state <> 'malformed' and due_at <= now()
-  order by id
-  limit ${ROWS}`
+/** Opens these together, or else in two parts; what cannot be opened alone is tried again later. */
+async function openApart(means: OpenMeans, provider: string, ids: readonly number[]): Promise<void> {
+  try {
+    await openBatch(means, provider, ids)
+  } catch (error) {
+    if (databaseUnavailable(error)) throw error
+    const [first] = ids
+    if (ids.length > 1) for (const half of halves(ids)) await openApart(means, provider, half)
+    else if (first !== undefined) await setAside(means, provider, first, error)
+  }
+}
+
+function halves(ids: readonly number[]): (readonly number[])[] {
+  const middle = Math.ceil(ids.length / 2)
+  return [ids.slice(0, middle), ids.slice(middle)].filter((half) => half.length > 0)
+}
 
 async function hasDue(db: Queryable, provider: string): Promise<boolean> {
   const { due } = await db.one<{ due: boolean }>(
@@ -126,16 +144,10 @@ const FAILED_SQL = `
   where id = $1
   returning state`
 
-async function openOne(means: OpenMeans, provider: string, id: number): Promise<void> {
-  const { db, parts } = means
-  try {
-    await openBatch(means, provider, id)
-  } catch (error) {
-    if (databaseUnavailable(error)) throw error
-    const [row] = await db.query<{ state: string }>(FAILED_SQL, [id])
-    parts.log.error({ err: error, provider, notice: id }, 'a notice could not be opened')
-    if (row?.state === 'malformed') parts.metrics.noticesOpened.labels(provider, 'malformed').inc()
-  }
+async function setAside({ db, parts }: OpenMeans, provider: string, id: number, error: unknown): Promise<void> {
+  const [row] = await db.query<{ state: string }>(FAILED_SQL, [id])
+  parts.log.error({ err: error, provider, notice: id }, 'a notice could not be opened')
+  if (row?.state === 'malformed') parts.metrics.noticesOpened.labels(provider, 'malformed').inc()
 }
 
 async function openRows(

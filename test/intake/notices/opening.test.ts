@@ -221,6 +221,32 @@ oneEngine(t, 'accounts that nobody has connected, and what cannot be read', asyn
     // WHOOP has no such workout: that is asked for again in a minute.
     t.ok(await waitUntil(async () => JSON.stringify(await waits(app)) === '{"missing":1}', 20_000, 20))
   })
+
+  await t.test('one that fails among many costs few attempts, and a large one is read with no other', async (t) => {
+    await app.db.query('delete from notification')
+    const idOf = (place: number) => `10000000-0000-4000-8000-${String(place).padStart(12, '0')}`
+    for (let place = 0; place < 64; place += 1) await tell({ app }, { account: '1', id: idOf(place) })
+    // WHOOP's are small; Garmin's are not.
+    await app.db.query(
+      `insert into notification (provider, state, signed, body)
+       select provider, state, signed, body || convert_to(repeat(' ', 5000000), 'UTF8') from notification limit 1`,
+    )
+    const read: number[] = []
+    const failing: OpenMeans = {
+      ...means,
+      read: async (task) => {
+        read.push(task.bodies.length)
+        if (task.bodies.some(({ body }) => Buffer.from(body).includes(idOf(20)))) throw new Error('a thread died')
+        return means.read(task)
+      },
+    }
+    await openAll(failing, 'whoop')
+    t.strictSame(read, [64, 32, 16, 16, 8, 4, 4, 2, 1, 1, 2, 8, 32, 1])
+    t.strictSame(
+      (await inbox(app)).map(({ state, attempts }) => `${state} ${attempts}`).sort(),
+      [...Array.from({ length: 64 }, () => 'held 1'), 'waiting 1'].sort(),
+    )
+  })
 })
 
 oneEngine(t, 'what proves nothing is not believed', async (t, engine) => {
