@@ -26,7 +26,8 @@ const MINUTE_MS = 60_000
 interface Shown {
   /** What is compared, beside nights and workouts. */
   readonly series: readonly string[]
-  add(add: Add, truth: Json): void
+  /** `allow`: what it may show. */
+  add(add: Add, truth: Json, allow: Add): void
   /** Some workouts have no id. */
   readonly isNameless?: true
   /** Of each date one night is told, the last that ends on it by the clock of where the person is now. */
@@ -116,10 +117,10 @@ const SHOWN = {
     isOneADate: true,
     told: (event) => ({ ...event, start_offset: null }),
     series: ['heart_rate', 'heart_rate_variability_rmssd', 'blood_glucose'],
-    add(add, truth) {
+    add(add, truth, allow) {
       heartRates(add, truth, 5)
       glucose(add, truth)
-      variability(add, nightsOf(truth))
+      for (const night of nightsOf(truth)) variability(isHidden(night, truth) ? allow : add, [night])
     },
   },
   sensorbio: {
@@ -180,7 +181,7 @@ function linesOfOne(id: Other, truth: Json, span: Span): Lines {
     const shown = workout.distance_m === null || !metres ? null : metres(workout.distance_m, workout)
     add(workoutLine(told(workout), '-', shown), ms(workout.start))
   }
-  addSeries(add, truth)
+  addSeries(add, truth, allow)
   const unsure = new Set([...unsureDays(truth), ...daysOfJourneys(truth)])
   for (const date of unsure) anyhow.add(`steps of ${date}`)
   for (const line of required) if (anyhow.has(line.slice(0, line.lastIndexOf(' ')))) required.delete(line)
