@@ -9,9 +9,14 @@ import type { Service } from './service.ts'
 export const ids = ['V7', 'V8']
 
 /** All that can be asked; Garmin only sends. */
-const PROVIDERS = ['oura', 'whoop', 'strava', 'polar', 'suunto'] as const
-/** More requests than a run makes, in the order of a provider's limits. */
+const PROVIDERS = [
+  ...(['oura', 'whoop', 'strava', 'polar', 'suunto', 'withings'] as const),
+  ...(['google_health', 'ultrahuman', 'sensorbio', 'fitbit'] as const),
+]
+/** More requests than a run makes. */
 const MANY = 1_000_000
+/** Of as many limits as a provider may have. */
+const UNLIMITED = Array.from({ length: 5 }, () => MANY)
 const PATIENCE_MS = 600_000
 
 interface Side {
@@ -40,19 +45,32 @@ export async function run(bench: Bench): Promise<Measure[]> {
   try {
     for (const provider of PROVIDERS)
       await post(simulator, 'settings', {
-        ...{ provider, limits: provider === 'strava' ? [MANY, MANY, MANY, MANY] : [MANY, MANY] },
+        ...{ provider, limits: UNLIMITED },
         // Otherwise Polar shows nothing of the past.
         ...(provider === 'polar' && { own: { old_exercises: true } }),
       })
     const settings = { ...simulator.env, HISTORICAL_SYNC_ON_CONNECT: 'false', EVENT_FEED_ENABLED: 'true' }
     return await withDatabase(bench, 'pulls', (url) =>
       withService(bench, { url, name: 'pulls', settings }, (service) =>
-        withClient(url, async (db) => measures(await rounds({ bench, service, simulator, db, days }))),
+        withClient(url, async (db) => {
+          await enableFitbit(service)
+          return measures(await rounds({ bench, service, simulator, db, days }))
+        }),
       ),
     )
   } finally {
     await stop()
   }
+}
+
+/** Its API has ended, so nobody can connect it before. */
+async function enableFitbit({ origin, login }: Service): Promise<void> {
+  const { status } = await fetch(`${origin}/api/v1/oauth/providers/fitbit`, {
+    method: 'PUT',
+    headers: { ...(await login()), 'content-type': 'application/json' },
+    body: JSON.stringify({ is_enabled: true }),
+  })
+  if (status !== 200) throw new Error(`enabling Fitbit was answered ${status}`)
 }
 
 async function rounds(side: Side): Promise<Round[]> {
@@ -104,16 +122,19 @@ async function oneRound(side: Side, provider: string, person: string): Promise<R
   return { provider, pull, imported, again, changed: rows[0]?.changed ?? Number.NaN }
 }
 
-// The service may have asked meanwhile.
+// Of the application and of each account; the service may have asked meanwhile.
 const LIFT_SQL = `
-  insert into rate_budget (provider, seconds, provider_limit) values ($1, $2, $3)
+  insert into rate_budget (provider, grant_id, seconds, provider_limit)
+  select $1, owner, $2, $3
+  from (select null::uuid as owner union all select id from provider_grant where provider = $1) owners
   on conflict (provider, grant_id, seconds) do update set provider_limit = excluded.provider_limit`
 
 async function pullHistory({ service, db, days }: Side, provider: string, user: string): Promise<number> {
   // As if providers had said that they take more: waiting for a limit is not measured.
   await db.query('delete from rate_budget')
   for (const { id, api } of cloudProviders.values())
-    for (const { seconds } of api.budgets) await db.query(LIFT_SQL, [id, seconds, MANY])
+    for (const seconds of new Set(api.budgets.map((budget) => budget.seconds)))
+      await db.query(LIFT_SQL, [id, seconds, MANY])
   const path = `/api/v1/providers/${provider}/users/${user}/sync/historical?days=${days}`
   const { status } = await fetch(service.origin + path, { method: 'POST', headers: service.headers })
   if (status !== 200) throw new Error(`the sync was answered ${status}`)

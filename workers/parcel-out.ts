@@ -312,7 +312,7 @@ export class ParcelOut implements Out, Rejections {
   #endPart(): void {
     const spans = this.#account.rejected === this.#rejectedBefore ? this.#spans : []
     this.#events.spans.push(...spans)
-    this.#samples.endPart(spans)
+    this.#samples.endPart(spans, this.#sources)
     this.#spans = []
   }
 

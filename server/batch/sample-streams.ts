@@ -1,5 +1,5 @@
 import { hasManualTwin, keepsLength, MANUAL_OFFSET, seriesById, storedId, typeIdOf } from '../catalogue/series.ts'
-import { NO_ZONE, type SampleColumns, type SampleOrigins, type Span } from './columns.ts'
+import { NO_ZONE, type SampleColumns, type SampleOrigins, type SourceIdentity, type Span } from './columns.ts'
 import { keptLength } from './lengths.ts'
 import { encodeOrigins, type Origin, type OriginHash, withRecord } from './origins.ts'
 
@@ -143,12 +143,21 @@ export class SampleStreams {
   }
 
   /** An answer ends that holds everything of these spans: what earlier ones said of them is taken back. */
-  endPart(spans: readonly Span[]): void {
-    for (const { source, what, loMs, hiMs, devices } of spans) {
-      const stream = typeof what === 'number' && !devices ? this.#streams.get(source * 65_536 + what) : undefined
-      stream?.takeBack(this.#before.get(stream) ?? 0, loMs, hiMs)
-    }
+  endPart(spans: readonly Span[], sources: readonly SourceIdentity[]): void {
+    for (const span of spans)
+      for (const stream of this.#listedBy(span, sources))
+        stream.takeBack(this.#before.get(stream) ?? 0, span.loMs, span.hiMs)
     for (const stream of this.#streams.values()) this.#before.set(stream, stream.timeMs.length)
+  }
+
+  /** The streams whose samples a span lists: of its source, of all devices, or of those of a type. */
+  #listedBy({ source, what, devices }: Span, sources: readonly SourceIdentity[]): SampleStream[] {
+    if (typeof what !== 'number') return []
+    const own = devices === undefined ? [source] : sources.keys()
+    return [...own].flatMap((one) => {
+      const isListed = devices === undefined || devices === 'all' || sources[one]?.deviceType === devices
+      return (isListed && this.#streams.get(one * 65_536 + what)) || []
+    })
   }
 
   /**

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { loadConfig } from '../../server/config.ts'
 import { planPulls } from '../../server/intake/pulls/plan.ts'
+import { cloudProviders } from '../../server/providers/index.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
 
@@ -240,4 +241,20 @@ t.test('everybody may see what providers send', async (t) => {
   })
   t.strictSame(wrong, [])
   t.strictSame(field(body.health_scores, 'body_battery'), ['garmin'])
+})
+
+t.test('of each of the eleven clouds everybody may see what its answers bring', async (t) => {
+  const { body } = await app.request('GET', '/api/v1/meta/coverage', { auth: 'none' })
+  type List = { code: string; providers: string[] }[]
+  const metrics: List = body.timeseries.flatMap((category: { metrics: List }) => category.metrics)
+  t.equal(cloudProviders.size, 11)
+  for (const [id, { brings }] of cloudProviders) {
+    const { series, scores, meals, workouts, nights } = brings
+    const codes = (list: List) => list.flatMap(({ code, providers }) => (providers.includes(id) ? [code] : [])).sort()
+    const told = [metrics, body.health_scores, body.meal_fields].map(codes)
+    const brought = [series, scores, meals ? [...meals, 'name', 'meal_type'] : []].map((names) => [...names].sort())
+    t.strictSame(told, brought, id)
+    const fields = [body.workout_fields, body.sleep_fields].map((list) => codes(list).length)
+    t.strictSame(fields, [workouts.length > 0 ? workouts.length + 1 : 0, nights.length], `${id}, with the duration`)
+  }
 })

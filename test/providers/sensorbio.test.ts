@@ -157,6 +157,27 @@ t.test('the same records on any pages, in any order and again, are the same rows
   t.pass()
 })
 
+t.test('the value of a date and what was measured at its midnight are one sample, whichever comes first', async (t) => {
+  const at = '2026-04-08T12:00:00Z'
+  const row = { timestamp: Date.UTC(2026, 2, 7), bpm: 52, hrv: 61, spo2: 95, brpm: 14 }
+  const rest = { resting_bpm: 50, resting_hrv: 58, spo2: 0.97 }
+  const parts = [
+    { stream: 'biometrics', at, body: { data: [row, { ...row, timestamp: row.timestamp + MIN }] } },
+    { stream: 'scores', at, body: { data: { date: '2026-03-07', sleep: { biometrics: rest } } } },
+  ]
+  const both = [parts, parts.toReversed()].map((one) => rowsOf(batchOf('sensorbio', one)).samples)
+  t.strictSame(both[0], both[1])
+  t.match(both[0], [
+    'heart_rate 2026-03-07T00:00:00Z 52 -',
+    'heart_rate 2026-03-07T00:01:00Z 52 -',
+    'resting_heart_rate 2026-03-07T00:00:00Z 50 -',
+    'heart_rate_variability_rmssd 2026-03-07T00:00:00Z 58 -',
+    'heart_rate_variability_rmssd 2026-03-07T00:01:00Z 61 -',
+    'oxygen_saturation 2026-03-07T00:00:00Z 97 -',
+    'oxygen_saturation 2026-03-07T00:01:00Z 95 -',
+  ])
+})
+
 t.test('workouts by their names', async (t) => {
   const names = sports.flatMap(([, ...own]) => own)
   t.equal(new Set(names).size, names.length)

@@ -29,6 +29,47 @@ oneEngine(t, 'answers that differ from earlier ones', async (t, engine) => {
     }
   })
 
+  await t.test('what was typed in after all, or is of somebody else, is no longer of the device', async (t) => {
+    const user = await connectedUser(app, 'withings')
+    const group = (attrib: number) => ({
+      ...{ grpid: 1, attrib, date: ASKED / 1000, category: 1, modelid: 45 },
+      measures: [
+        { type: 10, value: 121, unit: 0 },
+        { type: 11, value: 62, unit: 0 },
+      ],
+    })
+    const told = (...attribs: number[]) =>
+      write(
+        app,
+        user,
+        batchOf(
+          'withings',
+          attribs.map((attrib, hours) => ({
+            ...{ stream: 'measures', at: utc(hours), body: { status: 0, body: { measuregrps: [group(attrib)] } } },
+          })),
+        ),
+      )
+    const sources = async () =>
+      (await storedSamples(app.db, user.userId)).map(({ source, type }) => `${source} ${type}`)
+    const of = (source: string) => [`${source} heart_rate`, `${source} blood_pressure_systolic`]
+    await told(0)
+    t.strictSame(await sources(), of('Withings'))
+    t.match(await told(2), { inserted: 2, deleted: 1 })
+    t.strictSame(await sources(), of('manual'))
+    t.match(await told(2), { inserted: 0, updated: 0, deleted: 0 }, 'again, nothing changes')
+    t.strictSame(await sources(), of('manual'))
+    for (const attribs of [
+      [0, 1],
+      [0, 4],
+    ]) {
+      await app.db.query('delete from data_source where user_id = $1', [user.userId])
+      await told(...attribs)
+      t.strictSame(await sources(), [], `${attribs}, in one import`)
+    }
+    await told(0, 2)
+    t.strictSame(await sources(), of('manual'))
+  })
+
   await t.test('a value of a date has no offset, wherever its person was', async (t) => {
     const user = await connectedUser(app, 'oura')
     const run = { id: 'run', activity: 'running', calories: 90 }

@@ -4,7 +4,7 @@ import { objects } from '../../server/providers/google_health/streams.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { type CloudUser, connectedUser, write } from '../support/given.ts'
 import { batchOf, type TestPart } from '../support/parcels.ts'
-import { oneEngine, storedSamples } from '../support/sdk.ts'
+import { eachEngine, storedSamples } from '../support/sdk.ts'
 import { addSources, MINUTE_MS, summary, write as writeSamples } from '../support/summaries.ts'
 
 const SEVEN = Date.UTC(2026, 2, 7, 7)
@@ -69,7 +69,7 @@ async function dayOf(app: TestApp, { userId }: CloudUser) {
   return { steps, sedentary }
 }
 
-oneEngine(t, 'Google Health', async (t, engine) => {
+eachEngine(t, 'Google Health', async (t, engine) => {
   const app = await startTestApp(t, engine)
 
   await t.test('the sum of an hour beside the minutes of a phone', async (t) => {
@@ -169,6 +169,25 @@ oneEngine(t, 'Google Health', async (t, engine) => {
       t.strictSame(await stored(app, user), [])
     },
   )
+
+  await t.test('what was deleted goes where points are asked for by device, too', async (t) => {
+    const user = await connectedUser(app, 'google_health')
+    const of = (displayName: string, points: object[]) =>
+      points.map((one) => ({ ...one, dataSource: { device: { displayName } } }))
+    const watch = of('Pixel Watch', minutesOf(SEVEN, 3))
+    const phone = of('Pixel 9', minutesOf(SEVEN + 20_000, 3, 5))
+    const mixed = [0, 1, 2].flatMap((one) => [watch[one]!, phone[one]!])
+    const listed = [SEVEN, SEVEN + HOUR_MS]
+    const left = (points: object[]) => page(points, { args: { listed, within: listed, deleted: true } })
+    const [all, some] = [page(mixed), left(mixed.toSpliced(2, 1))]
+    const rest = ['07T07:00 10', '07T07:00 5', '07T07:01 5', '07T07:02 10', '07T07:02 5']
+    for (const imports of [[[all], [some]], [[all, some]]]) {
+      for (const parts of imports) await answered(app, user, ...parts)
+      t.strictSame((await stored(app, user)).sort(), rest)
+      await answered(app, user, left([]))
+      t.strictSame(await stored(app, user), [])
+    }
+  })
 
   await t.test('of several types with one series, what none has any longer goes', async (t) => {
     const user = await connectedUser(app, 'google_health')

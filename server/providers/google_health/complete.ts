@@ -51,10 +51,10 @@ export const isOfDates = (body: unknown, args: unknown): boolean =>
 /** Whether the points of a page name their sources: then it is not known whose it was that is not there. */
 const isBySource = (body: unknown) => listAt(body, 'dataPoints').some((one) => valueAt(one, 'dataSource'))
 
-/** The instants of merged points, epoch milliseconds; null: one cannot be read, or they are by source. */
+/** The instants of points, epoch milliseconds; null: one cannot be read. */
 export function instantsOf(body: unknown, type: DataType): readonly number[] | null {
   const starts = startsIn(body, type)
-  return isBySource(body) || starts.some(Number.isNaN) ? null : starts
+  return starts.some(Number.isNaN) ? null : starts
 }
 
 function pageOf(body: unknown, type: DataType): Page {
@@ -137,6 +137,12 @@ export function mark(out: Out, what: readonly Listed[], [fromMs, untilMs]: Span)
     for (const one of what) out.only(one, loMs, Math.min(loMs + DAY_MS, untilMs))
 }
 
+/** Marks a span as complete whatever device the points in it are of: those of each are on the page. */
+function markForAll(out: Out, what: readonly Listed[], span: Span): void {
+  const ofAll = (one: Listed): Listed => (typeof one === 'object' && 'series' in one ? { ...one, devices: 'all' } : one)
+  mark(out, what.map(ofAll), span)
+}
+
 /** The dates that lie in a span by the person's clock, as instants of their midnight in UTC; today, as far as it goes. */
 function* datesIn([fromMs, untilMs]: Span, { zone, atMs }: Part): Iterable<number> {
   const startMs = (date: number) => localInstant(new Date(date).toISOString().slice(0, 19), zone)?.ms ?? date
@@ -191,7 +197,7 @@ export function completeFamily(out: Out, { body, args }: Part, type: DataType): 
   const [fromMs, untilMs] = listed
   let loMs = fromMs
   for (const ms of [...new Set([...kept, ...starts, untilMs])].filter((one) => one >= fromMs).sort((a, b) => a - b)) {
-    mark(out, type.listed, [loMs, Math.min(ms, untilMs)])
+    markForAll(out, type.listed, [loMs, Math.min(ms, untilMs)])
     loMs = ms + 1
   }
 }
@@ -202,6 +208,6 @@ export function completeDeletion(out: Out, part: Part, type: DataType): void {
   const isPartial = listAt(part.body, 'dataPoints').some(
     (one) => valueAt(one, 'sleep', 'metadata', 'processed') === false,
   )
-  if (isPartial || isBySource(part.body)) return
-  for (const piece of piecesOf(part, type)) mark(out, type.listed, piece)
+  if (isPartial) return
+  for (const piece of piecesOf(part, type)) markForAll(out, type.listed, piece)
 }

@@ -68,12 +68,16 @@ const measured: readonly (readonly [field: string, series: SeriesName])[] = [
   ['brpm', 'respiratory_rate'],
 ]
 
+/** What a date has one value of, which is stored at its midnight: nothing else is. */
+const ofDates = new Set(['hrv', 'spo2'])
+
 /** What a band measures all day. */
 function biometrics(out: Out, part: Part): void {
   for (const row of out.items('data')) {
     const ms = instantAt(row, part, 'timestamp')
     if (ms === undefined) continue
     for (const [field, series] of measured) {
+      if (ofDates.has(field) && ms % DAY_MS === 0) continue
       const value = positive(row, field)
       out.sample(series, { ms, zoneMin: null }, field === 'spo2' ? percent(value) : value)
     }

@@ -49,6 +49,7 @@ export function measures(out: Out, part: Part): void {
     if (attrib === AMBIGUOUS) out.ignore('of somebody else')
     else if (group.numeric('category') === GOAL) out.ignore('goal')
     else addGroup(out, group, { zone, attrib })
+    takeBack(out, group.id('grpid'), attrib)
   }
   const more = valueAt(part.body, 'body', 'more')
   const bounds = more === true || more === 1 ? undefined : boundsOf(part)
@@ -59,6 +60,13 @@ export function measures(out: Out, part: Part): void {
   out.only({ series: 'heart_rate', devices: 'bp_monitor' }, ...bounds)
 }
 
+/** What a device was said to have measured goes when it turns out to be typed in, or of somebody else. */
+function takeBack(out: Out, id: string | undefined, attrib: number | undefined): void {
+  if (id !== undefined && (attrib === AMBIGUOUS || isTyped(attrib))) out.gone(recordOf(id))
+}
+
+const isTyped = (attrib: number | undefined) => attrib === TYPED || attrib === AT_FIRST
+
 function addGroup(out: Out, group: Item, { zone, attrib }: { zone: string | undefined; attrib: number | undefined }) {
   const [seconds, id] = [group.numeric('date'), group.id('grpid')]
   if (seconds === undefined) group.reject('missing', 'date')
@@ -67,6 +75,7 @@ function addGroup(out: Out, group: Item, { zone, attrib }: { zone: string | unde
   const ms = seconds * 1000
   const at: At = { ms, zoneMin: zoneOffsetOf(group.text('timezone') ?? zone, ms) }
   const values = valuesOf(group)
+  const record = recordOf(id, isTyped(attrib) ? 'typed' : 'measure')
   fromDevice(out, deviceOf(group), attrib === TYPED)
   for (const [series, types, power = 0] of kinds) {
     if (attrib === AT_FIRST && series !== 'height') continue
@@ -75,12 +84,12 @@ function addGroup(out: Out, group: Item, { zone, attrib }: { zone: string | unde
     // Zero is nothing measured.
     if (number === undefined || number <= 0) continue
     // Heart rates of nights have records, too, of which each has many.
-    if (series === 'heart_rate') out.sample(series, at, number, recordOf(id))
-    else out.once(series, at, number, recordOf(id))
+    if (series === 'heart_rate') out.sample(series, at, number, record)
+    else out.once(series, at, number, record)
   }
 }
 
-const recordOf = (id: string) => `withings:measure:${id}`
+const recordOf = (id: string, kind: 'measure' | 'typed' = 'measure') => `withings:${kind}:${id}`
 
 /** Values and powers of ten of the measures of a group, by type. */
 function valuesOf(group: Item): ReadonlyMap<number, readonly [value: number, unit: number]> {

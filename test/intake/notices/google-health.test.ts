@@ -6,7 +6,7 @@ import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { notify, startOpeningNotices } from '../../support/notices.ts'
 import { connectPerson, settled, startPulling, startSimulated } from '../../support/people.ts'
-import { createUser, oneEngine, storedSamples } from '../../support/sdk.ts'
+import { createUser, eachEngine, oneEngine, storedSamples } from '../../support/sdk.ts'
 import { play } from '../../support/simulator.ts'
 import { done } from './days-told.ts'
 
@@ -158,7 +158,7 @@ oneEngine(t, 'a deletion because access was withdrawn removes nothing', async (t
   t.strictSame([asked, await steps()], [[], before])
 })
 
-oneEngine(t, 'steps of a phone go once those of the watch are there', async (t, engine) => {
+eachEngine(t, 'steps of a phone go once those of the watch are there', async (t, engine) => {
   const { app, simulator } = await startSimulated(t, engine, {
     world: { people: 1, days: 3 },
     historicalSyncOnConnect: false,
