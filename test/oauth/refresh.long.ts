@@ -116,7 +116,7 @@ oneEngine(t, 'a holder that sleeps for a minute has its answer read when it wake
   await waitUntil(async () => asked === 1, 10_000, 10)
   // Longer than its request may take, and than it holds the grant.
   await new Promise((resolve) => setTimeout(resolve, 60_000))
-  await t.rejects(openAccessTokens(app.deps.oauth).access(grant), /invalid_grant/)
+  await t.rejects(openAccessTokens(app.deps.oauth).access(grant), { code: 'access_doubted' })
   signalProcess(holder.pid ?? 0, 'SIGCONT')
   const [got] = (await answer)[0] as string[]
   t.ok(provider.accepts(got ?? ''), 'it had the only pair that works')
