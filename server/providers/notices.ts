@@ -21,6 +21,8 @@ export interface Notices {
   readonly secrets?: readonly string[]
   /** The one of them that is in the address, as `k` of its query or as its last part. */
   readonly addressSecret?: string
+  /** A subscription that is created comes with `signingSecret` (`Keys.given`): without it no notice can be verified. */
+  readonly givesSigningSecret?: true
   /**
    * Whether a notice comes from the provider: `signed`, what it says is believed; `unsigned`, taken, but nothing it says
    * is believed, all is asked for; `refused`. A reply answers what carries nothing, such as a ping, and ends it there.
@@ -160,8 +162,8 @@ export interface Application {
 export interface Subscriptions {
   /** What is subscribed to: one element for each subscription that the provider keeps. */
   readonly wanted: readonly Wanted[]
-  /** A subscription that is created comes with `signingSecret`: without it no notice can be verified. */
-  readonly givesSigningSecret?: true
+  /** Our secret that the provider is given with each and does not show: once it is another one, they are given that. */
+  readonly gives?: string | undefined
   /** Registering answers with one result, instead of a list of them (contract 8.2). */
   readonly asOne?: true
   list(): Request

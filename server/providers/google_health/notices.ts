@@ -158,6 +158,7 @@ function subscriptions({ settings: { more }, own }: Application): Subscriptions 
   return {
     wanted: [{}],
     asOne: true,
+    gives: own[SECRET],
     list: () => ({ ...asked, path, query: { pageSize: '1000' } }),
     read: (answer) => read(answer, id),
     create: (_, url) => ({ ...asked, path, method: 'POST', query: { subscriberId: id }, json: body(url) }),
