@@ -1,3 +1,4 @@
+import type { SeriesName } from '../catalogue/series.ts'
 import type { Json } from './part.ts'
 import type { Answer, Form, ProviderSettings, Request, Wish } from './provider.ts'
 
@@ -33,6 +34,11 @@ export interface Notices {
   challenge?(query: Form, keys: Keys): Challenge
   /** A body that came within the last week is the same notice again, and says nothing new. Absent: it may. */
   readonly repeats?: boolean
+  /**
+   * What notices tell of, beside workouts and nights: when a pull finds some that is new, one was missed. Without what also
+   * comes from elsewhere, of which nothing is told.
+   */
+  readonly tells?: readonly (SeriesName | 'health_score' | 'meal')[]
   /** What a notice says; empty: nothing of use. Runs in a worker thread. */
   open(body: OpenedBody): readonly Notice[] | 'malformed'
   /** The requests by which the provider is told where to notify; absent: an operator does that on its pages. */

@@ -20,6 +20,7 @@ export const notices: Notices = {
   limitBytes: 64 * 1024,
   givesSigningSecret: true,
   verify,
+  tells: ['steps', 'energy', 'basal_energy', 'active_time', 'distance_walking_running', 'heart_rate'],
   open,
   subscriptions,
 }
