@@ -6,7 +6,7 @@ import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { startTestApp, type TestApp } from '../../support/app.ts'
 import { notify, openAll, openMeans } from '../../support/notices.ts'
-import { createUser, eachEngine, startImports } from '../../support/sdk.ts'
+import { createUser, oneEngine, startImports } from '../../support/sdk.ts'
 import { runs } from '../../support/thorough.ts'
 import { storedOf } from './days-told.ts'
 
@@ -127,7 +127,7 @@ async function send(app: TestApp, { provider, body }: Sent): Promise<void> {
   if (status !== 200) throw new Error(`answered ${status}`)
 }
 
-eachEngine(
+oneEngine(
   t,
   'notices with data end in the same rows in any order, repeated, and however they are cut',
   async (t, engine) => {
