@@ -147,7 +147,7 @@ function noticeMetrics(registers: Registry[]): Pick<Metrics, 'notices' | 'notice
     }),
     noticesMissed: new Counter({
       name: 'pulsebase_notices_missed_total',
-      help: 'Pulls that found workouts or nights of which no notice had told in half an hour',
+      help: 'Pulls that found what is more than half an hour old, of which a notice should have told and none had',
       labelNames: ['provider'],
       registers,
     }),

@@ -31,12 +31,16 @@ function describe(
     `${providerByName.get(id)?.name ?? id} (${id})`,
     `  redirect address  ${callbackUri(apiBaseUrl, id)}`,
     ...(notices ? [`  notifications     ${noticesUri(apiBaseUrl, id)}${toEnter(notices, prefix, more)}`] : []),
+    ...(notices?.givesSigningSecret ? [`  signing secret    ${SAID_ONCE}`] : []),
     `  asks for          ${(defaultScope ?? scopes.join(separator)) || 'nothing by name'}`,
     `  configured        ${missing.length === 0 ? 'yes' : `no: set ${missing.join(' and ')}`}`,
     ...(further.length > 0 ? [`  may be set        ${further.join(', ')}`] : []),
     ...(instead === undefined ? [] : [`  note              ${instead}`]),
   ].join('\n')
 }
+
+const SAID_ONCE =
+  'said once, when Pulsebase subscribes: delete a subscription that something else has made, and create it again'
 
 /** What an operator has to know of an address that is entered at the provider by hand. */
 function toEnter({ secrets = [], addressSecret, ...told }: Notices, prefix: string, more: Form): string {

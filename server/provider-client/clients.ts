@@ -15,6 +15,8 @@ export interface OAuthClient {
   readonly apiUrl: string
   /** Where the provider sends the browser back to: has to be registered there, exactly so (contract 6.7). */
   readonly redirectUri: string
+  /** Where it notifies, unless somebody chose another address. */
+  readonly noticesUri: string
   /** How access is granted, with the operator's addresses; `issuer` is that of a grant that exists, else null. */
   oauth(issuer: string | null): OAuth
   /** The scope that is asked for, as the provider writes it. */
@@ -68,6 +70,7 @@ export function oauthClients(
       name: providerByName.get(id)?.name ?? id,
       apiUrl: apiUrl ?? provider.api.url,
       redirectUri: callbackUri(apiBaseUrl, id),
+      noticesUri: noticesUri(apiBaseUrl, id),
       scope: defaultScope ?? scopes.join(separator),
     })
   }

@@ -1,3 +1,4 @@
+import type { SeriesName } from '../catalogue/series.ts'
 import type { Json } from './part.ts'
 import type { Answer, Form, ProviderSettings, Request, Wish } from './provider.ts'
 
@@ -21,6 +22,8 @@ export interface Notices {
   readonly secrets?: readonly string[]
   /** The one of them that is in the address, as `k` of its query or as its last part. */
   readonly addressSecret?: string
+  /** A subscription that is created comes with `signingSecret` (`Keys.given`): without it no notice can be verified. */
+  readonly givesSigningSecret?: true
   /**
    * Whether a notice comes from the provider: `signed`, what it says is believed; `unsigned`, taken, but nothing it says
    * is believed, all is asked for; `refused`. A reply answers what carries nothing, such as a ping, and ends it there.
@@ -31,6 +34,11 @@ export interface Notices {
   challenge?(query: Form, keys: Keys): Challenge
   /** A body that came within the last week is the same notice again, and says nothing new. Absent: it may. */
   readonly repeats?: boolean
+  /**
+   * What notices tell of, beside workouts and nights: when a pull finds some that is new, one was missed. Without what also
+   * comes from elsewhere, of which nothing is told.
+   */
+  readonly tells?: readonly (SeriesName | 'health_score' | 'meal')[]
   /** What a notice says; empty: nothing of use. Runs in a worker thread. */
   open(body: OpenedBody): readonly Notice[] | 'malformed'
   /** The requests by which the provider is told where to notify; absent: an operator does that on its pages. */
@@ -160,8 +168,8 @@ export interface Application {
 export interface Subscriptions {
   /** What is subscribed to: one element for each subscription that the provider keeps. */
   readonly wanted: readonly Wanted[]
-  /** A subscription that is created comes with `signingSecret`: without it no notice can be verified. */
-  readonly givesSigningSecret?: true
+  /** Our secret that the provider is given with each and does not show: once it is another one, they are given that. */
+  readonly gives?: string | undefined
   /** Registering answers with one result, instead of a list of them (contract 8.2). */
   readonly asOne?: true
   list(): Request

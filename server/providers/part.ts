@@ -222,5 +222,6 @@ export interface ScorePart {
   /** External id of the night, or of the workout, that it describes and is deleted with. */
   readonly night?: string
   readonly workout?: string
+  /** When it was changed, or how final it is: a lower one never replaces a higher one. */
   readonly version?: number | undefined
 }

@@ -33,6 +33,11 @@ Strava (strava)
     providerReport(clouds, notifying, { providers: set, apiBaseUrl: 'https://us.example' }),
     'webhooks/<POLAR_WEBHOOK_KEY>, to be entered there\n',
   )
+  const saidOnce = { ...said, givesSigningSecret: true } as const
+  t.match(
+    providerReport(clouds, new Map([['polar', saidOnce]]), { providers, apiBaseUrl: 'https://us.example' }),
+    'signing secret    said once, when Pulsebase subscribes: delete a subscription',
+  )
   const byItself = { ...said, secrets: ['WEBHOOK_KEY'], accountSubscriptions: () => ({}) as never }
   t.match(
     providerReport(clouds, new Map([['polar', byItself]]), { providers, apiBaseUrl: 'https://us.example' }),

@@ -477,9 +477,10 @@ t.test('the subscription at Strava: its address has our key, which is shown to n
   ]
   t.strictSame(
     urls.map((callback_url) => read(answer([{ ...told, callback_url }]))),
-    [URL_OF_OURS, `${URL_OF_OURS}?a=1`, `${URL_OF_OURS}?a=1`, URL_OF_OURS].map((url) => [
-      { id: '301222', url, shown: { ...shown, callback_url: url } },
+    [URL_OF_OURS, `${URL_OF_OURS}?a=1`, `${URL_OF_OURS}?a=1`, URL_OF_OURS].map((url, place) => [
+      { id: '301222', url, isActive: place < 2, shown: { ...shown, callback_url: url } },
     ]),
+    'with another key, or none, it is not as it should be',
   )
   t.strictSame(read(answer({ id: 301222 }, 201))[0]?.url, null)
   t.strictSame([read(answer([])), read(answer({ message: 'x' }, 400))], [[], []])

@@ -1,4 +1,5 @@
 import '../intake/notices/accounts.test.ts'
+import '../intake/notices/any-order.test.ts'
 import '../intake/notices/carried.test.ts'
 import '../intake/notices/days.test.ts'
 import '../intake/notices/forged.test.ts'

@@ -28,6 +28,31 @@ export const signs = {
   },
 } satisfies Record<string, Sign>
 
+/** What proves a notice: headers, and what is behind the address. */
+export interface Proof {
+  readonly headers: Record<string, string>
+  readonly query: string
+}
+
+/** Of all providers that notify; `id` is that of the client. */
+export const proofs: Record<string, (secret: string, body: string, atMs?: number, id?: string) => Proof> = {
+  ...Object.fromEntries(
+    Object.entries(signs).map(([provider, sign]: [string, Sign]) => [
+      provider,
+      (secret: string, body: string, atMs?: number) => ({ headers: sign(secret, body, atMs), query: '' }),
+    ]),
+  ),
+  suunto: (secret, body) => ({
+    headers: { 'x-hmac-sha256-signature': `sha256=${hmac(secret, body).digest('hex')}` },
+    query: '',
+  }),
+  garmin: (secret, _body, _atMs, id = 'id') => ({ headers: { 'garmin-client-id': id }, query: keyed('k', secret) }),
+  withings: (secret) => ({ headers: {}, query: keyed('token', secret) }),
+  google_health: (secret) => ({ headers: { authorization: `Bearer ${secret}` }, query: '' }),
+}
+
+const keyed = (name: string, secret: string) => `?${new URLSearchParams({ [name]: secret })}`
+
 export type Notifying = keyof typeof signs
 
 /** Sends a notice to a service. */

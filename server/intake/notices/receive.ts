@@ -7,6 +7,7 @@ import type { Form } from '../../providers/provider.ts'
 import type { NoticeBodies } from './bodies.ts'
 import { Inbox } from './inbox.ts'
 import { confirmSecret, KeyRing, type Known, readKeys, type SecretMeans } from './keys.ts'
+import { openReminder, remedyFor } from './no-secret.ts'
 
 /** Larger bodies are not parsed before the answer. */
 const PARSED_BYTES = 64 * 1024
@@ -43,14 +44,18 @@ export function openReceiver(means: ReceiveMeans): Receiver {
   const inbox = new Inbox(db, means.bodies)
   const noticesOf = (provider: string) => notifying.get(provider)
   const ring = new KeyRing((provider) => readKeys(db, means, provider, noticesOf(provider) as Notices))
+  const isTime = openReminder()
   const count = (provider: string, outcome: string) => metrics.notices.labels(provider, outcome).inc()
   return {
     noticesOf,
     async receive(provider, notices, request) {
       const whole = { ...request, nowSeconds: Date.now() / 1000 }
-      const { verdict, isEnabled } = await verified(ring, provider, (keys) => notices.verify(whole, keys))
+      const { verdict, isEnabled, keys } = await verified(ring, provider, (keys) => notices.verify(whole, keys))
       if (verdict === 'refused') {
-        count(provider, 'refused')
+        const remedy = remedyFor(provider, notices, keys)
+        count(provider, remedy === undefined ? 'refused' : 'no_secret')
+        if (remedy !== undefined && isTime(provider))
+          means.log.error({ provider, remedy }, 'notices cannot be verified')
         throw errors.badSignature()
       }
       if (typeof verdict === 'object') return verdict
@@ -90,14 +95,14 @@ async function verified(
   ring: KeyRing,
   provider: string,
   verify: (keys: Keys) => Verdict,
-): Promise<{ verdict: Verdict; isEnabled: boolean }> {
+): Promise<Known & { verdict: Verdict }> {
   const judge = ({ keys }: Known): Verdict => (keys ? verify(keys) : 'refused')
   const known = await ring.get(provider)
   const verdict = judge(known)
   // Without a client there is nothing that another process could have stored.
-  if (verdict !== 'refused' || !known.keys) return { verdict, isEnabled: known.isEnabled }
+  if (verdict !== 'refused' || !known.keys) return { ...known, verdict }
   const now = await ring.again(provider)
-  return { verdict: judge(now), isEnabled: now.isEnabled }
+  return { ...now, verdict: judge(now) }
 }
 
 /** Of a large body only the ends are looked at: it is read in a thread. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { errors } from '../../errors.ts'
 import { askedOf, type OAuthParts } from '../../oauth/parts.ts'
 import { applicationToken, NoApplicationToken } from '../../provider-client/application-token.ts'
@@ -40,6 +41,7 @@ export interface Open {
   readonly provider: string
   readonly means: SubscriptionMeans
   readonly client: OAuthClient
+  readonly notices: Notices
   readonly calls: Subscriptions
   readonly keep: KeepLease
 }
@@ -61,7 +63,8 @@ export async function settle(open: Open, wanted: Wanted, url: string, there: rea
   const { calls } = open
   const one = there.find((each) => isFor(each, wanted))
   if (!one) return create(open, wanted, url)
-  if (calls.givesSigningSecret && !(await isGiven(open))) {
+  const noted = await notedOf(open, wanted)
+  if (open.notices.givesSigningSecret && !(noted?.subscription_id === one.id && (await isGiven(open)))) {
     const error = 'Its signing secret is not known here: delete the subscription, and create it again'
     return { ...typesOf(wanted), subscription_id: one.id, status: 'error', error }
   }
@@ -71,7 +74,7 @@ export async function settle(open: Open, wanted: Wanted, url: string, there: rea
       ? { ...result, status: 'patched' }
       : result
   }
-  if (one.isActive === false) return resume(open, one, url)
+  if (one.isActive === false || (noted?.given ?? null) !== givenBy(calls)) return resume(open, one, url)
   await noteThere(open, wanted, { one, url })
   return { ...typesOf(wanted), subscription_id: one.id, status: 'skipped' }
 }
@@ -87,8 +90,9 @@ async function create(open: Open, wanted: Wanted, url: string): Promise<Result> 
   }
   const [one] = open.calls.read(said.ok)
   if (!one) return { ...typesOf(wanted), status: 'error', error: 'The provider does not say what it created' }
-  await noteThere(open, wanted, { one, url })
-  if (open.calls.givesSigningSecret && one.signingSecret === undefined) {
+  const isUseless = open.notices.givesSigningSecret && one.signingSecret === undefined
+  await noteThere(open, wanted, { one: isUseless ? undefined : one, url })
+  if (isUseless) {
     return {
       ...typesOf(wanted),
       subscription_id: one.id,
@@ -181,27 +185,56 @@ export async function ask(open: Open, request: Request): Promise<Said> {
 const clean = ({ settings }: OAuthClient, text: string) =>
   storable(excerpt(text, [settings.clientSecret, ...Object.values(settings.more)], TEXT))
 
+const givenBy = ({ gives }: Subscriptions): string | null =>
+  gives === undefined ? null : createHash('sha256').update(gives).digest('hex')
+
+const NOTED_SQL = `
+  select subscription_id, encode(given_sha256, 'hex') as given
+  from provider_subscription
+  where provider = $1 and event_type is not distinct from $2 and data_type is not distinct from $3`
+
+/** What is noted of a subscription; undefined: it is not one that was wanted before. */
+async function notedOf({ means: { parts }, provider }: Open, { eventType = null, dataType = null }: NullableWanted) {
+  const rows = await parts.db.query<Noted>(NOTED_SQL, [provider, eventType, dataType])
+  return rows[0]
+}
+
+interface Noted {
+  readonly subscription_id: string | null
+  readonly given: string | null
+}
+
+interface NullableWanted {
+  readonly eventType?: string | null
+  readonly dataType?: string | null
+}
+
 async function isGiven({ means: { parts }, provider }: Open): Promise<boolean> {
   const given = await parts.db.query(`select from provider_secret where provider = $1 and name = 'given'`, [provider])
   return given.length > 0
 }
 
 const NOTE_SQL = `
-  insert into provider_subscription as s (provider, event_type, data_type, subscription_id, callback_url, expires_at)
-  values ($1, $2, $3, $4, $5, $6)
+  insert into provider_subscription as s (
+    provider, event_type, data_type, subscription_id, callback_url, expires_at, follows_base_url, given_sha256
+  )
+  values ($1, $2, $3, $4, $5, $6, $7, decode($8, 'hex'))
   on conflict (provider, event_type, data_type) do update
   set subscription_id = excluded.subscription_id, callback_url = excluded.callback_url, expires_at = excluded.expires_at,
+      follows_base_url = excluded.follows_base_url, given_sha256 = excluded.given_sha256,
       checked_at = now(), error = null`
 
 /** Notes that a subscription is wanted at an address, and as what it is there; the secret that came with it is kept. */
 async function noteThere(
-  { means: { parts }, provider }: Open,
-  { eventType = null, dataType = null }: { eventType?: string | null; dataType?: string | null },
+  { means: { parts }, provider, client, calls }: Open,
+  { eventType = null, dataType = null }: NullableWanted,
   { one, url }: { one: Subscribed | undefined; url: string },
 ): Promise<void> {
   const endsAt = one?.expiresAtMs === undefined ? null : isoInstant(one.expiresAtMs)
   await parts.db.transaction(async (tx) => {
-    await tx.query(NOTE_SQL, [provider, eventType, dataType, one?.id ?? null, url, endsAt])
+    const isOurs = url === client.noticesUri
+    const noted = [provider, eventType, dataType, one?.id ?? null, url, endsAt, isOurs, givenBy(calls)]
+    await tx.query(NOTE_SQL, noted)
     if (one?.signingSecret !== undefined) await keepGiven(tx, parts, provider, one.signingSecret)
   })
 }

@@ -32,7 +32,7 @@ async function opened<T>(means: SubscriptionMeans, provider: string, work: (open
   const { db } = means.parts
   return whileAlone(db, provider, async (keep) => {
     const own = await ownSecrets(db, means.parts, provider, notices)
-    return work({ provider, means, client, keep, calls: subscriptions({ settings: client.settings, own }) })
+    return work({ provider, means, client, keep, notices, calls: subscriptions({ settings: client.settings, own }) })
   })
 }
 
@@ -99,7 +99,7 @@ export function deleteSubscription(means: SubscriptionMeans, provider: string, i
         [provider, id],
       )
       // Of another one it is still needed.
-      if (open.calls.givesSigningSecret && ours.length > 0) await forgetGiven(tx, provider)
+      if (open.notices.givesSigningSecret && ours.length > 0) await forgetGiven(tx, provider)
     })
     return { subscription_id: id, status: 'deleted' }
   })
@@ -122,21 +122,24 @@ interface Kept {
   event_type: string | null
   data_type: string | null
   callback_url: string
+  follows_base_url: boolean
 }
 
 /**
  * Compares what is wanted with what the provider has, and repairs what differs: what is gone is created again, what was
- * moved is moved back, what was stopped goes on, what ends soon is renewed. @throws AppError as above
+ * moved is moved back, or after API_BASE_URL, what was stopped or has a former secret of ours is given what it lacks, what
+ * ends soon is renewed. @throws AppError as above
  */
 export function repairSubscriptions(means: SubscriptionMeans, provider: string): Promise<readonly Result[]> {
   return opened(means, provider, async (open) => {
     const rows = await means.parts.db.query<Kept>(
-      'select event_type, data_type, callback_url from provider_subscription where provider = $1',
+      'select event_type, data_type, callback_url, follows_base_url from provider_subscription where provider = $1',
       [provider],
     )
     const there = await listed(open)
     const results: Result[] = []
-    for (const { event_type: eventType, data_type: dataType, callback_url: url } of rows) {
+    for (const { event_type: eventType, data_type: dataType, ...row } of rows) {
+      const url = row.follows_base_url ? open.client.noticesUri : row.callback_url
       const wanted = { ...(eventType !== null && { eventType }), ...(dataType !== null && { dataType }) }
       const one = there.find((each) => isFor(each, wanted))
       const endsSoon = one?.expiresAtMs !== undefined && one.expiresAtMs < Date.now() + RENEW_MS

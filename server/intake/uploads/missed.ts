@@ -7,7 +7,7 @@ import type { Outcome } from '../../store/commit.ts'
 import { isoInstant } from '../../time.ts'
 import type { StoredUpload } from './stored.ts'
 
-/** So late a notice may be: of a workout or night that ended earlier, one should have told. */
+/** So late a notice may be: of what was before, one should have told. */
 const LATE_MS = 30 * 60_000
 
 // Of what was before the consent no notice tells.
@@ -21,21 +21,20 @@ const MISSED_SQL = `
   returning g.id`
 
 /**
- * Notes when a pull brought a workout or night that is new, and of which no notice has told: the account is pulled more
- * often for a day (server/intake/pulls/plan.ts), and the operator sees it in a metric.
+ * Notes when a pull brought something new of which no notice has told, though the provider tells of such
+ * (`Notices.tells`): the account is pulled more often for a day (server/intake/pulls/plan.ts), and the operator sees it in a metric.
  */
 export async function noteMissed(
   { db, metrics, log }: { db: Queryable; metrics: Pick<Metrics, 'noticesMissed'>; log: Logger },
   { provider, connection_id: connection, received_at: receivedAt }: StoredUpload,
-  { events }: Pick<Outcome, 'events'>,
+  outcome: Pick<Outcome, 'events' | 'series'>,
 ): Promise<void> {
-  if (!notifyingProviders.has(provider)) return
+  const notices = notifyingProviders.get(provider)
+  if (!notices) return
+  const told = new Set<string>(['workout', 'sleep', ...(notices.tells ?? [])])
+  const oldMs = Date.parse(receivedAt) - LATE_MS
   const last = Math.max(
-    ...events.flatMap(({ type, inserted, firstMs, lastMs }) => {
-      const isTold = type === 'workout' || type === 'sleep'
-      const isOld = firstMs !== null && firstMs < Date.parse(receivedAt) - LATE_MS
-      return isTold && inserted > 0 && isOld && lastMs !== null ? [lastMs] : []
-    }),
+    ...foundIn(outcome).flatMap(({ type, firstMs, lastMs }) => (told.has(type) && firstMs < oldMs ? [lastMs] : [])),
   )
   if (last === Number.NEGATIVE_INFINITY) return
   const mode = providerByName.get(provider)?.defaultLiveSyncMode ?? null
@@ -44,4 +43,16 @@ export async function noteMissed(
     metrics.noticesMissed.labels(provider).inc()
     log.warn({ provider, grant }, 'a pull found what no notice had told of')
   }
+}
+
+/** What is new, by type, and when the first and the last of it was. */
+function foundIn({ events, series }: Pick<Outcome, 'events' | 'series'>) {
+  return [
+    ...events.flatMap(({ type, inserted, firstMs, lastMs }) =>
+      inserted > 0 && firstMs !== null && lastMs !== null ? [{ type, firstMs, lastMs }] : [],
+    ),
+    ...series.flatMap(({ type, inserted, firstTs, lastTs }) =>
+      inserted > 0 ? [{ type, firstMs: Date.parse(firstTs), lastMs: Date.parse(lastTs) }] : [],
+    ),
+  ]
 }

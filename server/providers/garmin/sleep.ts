@@ -72,12 +72,12 @@ function night(out: Out, item: Item, part: Part, externalId: string): void {
     if (value > 0) out.sample('respiratory_rate', at, value)
   for (const [at, value] of byOffset(item, 'timeOffsetSleepSpo2', start))
     if (value > 0) out.sample('oxygen_saturation', at, value)
-  // A guess of the night may have none; it is not to take that of the night away.
+  // A guess of the night may have none; it is not to take that of the night away, nor is its own to take the place of that.
   if (!item.object('overallSleepScore')) return
   const scores = item.object('sleepScores')
   const components = (scores?.names() ?? []).map((name) => [snaked(name), scores?.text(name, 'qualifierKey')] as const)
   out.score({
-    ...{ category: 'sleep', externalId, at: start, night: externalId },
+    ...{ category: 'sleep', externalId, at: start, night: externalId, version: rankOf(item, 'validation') },
     value: positive(item, 'overallSleepScore', 'value'),
     qualifier: item.text('overallSleepScore', 'qualifierKey'),
     components: Object.fromEntries(components),

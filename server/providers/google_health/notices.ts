@@ -29,6 +29,19 @@ export const notices: Notices = {
   accepted: 204,
   secrets: [SECRET],
   verify,
+  tells: [
+    ...([
+      'steps',
+      'distance_walking_running',
+      'flights_climbed',
+      'active_time',
+      'exercise_time',
+      'heart_rate',
+    ] as const),
+    ...(['resting_heart_rate', 'heart_rate_variability_rmssd', 'heart_rate_variability_sdnn'] as const),
+    ...(['respiratory_rate', 'skin_temperature', 'weight', 'height', 'body_fat_percentage'] as const),
+    ...(['blood_glucose', 'hydration', 'meal'] as const),
+  ],
   open,
   subscriptions,
 }
@@ -158,6 +171,7 @@ function subscriptions({ settings: { more }, own }: Application): Subscriptions 
   return {
     wanted: [{}],
     asOne: true,
+    gives: own[SECRET],
     list: () => ({ ...asked, path, query: { pageSize: '1000' } }),
     read: (answer) => read(answer, id),
     create: (_, url) => ({ ...asked, path, method: 'POST', query: { subscriberId: id }, json: body(url) }),

@@ -28,6 +28,10 @@ export const notices: Notices = {
   secrets: [TOKEN],
   verify,
   challenge,
+  tells: [
+    ...(['steps', 'energy', 'basal_energy', 'distance_walking_running', 'active_time', 'oxygen_saturation'] as const),
+    ...(['skin_temperature_deviation', 'cardiovascular_age', 'vo2_max'] as const),
+  ],
   open,
   subscriptions,
 }

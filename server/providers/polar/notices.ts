@@ -18,7 +18,9 @@ import { fromHex, isSignedBy } from '../signing.ts'
 /** How Polar notifies: what there is to fetch. That somebody has left is not told. */
 export const notices: Notices = {
   limitBytes: 64 * 1024,
+  givesSigningSecret: true,
   verify,
+  tells: ['steps', 'energy', 'basal_energy', 'active_time', 'distance_walking_running', 'heart_rate'],
   open,
   subscriptions,
 }
@@ -94,7 +96,6 @@ function subscriptions({ settings }: Application): Subscriptions {
   const named = (id: string) => `${PATH}/${encodeURIComponent(id)}`
   return {
     wanted: [{}],
-    givesSigningSecret: true,
     asOne: true,
     list: () => ({ ...asked, path: PATH }),
     read,

@@ -74,7 +74,7 @@ function subscriptions({ settings, own }: Application): Subscriptions {
   return {
     wanted: [{}],
     list: () => ({ path: PATH, as: 'nobody', query }),
-    read,
+    read: (answer) => read(answer, own[KEY]),
     create: (_, url) => ({
       ...{ path: PATH, method: 'POST', as: 'application' },
       form: { callback_url: withKey(url, own[KEY]), verify_token: own[TOKEN] ?? '' },
@@ -93,16 +93,19 @@ function withKey(url: string, key: string | undefined): string {
   return address.href
 }
 
+const keyIn = (url = '') => (URL.canParse(url) ? new URL(url).searchParams.get('k') : null)
+
 function withoutKey(url: string | undefined): string | null {
   if (url === undefined) return null
   return url.replace(/([?&])k=[^&]*(&?)/, (_, before, after) => (after ? before : ''))
 }
 
-function read({ json }: Answer): readonly Subscribed[] {
+function read({ json }: Answer, key: string | undefined): readonly Subscribed[] {
   return (Array.isArray(json) ? json : [json]).flatMap((one): Subscribed[] => {
     const id = idOf(valueAt(one, 'id'))
     if (id === undefined) return []
-    const url = withoutKey(textAt(one, 'callback_url'))
+    const address = textAt(one, 'callback_url')
+    const url = withoutKey(address)
     const application = valueAt(one, 'application_id')
     const shown = {
       id: Number(id),
@@ -111,6 +114,7 @@ function read({ json }: Answer): readonly Subscribed[] {
       created_at: textAt(one, 'created_at') ?? null,
       updated_at: textAt(one, 'updated_at') ?? null,
     }
-    return [{ id, url, shown }]
+    // With a former key its notices are refused.
+    return [{ id, url, ...(url !== null && { isActive: isSame(keyIn(address), key) }), shown }]
   })
 }

@@ -9,6 +9,8 @@ const SECRET = 'WEBHOOK_SECRET'
 /** How Suunto notifies: rows of all day come with the notice, of a workout only its main figures. */
 export const notices: Notices = {
   ...{ limitBytes: 8 * 1024 * 1024, secrets: [SECRET], verify, open },
+  // Days as a whole have steps and energy, too.
+  tells: ['heart_rate', 'oxygen_saturation', 'elevation', 'health_score'],
   // A repeat of half a night does not take the place of the night.
   repeats: true,
 }

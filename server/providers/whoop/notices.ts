@@ -12,6 +12,8 @@ export const notices: Notices = {
     if (time === undefined || !isRecent(time, nowSeconds)) return 'refused'
     return isSignedBy(keys.client, [time, body], fromBase64(headers['x-whoop-signature'])) ? 'signed' : 'refused'
   },
+  // Of recoveries.
+  tells: ['recovery_score', 'resting_heart_rate', 'heart_rate_variability_rmssd'],
   open,
 }
 

@@ -23,6 +23,10 @@ export const notices: Notices = {
   secrets: [TOKEN],
   verify,
   challenge,
+  tells: [
+    ...(['weight', 'body_fat_percentage', 'body_fat_mass', 'lean_body_mass', 'skeletal_muscle_mass'] as const),
+    ...(['blood_pressure_systolic', 'blood_pressure_diastolic', 'blood_glucose', 'basal_energy'] as const),
+  ],
   open,
   accountSubscriptions,
 }

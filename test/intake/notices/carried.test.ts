@@ -158,6 +158,50 @@ oneEngine(t, 'a body of several people is stored for each of them', async (t, en
     t.strictSame(await known(), [0.6], 'nor have those of one parcel more')
   })
 
+  await t.test('an hour in several notices adds up; of one quarter of it the last notice counts', async (t) => {
+    const HOUR_S = 3_600
+    const epoch = (slot: number, activityType: string, steps: number) => ({
+      ...{ userId: 'anna', summaryId: `e-${slot}-${activityType}`, startTimeOffsetInSeconds: 3_600 },
+      ...{ startTimeInSeconds: START + 40 * HOUR_S + slot * 900, durationInSeconds: 900, activityType, steps },
+    })
+    const quarter = (slot: number, steps: number) => [epoch(slot, 'WALKING', steps), epoch(slot, 'RUNNING', 10)]
+    const known = async () =>
+      (await storedSamples(app.db, anna))
+        .filter(({ type, ts }) => type === 'steps' && Date.parse(ts) >= (START + 40 * HOUR_S) * 1000)
+        .map(({ value }) => value)
+    await tell({ epochs: [...quarter(0, 100), ...quarter(1, 200)] })
+    await tell({ epochs: [...quarter(2, 300), ...quarter(3, 400)] })
+    t.strictSame(await known(), [110, 210, 310, 410])
+    await tell({ epochs: [...quarter(1, 200), ...quarter(3, 450)] })
+    t.strictSame(await known(), [110, 210, 310, 460], 'again, or more of it')
+    await tell({ epochs: [epoch(2, 'WALKING', 300)] })
+    t.strictSame(await known(), [110, 210, 300, 460], 'without the other ways of moving (docs/providers.md)')
+  })
+
+  await t.test('files of activities are taken, and neither stored nor asked for', async (t) => {
+    const before = await storedSamples(app.db, anna)
+    const callbackURL = 'https://apis.garmin.com/wellness-api/rest/activityFile?id=1&token=T'
+    await tell({
+      activityFiles: [
+        { userId: 'anna', summaryId: '7-file', activityId: 7, fileType: 'FIT', callbackURL, manual: false },
+      ],
+    })
+    t.strictSame(await storedSamples(app.db, anna), before)
+    t.strictSame(
+      await app.db.query(
+        `select from sync_task where kind = 'object' union all select from notification where account = 'anna'`,
+      ),
+      [],
+    )
+    const { values } = await app.deps.metrics.noticesOpened.get()
+    t.match(
+      values.filter(
+        ({ labels }) => ['ignored', 'malformed'].includes(String(labels.outcome)) && labels.provider === 'garmin',
+      ),
+      [{ labels: { outcome: 'malformed' }, value: 0 }, { labels: { outcome: 'ignored' } }],
+    )
+  })
+
   await t.test('cycles and movement', async (t) => {
     await tell({
       mct: [

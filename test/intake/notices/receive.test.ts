@@ -5,8 +5,9 @@ import { connect } from 'node:net'
 import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { KeyRing } from '../../../server/intake/notices/keys.ts'
-import { startTestApp } from '../../support/app.ts'
-import { type Notifying, notify, signs } from '../../support/notices.ts'
+import { notifyingProviders } from '../../../server/providers/index.ts'
+import { startTestApp, type TestApp } from '../../support/app.ts'
+import { type Notifying, notify, type Proof, proofs, signs } from '../../support/notices.ts'
 import { eachEngine, oneEngine } from '../../support/sdk.ts'
 
 const HOUR_MS = 3_600_000
@@ -26,73 +27,123 @@ const bodies: Record<Notifying, object> = {
   },
 }
 
-eachEngine(t, 'nothing is taken that is not proven', async (t, engine) => {
-  const app = await startTestApp(t, engine, {
-    providers: {
-      ...{ oura: clients(), whoop: clients(), polar: clients(), strava: clients({ WEBHOOK_SIGNING_SECRET: SECRET }) },
-    },
-  })
-  await keepGiven(app, 'polar', SECRET)
-  const stored = () => app.db.query<{ provider: string; body: Buffer; signed: boolean }>('select * from notification')
-  const names = Object.keys(bodies) as Notifying[]
+const everyBody: Record<string, string> = {
+  ...Object.fromEntries(Object.entries(bodies).map(([provider, body]) => [provider, JSON.stringify(body)])),
+  suunto: '{"type":"SUUNTO_247_ACTIVITY_CREATED","username":"anna","samples":[]}',
+  garmin: '{"dailies":[{"userId":"anna","summaryId":"d","startTimeInSeconds":1773097200}]}',
+  withings: 'userid=363&appli=1&startdate=1773097200&enddate=1773097201',
+  google_health: '{"data":{"healthUserId":"anna","operation":"UPSERT","dataType":"steps","intervals":[]}}',
+}
 
-  await t.test('no header, a wrong one, another body, an old time, the secret of another', async (t) => {
-    const sending: Promise<string[]>[] = []
+/** These prove the sender, not what it says, and none of them when. */
+const PROVES_SENDER = ['garmin', 'withings', 'google_health']
+const PROVES_TIME = ['oura', 'whoop', 'strava']
+
+/** Where the secret of a provider is configured; of the others it is the client's, or was given. */
+const SETTING: Record<string, string> = {
+  ...{ strava: 'WEBHOOK_SIGNING_SECRET', suunto: 'WEBHOOK_SECRET', garmin: 'WEBHOOK_PATH_SECRET' },
+  ...{ withings: 'WEBHOOK_TOKEN', google_health: 'WEBHOOK_SECRET' },
+}
+
+type Forged = readonly [proof: Proof, body: string]
+
+/** What nobody may take; `name` is what is wrong with it. */
+function forgeriesOf(provider: string, other: string): Record<string, Forged> {
+  const body = everyBody[provider] ?? ''
+  const proofOf = proofs[provider] as (typeof proofs)[string]
+  const good = proofOf(SECRET, body)
+  const changed = (change: (value: string) => string): Forged => {
+    const headers = Object.fromEntries(Object.entries(good.headers).map(([name, value]) => [name, change(value)]))
+    const fields = [...new URLSearchParams(good.query)].map(([name, value]) => [name, change(value)])
+    return [{ headers, query: good.query && `?${new URLSearchParams(Object.fromEntries(fields))}` }, body]
+  }
+  const otherCase = (value: string) => {
+    const lower = value.toLowerCase()
+    return lower === value ? value.toUpperCase() : lower
+  }
+  const flipped = (value: string) => value.replace(/[\da-z](?=[^\da-z]*$)/i, (last) => (last === '0' ? '1' : '0'))
+  const at = (hours: number): Forged => [proofOf(SECRET, body, Date.now() + hours * HOUR_MS), body]
+  const cases: Record<string, Forged> = {
+    'no header': [{ headers: {}, query: '' }, body],
+    'empty headers': changed(() => ''),
+    cut: changed((value) => value.slice(0, -1)),
+    'one digit': changed(flipped),
+    'another secret': [proofOf(`${SECRET}.`, body), body],
+    'no secret': [proofOf('', body), body],
+    'of another provider': [(proofs[other] as typeof proofOf)(SECRET, body), body],
+  }
+  // Hexadecimal digits have no case.
+  if (provider === 'whoop' || PROVES_SENDER.includes(provider)) cases['another case'] = changed(otherCase)
+  if (provider === 'garmin') cases['another client'] = [proofOf(SECRET, body, 0, 'else'), body]
+  // Oura may sign what it sends as JSON writes it again, so a further blank would be no other body.
+  if (!PROVES_SENDER.includes(provider)) cases['another body'] = [good, body.replace(/}$/, ',"more":1}')]
+  return PROVES_TIME.includes(provider) ? { ...cases, 'two hours ago': at(-2), 'in two hours': at(2) } : cases
+}
+
+eachEngine(t, 'nothing is taken that is not proven', async (t, engine) => {
+  const names = Object.keys(everyBody)
+  t.strictSame(names.toSorted(), [...notifyingProviders.keys()].toSorted(), 'every provider that notifies')
+  const configured = (more: (name: string) => Record<string, string>) =>
+    Object.fromEntries(names.map((name) => [name, clients(more(name))]))
+  const withSecrets = configured((name) => (SETTING[name] ? { [SETTING[name]]: SECRET } : {}))
+  const app = await startTestApp(t, engine, { providers: withSecrets })
+  const stored = () => app.db.query<{ provider: string; body: Buffer; signed: boolean }>('select * from notification')
+  const unproven = async (to: TestApp, provider: string, forged: Record<string, Forged>) => {
+    const answered = Object.entries(forged).map(async ([name, [proof, body]]) => {
+      const { status, body: answer } = await notify(to, provider, body, proof)
+      const isRefused = status === 401 && answer.detail === 'Invalid webhook signature'
+      return isRefused ? [] : [`${provider}: ${name}: ${status}`]
+    })
+    return (await Promise.all(answered)).flat()
+  }
+  const good = (provider: string): Forged => {
+    const body = everyBody[provider] ?? ''
+    return [(proofs[provider] as (typeof proofs)[string])(SECRET, body), body]
+  }
+
+  await t.test('without a secret, or without a client', async (t) => {
+    const [without, nobody] = [
+      await app.another({ providers: configured(() => ({})) }),
+      await app.another({ providers: {} }),
+    ]
+    const wrong: string[] = []
     for (const provider of names) {
-      const body = JSON.stringify(bodies[provider])
-      const other = names[(names.indexOf(provider) + 1) % names.length] as Notifying
-      const good = signs[provider](SECRET, body)
-      const changed = (change: (value: string) => string) =>
-        Object.fromEntries(Object.entries(good).map(([name, value]) => [name, change(value)]))
-      const flipped = (value: string) => value.replace(/[\da-f](?=\D*$)/i, (last) => (last === '0' ? '1' : '0'))
-      const cases: Record<string, [headers: Record<string, string>, body: string]> = {
-        'no header': [{}, body],
-        'empty headers': [changed(() => ''), body],
-        cut: [changed((value) => value.slice(0, -1)), body],
-        'one digit': [changed(flipped), body],
-        // Oura may sign what it sends as JSON writes it again, so a further blank would be no other body.
-        'another body': [good, body.replace('}', ',"more":1}')],
-        'another secret': [signs[provider](`${SECRET} `, body), body],
-        'no secret': [signs[provider]('', body), body],
-        'of another provider': [signs[other](SECRET, body), body],
-        ...(provider !== 'polar' && {
-          'two hours ago': [signs[provider](SECRET, body, Date.now() - 2 * HOUR_MS), body],
-          'in two hours': [signs[provider](SECRET, body, Date.now() + 2 * HOUR_MS), body],
-        }),
-        ...(provider === 'whoop' && { 'wrong case': [changed((value) => value.toLowerCase()), body] }),
-      }
-      for (const [name, [headers, sent]] of Object.entries(cases)) {
-        const answered = notify(app, provider, sent, { headers }).then(({ status, body: answer }) =>
-          status === 401 && answer.detail === 'Invalid webhook signature' ? [] : [`${provider}: ${name}: ${status}`],
-        )
-        sending.push(answered)
-      }
-      await Promise.all(sending)
+      // The client's own; and what Strava says is believed of nobody, so it is taken without one.
+      const isOwn = !['oura', 'whoop', 'strava'].includes(provider)
+      const empty: Forged = [(proofs[provider] as (typeof proofs)[string])('', good(provider)[1]), good(provider)[1]]
+      if (isOwn) wrong.push(...(await unproven(without, provider, { 'not known': good(provider), empty })))
+      wrong.push(...(await unproven(nobody, provider, { 'not configured': good(provider) })))
     }
-    t.strictSame((await Promise.all(sending)).flat(), [])
+    t.strictSame(wrong, [])
+    const { values } = await without.deps.metrics.notices.get()
+    const hinted = values.filter(({ labels }) => labels.outcome === 'no_secret').map(({ labels }) => labels.provider)
+    t.strictSame(hinted.sort(), ['garmin', 'polar', 'suunto'], 'an operator can do something about these')
+  })
+
+  await keepGiven(app, 'polar', SECRET)
+  await t.test('no header, a wrong one, another body, an old time, the secret of another', async (t) => {
+    const wrong: string[] = []
+    for (const [place, provider] of names.entries()) {
+      const other = names[(place + 1) % names.length] as string
+      wrong.push(...(await unproven(app, provider, forgeriesOf(provider, other))))
+    }
+    t.strictSame(wrong, [])
     t.strictSame(await stored(), [], 'nothing is stored')
   })
 
   await t.test('what is proven is stored as it came, once while it waits', async (t) => {
-    const answers: unknown[] = []
+    const wrong: string[] = []
     for (const provider of names) {
-      const body = JSON.stringify(bodies[provider])
-      for (const headers of [signs[provider](SECRET, body), signs[provider](SECRET, body)]) {
-        const { status, body: answer } = await notify(app, provider, body, { headers })
-        answers.push([status, answer])
+      for (const [proof, body] of [good(provider), good(provider)]) {
+        const { status } = await notify(app, provider, body, proof)
+        if (status !== (provider === 'google_health' ? 204 : 200)) wrong.push(`${provider}: ${status}`)
       }
     }
-    t.strictSame(
-      answers,
-      names.flatMap(() => [
-        [200, { status: 'accepted' }],
-        [200, { status: 'accepted' }],
-      ]),
-    )
+    t.strictSame(wrong, [])
     const rows = (await stored()).map(({ provider, body, signed }) => [provider, body.toString(), signed])
     t.strictSame(
       rows,
-      names.map((provider) => [provider, JSON.stringify(bodies[provider]), provider !== 'strava']),
+      names.map((provider) => [provider, everyBody[provider], provider !== 'strava']),
     )
   })
 })

@@ -13,6 +13,16 @@ import { notify, signs } from '../../support/notices.ts'
 import { type Simulated, startSimulated } from '../../support/people.ts'
 import { oneEngine } from '../../support/sdk.ts'
 
+const other = async (app: TestApp, provider: string, more: Record<string, string>) => {
+  const client = app.deps.oauth.clients.get(provider)
+  if (!client) throw new Error(provider)
+  const { settings, apiUrl, provider: connector } = client
+  const oauth = client.oauth(null)
+  const addresses = { apiUrl, authorizeUrl: oauth.authorizeUrl, tokenUrl: oauth.tokenUrl }
+  const changed = { ...settings, ...addresses, more: { ...settings.more, ...more } }
+  return app.another({ providers: { [connector.id]: changed } })
+}
+
 /** Of those that the simulator has given away. */
 type Secret = { kind: string; provider: string; value: string }
 
@@ -33,7 +43,7 @@ const callback = (app: TestApp, provider: string, more = '') =>
 const repair = ({ oauth, notices }: TestApp['deps']) => repairAll({ parts: oauth, noticesOf: notices.noticesOf })
 
 const there = async ({ simulator }: Simulated, provider: string) =>
-  ((await simulator.control('GET', 'subscriptions')).body as { provider: string }[]).filter(
+  ((await simulator.control('GET', 'subscriptions')).body as { provider: string; url: string }[]).filter(
     (one) => one.provider === provider,
   )
 
@@ -198,6 +208,59 @@ oneEngine(t, 'strava', async (t, engine) => {
     status: 'deleted',
   })
   t.strictSame(await there(simulated, 'strava'), [])
+})
+
+oneEngine(t, 'what was registered with a former key, secret or address is repaired', async (t, engine) => {
+  const { app, simulator } = await startSimulated(t, engine, { world: { people: 1, days: 1 } })
+  const said = async (provider: string, url: string, through = app) =>
+    [(await ask(through, 'POST', `${at(provider)}?${to(url)}`)).body.subscriptions].flat().map(({ status }) => status)
+  const urls = async (provider: string) => (await there({ app, simulator }, provider)).map((one) => one.url)
+
+  await t.test('strava: the key in the address', async (t) => {
+    const own = callback(app, 'strava')
+    await said('strava', own)
+    const changed = await other(app, 'strava', { WEBHOOK_KEY: 'another' })
+    await repair(changed.deps)
+    t.strictSame(await urls('strava'), [`${own}?k=another`])
+    t.strictSame(await said('strava', own, changed), ['skipped'])
+  })
+
+  await t.test('google_health: the secret in the header, which it does not show', async (t) => {
+    // It takes both, so that the address proves to be ours.
+    const both = await other(app, 'google_health', { WEBHOOK_SECRET_PREVIOUS: 'another' })
+    const own = callback(both, 'google_health')
+    const knows = async () =>
+      (await simulator.control('GET', 'secrets')).body.some(({ value }: Secret) => value === 'Bearer another')
+    t.strictSame(await said('google_health', own, both), ['created'])
+    const changed = await other(app, 'google_health', { WEBHOOK_SECRET: 'another' })
+    t.strictSame(await said('google_health', own, both), ['skipped'])
+    t.equal(await knows(), false)
+    await repair(changed.deps)
+    t.equal(await knows(), true)
+    t.strictSame(await said('google_health', own, changed), ['skipped'])
+  })
+
+  await t.test('the address below API_BASE_URL moves with that; another one stays', async (t) => {
+    const first = await app.another({ apiBaseUrl: app.url })
+    await said('strava', callback(app, 'strava'), first)
+    const chosen = callback(app, 'polar', '?v=2')
+    await said('polar', chosen, first)
+    const moved = await app.another({ apiBaseUrl: app.url.replace('127.0.0.1', 'localhost') })
+    await repair(moved.deps)
+    const address = callback(app, 'strava').replace('127.0.0.1', 'localhost')
+    t.match(await urls('strava'), [new RegExp(`^${address}\\?k=`)])
+    t.strictSame(await urls('polar'), [chosen])
+  })
+
+  await t.test('polar: a webhook that somebody else made has a secret that is not known here', async (t) => {
+    const [one] = await there({ app, simulator }, 'polar')
+    await app.db.query(`update provider_subscription set subscription_id = 'former' where provider = 'polar'`)
+    await repair(app.deps)
+    t.match(await app.db.query(`select error from provider_subscription where provider = 'polar'`), [
+      { error: /delete the subscription/ },
+    ])
+    t.ok(one, 'which is left to the operator')
+  })
 })
 
 oneEngine(t, 'oura', async (t, engine) => {
