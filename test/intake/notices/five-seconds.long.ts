@@ -109,8 +109,8 @@ async function madeOf(simulator: Playing, users: ReadonlyMap<string, string>): P
     ][])
       for (const { ids, nap, start } of items) {
         if (nap) continue
-        const known = Object.entries(ids).filter(([, id]) => id !== null && id !== undefined)
-        for (const [provider] of known) found.push({ provider, user, kind, start: start.replace('.000Z', 'Z') })
+        for (const provider of PROVIDERS.filter((one) => ids[one] !== null && ids[one] !== undefined))
+          found.push({ provider, user, kind, start: start.replace('.000Z', 'Z') })
       }
   }
   return found
