@@ -104,7 +104,7 @@ t.test('days one after the other, each with its date', async (t) => {
   const property = fc.property(
     fc.integer({ min: 0, max: 400 * DAY }),
     fc.integer({ min: 1, max: 30 * DAY }),
-    fc.integer({ min: -720, max: 0 }),
+    fc.integer({ min: -720, max: 840 }),
     (at, ms, zone) => {
       const window = { fromMs: WINDOW.fromMs + at, untilMs: WINDOW.fromMs + at + ms }
       const found = dates('sleep', window).map(({ query }) => query!.date)
@@ -155,6 +155,18 @@ t.test('the same records on any pages, in any order and again, are the same rows
   const property = fc.property(anyPages, (pages) => stored([...pages, all]) === stored([all]))
   fc.assert(property, { seed: 18, numRuns: runs(60, 1_000) })
   t.pass()
+})
+
+t.test('a date that has yet to begin in UTC has steps once there are some', async (t) => {
+  const at = '2026-03-07T18:30:00Z'
+  const of = (value: number) => ({
+    date: '2026-03-08',
+    granularity: 'day',
+    metrics: [{ name: 'Steps', value, unit: '' }],
+  })
+  const samples = (value: number) => rowsOf(batchOf('sensorbio', [{ stream: 'steps', at, body: of(value) }])).samples
+  t.strictSame(samples(0), [])
+  t.match(samples(312), [/^steps 2026-03-08T00:00:00Z 312/])
 })
 
 t.test('the value of a date and what was measured at its midnight are one sample, whichever comes first', async (t) => {

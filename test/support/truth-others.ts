@@ -32,6 +32,8 @@ interface Shown {
   readonly isNameless?: true
   /** Of each date one night is told, the last that ends on it by the clock of where the person is now. */
   readonly isOneADate?: true
+  /** It knows no naps, so one that is within two hours of other sleep becomes one with it. */
+  readonly isNapless?: true
   /** Of who has travelled: all local times are those of the present zone. */
   readonly abroad?: readonly string[]
   /** A night or workout as it is told. */
@@ -126,6 +128,7 @@ const SHOWN = {
   sensorbio: {
     series: ['heart_rate', 'steps'],
     isNameless: true,
+    isNapless: true,
     // It knows no zones and no naps.
     told: (event) => ({ ...event, start_offset: null, nap: false }),
     metres: (metres) => round(metres, 1),
@@ -155,6 +158,15 @@ function isHidden({ nap, start, end }: Json, truth: Json): boolean {
   )
 }
 
+/** Sleep with what is less than two hours before or after it, as one. */
+function joinedWith(sleep: Json, truth: Json): Json[] {
+  const isNear = (one: Json, next: Json) => one.start < next.start && ms(next.start) - ms(one.end) <= 2 * 60 * MINUTE_MS
+  return truth.sleeps.flatMap((one: Json) => {
+    if (isNear(one, sleep)) return [{ ...one, end: sleep.end }]
+    return isNear(sleep, one) ? [{ ...sleep, end: one.end }] : []
+  })
+}
+
 /** The lines that are compared, of what a provider has. */
 function linesOfOne(id: Other, truth: Json, span: Span): Lines {
   const {
@@ -165,6 +177,7 @@ function linesOfOne(id: Other, truth: Json, span: Span): Lines {
     metres,
     isNameless,
     isOneADate,
+    isNapless,
     abroad,
   }: Shown = SHOWN[id]
   const [required, allowed, anyhow] = [new Set<string>(), new Set<string>(), new Set<string>()]
@@ -173,7 +186,9 @@ function linesOfOne(id: Other, truth: Json, span: Span): Lines {
   for (const sleep of truth.sleeps) {
     if (sleep.ids[id] === null) continue
     const line = sleepLine(told(sleep), null, plain?.asleep ? asleep(asleepOf(sleep)) : null)
-    const isSure = sleep.complete && !(isOneADate && isHidden(sleep, truth))
+    const joined = isNapless ? joinedWith(sleep, truth) : []
+    for (const one of joined) allow(sleepLine(told(one), null, null), ms(one.start))
+    const isSure = sleep.complete && !(isOneADate && isHidden(sleep, truth)) && joined.length === 0
     ;(isSure ? add : allow)(line, ms(sleep.start))
   }
   for (const workout of truth.workouts) {

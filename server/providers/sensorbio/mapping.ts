@@ -170,6 +170,8 @@ function steps(out: Out, part: Part): void {
     for (const metric of day.objects('metrics')) {
       const [name, value] = [(metric.text('name') ?? metric.text('type') ?? '').toLowerCase(), metric.numeric('value')]
       if (value === undefined || value < 0 || metric.boolean('value_is_an_avg')) continue
+      // Where the person is, the date may have yet to begin.
+      if (value === 0 && Date.parse(known.date) > part.atMs) continue
       if (name === 'steps') out.total('steps', known.at, Math.floor(value), record)
       else if (name === 'calories') out.total('energy', known.at, value, record)
       else if (name === 'distance') out.total('distance_walking_running', known.at, lengthOf(metric, value), record)

@@ -56,7 +56,7 @@ const onDate = (path: string, date: string, more: Record<string, string>): Reque
 
 /**
  * What is asked for by the date, one after the other. It is the date of the person's clock, which is not known: those of UTC,
- * both edges included. A date that has yet to begin there is asked for when it has.
+ * both edges included: the date may have begun half a day earlier, or 14 hours earlier in the east.
  */
 function dated(name: string, path: string, more: Record<string, string> = {}): Stream {
   const following = ({ args, memo }: Request): Request | null => {
@@ -67,14 +67,17 @@ function dated(name: string, path: string, more: Record<string, string> = {}): S
   return {
     ...{ name, family: '247', windowDays: 30, historyDays: HISTORY_DAYS, overlapHours: 48, emptyOn404: true },
     first({ fromMs, untilMs }) {
-      // West of UTC the first date of a window began the day before.
-      const [first, last] = [dateOf(fromMs - DAY_MS / 2), dateOf(untilMs - 1)]
+      const [first, last] = [dateOf(fromMs - WEST_MS), dateOf(untilMs - 1 + EAST_MS)]
       return { ...onDate(path, first, more), memo: { last } }
     },
     next: (_, asked) => following(asked),
     skip: following,
   }
 }
+
+/** How far clocks are behind UTC, and before it: UTC-12 and UTC+14. */
+const WEST_MS = DAY_MS / 2
+const EAST_MS = (14 / 24) * DAY_MS
 
 /** How far back there is data is not known. */
 const HISTORY_DAYS = 30
