@@ -166,7 +166,7 @@ t.test('a date that has yet to begin in UTC has steps once there are some', asyn
   })
   const samples = (value: number) => rowsOf(batchOf('sensorbio', [{ stream: 'steps', at, body: of(value) }])).samples
   t.strictSame(samples(0), [])
-  t.match(samples(312), [/^steps 2026-03-08T00:00:00Z 312/])
+  t.match(samples(312), [/^steps day 2026-03-08T00:00:00Z 312/])
 })
 
 t.test('the value of a date and what was measured at its midnight are one sample, whichever comes first', async (t) => {
