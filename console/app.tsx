@@ -2,8 +2,11 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { address, go, match } from './router.ts'
 import { Account } from './screens/account.tsx'
+import { Day } from './screens/day.tsx'
+import { Night } from './screens/night.tsx'
 import { NotFound } from './screens/not-found.tsx'
 import { People } from './screens/people.tsx'
+import { Person } from './screens/person.tsx'
 import { SignIn } from './screens/sign-in.tsx'
 import { ended, session } from './session.ts'
 import { Dialog } from './ui/dialog.tsx'
@@ -11,6 +14,9 @@ import { Dialog } from './ui/dialog.tsx'
 /** Every address and what it shows; the first that matches. */
 const screens: readonly [pattern: string, show: (found: Record<string, string>) => ComponentChildren][] = [
   ['/people', () => <People />],
+  ['/people/:id', ({ id = '' }) => <Person id={id} />],
+  ['/people/:id/day/:date', ({ id = '', date = '' }) => <Day id={id} date={date} />],
+  ['/people/:id/night/:date', ({ id = '', date = '' }) => <Night id={id} date={date} />],
   ['/account', () => <Account />],
 ]
 

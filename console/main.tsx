@@ -3,6 +3,7 @@ import { App } from './app.tsx'
 import { followLinks } from './router.ts'
 import { startSession } from './session.ts'
 import './style.css'
+import './charts/charts.css'
 
 followLinks()
 void startSession()

@@ -141,7 +141,9 @@ function Row({ user }: { user: Schemas['User'] }) {
   return (
     <tr>
       <th scope="row">
-        <span dir="auto">{nameOf(user)}</span>
+        <a class="clamped" href={`/console/people/${user.id}`} dir="auto">
+          {nameOf(user)}
+        </a>
       </th>
       <td>
         {(user.connections ?? []).map(({ provider, status }) => (
