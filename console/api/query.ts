@@ -25,7 +25,9 @@ export function useQuery<T>(key: string, load: (signal: AbortSignal) => Promise<
   useEffect(() => {
     const controller = new AbortController()
     load(controller.signal).then(
-      (data) => setKnown({ asked, data }),
+      (data) => {
+        if (!controller.signal.aborted) setKnown({ asked, data })
+      },
       (error: unknown) => {
         if (controller.signal.aborted) return
         setKnown({ asked, failure: error instanceof Failure ? error : new Failure(0, String(error), null) })

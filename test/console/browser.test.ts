@@ -88,8 +88,14 @@ t.test('the console in Chromium', { skip: !chromium && 'no Chromium is installed
 
   await journey('the day shows what the API answers, and nothing where nothing was measured', async (t) => {
     const { page } = await signedIn(t)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    const clicked = performance.now()
     await page.getByRole('link', { name: 'Ada' }).click()
     await page.waitForURL(/\/day\/2026-03-29$/)
+    await page.locator('[data-chart="Day"][data-state="ready"] canvas').waitFor()
+    t.comment(`${Math.round(performance.now() - clicked)} ms from the click to the newest day`)
+    t.ok(asked.length <= 8, `${asked.length} requests`)
     await page.goto(at(`/people/${ada}/day/${ORDINARY}`))
     const chart = page.locator('[data-chart="Day"][data-state="ready"]')
     await chart.waitFor()
