@@ -126,7 +126,7 @@ function heartLane({ date, heart, activity }: DayData, height: number): Lane {
     plot: <Line data={linesOf(heart)} from={from} until={from + DAY_MS} low={low} high={high} height={height} />,
     ticks: ticks.map((value) => ({ at: (value - low) / (high - low), text: String(value) })),
     figure(local) {
-      if (local === undefined) return day ? `${day.min_bpm}–${day.max_bpm}, mean ${day.avg_bpm}` : '–'
+      if (local === undefined) return day ? `${day.min_bpm}–${day.max_bpm}` : '–'
       const point = nearest(heart, local)
       return point ? `${whole.format(point.value)} at ${clock(point.local)}` : 'no data'
     },

@@ -92,7 +92,7 @@ function Nobody({ filters }: { filters: Filters }) {
       </p>
       <p>
         A phone or a program creates people and uploads their data: the <a href="/docs">API reference</a> shows every
-        call, with a form to try it. People appear here with their first upload.
+        call, with a form to try it.
       </p>
     </Empty>
   )
