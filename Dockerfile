@@ -15,6 +15,7 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json LICENSE ./
 COPY sql ./sql
 COPY workers ./workers
+COPY console ./console
 COPY server ./server
 # A named volume takes over owner and mode of the directory it is mounted on.
 RUN mkdir -m 0700 /data && chown node:node /data

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import Router from '@koa/router'
 import Koa, { type Context, type Next } from 'koa'
+import { consoleRoutes } from './api/console/index.ts'
 import { healthRoutes } from './api/health/index.ts'
 import { routes } from './api/index.ts'
 import { HELD } from './db/changes.ts'
@@ -9,17 +10,19 @@ import { databaseUnavailable, lockTimedOut } from './db/database.ts'
 import type { Dependencies } from './dependencies.ts'
 import { AppError, errors } from './errors.ts'
 import { clientAddresses } from './http/client-address.ts'
+import { consoleRouter } from './http/console.ts'
+import { CONSOLE_HEADER } from './http/console-cookie.ts'
 import { docsRouter } from './http/docs.ts'
 import { errorBody } from './http/error-body.ts'
 import { type FailurePage, htmlOf, PAGE_HEADERS, PAGE_TYPE, wantsPage } from './http/page.ts'
-import { mount } from './http/route.ts'
+import { mount, type Route } from './http/route.ts'
 
 /** A client that left during its answer, or sent something other than HTTP: not a defect of ours. */
 const CLIENT_FAULT = /^(EPIPE|ECONNRESET|ERR_STREAM_PREMATURE_CLOSE|ERR_HTTP_REQUEST_TIMEOUT|HPE_\w+)$/
 
 /** Builds the Koa application; it does not listen. A process that only runs jobs offers probes and metrics alone. */
 export function buildApp(deps: Dependencies): Koa {
-  const offered = deps.config.role === 'worker' ? healthRoutes : routes
+  const offered = offeredRoutes(deps)
   const app = new Koa()
   app.on('error', (error) => {
     if (!CLIENT_FAULT.test(error.code ?? '')) deps.log.error({ err: error }, 'response failed')
@@ -34,11 +37,17 @@ export function buildApp(deps: Dependencies): Koa {
   const router = new Router({ sensitive: true })
   mount(router, offered, deps)
   const docs = docsRouter(offered, deps.config)
+  const pages = deps.console ? [docs, consoleRouter(deps.console)] : [docs]
   app.use(withoutTrailingSlash)
-  app.use(docs.routes())
-  app.use(router.routes())
-  app.use(methodOrPathUnknown([router, docs]))
+  for (const one of [...pages, router]) app.use(one.routes())
+  app.use(methodOrPathUnknown([router, ...pages]))
   return app
+}
+
+/** The routes of this process: probes and metrics alone if it only runs jobs. */
+function offeredRoutes({ config, console }: Dependencies): readonly Route[] {
+  if (config.role === 'worker') return healthRoutes
+  return console ? routes : routes.filter((route) => !consoleRoutes.includes(route))
 }
 
 /** The default headers of an answer: most contain a person's data. */
@@ -159,10 +168,17 @@ function cors(origins: string[]) {
     )
     if (ctx.method !== 'OPTIONS' || !ctx.get('access-control-request-method')) return next()
     ctx.set('Access-Control-Allow-Methods', 'GET, POST, PUT, PATCH, DELETE')
-    ctx.set('Access-Control-Allow-Headers', ctx.get('access-control-request-headers'))
+    ctx.set('Access-Control-Allow-Headers', withoutConsole(ctx.get('access-control-request-headers')))
     ctx.status = 204
   }
 }
+
+/** The header that makes the cookie of the console count belongs to its own page. */
+const withoutConsole = (names: string) =>
+  names
+    .split(',')
+    .filter((name) => name.trim().toLowerCase() !== CONSOLE_HEADER.toLowerCase())
+    .join(',')
 
 /** Both spellings of a path are the same route (contract 1.1). */
 async function withoutTrailingSlash(ctx: Context, next: Next): Promise<void> {

@@ -38,6 +38,8 @@ export interface Config {
   adminPassword?: string
   bootstrapApiKey?: string
   apiBaseUrl: string
+  /** Whether the web console is served. */
+  consoleEnabled: boolean
   /** Accepted header names of the API key; the first is the documented one. */
   apiKeyHeaders: string[]
   outgoingWebhooksEnabled: boolean
@@ -126,10 +128,10 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     role: choice(env, 'ROLE', ['all', 'api', 'worker'] as const, 'all'),
     adminEmail,
     apiBaseUrl: url(env, 'API_BASE_URL') ?? `http://localhost:${port}`,
+    consoleEnabled: flag(env, 'CONSOLE_ENABLED', true),
     apiKeyHeaders: headerNames(text('API_KEY_HEADERS') ?? 'X-Service-API-Key'),
     outgoingWebhooksEnabled: flag(env, 'OUTGOING_WEBHOOKS_ENABLED'),
-    eventFeedEnabled: flag(env, 'EVENT_FEED_ENABLED'),
-    webhooksAllowHttp: flag(env, 'WEBHOOKS_ALLOW_HTTP'),
+    ...{ eventFeedEnabled: flag(env, 'EVENT_FEED_ENABLED'), webhooksAllowHttp: flag(env, 'WEBHOOKS_ALLOW_HTTP') },
     webhooksAllowNetworks: networks(env, 'WEBHOOKS_ALLOW_NETWORKS'),
     webhookMessageRetentionDays: integer(env, 'WEBHOOK_MESSAGE_RETENTION_DAYS', 30, [1, 36_500]),
     webhookAttemptRetentionDays: integer(env, 'WEBHOOK_ATTEMPT_RETENTION_DAYS', 90, [1, 36_500]),

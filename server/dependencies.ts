@@ -1,6 +1,7 @@
 import type { Passwords } from './api/auth/passwords.ts'
 import type { SyncFeed } from './api/sync/feed.ts'
 import type { Config } from './config.ts'
+import type { Console } from './console-build.ts'
 import type { Database } from './db/database.ts'
 import type { Answers } from './http/answers.ts'
 import type { ApiKeys } from './http/api-keys.ts'
@@ -33,6 +34,8 @@ export interface Dependencies {
   tokens: AccessTokens
   /** Receives notices of providers. */
   notices: Receiver
+  /** The files of the web console; absent where it is off. */
+  console?: Console
   log: Logger
   metrics: Metrics
   /** Whether migrations have run and jobs can run, for `/readyz`. */

@@ -114,6 +114,10 @@ export const errors = {
     new AppError('overloaded', 503, detail, { headers: { 'Retry-After': String(retryAfterSeconds) } }),
   // Nobody reads it; metrics show it, under nginx's status for it.
   clientLeft: () => new AppError('client_left', 499, 'The client closed the connection.'),
+  noConsole: () =>
+    new AppError('no_console', 503, 'The console could not be built; the log of the service says why. The API works.', {
+      headers: { 'Retry-After': '60' },
+    }),
   uploadTooSlow: () =>
     new AppError('body_too_slow', 503, 'The request body arrived too slowly; please retry.', {
       headers: { 'Retry-After': '5' },
@@ -150,6 +154,10 @@ export const errors = {
     new AppError('no_sdk_credential', 401, 'Authentication required: provide SDK token or API key', { hint }),
   wrongUser: () => new AppError('wrong_user', 403, 'Token does not match user_id'),
   badLogin: (hint?: string) => new AppError('bad_login', 401, 'Incorrect email or password', { headers: BEARER, hint }),
+  badCode: () =>
+    new AppError('bad_code', 401, 'Invalid or expired code', {
+      hint: 'A code works once and for 15 minutes. npm run console:code prints another one.',
+    }),
   badApp: () => new AppError('bad_app', 401, 'Invalid app credentials'),
   badRefreshToken: () => new AppError('bad_refresh_token', 401, 'Invalid or revoked refresh token'),
   badLink: (code: 'bad_link' | 'link_expired' | 'link_used') =>

@@ -2,6 +2,7 @@ import type { Task, TaskList } from 'graphile-worker'
 import type { Config } from './config.ts'
 import { compressChunks } from './db/compress.ts'
 import { type Database, violatedConstraint } from './db/database.ts'
+import { SIGN_IN_LIVES } from './http/console-cookie.ts'
 import { subscribeAccounts } from './intake/notices/account-subscriptions.ts'
 import { resealKeys } from './intake/notices/keys.ts'
 import { REPEATED_DAYS } from './intake/notices/repeats.ts'
@@ -145,6 +146,8 @@ async function prune(db: Database, settings: JobsOptions['settings']): Promise<v
   await db.query('delete from invitation_code where expires_at < now()')
   await db.query('delete from oauth_state where expires_at < now()')
   await db.query('delete from used_link_token where expires_at < now()')
+  await db.query(`delete from console_session s where not (${SIGN_IN_LIVES})`)
+  await db.query('delete from console_code where expires_at < now()')
   // Their payload names a person's account.
   await db.query(
     `select graphile_worker.complete_jobs(array_agg(id)) from graphile_worker.jobs

@@ -6,6 +6,7 @@ import { openSyncFeed } from './api/sync/feed.ts'
 import { buildApp } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { configWarnings } from './config-warnings.ts'
+import { openConsole } from './console-build.ts'
 import { startCron } from './cron.ts'
 import { changing } from './db/changes.ts'
 import { type Database, gated, openDatabase } from './db/database.ts'
@@ -227,6 +228,8 @@ async function startApi(shared: Shared): Promise<void> {
   deps.inbox?.()
   const { port } = server.address() as AddressInfo
   welcome({ config, port, created, embedded: shared.isEmbedded })
+  // Whoever opens the console at once waits for it; the API does not.
+  void deps.console?.files().catch(() => {})
 }
 
 /** Everything that handlers use; ready while `isOpen` and the database answers. */
@@ -265,6 +268,7 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
       bodies: shared.noticeBodies,
       ...{ db: gated(db, gates.inbox), vault, clients: shared.clients, notifying: notifyingProviders, metrics, log },
     }),
+    ...(config.consoleEnabled && config.role !== 'worker' && { console: openConsole(log) }),
     log,
     metrics,
     ready: async () => isOpen() && (await probe.answers()),

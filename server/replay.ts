@@ -1,12 +1,10 @@
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { openDatabase } from './db/database.ts'
-import { clusterExists } from './db/embedded/cluster.ts'
-import { runningEmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
 import { uuidProblem } from './http/formats.ts'
 import { replay, type Selection } from './intake/uploads/replay.ts'
+import { inOwnDatabase } from './own-database.ts'
 import { startThreads } from './threads.ts'
 
 const USAGE = `npm run replay -- --user <id> [--from <date>] [--to <date>] [--write]
@@ -66,20 +64,7 @@ async function replayIn(
 async function main(): Promise<void> {
   const selection = selected(process.argv.slice(2))
   const config = loadConfig(process.env)
-  const running = config.databaseUrl ?? (await runningEmbeddedDatabase(config.dataDir))
-  if (running) return replayIn(running, config, selection)
-  if (!(await clusterExists(join(config.dataDir, 'postgres')))) {
-    throw new ConfigError(
-      'DATA_DIR',
-      `holds no database (${config.dataDir}): set it, or DATABASE_URL, as for the service`,
-    )
-  }
-  const embedded = await startEmbeddedDatabase({ dataDir: config.dataDir, log: () => {} })
-  try {
-    await replayIn(embedded.url, config, selection)
-  } finally {
-    await embedded.stop()
-  }
+  await inOwnDatabase(config, (url) => replayIn(url, config, selection))
 }
 
 main().catch((error: unknown) => {

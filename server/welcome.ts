@@ -1,4 +1,5 @@
 import type { Bootstrap } from './api/auth/bootstrap.ts'
+import { consoleLink } from './api/console/codes.ts'
 import type { Config } from './config.ts'
 
 interface Welcome {
@@ -15,7 +16,7 @@ export function welcome({ config, port, created, embedded }: Welcome): void {
   const lines = [
     `Pulsebase is ready at ${url}  (API reference: ${url}/docs${embedded ? `, data in ${config.dataDir}` : ''})`,
   ]
-  const { admin, apiKey, apiKeyGenerated } = created
+  const { admin, consoleCode, apiKey, apiKeyGenerated } = created
   if (admin || apiKey) lines.push('', 'First start. Shown once, keep it:')
   if (admin) {
     lines.push(`  login    ${admin.email}`, `  password ${admin.password ?? '(as given in ADMIN_PASSWORD)'}`)
@@ -28,8 +29,16 @@ export function welcome({ config, port, created, embedded }: Welcome): void {
       `  curl -s -X POST ${url}/api/v1/users -H "${header}: ${key}" -H 'Content-Type: application/json' -d '{"first_name":"Ada"}'`,
     )
   }
+  if (consoleCode) {
+    lines.push('', 'Console, signed in once and within 15 minutes:', '')
+    lines.push(`  ${consoleLink(reachedAt(config, url), consoleCode)}`)
+  }
   process.stdout.write(`${lines.join('\n')}\n\n`)
 }
+
+/** The address at which browsers reach the service: as set in API_BASE_URL, else at this machine. */
+const reachedAt = ({ apiBaseUrl, port }: Config, url: string) =>
+  apiBaseUrl === `http://localhost:${port}` ? url : apiBaseUrl
 
 /** The name under which this machine reaches a server that listens on `host`. */
 function hostToType(host: string): string {

@@ -38,6 +38,7 @@ t.test('an empty environment is a complete configuration, with the embedded data
     role: 'all',
     adminEmail: 'admin@localhost',
     apiBaseUrl: 'http://localhost:8000',
+    consoleEnabled: true,
     apiKeyHeaders: ['X-Service-API-Key'],
     outgoingWebhooksEnabled: false,
     eventFeedEnabled: false,
@@ -145,10 +146,11 @@ t.test('API_KEY_HEADERS', async (t) => {
   refuses(t, 'API_KEY_HEADERS', expectation, ',', 'X-Key, Authorization', 'authorization', 'X Key', 'X-Key:')
 })
 
-t.test('OUTGOING_WEBHOOKS_ENABLED, EVENT_FEED_ENABLED and WEBHOOKS_ALLOW_HTTP', async (t) => {
+t.test('OUTGOING_WEBHOOKS_ENABLED, EVENT_FEED_ENABLED, CONSOLE_ENABLED and WEBHOOKS_ALLOW_HTTP', async (t) => {
   const flags = {
     OUTGOING_WEBHOOKS_ENABLED: 'outgoingWebhooksEnabled',
     EVENT_FEED_ENABLED: 'eventFeedEnabled',
+    CONSOLE_ENABLED: 'consoleEnabled',
     WEBHOOKS_ALLOW_HTTP: 'webhooksAllowHttp',
   } as const
   for (const [variable, field] of Object.entries(flags)) {

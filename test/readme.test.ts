@@ -78,12 +78,14 @@ t.test('npm start, and then everything the pages show', async (t) => {
     const shown = (await blocks('README.md')).find(({ code }) => code.includes('First start'))?.code ?? ''
     const password = /password (\S+)/.exec(shown)?.[1] ?? ''
     const apiKey = /API key {2}(\S+)/.exec(shown)?.[1] ?? ''
+    const code = /code=(\S+)/.exec(shown)?.[1] ?? ''
     const printed = service
       .welcome()
       .replaceAll(service.url, 'http://localhost:8000')
       .replace(service.dataDir, '/home/ada/pulsebase/data')
       .replaceAll(service.apiKey, apiKey)
       .replace(/password \S+/, `password ${password}`)
+      .replace(/code=\S+/, `code=${code}`)
     t.equal(printed, shown.trim())
   })
 

@@ -51,6 +51,35 @@ t.test('a data directory from its first start to its last', async (t) => {
     }
   })
 
+  await t.test('and a link that signs in to the console, once; another one is a command away', async (t) => {
+    const codeOf = (text: string, url: string) => {
+      const [, address, code = ''] = /(http\S+)\/console#code=(\S+)$/m.exec(text) ?? []
+      t.equal(address, url)
+      return code
+    }
+    const signIn = async (code: string) => {
+      const headers = { 'X-Pulsebase-Console': '1' }
+      const answer = await api.request('POST', '/api/v1/console/session', { body: { code }, headers, auth: 'none' })
+      return answer.status === 201 ? answer.body.developer.email : answer.status
+    }
+    const printed = codeOf(first.output(), first.url)
+    t.strictSame([await signIn(printed), await signIn(printed)], ['admin@localhost', 401])
+    t.equal((await api.request('GET', '/console', { auth: 'none' })).status, 200, 'the page is built')
+    const command = (...args: string[]) =>
+      run(process.execPath, ['--import', COMPILED, 'server/console-code.ts', ...args], {
+        cwd: ROOT,
+        env: { ...process.env, ...THIS_RUN, ...env, API_BASE_URL: first.url },
+      })
+    for (const args of [[], ['Admin@localhost']]) {
+      const { stdout } = await command(...args)
+      const code = codeOf(stdout, first.url)
+      t.equal(await signIn(code), 'admin@localhost')
+      secrets.push(code)
+    }
+    await t.rejects(command('nobody@example.org'), { code: 1, stderr: /^There is no developer nobody@example\.org\./ })
+    await t.rejects(command('--help'), { code: 1, stderr: /npm run console:code/ })
+  })
+
   await t.test('SIGTERM lets the upload that is under way finish, then ends with 0', async (t) => {
     const upload = await beginUpload(first.url, apiKey, userId, JSON.stringify(hourOfHeartRates(0)))
     first.child.kill('SIGTERM')
@@ -105,9 +134,10 @@ t.test('a data directory from its first start to its last', async (t) => {
     }
     const databaseLog = await readFile(join(dataDir, 'postgres.log'), 'utf8')
     const log = outputs.map((output) => output()).join('') + databaseLog
-    t.equal(secrets.length, 4)
+    t.equal(secrets.length, 6)
     t.ok(secrets.every((secret) => secret.length >= 32 && !log.includes(secret)))
     t.equal(log.split(password).length - 1, 1, 'the password')
+    t.equal(log.split('#code=').length - 1, 1, 'the link to the console')
     t.equal(log.split(apiKey).length - 1, 2, 'the API key, and again in the curl line')
   })
 })

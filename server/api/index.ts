@@ -2,6 +2,7 @@ import type { Route } from '../http/route.ts'
 import { apiKeyRoutes } from './api-keys/index.ts'
 import { applicationRoutes } from './applications/index.ts'
 import { authRoutes } from './auth/index.ts'
+import { consoleRoutes } from './console/index.ts'
 import { dashboardRoutes } from './dashboard/index.ts'
 import { developerRoutes } from './developers/index.ts'
 import { eventRoutes } from './events/index.ts'
@@ -27,6 +28,7 @@ import { webhookRoutes } from './webhooks/index.ts'
 export const routes: readonly Route[] = [
   ...healthRoutes,
   ...authRoutes,
+  ...consoleRoutes,
   ...developerRoutes,
   ...invitationRoutes,
   ...apiKeyRoutes,

@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
-import type { Config } from '../config.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { errors } from '../errors.ts'
+import { consoleCookie, fromConsole, signedIn } from './console-cookie.ts'
 import { type AccessToken, verifyAccessToken } from './tokens.ts'
 
 /**
@@ -12,7 +12,8 @@ export type Guard = 'key' | 'developer' | 'sdk' | 'sdk or key' | 'app or develop
 
 /** Who calls. */
 export type Auth =
-  | { kind: 'developer'; developerId: string }
+  /** `signIn`: with the cookie of the console that has this hash, not with a token. */
+  | { kind: 'developer'; developerId: string; signIn?: Buffer }
   | { kind: 'key'; keyId: string }
   | { kind: 'sdk'; userId: string }
   | { kind: 'link' }
@@ -25,7 +26,7 @@ export const SDK_KEY_HEADER = 'x-open-wearables-api-key'
 
 /**
  * Lets a request through its guard or throws the 401 of contract 1.6, with its exact text and precedence: a bearer
- * token is tried first, and an invalid one is ignored if there is an API key. `requireOwner` decides whose data a phone
+ * token is tried first, then the cookie of the console; an invalid one is ignored if there is an API key. `requireOwner` decides whose data a phone
  * may see, once the path has been read.
  */
 export async function authenticate(guard: Guard, ctx: Context, deps: Dependencies): Promise<Auth> {
@@ -34,8 +35,8 @@ export async function authenticate(guard: Guard, ctx: Context, deps: Dependencie
   const token = await bearerToken(ctx, deps)
   if (guard === 'developer') {
     if (token?.scope === 'sdk') throw errors.sdkTokenRefused()
-    const developer = await knownDeveloper(token, deps)
-    if (!developer) throw errors.notDeveloper(hintFor(guard, ctx, deps.config))
+    const developer = (await knownDeveloper(token, deps)) ?? (await signedIn(ctx, deps))
+    if (!developer) throw errors.notDeveloper(hintFor(guard, ctx, deps))
     return developer
   }
   const key = apiKey(guard, ctx, deps)
@@ -43,14 +44,14 @@ export async function authenticate(guard: Guard, ctx: Context, deps: Dependencie
   const phone = ofPhone?.scope === 'sdk' ? await sdkUser(ofPhone, deps) : undefined
   if (phone) return phone
   if (guard === 'sdk') {
-    if (!key) throw errors.noSdkCredential(hintFor(guard, ctx, deps.config))
+    if (!key) throw errors.noSdkCredential(hintFor(guard, ctx, deps))
     return knownKey(key, deps)
   }
-  const developer = await knownDeveloper(token, deps)
+  const developer = (await knownDeveloper(token, deps)) ?? (await signedIn(ctx, deps))
   if (developer) return developer
   if (key) return knownKey(key, deps)
   if (ofPhone?.scope === 'sdk') throw errors.noSdkCredential()
-  throw errors.noCredential(hintFor(guard, ctx, deps.config))
+  throw errors.noCredential(hintFor(guard, ctx, deps))
 }
 
 /**
@@ -67,7 +68,8 @@ export function requireOwner(auth: Auth, params: unknown): void {
 const USUAL_KEY_HEADERS = ['X-API-Key', 'api-key', 'apikey']
 
 /** Returns what to send instead of a credential in the wrong place or of the wrong kind; otherwise undefined. */
-function hintFor(guard: Guard, ctx: Context, { apiKeyHeaders }: Config): string | undefined {
+function hintFor(guard: Guard, ctx: Context, { config, console }: Dependencies): string | undefined {
+  const { apiKeyHeaders } = config
   const authorization = ctx.get('authorization')
   const misplaced = /^(\w+ +)?sk-/i.test(authorization)
     ? 'Authorization'
@@ -75,6 +77,9 @@ function hintFor(guard: Guard, ctx: Context, { apiKeyHeaders }: Config): string 
   const inItsPlace = apiKeyHeaders.some((name) => ctx.get(name).trim())
   if (guard === 'developer' && (misplaced || inItsPlace)) {
     return 'This route requires a login; an API key is not enough. Log in with POST /api/v1/auth/login and send Authorization: Bearer <access_token>.'
+  }
+  if (guard !== 'sdk' && console && consoleCookie(ctx, config) && !fromConsole(ctx)) {
+    return 'The cookie of the console counts only with the header X-Pulsebase-Console: 1.'
   }
   return misplaced && `Send the API key in the header ${apiKeyHeaders[0]}, not in ${misplaced}.`
 }

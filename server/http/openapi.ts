@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import { VERSION } from '../version.ts'
 import { describedEvents, EVENTS_TAG } from '../webhooks/described.ts'
 import { type Components, openComponents, pascalCase } from './components.ts'
+import { CONSOLE_HEADER, cookieName } from './console-cookie.ts'
 import { type Guard, SDK_KEY_HEADER } from './guards.ts'
 import type { Route } from './route.ts'
 import { ErrorBody, ValidationBody } from './schema.ts'
@@ -235,16 +236,17 @@ function errorHeaders(code: number, route: Route): object | undefined {
 
 /** Any one of them is enough. */
 function security(guard: Guard, { apiKeyHeaders }: Served): object[] {
+  const login = [{ bearer: [] }, { consoleCookie: [], consoleHeader: [] }]
   const keys = apiKeyHeaders.map((_, at) => ({ [keyScheme(at)]: [] }))
   const sdkKey = apiKeyHeaders.some((name) => name.toLowerCase() === SDK_KEY_HEADER) ? [] : [{ sdkApiKey: [] }]
   const credentials: Record<Guard, object[]> = {
     public: [],
-    key: [...keys, { bearer: [] }],
-    developer: [{ bearer: [] }],
+    key: [...keys, ...login],
+    developer: login,
     sdk: [{ sdkToken: [] }, ...keys, ...sdkKey],
-    'sdk or key': [{ sdkToken: [] }, ...keys, ...sdkKey, { bearer: [] }],
-    'app or developer': [{}, { bearer: [] }],
-    'key or link token': [...keys, { bearer: [] }, { linkToken: [] }],
+    'sdk or key': [{ sdkToken: [] }, ...keys, ...sdkKey, ...login],
+    'app or developer': [{}, ...login],
+    'key or link token': [...keys, ...login, { linkToken: [] }],
   }
   return credentials[guard]
 }
@@ -252,7 +254,7 @@ function security(guard: Guard, { apiKeyHeaders }: Served): object[] {
 /** Name of the scheme of a header for keys. Not that of the header, which may be anything, such as `bearer`. */
 const keyScheme = (at: number) => (at === 0 ? 'apiKey' : `apiKey${at + 1}`)
 
-function securitySchemes({ apiKeyHeaders }: Served): Record<string, object> {
+function securitySchemes({ apiBaseUrl, apiKeyHeaders }: Served): Record<string, object> {
   const key = (name: string, description: string) => ({ type: 'apiKey', in: 'header', name, description })
   const keys = apiKeyHeaders.map((name, at) => {
     return [
@@ -265,6 +267,11 @@ function securitySchemes({ apiKeyHeaders }: Served): Record<string, object> {
     ...Object.fromEntries(keys),
     sdkApiKey: key('X-Open-Wearables-API-Key', 'An API key, in the header that released mobile SDKs send'),
     bearer: { ...bearer, description: "A developer's access token (POST /api/v1/auth/login)" },
+    consoleCookie: {
+      ...{ type: 'apiKey', in: 'cookie', name: cookieName({ apiBaseUrl }) },
+      description: 'The sign-in of a browser (POST /api/v1/console/session), only together with `consoleHeader`',
+    },
+    consoleHeader: key(CONSOLE_HEADER, 'Always `1`: with it the cookie of the console counts'),
     linkToken: {
       ...{ type: 'apiKey', in: 'query', name: 'link_token' },
       description: 'A link for one person (POST /api/v1/users/{user_id}/link-tokens)',

@@ -465,6 +465,7 @@ t.test('the first accounts', async (t) => {
     admin: { email: 'admin@localhost', password: /^.{20,}$/ },
     apiKey: /^sk-[0-9a-f]{32}$/,
     apiKeyGenerated: true,
+    consoleCode: /^[\w-]{32}$/,
   })
   t.equal(results.filter((result) => Object.keys(result).length === 0).length, 4)
   const [developer] = await db.query<{ id: string; password_hash: string }>('select id, password_hash from developer')
@@ -480,8 +481,19 @@ t.test('the first accounts', async (t) => {
     apiKeyGenerated: false,
   })
   await db.query('delete from developer')
-  const given = await bootstrapAccounts(db, { ...config, adminPassword: 'given in the environment' }, passwords)
+  const withPassword = { ...config, adminPassword: 'given in the environment' }
+  const { consoleCode, ...given } = await bootstrapAccounts(db, withPassword, passwords)
   t.strictSame(given, { admin: { email: 'admin@localhost' } }, 'a password that was given is not told again')
+  t.match(consoleCode, /^[\w-]{32}$/)
+  for (const without of [{ consoleEnabled: false }, { role: 'worker' as const }]) {
+    await db.query('delete from developer')
+    const login = { admin: { email: 'admin@localhost' } }
+    t.strictSame(
+      await bootstrapAccounts(db, { ...withPassword, ...without }, passwords),
+      login,
+      'nor a link to nothing',
+    )
+  }
 })
 
 // The last test: it changes the password that the others log in with.

@@ -92,7 +92,8 @@ t.test('the API description', async (t) => {
     })
     const served = { apiBaseUrl: 'https://health.example.org', apiKeyHeaders: ['X-First', 'X-Second'] }
     const other = JSON.parse(JSON.stringify(openApiDocument(routes, served)))
-    const keys = [{ apiKey: [] }, { apiKey2: [] }, { bearer: [] }]
+    const login = [{ bearer: [] }, { consoleCookie: [], consoleHeader: [] }]
+    const keys = [{ apiKey: [] }, { apiKey2: [] }, ...login]
     t.strictSame(other.paths['/api/v1/users'].get.security, keys)
     const named = ['bearer', 'sdkToken', 'apiKey', 'sdkApiKey', "x!#$%&'*+.^_`|~"]
     for (const apiKeyHeaders of [served.apiKeyHeaders, named]) {
@@ -104,7 +105,7 @@ t.test('the API description', async (t) => {
         sdkToken: { type: 'http', scheme: 'bearer' },
       })
       const schemes: { [scheme: string]: [] }[] = paths['/api/v1/users'].get.security
-      t.equal(schemes.length, apiKeyHeaders.length + 1, 'each header and the token')
+      t.equal(schemes.length, apiKeyHeaders.length + 2, 'each header, the token and the cookie')
       t.ok(
         schemes.every((one) =>
           Object.keys(one).every((name) => /^[\w.-]+$/.test(name) && name in components.securitySchemes),
@@ -112,6 +113,9 @@ t.test('the API description', async (t) => {
       )
     }
     t.strictSame(other.servers[0].url, 'https://health.example.org')
+    const cookie = ({ components }: typeof other) => components.securitySchemes.consoleCookie
+    t.match(cookie(document), { type: 'apiKey', in: 'cookie', name: 'pulsebase' })
+    t.match(cookie(other), { name: '__Host-pulsebase' })
   })
 
   t.test('describes every route, each under a name of its own', async (t) => {

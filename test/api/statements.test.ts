@@ -32,6 +32,7 @@ const DAYS = PAGE + 2
 
 /** Routes that are not requested, and why. */
 const NOT_ASKED: Record<string, string> = {
+  getConsoleSession: 'reads the sign-in that a cookie names: test/api/console.test.ts',
   streamSyncEvents: 'lasts as long as its client: what it reads is tested with streams, and in pages of 100',
   listProviderWorkouts: 'passes on what a provider answers: test/api/provider-sync.test.ts',
   getProviderWorkout: 'the same',

@@ -11,6 +11,7 @@ import { createPasswords, type HashCost, type Passwords } from '../../server/api
 import { openSyncFeed } from '../../server/api/sync/feed.ts'
 import { buildApp } from '../../server/app.ts'
 import { type Config, loadConfig } from '../../server/config.ts'
+import { type Console, openConsole } from '../../server/console-build.ts'
 import { changing } from '../../server/db/changes.ts'
 import { type Database, gated, openDatabase } from '../../server/db/database.ts'
 import { migrate } from '../../server/db/migrate.ts'
@@ -26,6 +27,7 @@ import { queueFirst } from '../../server/intake/pulls/plan.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
 import { API_CONNECTIONS, LIMITS, type Limits, openGates } from '../../server/limits.ts'
+import type { Logger } from '../../server/log.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { observeGrants } from '../../server/oauth/observe.ts'
 import type { OAuthParts } from '../../server/oauth/parts.ts'
@@ -85,6 +87,8 @@ type Overrides = Partial<Config> & {
   /** Connectors in place of the list, by slug. */
   clouds?: ReadonlyMap<string, Provider>
   notifying?: ReadonlyMap<string, Notices>
+  /** The files of the web console. */
+  console?: Console
   /** How long a provider is asked whose account was connected. */
   identifyMs?: number
 }
@@ -212,9 +216,17 @@ function sharedHttp(): Http {
   return http
 }
 
+let builtConsole: Console | undefined
+
+/** The console of this test file: it is built when the first test asks for its page. */
+function sharedConsole(log: Logger): Console {
+  builtConsole ??= openConsole(log)
+  return builtConsole
+}
+
 async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides: Overrides): Promise<TestApp> {
   const { limits = LIMITS, passwords = createPasswords(CHEAP_HASHES), ...others } = overrides
-  const { clouds = cloudProviders, notifying = notifyingProviders, identifyMs = 2_000, ...settings } = others
+  const { clouds = cloudProviders, notifying = notifyingProviders, identifyMs = 2_000, console, ...settings } = others
   const config: Config = {
     ...loadConfig({
       DATABASE_URL: databaseUrl,
@@ -287,6 +299,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
       ...{ db: gated(db, gates.inbox), vault, clients, notifying, metrics, log },
       bodies: noticeBodies,
     }),
+    ...(config.consoleEnabled && config.role !== 'worker' && { console: console ?? sharedConsole(log) }),
     log,
     metrics,
     ready: async () => true,

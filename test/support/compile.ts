@@ -21,6 +21,7 @@ const ENTRIES = [
   'test/support/measured-main.ts',
   'test/support/refreshing-main.ts',
   'server/main.ts',
+  'server/console-code.ts',
   'server/replay.ts',
   'server/list-providers.ts',
   'server/webhooks/listen.ts',

@@ -2,12 +2,15 @@ import { randomBytes } from 'node:crypto'
 import type { Config } from '../../config.ts'
 import type { Database, Transaction } from '../../db/database.ts'
 import { apiKeyPrefix, hashApiKey, newApiKey } from '../../http/api-keys.ts'
+import { newConsoleCode } from '../console/codes.ts'
 import type { Passwords } from './passwords.ts'
 
 /** What the start created, with the secrets nobody can read again; absent for what already existed. */
 export interface Bootstrap {
   /** The password only if it was generated: whoever set ADMIN_PASSWORD knows it. */
   admin?: { email: string; password?: string }
+  /** Signs the first developer in to the console, once; only where there is one. */
+  consoleCode?: string
   apiKey?: string
   /** Present with `apiKey`; false when it is BOOTSTRAP_API_KEY. */
   apiKeyGenerated?: boolean
@@ -23,8 +26,11 @@ export async function bootstrapAccounts(db: Database, config: Config, passwords:
     const exists = await tx.one<{ developer: boolean; api_key: boolean }>(
       'select exists (select from developer) as developer, exists (select from api_key) as api_key',
     )
+    const admin = exists.developer ? undefined : await createDeveloper(tx, config, passwords)
+    const hasConsole = config.consoleEnabled && config.role !== 'worker'
     return {
-      ...(!exists.developer && { admin: await createDeveloper(tx, config, passwords) }),
+      ...(admin && { admin: admin.login }),
+      ...(admin && hasConsole && { consoleCode: await newConsoleCode(tx, admin.id) }),
       ...(!exists.api_key && { apiKey: await createApiKey(tx, config), apiKeyGenerated: !config.bootstrapApiKey }),
     }
   })
@@ -34,13 +40,13 @@ async function createDeveloper(
   tx: Transaction,
   config: Config,
   passwords: Passwords,
-): Promise<NonNullable<Bootstrap['admin']>> {
+): Promise<{ id: string; login: NonNullable<Bootstrap['admin']> }> {
   const password = config.adminPassword ?? randomBytes(18).toString('base64url')
-  await tx.query('insert into developer (email, password_hash) values ($1, $2)', [
-    config.adminEmail,
-    await passwords.hash(password),
-  ])
-  return { email: config.adminEmail, ...(!config.adminPassword && { password }) }
+  const { id } = await tx.one<{ id: string }>(
+    'insert into developer (email, password_hash) values ($1, $2) returning id',
+    [config.adminEmail, await passwords.hash(password)],
+  )
+  return { id, login: { email: config.adminEmail, ...(!config.adminPassword && { password }) } }
 }
 
 async function createApiKey(tx: Transaction, config: Config): Promise<string> {

@@ -74,7 +74,7 @@ export const VALID_FROM = `date_part('epoch', tokens_valid_from) as valid_from`
  * Everything that opens, renews or ends sessions of a developer first locks the developer, so that a revocation
  * cannot miss a token that is being issued.
  */
-async function lockDeveloper(tx: Transaction, id: string): Promise<{ valid_from: number } | undefined> {
+export async function lockDeveloper(tx: Transaction, id: string): Promise<{ valid_from: number } | undefined> {
   const [row] = await tx.query<{ valid_from: number }>(
     `select ${VALID_FROM} from developer where id = $1 for no key update`,
     [id],
@@ -130,7 +130,7 @@ async function startSession(tx: Transaction, holder: Holder, validFrom: number):
 }
 
 /** A developer whose password of that time was verified, and where it called from. */
-interface Verified {
+export interface Verified {
   id: string
   valid_from: number
   networkHash: Buffer
@@ -315,8 +315,8 @@ export async function endPhoneSessions(db: Database, userId: string, id?: string
 }
 
 /**
- * Stores a new password and ends every session of the developer: refresh tokens are revoked, and access tokens issued
- * so far stop working. With `verifiedFrom`, only if `VALID_FROM` is still that; otherwise returns false.
+ * Stores a new password and ends every session of the developer: refresh tokens are revoked, access tokens issued so far
+ * stop working, and sign-ins and codes of the console are gone. With `verifiedFrom`, only if `VALID_FROM` is still that; otherwise returns false.
  */
 export async function changePassword(
   tx: Transaction,
@@ -337,5 +337,7 @@ export async function changePassword(
   await tx.query('update refresh_token set revoked_at = now() where developer_id = $1 and revoked_at is null', [
     developerId,
   ])
+  await tx.query('delete from console_session where developer_id = $1', [developerId])
+  await tx.query('delete from console_code where developer_id = $1', [developerId])
   return true
 }

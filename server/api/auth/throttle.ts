@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import type { Config } from '../../config.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
 import type { Keys } from '../../http/tokens.ts'
@@ -9,6 +10,21 @@ export interface Limit {
   attempts: number
   windowSeconds: number
 }
+
+/** Logins of one address. */
+export const perAddress = (config: Config): Limit => ({
+  name: 'login address',
+  attempts: config.loginAttemptsPerMinute,
+  windowSeconds: 60,
+})
+/** Wrong logins to one account, for all callers from networks it has never been logged in to from. */
+export const perAccount = (config: Config): Limit => ({
+  name: 'login account',
+  attempts: config.loginAttemptsPerAccount,
+  windowSeconds: 15 * 60,
+})
+/** The same for callers from a network it has been logged in to from: strangers cannot lock the owner out. */
+export const perKnownNetwork = (config: Config): Limit => ({ ...perAccount(config), name: 'login known network' })
 
 /**
  * The subject that an attempt is counted under. Subjects share 65,536 counters for each limit, so no flood of names and

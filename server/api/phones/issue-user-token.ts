@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
 import { clientNetwork } from '../../http/client-address.ts'
+import { signInToken } from '../../http/console-cookie.ts'
 import { authenticate } from '../../http/guards.ts'
 import { route } from '../../http/route.ts'
 import { Nullable, Secret, UserPath } from '../../http/schema.ts'
@@ -84,7 +85,7 @@ async function knownApplication(
 }
 
 async function knownDeveloper(ctx: Context, deps: Dependencies): Promise<Issuer> {
-  if (!ctx.get('authorization')) {
+  if (!ctx.get('authorization') && !signInToken(ctx, deps)) {
     throw errors.badRequest(
       'Either app credentials (app_id, app_secret) or admin authentication (Bearer token) is required',
     )

@@ -1,0 +1,74 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { address, go, match } from './router.ts'
+import { Account } from './screens/account.tsx'
+import { Day } from './screens/day.tsx'
+import { Night } from './screens/night.tsx'
+import { NotFound } from './screens/not-found.tsx'
+import { People } from './screens/people.tsx'
+import { Person } from './screens/person.tsx'
+import { SignIn } from './screens/sign-in.tsx'
+import { ended, session } from './session.ts'
+import { Dialog } from './ui/dialog.tsx'
+
+/** Every address and what it shows; the first that matches. */
+const screens: readonly [pattern: string, show: (found: Record<string, string>) => ComponentChildren][] = [
+  ['/people', () => <People />],
+  ['/people/:id', ({ id = '' }) => <Person id={id} />],
+  ['/people/:id/day/:date', ({ id = '', date = '' }) => <Day id={id} date={date} />],
+  ['/people/:id/night/:date', ({ id = '', date = '' }) => <Night id={id} date={date} />],
+  ['/account', () => <Account />],
+]
+
+/** The console: the sign-in, or the shell around a screen. */
+export function App() {
+  if (session.value === undefined) return <main aria-busy="true" />
+  if (session.value === null) return <SignIn />
+  return (
+    <div class="shell">
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <Rail />
+      <main id="content" tabIndex={-1}>
+        <Screen path={address.value} />
+      </main>
+      {ended.value && (
+        <Dialog title="Signed out" onClose={undefined}>
+          <p>Your sign-in has ended. Sign in to go on where you are.</p>
+          <SignIn again />
+        </Dialog>
+      )}
+    </div>
+  )
+}
+
+function Screen({ path }: { path: string }) {
+  useEffect(() => {
+    if (path === '/') go('/people', true)
+  }, [path])
+  if (path === '/') return null
+  for (const [pattern, show] of screens) {
+    const found = match(pattern, path)
+    if (found) return show(found)
+  }
+  return <NotFound />
+}
+
+function Rail() {
+  const here = (path: string) => (address.value.startsWith(path) ? 'page' : undefined)
+  return (
+    <nav class="rail" aria-label="Main">
+      <a class="brand" href="/console">
+        Pulsebase
+      </a>
+      <a href="/console/people" aria-current={here('/people')}>
+        People
+      </a>
+      <a href="/console/account" aria-current={here('/account')}>
+        Account
+      </a>
+      <a href="/docs">API</a>
+    </nav>
+  )
+}

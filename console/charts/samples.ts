@@ -1,0 +1,99 @@
+import type { Schemas } from '../api/client.ts'
+import { MINUTE_MS } from './time.ts'
+
+/** A value at a local time, and the offset that made it local. */
+export interface Point {
+  local: number
+  value: number
+  /** Minutes east of UTC. */
+  offset: number
+}
+
+/** The points of a series type within local times [from, until), in the order of their instants. */
+export function pointsOf(page: Schemas['ColumnarSamplePage'], type: string, from: number, until: number): Point[] {
+  const { timestamp_ms, value, zone_offset_min, series } = page.columns
+  const wanted = page.series.map((one) => one.type === type && !one.implausible)
+  const points: Point[] = []
+  for (const [index, at] of timestamp_ms.entries()) {
+    if (!wanted[series[index] ?? -1]) continue
+    const offset = zone_offset_min[index] ?? 0
+    const local = at + offset * MINUTE_MS
+    if (local >= from && local < until) points.push({ local, value: value[index] ?? 0, offset })
+  }
+  return points
+}
+
+/** The offsets of points, in their order. */
+export function offsetsOf(points: readonly Point[]): number[] {
+  return points.map(({ offset }) => offset).filter((offset, index, all) => offset !== all[index - 1])
+}
+
+/** Columns for a line chart: local times in order, and a series for each offset, since clocks set back repeat an hour. */
+export type LineData = [number[], ...(number | null | undefined)[][]]
+
+/** Beyond this, and three times the usual distance, a line breaks. */
+const LEAST_GAP_MS = 15 * MINUTE_MS
+
+/**
+ * The lines through points: nothing is joined across a gap. A series without a value at a time is undefined there,
+ * which its line passes; null breaks it.
+ */
+export function linesOf(points: readonly Point[]): LineData {
+  const offsets = [...new Set(offsetsOf(points))]
+  const runs = offsets.map((offset) => points.filter((point) => point.offset === offset))
+  const lines = runs.map(broken)
+  const times = [...new Set(lines.flatMap((line) => [...line.keys()]))].sort((a, b) => a - b)
+  return [times, ...lines.map((line) => times.map((time) => line.get(time)))]
+}
+
+function broken(points: readonly Point[]): Map<number, number | null> {
+  const distances = points.slice(1).map(({ local }, index) => local - (points[index]?.local ?? local))
+  const usual = distances.toSorted((a, b) => a - b)[Math.floor(distances.length / 2)] ?? 0
+  const gap = Math.max(LEAST_GAP_MS, 3 * usual)
+  const line = new Map<number, number | null>()
+  for (const [index, { local, value }] of points.entries()) {
+    const before = points[index - 1]?.local ?? local
+    if (local - before > gap) line.set((local + before) / 2, null)
+    line.set(local, value)
+  }
+  return line
+}
+
+/** Sums of points for each step of a day that begins at `from`. */
+export function sums(points: readonly Point[], from: number, stepMs: number, count: number): number[] {
+  const bars = Array<number>(count).fill(0)
+  for (const { local, value } of points) {
+    const index = Math.floor((local - from) / stepMs)
+    if (bars[index] !== undefined) bars[index] += value
+  }
+  return bars
+}
+
+/** The point nearest to a local time, at most 15 minutes away. */
+export function nearest(points: readonly Point[], local: number): Point | undefined {
+  let best: Point | undefined
+  let distance = LEAST_GAP_MS
+  for (const point of points) {
+    const own = Math.abs(point.local - local)
+    if (own <= distance) [best, distance] = [point, own]
+  }
+  return best
+}
+
+/** The share of a lane's height that stays free above and below, so that no line is cut off. */
+const MARGIN = 0.05
+
+/** A range around values, and round numbers within it: two to four. */
+export function scaleOf(values: readonly number[]): { low: number; high: number; ticks: number[] } {
+  if (values.length === 0) return { low: 0, high: 1, ticks: [] }
+  const [least, most] = [Math.min(...values), Math.max(...values)]
+  const rough = Math.max((most - least) / 3, Math.abs(most) / 100, 1e-9)
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10) * power
+  const margin = (most - least || step) * MARGIN
+  // More above, where names of workouts stand.
+  const [low, high] = [least - margin, most + 2.5 * margin]
+  const first = Math.ceil(low / step)
+  const count = Math.floor(high / step) - first + 1
+  return { low, high, ticks: Array.from({ length: count }, (_, index) => (first + index) * step) }
+}

@@ -1,0 +1,238 @@
+import type { Schemas } from '../api/client.ts'
+import { useQuery } from '../api/query.ts'
+import { readActivity, readSamples, readSleep, readWorkouts } from '../api/reads.ts'
+import { Bars } from '../charts/bars.tsx'
+import { type Lane, Lanes, type Mark } from '../charts/lanes.tsx'
+import { Line } from '../charts/line.tsx'
+import { Ribbon } from '../charts/ribbon.tsx'
+import { linesOf, nearest, offsetsOf, type Point, pointsOf, scaleOf, sums } from '../charts/samples.ts'
+import { asleepMinutes, type Night, nightOf, partText, stageName } from '../charts/sleep.ts'
+import { clock, DAY_MS, dateOf, HOUR_MS, localMs, midnight, offsetText, rangeOfDay, span } from '../charts/time.ts'
+import { Shown } from '../ui/states.tsx'
+import { Dated, NothingThere } from './person.tsx'
+
+const BAR_MS = HOUR_MS / 4
+const RESOLUTION = '1min'
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+
+/** Everything of a local day. */
+interface DayData {
+  date: string
+  heart: Point[]
+  steps: Point[]
+  nights: Night[]
+  workouts: Schemas['Workout'][]
+  activity: Schemas['ActivitySummary'] | undefined
+}
+
+/** A local day of a person: heart rate, steps, sleep and workouts over one axis. */
+export function Day({ id, date }: { id: string; date: string }) {
+  return (
+    <Dated id={id} date={date} view="day">
+      {(user) => <Loaded key={`${id} ${date}`} user={user} date={date} />}
+    </Dated>
+  )
+}
+
+function Loaded({ user, date }: { user: Schemas['UserDetail']; date: string }) {
+  const day = useQuery(`day ${user.id} ${date}`, (signal) => readDay(user.id, date, signal))
+  return (
+    <Shown query={day} what="the day">
+      {(data) =>
+        isEmpty(data) ? <NothingThere user={user} what="Nothing is stored for this day." /> : <Filled data={data} />
+      }
+    </Shown>
+  )
+}
+
+async function readDay(id: string, date: string, signal: AbortSignal): Promise<DayData> {
+  const types = ['heart_rate' as const, 'steps' as const]
+  const [samples, sleep, workouts, activity] = await Promise.all([
+    readSamples(id, { ...rangeOfDay(date), types, resolution: RESOLUTION }, signal),
+    readSleep(id, date, signal),
+    readWorkouts(id, date, signal),
+    readActivity(id, date, signal),
+  ])
+  const [from, until] = [midnight(date), midnight(date) + DAY_MS]
+  const within = (start: number, end: number) => start < until && end > from
+  return {
+    date,
+    heart: pointsOf(samples, 'heart_rate', from, until),
+    steps: pointsOf(samples, 'steps', from, until),
+    nights: sleep.map(nightOf).filter((night) => within(night.from, night.until)),
+    workouts: workouts.filter((one) =>
+      within(localMs(one.start_time, one.zone_offset), localMs(one.end_time, one.zone_offset)),
+    ),
+    activity,
+  }
+}
+
+const isEmpty = ({ heart, steps, nights, workouts, activity }: DayData) =>
+  heart.length + steps.length + nights.length + workouts.length === 0 && !activity
+
+function Filled({ data }: { data: DayData }) {
+  const { date, heart, steps, nights, workouts } = data
+  const from = midnight(date)
+  const until = from + DAY_MS
+  const marks: Mark[] = [
+    ...nights.map((night): Mark => ({ kind: 'sleep', from: night.from, until: night.until })),
+    ...workouts.map(markOf),
+  ]
+  const narrow = matchMedia('(max-width: 640px)').matches
+  const lanes = [heartLane(data, narrow ? 130 : 180), stepsLane(data, narrow ? 52 : 64), sleepLane(data)]
+  const zones = [...new Set([...offsetsOf(heart), ...offsetsOf(steps)])]
+  return (
+    <>
+      <Lanes
+        name="Day"
+        lanes={lanes}
+        marks={marks}
+        from={from}
+        until={until}
+        tickMs={(narrow ? 6 : 3) * HOUR_MS}
+        points={heart.length + steps.length}
+        resolution={RESOLUTION}
+      />
+      <p class="quiet">
+        Local time{zones.length > 0 && `, ${zones.map(offsetText).join(' → ')}`} · values of a minute,{' '}
+        {heart.length + steps.length} in all
+      </p>
+      <Events data={data} />
+      <Hours data={data} />
+    </>
+  )
+}
+
+function markOf(workout: Schemas['Workout']): Mark {
+  const at = (instant: string) => localMs(instant, workout.zone_offset)
+  const name = workoutName(workout)
+  return { kind: 'workout', from: at(workout.start_time), until: at(workout.end_time), name }
+}
+
+function workoutName({ name, type, distance_meters: metres }: Schemas['Workout']): string {
+  const title = name || type.charAt(0).toUpperCase() + type.slice(1).replaceAll('_', ' ')
+  return metres ? `${title} ${(metres / 1000).toFixed(1)} km` : title
+}
+
+function heartLane({ date, heart, activity }: DayData, height: number): Lane {
+  const from = midnight(date)
+  const { low, high, ticks } = scaleOf(heart.map(({ value }) => value))
+  const day = activity?.heart_rate
+  return {
+    name: 'Heart rate',
+    unit: 'bpm',
+    kind: 'heart',
+    height,
+    plot: <Line data={linesOf(heart)} from={from} until={from + DAY_MS} low={low} high={high} height={height} />,
+    ticks: ticks.map((value) => ({ at: (value - low) / (high - low), text: String(value) })),
+    figure(local) {
+      if (local === undefined) return day ? `${day.min_bpm}–${day.max_bpm}` : '–'
+      const point = nearest(heart, local)
+      return point ? `${whole.format(point.value)} at ${clock(point.local)}` : 'no data'
+    },
+  }
+}
+
+function stepsLane({ date, steps, activity }: DayData, height: number): Lane {
+  const from = midnight(date)
+  const bars = sums(steps, from, BAR_MS, DAY_MS / BAR_MS)
+  const high = Math.max(...bars, 1)
+  return {
+    name: 'Steps',
+    unit: 'in 15 min',
+    kind: 'steps',
+    height,
+    plot: <Bars values={bars} high={high} />,
+    figure(local) {
+      if (local === undefined) return activity?.steps == null ? '–' : whole.format(activity.steps)
+      const index = Math.floor((local - from) / BAR_MS)
+      return `${whole.format(bars[index] ?? 0)} from ${clock(from + index * BAR_MS)}`
+    },
+  }
+}
+
+function sleepLane({ date, nights }: DayData): Lane {
+  const from = midnight(date)
+  const woken = nights.filter((night) => dateOf(night.until) === date)
+  return {
+    name: 'Sleep',
+    unit: '',
+    kind: 'sleep',
+    height: 20,
+    plot: <Ribbon nights={nights} from={from} until={from + DAY_MS} />,
+    figure(local) {
+      if (local === undefined) {
+        return woken.length > 0 ? span(woken.reduce((sum, night) => sum + asleepMinutes(night), 0)) : '–'
+      }
+      const part = nights.flatMap((night) => night.parts).find((one) => one.from <= local && local < one.until)
+      return part ? stageName(part.stage) : 'awake, or no data'
+    },
+  }
+}
+
+function Events({ data }: { data: DayData }) {
+  const { workouts, nights, date } = data
+  const nightPath = location.pathname.replace('/day/', '/night/')
+  if (workouts.length + nights.length === 0) return null
+  return (
+    <section>
+      <h2>Events</h2>
+      <ul class="events">
+        {nights.map((night) => (
+          <li key={night.id}>
+            {clock(night.from)}–{clock(night.until)} {night.isNap ? 'Nap' : 'Sleep'}, {span(asleepMinutes(night))}{' '}
+            {dateOf(night.until) === date && !night.isNap && <a href={nightPath}>stages</a>}
+          </li>
+        ))}
+        {workouts.map((workout) => (
+          <li key={workout.id}>
+            {clock(localMs(workout.start_time, workout.zone_offset))}–
+            {clock(localMs(workout.end_time, workout.zone_offset))} <span dir="auto">{workoutName(workout)}</span>
+            {workout.avg_heart_rate_bpm !== null && `, ${workout.avg_heart_rate_bpm} bpm on average`}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+/** The day as a table: for screen readers, and for copying. */
+function Hours({ data: { date, heart, steps, nights } }: { data: DayData }) {
+  const from = midnight(date)
+  const walked = sums(steps, from, HOUR_MS, 24)
+  const rows = walked.map((count, hour) => {
+    const start = from + hour * HOUR_MS
+    const values = heart.filter(({ local }) => local >= start && local < start + HOUR_MS).map(({ value }) => value)
+    return { start, count, values }
+  })
+  return (
+    <details>
+      <summary>As a table</summary>
+      <table class="numbers">
+        <thead>
+          <tr>
+            <th scope="col">Hour</th>
+            <th scope="col">Heart rate, lowest to highest minute</th>
+            <th scope="col">Steps</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ start, count, values }) => (
+            <tr key={start}>
+              <th scope="row">{clock(start)}</th>
+              <td>
+                {values.length > 0 ? `${whole.format(Math.min(...values))}–${whole.format(Math.max(...values))}` : '–'}
+              </td>
+              <td>{whole.format(count)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <ul>
+        {nights.flatMap((night) =>
+          night.parts.map((part) => <li key={`${night.id} ${part.stage} ${part.from}`}>{partText(part)}</li>),
+        )}
+      </ul>
+    </details>
+  )
+}

@@ -1,0 +1,195 @@
+import { useState } from 'preact/hooks'
+import type { Schemas } from '../api/client.ts'
+import { useQuery } from '../api/query.ts'
+import { readSamples, readSleep, readSleepDays, readSleepScores } from '../api/reads.ts'
+import { Hypnogram } from '../charts/hypnogram.tsx'
+import { type Lane, Lanes } from '../charts/lanes.tsx'
+import { Line } from '../charts/line.tsx'
+import { linesOf, nearest, type Point, pointsOf, scaleOf } from '../charts/samples.ts'
+import { asleepMinutes, minutesOf, type Night as NightData, nightOf, partText } from '../charts/sleep.ts'
+import { clock, dateOf, daysLater, HOUR_MS, MINUTE_MS, span } from '../charts/time.ts'
+import { Shown } from '../ui/states.tsx'
+import { Dated, NothingThere } from './person.tsx'
+
+const AROUND_MS = 30 * MINUTE_MS
+
+/** What is measured at night, and how it is drawn; only what there is. */
+const MEASURES = [
+  { type: 'heart_rate', name: 'Heart rate', unit: 'bpm', kind: 'heart', digits: 0 },
+  { type: 'heart_rate_variability_sdnn', name: 'HRV (SDNN)', unit: 'ms', kind: 'hrv', digits: 0 },
+  { type: 'heart_rate_variability_rmssd', name: 'HRV (RMSSD)', unit: 'ms', kind: 'hrv', digits: 0 },
+  { type: 'oxygen_saturation', name: 'SpO₂', unit: '%', kind: 'oxygen', digits: 0 },
+  { type: 'respiratory_rate', name: 'Breath', unit: '/ min', kind: 'breath', digits: 1 },
+  { type: 'skin_temperature', name: 'Skin temperature', unit: '°C', kind: 'body', digits: 1 },
+] as const
+
+/** A night, by the local date of waking. */
+export function Night({ id, date }: { id: string; date: string }) {
+  return (
+    <Dated id={id} date={date} view="night">
+      {(user) => <Loaded key={`${id} ${date}`} user={user} date={date} />}
+    </Dated>
+  )
+}
+
+function Loaded({ user, date }: { user: Schemas['UserDetail']; date: string }) {
+  const sleep = useQuery(`night ${user.id} ${date}`, async (signal) => {
+    const nights = (await readSleep(user.id, date, signal)).map(nightOf)
+    return nights.filter(({ until }) => dateOf(until) === date)
+  })
+  return (
+    <Shown query={sleep} what="the night">
+      {(nights) =>
+        nights.length > 0 ? (
+          <Sessions user={user} date={date} nights={nights} />
+        ) : (
+          <NothingThere user={user} what="No sleep ended on this day." />
+        )
+      }
+    </Shown>
+  )
+}
+
+function Sessions({ user, date, nights }: { user: Schemas['UserDetail']; date: string; nights: NightData[] }) {
+  const longest = nights.reduce((best, one) => (one.until - one.from > best.until - best.from ? one : best))
+  const [chosen, choose] = useState(longest.id)
+  const night = nights.find(({ id }) => id === chosen) ?? longest
+  return (
+    <>
+      {nights.length > 1 && (
+        <nav class="buttons" aria-label="Sessions">
+          {nights.map((one) => (
+            <button key={one.id} type="button" aria-pressed={one === night} onClick={() => choose(one.id)}>
+              {one.isNap ? 'Nap' : 'Sleep'} {clock(one.from)}–{clock(one.until)}
+            </button>
+          ))}
+        </nav>
+      )}
+      <Hypnogram key={night.id} night={night} />
+      <Totals user={user} date={date} night={night} />
+      <Measures key={`m ${night.id}`} user={user} night={night} />
+      <details>
+        <summary>As a table</summary>
+        <ul>
+          {night.parts.map((part) => (
+            <li key={`${part.stage} ${part.from}`}>{partText(part)}</li>
+          ))}
+        </ul>
+      </details>
+    </>
+  )
+}
+
+/** The 10th and the 90th percentile. */
+function usual(values: readonly number[]): [number, number] | undefined {
+  if (values.length < 7) return undefined
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0
+  return [at(0.1), at(0.9)]
+}
+
+type StageField = keyof NonNullable<Schemas['SleepSummary']['stages']>
+
+function Totals({ user, date, night }: { user: Schemas['UserDetail']; date: string; night: NightData }) {
+  const before = useQuery(`nights ${user.id} ${date}`, (signal) =>
+    readSleepDays(user.id, [daysLater(date, -30), daysLater(date, -1)], signal),
+  )
+  const scores = useQuery(`scores ${user.id} ${date}`, (signal) => readSleepScores(user.id, date, signal))
+  const days = before.data ?? []
+  const of = (pick: (day: Schemas['SleepSummary']) => number | null | undefined) =>
+    usual(days.flatMap((day) => pick(day) ?? []))
+  const stage = (name: StageField) => of((day) => day.stages?.[name])
+  const minutes = minutesOf(night.parts)
+  const { session } = night
+  const score = scores.data?.find((one) => one.event_record_id === night.id)
+  const rows: [string, string, [number, number] | undefined][] = [
+    ['Asleep', span(asleepMinutes(night)), of((day) => day.duration_minutes)],
+    ['In bed', span((session.time_in_bed_seconds ?? 0) / 60), of((day) => day.time_in_bed_minutes)],
+    ['Awake', span(minutes.awake), stage('awake_minutes')],
+    ['REM', span(minutes.rem), stage('rem_minutes')],
+    ['Light', span(minutes.light), stage('light_minutes')],
+    ['Deep', span(minutes.deep), stage('deep_minutes')],
+  ]
+  return (
+    <dl class="totals">
+      {rows.map(([name, value, range]) => (
+        <div key={name}>
+          <dt class={name.toLowerCase()}>{name}</dt>
+          <dd>
+            {value}
+            {range && <span class="quiet"> usually {[...new Set(range.map(span))].join(' – ')}</span>}
+          </dd>
+        </div>
+      ))}
+      {session.efficiency_percent !== null && (
+        <div>
+          <dt>Efficiency</dt>
+          <dd>{session.efficiency_percent.toFixed(0)} %</dd>
+        </div>
+      )}
+      {score?.value != null && (
+        <div>
+          <dt>Score</dt>
+          <dd>{score.value}</dd>
+        </div>
+      )}
+    </dl>
+  )
+}
+
+function Measures({ user, night }: { user: Schemas['UserDetail']; night: NightData }) {
+  const at = (ms: number) => new Date(ms).toISOString()
+  const start = at(Date.parse(night.session.start_time) - AROUND_MS)
+  const end = at(Date.parse(night.session.end_time) + AROUND_MS)
+  const [from, until] = [night.from - AROUND_MS, night.until + AROUND_MS]
+  const samples = useQuery(`samples ${user.id} ${start} ${end}`, async (signal) => {
+    const types = MEASURES.map(({ type }) => type)
+    const page = await readSamples(user.id, { start, end, types, resolution: 'raw' }, signal)
+    return MEASURES.map((measure) => ({ measure, points: pointsOf(page, measure.type, from, until) })).filter(
+      ({ points }) => points.length > 0,
+    )
+  })
+  return (
+    <Shown query={samples} what="measurements of the night">
+      {(found) =>
+        found.length > 0 ? (
+          <Lanes
+            name="Night"
+            lanes={found.map(({ measure, points }) => laneOf(measure, points, [from, until]))}
+            marks={[{ kind: 'sleep', from: night.from, until: night.until }]}
+            from={from}
+            until={until}
+            tickMs={2 * HOUR_MS}
+            points={found.reduce((sum, { points }) => sum + points.length, 0)}
+            resolution="raw"
+          />
+        ) : (
+          <p class="quiet">Nothing else was measured during this session.</p>
+        )
+      }
+    </Shown>
+  )
+}
+
+function laneOf(
+  { name, unit, kind, digits }: (typeof MEASURES)[number],
+  points: readonly Point[],
+  [from, until]: readonly [number, number],
+): Lane {
+  const height = kind === 'heart' ? 120 : 52
+  const { low, high, ticks } = scaleOf(points.map(({ value }) => value))
+  const mean = points.reduce((sum, { value }) => sum + value, 0) / points.length
+  return {
+    name,
+    unit,
+    kind,
+    height,
+    plot: <Line data={linesOf(points)} from={from} until={until} low={low} high={high} height={height} />,
+    ticks: ticks.map((value) => ({ at: (value - low) / (high - low), text: String(+value.toFixed(2)) })),
+    figure(local) {
+      if (local === undefined) return `mean ${mean.toFixed(digits)}`
+      const point = nearest(points, local)
+      return point ? `${point.value.toFixed(digits)} at ${clock(point.local)}` : 'no data'
+    },
+  }
+}

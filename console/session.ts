@@ -1,0 +1,81 @@
+import { signal } from '@preact/signals'
+import { answered, api, Failure, onSignedOut, type Schemas } from './api/client.ts'
+import { signIns } from './api/query.ts'
+
+/** Who is signed in: undefined until that is known, null for nobody. */
+export const session = signal<Schemas['ConsoleSession'] | null | undefined>(undefined)
+
+/** Whether the sign-in ended while a page was open, which goes on after the next one. */
+export const ended = signal(false)
+
+/** Why the first question could not be answered, or the link of the first start not be used. */
+export const problem = signal<string | undefined>(undefined)
+
+const tabs = new BroadcastChannel('pulsebase')
+
+/** Finds out who is signed in; the code of a link signs in, and is taken out of the address at once. */
+export async function startSession(): Promise<void> {
+  onSignedOut(() => {
+    if (session.value) ended.value = true
+  })
+  tabs.onmessage = ({ data }) => {
+    if (data === 'signed out') leave()
+    if (data === 'signed in' && !signedIn()) void whoIsSignedIn()
+  }
+  const code = new URLSearchParams(location.hash.slice(1)).get('code')
+  if (!code) return whoIsSignedIn()
+  history.replaceState(null, '', location.pathname)
+  try {
+    await signIn({ code })
+  } catch (error) {
+    // Whoever opens the link again in the same browser is signed in already.
+    await whoIsSignedIn()
+    if (!session.value) problem.value = (error as Error).message
+  }
+}
+
+const signedIn = () => Boolean(session.value) && !ended.value
+
+async function whoIsSignedIn(): Promise<void> {
+  try {
+    entered((await answered(api.GET('/api/v1/console/session'))) ?? null)
+  } catch (error) {
+    problem.value = (error as Failure).message
+    session.value = null
+  }
+}
+
+function entered(known: Schemas['ConsoleSession'] | null): void {
+  session.value = known
+  problem.value = undefined
+  ended.value = false
+  if (known) signIns.value += 1
+}
+
+function leave(): void {
+  session.value = null
+  ended.value = false
+}
+
+/** Signs in with email and password, or with a code. Throws a Failure. */
+export async function signIn(body: { email?: string; password?: string; code?: string }): Promise<void> {
+  entered(await answered(api.POST('/api/v1/console/session', { body })))
+  tabs.postMessage('signed in')
+}
+
+/** Shows the sign-in here and in every tab, after the sign-in has ended. */
+export function forget(): void {
+  tabs.postMessage('signed out')
+  leave()
+}
+
+/** Signs out here and in every tab, or in every browser. */
+export async function signOut(everywhere = false): Promise<void> {
+  const request = api.DELETE('/api/v1/console/session', { params: { query: { everywhere } } })
+  try {
+    await answered(request)
+  } catch (error) {
+    if (!(error instanceof Failure && error.status === 401)) throw error
+  }
+  forget()
+}

@@ -1,0 +1,25 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+
+interface DialogProps {
+  title: string
+  /** Absent: it closes only when it is taken away. */
+  onClose: (() => void) | undefined
+  children: ComponentChildren
+}
+
+/** A modal dialog over the page, which keeps what was typed there. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => element.current?.showModal(), [])
+  const cancel = (event: Event) => {
+    if (!onClose) event.preventDefault()
+  }
+  return (
+    <dialog ref={element} aria-labelledby={id} onCancel={cancel} onClose={() => onClose?.()}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  )
+}

@@ -1,0 +1,92 @@
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { OutputFile } from 'esbuild'
+import type { Logger } from './log.ts'
+
+const SOURCE = fileURLToPath(new URL('../console/', import.meta.url))
+
+/** Where the page finds its files. */
+export const ASSETS_PATH = '/console/assets/'
+
+/** The web console as browsers load it. */
+export interface ConsoleFiles {
+  /** HTML. */
+  page: string
+  /** The files that the page loads, by a name that changes with their content. */
+  assets: ReadonlyMap<string, Buffer>
+}
+
+/** The files of the console, built once in this process. */
+export interface Console {
+  /** The files; the first call builds them. A build that failed is not tried again for a minute. Throws its error. */
+  files(): Promise<ConsoleFiles>
+}
+
+/** After a failed build: another one would hardly go better at once, and anybody may ask for the page. */
+const RETRY_MS = 60_000
+
+/** Holds the files of the console, and logs why they cannot be built; `build` stands in for `buildConsole` in tests. */
+export function openConsole(log: Logger, build: () => Promise<ConsoleFiles> = buildConsole): Console {
+  let built: Promise<ConsoleFiles> | undefined
+  let retryAtMs = Number.POSITIVE_INFINITY
+  return {
+    files() {
+      if (built && Date.now() < retryAtMs) return built
+      retryAtMs = Number.POSITIVE_INFINITY
+      built = build().catch((error) => {
+        log.error({ err: error }, 'the console could not be built')
+        retryAtMs = Date.now() + RETRY_MS
+        throw error
+      })
+      return built
+    },
+  }
+}
+
+/**
+ * Bundles `console/` in memory: nothing is written, so it works in a read-only image and for any user. The bundler runs
+ * in a process of its own, which ends afterwards. Throws an Error when the source cannot be bundled.
+ */
+export async function buildConsole(): Promise<ConsoleFiles> {
+  // Only now: nothing else needs it, and the API starts without waiting for it.
+  const { build, stop } = await import('esbuild')
+  try {
+    const [html, { outputFiles }] = await Promise.all([
+      readFile(`${SOURCE}index.html`, 'utf8'),
+      build({
+        absWorkingDir: SOURCE,
+        entryPoints: ['main.tsx'],
+        outdir: '.',
+        bundle: true,
+        splitting: true,
+        minify: true,
+        write: false,
+        format: 'esm',
+        target: 'es2022',
+        jsx: 'automatic',
+        jsxImportSource: 'preact',
+        entryNames: '[name]-[hash]',
+        chunkNames: '[name]-[hash]',
+        logLevel: 'silent',
+      }),
+    ])
+    return { page: withHashes(html, outputFiles), assets: assetsOf(outputFiles) }
+  } finally {
+    await stop()
+  }
+}
+
+const assetsOf = (files: readonly OutputFile[]) =>
+  new Map(files.map(({ path, contents }) => [basename(path), Buffer.from(contents)]))
+
+/** The page with the names of the built files in place of `main.js` and `main.css`. */
+function withHashes(html: string, files: readonly OutputFile[]): string {
+  return html.replaceAll(new RegExp(`(?<=${ASSETS_PATH})main\\.(js|css)`, 'g'), (name, ending) => {
+    const found = files
+      .map(({ path }) => basename(path))
+      .find((one) => /^main-/.test(one) && one.endsWith(`.${ending}`))
+    if (!found) throw new Error(`the build has no ${name}`)
+    return found
+  })
+}

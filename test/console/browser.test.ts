@@ -1,0 +1,249 @@
+// The console in a real browser, as a person uses it. Waits are for what the page shows, never for time.
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { newConsoleCode } from '../../server/api/console/codes.ts'
+import { startTestApp } from '../support/app.ts'
+import { installedChromium, openWindow, picture, startBrowser, type View } from '../support/browser.ts'
+import { FLIGHT, ORDINARY, SHORT, storeLife } from '../support/console-life.ts'
+import { startImports } from '../support/sdk.ts'
+import { engines } from '../support/servers.ts'
+
+const [engine] = engines()
+if (!engine) throw new Error('no engine')
+
+const chromium = await installedChromium()
+const HOSTILE = '<img src=x onerror=alert(1)> \u202Eslrig '.padEnd(100, 'x')
+
+t.test('the console in Chromium', { skip: !chromium && 'no Chromium is installed' }, async (t) => {
+  if (!chromium) return
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const browser = await startBrowser(t, chromium)
+  const ada = await storeLife(app, 'Ada')
+  await app.request('POST', '/api/v1/users', { body: { first_name: HOSTILE, last_name: HOSTILE } })
+  const at = (path: string) => `${app.url}/console${path}`
+  const problems: string[] = []
+  const open = (t: Test, view: View = {}) => openWindow(t, { browser, origin: app.url, problems }, view)
+  /** A test in which no page may report an error. */
+  const journey = (name: string, work: (t: Test) => Promise<void>) =>
+    t.test(name, async (t) => {
+      await work(t)
+      t.strictSame(problems.splice(0), [], 'no page reported an error')
+    })
+  const link = async () => at(`#code=${await newConsoleCode(app.db, app.developer.id)}`)
+  const signedIn = async (t: Test, view: View = {}) => {
+    const window = await open(t, view)
+    await window.page.goto(await link())
+    await window.page.getByRole('heading', { name: 'People' }).waitFor()
+    return window
+  }
+
+  await journey('a link signs in without typing, once, and leaves no trace in the address', async (t) => {
+    const address = await link()
+    const { page } = await open(t)
+    await page.goto(address)
+    await page.getByRole('heading', { name: 'People' }).waitFor()
+    t.equal(page.url(), at('/people'))
+    t.equal(await page.evaluate('document.cookie'), '', 'scripts see no cookie')
+    t.equal(await page.evaluate('localStorage.length + sessionStorage.length'), 0)
+    const other = await open(t, { expected: /status of 401/ })
+    await other.page.goto(address)
+    await other.page.getByText('Invalid or expired code').waitFor()
+    await picture(other.page, 'sign-in-used-link')
+  })
+
+  await journey('email and password; the sign-in outlives a reload and ends in every tab', async (t) => {
+    const { context, page } = await open(t, { expected: /status of 401/ })
+    await page.goto(at('/account'))
+    await page.getByLabel('Email').fill(app.developer.email)
+    await page.getByLabel('Password').fill('wrong')
+    await page.keyboard.press('Enter')
+    await page.getByText('Incorrect email or password').waitFor()
+    await page.getByLabel('Password').fill(app.developer.password)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Account' }).waitFor()
+    await page.reload()
+    await page.getByText(app.developer.email).waitFor()
+    const second = await context.newPage()
+    await second.goto(at('/people'))
+    await second.getByRole('heading', { name: 'People' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    for (const tab of [page, second]) await tab.getByRole('button', { name: 'Sign in' }).waitFor()
+  })
+
+  await journey('a sign-in that ends is renewed over the page, which goes on as it was', async (t) => {
+    const { page } = await signedIn(t, { expected: /status of 401/ })
+    await app.db.query('delete from console_session')
+    await page.getByRole('searchbox').fill('ada')
+    await page.getByRole('dialog').getByLabel('Email').fill(app.developer.email)
+    await page.getByRole('dialog').getByLabel('Password').fill(app.developer.password)
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Ada' }).waitFor()
+    t.equal(await page.getByRole('searchbox').inputValue(), 'ada')
+    t.equal(await page.getByRole('row').count(), 2, 'the head, and whom it found')
+  })
+
+  await journey('the day shows what the API answers, and nothing where nothing was measured', async (t) => {
+    const { page } = await signedIn(t)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    const clicked = performance.now()
+    await page.getByRole('link', { name: 'Ada' }).click()
+    await page.waitForURL(/\/day\/2026-03-29$/)
+    await page.locator('[data-chart="Day"][data-state="ready"] canvas').waitFor()
+    t.comment(`${Math.round(performance.now() - clicked)} ms from the click to the newest day`)
+    t.ok(asked.length <= 8, `${asked.length} requests`)
+    await page.goto(at(`/people/${ada}/day/${ORDINARY}`))
+    const chart = page.locator('[data-chart="Day"][data-state="ready"]')
+    await chart.waitFor()
+    const summary = await app.request(
+      'GET',
+      `/api/v1/users/${ada}/summaries/activity?start_date=${ORDINARY}&end_date=${ORDINARY}`,
+    )
+    const { steps, heart_rate: heart } = summary.body.data[0]
+    const text = await chart.textContent()
+    t.match(text, new Intl.NumberFormat('en').format(steps))
+    t.match(text, `${heart.min_bpm}–${heart.max_bpm}`)
+    t.match(text, /Running 8\.0 km/)
+    const ink = await inkOf(page, [1 / 24, 11 / 24, 13.5 / 24, 18 / 24])
+    t.strictSame(ink, [true, true, false, true], 'a line, but none between 12:30 and 15:00')
+    await chart.focus()
+    for (let n = 0; n < 3; n += 1) await page.keyboard.press('ArrowRight')
+    t.match(await chart.getAttribute('aria-valuetext'), /^00:10: Heart rate \d+ at 00:10/)
+    await page.keyboard.press('[')
+    await page.waitForURL(/\/day\/2026-02-19$/)
+    await page.keyboard.press('n')
+    await page.waitForURL(/\/night\/2026-02-19$/)
+    await page.goBack()
+    await page.waitForURL(/\/day\/2026-02-19$/)
+  })
+
+  await journey('each sample is on one local day: of a flight, and of 23 hours', async (t) => {
+    const { page } = await signedIn(t)
+    const points = async (date: string) => {
+      await page.goto(at(`/people/${ada}/day/${date}`))
+      const chart = page.locator('[data-chart="Day"][data-state="ready"]')
+      await chart.or(page.getByText('Nothing is stored for this day')).waitFor()
+      return (await chart.count()) > 0 ? Number(await chart.getAttribute('data-points')) : 0
+    }
+    const stored = async (start: string, end: string) => {
+      const query = `types=heart_rate,steps&resolution=1min&start_time=${start}&end_time=${end}&limit=1`
+      return (await app.request('GET', `/api/v1/users/${ada}/timeseries?${query}`)).body.pagination.total_count
+    }
+    const sum = (await points('2026-02-24')) + (await points(FLIGHT)) + (await points('2026-02-26'))
+    t.equal(sum, await stored('2026-02-24T12:00:00Z', '2026-02-27T12:00:00Z'))
+    await page.goto(at(`/people/${ada}/day/${FLIGHT}`))
+    await page.getByText('+01:00 → −05:00').waitFor()
+    await picture(page, 'day-flight')
+    t.equal(await points(SHORT), await stored('2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'))
+    await page.getByText('+01:00 → +02:00').waitFor()
+  })
+
+  await journey('the night: stages by key, and the sums of the summary', async (t) => {
+    const { page } = await signedIn(t)
+    await page.goto(at(`/people/${ada}/night/${ORDINARY}`))
+    const chart = page.locator('[data-chart="hypnogram"][data-state="ready"]')
+    await chart.waitFor()
+    await chart.focus()
+    await page.keyboard.press('ArrowRight')
+    t.equal(await chart.getAttribute('aria-valuetext'), 'Light, 23:10 to 23:35, 25 min')
+    await page.keyboard.press('ArrowRight')
+    t.equal(await chart.getAttribute('aria-valuetext'), 'Deep, 23:35 to 00:05, 30 min')
+    const answer = await app.request(
+      'GET',
+      `/api/v1/users/${ada}/summaries/sleep?start_date=${ORDINARY}&end_date=${ORDINARY}`,
+    )
+    const [summary] = answer.body.data
+    const said = (minutes: number) =>
+      minutes >= 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes} min`
+    const totals = await page.locator('.totals').textContent()
+    t.match(totals, `Asleep${said(summary.duration_minutes)}`)
+    for (const [name, field] of [
+      ['REM', 'rem'],
+      ['Light', 'light'],
+      ['Deep', 'deep'],
+      ['Awake', 'awake'],
+    ] as const) {
+      t.match(totals, `${name}${said(summary.stages[`${field}_minutes`])}`, name)
+    }
+    await page.locator('[data-chart="Night"][data-state="ready"]').waitFor()
+    const listed = await page.locator('details li').allTextContents()
+    t.equal(listed.length, Number(await chart.getAttribute('data-points')))
+  })
+
+  await journey('says why nothing is there, what failed, and tries again', async (t) => {
+    const { page } = await signedIn(t, { expected: /status of 503|net::ERR_FAILED/ })
+    await page.goto(at(`/people/${ada}/day/2025-06-01`))
+    await page.getByText('Nothing is stored for this day.').waitFor()
+    await page.goto(at(`/people/${ada}/day/2025-06-31`))
+    await page.getByRole('heading', { name: 'Nothing is here' }).waitFor()
+    const detail = 'Too many large pages at once; please retry.'
+    await page.route('**/timeseries?*', (route) => route.fulfill({ status: 503, json: { detail } }))
+    await page.goto(at(`/people/${ada}/day/${ORDINARY}`))
+    await page.getByText(detail).waitFor()
+    await page.unroute('**/timeseries?*')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.locator('[data-chart="Day"][data-state="ready"]').waitFor()
+    await page.route('**/summaries/activity?*', (route) => route.abort())
+    await page.keyboard.press('[')
+    await page.getByText('The service cannot be reached.').waitFor()
+  })
+
+  await journey('is readable for everybody, at every width and in both themes', async (t) => {
+    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+    for (const width of [390, 1280]) {
+      for (const dark of [false, true]) {
+        const name = `${width}-${dark ? 'dark' : 'light'}`
+        const { page } = await open(t, { width, dark })
+        await page.goto(at(''))
+        await page.getByRole('button', { name: 'Sign in' }).waitFor()
+        await inspect(t, page, axe, `sign-in-${name}`)
+        await page.goto(await link())
+        await page.reload()
+        await page.getByText('Ada').waitFor()
+        await inspect(t, page, axe, `people-${name}`)
+        await page.goto(at(`/people/${ada}/day/${ORDINARY}`))
+        await page.locator('[data-chart="Day"][data-state="ready"] canvas').waitFor()
+        await inspect(t, page, axe, `day-${name}`)
+        await page.goto(at(`/people/${ada}/night/${ORDINARY}`))
+        await page.locator('[data-chart="Night"][data-state="ready"] canvas').first().waitFor()
+        await inspect(t, page, axe, `night-${name}`)
+        await page.goto(at('/account'))
+        await page.getByRole('heading', { name: 'Account' }).waitFor()
+        await inspect(t, page, axe, `account-${name}`)
+      }
+    }
+  })
+})
+
+/** Whether the first canvas has drawn anything at these shares of its width. */
+function inkOf(page: Page, shares: number[]): Promise<boolean[]> {
+  return page.evaluate(`(() => {
+    const canvas = document.querySelector('canvas')
+    const { width, height } = canvas
+    const { data } = canvas.getContext('2d').getImageData(0, 0, width, height)
+    const inked = new Set()
+    for (let at = 3; at < data.length; at += 4) if (data[at] > 0) inked.add(((at - 3) / 4) % width)
+    const near = (x) => Array.from({ length: 8 }, (_, n) => Math.round(x) - 4 + n)
+    return ${JSON.stringify(shares)}.map((share) => near(share * width).some((x) => inked.has(x)))
+  })()`)
+}
+
+/** No violation of WCAG 2.2 A and AA, nothing wider than the window, and a picture to look at. */
+async function inspect(t: Test, page: Page, axe: string, name: string): Promise<void> {
+  await page.evaluate(axe)
+  const violations = await page.evaluate(`(async () => {
+    const runOnly = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa']
+    const { violations } = await axe.run({ runOnly })
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary),
+    )
+  })()`)
+  t.strictSame(violations, [], name)
+  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+  t.ok(overflow <= 0, `${name} does not scroll sideways (${overflow} px)`)
+  await picture(page, name)
+}
