@@ -204,6 +204,11 @@ t.test('what the number in an answer means', async (t) => {
     [...[undefined, undefined], 'wrong'],
   )
   t.strictSame(
+    [404, 410].map((status) => judge(answer('not found', status))),
+    [later(null), later(null)],
+    'a night whose details cannot be had now is not gone',
+  )
+  t.strictSame(
     [ok({}), answer({ status: 2555, error: 'Unauthorized' }), answer({ status: 601 }), answer({}, 500)].map(problem),
     [undefined, 'status 2555: Unauthorized', 'status 601', undefined],
   )

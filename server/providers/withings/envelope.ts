@@ -63,6 +63,9 @@ const TOKEN_WAIT_SECONDS = 10
 /** The meaning of an answer. */
 export function judge(answer: Answer): Verdict | undefined {
   const status = statusOf(answer)
+  // Withings says in the body what is not there: an address that is not found says nothing about a night.
+  if (status === undefined && (answer.status === 404 || answer.status === 410))
+    return { later: true, afterSeconds: null }
   if (status === undefined) return answer.status === 200 ? 'wrong' : undefined
   if (status === 0) return undefined
   if (refused.has(status)) return 'auth'
