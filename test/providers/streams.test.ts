@@ -255,17 +255,19 @@ t.test('ranges and histories are those the providers allow', async (t) => {
   const limits = [...cloudProviders].flatMap(([id, { streams = [] }]) =>
     streams
       .filter(({ noticesOnly }) => !noticesOnly)
-      .filter(({ name, windowDays, historyDays, overlapHours, pollSeconds, byChange }) => {
-        const isCurrent = historyDays === 0
+      .flatMap(({ name, windowDays, historyDays, overlapHours, pollSeconds, byChange }) => {
+        const stream = `${id} ${name}`
         // Nights and totals of days are revised; heart rate alone is not.
-        return (
-          (windowDays > 30 && !anyRange.has(`${id} ${name}`) && !elsewhere.has(id)) ||
-          (isCurrent
-            ? pollSeconds === undefined
-            : overlapHours < (byChange ? 1 : 24) && `${id} ${name}` !== 'sensorbio biometrics')
-        )
-      })
-      .map(({ name }) => `${id} ${name}`),
+        const leastHours = byChange || stream === 'sensorbio biometrics' ? 1 : 24
+        const wrong = {
+          [`windowDays ${windowDays}: more than 30 only for those of anyRange`]:
+            windowDays > 30 && !anyRange.has(stream) && !elsewhere.has(id),
+          'pollSeconds are missing: what has no history is asked for at most so often':
+            historyDays === 0 && pollSeconds === undefined,
+          [`overlapHours ${overlapHours}: less than ${leastHours}`]: historyDays !== 0 && overlapHours < leastHours,
+        }
+        return Object.entries(wrong).flatMap(([why, isWrong]) => (isWrong ? [`${stream}: ${why}`] : []))
+      }),
   )
   t.strictSame(limits, [])
   const { first } = stream('oura', 'heartrate')

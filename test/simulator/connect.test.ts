@@ -195,7 +195,7 @@ t.test('its people become users, are connected, and their data is waited for; a 
   t.strictSame(
     people.sort(),
     ['ana', 'bikash', 'clara'].flatMap((key) => Array.from({ length: 7 }, () => key)),
-    'each under their own account',
+    'each under their own account, at as many providers as --providers says',
   )
   there.seen.length = 0
   const again = await run()
