@@ -4,7 +4,7 @@ import type { Schemas } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { lastDay, readPerson } from '../api/reads.ts'
 import { daysLater, isDate, longDate, shortDate, today } from '../charts/time.ts'
-import { go } from '../router.ts'
+import { address, go, match } from '../router.ts'
 import { ago, nameOf } from '../ui/person.ts'
 import { Empty, Shown } from '../ui/states.tsx'
 import { useTitle } from '../ui/title.ts'
@@ -38,7 +38,7 @@ export function Dated({ id, date, view, children }: DatedProps) {
   useTitle(`${view === 'day' ? 'Day' : 'Night'} ${date}`)
   const person = useQuery(`person ${id}`, (signal) => readPerson(id, signal))
   const valid = isDate(date)
-  useDayKeys(id, date, view)
+  useDayKeys()
   if (!valid) return <NotFound />
   const link = (to: string, other = view) => `/console/people/${id}/${other}/${to}`
   return (
@@ -74,13 +74,17 @@ export function Dated({ id, date, view, children }: DatedProps) {
   )
 }
 
-/** `[` and `]` go to the neighbouring days, `t` to today, `d` and `n` to the views. */
-function useDayKeys(id: string, date: string, view: string): void {
+/**
+ * `[` and `]` go to the neighbouring days, `t` to today, `d` and `n` to the views: of the address as it is, since keys may
+ * come faster than pages are drawn.
+ */
+function useDayKeys(): void {
   useEffect(() => {
-    if (!isDate(date)) return
     const pressed = (event: KeyboardEvent) => {
       const typing = event.target instanceof Element && event.target.closest('input, textarea, select, dialog')
       if (typing || event.ctrlKey || event.metaKey || event.altKey) return
+      const { id, view, date = '' } = match('/people/:id/:view/:date', address.value) ?? {}
+      if (!isDate(date)) return
       const to: Record<string, string> = {
         '[': `${view}/${daysLater(date, -1)}`,
         ']': `${view}/${daysLater(date, 1)}`,
@@ -93,7 +97,7 @@ function useDayKeys(id: string, date: string, view: string): void {
     }
     addEventListener('keydown', pressed)
     return () => removeEventListener('keydown', pressed)
-  }, [id, date, view])
+  }, [])
 }
 
 /** Why nothing is shown for a day, and where to go. */

@@ -114,9 +114,11 @@ export async function storedOf({ db }: Pick<TestApp, 'db'>, user: string): Promi
       JSON.stringify([table, { ...(row as object), session: undefined, answered_at: undefined, version: undefined }]),
     ),
   )
-  // A height or a weight without a time is of when it was asked for.
+  // A height or a weight without a time is of when it was asked for, and of the zone that was known then.
   const samples = (await storedSamples(db, user)).map((sample) =>
-    JSON.stringify(sample.type === 'height' || sample.type === 'weight' ? { ...sample, ts: undefined } : sample),
+    JSON.stringify(
+      sample.type === 'height' || sample.type === 'weight' ? { ...sample, ts: undefined, zone: undefined } : sample,
+    ),
   )
   return [...events, ...samples].sort()
 }
