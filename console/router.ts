@@ -43,6 +43,8 @@ export function followLinks(): void {
     const plain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey
     if (!link || !plain || link.target || link.origin !== location.origin) return
     if (link.pathname !== '/console' && !link.pathname.startsWith('/console/')) return
+    // A place of the present page, such as its content.
+    if (link.hash && link.pathname === location.pathname && link.search === location.search) return
     event.preventDefault()
     go(link.pathname.replace(/^\/console/, '') + link.search || '/')
     scrollTo(0, 0)

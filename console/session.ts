@@ -20,11 +20,19 @@ export async function startSession(): Promise<void> {
   })
   tabs.onmessage = ({ data }) => {
     if (data === 'signed out') leave()
-    if (data === 'signed in' && !signedIn()) void whoIsSignedIn()
+    // It may be somebody else.
+    if (data === 'signed in') void whoIsSignedIn()
   }
+  // A link that is opened in a tab that shows the console changes nothing but this.
+  addEventListener('hashchange', () => void withLink())
+  if (!(await withLink())) await whoIsSignedIn()
+}
+
+/** Signs in with the code of a link. Returns whether there was one. */
+async function withLink(): Promise<boolean> {
   const code = new URLSearchParams(location.hash.slice(1)).get('code')
-  if (!code) return whoIsSignedIn()
-  history.replaceState(null, '', location.pathname)
+  if (!code) return false
+  history.replaceState(null, '', location.pathname + location.search)
   try {
     await signIn({ code })
   } catch (error) {
@@ -32,24 +40,26 @@ export async function startSession(): Promise<void> {
     await whoIsSignedIn()
     if (!session.value) problem.value = (error as Error).message
   }
+  return true
 }
-
-const signedIn = () => Boolean(session.value) && !ended.value
 
 async function whoIsSignedIn(): Promise<void> {
   try {
-    entered((await answered(api.GET('/api/v1/console/session'))) ?? null)
+    entered(await known())
   } catch (error) {
     problem.value = (error as Failure).message
-    session.value = null
+    // A page that is open stays.
+    session.value ??= null
   }
 }
 
-function entered(known: Schemas['ConsoleSession'] | null): void {
-  session.value = known
+const known = async () => (await answered(api.GET('/api/v1/console/session'))) ?? null
+
+function entered(found: Schemas['ConsoleSession'] | null): void {
+  session.value = found
   problem.value = undefined
   ended.value = false
-  if (known) signIns.value += 1
+  if (found) signIns.value += 1
 }
 
 function leave(): void {
@@ -57,9 +67,15 @@ function leave(): void {
   ended.value = false
 }
 
-/** Signs in with email and password, or with a code. Throws a Failure. */
+const NOT_KEPT =
+  'The browser did not keep the sign-in. Open the console at the address of this service that API_BASE_URL names, with https.'
+
+/** Signs in with email and password, or with a code. Throws a Failure, or an Error where the browser refuses the cookie. */
 export async function signIn(body: { email?: string; password?: string; code?: string }): Promise<void> {
-  entered(await answered(api.POST('/api/v1/console/session', { body })))
+  await answered(api.POST('/api/v1/console/session', { body }))
+  const found = await known()
+  if (!found) throw new Error(NOT_KEPT)
+  entered(found)
   tabs.postMessage('signed in')
 }
 

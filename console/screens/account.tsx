@@ -8,6 +8,11 @@ const MIN_LENGTH = 12
 /** The developer who is signed in: a new password, and signing out. */
 export function Account() {
   useTitle('Account')
+  const [failure, setFailure] = useState<string>()
+  const out = (everywhere: boolean) => {
+    setFailure(undefined)
+    signOut(everywhere).catch((error) => setFailure(`You are still signed in: ${(error as Error).message}`))
+  }
   return (
     <>
       <h1>Account</h1>
@@ -15,12 +20,15 @@ export function Account() {
         Signed in as <strong dir="auto">{session.value?.developer.email}</strong>.
       </p>
       <p class="buttons">
-        <button type="button" onClick={() => signOut()}>
+        <button type="button" onClick={() => out(false)}>
           Sign out
         </button>
-        <button type="button" onClick={() => signOut(true)}>
+        <button type="button" onClick={() => out(true)}>
           Sign out in every browser
         </button>
+      </p>
+      <p class="problem" role="alert">
+        {failure}
       </p>
       <NewPassword />
     </>

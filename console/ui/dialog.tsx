@@ -16,8 +16,10 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   const cancel = (event: Event) => {
     if (!onClose) event.preventDefault()
   }
+  // A browser closes it at the second Escape, whatever is said to the first.
+  const closed = () => (onClose ? onClose() : element.current?.showModal())
   return (
-    <dialog ref={element} aria-labelledby={id} onCancel={cancel} onClose={() => onClose?.()}>
+    <dialog ref={element} aria-labelledby={id} onCancel={cancel} onClose={closed}>
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>

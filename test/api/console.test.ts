@@ -104,6 +104,15 @@ eachEngine(t, 'a sign-in', async (t, engine) => {
     t.strictSame([(await ask(app, again)).status, (await ask(app, there)).status], [204, 204])
   })
 
+  await t.test('ends when somebody else signs in to the same browser', async (t) => {
+    const headers = await signedIn(app)
+    const { email, password } = app.developer
+    t.equal((await signIn(app, { email, password: 'wrong' }, headers)).status, 401)
+    t.equal((await ask(app, headers)).status, 200, 'not while nobody does')
+    t.equal((await signIn(app, { email, password }, headers)).status, 201)
+    t.equal((await ask(app, headers)).status, 204)
+  })
+
   await t.test('ends with a new password, and so do codes; logins go on as before', async (t) => {
     const headers = await signedIn(app)
     const code = await newConsoleCode(app.db, app.developer.id)

@@ -201,8 +201,8 @@ t.test('the console in Chromium', { skip: !chromium && 'no Chromium is installed
         await page.goto(at(''))
         await page.getByRole('button', { name: 'Sign in' }).waitFor()
         await inspect(t, page, axe, `sign-in-${name}`)
+        // In the tab that shows the sign-in: only the fragment changes.
         await page.goto(await link())
-        await page.reload()
         await page.getByText('Ada').waitFor()
         await inspect(t, page, axe, `people-${name}`)
         await page.goto(at(`/people/${ada}/day/${ORDINARY}`))

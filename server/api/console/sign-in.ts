@@ -2,13 +2,13 @@ import { Type } from 'typebox'
 import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
 import { clientNetwork } from '../../http/client-address.ts'
-import { CONSOLE_HEADER, cookieOf, fromConsole } from '../../http/console-cookie.ts'
+import { CONSOLE_HEADER, cookieOf, fromConsole, hashConsoleToken, signInToken } from '../../http/console-cookie.ts'
 import { Reply, route } from '../../http/route.ts'
 import { Secret } from '../../http/schema.ts'
 import { hashNetwork } from '../auth/known-networks.ts'
 import { countAttempt, perAddress } from '../auth/throttle.ts'
 import { verifyLogin } from '../auth/verify-login.ts'
-import { ConsoleSession, consoleSessionExample, openWithCode, openWithPassword } from './sessions.ts'
+import { ConsoleSession, consoleSessionExample, endSignIns, openWithCode, openWithPassword } from './sessions.ts'
 
 /** Signs a browser in to the console, with a password or a code that works once (contract 11). */
 export const signIn = route(
@@ -48,6 +48,9 @@ export const signIn = route(
       code === undefined
         ? await verifyLogin(deps, { ctx, email, password }, (verified) => openWithPassword(deps.db, verified))
         : await withCode(deps, code, clientNetwork(ctx.ip))
+    // The browser has another cookie now.
+    const former = signInToken(ctx, deps)
+    if (former) await endSignIns(deps.db, hashConsoleToken(former), false)
     const headers = { 'Set-Cookie': cookieOf(deps.config, opened.token) }
     return new Reply(201, 'application/json', JSON.stringify(opened.session), headers)
   },
