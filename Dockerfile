@@ -16,6 +16,7 @@ COPY package.json LICENSE ./
 COPY sql ./sql
 COPY workers ./workers
 COPY server ./server
+COPY demo ./demo
 # A named volume takes over owner and mode of the directory it is mounted on.
 RUN mkdir -m 0700 /data && chown node:node /data
 USER node

@@ -2,6 +2,7 @@ import type { Passwords } from './api/auth/passwords.ts'
 import type { SyncFeed } from './api/sync/feed.ts'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
+import type { Demo } from './demo.ts'
 import type { Answers } from './http/answers.ts'
 import type { ApiKeys } from './http/api-keys.ts'
 import type { Keys } from './http/tokens.ts'
@@ -35,6 +36,8 @@ export interface Dependencies {
   notices: Receiver
   log: Logger
   metrics: Metrics
+  /** Adds and removes the demo data. */
+  demo: Demo
   /** Whether migrations have run and jobs can run, for `/readyz`. */
   ready(): Promise<boolean>
   /** Counts of waiting deliveries, undefined while unknown; absent if nothing is recorded. */

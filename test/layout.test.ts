@@ -21,7 +21,7 @@ const FUNCTION_LINES = 50
 const EXAMPLE = /\b(last_synced_)?provider: '|capabilities\('/
 
 const files = (
-  await Promise.all(['server', 'workers', 'simulator', 'sql', 'benchmarks', 'test'].map(filesBelow))
+  await Promise.all(['server', 'workers', 'simulator', 'demo', 'sql', 'benchmarks', 'test'].map(filesBelow))
 ).flat()
 const texts = new Map(
   await Promise.all(files.map(async (file) => [file, await readFile(ROOT + file, 'utf8')] as const)),

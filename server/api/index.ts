@@ -3,6 +3,7 @@ import { apiKeyRoutes } from './api-keys/index.ts'
 import { applicationRoutes } from './applications/index.ts'
 import { authRoutes } from './auth/index.ts'
 import { dashboardRoutes } from './dashboard/index.ts'
+import { demoRoutes } from './demo/index.ts'
 import { developerRoutes } from './developers/index.ts'
 import { eventRoutes } from './events/index.ts'
 import { healthRoutes } from './health/index.ts'
@@ -48,5 +49,6 @@ export const routes: readonly Route[] = [
   ...webhookRoutes,
   ...settingsRoutes,
   ...dashboardRoutes,
+  ...demoRoutes,
   ...metaRoutes,
 ]

@@ -14,6 +14,7 @@ import { type Config, loadConfig } from '../../server/config.ts'
 import { changing } from '../../server/db/changes.ts'
 import { type Database, gated, openDatabase } from '../../server/db/database.ts'
 import { migrate } from '../../server/db/migrate.ts'
+import { openDemo } from '../../server/demo.ts'
 import type { Dependencies } from '../../server/dependencies.ts'
 import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
@@ -87,6 +88,8 @@ type Overrides = Partial<Config> & {
   notifying?: ReadonlyMap<string, Notices>
   /** How long a provider is asked whose account was connected. */
   identifyMs?: number
+  /** How many days of demo data there are to add. */
+  demoDays?: number
 }
 
 const OAUTH_CHANGES = { share: 'write', key: 'oauth', user: undefined } as const
@@ -214,7 +217,7 @@ function sharedHttp(): Http {
 
 async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides: Overrides): Promise<TestApp> {
   const { limits = LIMITS, passwords = createPasswords(CHEAP_HASHES), ...others } = overrides
-  const { clouds = cloudProviders, notifying = notifyingProviders, identifyMs = 2_000, ...settings } = others
+  const { clouds = cloudProviders, notifying = notifyingProviders, identifyMs = 2_000, demoDays, ...settings } = others
   const config: Config = {
     ...loadConfig({
       DATABASE_URL: databaseUrl,
@@ -271,6 +274,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     },
     ...{ identifyMs, vault, clients, connected: queueFirst(clients, config.historicalSyncOnConnect) },
   }
+  const demo = openDemo(log, demoDays)
   const deps: Dependencies = {
     config,
     db,
@@ -281,7 +285,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     apiKeys,
     passwords,
     uploads: { accept: (upload) => startedUploads().accept(upload) },
-    syncFeed,
+    ...{ syncFeed, demo },
     ...{ oauth, tokens: openAccessTokens(oauth) },
     notices: openReceiver({
       ...{ db: gated(db, gates.inbox), vault, clients, notifying, metrics, log },
@@ -322,6 +326,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     another: (more = {}) => startApp(t, databaseUrl, apiKey, { ...overrides, ...more }),
     close: () => {
       closing ??= (async () => {
+        await demo.close()
         await deps.syncFeed.close()
         server.closeAllConnections()
         await new Promise((resolve) => server.close(resolve))
