@@ -70,7 +70,9 @@ function dayOf(person: Person, day: number): Day {
   )
   const isWorn = (ms: number) => !unworn.some((one) => contains(one, ms))
   const hearts = [...restingHearts(person, day, { ...beat, quarters }), ...workouts.flatMap(workoutHearts)]
-  const sleeps = [night, ...naps].filter((sleep) => isWorn(sleep.inBed.startMs) && isWorn(middle(sleep.inBed)))
+  const isSeen = ({ inBed }: Sleep) => isWorn(inBed.startMs) && isWorn(middle(inBed))
+  // Without the night, a nap would be the main sleep of its date.
+  const sleeps = isSeen(night) ? [night, ...naps.filter(isSeen)] : []
   const main = sleeps.find(({ isNap }) => !isNap)
   const wholeDay = unworn.some((one) => one.startMs <= span.startMs && one.endMs >= span.endMs)
   return {

@@ -53,7 +53,7 @@ function sharesOf(person: Person, day: number, next: Random): Shares {
   const byDay = person.key === 'ben' ? 0.5 : 0
   return {
     deep: within(0.14, 0.18 + normal(next) * 0.016 - bad * 0.025, 0.215),
-    rem: within(0.18, 0.215 + normal(next) * 0.018 - bad * 0.025 - byDay * 0.015, 0.245),
+    rem: within(0.187, 0.215 + normal(next) * 0.018 - bad * 0.025 - byDay * 0.015, 0.245),
     awake: within(0.045, 0.065 + Math.abs(normal(next)) * 0.017 + bad * 0.04 + byDay * 0.012, 0.13),
   }
 }

@@ -126,7 +126,7 @@ function addBody(maker: Maker, day: Day): void {
   const up = main?.inBed.endMs ?? localMs(zone, date, 8 * 60)
   const measured = (ms: number, quantity: Quantity, value: number, device: Device = 'watch') =>
     measure(maker, at(ms), { quantity, value, device })
-  if (day.restingBpm !== null) measured(localMs(zone, date, 20 * 60 + 30), 'resting', day.restingBpm)
+  if (day.restingBpm !== null) measured(localMs(zone, date, 16 * 60), 'resting', day.restingBpm)
   if (main && person.provider === 'apple') measured(main.inBed.endMs, 'wrist', wristTemperature(person, date))
   for (const { sport, endMs, laps } of day.workouts)
     if (sport === 'running' && laps.length > 3) measured(endMs, 'uptake', oxygenUptake(person, date))

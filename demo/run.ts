@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { type Api, Refused } from './client.ts'
-import { DAY_MS, HOUR_MS } from './clock.ts'
+import { DAY_MS } from './clock.ts'
 import { formerPhone, messOf } from './mess.ts'
 import { externalId, type Person, people } from './people.ts'
 import { DAYS, dateAt, type Upload, uploadsOf } from './uploads.ts'
@@ -12,8 +12,6 @@ import { DAYS, dateAt, type Upload, uploadsOf } from './uploads.ts'
 const APPLICATION = 'Demo data'
 /** Uploads at the same time. */
 const AT_ONCE = 4
-/** How long before the last upload of a phone something may have been measured that was not in it. */
-const OVERLAP_MS = HOUR_MS
 const POLL_MS = 250
 
 export interface RunOptions {
@@ -131,7 +129,7 @@ async function memberOf(api: Api, person: Person, { app_id, app_secret }: Creden
 /** What the service has of a person already. */
 async function knownOf(api: Api, { person, userId, isNew }: Member, nowMs: number, days: number) {
   const stored = new Map<number, number>()
-  if (isNew) return { stored, sinceMs: 0 }
+  if (isNew) return { stored, fromDay: 0 }
   const user = await api.call<{ last_synced_at: string | null }>('GET', `/users/${userId}`)
   const today = dateAt(person, nowMs)
   const date = (day: number) => new Date(day * DAY_MS).toISOString().slice(0, 10)
@@ -146,7 +144,8 @@ async function knownOf(api: Api, { person, userId, isNew }: Member, nowMs: numbe
     stored.set(number, (stored.get(number) ?? 0) + items)
   }
   const lastMs = user.last_synced_at ? Date.parse(user.last_synced_at) : 0
-  return { stored, sinceMs: Math.min(lastMs, nowMs) - OVERLAP_MS }
+  // A night belongs to the day after, and a watch takes a while.
+  return { stored, fromDay: dateAt(person, Math.min(lastMs, nowMs)) - 1 }
 }
 
 const compress = promisify(gzip)

@@ -25,8 +25,8 @@ export interface Wanted {
   /** The last days of the year of data, and the instant at which it ends. */
   readonly days: number
   readonly nowMs: number
-  /** Of a day that is there already: only what the phone has had since then. */
-  readonly sinceMs: number
+  /** Days from this one on are sent although they are there already: they were not over at the last upload. */
+  readonly fromDay: number
   /** Items that the service has of a day in UTC, counted from 1970-01-01. */
   readonly stored: ReadonlyMap<number, number>
   readonly syncSessionId: string
@@ -65,10 +65,10 @@ export function* uploadsOf(wanted: Wanted): Generator<Upload> {
 }
 
 /** The items of a day that the service should have and has not. */
-function missingOf({ person, nowMs, sinceMs, stored }: Wanted, life: Life, day: number): Item[] {
+function missingOf({ person, nowMs, fromDay, stored }: Wanted, life: Life, day: number): Item[] {
   const ready = itemsOf(person, life.day(day)).filter(({ readyMs }) => readyMs <= nowMs)
-  const isThere = (stored.get(day) ?? 0) >= ready.length / 2
-  return isThere ? ready.filter(({ readyMs }) => readyMs > sinceMs) : ready
+  const isThere = day < fromDay && (stored.get(day) ?? 0) >= ready.length / 2
+  return isThere ? [] : ready
 }
 
 function bodyOf({ person, nowMs, syncSessionId }: Wanted, items: readonly Item[], isLive: boolean): string {

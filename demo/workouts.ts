@@ -86,7 +86,7 @@ function lapsOf(startMs: number, metersAt: readonly number[]): Lap[] {
   let before = 0
   for (const [at, meters] of metersAt.entries()) {
     const isLast = at === metersAt.length - 1
-    if (meters - before < 1_000 && !isLast) continue
+    if (meters < (laps.length + 1) * 1_000 && !isLast) continue
     const endMs = startMs + (at + 1) * TICK_S * SECOND_MS
     laps.push({ startMs: from, endMs, meters: round(meters - before, 1) })
     from = endMs

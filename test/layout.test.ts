@@ -72,6 +72,17 @@ t.test('the simulator and the service know nothing of each other', async (t) => 
   t.strictSame(knowing, [])
 })
 
+t.test('the demo is a client as any other: it imports nothing of the service', async (t) => {
+  const imports = files
+    .filter((file) => file.startsWith('demo/'))
+    .flatMap((file) => Array.from(text(file).matchAll(/\bfrom '([^']+)'/g), ([, from]) => from ?? ''))
+  t.ok(imports.length > 20)
+  t.strictSame(
+    imports.filter((from) => !/^(node:|\.\/)/.test(from)),
+    [],
+  )
+})
+
 t.test('a simulated provider is a folder and a line', async (t) => {
   const folders = await subfolders('simulator')
   const played = folders.filter((folder) => files.includes(`simulator/${folder}/index.ts`))
