@@ -216,7 +216,7 @@ t.test('a function fits a screen', async (t) => {
   const typescript: typeof ts = createRequire(import.meta.url)('typescript-5')
   const tooLong: string[] = []
   let longest = 0
-  for (const file of files.filter((name) => /^(server|workers|simulator|benchmarks)\/.*\.ts$/.test(name))) {
+  for (const file of files.filter((name) => /^(server|workers|simulator|demo|benchmarks)\/.*\.ts$/.test(name))) {
     for (const { line, code } of statements(text(file))) {
       // Parsing everything would take seconds.
       if (code.split('\n').length <= FUNCTION_LINES) continue
