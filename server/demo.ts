@@ -11,6 +11,11 @@ export interface DemoState {
   error: string | null
 }
 
+const FILE = new URL('../demo/worker.ts', import.meta.url).href
+
+/** A thread of Node 20 does not inherit the loader of TypeScript from the process. */
+const THREAD = `import('tsx/esm/api').then(({ register }) => { register(); return import(${JSON.stringify(FILE)}) })`
+
 /** Adds and removes the demo data, one after the other, in a thread that calls this service as any client does. */
 export interface Demo {
   state(): DemoState
@@ -25,7 +30,7 @@ export function openDemo(log: Logger, days?: number): Demo {
   let share = 0
   let error: string | null = null
   const start = (work: Work) => {
-    const worker = new Worker(new URL('../demo/worker.ts', import.meta.url), { workerData: work })
+    const worker = new Worker(THREAD, { eval: true, workerData: work })
     running = { worker, what: work.what }
     share = 0
     error = null

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -86,4 +89,19 @@ oneEngine(t, 'only a login may, and nothing is asked for besides', async (t, eng
   t.equal((await app.request('PUT', PATH, { auth: 'developer' })).status, 405)
   t.match((await ask(app, 'GET')).body, { state: 'absent' })
   t.strictSame(await app.db.query('select id from app_user'), [{ id: user }], 'nobody was added')
+})
+
+t.test('its thread is loaded as `npm start` loads it, not as these tests are', async (t) => {
+  const script = `
+    import { openDemo } from './server/demo.ts'
+    const failed = (_, message) => undefined
+    const demo = openDemo({ warn: failed })
+    await demo.begin({ service: 'http://127.0.0.1:1', token: 'x', what: 'add' })
+    const wait = () => demo.state().doing === null ? console.log(demo.state().error) : setImmediate(wait)
+    wait()`
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const cwd = fileURLToPath(new URL('../../', import.meta.url))
+  const args = ['--import', 'tsx', '--input-type=module', '-e', script]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, env })
+  t.equal(stdout.trim(), 'fetch failed', 'it gets as far as the network')
 })
