@@ -17,6 +17,7 @@ COPY sql ./sql
 COPY workers ./workers
 COPY console ./console
 COPY server ./server
+COPY demo ./demo
 # A named volume takes over owner and mode of the directory it is mounted on.
 RUN mkdir -m 0700 /data && chown node:node /data
 USER node

@@ -3,6 +3,7 @@ import type { SyncFeed } from './api/sync/feed.ts'
 import type { Config } from './config.ts'
 import type { Console } from './console-build.ts'
 import type { Database } from './db/database.ts'
+import type { Demo } from './demo.ts'
 import type { Answers } from './http/answers.ts'
 import type { ApiKeys } from './http/api-keys.ts'
 import type { Keys } from './http/tokens.ts'
@@ -38,6 +39,8 @@ export interface Dependencies {
   console?: Console
   log: Logger
   metrics: Metrics
+  /** Adds and removes the demo data. */
+  demo: Demo
   /** Whether migrations have run and jobs can run, for `/readyz`. */
   ready(): Promise<boolean>
   /** Counts of waiting deliveries, undefined while unknown; absent if nothing is recorded. */

@@ -13,6 +13,7 @@ import { type Database, gated, openDatabase } from './db/database.ts'
 import { type EmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
 import { openProbe } from './db/probe.ts'
+import { openDemo } from './demo.ts'
 import type { Dependencies } from './dependencies.ts'
 import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
@@ -250,6 +251,8 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
   closers.push(() => apiKeys.close())
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
+  const demo = openDemo(log)
+  closers.push(() => demo.close())
   const oauth = oauthParts(shared, changing(db, { gates, limits: LIMITS }, OAUTH_CHANGES))
   const tokens = openTokens(shared, oauth)
   return {
@@ -263,6 +266,7 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
     passwords: createPasswords(),
     uploads: acceptUploads({ db, gates, limits: LIMITS, metrics, threads, handover }),
     syncFeed,
+    demo,
     ...{ oauth, tokens },
     notices: openReceiver({
       bodies: shared.noticeBodies,

@@ -200,7 +200,7 @@ function exists(path: string): Promise<boolean> {
 
 /** Every file whose comments or sentences may cite a section. */
 async function sources(): Promise<string[]> {
-  const folders = ['server', 'workers', 'simulator', 'sql', 'test', 'benchmarks']
+  const folders = ['server', 'workers', 'simulator', 'demo', 'sql', 'test', 'benchmarks']
   const below = async (folder: string) => {
     const entries = await readdir(ROOT + folder, { recursive: true, withFileTypes: true })
     return entries

@@ -21,7 +21,7 @@ const FUNCTION_LINES = 50
 const EXAMPLE = /\b(last_synced_)?provider: '|capabilities\('/
 
 const files = (
-  await Promise.all(['server', 'workers', 'console', 'simulator', 'sql', 'benchmarks', 'test'].map(filesBelow))
+  await Promise.all(['server', 'workers', 'console', 'simulator', 'demo', 'sql', 'benchmarks', 'test'].map(filesBelow))
 ).flat()
 const texts = new Map(
   await Promise.all(files.map(async (file) => [file, await readFile(ROOT + file, 'utf8')] as const)),
@@ -72,6 +72,17 @@ t.test('the simulator and the service know nothing of each other', async (t) => 
     return imports.filter((from) => !allowed(from)).map((from) => `${file} imports ${from}`)
   })
   t.strictSame(knowing, [])
+})
+
+t.test('the demo is a client as any other: it imports nothing of the service', async (t) => {
+  const imports = files
+    .filter((file) => file.startsWith('demo/'))
+    .flatMap((file) => Array.from(text(file).matchAll(/\bfrom '([^']+)'/g), ([, from]) => from ?? ''))
+  t.ok(imports.length > 20)
+  t.strictSame(
+    imports.filter((from) => !/^(node:|\.\/)/.test(from)),
+    [],
+  )
 })
 
 t.test('a simulated provider is a folder and a line', async (t) => {
@@ -208,7 +219,9 @@ t.test('a function fits a screen', async (t) => {
   const typescript: typeof ts = createRequire(import.meta.url)('typescript-5')
   const tooLong: string[] = []
   let longest = 0
-  for (const file of files.filter((name) => /^(server|workers|console|simulator|benchmarks)\/.*\.tsx?$/.test(name))) {
+  for (const file of files.filter((name) =>
+    /^(server|workers|console|simulator|demo|benchmarks)\/.*\.tsx?$/.test(name),
+  )) {
     for (const { line, code } of statements(text(file))) {
       // Parsing everything would take seconds.
       if (code.split('\n').length <= FUNCTION_LINES) continue

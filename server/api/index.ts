@@ -4,6 +4,7 @@ import { applicationRoutes } from './applications/index.ts'
 import { authRoutes } from './auth/index.ts'
 import { consoleRoutes } from './console/index.ts'
 import { dashboardRoutes } from './dashboard/index.ts'
+import { demoRoutes } from './demo/index.ts'
 import { developerRoutes } from './developers/index.ts'
 import { eventRoutes } from './events/index.ts'
 import { healthRoutes } from './health/index.ts'
@@ -50,5 +51,6 @@ export const routes: readonly Route[] = [
   ...webhookRoutes,
   ...settingsRoutes,
   ...dashboardRoutes,
+  ...demoRoutes,
   ...metaRoutes,
 ]

@@ -15,6 +15,7 @@ import { type Console, openConsole } from '../../server/console-build.ts'
 import { changing } from '../../server/db/changes.ts'
 import { type Database, gated, openDatabase } from '../../server/db/database.ts'
 import { migrate } from '../../server/db/migrate.ts'
+import { openDemo } from '../../server/demo.ts'
 import type { Dependencies } from '../../server/dependencies.ts'
 import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
@@ -91,6 +92,8 @@ type Overrides = Partial<Config> & {
   console?: Console
   /** How long a provider is asked whose account was connected. */
   identifyMs?: number
+  /** How many days of demo data there are to add. */
+  demoDays?: number
 }
 
 const OAUTH_CHANGES = { share: 'write', key: 'oauth', user: undefined } as const
@@ -226,7 +229,14 @@ function sharedConsole(log: Logger): Console {
 
 async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides: Overrides): Promise<TestApp> {
   const { limits = LIMITS, passwords = createPasswords(CHEAP_HASHES), ...others } = overrides
-  const { clouds = cloudProviders, notifying = notifyingProviders, identifyMs = 2_000, console, ...settings } = others
+  const {
+    clouds = cloudProviders,
+    notifying = notifyingProviders,
+    identifyMs = 2_000,
+    console,
+    demoDays,
+    ...settings
+  } = others
   const config: Config = {
     ...loadConfig({
       DATABASE_URL: databaseUrl,
@@ -283,6 +293,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     },
     ...{ identifyMs, vault, clients, connected: queueFirst(clients, config.historicalSyncOnConnect) },
   }
+  const demo = openDemo(log, demoDays)
   const deps: Dependencies = {
     config,
     db,
@@ -293,7 +304,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     apiKeys,
     passwords,
     uploads: { accept: (upload) => startedUploads().accept(upload) },
-    syncFeed,
+    ...{ syncFeed, demo },
     ...{ oauth, tokens: openAccessTokens(oauth) },
     notices: openReceiver({
       ...{ db: gated(db, gates.inbox), vault, clients, notifying, metrics, log },
@@ -335,6 +346,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     another: (more = {}) => startApp(t, databaseUrl, apiKey, { ...overrides, ...more }),
     close: () => {
       closing ??= (async () => {
+        await demo.close()
         await deps.syncFeed.close()
         server.closeAllConnections()
         await new Promise((resolve) => server.close(resolve))

@@ -29,6 +29,8 @@ const ENTRIES = [
   'workers/sample-events.ts',
   'workers/parcel.ts',
   'workers/notices.ts',
+  'demo/main.ts',
+  'demo/worker.ts',
 ]
 
 /** Packages that are bundled: those of many files, none of which looks for files beside its own. */

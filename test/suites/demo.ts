@@ -1,0 +1,3 @@
+import '../api/demo.test.ts'
+import '../demo/import.test.ts'
+import '../demo/model.test.ts'
