@@ -55,6 +55,8 @@ export function polarLines(truth: Json, span: Span): Lines {
     nightLines(adding, night)
     if (isNew) elixirLines(adding, night, span.nowMs)
   }
+  // What the day that has just begun is worth is asked for later.
+  anyhow.add(`score strain ${new Date(span.nowMs).toISOString().slice(0, 10)}`)
   for (const day of truth.calendar_days) dayLines(adding, truth, day)
   const unsure = new Set([...unsureDays(truth), ...daysOfJourneys(truth)])
   heartRates(adding, truth, isNew ? 1 : 5, unsure)

@@ -57,7 +57,8 @@ export async function untrue(world: World, remembered: Remembered, nowMs: number
       if (stored.size < (provider === 'strava' ? 1 : 30))
         wrong.push(named(member, provider, `only ${stored.size} lines`))
       const found = differences(stored, linesOf[provider](truth, span)).map((line) => named(member, provider, line))
-      wrong.push(...found.filter((line) => !remembered.has(line)))
+      const wasThere = OTHERS.includes(provider) ? deletedNights(truth) : () => false
+      wrong.push(...found.filter((line) => !remembered.has(line) && !wasThere(line)))
     }
     const lines = world.phones.linesOf(person)
     const phone = await storedLines(appOf(world), user, 'apple', spanOf(world, 'oura', nowMs))
@@ -65,6 +66,18 @@ export async function untrue(world: World, remembered: Remembered, nowMs: number
     wrong.push(...differences(phone, lines).map((line) => named(member, 'apple', line)))
   }
   return wrong
+}
+
+/** Whether a line is a night that was deleted, of those who do not tell of that: it may have been there for hours only. */
+function deletedNights(truth: { deleted: string[] }): (line: string) => boolean {
+  const dates = new Set(truth.deleted.map((key) => key.slice(key.indexOf('/') + 1)))
+  return (line) => {
+    const [, end] = /: not true: sleep \d+ (\d+) /.exec(line) ?? []
+    const atMs = Number(end) * 1000
+    return [-DAY_MS / 2, 0, DAY_MS / 2].some(
+      (shift) => end !== undefined && dates.has(new Date(atMs + shift).toISOString().slice(0, 10)),
+    )
+  }
 }
 
 const appOf = ({ service, db }: World) => ({ request: service.request, db })
