@@ -6,7 +6,7 @@ import { Hypnogram } from '../charts/hypnogram.tsx'
 import { type Lane, Lanes } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
 import { linesOf, nearest, type Point, pointsOf, scaleOf } from '../charts/samples.ts'
-import { asleepMinutes, minutesOf, type Night as NightData, nightOf, partText } from '../charts/sleep.ts'
+import { asleepMinutes, type Night as NightData, nightOf, partText, stageMinutes } from '../charts/sleep.ts'
 import { clock, dateOf, daysLater, HOUR_MS, MINUTE_MS, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
 import { Dated, NothingThere } from './person.tsx'
@@ -99,16 +99,17 @@ function Totals({ user, date, night }: { user: Schemas['UserDetail']; date: stri
   const of = (pick: (day: Schemas['SleepSummary']) => number | null | undefined) =>
     usual(days.flatMap((day) => pick(day) ?? []))
   const stage = (name: StageField) => of((day) => day.stages?.[name])
-  const minutes = minutesOf(night.parts)
+  const minutes = stageMinutes(night)
   const { session } = night
   const score = scores.data?.find((one) => one.event_record_id === night.id)
-  const rows: [string, string, [number, number] | undefined][] = [
-    ['Asleep', span(asleepMinutes(night)), of((day) => day.duration_minutes)],
-    ['In bed', span((session.time_in_bed_seconds ?? 0) / 60), of((day) => day.time_in_bed_minutes)],
-    ['Awake', span(minutes.awake), stage('awake_minutes')],
-    ['REM', span(minutes.rem), stage('rem_minutes')],
-    ['Light', span(minutes.light), stage('light_minutes')],
-    ['Deep', span(minutes.deep), stage('deep_minutes')],
+  const inBed = session.time_in_bed_seconds
+  const rows: [string, number | null, [number, number] | undefined][] = [
+    ['Asleep', asleepMinutes(night), of((day) => day.duration_minutes)],
+    ['In bed', inBed === null ? null : inBed / 60, of((day) => day.time_in_bed_minutes)],
+    ['Awake', minutes.awake, stage('awake_minutes')],
+    ['REM', minutes.rem, stage('rem_minutes')],
+    ['Light', minutes.light, stage('light_minutes')],
+    ['Deep', minutes.deep, stage('deep_minutes')],
   ]
   return (
     <dl class="totals">
@@ -116,7 +117,7 @@ function Totals({ user, date, night }: { user: Schemas['UserDetail']; date: stri
         <div key={name}>
           <dt class={name.toLowerCase()}>{name}</dt>
           <dd>
-            {value}
+            {value === null ? '–' : span(Math.floor(value))}
             {range && <span class="quiet"> usually {[...new Set(range.map(span))].join(' – ')}</span>}
           </dd>
         </div>
