@@ -7,7 +7,7 @@ import { type Lane, Lanes } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
 import { linesOf, nearest, type Point, pointsOf, scaleOf } from '../charts/samples.ts'
 import { asleepMinutes, type Night as NightData, nightOf, partText, stageMinutes } from '../charts/sleep.ts'
-import { clock, dateOf, daysLater, HOUR_MS, MINUTE_MS, span } from '../charts/time.ts'
+import { clock, dateOf, daysLater, HOUR_MS, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
 import { Dated, NothingThere } from './person.tsx'
 
@@ -146,9 +146,11 @@ function Measures({ user, night }: { user: Schemas['UserDetail']; night: NightDa
   const samples = useQuery(`samples ${user.id} ${start} ${end}`, async (signal) => {
     const types = MEASURES.map(({ type }) => type)
     const page = await readSamples(user.id, { start, end, types, resolution: 'raw' }, signal)
-    return MEASURES.map((measure) => ({ measure, points: pointsOf(page, measure.type, from, until) })).filter(
-      ({ points }) => points.length > 0,
-    )
+    const offset = offsetMinutes(night.session.zone_offset)
+    return MEASURES.map((measure) => ({
+      measure,
+      points: pointsOf(page, measure.type, [from, until], offset),
+    })).filter(({ points }) => points.length > 0)
   })
   return (
     <Shown query={samples} what="measurements of the night">
