@@ -97,11 +97,11 @@ function Totals({ user, date, night }: { user: Schemas['UserDetail']; date: stri
   const scores = useQuery(`scores ${user.id} ${date}`, (signal) => readSleepScores(user.id, date, signal))
   const days = before.data ?? []
   const of = (pick: (day: Schemas['SleepSummary']) => number | null | undefined) =>
-    usual(days.flatMap((day) => pick(day) ?? []))
+    night.isNap ? undefined : usual(days.flatMap((day) => pick(day) ?? []))
   const stage = (name: StageField) => of((day) => day.stages?.[name])
   const minutes = stageMinutes(night)
   const { session } = night
-  const score = scores.data?.find((one) => one.event_record_id === night.id)
+  const own = (scores.data ?? []).filter((one) => one.event_record_id === night.id && one.value !== null)
   const inBed = session.time_in_bed_seconds
   const rows: [string, number | null, [number, number] | undefined][] = [
     ['Asleep', asleepMinutes(night), of((day) => day.duration_minutes)],
@@ -128,12 +128,12 @@ function Totals({ user, date, night }: { user: Schemas['UserDetail']; date: stri
           <dd>{session.efficiency_percent.toFixed(0)} %</dd>
         </div>
       )}
-      {score?.value != null && (
-        <div>
-          <dt>Score</dt>
-          <dd>{score.value}</dd>
+      {own.map(({ id, provider, value }) => (
+        <div key={id}>
+          <dt>Score of {provider}</dt>
+          <dd>{value}</dd>
         </div>
-      )}
+      ))}
     </dl>
   )
 }
