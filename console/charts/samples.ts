@@ -9,14 +9,22 @@ export interface Point {
   offset: number
 }
 
-/** The points of a series type within local times [from, until), in the order of their instants. */
-export function pointsOf(page: Schemas['ColumnarSamplePage'], type: string, from: number, until: number): Point[] {
+/**
+ * The points of a series type within local times [from, until), in the order of their instants: by each point's own
+ * offset, or all by the one given, as for a session, whose time runs on when the clock changes.
+ */
+export function pointsOf(
+  page: Schemas['ColumnarSamplePage'],
+  type: string,
+  [from, until]: readonly [number, number],
+  oneOffset?: number,
+): Point[] {
   const { timestamp_ms, value, zone_offset_min, series } = page.columns
   const wanted = page.series.map((one) => one.type === type && !one.implausible)
   const points: Point[] = []
   for (const [index, at] of timestamp_ms.entries()) {
     if (!wanted[series[index] ?? -1]) continue
-    const offset = zone_offset_min[index] ?? 0
+    const offset = oneOffset ?? zone_offset_min[index] ?? 0
     const local = at + offset * MINUTE_MS
     if (local >= from && local < until) points.push({ local, value: value[index] ?? 0, offset })
   }

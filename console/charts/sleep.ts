@@ -43,6 +43,23 @@ export function minutesOf(parts: readonly Part[]): Record<Part['stage'], number>
   return total
 }
 
+/**
+ * Whole minutes of each stage, as the API counts them: as the source reports them, else of the parts; null where neither
+ * says anything. Parts without light, deep or REM do not say how deep the sleep was.
+ */
+export function stageMinutes({ session, parts }: Night): Record<Stage, number | null> {
+  const minutes = minutesOf(parts)
+  const isStaged = parts.some(({ stage }) => stage === 'rem' || stage === 'light' || stage === 'deep')
+  const of = (stage: Stage, isKnown: boolean) =>
+    session.stages?.[`${stage}_minutes`] ?? (isKnown ? Math.floor(minutes[stage]) : null)
+  return {
+    awake: of('awake', isStaged || minutes.awake > 0),
+    rem: of('rem', isStaged),
+    light: of('light', isStaged),
+    deep: of('deep', isStaged),
+  }
+}
+
 /** Minutes asleep: as the source reports them, else of the parts. */
 export function asleepMinutes({ session, parts }: Night): number {
   if (session.sleep_duration_seconds !== null) return session.sleep_duration_seconds / 60

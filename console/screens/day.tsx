@@ -57,8 +57,8 @@ async function readDay(id: string, date: string, signal: AbortSignal): Promise<D
   const within = (start: number, end: number) => start < until && end > from
   return {
     date,
-    heart: pointsOf(samples, 'heart_rate', from, until),
-    steps: pointsOf(samples, 'steps', from, until),
+    heart: pointsOf(samples, 'heart_rate', [from, until]),
+    steps: pointsOf(samples, 'steps', [from, until]),
     nights: sleep.map(nightOf).filter((night) => within(night.from, night.until)),
     workouts: workouts.filter((one) =>
       within(localMs(one.start_time, one.zone_offset), localMs(one.end_time, one.zone_offset)),

@@ -6,8 +6,8 @@ import { Hypnogram } from '../charts/hypnogram.tsx'
 import { type Lane, Lanes } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
 import { linesOf, nearest, type Point, pointsOf, scaleOf } from '../charts/samples.ts'
-import { asleepMinutes, minutesOf, type Night as NightData, nightOf, partText } from '../charts/sleep.ts'
-import { clock, dateOf, daysLater, HOUR_MS, MINUTE_MS, span } from '../charts/time.ts'
+import { asleepMinutes, type Night as NightData, nightOf, partText, stageMinutes } from '../charts/sleep.ts'
+import { clock, dateOf, daysLater, HOUR_MS, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
 import { Dated, NothingThere } from './person.tsx'
 
@@ -97,18 +97,19 @@ function Totals({ user, date, night }: { user: Schemas['UserDetail']; date: stri
   const scores = useQuery(`scores ${user.id} ${date}`, (signal) => readSleepScores(user.id, date, signal))
   const days = before.data ?? []
   const of = (pick: (day: Schemas['SleepSummary']) => number | null | undefined) =>
-    usual(days.flatMap((day) => pick(day) ?? []))
+    night.isNap ? undefined : usual(days.flatMap((day) => pick(day) ?? []))
   const stage = (name: StageField) => of((day) => day.stages?.[name])
-  const minutes = minutesOf(night.parts)
+  const minutes = stageMinutes(night)
   const { session } = night
-  const score = scores.data?.find((one) => one.event_record_id === night.id)
-  const rows: [string, string, [number, number] | undefined][] = [
-    ['Asleep', span(asleepMinutes(night)), of((day) => day.duration_minutes)],
-    ['In bed', span((session.time_in_bed_seconds ?? 0) / 60), of((day) => day.time_in_bed_minutes)],
-    ['Awake', span(minutes.awake), stage('awake_minutes')],
-    ['REM', span(minutes.rem), stage('rem_minutes')],
-    ['Light', span(minutes.light), stage('light_minutes')],
-    ['Deep', span(minutes.deep), stage('deep_minutes')],
+  const own = (scores.data ?? []).filter((one) => one.event_record_id === night.id && one.value !== null)
+  const inBed = session.time_in_bed_seconds
+  const rows: [string, number | null, [number, number] | undefined][] = [
+    ['Asleep', asleepMinutes(night), of((day) => day.duration_minutes)],
+    ['In bed', inBed === null ? null : inBed / 60, of((day) => day.time_in_bed_minutes)],
+    ['Awake', minutes.awake, stage('awake_minutes')],
+    ['REM', minutes.rem, stage('rem_minutes')],
+    ['Light', minutes.light, stage('light_minutes')],
+    ['Deep', minutes.deep, stage('deep_minutes')],
   ]
   return (
     <dl class="totals">
@@ -116,7 +117,7 @@ function Totals({ user, date, night }: { user: Schemas['UserDetail']; date: stri
         <div key={name}>
           <dt class={name.toLowerCase()}>{name}</dt>
           <dd>
-            {value}
+            {value === null ? '–' : span(Math.floor(value))}
             {range && <span class="quiet"> usually {[...new Set(range.map(span))].join(' – ')}</span>}
           </dd>
         </div>
@@ -127,12 +128,12 @@ function Totals({ user, date, night }: { user: Schemas['UserDetail']; date: stri
           <dd>{session.efficiency_percent.toFixed(0)} %</dd>
         </div>
       )}
-      {score?.value != null && (
-        <div>
-          <dt>Score</dt>
-          <dd>{score.value}</dd>
+      {own.map(({ id, provider, value }) => (
+        <div key={id}>
+          <dt>Score of {provider}</dt>
+          <dd>{value}</dd>
         </div>
-      )}
+      ))}
     </dl>
   )
 }
@@ -145,9 +146,11 @@ function Measures({ user, night }: { user: Schemas['UserDetail']; night: NightDa
   const samples = useQuery(`samples ${user.id} ${start} ${end}`, async (signal) => {
     const types = MEASURES.map(({ type }) => type)
     const page = await readSamples(user.id, { start, end, types, resolution: 'raw' }, signal)
-    return MEASURES.map((measure) => ({ measure, points: pointsOf(page, measure.type, from, until) })).filter(
-      ({ points }) => points.length > 0,
-    )
+    const offset = offsetMinutes(night.session.zone_offset)
+    return MEASURES.map((measure) => ({
+      measure,
+      points: pointsOf(page, measure.type, [from, until], offset),
+    })).filter(({ points }) => points.length > 0)
   })
   return (
     <Shown query={samples} what="measurements of the night">
