@@ -67,12 +67,12 @@ function broken(points: readonly Point[]): Map<number, number | null> {
   return line
 }
 
-/** Sums of points for each step of a day that begins at `from`. */
-export function sums(points: readonly Point[], from: number, stepMs: number, count: number): number[] {
-  const bars = Array<number>(count).fill(0)
+/** Sums of points for each step of a day that begins at `from`; null where there are none. */
+export function sums(points: readonly Point[], from: number, stepMs: number, count: number): (number | null)[] {
+  const bars = Array<number | null>(count).fill(null)
   for (const { local, value } of points) {
     const index = Math.floor((local - from) / stepMs)
-    if (bars[index] !== undefined) bars[index] += value
+    if (index >= 0 && index < count) bars[index] = (bars[index] ?? 0) + value
   }
   return bars
 }

@@ -97,9 +97,22 @@ function Filled({ data }: { data: DayData }) {
         Local time{zones.length > 0 && `, ${zones.map(offsetText).join(' → ')}`} · values of a minute,{' '}
         {heart.length + steps.length} in all
       </p>
+      <Remainder data={data} />
       <Events data={data} />
       <Hours data={data} />
     </>
+  )
+}
+
+/** Why the bars of the steps add up to something else than the figure beside them. */
+function Remainder({ data: { steps, activity } }: { data: DayData }) {
+  const counted = steps.reduce((sum, { value }) => sum + value, 0)
+  if (activity?.steps == null || Math.abs(activity.steps - counted) <= 1) return null
+  return (
+    <p class="quiet">
+      The bars add up to {whole.format(counted)} steps, of one source. The figure of the day counts daily totals and
+      other sources as well, each quarter of an hour once.
+    </p>
   )
 }
 
@@ -136,7 +149,7 @@ function heartLane({ date, heart, activity }: DayData, height: number): Lane {
 function stepsLane({ date, steps, activity }: DayData, height: number): Lane {
   const from = midnight(date)
   const bars = sums(steps, from, BAR_MS, DAY_MS / BAR_MS)
-  const high = Math.max(...bars, 1)
+  const high = Math.max(...bars.map((value) => value ?? 0), 1)
   return {
     name: 'Steps',
     unit: 'in 15 min',
@@ -146,7 +159,8 @@ function stepsLane({ date, steps, activity }: DayData, height: number): Lane {
     figure(local) {
       if (local === undefined) return activity?.steps == null ? '–' : whole.format(activity.steps)
       const index = Math.floor((local - from) / BAR_MS)
-      return `${whole.format(bars[index] ?? 0)} from ${clock(from + index * BAR_MS)}`
+      const value = bars[index]
+      return value == null ? 'no data' : `${whole.format(value)} from ${clock(from + index * BAR_MS)}`
     },
   }
 }
@@ -223,7 +237,7 @@ function Hours({ data: { date, heart, steps, nights } }: { data: DayData }) {
               <td>
                 {values.length > 0 ? `${whole.format(Math.min(...values))}–${whole.format(Math.max(...values))}` : '–'}
               </td>
-              <td>{whole.format(count)}</td>
+              <td>{count === null ? '–' : whole.format(count)}</td>
             </tr>
           ))}
         </tbody>
