@@ -1,15 +1,18 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { address, go, match } from './router.ts'
-import { Account } from './screens/account.tsx'
-import { Day } from './screens/day.tsx'
-import { Night } from './screens/night.tsx'
 import { NotFound } from './screens/not-found.tsx'
 import { People } from './screens/people.tsx'
 import { Person } from './screens/person.tsx'
 import { SignIn } from './screens/sign-in.tsx'
 import { ended, session } from './session.ts'
 import { Dialog } from './ui/dialog.tsx'
+import { Keys } from './ui/keys.tsx'
+import { lazy } from './ui/lazy.tsx'
+
+const Day = lazy(async () => (await import('./views.ts')).Day)
+const Night = lazy(async () => (await import('./views.ts')).Night)
+const Account = lazy(async () => (await import('./admin.ts')).Account)
 
 /** Every address and what it shows; the first that matches. */
 const screens: readonly [pattern: string, show: (found: Record<string, string>) => ComponentChildren][] = [
@@ -22,6 +25,11 @@ const screens: readonly [pattern: string, show: (found: Record<string, string>) 
 
 /** The console: the sign-in, or the shell around a screen. */
 export function App() {
+  const signedIn = session.value?.developer.id
+  // The next click most likely leads to a day.
+  useEffect(() => {
+    if (signedIn) Day.preload()
+  }, [signedIn])
   if (session.value === undefined) return <main aria-busy="true" />
   if (session.value === null) return <SignIn />
   return (
@@ -33,6 +41,7 @@ export function App() {
       <main id="content" tabIndex={-1}>
         <Screen path={address.value} />
       </main>
+      <Keys />
       {ended.value && (
         <Dialog title="Signed out" onClose={undefined}>
           <p>Your sign-in has ended. Sign in to go on where you are.</p>

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { OutputFile } from 'esbuild'
+import type { Metafile, OutputFile } from 'esbuild'
 import type { Logger } from './log.ts'
 
 const SOURCE = fileURLToPath(new URL('../console/', import.meta.url))
@@ -52,7 +52,7 @@ export async function buildConsole(): Promise<ConsoleFiles> {
   // Only now: nothing else needs it, and the API starts without waiting for it.
   const { build, stop } = await import('esbuild')
   try {
-    const [html, { outputFiles }] = await Promise.all([
+    const [html, { outputFiles, metafile }] = await Promise.all([
       readFile(`${SOURCE}index.html`, 'utf8'),
       build({
         absWorkingDir: SOURCE,
@@ -62,6 +62,7 @@ export async function buildConsole(): Promise<ConsoleFiles> {
         splitting: true,
         minify: true,
         write: false,
+        metafile: true,
         format: 'esm',
         target: 'es2022',
         jsx: 'automatic',
@@ -71,7 +72,7 @@ export async function buildConsole(): Promise<ConsoleFiles> {
         logLevel: 'silent',
       }),
     ])
-    return { page: withHashes(html, outputFiles), assets: assetsOf(outputFiles) }
+    return { page: withPreloads(withHashes(html, outputFiles), metafile), assets: assetsOf(outputFiles) }
   } finally {
     await stop()
   }
@@ -89,4 +90,12 @@ function withHashes(html: string, files: readonly OutputFile[]): string {
     if (!found) throw new Error(`the build has no ${name}`)
     return found
   })
+}
+
+/** The page with links to what its script imports, so that the browser asks for all of it at once. */
+function withPreloads(page: string, { outputs }: Metafile): string {
+  const main = Object.entries(outputs).find(([path]) => /^main-.*\.js$/.test(path))
+  const imports = main?.[1].imports.filter(({ kind }) => kind === 'import-statement') ?? []
+  const links = imports.map(({ path }) => `<link rel="modulepreload" href="${ASSETS_PATH}${basename(path)}">`)
+  return page.replace('</head>', `  ${links.join('\n    ')}\n  </head>`)
 }

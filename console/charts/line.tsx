@@ -1,6 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import 'uplot/dist/uPlot.min.css'
 import type { LineData } from './samples.ts'
 
 interface LineProps {

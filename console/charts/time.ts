@@ -63,6 +63,11 @@ export function shortDate(date: string): string {
   return text + (year === today().slice(0, 4) ? '' : ` ${year}`)
 }
 
+const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
+
+/** The month of a date, such as November 2026. */
+export const monthName = (date: string): string => MONTH.format(midnight(date))
+
 /**
  * The UTC range in which the local day lies, wherever the person is: from 10:00 of the day before to 14:00 of the day
  * after.

@@ -9,7 +9,7 @@ import { linesOf, nearest, offsetsOf, type Point, pointsOf, scaleOf, sums } from
 import { asleepMinutes, type Night, nightOf, partText, stageName } from '../charts/sleep.ts'
 import { clock, DAY_MS, dateOf, HOUR_MS, localMs, midnight, offsetText, rangeOfDay, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
-import { Dated, NothingThere } from './person.tsx'
+import { NothingThere, PersonPage } from './person.tsx'
 
 const BAR_MS = HOUR_MS / 4
 const RESOLUTION = '1min'
@@ -28,9 +28,9 @@ interface DayData {
 /** A local day of a person: heart rate, steps, sleep and workouts over one axis. */
 export function Day({ id, date }: { id: string; date: string }) {
   return (
-    <Dated id={id} date={date} view="day">
+    <PersonPage id={id} date={date} view="day">
       {(user) => <Loaded key={`${id} ${date}`} user={user} date={date} />}
-    </Dated>
+    </PersonPage>
   )
 }
 

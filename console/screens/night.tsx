@@ -9,7 +9,7 @@ import { linesOf, nearest, type Point, pointsOf, scaleOf } from '../charts/sampl
 import { asleepMinutes, type Night as NightData, nightOf, partText, stageMinutes } from '../charts/sleep.ts'
 import { clock, dateOf, daysLater, HOUR_MS, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
-import { Dated, NothingThere } from './person.tsx'
+import { NothingThere, PersonPage } from './person.tsx'
 
 const AROUND_MS = 30 * MINUTE_MS
 
@@ -26,9 +26,9 @@ const MEASURES = [
 /** A night, by the local date of waking. */
 export function Night({ id, date }: { id: string; date: string }) {
   return (
-    <Dated id={id} date={date} view="night">
+    <PersonPage id={id} date={date} view="night">
       {(user) => <Loaded key={`${id} ${date}`} user={user} date={date} />}
-    </Dated>
+    </PersonPage>
   )
 }
 

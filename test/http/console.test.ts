@@ -40,10 +40,15 @@ t.test('the console', async (t) => {
   })
 
   await t.test('loads files whose names change with their content, for a year', async (t) => {
-    t.strictSame(loaded.map((path) => path.replace(/-\w+\./, '-….')).sort(), [
+    t.strictSame([...new Set(loaded.map((path) => path.replace(/-\w+\./, '-….')))].sort(), [
+      '/console/assets/chunk-….js',
       '/console/assets/main-….css',
       '/console/assets/main-….js',
     ])
+    const script = await get(app, loaded.find((path) => /main-\w+\.js$/.test(path)) ?? '')
+    const imported = [...script.bytes.toString().matchAll(/from"\.\/([^"]+)"/g)].map(([, name]) => name)
+    t.ok(imported.length > 0)
+    for (const name of imported) t.ok(loaded.includes(`/console/assets/${name}`), `${name} is asked for with the page`)
     for (const path of loaded) {
       const plain = await get(app, path)
       t.equal(plain.status, 200)

@@ -1,0 +1,3 @@
+/** The views of a person, which the browser loads as one file once the list of people is there. */
+export { Day } from './screens/day.tsx'
+export { Night } from './screens/night.tsx'
