@@ -11,10 +11,8 @@ export interface DemoState {
   error: string | null
 }
 
-const FILE = new URL('../demo/worker.ts', import.meta.url).href
-
-/** A thread of Node 20 does not inherit the loader of TypeScript from the process. */
-const THREAD = `import('tsx/esm/api').then(({ register }) => { register(); return import(${JSON.stringify(FILE)}) })`
+/** Node 20 begins a thread with no file that its loader has to read first. */
+const THREAD = `import(${JSON.stringify(new URL('../demo/worker.ts', import.meta.url).href)})`
 
 /** Adds and removes the demo data, one after the other, in a thread that calls this service as any client does. */
 export interface Demo {
