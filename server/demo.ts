@@ -11,8 +11,10 @@ export interface DemoState {
   error: string | null
 }
 
-/** Node 20 begins a thread with no file that its loader has to read first. */
-const THREAD = `import(${JSON.stringify(new URL('../demo/worker.ts', import.meta.url).href)})`
+const url = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
+
+/** A thread of Node 20 does not wait for the loader that the process has. */
+const THREAD = `import(${url('typescript.mjs')}).then(() => import(${url('../demo/worker.ts')}))`
 
 /** Adds and removes the demo data, one after the other, in a thread that calls this service as any client does. */
 export interface Demo {
