@@ -202,12 +202,14 @@ t.test('what phones make is bounded in every answer', async (t) => {
   const sizes: Record<string, number> = {}
   const bodies: Record<string, TestAnswer['body']> = {}
   for (const path of [
+    `${of}/data-sources?include=data`,
     `${of}/data-sources`,
     `/sync/history/full`,
     `${of}/sync/history?limit=200`,
     `${of}/sync/runs?limit=200`,
     `${of}/sync/recent?limit=200`,
     `/sdk${of}/sync/batches?limit=200`,
+    `${of}/coverage?start_date=2025-03-01&end_date=2026-03-01&days=local`,
     `${of}/coverage?start_date=2025-03-01&end_date=2026-03-01`,
     `${of}/events/sleep?${range}&include=stages`,
     `${of}/events/workouts?${range}&include=segments`,

@@ -66,6 +66,8 @@ const QUERIES: Record<string, string[]> = {
   ],
   getActivitySummary: ['', 'merge=none', 'merge=segments&explain=true', 'sort_order=desc'],
   getDataTimeline: ['', 'group_by=workout_type'],
+  listDataSources: ['', 'include=data'],
+  getUserCoverage: ['', 'days=local'],
   listSleep: ['', 'include=stages&filter_by_priority=true'],
   listWorkouts: ['', 'include=zones,segments'],
 }
