@@ -68,6 +68,7 @@ const QUERIES: Record<string, string[]> = {
   getDataTimeline: ['', 'group_by=workout_type'],
   listDataSources: ['', 'include=data'],
   getUserCoverage: ['', 'days=local'],
+  listAllBatches: ['', 'status=success'],
   listSleep: ['', 'include=stages&filter_by_priority=true'],
   listWorkouts: ['', 'include=zones,segments'],
 }
