@@ -53,7 +53,7 @@ const MOST_OF: Record<string, number> = { getMetrics: 9, getRecoverySummary: 4 }
 
 /** Parameters, besides range and limit, with which a route reads everything; each query is requested. */
 const QUERIES: Record<string, string[]> = {
-  listUsers: ['', 'include=connections', 'sort_by=last_synced_at'],
+  listUsers: ['', 'include=connections', 'include=connections,data', 'sort_by=last_synced_at'],
   getUser: ['include=connections'],
   getTimeseries: [
     '',

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import type { Dependencies } from '../../dependencies.ts'
 import { readCursor, writeCursor } from '../../http/cursors.ts'
 import { Cursor, Enum, Limit, List } from '../../http/schema.ts'
+import { sdkProviders } from '../../providers/index.ts'
 import { BATCH_STATUSES, LISTED_BATCH_COLUMNS } from './batch.ts'
 
 /** The parameters of lists of uploads. */
@@ -36,19 +37,20 @@ interface Query {
 const OF_USER_SQL = `
   select u.*
   from upload u
-  where u.user_id = $5 and u.channel = 'sdk' and u.status = any($1) and u.provider = coalesce($4, u.provider)
+  where u.user_id = $5 and u.channel = 'sdk' and u.status = any($1) and u.provider = any($4)
     and u.seq < coalesce($2, 9223372036854775807)
   order by u.seq desc
   limit $3`
 
-/** Those of all users; an index has the uploads of each status in this order. */
+/** Those of all users; an index has the uploads of each status and platform in this order. */
 const OF_ALL_SQL = `
   select u.*
   from unnest($1::text[]) s (status)
+  cross join unnest($4::text[]) p (provider)
   cross join lateral (
     select e.*
     from upload e
-    where e.status = s.status and e.channel = 'sdk' and e.provider = coalesce($4, e.provider)
+    where e.status = s.status and e.provider = p.provider and e.channel = 'sdk'
       and e.seq < coalesce($2, 9223372036854775807)
     order by e.seq desc
     limit $3
@@ -73,7 +75,7 @@ export async function listUploads(
   const statuses = [...new Set(status.length > 0 ? status : BATCH_STATUSES)].sort()
   const list = `${scope} ${userId} ${provider} ${statuses}`
   const below = cursor === undefined ? null : readCursor(keys.cursor, list, cursor).id
-  const params = [statuses, below, limit + 1, provider ?? null]
+  const params = [statuses, below, limit + 1, provider ? [provider] : [...sdkProviders.keys()]]
   const rows = await db.query<{ seq: number; received_at: string }>(
     userId === null ? LIST_OF_ALL_SQL : LIST_OF_USER_SQL,
     userId === null ? params : [...params, userId],
