@@ -14,5 +14,5 @@ export const metrics = route(
     produces: 'text/plain',
     response: Type.String({ description: "Prometheus' text format 0.0.4" }),
   },
-  async (_, { metrics }) => new Reply(200, metrics.registry.contentType, await metrics.registry.metrics()),
+  async (_, { metrics, shownMetrics }) => new Reply(200, metrics.registry.contentType, await shownMetrics.text()),
 )
