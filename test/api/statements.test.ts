@@ -62,6 +62,7 @@ const QUERIES: Record<string, string[]> = {
     ...['1min', '5min', '15min', '1hour'].flatMap((width) => [
       `resolution=${width}`,
       `resolution=${width}&filter_by_priority=true`,
+      `resolution=${width}&include=extremes`,
     ]),
   ],
   getActivitySummary: ['', 'merge=none', 'merge=segments&explain=true', 'sort_order=desc'],
