@@ -73,6 +73,7 @@ export const listSleep = route(
     description: "Those that start within the range, the latest first. The ETag changes when the user's data does.",
     tag: 'Events',
     guard: 'key',
+    csv: { name: 'sleep', list: 'data' },
     shareOf: ({ filter_by_priority }) => (filter_by_priority ? 'report' : 'read'),
     params: UserPath,
     query: Type.Object({

@@ -119,6 +119,7 @@ export const listWorkouts = route(
     description: "Those that start within the range, the latest first. The ETag changes when the user's data does.",
     tag: 'Events',
     guard: 'key',
+    csv: { name: 'workouts', list: 'data' },
     params: UserPath,
     query: Type.Object({
       ...listParameters,

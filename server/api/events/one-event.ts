@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
 import type { EventRow } from '../../events/row.ts'
 import { etagOf, heldTags } from '../../http/etag.ts'
-import { Reply } from '../../http/route.ts'
+import { Reply } from '../../http/reply.ts'
 import { SOURCE_COLUMNS, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
 
 /** A kind of event, and the text of the error if there is none. */

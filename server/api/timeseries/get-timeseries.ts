@@ -7,7 +7,8 @@ import { errors } from '../../errors.ts'
 import { readCursor, writeCursor } from '../../http/cursors.ts'
 import { parseDateInput } from '../../http/dates.ts'
 import { etagOf, heldTags } from '../../http/etag.ts'
-import { Reply, route } from '../../http/route.ts'
+import { Reply } from '../../http/reply.ts'
+import { route } from '../../http/route.ts'
 import {
   Cursor,
   CursorPage,

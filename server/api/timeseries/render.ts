@@ -1,4 +1,5 @@
 import { pack } from 'msgpackr'
+import { csvField } from '../../http/csv.ts'
 import type { SourceMetadata } from '../../sources/source.ts'
 import type { Stored } from '../../sources/user-view.ts'
 import { isoInstant, zoneText } from '../../time.ts'
@@ -177,13 +178,6 @@ function array32(length: number): Buffer {
 /** First line of every page as CSV. */
 export const CSV_HEADER =
   'timestamp,zone_offset,type,value,unit,is_daily_total,provider,source,device,device_type,device_name,data_source_id,implausible'
-
-// A field that a spreadsheet would execute as a formula gets a quote in front (OWASP: CSV injection).
-function csvField(text: string | null): string {
-  if (text === null) return ''
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
 
 /** The page as CSV (RFC 4180) with a header line; the cursors are in the answer's headers. */
 export async function csv(rows: readonly Row[], envelope: Envelope): Promise<Buffer> {
