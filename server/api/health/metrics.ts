@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { Reply, route } from '../../http/route.ts'
+import { Reply } from '../../http/reply.ts'
+import { route } from '../../http/route.ts'
 
 /** Metrics in Prometheus' text form; no health values, no user ids. */
 export const metrics = route(
