@@ -2,9 +2,11 @@ import { render } from 'preact'
 import { App } from './app.tsx'
 import { followLinks } from './router.ts'
 import { startSession } from './session.ts'
+import './shared.ts'
 import 'uplot/dist/uPlot.min.css'
 import './style.css'
 import './charts/charts.css'
+import './ui/parts.css'
 
 followLinks()
 void startSession()

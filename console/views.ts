@@ -1,3 +1,6 @@
 /** The views of a person, which the browser loads as one file once the list of people is there. */
+import './shared.ts'
+
+export { Connections } from './screens/connections.tsx'
 export { Day } from './screens/day.tsx'
 export { Night } from './screens/night.tsx'

@@ -39,6 +39,7 @@ interface View {
 const VIEWS: readonly View[] = [
   { view: 'day', name: 'Day', key: 'd', step: 'day' },
   { view: 'night', name: 'Night', key: 'n', step: 'day' },
+  { view: 'connections', name: 'Connections', key: 'o' },
 ]
 
 /** The date that was last looked at: views without a date lead back to it. */

@@ -1,1 +1,3 @@
+import '../console/access.test.ts'
 import '../console/browser.test.ts'
+import '../console/first.test.ts'

@@ -1,0 +1,6 @@
+/** What all files of the console load: in one file it is smaller than in one for each two that need the same. */
+import './screens/person.tsx'
+import './session.ts'
+import './ui/act.tsx'
+import './ui/code.tsx'
+import './ui/when.tsx'
