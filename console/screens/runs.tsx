@@ -17,10 +17,9 @@ export function Runs({ runs, nameOf }: RunsProps) {
         {runs.map((run) => (
           <li key={run.run_id} data-run={run.status}>
             <div>
-              {nameOf(run.provider)} <span class="tag">{words(run.status)}</span>
+              {nameOf(run.provider)} <State of={run.status} /> <When at={run.started_at} />
               <div class="quiet">{run.message}</div>
             </div>
-            <When at={run.started_at} />
             {run.status === 'in_progress' && (
               <div class="wide">
                 <progress value={run.progress ?? undefined} aria-label={`${nameOf(run.provider)}: progress`} />
@@ -35,6 +34,17 @@ export function Runs({ runs, nameOf }: RunsProps) {
     </section>
   )
 }
+
+const STATES: Readonly<Record<string, string>> = {
+  success: 'done',
+  partial: 'partly stored',
+  skipped: 'nothing to store',
+  queued: 'waiting',
+  in_progress: 'under way',
+}
+
+/** What became of an upload or a run, in words. */
+export const State = ({ of }: { of: string }) => <span class="tag">{STATES[of] ?? of}</span>
 
 /** A name of the API in words. */
 export const words = (name: string): string => name.replaceAll('_', ' ')
@@ -60,7 +70,7 @@ function Types({ id }: { id: string }) {
               <tr key={`${one.kind} ${one.data_type}`}>
                 <th scope="row">
                   {words(one.data_type)}
-                  {one.kind === 'task' && ` (asked for: ${words(one.status)})`}
+                  {one.kind === 'task' && ` (asked for: ${STATES[one.status] ?? one.status})`}
                   {(one.error ?? one.error_code) && <div class="warn">{one.error ?? one.error_code}</div>}
                 </th>
                 <td>{one.reported_records === null ? '–' : figure(one.reported_records)}</td>

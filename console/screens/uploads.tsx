@@ -4,6 +4,7 @@ import { useQuery } from '../api/query.ts'
 import { Do } from '../ui/act.tsx'
 import { Reveal, Shown } from '../ui/states.tsx'
 import { counted, figure, When } from '../ui/when.tsx'
+import { State } from './runs.tsx'
 
 type Upload = Schemas['UploadBatch']
 
@@ -22,11 +23,10 @@ export function Uploads({ uploads, nameOf, changed, whose }: UploadsProps) {
       {uploads.map((one) => (
         <li key={one.batch_id} data-upload={one.status}>
           <div>
-            {whose?.(one)} {nameOf(one.provider)} <span class="tag">{one.status}</span>
-            {one.replay_of && <span class="tag">imported again</span>}
+            {whose?.(one)} {nameOf(one.provider)} <State of={one.status} />
+            {one.replay_of && <span class="tag">imported again</span>} <When at={one.received_at} />
             <div class="quiet">{countsOf(one)}</div>
           </div>
-          <When at={one.received_at} />
           {one.error && <p class="wide warn">{one.error}</p>}
           {leftOut(one) > 0 && (
             <Reveal summary={`${counted(leftOut(one), 'item')} not stored, or not as sent`}>
