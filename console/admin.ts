@@ -3,5 +3,6 @@ import './shared.ts'
 
 export { Access } from './screens/access.tsx'
 export { Account } from './screens/account.tsx'
+export { AllUploads } from './screens/all-uploads.tsx'
 export { Demo } from './screens/demo.tsx'
 export { First, NewPerson } from './screens/first.tsx'

@@ -3,4 +3,5 @@ import './shared.ts'
 
 export { Connections } from './screens/connections.tsx'
 export { Day } from './screens/day.tsx'
+export { Events } from './screens/events.tsx'
 export { Night } from './screens/night.tsx'

@@ -80,7 +80,13 @@ export function People() {
 }
 
 function listed({ search, sort, order, page }: Filters, signal: AbortSignal) {
-  const query = { sort_by: sort, sort_order: order, page, limit: PAGE, include: ['connections' as const] }
+  const query = {
+    sort_by: sort,
+    sort_order: order,
+    page,
+    limit: PAGE,
+    include: ['connections' as const, 'data' as const],
+  }
   return answered(api.GET('/api/v1/users', { params: { query: { ...query, ...(search && { search }) } }, signal }))
 }
 
@@ -180,8 +186,28 @@ function Row({ user }: { user: Schemas['User'] }) {
       </td>
       <td>
         <When at={user.last_synced_at} />
+        <Month days={user.recent_days ?? []} last={user.last_day} />
       </td>
     </tr>
+  )
+}
+
+const DAY_MS = 86_400_000
+
+/** How much there is of each of the last 30 days, and since when there is nothing. */
+function Month({ days, last }: { days: readonly number[]; last: string | null | undefined }) {
+  if (!last) return null
+  const most = Math.max(...days)
+  const bars = days.map((count, at) => (count > 0 ? `M${at} 10v-${1 + (9 * count) / most}h.8V10` : '')).join('')
+  const silent = Math.floor((Date.now() - Date.parse(last)) / DAY_MS)
+  return (
+    <div class="quiet">
+      <svg class="spark" viewBox="0 0 30 10" preserveAspectRatio="none" role="img">
+        <title>Data on {days.filter((count) => count > 0).length} of the last 30 days</title>
+        <path d={bars} />
+      </svg>
+      {silent > 1 && ` nothing for ${silent} days`}
+    </div>
   )
 }
 

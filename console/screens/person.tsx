@@ -39,6 +39,7 @@ interface View {
 const VIEWS: readonly View[] = [
   { view: 'day', name: 'Day', key: 'd', step: 'day' },
   { view: 'night', name: 'Night', key: 'n', step: 'day' },
+  { view: 'events', name: 'Events', key: 'e' },
   { view: 'connections', name: 'Connections', key: 'o' },
 ]
 

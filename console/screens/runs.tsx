@@ -35,15 +35,17 @@ export function Runs({ runs, nameOf }: RunsProps) {
   )
 }
 
-const STATES: Readonly<Record<string, string>> = {
+/** What became of an upload or a run, in words. */
+export const STATES: Readonly<Record<string, string>> = {
   success: 'done',
   partial: 'partly stored',
+  failed: 'failed',
   skipped: 'nothing to store',
   queued: 'waiting',
   in_progress: 'under way',
 }
 
-/** What became of an upload or a run, in words. */
+/** What became of it, as a mark. */
 export const State = ({ of }: { of: string }) => <span class="tag">{STATES[of] ?? of}</span>
 
 /** A name of the API in words. */

@@ -86,8 +86,8 @@ function LeftOut({ upload: { user_id, batch_id } }: { upload: Upload }) {
           {one.dropped.slice(0, MOST).map(({ collection, index, id, loc, msg }) => (
             <li key={`${collection} ${index} ${loc}`}>
               {collection}
-              {index !== null && ` no. ${index + 1}`}
-              {id && ` (${id})`}, {loc.slice(index === null ? 1 : 3).join('.')}: {msg}
+              {index !== null && ` no. ${index + 1}`} <bdi>{id}</bdi> {loc.slice(index === null ? 1 : 3).join('.')}:{' '}
+              {msg}
             </li>
           ))}
           {one.dropped_count > MOST && <li>… {figure(one.dropped_count)} in all</li>}
