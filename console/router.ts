@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { signal } from './signal.ts'
 
 /** The address below `/console`: it holds the whole view. */
 export const address = signal(current())

@@ -47,7 +47,7 @@ const isBusy = ({ runs, uploads }: All) =>
   runs.some(({ status }) => status === 'in_progress') || uploads.some(({ status }) => status === 'queued')
 
 function Loaded({ user }: { user: Schemas['UserDetail'] }) {
-  const [by, invite] = useState(inviting.peek())
+  const [by, invite] = useState(inviting.value)
   useEffect(() => {
     inviting.value = undefined
   }, [])
