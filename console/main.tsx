@@ -3,9 +3,9 @@ import { App } from './app.tsx'
 import { followLinks } from './router.ts'
 import { startSession } from './session.ts'
 import './shared.ts'
-import './charts/uplot.css'
 import './style.css'
 import './charts/charts.css'
+import './charts/uplot.css'
 import './ui/parts.css'
 
 followLinks()
