@@ -35,12 +35,14 @@ t.test('connections in the console', { skip: !chromium && 'no Chromium is instal
     await page.locator('[data-connection="oura"]').getByText('active').waitFor()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
 
+    const runs = page.locator('[data-run="success"]')
+    await runs.first().waitFor()
     await page.getByRole('button', { name: 'Fetch the past' }).click()
     await page.getByLabel('Days').fill('10')
     await page.keyboard.press('Enter')
-    const run = page.locator('[data-run="success"]').first()
-    await run.waitFor()
+    await runs.nth(1).waitFor()
     await settled(app)
+    const run = runs.first()
     t.match(await run.textContent(), /Oura: [1-9]\d* new/)
     await run.getByText('What it announced and stored').click()
     await run
