@@ -12,14 +12,24 @@ import { lazy } from './ui/lazy.tsx'
 
 const Day = lazy(async () => (await import('./views.ts')).Day)
 const Night = lazy(async () => (await import('./views.ts')).Night)
+const Events = lazy(async () => (await import('./views.ts')).Events)
+const Connections = lazy(async () => (await import('./views.ts')).Connections)
 const Account = lazy(async () => (await import('./admin.ts')).Account)
+const AllUploads = lazy(async () => (await import('./admin.ts')).AllUploads)
+const Access = lazy(async () => (await import('./admin.ts')).Access)
+const NewPerson = lazy(async () => (await import('./admin.ts')).NewPerson)
 
 /** Every address and what it shows; the first that matches. */
 const screens: readonly [pattern: string, show: (found: Record<string, string>) => ComponentChildren][] = [
   ['/people', () => <People />],
+  ['/people/new', () => <NewPerson />],
   ['/people/:id', ({ id = '' }) => <Person id={id} />],
   ['/people/:id/day/:date', ({ id = '', date = '' }) => <Day id={id} date={date} />],
   ['/people/:id/night/:date', ({ id = '', date = '' }) => <Night id={id} date={date} />],
+  ['/people/:id/events', ({ id = '' }) => <Events id={id} />],
+  ['/people/:id/connections', ({ id = '' }) => <Connections id={id} />],
+  ['/uploads', () => <AllUploads />],
+  ['/access', () => <Access />],
   ['/account', () => <Account />],
 ]
 
@@ -73,6 +83,12 @@ function Rail() {
       </a>
       <a href="/console/people" aria-current={here('/people')}>
         People
+      </a>
+      <a href="/console/uploads" aria-current={here('/uploads')}>
+        Uploads
+      </a>
+      <a href="/console/access" aria-current={here('/access')}>
+        Access
       </a>
       <a href="/console/account" aria-current={here('/account')}>
         Account

@@ -2,9 +2,11 @@ import { render } from 'preact'
 import { App } from './app.tsx'
 import { followLinks } from './router.ts'
 import { startSession } from './session.ts'
-import 'uplot/dist/uPlot.min.css'
+import './shared.ts'
 import './style.css'
 import './charts/charts.css'
+import './charts/uplot.css'
+import './ui/parts.css'
 
 followLinks()
 void startSession()

@@ -1,3 +1,7 @@
 /** The views of a person, which the browser loads as one file once the list of people is there. */
+import './shared.ts'
+
+export { Connections } from './screens/connections.tsx'
 export { Day } from './screens/day.tsx'
+export { Events } from './screens/events.tsx'
 export { Night } from './screens/night.tsx'

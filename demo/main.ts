@@ -1,15 +1,18 @@
 import { parseArgs } from 'node:util'
 import { logIn, openApi, Refused } from './client.ts'
+import { addSimulated, removeSimulated } from './providers.ts'
 import { addDemo, removeDemo } from './run.ts'
 
-const USAGE = `npm run demo -- --password <text> [--url <address>] [--email <email>] [--clear]
+const USAGE = `npm run demo -- --password <text> [--url <address>] [--email <email>] [--providers] [--clear]
 
 Adds three invented people with a year of data to a running Pulsebase; run again, it adds what is new since then.
 
   --url <address>      of Pulsebase; API_BASE_URL, else http://localhost:8000
   --email <email>      login of a developer; ADMIN_EMAIL, else admin@localhost
   --password <text>    the one that the first start printed; ADMIN_PASSWORD
-  --clear              removes the three people and everything of theirs
+  --providers          also connects three people of the simulator, which goes on until Ctrl-C; the service has to be
+                       started with the variables of the simulator (docs/demo.md)
+  --clear              removes the three people and everything of theirs; with --providers those of the simulator, too
   --help               prints this`
 
 /** A command that cannot be executed; the message is for the developer. */
@@ -17,7 +20,10 @@ class UsageError extends Error {}
 
 const text = { type: 'string' } as const
 const flag = { type: 'boolean' } as const
-const options = { url: text, email: text, password: text, clear: flag, help: { type: 'boolean', short: 'h' } } as const
+const options = {
+  ...{ url: text, email: text, password: text, clear: flag, providers: flag },
+  help: { type: 'boolean', short: 'h' },
+} as const
 
 function asked(args: string[]) {
   try {
@@ -42,7 +48,7 @@ async function demo(args: string[]): Promise<void> {
   const started = Date.now()
   const seconds = () => ((Date.now() - started) / 1_000).toFixed(1)
   if (given.clear) {
-    const removed = await removeDemo(api)
+    const removed = (await removeDemo(api)) + (given.providers ? await removeSimulated(api) : 0)
     return say(removed > 0 ? `Removed: ${removed} people, in ${seconds()} s.` : 'There is no demo data.')
   }
   let said = 0
@@ -54,6 +60,7 @@ async function demo(args: string[]): Promise<void> {
   const added = await addDemo({ api, onProgress })
   for (const { name, userId } of added.people) say(`${name}  ${url}/api/v1/users/${userId}`)
   say(`${added.items} items in ${added.uploads} uploads, in ${seconds()} s. Remove them with --clear.`)
+  if (given.providers) process.exitCode = await addSimulated(api, url)
 }
 
 function reasonOf(error: Error): string {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Metafile, OutputFile } from 'esbuild'
+import type { BuildOptions, BuildResult, Metafile, OutputFile } from 'esbuild'
 import type { Logger } from './log.ts'
 
 const SOURCE = fileURLToPath(new URL('../console/', import.meta.url))
@@ -44,6 +44,27 @@ export function openConsole(log: Logger, build: () => Promise<ConsoleFiles> = bu
   }
 }
 
+type Bundled = Pick<BuildResult<{ write: false; metafile: true }>, 'outputFiles' | 'metafile'>
+
+/** What the bundler does with `console/`. */
+export const BUNDLE = {
+  absWorkingDir: SOURCE,
+  entryPoints: ['main.tsx'],
+  outdir: '.',
+  bundle: true,
+  splitting: true,
+  minify: true,
+  write: false as const,
+  metafile: true as const,
+  format: 'esm' as const,
+  target: 'es2022',
+  jsx: 'automatic' as const,
+  jsxImportSource: 'preact',
+  entryNames: '[name]-[hash]',
+  chunkNames: '[name]-[hash]',
+  logLevel: 'silent' as const,
+} satisfies BuildOptions & { write: false; metafile: true }
+
 /**
  * Bundles `console/` in memory: nothing is written, so it works in a read-only image and for any user. The bundler runs
  * in a process of its own, which ends afterwards. Throws an Error when the source cannot be bundled.
@@ -52,30 +73,16 @@ export async function buildConsole(): Promise<ConsoleFiles> {
   // Only now: nothing else needs it, and the API starts without waiting for it.
   const { build, stop } = await import('esbuild')
   try {
-    const [html, { outputFiles, metafile }] = await Promise.all([
-      readFile(`${SOURCE}index.html`, 'utf8'),
-      build({
-        absWorkingDir: SOURCE,
-        entryPoints: ['main.tsx'],
-        outdir: '.',
-        bundle: true,
-        splitting: true,
-        minify: true,
-        write: false,
-        metafile: true,
-        format: 'esm',
-        target: 'es2022',
-        jsx: 'automatic',
-        jsxImportSource: 'preact',
-        entryNames: '[name]-[hash]',
-        chunkNames: '[name]-[hash]',
-        logLevel: 'silent',
-      }),
-    ])
-    return { page: withPreloads(withHashes(html, outputFiles), metafile), assets: assetsOf(outputFiles) }
+    return await filesOf(await build(BUNDLE))
   } finally {
     await stop()
   }
+}
+
+/** The page and its files, of what the bundler made. */
+export async function filesOf({ outputFiles, metafile }: Bundled): Promise<ConsoleFiles> {
+  const html = await readFile(`${SOURCE}index.html`, 'utf8')
+  return { page: withPreloads(withHashes(html, outputFiles), metafile), assets: assetsOf(outputFiles) }
 }
 
 const assetsOf = (files: readonly OutputFile[]) =>

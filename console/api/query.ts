@@ -14,28 +14,48 @@ export interface Query<T> {
 /** Grows with every sign-in: then everything that is shown is asked for again. */
 export const signIns = signal(0)
 
+interface Known<T> {
+  name: string
+  asked: string
+  data?: T
+  failure?: Failure
+}
+
 /**
- * Asks for what `key` names, again when the key changes, and gives up the former request. Answers are revalidated by
- * the browser, which keeps their ETag.
+ * Asks for what `key` names, again when the key changes, and gives up the former request; asked again for the same, it
+ * keeps what is known meanwhile. `pace` says after how many milliseconds to ask again by itself, 0 for never. Answers are
+ * revalidated by the browser, which keeps their ETag.
  */
-export function useQuery<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Query<T> {
+export function useQuery<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  pace: (data: T) => number = () => 0,
+): Query<T> {
   const [round, setRound] = useState(0)
-  const asked = `${key} ${round} ${signIns.value}`
-  const [known, setKnown] = useState<{ asked: string; data?: T; failure?: Failure }>({ asked: '' })
+  const name = `${key} ${signIns.value}`
+  const asked = `${name} ${round}`
+  const [known, setKnown] = useState<Known<T>>({ name: '', asked: '' })
   useEffect(() => {
     const controller = new AbortController()
     load(controller.signal).then(
       (data) => {
-        if (!controller.signal.aborted) setKnown({ asked, data })
+        if (!controller.signal.aborted) setKnown({ name, asked, data })
       },
       (error: unknown) => {
         if (controller.signal.aborted) return
-        setKnown({ asked, failure: error instanceof Failure ? error : new Failure(0, String(error), null) })
+        setKnown({ name, asked, failure: error instanceof Failure ? error : new Failure(0, String(error), null) })
       },
     )
     return () => controller.abort()
   }, [asked])
-  const current = known.asked === asked ? known : undefined
+  const again = () => setRound((last) => last + 1)
+  useEffect(() => {
+    const ms = known.asked === asked && known.data !== undefined ? pace(known.data) : 0
+    if (ms === 0) return
+    const timer = setTimeout(again, ms)
+    return () => clearTimeout(timer)
+  }, [known, asked])
+  const current = known.asked === asked || (known.name === name && !known.failure) ? known : undefined
   const state = current === undefined ? 'loading' : current.failure ? 'failed' : 'ready'
-  return { state, data: current?.data, failure: current?.failure, again: () => setRound(round + 1) }
+  return { state, data: current?.data, failure: current?.failure, again }
 }

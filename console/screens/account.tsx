@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { answered, api } from '../api/client.ts'
 import { forget, session, signOut } from '../session.ts'
 import { useTitle } from '../ui/title.ts'
+import { Demo } from './demo.tsx'
 
 const MIN_LENGTH = 12
 
@@ -31,6 +32,14 @@ export function Account() {
         {failure}
       </p>
       <NewPassword />
+      <section>
+        <h2>Demo data</h2>
+        <p>
+          Three invented people with a year of data that ends now, to look around. They need 170 MB of disk space, and
+          go as they came, with one click.
+        </p>
+        <Demo />
+      </section>
     </>
   )
 }

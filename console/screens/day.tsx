@@ -10,6 +10,7 @@ import { asleepMinutes, type Night, nightOf, partText, stageName } from '../char
 import { clock, DAY_MS, dateOf, HOUR_MS, localMs, midnight, offsetText, rangeOfDay, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
 import { NothingThere, PersonPage } from './person.tsx'
+import { workoutName } from './workout.tsx'
 
 const BAR_MS = HOUR_MS / 4
 const RESOLUTION = '1min'
@@ -120,11 +121,6 @@ function markOf(workout: Schemas['Workout']): Mark {
   const at = (instant: string) => localMs(instant, workout.zone_offset)
   const name = workoutName(workout)
   return { kind: 'workout', from: at(workout.start_time), until: at(workout.end_time), name }
-}
-
-function workoutName({ name, type, distance_meters: metres }: Schemas['Workout']): string {
-  const title = name || type.charAt(0).toUpperCase() + type.slice(1).replaceAll('_', ' ')
-  return metres ? `${title} ${(metres / 1000).toFixed(1)} km` : title
 }
 
 function heartLane({ date, heart, activity }: DayData, height: number): Lane {

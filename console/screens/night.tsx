@@ -174,8 +174,17 @@ function Measures({ user, night }: { user: Schemas['UserDetail']; night: NightDa
   )
 }
 
-function laneOf(
-  { name, unit, kind, digits }: (typeof MEASURES)[number],
+/** What is measured, and how it is drawn. */
+export interface Measure {
+  name: string
+  unit: string
+  kind: string
+  digits: number
+}
+
+/** The lane of a measure between two local times. */
+export function laneOf(
+  { name, unit, kind, digits }: Measure,
   points: readonly Point[],
   [from, until]: readonly [number, number],
 ): Lane {

@@ -1,10 +1,17 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { answered, api, type Schemas } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { address, go, query } from '../router.ts'
-import { ago, nameOf } from '../ui/person.ts'
+import { lazy } from '../ui/lazy.tsx'
+import { nameOf } from '../ui/person.ts'
 import { Empty, Shown } from '../ui/states.tsx'
 import { useTitle } from '../ui/title.ts'
+import { When } from '../ui/when.tsx'
+
+const Demo = lazy(async () => (await import('../admin.ts')).Demo)
+const First = lazy(async () => (await import('../admin.ts')).First)
+
+const isDemo = (user: Schemas['User']) => user.external_user_id?.startsWith('demo:') ?? false
 
 const PAGE = 50
 const TYPING_MS = 200
@@ -51,21 +58,45 @@ export function People() {
       <header class="bar">
         <h1>People</h1>
         <Search filters={filters} />
+        <a class="act" href="/console/people/new">
+          New person
+        </a>
       </header>
       <Shown query={users} what="people">
-        {(page) => (page.items.length > 0 ? <Table page={page} filters={filters} /> : <Nobody filters={filters} />)}
+        {(page) => (
+          <>
+            {page.items.length > 0 ? <Table page={page} filters={filters} /> : <Nobody page={page} filters={filters} />}
+            {page.items.some(isDemo) && (
+              <section class="quiet">
+                <p>Some of these people are invented: demo data.</p>
+                <Demo changed={users.again} />
+              </section>
+            )}
+          </>
+        )}
       </Shown>
     </>
   )
 }
 
-function listed({ search, sort, order, page }: Filters, signal: AbortSignal) {
-  const query = { sort_by: sort, sort_order: order, page, limit: PAGE, include: ['connections' as const] }
-  return answered(api.GET('/api/v1/users', { params: { query: { ...query, ...(search && { search }) } }, signal }))
+async function listed({ search, sort, order, page }: Filters, signal: AbortSignal) {
+  const include = ['connections' as const, 'data' as const]
+  const ask = (own: { search?: string; external_user_id?: string }) => {
+    const query = { sort_by: sort, sort_order: order, page, limit: PAGE, include, ...own }
+    return answered(api.GET('/api/v1/users', { params: { query }, signal }))
+  }
+  const found = await ask(search ? { search } : {})
+  // A search knows names and email addresses, but not what others call a person.
+  return search && found.total === 0 ? ask({ external_user_id: search }) : found
 }
 
 function Search({ filters }: { filters: Filters }) {
+  const box = useRef<HTMLInputElement>(null)
   const [timer, setTimer] = useState<ReturnType<typeof setTimeout>>()
+  // The address may change without typing: back, or a link.
+  useEffect(() => {
+    if (box.current && box.current.value.trim() !== filters.search) box.current.value = filters.search
+  }, [filters.search])
   const typed = (event: Event) => {
     const search = (event.currentTarget as HTMLInputElement).value.trim()
     clearTimeout(timer)
@@ -78,24 +109,23 @@ function Search({ filters }: { filters: Filters }) {
   return (
     <label class="search">
       <span class="hidden">Search people</span>
-      <input type="search" placeholder="Name, email or id" defaultValue={filters.search} onInput={typed} />
+      <input ref={box} type="search" placeholder="Name, email or id" defaultValue={filters.search} onInput={typed} />
     </label>
   )
 }
 
-function Nobody({ filters }: { filters: Filters }) {
-  if (filters.search) return <Empty>Nobody is called “{filters.search}”.</Empty>
-  return (
-    <Empty>
-      <p>
-        <strong>Nothing is stored yet.</strong>
-      </p>
-      <p>
-        A phone or a program creates people and uploads their data: the <a href="/docs">API reference</a> shows every
-        call, with a form to try it.
-      </p>
-    </Empty>
-  )
+function Nobody({ page, filters }: { page: Schemas['UserPage']; filters: Filters }) {
+  if (page.total > 0) {
+    return (
+      <Empty>
+        <p>There is no page {filters.page}.</p>
+        <button type="button" onClick={() => show({ ...filters, page: page.pages })}>
+          Page {page.pages}, the last one
+        </button>
+      </Empty>
+    )
+  }
+  return filters.search ? <Empty>Nobody is called “{filters.search}”.</Empty> : <First />
 }
 
 function Table({ page, filters }: { page: Schemas['UserPage']; filters: Filters }) {
@@ -155,15 +185,29 @@ function Row({ user }: { user: Schemas['User'] }) {
         {user.connections?.length === 0 && <span class="quiet">none</span>}
       </td>
       <td>
-        {user.last_synced_at ? (
-          <time dateTime={user.last_synced_at} title={user.last_synced_at}>
-            {ago(user.last_synced_at)}
-          </time>
-        ) : (
-          <span class="quiet">never</span>
-        )}
+        <When at={user.last_synced_at} />
+        <Month days={user.recent_days ?? []} last={user.last_day} />
       </td>
     </tr>
+  )
+}
+
+const DAY_MS = 86_400_000
+
+/** How much there is of each of the last 30 days, and since when there is nothing. */
+function Month({ days, last }: { days: readonly number[]; last: string | null | undefined }) {
+  if (!last) return null
+  const most = Math.max(...days)
+  const bars = days.map((count, at) => (count > 0 ? `M${at} 10v-${1 + (9 * count) / most}h.8V10` : '')).join('')
+  const silent = Math.floor((Date.now() - Date.parse(last)) / DAY_MS)
+  return (
+    <div class="quiet">
+      <svg class="spark" viewBox="0 0 30 10" preserveAspectRatio="none" role="img">
+        <title>Data on {days.filter((count) => count > 0).length} of the last 30 days</title>
+        <path d={bars} />
+      </svg>
+      {silent > 1 && ` nothing for ${silent} days`}
+    </div>
   )
 }
 

@@ -39,6 +39,8 @@ interface View {
 const VIEWS: readonly View[] = [
   { view: 'day', name: 'Day', key: 'd', step: 'day' },
   { view: 'night', name: 'Night', key: 'n', step: 'day' },
+  { view: 'events', name: 'Events', key: 'e' },
+  { view: 'connections', name: 'Connections', key: 'o' },
 ]
 
 /** The date that was last looked at: views without a date lead back to it. */

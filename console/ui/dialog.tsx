@@ -8,11 +8,26 @@ interface DialogProps {
   children: ComponentChildren
 }
 
+/** How many are open, and where the first was opened: whoever works with the keyboard goes on there. */
+let open = 0
+let opener: HTMLElement | null = null
+
 /** A modal dialog over the page, which keeps what was typed there. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => element.current?.showModal(), [])
+  useEffect(() => {
+    if (open === 0) opener = document.activeElement as HTMLElement | null
+    open += 1
+    const dialog = element.current
+    dialog?.showModal()
+    return () => {
+      // While it is open nothing else takes the focus.
+      dialog?.close()
+      open -= 1
+      if (open === 0) opener?.focus()
+    }
+  }, [])
   const cancel = (event: Event) => {
     if (!onClose) event.preventDefault()
   }

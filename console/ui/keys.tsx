@@ -6,6 +6,8 @@ import { Dialog } from './dialog.tsx'
 /** Two keys, one after the other, lead to a place from anywhere. */
 const PLACES: Readonly<Record<string, [path: string, name: string]>> = {
   p: ['/people', 'people'],
+  u: ['/uploads', 'uploads'],
+  k: ['/access', 'access'],
   a: ['/account', 'account'],
 }
 /** How long the second key may take. */

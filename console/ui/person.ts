@@ -1,4 +1,8 @@
+import { signal } from '@preact/signals'
 import type { Schemas } from '../api/client.ts'
+
+/** How the data of a person who was created a moment ago will come in: their connections begin with that. */
+export const inviting = signal<'phone' | 'curl' | undefined>(undefined)
 
 /** What a person is called: the name, else the id of the other system or the email address, else the start of the id. */
 export function nameOf(user: Schemas['User'] | Schemas['UserDetail']): string {

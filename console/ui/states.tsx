@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import type { Query } from '../api/query.ts'
 
 /** A bar that appears after 300 ms. */
@@ -40,4 +41,15 @@ export function Shown<T>({ query, what, children }: ShownProps<T>) {
   if (query.state === 'loading') return <Loading what={what} />
   if (query.state === 'failed') return <Failed query={query} />
   return <>{children(query.data as T)}</>
+}
+
+/** Something to open, which is made only then. */
+export function Reveal({ summary, children }: { summary: string; children: () => ComponentChildren }) {
+  const [open, setOpen] = useState(false)
+  return (
+    <details onToggle={(event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
+      <summary>{summary}</summary>
+      {open && children()}
+    </details>
+  )
 }

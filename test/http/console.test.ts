@@ -1,4 +1,7 @@
 // The console as browsers get it: its files, their size, and the policy of every answer.
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { pino } from 'pino'
 import t from 'tap'
@@ -6,10 +9,12 @@ import { request } from 'undici'
 import { buildConsole, openConsole } from '../../server/console-build.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
+import { freePort } from '../support/service.ts'
 
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const KIB = 1024
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -129,4 +134,23 @@ t.test('a build that fails is logged once, and answered in words; the API goes o
   t.equal(lines.length, 1)
   t.match(lines[0], /no bundler here.*the console could not be built/)
   t.equal((await app.request('GET', '/api/v1/users')).status, 200)
+})
+
+t.test('npm run console:dev serves it from its source in front of a service', async (t) => {
+  const app = await startTestApp(t, engine)
+  const port = String(await freePort())
+  const { PATH = '', HOME = '' } = process.env
+  const env = { PATH, HOME, API_BASE_URL: app.url, CONSOLE_DEV_PORT: port }
+  const command = ['--import', './server/typescript.mjs', 'dev/console.ts']
+  const child = spawn(process.execPath, command, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill())
+  for await (const line of createInterface(child.stdout)) if (line.startsWith('built at')) break
+  const url = `http://localhost:${port}`
+  const html = await (await fetch(`${url}/console/people`)).text()
+  const [script = ''] = /\/console\/assets\/main-\w+\.js/.exec(html) ?? []
+  const source = await (await fetch(url + script)).text()
+  t.match(source, /sourceMappingURL=data:/)
+  t.match(source, /location\.reload\(\)/)
+  t.equal((await fetch(`${url}/api/v1/users`)).status, 401, 'the service answers the rest')
+  t.match(await (await fetch(`${url}/healthz`)).text(), /ok|alive/i)
 })

@@ -1,1 +1,5 @@
+import '../console/access.test.ts'
 import '../console/browser.test.ts'
+import '../console/connections.test.ts'
+import '../console/events.test.ts'
+import '../console/first.test.ts'

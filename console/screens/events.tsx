@@ -1,0 +1,207 @@
+import { useState } from 'preact/hooks'
+import { answered, api, type Schemas } from '../api/client.ts'
+import { useQuery } from '../api/query.ts'
+import { clock, dateOf, daysLater, isDate, localMs, shortDate, span, today } from '../charts/time.ts'
+import { address, go, query } from '../router.ts'
+import { Confirm } from '../ui/act.tsx'
+import { Pager } from '../ui/pager.tsx'
+import { Empty, Reveal, Shown } from '../ui/states.tsx'
+import { PersonPage } from './person.tsx'
+import { words } from './runs.tsx'
+import { Workout, workoutName } from './workout.tsx'
+
+const PAGE = 50
+/** How many days are shown where the address says nothing else. */
+const DAYS = 90
+
+/** An event of any kind: those of one kind have some of these fields. */
+type Event = { id: string; source: Schemas['SourceMetadata'] } & Partial<
+  Omit<Schemas['Workout'], 'source' | 'id'> & Schemas['SleepSession'] & Schemas['Meal'] & Schemas['MenstrualCycle']
+>
+
+interface Kind {
+  /** In the addresses of the API. */
+  kind: 'workouts' | 'sleep' | 'meals' | 'menstrual-cycles'
+  name: string
+  /** One of them, in words. */
+  say(event: Event): string
+  /** What goes with one, and whether it comes back. */
+  warning: string
+}
+
+const joined = (...parts: (string | false | null | undefined)[]) => parts.filter(Boolean).join(', ')
+const whole = (value: number | null | undefined, unit: string) => value != null && `${Math.round(value)} ${unit}`
+
+const BACK =
+  'A phone that sends it again does not bring it back, unless it was changed since; but what has no id on the phone comes back.'
+
+const KINDS: readonly Kind[] = [
+  {
+    ...{ kind: 'workouts', name: 'Workouts' },
+    say: (one) =>
+      joined(
+        workoutName(one as Schemas['Workout']),
+        whole(one.avg_heart_rate_bpm, 'bpm on average'),
+        whole(one.calories_kcal, 'kcal'),
+      ),
+    warning: `The samples that came with it go along; what was measured at the same time stays. ${BACK}`,
+  },
+  {
+    ...{ kind: 'sleep', name: 'Sleep' },
+    say: (one) =>
+      joined(
+        one.is_nap ? 'Nap' : 'Sleep',
+        one.sleep_duration_seconds != null && `${span(one.sleep_duration_seconds / 60)} asleep`,
+      ),
+    warning: `Its stages, its scores and the samples that came with it go along. ${BACK}`,
+  },
+  {
+    ...{ kind: 'meals', name: 'Meals' },
+    say: (one) =>
+      joined(
+        one.name ?? words(one.meal_type ?? 'meal'),
+        whole(one.calories_kcal, 'kcal'),
+        whole(one.water_ml, 'ml of water'),
+      ),
+    warning: `Its nutrients go along. ${BACK}`,
+  },
+  {
+    ...{ kind: 'menstrual-cycles', name: 'Cycles' },
+    say: (one) =>
+      joined(
+        one.is_predicted_cycle ? 'Predicted cycle' : 'Cycle',
+        whole(one.cycle_length, 'days'),
+        whole(one.period_length, 'days of bleeding'),
+      ),
+    warning: `All that was observed in it goes along, and the other cycles are made anew from the rest. It comes back when a phone sends the observations again.`,
+  },
+]
+
+/** The filters, as the address holds them. */
+function filtersOf(params: URLSearchParams) {
+  const date = (name: string, otherwise: string) => {
+    const text = params.get(name) ?? ''
+    return isDate(text) ? text : otherwise
+  }
+  const until = date('to', today())
+  const kind = KINDS.find((one) => one.kind === params.get('kind')) ?? KINDS[0]
+  return { kind: kind as Kind, from: date('from', daysLater(until, 1 - DAYS)), until }
+}
+
+type Filters = ReturnType<typeof filtersOf>
+
+/** The workouts, nights, meals and cycles of a person, by kind and dates. */
+export function Events({ id }: { id: string }) {
+  const filters = filtersOf(query.value)
+  const show = (changed: Record<string, string>) => {
+    const { kind, from, until } = filtersOf(query.value)
+    go(`${address.value}?${new URLSearchParams({ kind: kind.kind, from, to: until, ...changed })}`, true)
+  }
+  const date = (name: 'from' | 'to', label: string, value: string) => (
+    <label>
+      {label}{' '}
+      <input
+        type="date"
+        value={value}
+        onChange={(event) => isDate(event.currentTarget.value) && show({ [name]: event.currentTarget.value })}
+      />
+    </label>
+  )
+  return (
+    <PersonPage id={id} view="events">
+      {(user) => (
+        <>
+          <div class="bar filters">
+            <div class="buttons">
+              {KINDS.map(({ kind, name }) => (
+                <button
+                  key={kind}
+                  type="button"
+                  aria-pressed={kind === filters.kind.kind}
+                  onClick={() => show({ kind })}
+                >
+                  {name}
+                </button>
+              ))}
+            </div>
+            {date('from', 'From', filters.from)}
+            {date('to', 'To', filters.until)}
+          </div>
+          <List key={`${query.value}`} user={user} filters={filters} />
+        </>
+      )}
+    </PersonPage>
+  )
+}
+
+const PATH = '/api/v1/users/{user_id}/events/'
+
+function List({ user, filters: { kind, from, until } }: { user: Schemas['UserDetail']; filters: Filters }) {
+  const [pages, show] = useState<(string | undefined)[]>([undefined])
+  const cursor = pages.at(-1)
+  const events = useQuery(`events ${user.id} ${kind.kind} ${from} ${until} ${cursor}`, async (signal) => {
+    const query = { start_date: from, end_date: until, limit: PAGE, ...(cursor && { cursor }) }
+    const path = `${PATH}${kind.kind}` as `${typeof PATH}meals`
+    const page = await answered(api.GET(path, { params: { path: { user_id: user.id }, query }, signal }))
+    return { rows: page.data as Event[], next: page.pagination.next_cursor }
+  })
+  return (
+    <Shown query={events} what="the events">
+      {({ rows, next }) => (
+        <>
+          <ul class="items">
+            {rows.map((one) => (
+              <Row key={one.id} {...{ user, one, kind }} changed={events.again} />
+            ))}
+          </ul>
+          {rows.length === 0 && (
+            <Empty>
+              There are no {kind.name.toLowerCase()} from {shortDate(from)} to {shortDate(until)}.
+            </Empty>
+          )}
+          <Pager {...{ pages, next, show }} />
+        </>
+      )}
+    </Shown>
+  )
+}
+
+interface RowProps {
+  user: Schemas['UserDetail']
+  one: Event
+  kind: Kind
+  changed(): void
+}
+
+function Row({ user, one, kind, changed }: RowProps) {
+  const zone = one.zone_offset ?? null
+  const from = localMs(one.start_time ?? one.timestamp ?? '', zone)
+  const date = dateOf(from)
+  const until = one.end_time && localMs(one.end_time, zone)
+  const isLong = kind.kind === 'menstrual-cycles'
+  const when = isLong
+    ? `${shortDate(date)}${until ? ` – ${shortDate(dateOf(until))}` : ''}`
+    : `${shortDate(date)} ${clock(from)}${until ? `–${clock(until)}` : ''}`
+  const view = kind.kind === 'sleep' && until ? `night/${dateOf(until)}` : `day/${date}`
+  const remove = async () => {
+    const path = `${PATH}${kind.kind}/{workout_id}` as `${typeof PATH}workouts/{workout_id}`
+    await answered(api.DELETE(path, { params: { path: { user_id: user.id, workout_id: one.id } } }))
+    changed()
+  }
+  return (
+    <li>
+      <div>
+        <a href={`/console/people/${user.id}/${view}`}>{when}</a> <strong dir="auto">{kind.say(one)}</strong>
+        <div class="quiet" dir="auto">
+          {joined(one.source.device_name ?? one.source.device, one.source.source, one.source.provider)}
+        </div>
+      </div>
+      <Confirm button="Delete" title={`Delete: ${when}`} work={remove}>
+        <p>{kind.warning}</p>
+      </Confirm>
+      {kind.kind === 'workouts' && (
+        <Reveal summary="Heart rate">{() => <Workout user={user.id} workout={one as Schemas['Workout']} />}</Reveal>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,128 @@
+// Events and uploads of people on the screen: filters in the address, a workout, deletion, and text that would do harm.
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { startTestApp } from '../support/app.ts'
+import { installedChromium } from '../support/browser.ts'
+import { ORDINARY, storeLife } from '../support/console-life.ts'
+import { HOSTILE, openConsoleWindows } from '../support/console-window.ts'
+import { workout } from '../support/event-lists.ts'
+import { body, heartRate, importBody, record, startImports } from '../support/sdk.ts'
+import { engines } from '../support/servers.ts'
+
+const [engine] = engines()
+if (!engine) throw new Error('no engine')
+const chromium = await installedChromium()
+
+t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is installed' }, async (t) => {
+  if (!chromium) return
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const { at, journey, signedIn, everywhere } = await openConsoleWindows(t, app, chromium)
+  const ada = await storeLife(app, 'Ada')
+  const day = Date.parse(`${ORDINARY}T00:00:00Z`)
+  const run = workout('running', day + 30 * 3_600_000, 20, { title: HOSTILE })
+  const water = record('HKQuantityTypeIdentifierDietaryWater', day, 250, { unit: 'mL' })
+  await importBody(
+    app,
+    ada,
+    body([water, heartRate(day, null), record(HOSTILE, day, 1)], {
+      data: { records: [water, heartRate(day, null), record(HOSTILE, day, 1)], workouts: [run] },
+    }),
+  )
+  const events = (query: string) => at(`/people/${ada}/events?${query}`)
+  const rows = (page: Page) => page.locator('.items > li')
+  const range = 'from=2026-02-10&to=2026-03-10'
+
+  await journey('filters are in the address, and each kind says what it is', async (t) => {
+    const { page } = await signedIn(t)
+    await page.goto(at(`/people/${ada}/day/${ORDINARY}`))
+    await page.locator('[data-chart="Day"][data-state="ready"]').waitFor()
+    await page.keyboard.press('e')
+    await page.getByLabel('From').fill('2026-02-10')
+    await page.getByLabel('To', { exact: true }).fill('2026-03-10')
+    const { data } = (
+      await app.request('GET', `/api/v1/users/${ada}/events/workouts?start_date=2026-02-10&end_date=2026-02-20`)
+    ).body
+    await page.getByText(`Running 8.0 km, ${data[0].avg_heart_rate_bpm} bpm on average`).waitFor()
+    t.match(page.url(), /from=2026-02-10&to=2026-03-10/)
+    await page.reload()
+    await page.getByText('Running 8.0 km').waitFor()
+    t.equal(await rows(page).count(), 2)
+    await page.getByRole('button', { name: 'Sleep', exact: true }).click()
+    await page
+      .getByText(/^Sleep, \d h \d+ min asleep$/)
+      .first()
+      .waitFor()
+    t.match(page.url(), /kind=sleep/)
+    t.equal(await rows(page).count(), 10)
+    await page.getByRole('button', { name: 'Cycles' }).click()
+    await page.getByText('There are no cycles from').waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Ada' }).waitFor()
+  })
+
+  await journey('a workout shows the heart rate that the API has of it', async (t) => {
+    const { page } = await signedIn(t)
+    await page.goto(events(range))
+    const row = rows(page).filter({ hasText: 'Running 8.0 km' })
+    await row.locator('summary').press('Enter')
+    const chart = row.locator('[data-chart="Workout"][data-state="ready"]')
+    await chart.locator('canvas').waitFor()
+    const span = 'start_time=2026-02-20T16:00:00Z&end_time=2026-02-20T16:45:00Z'
+    const { body: page_ } = await app.request(
+      'GET',
+      `/api/v1/users/${ada}/timeseries?types=heart_rate&resolution=raw&limit=1&${span}`,
+    )
+    t.equal(Number(await chart.getAttribute('data-points')), page_.pagination.total_count)
+  })
+
+  await journey('deletion says what goes along, and takes that alone', async (t) => {
+    const { page } = await signedIn(t)
+    await page.goto(events(range))
+    const row = rows(page).filter({ hasText: 'onerror' })
+    await row.getByRole('button', { name: 'Delete' }).press('Enter')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('The samples that came with it go along').waitFor()
+    await dialog.getByRole('button', { name: 'Delete' }).press('Enter')
+    await row.waitFor({ state: 'detached' })
+    const left = await app.request(
+      'GET',
+      `/api/v1/users/${ada}/events/workouts?start_date=2026-02-10&end_date=2026-03-10`,
+    )
+    t.equal(left.body.data.length, 1)
+    t.equal(await page.locator('main img').count(), 0)
+  })
+
+  await journey('uploads of everybody, by what became of them', async (t) => {
+    const { page } = await signedIn(t)
+    await page.keyboard.press('g')
+    await page.keyboard.press('u')
+    await page.getByRole('button', { name: 'partly stored' }).click()
+    t.match(page.url(), /status=partial/)
+    t.equal(await rows(page).count(), 1)
+    await page.locator('[data-upload="partial"] summary').click()
+    await page.getByText(/records no\. 2 +value: Field required/).waitFor()
+    await page.getByText('onerror').first().waitFor()
+    t.equal(await page.locator('main img').count(), 0)
+    await page.getByRole('link', { name: 'Ada' }).click()
+    await page.getByRole('heading', { name: 'Uploads' }).waitFor()
+    await page.getByRole('link', { name: 'People' }).click()
+    await page.getByText(/nothing for \d+ days/).waitFor()
+  })
+
+  await journey('is readable for everybody, at every width and in both themes', async (t) => {
+    await app.request('PATCH', `/api/v1/users/${ada}`, { body: { first_name: HOSTILE } })
+    await everywhere(t, {
+      events: async (page) => {
+        await page.goto(events(range))
+        await rows(page).first().locator('summary').click()
+        await page.locator('[data-chart="Workout"] canvas').waitFor()
+      },
+      uploads: async (page) => {
+        await page.goto(at('/uploads'))
+        await page.locator('[data-upload="partial"] summary').click()
+        await page.getByText('records no. 2').waitFor()
+      },
+    })
+  })
+})

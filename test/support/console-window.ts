@@ -1,0 +1,75 @@
+// Windows of the console for tests: a service, a browser, people who are signed in, and what everybody has to be able to use.
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { newConsoleCode } from '../../server/api/console/codes.ts'
+import type { TestApp } from './app.ts'
+import { openWindow, picture, startBrowser, type View, type Window } from './browser.ts'
+
+/** Text that would do harm if it were markup, or turn a line around. */
+export const HOSTILE = '<img src=x onerror=alert(1)> \u202Eslrig '.padEnd(100, 'x')
+
+/** The console of a service in a browser. */
+export interface ConsoleWindows {
+  /** An address of the console. */
+  at(path: string): string
+  /** A test in which no page may report an error. */
+  journey(name: string, work: (t: Test) => Promise<void>): Promise<unknown>
+  open(t: Test, view?: View): Promise<Window>
+  /** A window whose developer is signed in, at the list of people. */
+  signedIn(t: Test, view?: View): Promise<Window>
+  /** Looks at screens at both widths and in both themes, by name: each function brings one about. */
+  everywhere(t: Test, screens: Readonly<Record<string, (page: Page) => Promise<unknown>>>): Promise<void>
+}
+
+/** Opens the console of a service in the installed Chromium. */
+export async function openConsoleWindows(t: Test, app: TestApp, chromium: string): Promise<ConsoleWindows> {
+  const browser: Browser = await startBrowser(t, chromium)
+  const problems: string[] = []
+  const at = (path: string) => `${app.url}/console${path}`
+  const open = (t: Test, view: View = {}) => openWindow(t, { browser, origin: app.url, problems }, view)
+  const signedIn = async (t: Test, view: View = {}) => {
+    const window = await open(t, view)
+    await window.page.goto(at(`#code=${await newConsoleCode(app.db, app.developer.id)}`))
+    await window.page.getByRole('heading', { name: 'People' }).waitFor()
+    return window
+  }
+  return {
+    ...{ at, open, signedIn },
+    journey: (name, work) =>
+      t.test(name, async (t) => {
+        await work(t)
+        t.strictSame(problems.splice(0), [], 'no page reported an error')
+      }),
+    async everywhere(t, screens) {
+      for (const width of [390, 1280]) {
+        const { context, page } = await signedIn(t, { width })
+        for (const [name, show] of Object.entries(screens)) {
+          await show(page)
+          for (const colorScheme of ['light', 'dark'] as const) {
+            await page.emulateMedia({ colorScheme })
+            await inspect(t, page, `${name}-${width}-${colorScheme}`)
+          }
+        }
+        await context.close()
+      }
+    },
+  }
+}
+
+/** No violation of WCAG 2.2 A and AA, nothing wider than the window, and a picture to look at. */
+export async function inspect(t: Test, page: Page, name: string): Promise<void> {
+  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
+  const violations = await page.evaluate(`(async () => {
+    const runOnly = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa']
+    const { violations } = await axe.run({ runOnly })
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary),
+    )
+  })()`)
+  t.strictSame(violations, [], name)
+  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+  t.ok(overflow <= 0, `${name} does not scroll sideways (${overflow} px)`)
+  await picture(page, name)
+}
