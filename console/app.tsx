@@ -12,6 +12,8 @@ import { lazy } from './ui/lazy.tsx'
 
 const Day = lazy(async () => (await import('./views.ts')).Day)
 const Night = lazy(async () => (await import('./views.ts')).Night)
+const Month = lazy(async () => (await import('./views.ts')).Month)
+const Year = lazy(async () => (await import('./views.ts')).Year)
 const Account = lazy(async () => (await import('./admin.ts')).Account)
 
 /** Every address and what it shows; the first that matches. */
@@ -20,6 +22,8 @@ const screens: readonly [pattern: string, show: (found: Record<string, string>) 
   ['/people/:id', ({ id = '' }) => <Person id={id} />],
   ['/people/:id/day/:date', ({ id = '', date = '' }) => <Day id={id} date={date} />],
   ['/people/:id/night/:date', ({ id = '', date = '' }) => <Night id={id} date={date} />],
+  ['/people/:id/month/:date', ({ id = '', date = '' }) => <Month id={id} date={date} />],
+  ['/people/:id/year/:date', ({ id = '', date = '' }) => <Year id={id} date={date} />],
   ['/account', () => <Account />],
 ]
 

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { clock } from './time.ts'
+import { clock, type Tick } from './time.ts'
 
 /** A part of the range that is marked across all lanes. */
 export interface Mark {
-  kind: 'sleep' | 'workout'
+  kind: 'sleep' | 'workout' | 'chosen'
   from: number
   until: number
   name?: string
@@ -30,16 +30,21 @@ interface LanesProps {
   marks: readonly Mark[]
   from: number
   until: number
-  /** Local times between the labels of the axis. */
-  tickMs: number
+  /** The labels of the axis. */
+  ticks: readonly Tick[]
   points: number
   resolution: string
+  /** What an arrow key moves; five minutes. */
+  stepMs?: number
+  /** The words for a place of the crosshair; its time of day. */
+  say?(local: number): string
+  /** What a click, and Enter, do. */
+  pick?(local: number): void
 }
 
-const STEP_MS = 300_000
-
 /** Rows over one axis of local time, with one crosshair: by pointer, finger or arrow keys. */
-export function Lanes({ name, lanes, marks, from, until, tickMs, points, resolution }: LanesProps) {
+export function Lanes({ name, lanes, marks, from, until, ticks, points, resolution, ...more }: LanesProps) {
+  const { stepMs = 300_000, say = clock, pick } = more
   const cursor = useSignal<number | undefined>(undefined)
   const share = (local: number) => `${((Math.min(Math.max(local, from), until) - from) / (until - from)) * 100}%`
   const point = (event: PointerEvent) => {
@@ -49,15 +54,17 @@ export function Lanes({ name, lanes, marks, from, until, tickMs, points, resolut
     cursor.value = part < 0 || part > 1 ? undefined : from + part * (until - from)
   }
   const key = (event: KeyboardEvent) => {
-    const step = { ArrowLeft: -STEP_MS, ArrowRight: STEP_MS }[event.key]
+    const step = { ArrowLeft: -stepMs, ArrowRight: stepMs }[event.key]
     if (event.key === 'Escape') cursor.value = undefined
-    if (!step) return
+    if (event.key === 'Enter') choose()
+    if (!step || event.shiftKey) return
     event.preventDefault()
-    const start = cursor.value ?? (step > 0 ? from - STEP_MS : until)
-    cursor.value = Math.min(Math.max(start + step, from), until - STEP_MS)
+    const start = cursor.value ?? (step > 0 ? from - stepMs : until)
+    cursor.value = Math.min(Math.max(start + step, from), until - stepMs)
   }
+  const choose = () => cursor.value !== undefined && pick?.(cursor.value)
   const at = cursor.value
-  const said = at === undefined ? 'the whole range' : clock(at)
+  const said = at === undefined ? 'the whole range' : say(at)
   const values = lanes.map((lane) => `${lane.name} ${lane.figure(at)}`).join(', ')
   return (
     <div
@@ -68,7 +75,7 @@ export function Lanes({ name, lanes, marks, from, until, tickMs, points, resolut
       data-resolution={resolution}
       role="slider"
       tabIndex={0}
-      aria-label={`${name}: time of day, with the arrow keys`}
+      aria-label={`${name}: read it with the arrow keys${pick ? ', open with Enter' : ''}`}
       aria-valuemin={0}
       aria-valuemax={Math.round((until - from) / 60_000)}
       aria-valuenow={Math.round(((at ?? from) - from) / 60_000)}
@@ -79,11 +86,12 @@ export function Lanes({ name, lanes, marks, from, until, tickMs, points, resolut
         cursor.value = undefined
       }}
       onKeyDown={key}
+      onClick={choose}
     >
       {lanes.map((lane, index) => (
         <Row key={lane.name} lane={lane} marks={marks} share={share} at={at} first={index === 0} />
       ))}
-      <Axis from={from} until={until} tickMs={tickMs} share={share} at={at} />
+      <Axis from={from} until={until} ticks={ticks} share={share} said={at === undefined ? '' : said} />
     </div>
   )
 }
@@ -125,31 +133,26 @@ function Row({ lane, marks, share, at, first }: RowProps) {
   )
 }
 
-function Axis({
-  from,
-  until,
-  tickMs,
-  share,
-  at,
-}: Pick<LanesProps, 'from' | 'until' | 'tickMs'> & Omit<RowProps, 'lane' | 'marks' | 'first'>) {
-  const first = Math.ceil(from / tickMs) * tickMs
-  const ticks = Array.from({ length: Math.floor((until - first) / tickMs) + 1 }, (_, index) => first + index * tickMs)
-  const text = (local: number) => (local === until && clock(local) === '00:00' ? '24:00' : clock(local))
+interface AxisProps extends Pick<LanesProps, 'from' | 'until' | 'ticks'>, Pick<RowProps, 'share'> {
+  said: string
+}
+
+function Axis({ from, until, ticks, share, said }: AxisProps) {
   return (
     <div class="lane axis" aria-hidden="true">
       <div class="name" />
       <div class="plot">
-        {ticks.map((local) => (
+        {ticks.map(({ at, text }) => (
           <span
-            key={local}
-            class={`tick${local === from ? ' first' : local === until ? ' last' : ''}`}
-            style={{ left: share(local) }}
+            key={at}
+            class={`tick${at === from ? ' first' : at === until ? ' last' : ''}`}
+            style={{ left: share(at) }}
           >
-            {text(local)}
+            {text}
           </span>
         ))}
       </div>
-      <div class="figure">{at === undefined ? '' : clock(at)}</div>
+      <div class="figure">{said}</div>
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client.ts'
-import { MINUTE_MS } from './time.ts'
+import { HOUR_MS, MINUTE_MS } from './time.ts'
 
 /** A value at a local time, and the offset that made it local. */
 export interface Point {
@@ -29,6 +29,20 @@ export function pointsOf(
     if (local >= from && local < until) points.push({ local, value: value[index] ?? 0, offset })
   }
   return points
+}
+
+/** Tells the offset that the nearest sample of a page has, at most an hour from an instant. */
+export function offsetsIn({ columns }: Schemas['ColumnarSamplePage']) {
+  const { timestamp_ms, zone_offset_min } = columns
+  return (instantMs: number): number | undefined => {
+    let [offset, distance]: [number | undefined, number] = [undefined, HOUR_MS]
+    for (const [index, at] of timestamp_ms.entries()) {
+      const own = Math.abs(at - instantMs)
+      const known = zone_offset_min[index]
+      if (own < distance && known != null) [offset, distance] = [known, own]
+    }
+    return offset
+  }
 }
 
 /** The offsets of points, in their order. */

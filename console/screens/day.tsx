@@ -5,9 +5,20 @@ import { Bars } from '../charts/bars.tsx'
 import { type Lane, Lanes, type Mark } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
 import { Ribbon } from '../charts/ribbon.tsx'
-import { linesOf, nearest, offsetsOf, type Point, pointsOf, scaleOf, sums } from '../charts/samples.ts'
+import { linesOf, nearest, offsetsIn, offsetsOf, type Point, pointsOf, scaleOf, sums } from '../charts/samples.ts'
 import { asleepMinutes, type Night, nightOf, partText, stageName } from '../charts/sleep.ts'
-import { clock, DAY_MS, dateOf, HOUR_MS, localMs, midnight, offsetText, rangeOfDay, span } from '../charts/time.ts'
+import {
+  clock,
+  DAY_MS,
+  dateOf,
+  HOUR_MS,
+  hourTicks,
+  localMs,
+  midnight,
+  offsetText,
+  rangeOfDay,
+  span,
+} from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
 import { NothingThere, PersonPage } from './person.tsx'
 
@@ -59,7 +70,9 @@ async function readDay(id: string, date: string, signal: AbortSignal): Promise<D
     date,
     heart: pointsOf(samples, 'heart_rate', [from, until]),
     steps: pointsOf(samples, 'steps', [from, until]),
-    nights: sleep.map(nightOf).filter((night) => within(night.from, night.until)),
+    nights: sleep
+      .map((session) => nightOf(session, offsetsIn(samples)))
+      .filter((night) => within(night.from, night.until)),
     workouts: workouts.filter((one) =>
       within(localMs(one.start_time, one.zone_offset), localMs(one.end_time, one.zone_offset)),
     ),
@@ -89,7 +102,7 @@ function Filled({ data }: { data: DayData }) {
         marks={marks}
         from={from}
         until={until}
-        tickMs={(narrow ? 6 : 3) * HOUR_MS}
+        ticks={hourTicks(from, until, (narrow ? 6 : 3) * HOUR_MS)}
         points={heart.length + steps.length}
         resolution={RESOLUTION}
       />
@@ -167,7 +180,7 @@ function stepsLane({ date, steps, activity }: DayData, height: number): Lane {
 
 function sleepLane({ date, nights }: DayData): Lane {
   const from = midnight(date)
-  const woken = nights.filter((night) => dateOf(night.until) === date)
+  const woken = nights.filter(({ session }) => dateOf(localMs(session.end_time, session.zone_offset)) === date)
   return {
     name: 'Sleep',
     unit: '',

@@ -39,6 +39,8 @@ interface View {
 const VIEWS: readonly View[] = [
   { view: 'day', name: 'Day', key: 'd', step: 'day' },
   { view: 'night', name: 'Night', key: 'n', step: 'day' },
+  { view: 'month', name: 'Month', key: 'm', step: 'month' },
+  { view: 'year', name: 'Year', key: 'y', step: 'year' },
 ]
 
 /** The date that was last looked at: views without a date lead back to it. */
@@ -104,7 +106,7 @@ export function PersonPage({ id, view, date, children }: PersonPageProps) {
 }
 
 function Steps({ id, view, date }: { id: string; view: View; date: string }) {
-  const link = (steps: number) => `/console${pathOf(id, view, stepped(view, date, steps))}`
+  const link = (steps: number) => `/console${pathOf(id, view, stepped(view, date, steps))}${location.search}`
   const unit = view.step ?? 'day'
   return (
     <nav class="steps-of-days" aria-label="Dates">
@@ -132,9 +134,8 @@ export function personKey(key: string, path: string): string | undefined {
   const wanted = VIEWS.find((one) => one.key === key)
   if (wanted) return pathOf(id, wanted, date)
   if (!date || !isDate(date)) return undefined
-  if (key === 't') return pathOf(id, view, today())
-  if (key === '[' || key === ']') return pathOf(id, view, stepped(view, date, key === '[' ? -1 : 1))
-  return undefined
+  const to = key === 't' ? today() : key === '[' || key === ']' ? stepped(view, date, key === '[' ? -1 : 1) : undefined
+  return to && pathOf(id, view, to) + location.search
 }
 
 /** The keys of a person's page, and what each does. */

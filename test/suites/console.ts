@@ -1,1 +1,3 @@
 import '../console/browser.test.ts'
+import '../console/charts.test.ts'
+import '../console/days.test.ts'

@@ -1,0 +1,131 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { DAY_MS, dateOf, longDate, midnight } from './time.ts'
+
+/** What a day looks like, and what it is in words. */
+export interface DayCell {
+  kind: string
+  text: string
+}
+
+interface CalendarProps {
+  name: string
+  first: string
+  last: string
+  cellOf(date: string): DayCell
+  /** What a click, and Enter, do. */
+  pick(date: string): void
+  chosen?: string | undefined
+}
+
+/** The first day of a week where the reader lives: 1 is Monday. */
+function firstWeekday(): number {
+  const locale = new Intl.Locale(navigator.language) as Intl.Locale & { getWeekInfo?(): { firstDay: number } }
+  return locale.getWeekInfo?.().firstDay ?? 1
+}
+
+/** Days as cells, weeks as columns. Arrow keys move by day and week. */
+export function Calendar({ name, first, last, cellOf, pick, chosen }: CalendarProps) {
+  const cursor = useSignal<string | undefined>(undefined)
+  const box = useRef<HTMLDivElement>(null)
+  // The newest weeks are what one looks for first, where not all fit.
+  useEffect(() => box.current?.scrollTo(box.current.scrollWidth, 0), [first])
+  const lead = (new Date(midnight(first)).getUTCDay() - firstWeekday() + 7) % 7
+  const start = midnight(first) - lead * DAY_MS
+  const dates = Array.from({ length: (midnight(last) - midnight(first)) / DAY_MS + 1 }, (_, index) =>
+    dateOf(midnight(first) + index * DAY_MS),
+  )
+  const cell = dates.length > 62 ? 14 : 28
+  const place = (date: string) => (midnight(date) - start) / DAY_MS
+  const within = (date: string) => (date >= first && date <= last ? date : undefined)
+  const key = (event: KeyboardEvent) => {
+    const by = { ArrowLeft: -7, ArrowRight: 7, ArrowUp: -1, ArrowDown: 1 }[event.key]
+    if (event.key === 'Enter' && cursor.value) pick(cursor.value)
+    if (!by) return
+    event.preventDefault()
+    cursor.value = cursor.value
+      ? (within(dateOf(midnight(cursor.value) + by * DAY_MS)) ?? cursor.value)
+      : (chosen ?? last)
+  }
+  const point = (event: PointerEvent) => {
+    const { left, top } = (event.currentTarget as Element).getBoundingClientRect()
+    const row = Math.floor((event.clientY - top) / cell)
+    const index = Math.floor((event.clientX - left) / cell) * 7 + row
+    cursor.value = row < 7 ? within(dateOf(start + index * DAY_MS)) : undefined
+  }
+  const at = cursor.value
+  const said = at ? `${longDate(at)}: ${cellOf(at).text}` : `${longDate(first)} to ${longDate(last)}`
+  return (
+    <>
+      <div
+        ref={box}
+        class="calendar"
+        data-chart={name}
+        data-state="ready"
+        data-points={dates.length}
+        role="slider"
+        tabIndex={0}
+        aria-label={`${name}: days with the arrow keys, open with Enter`}
+        aria-valuemin={0}
+        aria-valuemax={dates.length}
+        aria-valuenow={at ? dates.indexOf(at) + 1 : 0}
+        aria-valuetext={said}
+        onKeyDown={key}
+      >
+        <svg
+          width={Math.ceil((lead + dates.length) / 7) * cell}
+          height={7 * cell + 16}
+          aria-hidden="true"
+          onPointerMove={point}
+          onPointerDown={point}
+          onClick={() => cursor.value && pick(cursor.value)}
+        >
+          {dates.map((date) => {
+            const [x, y] = [Math.floor(place(date) / 7) * cell, (place(date) % 7) * cell]
+            return (
+              <Cell key={date} {...{ x, y, cell, date }} kind={cellOf(date).kind} isChosen={date === (at ?? chosen)} />
+            )
+          })}
+        </svg>
+      </div>
+      <p class="readout">{said}</p>
+    </>
+  )
+}
+
+const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' })
+
+interface CellProps {
+  x: number
+  y: number
+  /** Its size, with the distance to the next one. */
+  cell: number
+  date: string
+  kind: string
+  isChosen: boolean
+}
+
+function Cell({ x, y, cell, date, kind, isChosen }: CellProps) {
+  const size = cell - 3
+  return (
+    <>
+      <rect
+        class={`cell ${kind}${isChosen ? ' chosen' : ''}`}
+        x={x + 1.5}
+        y={y + 1.5}
+        width={size}
+        height={size}
+        rx={2}
+      />
+      {kind === 'touched' && <circle cx={x + cell / 2} cy={y + cell / 2} r={2} />}
+      {kind.startsWith('some') && <path class="half" d={`M${x + 2} ${y + 12}v-10l10 10z`} />}
+      {kind.endsWith('rejected') && <path class="corner" d={`M${x + 7} ${y + 1}h6v6z`} />}
+      {kind.startsWith('archived') && <path class="hatch" d={`M${x + 2} ${y + 7}l5-5M${x + 3} ${y + 12}l9-9`} />}
+      {date.endsWith('-01') && (
+        <text x={x + (y > 0 ? cell : 0)} y={7 * cell + 12}>
+          {MONTH.format(midnight(date))}
+        </text>
+      )}
+    </>
+  )
+}
