@@ -18,6 +18,8 @@ COPY workers ./workers
 COPY console ./console
 COPY server ./server
 COPY demo ./demo
+# The clocks and the dice that the demo shares with the simulator, which is not in the image.
+COPY simulator/kept.ts simulator/random.ts simulator/zones.ts ./simulator/
 # A named volume takes over owner and mode of the directory it is mounted on.
 RUN mkdir -m 0700 /data && chown node:node /data
 USER node

@@ -1,7 +1,10 @@
 // What happens in the lives of the three, by date alone, so that a year looks the same whenever it is made.
-import { dayOf, localMs, offsetAt, weekday, yearOf } from './clock.ts'
+
+import { random } from '../simulator/random.ts'
+import { localMs, offsetAt } from '../simulator/zones.ts'
+import { dayOf, weekday, yearOf } from './clock.ts'
 import type { Person } from './people.ts'
-import { drift, random } from './random.ts'
+import { drift } from './random.ts'
 
 const NEW_YORK = 'America/New_York'
 

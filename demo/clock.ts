@@ -1,65 +1,7 @@
+import { DAY_MS, dateOf } from '../simulator/zones.ts'
+
 export const SECOND_MS = 1_000
-export const MINUTE_MS = 60_000
 export const QUARTER_MS = 900_000
-export const HOUR_MS = 3_600_000
-export const DAY_MS = 86_400_000
-
-/** What a zone does in eight days of UTC: its offset before and after `changeMs`; clocks never change twice in them. */
-interface Span {
-  before: number
-  changeMs: number
-  after: number
-}
-
-const SPAN_MS = 8 * DAY_MS
-const formats = new Map<string, Intl.DateTimeFormat>()
-const spans = new Map<string, Map<number, Span>>()
-
-/** Offset of a zone from UTC at an instant, in minutes (east is positive). */
-export function offsetAt(zone: string, ms: number): number {
-  const ofZone = spans.get(zone) ?? new Map<number, Span>()
-  spans.set(zone, ofZone)
-  const number = Math.floor(ms / SPAN_MS)
-  const span = ofZone.get(number) ?? spanOf(zone, number)
-  ofZone.set(number, span)
-  return ms < span.changeMs ? span.before : span.after
-}
-
-function spanOf(zone: string, number: number): Span {
-  let low = number * SPAN_MS
-  let high = low + SPAN_MS
-  const before = askOffset(zone, low)
-  const after = askOffset(zone, high)
-  if (before === after) return { before, changeMs: high, after }
-  while (high - low > MINUTE_MS) {
-    const middle = low + Math.floor((high - low) / 2 / MINUTE_MS) * MINUTE_MS
-    if (askOffset(zone, middle) === before) low = middle
-    else high = middle
-  }
-  return { before, changeMs: high, after }
-}
-
-function askOffset(zone: string, ms: number): number {
-  const parts = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const
-  const format = formats.get(zone) ?? new Intl.DateTimeFormat('en-US', { timeZone: zone, hourCycle: 'h23', ...parts })
-  formats.set(zone, format)
-  const found: Record<string, number> = {}
-  for (const { type, value } of format.formatToParts(ms)) found[type] = Number(value)
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0 } = found
-  return Math.round((Date.UTC(year, month - 1, day, hour, minute) - ms) / MINUTE_MS)
-}
-
-/** The instant of a local date and minute of the day; one that a clock change leaves out is read as if it did not. */
-export function localMs(zone: string, day: number, minute: number): number {
-  const wall = day * DAY_MS + minute * MINUTE_MS
-  const guess = wall - offsetAt(zone, wall) * MINUTE_MS
-  return wall - offsetAt(zone, guess) * MINUTE_MS
-}
-
-/** YYYY-MM-DD of days since 1970-01-01. */
-export function dateOf(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10)
-}
 
 /** Days since 1970-01-01 of a date; months count from 1. */
 export function dayOf(year: number, month: number, date: number): number {
@@ -74,13 +16,6 @@ export function yearOf(day: number): number {
 /** 0 is Sunday. */
 export function weekday(day: number): number {
   return (((day + 4) % 7) + 7) % 7
-}
-
-/** `+05:45` of 345. */
-export function offsetText(minutes: number): string {
-  const size = Math.abs(minutes)
-  const two = (value: number) => String(value).padStart(2, '0')
-  return `${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`
 }
 
 const TWO = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, '0'))

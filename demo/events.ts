@@ -1,10 +1,11 @@
-import { MINUTE_MS, SECOND_MS, utcText } from './clock.ts'
+import { round } from '../simulator/random.ts'
+import { MINUTE_MS } from '../simulator/zones.ts'
+import { SECOND_MS, utcText } from './clock.ts'
 import type { Day } from './days.ts'
 import { sourceOf } from './devices.ts'
 import type { Sleep } from './nights.ts'
 import type { Person } from './people.ts'
 import type { Sport } from './plans.ts'
-import { round } from './random.ts'
 import { add, addRecords, type Item, type Maker, makerOf } from './records.ts'
 import { TICK_S, type Workout } from './workouts.ts'
 

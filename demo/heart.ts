@@ -1,10 +1,12 @@
+import { normal, random, round } from '../simulator/random.ts'
+import { HOUR_MS, MINUTE_MS } from '../simulator/zones.ts'
 import { fitness, illness, journey, offsetOf, runOf } from './calendar.ts'
-import { HOUR_MS, MINUTE_MS, QUARTER_MS, SECOND_MS } from './clock.ts'
+import { QUARTER_MS, SECOND_MS } from './clock.ts'
 import type { Quarter } from './motion.ts'
 import type { Sleep } from './nights.ts'
 import { named, type Person } from './people.ts'
 import { contains, type Span } from './plans.ts'
-import { drift, normal, random, round } from './random.ts'
+import { drift } from './random.ts'
 import { TICK_S, type Workout } from './workouts.ts'
 
 /** A value at an instant. */

@@ -1,5 +1,6 @@
 // What goes wrong with real phones, on purpose: so that every page about it has something to show.
-import { DAY_MS, dateOf, localMs, utcText } from './clock.ts'
+import { DAY_MS, dateOf, localMs } from '../simulator/zones.ts'
+import { utcText } from './clock.ts'
 import { sourceOf } from './devices.ts'
 import type { Person } from './people.ts'
 

@@ -1,8 +1,9 @@
+import { between, normal, type Random, random } from '../simulator/random.ts'
+import { HOUR_MS, localMs, MINUTE_MS, offsetAt } from '../simulator/zones.ts'
 import { illness, journey, SHIFT_HOURS, shiftOf, startOf } from './calendar.ts'
-import { HOUR_MS, localMs, MINUTE_MS, offsetAt, QUARTER_MS, weekday } from './clock.ts'
+import { QUARTER_MS, weekday } from './clock.ts'
 import { named, type Person } from './people.ts'
 import { contains, type Span } from './plans.ts'
-import { between, normal, type Random, random } from './random.ts'
 import { addedBetween, type Workout } from './workouts.ts'
 
 /** What somebody moves in a quarter of an hour, in workouts and between them. */

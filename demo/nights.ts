@@ -1,8 +1,10 @@
+import { between, normal, type Random, random } from '../simulator/random.ts'
+import { MINUTE_MS } from '../simulator/zones.ts'
 import { illness, journey } from './calendar.ts'
-import { MINUTE_MS, SECOND_MS } from './clock.ts'
+import { SECOND_MS } from './clock.ts'
 import { named, type Person } from './people.ts'
 import type { Span } from './plans.ts'
-import { between, normal, type Random, random, within } from './random.ts'
+import { within } from './random.ts'
 
 export type StageName = 'awake' | 'light' | 'deep' | 'rem'
 

@@ -1,8 +1,11 @@
 // When a person sleeps, trains and takes the watch off: the frame of a day, which measurements are made for.
+
+import { between, normal, random } from '../simulator/random.ts'
+import { localMs, MINUTE_MS } from '../simulator/zones.ts'
 import { illness, journey, marathonOf, runOf, shiftOf, startOf, watchless, zoneAt } from './calendar.ts'
-import { localMs, MINUTE_MS, weekday, yearOf } from './clock.ts'
+import { weekday, yearOf } from './clock.ts'
 import { named, type Person } from './people.ts'
-import { between, drift, normal, random } from './random.ts'
+import { drift } from './random.ts'
 
 /** Half-open, in epoch ms. */
 export interface Span {

@@ -1,33 +1,4 @@
-/** Returns the next number in [0, 1): the same sequence on every machine for the same name. */
-export type Random = () => number
-
-/** A generator that is seeded by a name, such as `1/ada/night/20520` (FNV-1a, then mulberry32). */
-export function random(name: string): Random {
-  let state = 0x811c9dc5
-  for (let i = 0; i < name.length; i++) state = Math.imul(state ^ name.charCodeAt(i), 0x01000193)
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state)
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
-    return ((bits ^ (bits >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
-/** A number in [low, high). */
-export function between(next: Random, low: number, high: number): number {
-  return low + next() * (high - low)
-}
-
-/** About the normal distribution with mean 0 and deviation 1, never beyond ±3.5. */
-export function normal(next: Random): number {
-  return (next() + next() + next() + next() - 2) * Math.sqrt(3)
-}
-
-/** A number rounded to so many decimals. */
-export function round(value: number, decimals = 0): number {
-  const factor = 10 ** decimals
-  return Math.round(value * factor) / factor
-}
+import { normal, type Random, random } from '../simulator/random.ts'
 
 /** A number moved into [low, high]. */
 export function within(low: number, value: number, high: number): number {

@@ -1,10 +1,12 @@
+import { random, round } from '../simulator/random.ts'
+import { DAY_MS, dateOf, HOUR_MS, localMs, MINUTE_MS, offsetText } from '../simulator/zones.ts'
 import { cycleOf, lateDays, offsetOf, startOf } from './calendar.ts'
-import { DAY_MS, dateOf, HOUR_MS, localMs, MINUTE_MS, offsetText, utcText } from './clock.ts'
+import { utcText } from './clock.ts'
 import type { Day } from './days.ts'
 import { type Device, nameOf, type Quantity, sourceOf } from './devices.ts'
 import { named, type Person } from './people.ts'
 import type { Span } from './plans.ts'
-import { random, round, uuids } from './random.ts'
+import { uuids } from './random.ts'
 import {
   fatOf,
   mealsOf,

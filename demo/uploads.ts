@@ -1,5 +1,5 @@
+import { DAY_MS } from '../simulator/zones.ts'
 import { startOf } from './calendar.ts'
-import { DAY_MS } from './clock.ts'
 import { type Life, lifeOf } from './days.ts'
 import { itemsOf } from './events.ts'
 import type { Person } from './people.ts'

@@ -1,10 +1,12 @@
+import { between, normal, random, round } from '../simulator/random.ts'
+import { localMs, MINUTE_MS } from '../simulator/zones.ts'
 import { cycleOf, fitness, illness, runOf, shiftOf, startOf } from './calendar.ts'
-import { localMs, MINUTE_MS, weekday } from './clock.ts'
+import { weekday } from './clock.ts'
 import { type Sample, spanOf } from './heart.ts'
 import type { Sleep, StageName } from './nights.ts'
 import { named, type Person } from './people.ts'
 import { contains } from './plans.ts'
-import { between, drift, normal, random, round, within } from './random.ts'
+import { drift, within } from './random.ts'
 
 /** Variability follows the night: higher in deep sleep, lower in REM sleep and awake. */
 const BY_STAGE: Record<StageName, number> = { deep: 1.12, light: 1, rem: 0.9, awake: 0.82 }

@@ -1,8 +1,9 @@
+import { normal, random, round } from '../simulator/random.ts'
 import { fitness, illness } from './calendar.ts'
 import { SECOND_MS } from './clock.ts'
 import { named, type Person } from './people.ts'
 import { endOf, type Phase, type Session, type Span, type Sport } from './plans.ts'
-import { normal, random, round, within } from './random.ts'
+import { within } from './random.ts'
 
 /** A kilometre of a run. */
 export interface Lap extends Span {

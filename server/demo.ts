@@ -49,9 +49,9 @@ export function openDemo(log: Logger, days?: number): Demo {
   return {
     state: () => ({ doing: running?.what ?? null, share: running ? share : null, error }),
     async begin({ service, token, what }) {
-      if (running?.what === what) return
-      await running?.worker.terminate()
-      start({ service, token, what, ...(days !== undefined && { days }) })
+      // Another request may have begun the same while this one waited.
+      while (running && running.what !== what) await running.worker.terminate()
+      if (!running) start({ service, token, what, ...(days !== undefined && { days }) })
     },
     async close() {
       await running?.worker.terminate()

@@ -79,10 +79,28 @@ t.test('the demo is a client as any other: it imports nothing of the service', a
     .filter((file) => file.startsWith('demo/'))
     .flatMap((file) => Array.from(text(file).matchAll(/\bfrom '([^']+)'/g), ([, from]) => from ?? ''))
   t.ok(imports.length > 20)
+  // Clocks and dice are the simulator's too.
   t.strictSame(
-    imports.filter((from) => !/^(node:|\.\/)/.test(from)),
+    imports.filter((from) => !/^(node:|\.\/|\.\.\/simulator\/(zones|random)\.ts$)/.test(from)),
     [],
   )
+})
+
+t.test('the image has every file that its files import', async (t) => {
+  const copied = Array.from((await readFile(`${ROOT}Dockerfile`, 'utf8')).matchAll(/^COPY (?!--from)(.+) \S+$/gm))
+    .flatMap(([, names = '']) => names.split(' '))
+    .toSorted()
+  const sent = Array.from((await readFile(`${ROOT}.dockerignore`, 'utf8')).matchAll(/^!(.+)$/gm), ([, name]) => name)
+  t.strictSame(sent.toSorted(), [...new Set(copied)], 'what is copied is what a build is sent')
+  const within = (file: string) => copied.some((name) => file === name || file.startsWith(`${name}/`))
+  const missing = files.filter(within).flatMap((file) =>
+    Array.from(withoutComments(file, text(file)).matchAll(/\b(?:from|import\() ?'(\.[^']+)'/g), ([, from = '']) => {
+      const imported = join(dirname(file), from)
+      // Types are made from the API description and gone when the console is bundled.
+      return within(imported) || from.endsWith('.d.ts') ? [] : [`${file} imports ${imported}`]
+    }).flat(),
+  )
+  t.strictSame(missing, [])
 })
 
 t.test('a simulated provider is a folder and a line', async (t) => {

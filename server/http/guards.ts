@@ -5,8 +5,8 @@ import { consoleCookie, fromConsole, signedIn } from './console-cookie.ts'
 import { type AccessToken, verifyAccessToken } from './tokens.ts'
 
 /**
- * Who may call a route; contract 1.6 lists the routes that a phone (`sdk`) may call. The route itself decides about `app or developer`: the application is in its
- * body; and about a link token, once the query has been read.
+ * Who may call a route; contract 1.6 lists the routes that a phone (`sdk`) may call. The route itself decides about
+ * `app or developer`: the application is in its body; and about a link token, once the query has been read.
  */
 export type Guard = 'key' | 'developer' | 'sdk' | 'sdk or key' | 'app or developer' | 'key or link token' | 'public'
 
@@ -26,8 +26,8 @@ export const SDK_KEY_HEADER = 'x-open-wearables-api-key'
 
 /**
  * Lets a request through its guard or throws the 401 of contract 1.6, with its exact text and precedence: a bearer
- * token is tried first, then the cookie of the console; an invalid one is ignored if there is an API key. `requireOwner` decides whose data a phone
- * may see, once the path has been read.
+ * token is tried first, then the cookie of the console; an invalid one is ignored if there is an API key.
+ * `requireOwner` decides whose data a phone may see, once the path has been read.
  */
 export async function authenticate(guard: Guard, ctx: Context, deps: Dependencies): Promise<Auth> {
   if (guard === 'public' || guard === 'app or developer') return { kind: 'public' }

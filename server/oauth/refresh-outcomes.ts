@@ -92,7 +92,8 @@ async function release(
 
 /**
  * The token endpoint refused. Only `invalid_grant`, and what the provider says in its place (`Refresh.deadErrors`), is
- * about the grant, and only once it is confirmed: after it the grant ends. @throws AppError refresh_rejected, access_doubted, refresh_refused
+ * about the grant, and only once it is confirmed: after it the grant ends. @throws AppError refresh_rejected,
+ * access_doubted, refresh_refused
  */
 export async function onRefusal(
   parts: OAuthParts,

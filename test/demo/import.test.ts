@@ -1,11 +1,11 @@
 // A month of the demo through a real service: what can be read of it is what was made.
 import t, { type Test } from 'tap'
 import { openApi } from '../../demo/client.ts'
-import { DAY_MS, dateOf, HOUR_MS } from '../../demo/clock.ts'
 import { type Life, lifeOf, type Totals, totalsOf } from '../../demo/days.ts'
 import { type Person, people } from '../../demo/people.ts'
 import { addDemo, removeDemo } from '../../demo/run.ts'
 import { dateAt } from '../../demo/uploads.ts'
+import { DAY_MS, dateOf, HOUR_MS } from '../../simulator/zones.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { accounted, oneEngine, startImports, waitForAll } from '../support/sdk.ts'
 

@@ -1,13 +1,14 @@
 // The invented people stay within what a sleep physician or a runner believes, whatever the seed.
 import t from 'tap'
 import { cycleOf, illness, journey, marathonOf, runOf, startOf, watchless } from '../../demo/calendar.ts'
-import { dateOf, dayOf, HOUR_MS, MINUTE_MS } from '../../demo/clock.ts'
+import { dayOf } from '../../demo/clock.ts'
 import { asleepMinutes, type Day, hourlyMeans, lifeOf, localHour } from '../../demo/days.ts'
 import { itemsOf } from '../../demo/events.ts'
 import { type Sleep, stageMinutes } from '../../demo/nights.ts'
 import { type Person, people } from '../../demo/people.ts'
 import { unwornOf } from '../../demo/plans.ts'
 import { variabilityOf, wakingTemperature } from '../../demo/vitals.ts'
+import { dateOf, HOUR_MS, MINUTE_MS } from '../../simulator/zones.ts'
 import { THOROUGH } from '../support/thorough.ts'
 
 const LAST = dayOf(2026, 11, 20)

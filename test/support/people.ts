@@ -1,7 +1,7 @@
 // A service that asks the simulator, and people of the simulator who connect it.
 import type { Test } from 'tap'
 import { type Config, loadConfig } from '../../server/config.ts'
-import { openDatabase } from '../../server/db/database.ts'
+import { type Database, openDatabase } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { planPulls } from '../../server/intake/pulls/plan.ts'
 import { startPulls } from '../../server/intake/pulls/pulls.ts'
@@ -146,6 +146,14 @@ export async function daysPass({ db }: Pick<TestApp, 'db'>, days: number): Promi
  * last ones.
  */
 export async function dayOfPulls({ db }: Pick<TestApp, 'db'>, nowMs: number): Promise<void> {
+  await pullsUntil(db, nowMs)
+  await db.query(`
+    update stream_cursor
+    set reached_week_at = reached_week_at - interval '1 day', reached_month_at = reached_month_at - interval '1 day'`)
+}
+
+/** Lets pulls that are planned from now on end at `nowMs` of the simulator, whose clock is not the database's. */
+export async function pullsUntil(db: Database, nowMs: number): Promise<void> {
   await db.query(`
     create or replace function pull_until() returns trigger language plpgsql as $$
     begin
@@ -154,12 +162,12 @@ export async function dayOfPulls({ db }: Pick<TestApp, 'db'>, nowMs: number): Pr
       return new;
     end
     $$`)
+  // Making the trigger again would wait for every statement on the table.
+  const [there] = await db.query(`select from pg_trigger where tgname = 'pull_until'`)
+  if (there) return
   await db.query(`
-    create or replace trigger pull_until before insert on sync_task
+    create trigger pull_until before insert on sync_task
     for each row when (new.kind = 'pull') execute function pull_until()`)
-  await db.query(`
-    update stream_cursor
-    set reached_week_at = reached_week_at - interval '1 day', reached_month_at = reached_month_at - interval '1 day'`)
 }
 
 /** How long nothing may move before something is stuck. */

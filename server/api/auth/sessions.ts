@@ -315,8 +315,9 @@ export async function endPhoneSessions(db: Database, userId: string, id?: string
 }
 
 /**
- * Stores a new password and ends every session of the developer: refresh tokens are revoked, access tokens issued so far
- * stop working, and sign-ins and codes of the console are gone. With `verifiedFrom`, only if `VALID_FROM` is still that; otherwise returns false.
+ * Stores a new password and ends every session of the developer: refresh tokens are revoked, access tokens issued so
+ * far stop working, and sign-ins and codes of the console are gone. With `verifiedFrom`, only if `VALID_FROM` is still
+ * that; otherwise returns false.
  */
 export async function changePassword(
   tx: Transaction,

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { externalId, people } from '../../../demo/people.ts'
 import type { Database } from '../../db/database.ts'
 import type { Demo } from '../../demo.ts'
 import { Enum, Nullable, Uuid } from '../../http/schema.ts'
@@ -39,20 +40,17 @@ export const demoExample = {
   error: null,
 }
 
-/** The names of the people (demo/people.ts). */
-const PEOPLE = ['demo:ada', 'demo:ben', 'demo:cleo']
-
 /** Reads what there is of the demo data, and what this process is doing about it. */
 export async function readDemo(db: Database, demo: Demo) {
-  const people = await db.query<{ user_id: string }>(
+  const found = await db.query<{ user_id: string }>(
     `select id as user_id, external_user_id, first_name, last_name
      from app_user
      where external_user_id = any ($1)
      order by external_user_id`,
-    [PEOPLE],
+    [people().map(externalId)],
   )
   const { doing, share, error } = demo.state()
-  const idle = people.length > 0 ? 'present' : 'absent'
+  const idle = found.length > 0 ? 'present' : 'absent'
   const state = doing === 'add' ? 'adding' : doing === 'remove' ? 'removing' : idle
-  return { state, progress: share, people, error }
+  return { state, progress: share, people: found, error }
 }

@@ -56,7 +56,8 @@ interface Known {
 
 /**
  * Adds the metrics of pulls: what waits, how old the newest data of each stream is where it is oldest, how much of each
- * provider's limits is used, what keeps failing, and how much of the past is to come. They are read when the metrics are requested.
+ * provider's limits is used, what keeps failing, and how much of the past is to come. They are read when the metrics
+ * are requested.
  */
 export function observePulls(registry: Registry, db: Database, clients: OAuthClients): void {
   const counter = new LatestCount(() => read(db), EVERY_MS)

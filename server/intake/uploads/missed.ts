@@ -22,7 +22,8 @@ const MISSED_SQL = `
 
 /**
  * Notes when a pull brought something new of which no notice has told, though the provider tells of such
- * (`Notices.tells`): the account is pulled more often for a day (server/intake/pulls/plan.ts), and the operator sees it in a metric.
+ * (`Notices.tells`): the account is pulled more often for a day (server/intake/pulls/plan.ts), and the operator sees it
+ * in a metric.
  */
 export async function noteMissed(
   { db, metrics, log }: { db: Queryable; metrics: Pick<Metrics, 'noticesMissed'>; log: Logger },

@@ -10,7 +10,10 @@ export const NUTRITION = 'nutrition.readonly'
 export const SLEEP = 'sleep.readonly'
 export const SETTINGS = 'settings.readonly'
 
-/** How points are found: by the start of their interval, by their instant, by date, by the civil start of a session, by its end. */
+/**
+ * How points are found: by the start of their interval, by their instant, by date, by the civil start of a session, by
+ * its end.
+ */
 export type Shape = 'interval' | 'sample' | 'daily' | 'session' | 'sleep'
 
 /** A data type. */

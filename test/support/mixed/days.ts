@@ -1,9 +1,9 @@
 // A day of the people's lives, and what their service makes of it.
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
-import { connectPerson } from '../people.ts'
+import { connectPerson, pullsUntil } from '../people.ts'
 import { dayPasses, enqueue, pausesPass, pull, settled } from './settled.ts'
 import type { Weather } from './weather.ts'
-import { DAY_MS, knownForLong, pullsOf, type World } from './world.ts'
+import { DAY_MS, knownForLong, type World } from './world.ts'
 
 const HALF_MS = DAY_MS / 2
 /** How long faults last that keep things from ending. */
@@ -21,7 +21,7 @@ export async function liveDay(world: World, day: number, weather: Weather | null
   // Otherwise tokens last longer than the day does here.
   if (on.some((one) => /token|revoked/.test(one))) await simulator.control('POST', 'expire', {})
   await moveTo(startMs + HALF_MS)
-  await pullsOf(db, startMs + HALF_MS)
+  await pullsUntil(db, startMs + HALF_MS)
   await simulator.control('POST', 'notices')
   await pull(db)
   await world.phones.send(world, startMs + HALF_MS)
@@ -31,7 +31,7 @@ export async function liveDay(world: World, day: number, weather: Weather | null
   const again = await reconnect(world)
   if (again > 0) on.push(`${again} connected again`)
   await moveTo(startMs + DAY_MS)
-  await pullsOf(db, startMs + DAY_MS)
+  await pullsUntil(db, startMs + DAY_MS)
   await simulator.control('POST', 'notices')
   await pull(db)
   await settled(db)

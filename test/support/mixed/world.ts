@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import type { Database } from '../../../server/db/database.ts'
 import { dealt } from '../../../simulator/connect.ts'
 import { createTestDatabase } from '../app.ts'
-import { connectPerson } from '../people.ts'
+import { connectPerson, pullsUntil } from '../people.ts'
 import { createUser } from '../sdk.ts'
 import type { Engine } from '../servers.ts'
 import { freePort, onDatabase, type Service, startService } from '../service.ts'
@@ -77,7 +77,7 @@ export async function startWorld(t: Test, engine: Engine, size: Size): Promise<W
   const url = await createTestDatabase(t, engine)
   const db = openTestDatabase(t, url)
   await keepWhatGoes(db)
-  await pullsOf(db, consentMs)
+  await pullsUntil(db, consentMs)
   const inbox = await openInbox(t, size.seed)
   await createEndpoint(db, `${inbox.origin}/`)
   const port = String(await freePort())
@@ -142,21 +142,4 @@ export async function askForPast(
   const path = `/api/v1/providers/${provider}/users/${user}/sync/historical?days=${days}`
   const { status, body } = await service.request('POST', path)
   if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`)
-}
-
-/** From now on, pulls are made as if it were that instant, epoch milliseconds. */
-export async function pullsOf(db: Database, nowMs: number): Promise<void> {
-  await db.query(`
-    create or replace function pull_until() returns trigger language plpgsql as $$
-    begin
-      new.hi := timestamptz '${new Date(nowMs).toISOString()}';
-      new.lo := least(new.lo, new.hi - make_interval(days => coalesce(new.reach_days, 2)));
-      return new;
-    end
-    $$`)
-  const [there] = await db.query(`select from pg_trigger where tgname = 'pull_until'`)
-  if (there) return
-  await db.query(`
-    create trigger pull_until before insert on sync_task
-    for each row when (new.kind = 'pull') execute function pull_until()`)
 }
