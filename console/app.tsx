@@ -14,6 +14,7 @@ const Day = lazy(async () => (await import('./views.ts')).Day)
 const Night = lazy(async () => (await import('./views.ts')).Night)
 const Month = lazy(async () => (await import('./views.ts')).Month)
 const Year = lazy(async () => (await import('./views.ts')).Year)
+const Explore = lazy(async () => (await import('./views.ts')).Explore)
 const Account = lazy(async () => (await import('./admin.ts')).Account)
 
 /** Every address and what it shows; the first that matches. */
@@ -24,6 +25,7 @@ const screens: readonly [pattern: string, show: (found: Record<string, string>) 
   ['/people/:id/night/:date', ({ id = '', date = '' }) => <Night id={id} date={date} />],
   ['/people/:id/month/:date', ({ id = '', date = '' }) => <Month id={id} date={date} />],
   ['/people/:id/year/:date', ({ id = '', date = '' }) => <Year id={id} date={date} />],
+  ['/people/:id/explore', ({ id = '' }) => <Explore id={id} />],
   ['/account', () => <Account />],
 ]
 

@@ -2,7 +2,6 @@ import { render } from 'preact'
 import { App } from './app.tsx'
 import { followLinks } from './router.ts'
 import { startSession } from './session.ts'
-import 'uplot/dist/uPlot.min.css'
 import './style.css'
 import './charts/charts.css'
 

@@ -14,14 +14,22 @@ export function readPerson(id: string, signal: AbortSignal) {
   return answered(api.GET('/api/v1/users/{user_id}', { params, signal }))
 }
 
-/** Samples as columns, each day and type from its best source. */
+/** Samples as columns, each day and type from its best source unless all are asked for. */
 export async function readSamples(
   id: string,
-  { start, end, types, resolution }: Range & { types: Types; resolution: Resolution },
+  {
+    start,
+    end,
+    ...asked
+  }: Range & {
+    types: Types
+    resolution: Resolution
+    limit?: number
+    filter_by_priority?: boolean
+  },
   signal: AbortSignal,
 ): Promise<Schemas['ColumnarSamplePage']> {
-  const range = { start_time: start, end_time: end, limit: MOST_POINTS }
-  const query = { ...range, types, resolution, filter_by_priority: true }
+  const query = { start_time: start, end_time: end, limit: MOST_POINTS, filter_by_priority: true, ...asked }
   const headers = { Accept: COLUMNS }
   const page = await answered(
     api.GET('/api/v1/users/{user_id}/timeseries', { params: { path: { user_id: id }, query }, headers, signal }),

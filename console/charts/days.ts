@@ -1,4 +1,4 @@
-import { DAY_MS, dateOf, midnight, type Tick } from './time.ts'
+import { clock, DAY_MS, MINUTE_MS, midnight, type Tick } from './time.ts'
 
 /** A value for each day of a range, null where there is none. */
 export type Daily = readonly (number | null)[]
@@ -43,13 +43,32 @@ const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC'
 /** A day of the month, such as 3 Nov. */
 export const dayOfMonth = (local: number): string => DAY.format(local)
 
-/** Labels of an axis of days: mondays up to two months, else the months, or every second or third one. */
-export function dayTicks(from: number, until: number, narrow: boolean): Tick[] {
-  const days = (until - from) / DAY_MS
+/** Distances of labels. */
+const STEPS_MS = [1, 5, 15, 30, 60, 180, 360, 720, 1440, 2880, 7 * 1440, 14 * 1440].map(
+  (minutes) => minutes * MINUTE_MS,
+)
+
+/** A Monday, from which weeks are counted. */
+const MONDAY_MS = 4 * DAY_MS
+
+/** Labels of an axis, at most `most` of them: times, days, Mondays, or months. */
+export function timeTicks(from: number, until: number, most: number): Tick[] {
+  const step = STEPS_MS.find((ms) => (until - from) / ms <= most)
+  const start = step && step > 2 * DAY_MS ? MONDAY_MS : 0
   // None at the very end, where it would not fit.
-  const all = Array.from({ length: Math.floor(days * 0.97) }, (_, index) => from + index * DAY_MS)
-  if (days <= 62) return all.filter((at) => new Date(at).getUTCDay() === 1).map((at) => ({ at, text: dayOfMonth(at) }))
-  const every = Math.ceil(days / (narrow ? 190 : 400))
-  const starts = all.filter((at) => dateOf(at).endsWith('-01'))
-  return starts.filter((_, index) => index % every === 0).map((at) => ({ at, text: MONTH.format(at) }))
+  const end = until - (until - from) * 0.03
+  const ticks: Tick[] = []
+  if (step) {
+    for (let at = start + Math.ceil((from - start) / step) * step; at < end; at += step) {
+      ticks.push({ at, text: at % DAY_MS === 0 ? dayOfMonth(at) : clock(at) })
+    }
+    return ticks
+  }
+  const months = Math.ceil((until - from) / (30.5 * DAY_MS) / most)
+  const first = new Date(from)
+  for (let n = first.getUTCDate() === 1 ? 0 : 1; ; n += months) {
+    const at = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + n, 1)
+    if (at >= end) return ticks
+    ticks.push({ at, text: MONTH.format(at) })
+  }
 }

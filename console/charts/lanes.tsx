@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { clock, type Tick } from './time.ts'
 
@@ -19,6 +19,8 @@ export interface Lane {
   height: number
   /** What is drawn. */
   plot: ComponentChildren
+  /** What the lines mean, if there are several. */
+  legend?: ComponentChildren
   /** The numbers at the side: at a local time, or of the whole range. */
   figure(local: number | undefined): string
   ticks?: { at: number; text: string }[]
@@ -40,12 +42,16 @@ interface LanesProps {
   say?(local: number): string
   /** What a click, and Enter, do. */
   pick?(local: number): void
+  /** The place of the crosshair, for who needs it outside. */
+  cursor?: Signal<number | undefined>
+  state?: 'loading' | 'ready'
 }
 
 /** Rows over one axis of local time, with one crosshair: by pointer, finger or arrow keys. */
 export function Lanes({ name, lanes, marks, from, until, ticks, points, resolution, ...more }: LanesProps) {
-  const { stepMs = 300_000, say = clock, pick } = more
-  const cursor = useSignal<number | undefined>(undefined)
+  const { stepMs = 300_000, say = clock, pick, state = 'ready' } = more
+  const own = useSignal<number | undefined>(undefined)
+  const cursor = more.cursor ?? own
   const share = (local: number) => `${((Math.min(Math.max(local, from), until) - from) / (until - from)) * 100}%`
   const point = (event: PointerEvent) => {
     const plot = (event.currentTarget as HTMLElement).querySelector('.plot')?.getBoundingClientRect()
@@ -70,7 +76,7 @@ export function Lanes({ name, lanes, marks, from, until, ticks, points, resoluti
     <div
       class="lanes"
       data-chart={name}
-      data-state="ready"
+      data-state={state}
       data-points={points}
       data-resolution={resolution}
       role="slider"
@@ -109,6 +115,7 @@ function Row({ lane, marks, share, at, first }: RowProps) {
     <div class="lane">
       <div class="name">
         {lane.name} <span class="quiet">{lane.unit}</span>
+        {lane.legend}
       </div>
       <div class={`plot ${lane.kind}`} style={{ height: `${lane.height}px` }}>
         {marks.map(({ kind, from, until, name }) => (

@@ -2,7 +2,7 @@ import type { Schemas } from '../api/client.ts'
 import { type Period, readPeriod } from '../api/period.ts'
 import { useQuery } from '../api/query.ts'
 import { Calendar } from '../charts/calendar.tsx'
-import { type Daily, daysBetween, dayTicks, meanOf, stepsOf, usualRanges, weekMeans } from '../charts/days.ts'
+import { type Daily, daysBetween, meanOf, stepsOf, timeTicks, usualRanges, weekMeans } from '../charts/days.ts'
 import { type Lane, Lanes } from '../charts/lanes.tsx'
 import { scaleOf } from '../charts/samples.ts'
 import { regularityOf } from '../charts/sleep.ts'
@@ -143,7 +143,7 @@ function Filled({ user, shown, period, rows }: Shows & { period: Period; rows: R
         marks={[]}
         from={from}
         until={until}
-        ticks={dayTicks(from, until, narrow)}
+        ticks={timeTicks(from, until, narrow ? 6 : 13)}
         points={rows.reduce((sum, { values }) => sum + values.filter((value) => value !== null).length, 0)}
         resolution="1day"
         stepMs={DAY_MS}

@@ -41,6 +41,7 @@ const VIEWS: readonly View[] = [
   { view: 'night', name: 'Night', key: 'n', step: 'day' },
   { view: 'month', name: 'Month', key: 'm', step: 'month' },
   { view: 'year', name: 'Year', key: 'y', step: 'year' },
+  { view: 'explore', name: 'Explore', key: 'x' },
 ]
 
 /** The date that was last looked at: views without a date lead back to it. */
