@@ -84,7 +84,7 @@ export interface Helper {
 /** Starts a script of this folder; it ends with this process at the latest. */
 export async function startHelper(script: string, env: Record<string, string> = {}): Promise<Helper> {
   const child = fork(fileURLToPath(new URL(script, import.meta.url)), {
-    execArgv: ['--import', 'tsx'],
+    execArgv: ['--import', './server/typescript.mjs'],
     // Statements may contain numbers that JSON cannot express.
     serialization: 'advanced',
     env: { PATH: process.env.PATH, ...env },

@@ -77,7 +77,7 @@ function spawnService(
   const log = openSync(logFile, 'a')
   const profile = profileDirectory ? ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`] : []
   const entry = hear ? 'benchmarks/heard-main.ts' : 'server/main.ts'
-  const child = spawn(process.execPath, [...profile, '--import', 'tsx', entry], {
+  const child = spawn(process.execPath, [...profile, '--import', './server/typescript.mjs', entry], {
     cwd: ROOT,
     stdio: ['ignore', log, log, ...(hear ? (['ipc'] as const) : [])],
     serialization: 'advanced',

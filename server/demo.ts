@@ -11,10 +11,10 @@ export interface DemoState {
   error: string | null
 }
 
-const FILE = new URL('../demo/worker.ts', import.meta.url).href
+const url = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
 
-/** A thread of Node 20 does not inherit the loader of TypeScript from the process. */
-const THREAD = `import('tsx/esm/api').then(({ register }) => { register(); return import(${JSON.stringify(FILE)}) })`
+/** A thread of Node 20 does not wait for the loader that the process has. */
+const THREAD = `import(${url('typescript.mjs')}).then(() => import(${url('../demo/worker.ts')}))`
 
 /** Adds and removes the demo data, one after the other, in a thread that calls this service as any client does. */
 export interface Demo {

@@ -16,7 +16,7 @@ import { type LivingProcess, recoverDeadProcesses, registerProcess } from './pro
 const CLOCK_ATTEMPTS = 3
 
 /** How often the queue looks for due jobs; a job that may run at once sends a notification. */
-const POLL_MS = 500
+const POLL_MS = 2_000
 
 /** Jobs at the same time that ask providers, and how often it is looked for them: none takes the place of an import. */
 const ASKING = 4

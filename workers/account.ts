@@ -1,5 +1,6 @@
-import { REJECTIONS_KEPT, type RejectedDays, type Rejection, type Unstored } from '../server/batch/columns.ts'
-import { addRejected, dayText } from '../server/batch/day-counts.ts'
+import { REJECTIONS_KEPT, type Rejection, type Unstored } from '../server/batch/columns.ts'
+import type { RejectedDays } from '../server/batch/counted-days.ts'
+import { addRejected, addRejectedAt, dayText } from '../server/batch/day-counts.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import type { Decode } from './json-bytes.ts'
 import { isObject, type Json, type Problem } from './sdk-fields.ts'
@@ -35,6 +36,7 @@ export class Account {
   rejected = 0
   readonly rejections: Rejection[] = []
   readonly rejectedDays: RejectedDays = {}
+  readonly rejectedQuarters: RejectedDays = {}
   readonly #decode: Decode
   readonly #meantBy: MeantBy
   readonly #unstored = new Map<string, Unstored>()
@@ -74,7 +76,7 @@ export class Account {
     [field, type, msg]: Problem,
     place: Place | undefined,
   ): void {
-    if (place) addRejected(this.rejectedDays, { type: place[0], day: dayText(place[1]), reason: type }, 1)
+    if (place) this.#countDay(place, type)
     const known = isObject(item) ? item : {}
     const loc = ['data', collection, index, ...(field ? [field] : [])]
     this.rejectPlace({ collection, index, loc, type, msg }, known.id, wireType(known))
@@ -92,7 +94,7 @@ export class Account {
    */
   leaveOut({ path, part, item, reason: [type, msg], place }: LeftOut): void {
     const [collection, index, parts] = path
-    if (place) addRejected(this.rejectedDays, { type: place[0], day: dayText(place[1]), reason: type }, 1)
+    if (place) this.#countDay(place, type)
     this.#count(`${collection}.${parts}`, part.type, type)
     this.#list({ collection, index, loc: ['data', ...path], type, msg }, item.id)
   }
@@ -109,6 +111,11 @@ export class Account {
     const shownType = normaliseDeviceString(this.#decode(key.slice(group.length)), MAX_TYPE_LENGTH) || null
     const meant = shownType && collection === 'records' && reason === 'ignored_type' ? this.#meantBy(shownType) : {}
     this.#unstored.set(key, { collection, type: shownType, reason, items: 1, ...meant })
+  }
+
+  #countDay([type, ms]: Place, reason: string): void {
+    addRejected(this.rejectedDays, { type, day: dayText(ms), reason }, 1)
+    addRejectedAt(this.rejectedQuarters, type, ms, reason)
   }
 
   #reject(rejection: Omit<Rejection, 'id'>, id: unknown): void {

@@ -96,6 +96,7 @@ export class ParcelOut implements Out, Rejections {
       implausibleParts: this.#implausibleParts,
       days: dayCounts(samples, this.#events),
       rejectedDays: account.rejectedDays,
+      rejectedQuarters: account.rejectedQuarters,
       events: this.#events,
     }
   }

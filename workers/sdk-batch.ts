@@ -125,6 +125,7 @@ function finish(reading: Reading, unknown: UnknownField[]): Batch {
     unknownFields: unknown,
     days: dayCounts([...samples, ...brought], events, account.rejectedDays),
     rejectedDays: account.rejectedDays,
+    rejectedQuarters: account.rejectedQuarters,
     events,
   }
 }

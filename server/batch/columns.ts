@@ -1,6 +1,7 @@
 import type { DeviceType } from '../catalogue/devices.ts'
 import type { ScoreCategory } from '../catalogue/score-categories.ts'
 import type { WorkoutType } from '../catalogue/workouts.ts'
+import type { DayCounts, LocalDays, RejectedDays } from './counted-days.ts'
 import type { ZoneRun } from './zones.ts'
 
 /** Sources of an upload, and of a user: a person has a handful, and every read looks at each of them. */
@@ -83,6 +84,10 @@ export interface Batch {
   days: DayCounts
   /** The rejected ones among `days`. */
   rejectedDays: RejectedDays
+  /** The same by quarter hour, counted since 1970: of which local day they are is known when the batch is written. */
+  rejectedQuarters: RejectedDays
+  /** The counts by local day, once it is known which zones its records take from others. */
+  local?: LocalDays
   events: BatchEvents
 }
 
@@ -110,12 +115,6 @@ export interface UnknownField {
 
 /** How many unknown fields of an upload are listed. */
 export const UNKNOWN_FIELDS_KEPT = 20
-
-/** Number of items by type and UTC day: series types for samples, else the type of the event. */
-export type DayCounts = Record<string, Record<string, number>>
-
-/** Number of rejected items by type, UTC day and reason. */
-export type RejectedDays = Record<string, Record<string, Record<string, number>>>
 
 /** Everything in a batch except samples; sources are places in the batch's list, as for samples. */
 export interface BatchEvents {

@@ -1,6 +1,36 @@
 import { seriesById, typeIdOf } from '../catalogue/series.ts'
 import { DAY_MS } from '../time.ts'
-import type { BatchEvents, DayCounts, RejectedDays, SampleColumns } from './columns.ts'
+import { type Batch, type BatchEvents, NO_ZONE, type SampleColumns } from './columns.ts'
+import type { DayCounts, LocalDays, RejectedDays, ZoneAt } from './counted-days.ts'
+
+/** When something was, and the zone offset that its record knows of. */
+interface Timed {
+  startMs: number
+  zoneMin: number | null
+  zoneTaken?: boolean
+}
+
+/** Where the days of a count begin: epoch ms, moved so that a day begins at a multiple of DAY_MS. */
+interface Calendar {
+  columns(samples: SampleColumns): ArrayLike<number>
+  item(item: Timed): number
+}
+
+const UTC: Calendar = { columns: ({ timeMs }) => timeMs, item: ({ startMs }) => startMs }
+
+/** The calendar of the person: each item has the zone offset of its record, or else of `zoneAt`; UTC where neither knows. */
+function localCalendar(zoneAt: ZoneAt): Calendar {
+  const found = (ms: number, taken: unknown) => 60_000 * ((taken ? null : zoneAt(ms)) ?? 0)
+  return {
+    columns: ({ timeMs, zoneMin, zoneTaken }) =>
+      timeMs.map((ms, at) => {
+        const zone = zoneMin[at] as number
+        return ms + (zone === NO_ZONE ? found(ms, zoneTaken?.[at]) : zone * 60_000)
+      }),
+    item: ({ startMs, zoneMin, zoneTaken }) =>
+      startMs + (zoneMin === null ? found(startMs, zoneTaken) : zoneMin * 60_000),
+  }
+}
 
 /**
  * Counts the items of an upload by type and UTC day, including the `rejected` ones. A series and its daily totals are
@@ -10,6 +40,7 @@ export function dayCounts(
   samples: readonly SampleColumns[],
   events?: BatchEvents,
   rejected: RejectedDays = {},
+  calendar = UTC,
 ): DayCounts {
   const types = new Map<string, Map<number, number>>()
   const daysOf = (type: string) => {
@@ -17,28 +48,10 @@ export function dayCounts(
     types.set(type, days)
     return days
   }
-  for (const { seriesId, timeMs } of samples) {
-    addDays(daysOf(typeOf(seriesId)), timeMs)
-  }
-  for (const { seriesId, timeMs } of events?.currents ?? []) addDays(daysOf(typeOf(seriesId)), [timeMs])
-  const kinds: readonly (readonly [type: string, items: readonly { startMs: number }[]])[] = events
-    ? [
-        ['sleep', [...events.sleep, ...events.nights]],
-        ['workout', events.workouts],
-        ['meal', events.meals],
-        ['meal_nutrient', events.nutrients],
-        ['menstrual_cycle', [...events.cycles, ...events.wholeCycles]],
-        ['activity', events.activities],
-        ['health_score', events.scores.map(({ timeMs }) => ({ startMs: timeMs }))],
-      ]
-    : []
-  for (const [type, items] of kinds) {
-    if (items.length > 0)
-      addDays(
-        daysOf(type),
-        items.map(({ startMs }) => startMs),
-      )
-  }
+  for (const columns of samples) addDays(daysOf(typeOf(columns.seriesId)), calendar.columns(columns))
+  for (const { seriesId, timeMs, zoneMin } of events?.currents ?? [])
+    addDays(daysOf(typeOf(seriesId)), [calendar.item({ startMs: timeMs, zoneMin })])
+  for (const [type, items] of kindsOf(events)) if (items.length > 0) addDays(daysOf(type), items.map(calendar.item))
   for (const [type, byDay] of Object.entries(rejected)) {
     const days = daysOf(type)
     for (const [text, reasons] of Object.entries(byDay)) {
@@ -57,6 +70,39 @@ export function dayCounts(
   )
 }
 
+/** The items of each kind of event. */
+const kindsOf = (events: BatchEvents | undefined): readonly (readonly [type: string, items: readonly Timed[]])[] =>
+  events
+    ? [
+        ['sleep', [...events.sleep, ...events.nights]],
+        ['workout', events.workouts],
+        ['meal', events.meals],
+        ['meal_nutrient', events.nutrients],
+        ['menstrual_cycle', [...events.cycles, ...events.wholeCycles]],
+        ['activity', events.activities],
+        ['health_score', events.scores.map(({ timeMs, ...score }) => ({ ...score, startMs: timeMs }))],
+      ]
+    : []
+
+/**
+ * What a batch brought by the person's own days, as `days` and `rejectedDays` have it by UTC day; `zoneAt` decides where a
+ * record does not.
+ */
+export function localDays({ samples, derived, events, rejectedQuarters }: Batch, zoneAt: ZoneAt): LocalDays {
+  const rejected: RejectedDays = {}
+  for (const [type, quarters] of Object.entries(rejectedQuarters)) {
+    for (const [quarter, reasons] of Object.entries(quarters)) {
+      const ms = Number(quarter) * QUARTER_MS
+      const day = dayText(ms + (zoneAt(ms) ?? 0) * 60_000)
+      for (const [reason, items] of Object.entries(reasons)) addRejected(rejected, { type, day, reason }, items)
+    }
+  }
+  return { days: dayCounts([...samples, ...derived], events, rejected, localCalendar(zoneAt)), rejected, zoneAt }
+}
+
+/** Every civil zone offset is a multiple of this. */
+export const QUARTER_MS = DAY_MS / 96
+
 const typeOf = (seriesId: number) => seriesById.get(typeIdOf(seriesId))?.type ?? 'unknown'
 
 /** Adds items of a type and a day that were rejected for one reason. */
@@ -70,18 +116,30 @@ export function addRejected(
   to[type][day][reason] = (to[type][day][reason] ?? 0) + items
 }
 
-/** The rejected items of an upload with these samples and events, all rejected for one reason, added to them. */
+/** Counts an item at an instant (epoch ms) as rejected, by its quarter hour: which local day that is of is not known yet. */
+export function addRejectedAt(to: RejectedDays, type: string, ms: number, reason: string): void {
+  addRejected(to, { type, day: String(Math.floor(ms / QUARTER_MS)), reason }, 1)
+}
+
+/** The counts of a batch of which these samples and events are rejected as well, all for one reason. */
 export function withRejected(
-  rejected: RejectedDays,
+  batch: Pick<Batch, 'rejectedDays' | 'local'>,
   reason: string,
   samples: readonly SampleColumns[],
   events?: BatchEvents,
-): RejectedDays {
-  const all = structuredClone(rejected)
-  for (const [type, days] of Object.entries(dayCounts(samples, events))) {
-    for (const [day, items] of Object.entries(days)) addRejected(all, { type, day, reason }, items)
+): Pick<Batch, 'rejectedDays' | 'local'> {
+  const added = (rejected: RejectedDays, calendar: Calendar) => {
+    const all = structuredClone(rejected)
+    for (const [type, days] of Object.entries(dayCounts(samples, events, {}, calendar))) {
+      for (const [day, items] of Object.entries(days)) addRejected(all, { type, day, reason }, items)
+    }
+    return all
   }
-  return all
+  const { local, rejectedDays } = batch
+  return {
+    rejectedDays: added(rejectedDays, UTC),
+    ...(local && { local: { ...local, rejected: added(local.rejected, localCalendar(local.zoneAt)) } }),
+  }
 }
 
 /** The UTC day of an instant in epoch ms, `YYYY-MM-DD`. */

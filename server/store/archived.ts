@@ -123,7 +123,7 @@ export function rejectArchived(batch: Batch, samples: Sifted, derived: Sifted): 
     ...batch,
     samples: samples.kept,
     derived: derived.kept,
-    rejectedDays: withRejected(batch.rejectedDays, ARCHIVED, gone),
+    ...withRejected(batch, ARCHIVED, gone),
     rejected: batch.rejected + rejected,
     rejections: [
       ...batch.rejections,

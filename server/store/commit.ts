@@ -1,5 +1,6 @@
 import type { AnnouncedRows, ChangedSamples } from '../batch/changes.ts'
 import { type Batch, countSamples, type SampleColumns } from '../batch/columns.ts'
+import { localDays } from '../batch/day-counts.ts'
 import type { Scope } from '../catalogue/scopes.ts'
 import { storedSeries } from '../catalogue/series.ts'
 import { type Database, type Transaction, violatedConstraint } from '../db/database.ts'
@@ -20,7 +21,7 @@ import { type SeriesCounts, writeSamples } from './samples.ts'
 import { resolveSources } from './sources.ts'
 import { removeUnlisted } from './spans.ts'
 import { rejectFurtherSources } from './too-many-sources.ts'
-import { noteZones, withZones } from './zones.ts'
+import { noteZones, withZones, zonesFor } from './zones.ts'
 
 /** What writing an upload did; `ignored` and `duplicates` include what only the database could tell. */
 export interface Outcome {
@@ -133,11 +134,12 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
   // In the order of locks (lock.ts): what follows refers to the user, and its revision moves in the end.
   await tx.query('select 1 from app_user where id = $1 for key share', [userId])
   const sources = await resolveSources(tx, { userId, provider, connectionId: connection.id }, received.sources)
-  const known = rejectFurtherSources(received, sources.ids)
+  const zoneAt = await zonesFor(tx, userId, received)
+  const known = rejectFurtherSources({ ...received, local: localDays(received, zoneAt) }, sources.ids)
   // Nothing that is left is of a source without a key.
   const sourceIds = sources.ids as number[]
   const sifted = await withoutHidden(tx, to, known)
-  const zoned = await withZones(tx, userId, sifted)
+  const zoned = withZones(sifted, zoneAt)
   await noteZones(tx, to, received.zones)
   const batch = rejectArchived(
     zoned,

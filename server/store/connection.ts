@@ -64,7 +64,7 @@ export function withoutConnection(batch: Batch): Batch {
   return {
     ...batch,
     ...{ sources: [], samples: [], derived: [], events: noEvents() },
-    ...{ duplicates: 0, ignored: received, rejected: 0, rejections: [], rejectedDays: {} },
+    ...{ duplicates: 0, ignored: received, rejected: 0, rejections: [], rejectedDays: {}, rejectedQuarters: {} },
     unstored: received > 0 ? [{ collection: 'all', type: null, reason: 'connection_ended', items: received }] : [],
   }
 }

@@ -45,7 +45,7 @@ export function rejectFurtherSources(batch: Batch, ids: readonly (number | null)
     samples: batch.samples.filter(isKept),
     derived: batch.derived.filter(isKept),
     events: events(isKept),
-    rejectedDays: withRejected(batch.rejectedDays, REASON, [...samples, ...derived], gone),
+    ...withRejected(batch, REASON, [...samples, ...derived], gone),
     rejected: rejected.reduce((sum, { items }) => sum + items, batch.rejected),
     rejections: [
       ...batch.rejections,

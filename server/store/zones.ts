@@ -8,6 +8,8 @@ import {
   type SampleOrigins,
 } from '../batch/columns.ts'
 import { originsOf, sampleOrigins } from '../batch/columns-at.ts'
+import type { ZoneAt } from '../batch/counted-days.ts'
+import { QUARTER_MS } from '../batch/day-counts.ts'
 import { GAP_MS, localMidnight, mergedRuns, nearestRun, type ZoneRun } from '../batch/zones.ts'
 import { storedSeries } from '../catalogue/series.ts'
 import type { Transaction } from '../db/database.ts'
@@ -104,12 +106,13 @@ function without(runs: readonly ZoneRun[], others: readonly ZoneRun[]): ZoneRun[
 }
 
 /**
- * The batch with a zone offset where it knows none: that of the nearest record, of the batch or stored before. Whatever the
- * batch knows within a day was taken when it was read (workers/sdk-zones.ts). The caller holds the user's ingest lock.
+ * Which zone offset the parts of a batch take that know none: that of the nearest record, of the batch or stored before.
+ * Whatever the batch knows within a day was taken when it was read (workers/sdk-zones.ts). The caller holds the user's
+ * ingest lock.
  */
-export async function withZones(tx: Transaction, userId: string, batch: Batch): Promise<Batch> {
+export async function zonesFor(tx: Transaction, userId: string, batch: Batch): Promise<ZoneAt> {
   const missing = missingTimes(batch)
-  if (missing.length === 0) return batch
+  if (missing.length === 0) return () => null
   const [loMs, hiMs] = missing.reduce(
     ([lo, hi], ms) => [Math.min(lo, ms), Math.max(hi, ms)],
     [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
@@ -117,11 +120,15 @@ export async function withZones(tx: Transaction, userId: string, batch: Batch): 
   const providers = await tx.rows<[string]>('select distinct provider from data_source where user_id = $1', [userId])
   const ofProviders = await storedRuns(tx, { userId, providers: providers.map(([name]) => name).sort(), loMs, hiMs })
   const stored = ofProviders.reduce(mergedRuns, [])
-  const zoneAt: ZoneAt = (ms) => {
+  return (ms) => {
     const [own, other] = [nearestRun(batch.zones, ms), nearestRun(stored, ms)]
     const nearest = own && other ? (own.apartMs <= other.apartMs ? own : other) : (own ?? other)
     return nearest?.zoneMin ?? null
   }
+}
+
+/** The batch with the zone offsets of `zoneAt` where it knows none. */
+export function withZones(batch: Batch, zoneAt: ZoneAt): Batch {
   const [samples, derived] = [batch.samples, batch.derived].map((all) => all.map((one) => zoned(one, zoneAt))) as [
     SampleColumns[],
     SampleColumns[],
@@ -136,7 +143,7 @@ export async function withZones(tx: Transaction, userId: string, batch: Batch): 
 }
 
 /** Times of what has no zone offset, epoch ms. */
-function missingTimes({ samples, derived, events }: Batch): number[] {
+function missingTimes({ samples, derived, events, rejectedQuarters }: Batch): number[] {
   const times: number[] = []
   for (const columns of [...samples, ...derived])
     for (const [at, ms] of columns.timeMs.entries()) if (lacksZone(columns, at)) times.push(ms)
@@ -144,6 +151,8 @@ function missingTimes({ samples, derived, events }: Batch): number[] {
     for (const { startMs, zoneMin, zoneTaken } of items) if (zoneMin === null && !zoneTaken) times.push(startMs)
   for (const { timeMs, zoneMin, zoneTaken } of events.scores) if (zoneMin === null && !zoneTaken) times.push(timeMs)
   for (const { timeMs, zoneMin } of events.currents) if (zoneMin === null) times.push(timeMs)
+  for (const quarters of Object.values(rejectedQuarters))
+    for (const quarter of Object.keys(quarters)) times.push(Number(quarter) * QUARTER_MS)
   return times
 }
 
@@ -154,8 +163,6 @@ const itemsOf = (events: BatchEvents): readonly (readonly EventItem[])[] => {
   const { sleep, nights, workouts, meals, nutrients, cycles, wholeCycles, activities } = events
   return [sleep, nights, workouts, meals, nutrients, cycles, wholeCycles, activities]
 }
-
-type ZoneAt = (ms: number) => number | null
 
 /** Samples with the zone of their neighbours where they have none. */
 function zoned(columns: SampleColumns, zoneAt: ZoneAt): SampleColumns {

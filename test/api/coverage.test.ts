@@ -303,3 +303,124 @@ oneEngine(t, 'an upload that waits is told, and one that is imported again count
   t.strictSame(await daysOf(app, user, MONDAY), before.body.days)
   t.match(await arrivalsOf(app, user), [{ uploads: 3, queued: 0, received: 4, rejected: 1 }])
 })
+
+eachEngine(t, 'a day of the person begins at their own midnight', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await createUser(app)
+  const local = async (first: number, last = first) =>
+    (await ask(app, user, `start_date=${day(first)}&end_date=${day(last)}&days=local`)).body
+  const NEW_YORK = { zoneOffset: '-05:00' }
+  const BERLIN = { zoneOffset: '+01:00' }
+  // Monday, 22:00 in New York is Tuesday in UTC; 00:30 in Berlin is the day before in UTC.
+  const evening = MONDAY + 27 * HOUR_MS
+  const midnight = MONDAY + 23.5 * HOUR_MS
+  const records = [
+    heartRate(evening, 60, NEW_YORK),
+    heartRate(evening + 1000, 61, NEW_YORK),
+    heartRate(evening, 'x', NEW_YORK),
+    heartRate(midnight + 5 * DAY_MS, 62, BERLIN),
+    // It takes the zone of its neighbour, also if it cannot be stored.
+    steps(evening + 60_000, 5),
+    steps(evening + 60_000, 'many'),
+  ]
+  const sleep = [stage('deep', evening + HOUR_MS, evening + 2 * HOUR_MS, NEW_YORK)]
+  await importBody(app, user, body(records, { data: { records, sleep } }))
+  for (const refreshed of [false, true]) {
+    if (refreshed) await refreshRollups(app.db)
+    t.strictSame(short((await local(MONDAY, MONDAY + 7 * DAY_MS)).days), [
+      '23 heart_rate 3 2',
+      '23 sleep 1 1',
+      '23 steps 2 1',
+      '01 heart_rate 1 1',
+    ])
+    t.strictSame(why((await local(MONDAY)).days), [
+      '23 heart_rate 1 float_parsing:1',
+      '23 sleep 0',
+      '23 steps 1 float_parsing:1',
+    ])
+    t.strictSame((await local(TUESDAY)).days, [])
+    t.strictSame(short(await daysOf(app, user, MONDAY, MONDAY + 7 * DAY_MS)), [
+      '24 heart_rate 3 2',
+      '24 sleep 1 1',
+      '24 steps 2 1',
+      '28 heart_rate 1 1',
+    ])
+  }
+  const { providers, ...kept } = await local(TUESDAY)
+  t.match(providers, [{ provider: 'apple', first_day: '2026-02-23', last_day: '2026-03-01' }])
+  t.equal(providers[0].first_upload_at, providers[0].last_upload_at)
+  t.match(kept, { samples_kept_from: null, data_kept_from: null })
+  t.notOk('providers' in (await ask(app, user, `start_date=${day(MONDAY)}&end_date=${day(MONDAY)}`)).body)
+
+  // What was imported before local days were counted has those of UTC.
+  await app.db.query('update upload set local_days = null, local_rejected_days = null')
+  t.strictSame(short((await local(MONDAY, TUESDAY)).days), [
+    '23 heart_rate 0 2',
+    '23 sleep 0 1',
+    '23 steps 0 1',
+    '24 heart_rate 3 0',
+    '24 sleep 1 0',
+    '24 steps 2 0',
+  ])
+})
+
+eachEngine(t, 'why a day is empty can be told from one answer', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await createUser(app)
+  const now = Date.now()
+  const ago = (days: number) => now - days * DAY_MS
+  const BERLIN = { zoneOffset: '+01:00' }
+  const localDay = (ms: number) => day(ms + HOUR_MS)
+  await importBody(app, user, body([heartRate(ago(200), 60, BERLIN), steps(ago(9), 10, { ...BERLIN, id: 's' })]))
+  await importBody(
+    app,
+    user,
+    body([
+      heartRate(ago(8), null, BERLIN),
+      heartRate(ago(7), 61, { ...BERLIN, id: 'gone' }),
+      record('heart_rate', ago(6), 62, BERLIN),
+    ]),
+  )
+  await importBody(
+    app,
+    user,
+    body([], { data: { deleted: [{ id: 'gone', type: 'HKQuantityTypeIdentifierHeartRate' }] } }),
+  )
+  await app.request('PUT', '/api/v1/settings/archival', { auth: 'developer', body: { archive_after_days: 60 } })
+  while (await archive(app.db, now, () => {}));
+  const range = `start_date=${day(ago(220))}&end_date=${localDay(now)}&days=local`
+  const { days, arrivals, providers, samples_kept_from, data_kept_from } = (await ask(app, user, range)).body
+  const of = (ms: number) => days.filter((one: Day) => one.day === localDay(ms))
+  t.match(providers, [{ provider: 'apple', first_day: localDay(ago(200)), last_day: localDay(ago(7)) }])
+  t.ok(providers[0].last_upload_at > providers[0].first_upload_at)
+  t.match(of(ago(200)), [{ type: 'heart_rate', received: 1, stored: 1 }], 'archived')
+  t.ok(Date.parse(samples_kept_from) > ago(91) && Date.parse(samples_kept_from) <= ago(60))
+  t.equal(data_kept_from, null)
+  t.match(of(ago(9)), [{ type: 'steps', received: 1, stored: 1 }], 'other types have the day')
+  t.match(of(ago(8)), [{ received: 1, stored: 0, rejected: 1, reasons: [{ reason: 'missing', items: 1 }] }])
+  t.match(of(ago(7)), [{ received: 1, stored: 0, rejected: 0 }], 'it came, and was deleted')
+  t.strictSame(of(ago(6)), [], 'nothing of a stored type')
+  t.match(arrivals, [{ day: localDay(now), uploads: 3, deleted: 1, ignored: 1, rejected: 1 }], 'the phone was in touch')
+  t.strictSame(
+    arrivals[0].unstored.find(({ reason }: { reason: string }) => reason === 'ignored_type'),
+    {
+      ...{ collection: 'records', type: 'heart_rate', reason: 'ignored_type', items: 1 },
+      likely: 'HKQuantityTypeIdentifierHeartRate',
+    },
+  )
+
+  // An upload belongs to the day of the zone the person was in.
+  await app.db.query(`update upload set received_at = '2026-02-24T02:00:00Z' where user_id = $1`, [user])
+  await app.db.query(`insert into zone_run values ($1, 'apple', '2026-02-20', '2026-02-21', -300)`, [user])
+  const moved = async (mode: string) =>
+    (await ask(app, user, `start_date=2026-02-20&end_date=2026-02-27&days=${mode}`)).body.arrivals
+  t.match(await moved('utc'), [{ day: '2026-02-24', uploads: 3 }])
+  t.match(await moved('local'), [{ day: '2026-02-23', uploads: 3 }])
+  const empty = await ask(app, user, 'start_date=2026-02-24&end_date=2026-02-20&days=local')
+  t.strictSame(empty.body, { days: [], arrivals: [] })
+  t.equal((await ask(app, user, 'start_date=0001-01-01&end_date=0001-01-01&days=local')).status, 200)
+  t.equal((await ask(app, user, 'start_date=9999-12-01&end_date=9999-12-31&days=local')).status, 200)
+  t.equal((await ask(app, user, 'start_date=2026-02-24&end_date=2026-02-24&days=mine')).status, 422)
+})

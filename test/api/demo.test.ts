@@ -101,7 +101,7 @@ t.test('its thread is loaded as `npm start` loads it, not as these tests are', a
     wait()`
   const { NODE_OPTIONS: _, ...env } = process.env
   const cwd = fileURLToPath(new URL('../../', import.meta.url))
-  const args = ['--import', 'tsx', '--input-type=module', '-e', script]
+  const args = ['--import', './server/typescript.mjs', '--input-type=module', '-e', script]
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, env })
   t.equal(stdout.trim(), 'fetch failed', 'it gets as far as the network')
 })

@@ -198,16 +198,20 @@ t.test('what phones make is bounded in every answer', async (t) => {
   await refreshRollups(app.db)
   const of = `/users/${user}`
   const range = 'start_date=2026-02-01&end_date=2026-03-01&limit=1000'
-  const ask = async (path: string) => app.request('GET', `/api/v1${path}`)
+  const ask = async (path: string) =>
+    app.request('GET', `/api/v1${path}`, { auth: path.startsWith('/sync/batches') ? 'developer' : 'key' })
   const sizes: Record<string, number> = {}
   const bodies: Record<string, TestAnswer['body']> = {}
   for (const path of [
+    `${of}/data-sources?include=data`,
     `${of}/data-sources`,
     `/sync/history/full`,
     `${of}/sync/history?limit=200`,
     `${of}/sync/runs?limit=200`,
     `${of}/sync/recent?limit=200`,
     `/sdk${of}/sync/batches?limit=200`,
+    `/sync/batches?limit=200`,
+    `${of}/coverage?start_date=2025-03-01&end_date=2026-03-01&days=local`,
     `${of}/coverage?start_date=2025-03-01&end_date=2026-03-01`,
     `${of}/events/sleep?${range}&include=stages`,
     `${of}/events/workouts?${range}&include=segments`,

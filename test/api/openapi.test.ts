@@ -367,7 +367,7 @@ t.test('an empty cursor is refused everywhere', async (t) => {
     answers.filter((answer) => !answer.endsWith(refused)),
     [],
   )
-  t.equal(answers.length, 12)
+  t.equal(answers.length, 14)
 })
 
 t.test('a read refuses an Accept header that nothing there is fits', async (t) => {

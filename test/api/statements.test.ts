@@ -53,7 +53,7 @@ const MOST_OF: Record<string, number> = { getMetrics: 9, getRecoverySummary: 4 }
 
 /** Parameters, besides range and limit, with which a route reads everything; each query is requested. */
 const QUERIES: Record<string, string[]> = {
-  listUsers: ['', 'include=connections', 'sort_by=last_synced_at'],
+  listUsers: ['', 'include=connections', 'include=connections,data', 'sort_by=last_synced_at'],
   getUser: ['include=connections'],
   getTimeseries: [
     '',
@@ -66,6 +66,9 @@ const QUERIES: Record<string, string[]> = {
   ],
   getActivitySummary: ['', 'merge=none', 'merge=segments&explain=true', 'sort_order=desc'],
   getDataTimeline: ['', 'group_by=workout_type'],
+  listDataSources: ['', 'include=data'],
+  getUserCoverage: ['', 'days=local'],
+  listAllBatches: ['', 'status=success'],
   listSleep: ['', 'include=stages&filter_by_priority=true'],
   listWorkouts: ['', 'include=zones,segments'],
 }

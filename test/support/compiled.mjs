@@ -1,5 +1,5 @@
 // Preloaded by every process of the tests (see .taprc): lets it run what before.ts compiled for this run of tap, since
-// importing some hundred files one by one takes a second. What is not compiled runs through tsx, as the service does.
+// importing some hundred files one by one takes a second. What is not compiled runs as the service does.
 import hooks from 'node:async_hooks'
 import { existsSync } from 'node:fs'
 import { register, syncBuiltinESMExports } from 'node:module'
@@ -15,8 +15,6 @@ const entry = isMainThread ? pathToFileURL(process.argv[1]).href.slice(sources.l
 hooks.createHook = () => ({ enable() {}, disable() {} })
 syncBuiltinESMExports()
 
-if (existsSync(fileURLToPath(entry ? `${compiled}${entry}.js` : compiled))) {
+await import('../../server/typescript.mjs')
+if (existsSync(fileURLToPath(entry ? `${compiled}${entry}.js` : compiled)))
   register('./compiled-hooks.mjs', import.meta.url, { data: { sources, compiled } })
-} else {
-  await import('tsx')
-}

@@ -133,7 +133,14 @@ export function batchOf(given: Partial<BatchEvents> & { samples?: SampleColumns[
       unknownFields: [],
     },
     received: points + Object.values(items).reduce((sum, list) => sum + list.length, 0),
-    ...{ implausibleParts: {}, days: dayCounts(samples, all), rejectedDays: {}, zones: [], events: all },
+    ...{
+      implausibleParts: {},
+      days: dayCounts(samples, all),
+      rejectedDays: {},
+      rejectedQuarters: {},
+      zones: [],
+      events: all,
+    },
   }
 }
 

@@ -82,7 +82,7 @@ t.test('the program in TypeScript, with either library', async (t) => {
       t.equal(program.split(`from '${library}'`).length, 2)
       const file = join(folder, `${library}.ts`)
       await writeFile(file, program)
-      await checkReceiver(t, process.execPath, ['--import', 'tsx', file])
+      await checkReceiver(t, process.execPath, ['--import', './server/typescript.mjs', file])
     })
   }
 })

@@ -1,6 +1,9 @@
 import { Type } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../http/schema.ts'
 
+/** What can become of an upload. */
+export const BATCH_STATUSES = ['queued', 'success', 'partial', 'skipped', 'failed'] as const
+
 const REJECTION = Type.Object(
   {
     collection: Type.String(),

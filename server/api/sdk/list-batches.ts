@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
 import { route } from '../../http/route.ts'
-import { Limit, UserPath } from '../../http/schema.ts'
+import { UserPath } from '../../http/schema.ts'
 import { requireUser } from '../users/exists.ts'
-import { Batch, batchExample, LISTED_BATCH_COLUMNS } from './batch.ts'
+import { Batch, batchExample } from './batch.ts'
+import { batchHeaders, batchParameters, listUploads } from './batch-page.ts'
 
 /** The uploads of a user, newest first (sdk-payload 5.2). */
 export const listBatches = route(
@@ -11,18 +12,18 @@ export const listBatches = route(
     path: '/api/v1/sdk/users/{user_id}/sync/batches',
     operationId: 'listSdkBatches',
     summary: 'Uploads of a user and the results of their imports',
+    description: 'Newest first.',
     tag: 'SDK',
     guard: 'sdk or key',
     params: UserPath,
-    query: Type.Object({ limit: Limit(200, 20) }),
+    query: Type.Object(batchParameters),
     response: Type.Array(Batch),
+    headers: batchHeaders,
     example: [batchExample],
+    errors: { 400: 'Bad cursor' },
   },
-  async ({ params, query }, { db }) => {
-    await requireUser(db, params.user_id)
-    return db.query(
-      `select ${LISTED_BATCH_COLUMNS} from upload where user_id = $1 and channel = 'sdk' order by seq desc limit $2`,
-      [params.user_id, query.limit],
-    )
+  async ({ params, query, ctx }, deps) => {
+    await requireUser(deps.db, params.user_id)
+    return listUploads({ scope: 'batches', userId: params.user_id }, query, ctx, deps)
   },
 )

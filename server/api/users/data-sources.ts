@@ -1,6 +1,9 @@
 import { Type } from 'typebox'
+import type { Database } from '../../db/database.ts'
 import { route } from '../../http/route.ts'
-import { Nullable, UserPath, Uuid } from '../../http/schema.ts'
+import { Enum, Instant, List, Nullable, UserPath, Uuid } from '../../http/schema.ts'
+import { type Stored, type UserView, userView } from '../../sources/user-view.ts'
+import { optionalWindow } from '../summaries/window.ts'
 import { requireUser } from './exists.ts'
 
 const DataSource = Type.Object(
@@ -15,11 +18,64 @@ const DataSource = Type.Object(
     device_type: Nullable(Type.String()),
     original_source_name: Nullable(Type.String()),
     display_name: Type.String(),
+    first_at: Type.Optional(
+      Nullable(
+        Instant({
+          description:
+            'With include=data: when its first sample, session or record begins; of archived samples, their quarter hour',
+        }),
+      ),
+    ),
+    last_at: Type.Optional(Nullable(Instant({ description: 'With include=data: when the last one begins' }))),
+    counts: Type.Optional(
+      Type.Record(Type.String(), Type.Integer(), {
+        description:
+          'With include=data: plausible samples by series type, archived ones included, and the number of sleep, workout, meal, menstrual_cycle, activity and health_score',
+      }),
+    ),
   },
   { title: 'DataSource' },
 )
 
+/** The sources of a user; `id` is the one of the API. */
+const SOURCES_SQL = `
+  select d.uid as id, d.user_id, d.provider, d.connection_id as user_connection_id,
+         nullif(d.device_model, '') as device_model, d.software_version,
+         nullif(d.source, '') as source, d.device_type, nullif(d.source, '') as original_source_name
+  from data_source d
+  where d.user_id = $1
+  order by d.provider, d.device_model, d.source`
+
+/** By source: the number of samples of each series, with the first and last instant of each, and events in the same way. */
+const DATA_SQL = `
+  select k.place - 1, null, null, c.n, s.first_at, s.last_at
+  from (
+    select c.place, sum(c.total)::int8 as n
+    from daily_counts($2, $3, to_timestamp($4), to_timestamp($5)) c
+    group by 1
+  ) c
+  join unnest($2::int4[], $3::int2[]) with ordinality k (source_id, series_id, place) using (place)
+  cross join lateral series_ends(k.source_id, k.series_id) s
+  union all
+  select null, d.uid, e.type, count(*), min(e.at), max(e.at)
+  from (
+    select source_id, start_at as at, 'sleep' as type from sleep where user_id = $1
+    union all
+    select source_id, start_at, 'workout' from workout where user_id = $1
+    union all
+    select source_id, start_at, 'meal' from meal where user_id = $1
+    union all
+    select source_id, start_at, 'menstrual_cycle' from menstrual_cycle where user_id = $1
+    union all
+    select source_id, start_at, 'activity' from activity where user_id = $1
+    union all
+    select source_id, recorded_at, 'health_score' from health_score where user_id = $1 and source_id is not null
+  ) e
+  join data_source d on d.id = e.source_id
+  group by 2, 3`
+
 interface DataSourceRow {
+  id: string
   provider: string
   device_model: string | null
   source: string | null
@@ -42,7 +98,11 @@ export const listDataSources = route(
     summary: 'List the data sources of a user',
     tag: 'Users',
     guard: 'key',
+    shareOf: ({ include }) => (include ? 'report' : 'read'),
     params: UserPath,
+    query: Type.Object({
+      include: Type.Optional(List(Enum(['data']), { description: 'Fields that are left out otherwise' })),
+    }),
     response: Type.Object({ items: Type.Array(DataSource), total: Type.Integer() }, { title: 'DataSourceList' }),
     example: {
       items: [
@@ -62,17 +122,48 @@ export const listDataSources = route(
       total: 1,
     },
   },
-  async ({ params }, { db }) => {
-    await requireUser(db, params.user_id)
-    const rows = await db.query<DataSourceRow>(
-      `select uid as id, user_id, provider, connection_id as user_connection_id,
-              nullif(device_model, '') as device_model, software_version,
-              nullif(source, '') as source, device_type, nullif(source, '') as original_source_name
-       from data_source
-       where user_id = $1
-       order by provider, data_source.device_model, data_source.source`,
-      [params.user_id],
-    )
-    return { items: rows.map((row) => ({ ...row, display_name: displayName(row) })), total: rows.length }
+  async ({ params, query }, { db }) => {
+    const view = query.include ? await userView(db, params.user_id) : undefined
+    if (!view) await requireUser(db, params.user_id)
+    const rows = await db.query<DataSourceRow>(SOURCES_SQL, [params.user_id])
+    const data = view && (await readData(db, view))
+    const items = rows.map((row) => ({
+      ...row,
+      display_name: displayName(row),
+      ...(data && (data.get(row.id) ?? { first_at: null, last_at: null, counts: {} })),
+    }))
+    return { items, total: rows.length }
   },
 )
+
+type DataRow = [place: number | null, uid: string, type: string, n: number, firstAt: string, lastAt: string]
+
+interface Data {
+  first_at: string
+  last_at: string
+  counts: Record<string, number>
+}
+
+/** What each source has, by its id. */
+async function readData(db: Database, { userId, stored }: UserView): Promise<Map<string, Data>> {
+  const { start, end } = optionalWindow({}, 'whole day')
+  const rows = await db.rows<DataRow>(DATA_SQL, [
+    userId,
+    stored.map(({ source }) => source.id),
+    stored.map(({ seriesId }) => seriesId),
+    start,
+    end,
+  ])
+  const data = new Map<string, Data>()
+  for (const [place, uid, kind, n, firstAt, lastAt] of rows) {
+    const series = place === null ? undefined : (stored[place] as Stored)
+    const [id, type] = series ? [series.source.uid, series.series.type] : [uid, kind]
+    const own = data.get(id) ?? { first_at: firstAt, last_at: lastAt, counts: {} }
+    data.set(id, own)
+    // A series, its daily totals and what was entered by hand are one type.
+    own.counts[type] = (own.counts[type] ?? 0) + n
+    if (firstAt < own.first_at) own.first_at = firstAt
+    if (lastAt > own.last_at) own.last_at = lastAt
+  }
+  return data
+}

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { checkUuid } from '../../http/formats.ts'
 import { route } from '../../http/route.ts'
 import { Enum, Instant, List, Provider } from '../../http/schema.ts'
+import { readRecentData } from './recent-data.ts'
 import {
   connectionStatuses,
   connectionsExample,
@@ -9,7 +10,6 @@ import {
   USER_COLUMNS,
   User,
   type UserConnectionRow,
-  UserInclude,
   userExample,
   usersWithConnections,
 } from './user.ts'
@@ -53,7 +53,9 @@ const UserQuery = Type.Object({
   ),
   has_active_connection: Type.Optional(Type.Boolean()),
   last_synced_before: Type.Optional(Instant({ description: 'Newest sync is older than this, or there was none' })),
-  include: UserInclude(),
+  include: Type.Optional(
+    List(Enum(['connections', 'data']), { description: 'Fields that are null or absent otherwise' }),
+  ),
 })
 
 const UserPage = Type.Object(
@@ -98,7 +100,7 @@ function conditions(query: Static<typeof UserQuery>): { where: string; params: P
   return { where: clauses.length > 0 ? `where ${clauses.join(' and ')}` : '', params }
 }
 
-/** Lists users, filtered, sorted and paged by number (contract 3.2, 1.5), in one or two statements. */
+/** Lists users, filtered, sorted and paged by number (contract 3.2, 1.5), in one or two statements, and one for `include=data`. */
 export const listUsers = route(
   {
     method: 'GET',
@@ -107,10 +109,19 @@ export const listUsers = route(
     summary: 'List users',
     tag: 'Users',
     guard: 'key',
+    shareOf: ({ include }) => (include?.includes('data') ? 'report' : 'read'),
     query: UserQuery,
     response: UserPage,
     example: {
-      items: [{ ...userExample, connections: connectionsExample }],
+      items: [
+        {
+          ...userExample,
+          connections: connectionsExample,
+          first_day: '2026-01-05',
+          last_day: '2026-02-24',
+          recent_days: [...new Array<number>(29).fill(0), 812],
+        },
+      ],
       total: 1,
       page: 1,
       limit: 20,
@@ -135,7 +146,10 @@ export const listUsers = route(
        ${usersWithConnections('page', `u.sort_key ${sort[order]}, u.id ${order}`)}`,
       [...params, limit, offset],
     )
-    const items = foldUsers(rows, query.include?.includes('connections'))
+    const users = foldUsers(rows, query.include?.includes('connections'))
+    const ids = query.include?.includes('data') ? users.map(({ id }) => id) : []
+    const data = await readRecentData(db, ids, Date.now())
+    const items = users.map((user, at) => ({ ...user, ...data[at] }))
     // A page that is neither full nor past the end is the last one, so its place gives the total.
     const isLast = items.length < limit && (items.length > 0 || page === 1)
     const total = isLast

@@ -15,20 +15,41 @@ const ConnectionSummary = Type.Object(
   { title: 'ConnectionSummary' },
 )
 
+const userFields = {
+  id: Uuid(),
+  created_at: Instant(),
+  first_name: Nullable(Type.String()),
+  last_name: Nullable(Type.String()),
+  email: Nullable(Type.String({ format: 'email' })),
+  external_user_id: Nullable(Type.String({ description: 'Deprecated: only the user list fills it' })),
+  last_synced_at: Nullable(Instant({ description: 'Newest sync of any connection, whatever its status' })),
+  last_synced_provider: Nullable(Type.String()),
+  has_active_connection: Type.Boolean(),
+  connections: Nullable(
+    Type.Array(ConnectionSummary, { description: 'Null unless asked for with include=connections' }),
+  ),
+}
+
 /** User of contract 3.1, as lists, create, update and delete return it. */
 export const User = Type.Object(
   {
-    id: Uuid(),
-    created_at: Instant(),
-    first_name: Nullable(Type.String()),
-    last_name: Nullable(Type.String()),
-    email: Nullable(Type.String({ format: 'email' })),
-    external_user_id: Nullable(Type.String({ description: 'Deprecated: only the user list fills it' })),
-    last_synced_at: Nullable(Instant({ description: 'Newest sync of any connection, whatever its status' })),
-    last_synced_provider: Nullable(Type.String()),
-    has_active_connection: Type.Boolean(),
-    connections: Nullable(
-      Type.Array(ConnectionSummary, { description: 'Null unless asked for with include=connections' }),
+    ...userFields,
+    first_day: Type.Optional(
+      Nullable(
+        Type.String({
+          format: 'date',
+          description: 'Of lists with include=data: first UTC day of any sample or event',
+        }),
+      ),
+    ),
+    last_day: Type.Optional(
+      Nullable(Type.String({ format: 'date', description: 'Of lists with include=data: the last one' })),
+    ),
+    recent_days: Type.Optional(
+      Type.Array(Type.Integer(), {
+        description:
+          'Of lists with include=data: number of samples, sessions and records of each of the last 30 UTC days, the oldest first',
+      }),
     ),
   },
   { title: 'User' },
@@ -36,7 +57,7 @@ export const User = Type.Object(
 
 /** User detail of contract 3.1. */
 export const UserDetail = Type.Object(
-  { ...User.properties, has_womens_health_data: Type.Boolean() },
+  { ...userFields, has_womens_health_data: Type.Boolean() },
   { title: 'UserDetail' },
 )
 

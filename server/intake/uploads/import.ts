@@ -1,4 +1,6 @@
-import type { Batch, DayCounts } from '../../batch/columns.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { Batch } from '../../batch/columns.ts'
+import type { DayCounts } from '../../batch/counted-days.ts'
 import { implausibleOf } from '../../batch/implausible.ts'
 import { type Database, databaseUnavailable, type Transaction } from '../../db/database.ts'
 import type { Logger } from '../../log.ts'
@@ -164,6 +166,7 @@ async function recordOutcome(
       days: batch.days,
       ...ends(batch.days),
       rejected_days: Object.keys(batch.rejectedDays).length > 0 ? batch.rejectedDays : null,
+      ...localOf(batch),
       unstored: batch.unstored,
       implausible: implausibleOf(batch),
       unknown_fields: batch.unknownFields,
@@ -178,6 +181,12 @@ const FINISH_SQL = `
   select finish_upload(id, user_id, $3, $4)
   from upload
   where id = $1 and user_id = $2 and status = 'queued'`
+
+/** The counts by the person's own days, where they differ from those by days of UTC. */
+function localOf({ days, rejectedDays, local }: Batch) {
+  if (!local || isDeepStrictEqual([local.days, local.rejected], [days, rejectedDays])) return {}
+  return { local_days: local.days, local_rejected_days: local.rejected }
+}
 
 /** The first and the last day with anything in the upload; null when it is empty. */
 function ends(days: DayCounts): { first_day: string | null; last_day: string | null } {

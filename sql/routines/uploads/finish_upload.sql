@@ -16,16 +16,18 @@ begin
       ignored = r.ignored, rejected = r.rejected,
       deleted = r.deleted, saved = coalesce(r.saved, '{}'), deferred = default, rejections = coalesce(r.rejections, '[]'), error = r.error,
       days = r.days, first_day = r.first_day, last_day = r.last_day, rejected_days = r.rejected_days,
+      local_days = r.local_days, local_rejected_days = r.local_rejected_days,
       unstored = coalesce(r.unstored, '[]'), implausible = coalesce(r.implausible, '[]'),
       unknown_fields = coalesce(r.unknown_fields, '[]'), received = coalesce(r.received, u.received)
   from (
     select coalesce(inserted, 0) as inserted, coalesce(updated, 0) as updated, coalesce(unchanged, 0) as unchanged,
            coalesce(duplicates, 0) as duplicates, coalesce(ignored, 0) as ignored, coalesce(rejected, 0) as rejected,
            coalesce(deleted, 0) as deleted, saved, rejections, error,
-           days, first_day, last_day, rejected_days, unstored, implausible, unknown_fields, received
+           days, first_day, last_day, rejected_days, local_days, local_rejected_days, unstored, implausible, unknown_fields, received
     from jsonb_to_record(result) as x (received int4, inserted int4, updated int4, unchanged int4, duplicates int4,
                                        ignored int4, rejected int4, deleted int4, saved jsonb, rejections jsonb, error text,
                                        days jsonb, first_day date, last_day date, rejected_days jsonb,
+                                       local_days jsonb, local_rejected_days jsonb,
                                        unstored jsonb, implausible jsonb, unknown_fields jsonb)
   ) r
   where u.id = batch_id and u.status = 'queued'

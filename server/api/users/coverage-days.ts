@@ -1,0 +1,257 @@
+import { dayText } from '../../batch/day-counts.ts'
+import { IMPLAUSIBLE_OFFSET } from '../../catalogue/series.ts'
+import type { Database } from '../../db/database.ts'
+import type { Stored, UserView } from '../../sources/user-view.ts'
+import { DAY_MS } from '../../time.ts'
+
+/** Whose days are asked for: whole days of UTC, or of the calendar of the person, epoch ms; the last one excluded. */
+export interface Asked {
+  view: UserView
+  startMs: number
+  endMs: number
+  /** Whether days begin at the person's midnight: that of the zone offset of each record. */
+  local: boolean
+}
+
+/** Furthest that midnight is from that of UTC. */
+export const MAX_ZONE_MS = 18 * 3_600_000
+
+/** Of a record, the day in UTC or in its own zone. */
+const dayOf = (at: string, local: boolean) =>
+  local
+    ? `to_char(date '1970-01-01' + local_day(${at}, e.zone_offset_min), 'YYYY-MM-DD')`
+    : `to_char(${at}, 'YYYY-MM-DD')`
+
+/** The source of a count of `days` or `rejected_days`: of an upload that was imported again, the last import. */
+const counted = (local: boolean) => `u.user_id = $1 and u.days is not null
+    and u.last_day >= $2::date - ${Number(local)} and u.first_day <= $3::date + ${Number(local)}
+    and d.day >= $2::date::text and d.day <= $3::date::text
+    and not exists (
+      select from upload r
+      where r.replay_of = coalesce(u.replay_of, u.id) and r.seq > u.seq and r.days is not null
+    )`
+
+/** Uploads that were imported before their local days were counted have those of UTC. */
+const columnsOf = (local: boolean) =>
+  local
+    ? {
+        days: 'coalesce(u.local_days, u.days)',
+        rejected: 'case when u.local_days is null then u.rejected_days else u.local_rejected_days end',
+      }
+    : { days: 'u.days', rejected: 'u.rejected_days' }
+
+/** Samples of each series by day, as `daily_counts` packs them. */
+const samplesSql = (local: boolean) =>
+  local
+    ? `
+  select 'samples', null, null, null, null, k.place, null, c.pairs
+  from unnest($4::int4[], $5::int2[]) with ordinality k (source_id, series_id, place)
+  cross join lateral (
+    select string_agg(int8send(d.day::int8 << 32 | d.n), '') as pairs
+    from local_days(
+      k.source_id, k.series_id, $2::date - date '1970-01-01', $3::date - date '1970-01-01' + 1, false
+    ) d
+    where d.n > 0
+  ) c
+  where c.pairs is not null`
+    : `
+  select 'samples', null, null, null, null, c.place, null, c.pairs
+  from daily_counts($4, $5, to_timestamp($6), to_timestamp($7)) c`
+
+/**
+ * Four kinds of rows: items received, items rejected, stored sessions and records, stored samples (see daily_counts).
+ */
+const daysSql = (local: boolean) => `
+  -- An upload that was imported again counts for the day it first arrived.
+  select 'received' as kind, d.day, u.provider, t.type, null as reason, sum(d.items::int8)::int8 as n,
+         max(coalesce(o.received_at, u.received_at)) as last_upload_at, null::bytea as pairs
+  from upload u
+  left join upload o on o.id = u.replay_of
+  cross join lateral jsonb_each(${columnsOf(local).days}) t (type, days)
+  cross join lateral jsonb_each_text(t.days) d (day, items)
+  where ${counted(local)}
+  group by 2, 3, 4
+  union all
+  select 'rejected', d.day, u.provider, t.type, r.reason, sum(r.items::int8)::int8, null, null
+  from upload u
+  cross join lateral jsonb_each(${columnsOf(local).rejected}) t (type, days)
+  cross join lateral jsonb_each(t.days) d (day, reasons)
+  cross join lateral jsonb_each_text(d.reasons) r (reason, items)
+  where ${columnsOf(local).rejected} is not null and ${counted(local)}
+  group by 2, 3, 4, 5
+  union all
+  select 'stored', ${dayOf('e.at', local)}, d.provider, e.type, null, count(*), null, null
+  from (
+    select source_id, start_at as at, zone_offset_min, 'sleep' as type from sleep where user_id = $1
+    union all
+    select source_id, start_at, zone_offset_min, 'workout' from workout where user_id = $1
+    union all
+    select source_id, start_at, zone_offset_min, 'meal' from meal where user_id = $1
+    union all
+    select source_id, ts, zone_offset_min, 'meal_nutrient' from meal_nutrient where user_id = $1
+    union all
+    select source_id, start_at, zone_offset_min, 'menstrual_cycle' from menstrual_cycle where user_id = $1
+    union all
+    select source_id, start_at, zone_offset_min, 'activity' from activity where user_id = $1
+    union all
+    select source_id, recorded_at, zone_offset_min, 'health_score'
+    from health_score
+    where user_id = $1 and external_id is not null
+  ) e
+  join data_source d on d.id = e.source_id
+  where e.at >= to_timestamp($6) and e.at < to_timestamp($7)
+  group by 2, 3, 4
+  union all
+  select 'implausible', ${dayOf('e.ts', local)}, e.provider, 'meal_nutrient', null, count(*), null, null
+  from meal_nutrient e
+  where e.user_id = $1 and e.series_id >= ${IMPLAUSIBLE_OFFSET} and e.ts >= to_timestamp($6) and e.ts < to_timestamp($7)
+  group by 2, 3
+  union all
+  ${samplesSql(local)}`
+
+/** What there is beside the days asked for: first and last upload and day of each provider, and what is kept. */
+const BESIDE_SQL = `
+  select 'first', f.day, u.provider, null, null, null, u.first_at, null
+  from (
+    select provider, min(received_at) as first_at, min(first_day) as first_day
+    from upload
+    where user_id = $1
+    group by 1
+  ) u
+  left join lateral (
+    -- The local day of the earliest item may be the one before, or after, that of UTC.
+    select min(d.day) as day
+    from upload e
+    cross join lateral jsonb_each(coalesce(e.local_days, e.days)) t (type, days)
+    cross join lateral jsonb_object_keys(t.days) d (day)
+    where e.user_id = $1 and e.provider = u.provider and e.first_day <= u.first_day + 1
+  ) f on true
+  union all
+  select 'last', f.day, u.provider, null, null, null, u.last_at, null
+  from (
+    select provider, max(received_at) filter (where replay_of is null) as last_at, max(last_day) as last_day
+    from upload
+    where user_id = $1
+    group by 1
+  ) u
+  left join lateral (
+    select max(d.day) as day
+    from upload e
+    cross join lateral jsonb_each(coalesce(e.local_days, e.days)) t (type, days)
+    cross join lateral jsonb_object_keys(t.days) d (day)
+    where e.user_id = $1 and e.provider = u.provider and e.last_day >= u.last_day - 1
+  ) f on true
+  union all
+  select f.kind, null, null, null, null, null, nullif(f.floor, '-infinity'), null
+  from (values ('samples_kept_from', raw_floor()), ('data_kept_from', rollup_floor())) f (kind, floor)`
+
+const DAYS_SQL = daysSql(false)
+const LOCAL_DAYS_SQL = `${daysSql(true)}
+  union all
+  ${BESIDE_SQL}`
+
+interface Key {
+  day: string
+  provider: string
+  type: string
+}
+
+type CountRow =
+  | (Key & { kind: 'received'; n: number; last_upload_at: string })
+  | (Key & { kind: 'stored'; n: number })
+  | (Key & { kind: 'implausible'; n: number })
+  | (Key & { kind: 'rejected'; reason: string; n: number })
+  | { kind: 'samples'; n: number; pairs: Buffer }
+
+type BesideRow =
+  | { kind: 'first' | 'last'; day: string | null; provider: string; last_upload_at: string }
+  | { kind: 'samples_kept_from' | 'data_kept_from'; last_upload_at: string | null }
+
+interface Day extends Key {
+  received: number
+  stored: number
+  implausible: number
+  rejected: number
+  reasons: { reason: string; items: number }[]
+  last_upload_at: string | null
+}
+
+/** What was received and what is stored by day, provider and type; in local days, with what lies outside them. */
+export async function readDays(db: Database, { view, startMs, endMs, local }: Asked) {
+  const stored = [...view.stored, ...view.implausible]
+  const beyondMs = local ? MAX_ZONE_MS : 0
+  const [firstDay, lastDay] = [dayText(startMs), dayText(endMs - DAY_MS)]
+  const rows = await db.query<CountRow | BesideRow>(local ? LOCAL_DAYS_SQL : DAYS_SQL, [
+    view.userId,
+    firstDay,
+    lastDay,
+    stored.map(({ source }) => source.id),
+    stored.map(({ seriesId }) => seriesId),
+    (startMs - beyondMs) / 1000,
+    (endMs + beyondMs) / 1000,
+  ])
+  const days = joined(rows.filter(isCount), stored)
+  return {
+    days: local ? days.filter(({ day }) => day >= firstDay && day <= lastDay) : days,
+    ...(local && besideOf(rows.filter((row) => !isCount(row)))),
+  }
+}
+
+const isCount = (row: CountRow | BesideRow): row is CountRow =>
+  row.kind !== 'first' && row.kind !== 'last' && row.kind !== 'samples_kept_from' && row.kind !== 'data_kept_from'
+
+function besideOf(rows: readonly BesideRow[]) {
+  const found = (kind: BesideRow['kind'], provider?: string) =>
+    rows.find(
+      (row) =>
+        row.kind === kind && ('provider' in row && row.provider !== null ? row.provider : undefined) === provider,
+    )
+  const dayOfEnd = (row: BesideRow | undefined) => (row && 'day' in row ? row.day : null)
+  const names = rows.flatMap((row) => (row.kind === 'first' ? [row.provider] : [])).sort()
+  return {
+    providers: names.map((provider) => {
+      const [first, last] = [found('first', provider), found('last', provider)]
+      return {
+        provider,
+        first_upload_at: first?.last_upload_at ?? null,
+        last_upload_at: last?.last_upload_at ?? null,
+        first_day: dayOfEnd(first),
+        last_day: dayOfEnd(last),
+      }
+    }),
+    samples_kept_from: found('samples_kept_from')?.last_upload_at ?? null,
+    data_kept_from: found('data_kept_from')?.last_upload_at ?? null,
+  }
+}
+
+/** All sides by day, provider and type; several devices and daily totals are one. */
+function joined(counts: readonly CountRow[], series: readonly Stored[]): Day[] {
+  const rows = new Map<string, Day>()
+  const rowOf = ({ day, provider, type }: Key) => {
+    const key = `${day} ${provider} ${type}`
+    const none = { received: 0, stored: 0, implausible: 0, rejected: 0, reasons: [], last_upload_at: null }
+    const row = rows.get(key) ?? { day, provider, type, ...none }
+    rows.set(key, row)
+    return row
+  }
+  for (const one of counts) {
+    if (one.kind === 'received') Object.assign(rowOf(one), { received: one.n, last_upload_at: one.last_upload_at })
+    else if (one.kind === 'stored' || one.kind === 'implausible') rowOf(one)[one.kind] += one.n
+    else if (one.kind === 'rejected') {
+      const row = rowOf(one)
+      row.rejected += one.n
+      row.reasons.push({ reason: one.reason, items: one.n })
+    } else {
+      const { source, series: type, isImplausible } = series[one.n - 1] as Stored
+      for (let at = 0; at < one.pairs.length; at += 8) {
+        const day = dayText(one.pairs.readInt32BE(at) * DAY_MS)
+        const row = rowOf({ day, provider: source.provider, type: type.type })
+        const samples = one.pairs.readInt32BE(at + 4)
+        row.stored += samples
+        if (isImplausible) row.implausible += samples
+      }
+    }
+  }
+  for (const { reasons } of rows.values()) reasons.sort((a, b) => b.items - a.items || (a.reason < b.reason ? -1 : 1))
+  return [...rows.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+}

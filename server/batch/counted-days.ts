@@ -1,0 +1,16 @@
+/** Number of items by type and UTC day: series types for samples, else the type of the event. */
+export type DayCounts = Record<string, Record<string, number>>
+
+/** Number of rejected items by type, UTC day and reason. */
+export type RejectedDays = Record<string, Record<string, Record<string, number>>>
+
+/** The zone offset at an instant (epoch ms) according to the nearest record, in minutes east of UTC; null if there is none. */
+export type ZoneAt = (ms: number) => number | null
+
+/** Number of items by type and the person's own day, and of the rejected ones among them. */
+export interface LocalDays {
+  days: DayCounts
+  rejected: RejectedDays
+  /** For items that are rejected later. */
+  zoneAt: ZoneAt
+}
