@@ -15,6 +15,8 @@ const Night = lazy(async () => (await import('./views.ts')).Night)
 const Month = lazy(async () => (await import('./views.ts')).Month)
 const Year = lazy(async () => (await import('./views.ts')).Year)
 const Explore = lazy(async () => (await import('./views.ts')).Explore)
+const Data = lazy(async () => (await import('./views.ts')).Data)
+const Sources = lazy(async () => (await import('./views.ts')).Sources)
 const Account = lazy(async () => (await import('./admin.ts')).Account)
 
 /** Every address and what it shows; the first that matches. */
@@ -26,6 +28,8 @@ const screens: readonly [pattern: string, show: (found: Record<string, string>) 
   ['/people/:id/month/:date', ({ id = '', date = '' }) => <Month id={id} date={date} />],
   ['/people/:id/year/:date', ({ id = '', date = '' }) => <Year id={id} date={date} />],
   ['/people/:id/explore', ({ id = '' }) => <Explore id={id} />],
+  ['/people/:id/data', ({ id = '' }) => <Data id={id} />],
+  ['/people/:id/sources', ({ id = '' }) => <Sources id={id} />],
   ['/account', () => <Account />],
 ]
 

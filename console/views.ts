@@ -1,5 +1,8 @@
 /** The views of a person, which the browser loads as one file once the list of people is there. */
+
+export { Data } from './screens/data.tsx'
 export { Day } from './screens/day.tsx'
 export { Explore } from './screens/explore.tsx'
 export { Night } from './screens/night.tsx'
 export { Month, Year } from './screens/period.tsx'
+export { Sources } from './screens/sources.tsx'

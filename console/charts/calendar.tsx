@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { DAY_MS, dateOf, longDate, midnight } from './time.ts'
 
-/** What a day looks like, and what it is in words. */
+/** What a day looks like, in names of marks, and what it is in words. */
 export interface DayCell {
   kind: string
   text: string
@@ -107,6 +107,7 @@ interface CellProps {
 
 function Cell({ x, y, cell, date, kind, isChosen }: CellProps) {
   const size = cell - 3
+  const has = (part: string) => kind.split(' ').includes(part)
   return (
     <>
       <rect
@@ -117,10 +118,10 @@ function Cell({ x, y, cell, date, kind, isChosen }: CellProps) {
         height={size}
         rx={2}
       />
-      {kind === 'touched' && <circle cx={x + cell / 2} cy={y + cell / 2} r={2} />}
-      {kind.startsWith('some') && <path class="half" d={`M${x + 2} ${y + 12}v-10l10 10z`} />}
-      {kind.endsWith('rejected') && <path class="corner" d={`M${x + 7} ${y + 1}h6v6z`} />}
-      {kind.startsWith('archived') && <path class="hatch" d={`M${x + 2} ${y + 7}l5-5M${x + 3} ${y + 12}l9-9`} />}
+      {has('touched') && <circle cx={x + cell / 2} cy={y + cell / 2} r={2} />}
+      {has('some') && <path class="half" d={`M${x + 2} ${y + 12}v-10l10 10z`} />}
+      {has('rejected') && <path class="corner" d={`M${x + 7} ${y + 1}h6v6z`} />}
+      {has('archived') && <path class="hatch" d={`M${x + 2} ${y + 7}l5-5M${x + 3} ${y + 12}l9-9`} />}
       {date.endsWith('-01') && (
         <text x={x + (y > 0 ? cell : 0)} y={7 * cell + 12}>
           {MONTH.format(midnight(date))}

@@ -9,7 +9,8 @@ import { linesOf, nearest, type Point, pointsOf, scaleOf } from '../charts/sampl
 import { asleepMinutes, type Night as NightData, nightOf, partText, stageMinutes } from '../charts/sleep.ts'
 import { clock, dateOf, daysLater, HOUR_MS, hourTicks, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
-import { NothingThere, PersonPage } from './person.tsx'
+import { Why } from '../ui/why.tsx'
+import { PersonPage } from './person.tsx'
 
 const AROUND_MS = 30 * MINUTE_MS
 
@@ -57,7 +58,7 @@ function Loaded({ user, date }: { user: Schemas['UserDetail']; date: string }) {
         nights.length > 0 ? (
           <Sessions user={user} date={date} nights={nights} />
         ) : (
-          <NothingThere user={user} what="No sleep ended on this day." />
+          <Why user={user} date={date} type="sleep" what="No sleep ended on this day." />
         )
       }
     </Shown>

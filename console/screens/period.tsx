@@ -11,23 +11,23 @@ import { Nights, Trend } from '../charts/trend.tsx'
 import { ask, go, query } from '../router.ts'
 import { Empty, Shown } from '../ui/states.tsx'
 import { AsTable } from '../ui/table.tsx'
+import { count } from '../ui/words.ts'
 import { PersonPage } from './person.tsx'
 
-const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const tenth = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 })
 
 /** What is drawn of days, where there is any: its name in the answer, on the screen, its unit and colour. */
 const MEASURES: readonly [id: string, name: string, unit: string, kind: string, text: (value: number) => string][] = [
-  ['steps', 'Steps', '', 'steps', whole.format],
-  ['active', 'Active', 'min', 'steps', whole.format],
+  ['steps', 'Steps', '', 'steps', count],
+  ['active', 'Active', 'min', 'steps', count],
   ['asleep', 'Asleep', '', 'sleep', span],
-  ['score', 'Sleep score', 'of 100', 'sleep', whole.format],
-  ['resting', 'Resting heart rate', 'bpm', 'heart', whole.format],
-  ['sdnn', 'HRV (SDNN)', 'ms', 'hrv', whole.format],
-  ['rmssd', 'HRV (RMSSD)', 'ms', 'hrv', whole.format],
+  ['score', 'Sleep score', 'of 100', 'sleep', count],
+  ['resting', 'Resting heart rate', 'bpm', 'heart', count],
+  ['sdnn', 'HRV (SDNN)', 'ms', 'hrv', count],
+  ['rmssd', 'HRV (RMSSD)', 'ms', 'hrv', count],
   ['weight', 'Weight', 'kg', 'body', tenth.format],
-  ['blood_pressure_systolic', 'Blood pressure, upper', 'mmHg', 'heart', whole.format],
-  ['blood_pressure_diastolic', 'Blood pressure, lower', 'mmHg', 'heart', whole.format],
+  ['blood_pressure_systolic', 'Blood pressure, upper', 'mmHg', 'heart', count],
+  ['blood_pressure_diastolic', 'Blood pressure, lower', 'mmHg', 'heart', count],
   ['body_temperature', 'Temperature', '°C', 'body', tenth.format],
 ]
 
@@ -224,7 +224,7 @@ function nightsLane({ nights }: Period, { first, days }: Span): Lane[] {
       plot: <Nights nights={nights} from={midnight(first)} days={days} />,
       ticks: [level(6, '18:00'), level(12, '00:00'), level(18, '06:00')],
       figure(local) {
-        if (local === undefined) return regularity === undefined ? '' : `regularity ${whole.format(regularity)} of 100`
+        if (local === undefined) return regularity === undefined ? '' : `regularity ${count(regularity)} of 100`
         const found = nights.filter(({ isNap, until }) => !isNap && dateOf(until) === dateOf(local))
         return found.map(({ from, until }) => `${clock(from)}–${clock(until)}`).join(', ') || 'no data'
       },

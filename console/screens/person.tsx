@@ -6,8 +6,8 @@ import { useQuery } from '../api/query.ts'
 import { lastDay, readPerson } from '../api/reads.ts'
 import { dateOf, daysLater, isDate, longDate, monthName, shortDate, today } from '../charts/time.ts'
 import { go, match } from '../router.ts'
-import { ago, nameOf } from '../ui/person.ts'
-import { Empty, Shown } from '../ui/states.tsx'
+import { nameOf } from '../ui/person.ts'
+import { Shown } from '../ui/states.tsx'
 import { useTitle } from '../ui/title.ts'
 import { NotFound } from './not-found.tsx'
 
@@ -42,6 +42,8 @@ const VIEWS: readonly View[] = [
   { view: 'month', name: 'Month', key: 'm', step: 'month' },
   { view: 'year', name: 'Year', key: 'y', step: 'year' },
   { view: 'explore', name: 'Explore', key: 'x' },
+  { view: 'data', name: 'Data', key: 'c' },
+  { view: 'sources', name: 'Sources', key: 's' },
 ]
 
 /** The date that was last looked at: views without a date lead back to it. */
@@ -78,6 +80,10 @@ export function PersonPage({ id, view, date, children }: PersonPageProps) {
   useEffect(() => {
     if (valid && date) lastDate.value = { id, date }
   }, [id, date, valid])
+  // On a phone the views do not fit beside each other.
+  useEffect(() => {
+    document.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [view, person.state])
   if (!valid || !shown) return <NotFound />
   return (
     <>
@@ -145,20 +151,3 @@ export const personKeys: readonly [key: string, what: string][] = [
   ['t', 'today'],
   ...VIEWS.map(({ key, name }): [string, string] => [key, name]),
 ]
-
-/** Why nothing is shown for a day, and where to go. */
-export function NothingThere({ user, what }: { user: Schemas['UserDetail']; what: string }) {
-  return (
-    <Empty>
-      <p>
-        <strong>{what}</strong>
-      </p>
-      <p>
-        {user.last_synced_at
-          ? `The last upload came ${ago(user.last_synced_at)}, on ${longDate(user.last_synced_at.slice(0, 10))}.`
-          : 'This person has never uploaded anything.'}{' '}
-        <a href={`/console/people/${user.id}`}>Newest day with data</a>
-      </p>
-    </Empty>
-  )
-}

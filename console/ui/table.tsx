@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 
 /** What a cell holds: a number as it is, null where nothing is known. */
@@ -56,8 +57,14 @@ export function Table({ name, head, rows }: TableProps) {
   )
 }
 
+interface AsTableProps extends Omit<TableProps, 'rows'> {
+  rows(): readonly (readonly Cell[])[]
+  /** What is to be read besides. */
+  children?: ComponentChildren
+}
+
 /** A chart as a table, made when it is opened: for readers of the screen, for copying, and as a file. */
-export function AsTable({ name, head, rows }: Omit<TableProps, 'rows'> & { rows(): readonly (readonly Cell[])[] }) {
+export function AsTable({ name, head, rows, children }: AsTableProps) {
   const [open, setOpen] = useState(false)
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -68,6 +75,7 @@ export function AsTable({ name, head, rows }: Omit<TableProps, 'rows'> & { rows(
             Download CSV
           </button>
           <Table name={name} head={head} rows={rows()} />
+          {children}
         </>
       )}
     </details>

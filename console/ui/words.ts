@@ -22,3 +22,16 @@ const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
 /** A number without decimals. */
 export const count = (value: number): string => whole.format(value)
+
+const REASONS: Readonly<Record<string, string>> = {
+  missing: 'no value',
+  float_parsing: 'not a number',
+  datetime_parsing: 'a time that cannot be read',
+  implausible_timestamp: 'a time that cannot be',
+  implausible_value: 'a value that cannot be',
+  unit: 'a unit that does not fit',
+  archived: 'older than what is kept',
+}
+
+/** Why an item was not stored, in words. */
+export const reasonName = (reason: string): string => REASONS[reason] ?? reason.replaceAll('_', ' ')

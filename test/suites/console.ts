@@ -1,4 +1,5 @@
 import '../console/browser.test.ts'
 import '../console/charts.test.ts'
+import '../console/data.test.ts'
 import '../console/days.test.ts'
 import '../console/explore.test.ts'
