@@ -12,8 +12,7 @@ import { lazy } from './ui/lazy.tsx'
 
 const Day = lazy(async () => (await import('./views.ts')).Day)
 const Night = lazy(async () => (await import('./views.ts')).Night)
-const Month = lazy(async () => (await import('./views.ts')).Month)
-const Year = lazy(async () => (await import('./views.ts')).Year)
+const Period = lazy(async () => (await import('./views.ts')).Period)
 const Explore = lazy(async () => (await import('./views.ts')).Explore)
 const Data = lazy(async () => (await import('./views.ts')).Data)
 const Sources = lazy(async () => (await import('./views.ts')).Sources)
@@ -25,8 +24,8 @@ const screens: readonly [pattern: string, show: (found: Record<string, string>) 
   ['/people/:id', ({ id = '' }) => <Person id={id} />],
   ['/people/:id/day/:date', ({ id = '', date = '' }) => <Day id={id} date={date} />],
   ['/people/:id/night/:date', ({ id = '', date = '' }) => <Night id={id} date={date} />],
-  ['/people/:id/month/:date', ({ id = '', date = '' }) => <Month id={id} date={date} />],
-  ['/people/:id/year/:date', ({ id = '', date = '' }) => <Year id={id} date={date} />],
+  ['/people/:id/month/:date', ({ id = '', date = '' }) => <Period id={id} date={date} view="month" />],
+  ['/people/:id/year/:date', ({ id = '', date = '' }) => <Period id={id} date={date} view="year" />],
   ['/people/:id/explore', ({ id = '' }) => <Explore id={id} />],
   ['/people/:id/data', ({ id = '' }) => <Data id={id} />],
   ['/people/:id/sources', ({ id = '' }) => <Sources id={id} />],

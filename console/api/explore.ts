@@ -78,7 +78,14 @@ function offsetsAround(picture: Picture | undefined, { from, until }: Window): [
   return offsets.length > 0 ? [Math.min(...new Set(offsets)), Math.max(...new Set(offsets))] : [-12 * 60, 14 * 60]
 }
 
-async function readAt(place: number, choice: Choice, window: Window, known: Picture | undefined, signal: AbortSignal) {
+interface Asked {
+  choice: Choice
+  window: Window
+  /** What is known of these days already, for its offsets. */
+  known?: Picture
+}
+
+async function readAt(place: number, { choice, window, known }: Asked, signal: AbortSignal) {
   const [resolution, , limit] = LADDER[place] as (typeof LADDER)[number]
   const range = widened(window)
   const [west, east] = offsetsAround(known, range)
@@ -102,7 +109,7 @@ async function readAt(place: number, choice: Choice, window: Window, known: Pict
 
 /** The hours of a window: a first picture, which also tells the offsets from UTC. */
 export const readCoarse = (choice: Choice, window: Window, signal: AbortSignal): Promise<Picture> =>
-  readAt(LADDER.length - 1, choice, window, undefined, signal)
+  readAt(LADDER.length - 1, { choice, window }, signal)
 
 /**
  * A window as finely as it can be drawn: a step coarser while there is too much of it, and by the quarter hour where
@@ -111,7 +118,7 @@ export const readCoarse = (choice: Choice, window: Window, signal: AbortSignal):
 export async function readFine(choice: Choice, window: Window, known: Picture, signal: AbortSignal): Promise<Picture> {
   const hasHours = known.series.some(({ points }) => within(points, window).length > 0)
   for (let place = wantedFor(window); place < LADDER.length - 1; place += 1) {
-    const found = await readAt(place, choice, window, known, signal)
+    const found = await readAt(place, { choice, window, known }, signal)
     const isEmpty = !found.series.some(({ points }) => within(points, window).length > 0)
     if (isEmpty && hasHours && place < 3) place = 2
     else if (!found.isCut) return { ...found, wanted: resolutionFor(window) }

@@ -8,7 +8,7 @@ const MOST = 1000
 const BODY = ['weight', 'blood_pressure_systolic', 'blood_pressure_diastolic', 'body_temperature'] as const
 
 /** What is known of days: values by their name and local date, nights, and cycles. */
-export interface Period {
+export interface Days {
   values: Map<string, Map<string, number>>
   nights: Night[]
   cycles: Schemas['MenstrualCycle'][]
@@ -26,7 +26,7 @@ export async function readPeriod(
   user: Schemas['UserDetail'],
   { since, first, last }: Asked,
   signal: AbortSignal,
-): Promise<Period> {
+): Promise<Days> {
   const { id } = user
   const path = { user_id: id }
   const days = { params: { path, query: { start_date: since, end_date: last, limit: MOST } }, signal }
@@ -52,7 +52,7 @@ export async function readPeriod(
         )
       : undefined,
   ])
-  const values: Period['values'] = new Map()
+  const values: Days['values'] = new Map()
   const put = (name: string, date: string, value: number | null) => {
     if (value === null) return
     const known = values.get(name) ?? new Map<string, number>()

@@ -1,4 +1,3 @@
-import { coverageOf } from '../charts/coverage.ts'
 import { daysLater, rangeOfDay, today } from '../charts/time.ts'
 import { answered, api, type Schemas } from './client.ts'
 
@@ -49,13 +48,6 @@ export async function readSleep(id: string, date: string, signal: AbortSignal) {
     api.GET('/api/v1/users/{user_id}/events/sleep', { params: { path: { user_id: id }, query }, signal }),
   )
   return page.data.toReversed()
-}
-
-/** What arrived of some local days, at most 366, and what of it is stored. */
-export async function readCoverage(id: string, [first, last]: readonly [string, string], signal: AbortSignal) {
-  const query = { start_date: first, end_date: last, days: 'local' as const }
-  const params = { path: { user_id: id }, query }
-  return coverageOf(await answered(api.GET('/api/v1/users/{user_id}/coverage', { params, signal })), last)
 }
 
 /** Workouts around a local day, the earliest first. */

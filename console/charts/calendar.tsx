@@ -1,5 +1,6 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { monthOf } from './days.ts'
 import { DAY_MS, dateOf, longDate, midnight } from './time.ts'
 
 /** What a day looks like, in names of marks, and what it is in words. */
@@ -31,27 +32,15 @@ export function Calendar({ name, first, last, cellOf, pick, chosen }: CalendarPr
   // The newest weeks are what one looks for first, where not all fit.
   useEffect(() => box.current?.scrollTo(box.current.scrollWidth, 0), [first])
   const lead = (new Date(midnight(first)).getUTCDay() - firstWeekday() + 7) % 7
-  const start = midnight(first) - lead * DAY_MS
   const dates = Array.from({ length: (midnight(last) - midnight(first)) / DAY_MS + 1 }, (_, index) =>
     dateOf(midnight(first) + index * DAY_MS),
   )
-  const cell = dates.length > 62 ? 14 : 28
-  const place = (date: string) => (midnight(date) - start) / DAY_MS
-  const within = (date: string) => (date >= first && date <= last ? date : undefined)
   const key = (event: KeyboardEvent) => {
     const by = { ArrowLeft: -7, ArrowRight: 7, ArrowUp: -1, ArrowDown: 1 }[event.key]
     if (event.key === 'Enter' && cursor.value) pick(cursor.value)
     if (!by) return
     event.preventDefault()
-    cursor.value = cursor.value
-      ? (within(dateOf(midnight(cursor.value) + by * DAY_MS)) ?? cursor.value)
-      : (chosen ?? last)
-  }
-  const point = (event: PointerEvent) => {
-    const { left, top } = (event.currentTarget as Element).getBoundingClientRect()
-    const row = Math.floor((event.clientY - top) / cell)
-    const index = Math.floor((event.clientX - left) / cell) * 7 + row
-    cursor.value = row < 7 ? within(dateOf(start + index * DAY_MS)) : undefined
+    cursor.value = cursor.value ? (dates[dates.indexOf(cursor.value) + by] ?? cursor.value) : (chosen ?? last)
   }
   const at = cursor.value
   const said = at ? `${longDate(at)}: ${cellOf(at).text}` : `${longDate(first)} to ${longDate(last)}`
@@ -72,28 +61,53 @@ export function Calendar({ name, first, last, cellOf, pick, chosen }: CalendarPr
         aria-valuetext={said}
         onKeyDown={key}
       >
-        <svg
-          width={Math.ceil((lead + dates.length) / 7) * cell}
-          height={7 * cell + 16}
-          aria-hidden="true"
-          onPointerMove={point}
-          onPointerDown={point}
-          onClick={() => cursor.value && pick(cursor.value)}
-        >
-          {dates.map((date) => {
-            const [x, y] = [Math.floor(place(date) / 7) * cell, (place(date) % 7) * cell]
-            return (
-              <Cell key={date} {...{ x, y, cell, date }} kind={cellOf(date).kind} isChosen={date === (at ?? chosen)} />
-            )
-          })}
-        </svg>
+        <Weeks
+          dates={dates}
+          lead={lead}
+          kindOf={(date) => cellOf(date).kind}
+          chosen={at ?? chosen}
+          cursor={cursor}
+          pick={pick}
+        />
       </div>
       <p class="readout">{said}</p>
     </>
   )
 }
 
-const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' })
+interface WeeksProps {
+  dates: readonly string[]
+  /** Days of the first week that come before the first date. */
+  lead: number
+  kindOf(date: string): string
+  chosen: string | undefined
+  cursor: Signal<string | undefined>
+  pick(date: string): void
+}
+
+function Weeks({ dates, lead, kindOf, chosen, cursor, pick }: WeeksProps) {
+  const cell = dates.length > 62 ? 14 : 28
+  const point = (event: PointerEvent) => {
+    const { left, top } = (event.currentTarget as Element).getBoundingClientRect()
+    const row = Math.floor((event.clientY - top) / cell)
+    cursor.value = row < 7 ? dates[Math.floor((event.clientX - left) / cell) * 7 + row - lead] : undefined
+  }
+  return (
+    <svg
+      width={Math.ceil((lead + dates.length) / 7) * cell}
+      height={7 * cell + 16}
+      aria-hidden="true"
+      onPointerMove={point}
+      onPointerDown={point}
+      onClick={() => cursor.value && pick(cursor.value)}
+    >
+      {dates.map((date, index) => {
+        const [x, y] = [Math.floor((lead + index) / 7) * cell, ((lead + index) % 7) * cell]
+        return <Cell key={date} {...{ x, y, cell, date }} kind={kindOf(date)} isChosen={date === chosen} />
+      })}
+    </svg>
+  )
+}
 
 interface CellProps {
   x: number
@@ -117,6 +131,7 @@ function Cell({ x, y, cell, date, kind, isChosen }: CellProps) {
         width={size}
         height={size}
         rx={2}
+        {...(kind.startsWith('v') && { style: { fill: `var(--${kind})` } })}
       />
       {has('touched') && <circle cx={x + cell / 2} cy={y + cell / 2} r={2} />}
       {has('some') && <path class="half" d={`M${x + 2} ${y + 12}v-10l10 10z`} />}
@@ -124,7 +139,7 @@ function Cell({ x, y, cell, date, kind, isChosen }: CellProps) {
       {has('archived') && <path class="hatch" d={`M${x + 2} ${y + 7}l5-5M${x + 3} ${y + 12}l9-9`} />}
       {date.endsWith('-01') && (
         <text x={x + (y > 0 ? cell : 0)} y={7 * cell + 12}>
-          {MONTH.format(midnight(date))}
+          {monthOf(midnight(date))}
         </text>
       )}
     </>

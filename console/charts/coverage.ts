@@ -96,6 +96,9 @@ interface Asked {
   type?: string
 }
 
+/** What is left of days whose samples are no longer kept. */
+export const ARCHIVED = 'Archived: hours and days are there, single samples are not.'
+
 /** Why nothing of a date is there: the first that holds. */
 export function whyEmpty(coverage: Coverage, asked: Asked): Finding {
   return (
@@ -131,7 +134,7 @@ function unkept(coverage: Coverage, { date, type }: Asked): Finding | undefined 
   const { data_kept_from: kept } = coverage.answer
   const there = typesOn(coverage, date)
   if ((type === undefined ? there.size > 0 : there.has(type)) && isArchived(coverage, date)) {
-    return { kind: 'archived', text: 'Archived: hours and days are there, single samples are not.' }
+    return { kind: 'archived', text: ARCHIVED }
   }
   if (!kept || date >= kept.slice(0, 10) || there.size > 0) return undefined
   return { kind: 'expired', text: `Too long ago: nothing from before ${longDate(kept.slice(0, 10))} is kept.` }

@@ -40,6 +40,9 @@ export function stepsOf(values: Daily): (number | null)[] {
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' })
 
+/** The month, such as Nov. */
+export const monthOf = (local: number): string => MONTH.format(local)
+
 /** A day of the month, such as 3 Nov. */
 export const dayOfMonth = (local: number): string => DAY.format(local)
 
@@ -69,6 +72,6 @@ export function timeTicks(from: number, until: number, most: number): Tick[] {
   for (let n = first.getUTCDate() === 1 ? 0 : 1; ; n += months) {
     const at = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + n, 1)
     if (at >= end) return ticks
-    ticks.push({ at, text: MONTH.format(at) })
+    ticks.push({ at, text: monthOf(at) })
   }
 }

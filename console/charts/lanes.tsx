@@ -19,7 +19,7 @@ export interface Lane {
   height: number
   /** What is drawn. */
   plot: ComponentChildren
-  /** What the lines mean, if there are several. */
+  /** What each line means, in place of the name, if there are several. */
   legend?: ComponentChildren
   /** The numbers at the side: at a local time, or of the whole range. */
   figure(local: number | undefined): string
@@ -47,28 +47,43 @@ interface LanesProps {
   state?: 'loading' | 'ready'
 }
 
-/** Rows over one axis of local time, with one crosshair: by pointer, finger or arrow keys. */
-export function Lanes({ name, lanes, marks, from, until, ticks, points, resolution, ...more }: LanesProps) {
-  const { stepMs = 300_000, say = clock, pick, state = 'ready' } = more
+interface CursorProps extends Pick<LanesProps, 'from' | 'until'> {
+  stepMs: number
+  pick: LanesProps['pick'] | undefined
+  cursor: Signal<number | undefined> | undefined
+}
+
+/** A place on an axis, moved by pointer, finger or arrow keys. */
+function useCursor({ from, until, stepMs, pick, cursor: given }: CursorProps) {
   const own = useSignal<number | undefined>(undefined)
-  const cursor = more.cursor ?? own
-  const share = (local: number) => `${((Math.min(Math.max(local, from), until) - from) / (until - from)) * 100}%`
-  const point = (event: PointerEvent) => {
+  const cursor = given ?? own
+  const onClick = () => cursor.value !== undefined && pick?.(cursor.value)
+  const onPointerMove = (event: PointerEvent) => {
     const plot = (event.currentTarget as HTMLElement).querySelector('.plot')?.getBoundingClientRect()
     if (!plot || plot.width === 0) return
     const part = (event.clientX - plot.left) / plot.width
     cursor.value = part < 0 || part > 1 ? undefined : from + part * (until - from)
   }
-  const key = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowLeft: -stepMs, ArrowRight: stepMs }[event.key]
     if (event.key === 'Escape') cursor.value = undefined
-    if (event.key === 'Enter') choose()
+    if (event.key === 'Enter') onClick()
     if (!step || event.shiftKey) return
     event.preventDefault()
     const start = cursor.value ?? (step > 0 ? from - stepMs : until)
     cursor.value = Math.min(Math.max(start + step, from), until - stepMs)
   }
-  const choose = () => cursor.value !== undefined && pick?.(cursor.value)
+  const onPointerLeave = () => {
+    cursor.value = undefined
+  }
+  return { cursor, onClick, onPointerMove, onPointerDown: onPointerMove, onPointerLeave, onKeyDown }
+}
+
+/** Rows over one axis of local time, with one crosshair: by pointer, finger or arrow keys. */
+export function Lanes({ name, lanes, marks, from, until, ticks, points, resolution, ...more }: LanesProps) {
+  const { stepMs = 300_000, say = clock, pick, state = 'ready' } = more
+  const share = (local: number) => `${((Math.min(Math.max(local, from), until) - from) / (until - from)) * 100}%`
+  const { cursor, ...handlers } = useCursor({ from, until, stepMs, pick, cursor: more.cursor })
   const at = cursor.value
   const said = at === undefined ? 'the whole range' : say(at)
   const values = lanes.map((lane) => `${lane.name} ${lane.figure(at)}`).join(', ')
@@ -86,16 +101,10 @@ export function Lanes({ name, lanes, marks, from, until, ticks, points, resoluti
       aria-valuemax={Math.round((until - from) / 60_000)}
       aria-valuenow={Math.round(((at ?? from) - from) / 60_000)}
       aria-valuetext={`${said}: ${values}`}
-      onPointerMove={point}
-      onPointerDown={point}
-      onPointerLeave={() => {
-        cursor.value = undefined
-      }}
-      onKeyDown={key}
-      onClick={choose}
+      {...handlers}
     >
       {lanes.map((lane, index) => (
-        <Row key={lane.name} lane={lane} marks={marks} share={share} at={at} first={index === 0} />
+        <Row key={`${lane.name} ${lane.unit}`} lane={lane} marks={marks} share={share} at={at} first={index === 0} />
       ))}
       <Axis from={from} until={until} ticks={ticks} share={share} said={at === undefined ? '' : said} />
     </div>
@@ -114,8 +123,7 @@ function Row({ lane, marks, share, at, first }: RowProps) {
   return (
     <div class="lane">
       <div class="name">
-        {lane.name} <span class="quiet">{lane.unit}</span>
-        {lane.legend}
+        {lane.legend || lane.name} <span class="quiet">{lane.unit}</span>
       </div>
       <div class={`plot ${lane.kind}`} style={{ height: `${lane.height}px` }}>
         {marks.map(({ kind, from, until, name }) => (

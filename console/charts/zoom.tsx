@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { Window } from '../api/explore.ts'
 import { DAY_MS, MINUTE_MS } from './time.ts'
@@ -28,17 +28,17 @@ export function zoomed({ from, until }: Window, factor: number, around: number, 
   return { from: left, until: left + width }
 }
 
-/** Lanes that are zoomed by drag, pinch, Ctrl and wheel, double click and the keys + − 0, and moved by Shift and arrows. */
-export function Zoom({ window, whole, cursor, marked, show, back, children }: ZoomProps) {
-  const box = useRef<HTMLDivElement>(null)
+interface PointersProps extends Pick<ZoomProps, 'marked' | 'show'> {
+  box: RefObject<HTMLDivElement | null>
+  /** Where a pointer is. */
+  place(event: MouseEvent): { local: number; share: number }
+}
+
+/** One pointer marks a part of the axis; two keep the places that they hold. */
+function usePointers({ box, place, marked, show }: PointersProps) {
   const start = useSignal(0)
   // Where each pointer was pressed, and where it is now, as shares of the plot.
   const held = useRef(new Map<number, { local: number; share: number }>())
-  const place = ({ clientX }: MouseEvent) => {
-    const plot = box.current?.querySelector('.plot')?.getBoundingClientRect()
-    const share = plot && plot.width > 0 ? (clientX - plot.left) / plot.width : 0
-    return { share, local: window.from + Math.min(Math.max(share, 0), 1) * (window.until - window.from) }
-  }
   const down = (event: PointerEvent) => {
     if (event.button !== 0) return
     held.current.set(event.pointerId, place(event))
@@ -66,6 +66,18 @@ export function Zoom({ window, whole, cursor, marked, show, back, children }: Zo
     held.current.delete(event.pointerId)
     if (found && event.type === 'pointerup') show(zoomed(found, 1, found.from))
   }
+  return { onPointerDown: down, onPointerMove: move, onPointerUp: up, onPointerCancel: up }
+}
+
+/** Lanes that are zoomed by drag, pinch, Ctrl and wheel, double click and the keys + − 0, and moved by Shift and arrows. */
+export function Zoom({ window, whole, cursor, marked, show, back, children }: ZoomProps) {
+  const box = useRef<HTMLDivElement>(null)
+  const place = ({ clientX }: MouseEvent) => {
+    const plot = box.current?.querySelector('.plot')?.getBoundingClientRect()
+    const share = plot && plot.width > 0 ? (clientX - plot.left) / plot.width : 0
+    return { share, local: window.from + Math.min(Math.max(share, 0), 1) * (window.until - window.from) }
+  }
+  const pointers = usePointers({ box, place, marked, show })
   const wheel = (event: WheelEvent) => {
     if (!event.ctrlKey) return
     event.preventDefault()
@@ -79,17 +91,7 @@ export function Zoom({ window, whole, cursor, marked, show, back, children }: Zo
   }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the lanes within have the focus
-    <div
-      ref={box}
-      class="zoom"
-      onPointerDown={down}
-      onPointerMove={move}
-      onPointerUp={up}
-      onPointerCancel={up}
-      onWheel={wheel}
-      onDblClick={back}
-      onKeyDown={key}
-    >
+    <div ref={box} class="zoom" {...pointers} onWheel={wheel} onDblClick={back} onKeyDown={key}>
       {children}
     </div>
   )

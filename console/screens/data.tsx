@@ -1,9 +1,18 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Schemas } from '../api/client.ts'
+import { readCoverage } from '../api/coverage.ts'
 import { useQuery } from '../api/query.ts'
-import { readCoverage } from '../api/reads.ts'
 import { Calendar } from '../charts/calendar.tsx'
-import { type Coverage, type Finding, isArchived, kindOf, typesOn, usualTypes, whyEmpty } from '../charts/coverage.ts'
+import {
+  ARCHIVED,
+  type Coverage,
+  type Finding,
+  isArchived,
+  kindOf,
+  typesOn,
+  usualTypes,
+  whyEmpty,
+} from '../charts/coverage.ts'
 import { daysBetween, timeTicks } from '../charts/days.ts'
 import { type Lane, Lanes } from '../charts/lanes.tsx'
 import { DAY_MS, dateOf, daysLater, isDate, longDate, midnight, shortDate, today } from '../charts/time.ts'
@@ -157,7 +166,7 @@ function laneOf(known: Coverage, type: string, dates: readonly string[]): Lane {
   return {
     name: words(type),
     unit: '',
-    kind: 'sleep',
+    kind: 'accent',
     height: 12,
     plot: (
       <svg class="present" viewBox={`0 0 ${DAYS} 1`} preserveAspectRatio="none" aria-hidden="true">
@@ -172,6 +181,35 @@ function laneOf(known: Coverage, type: string, dates: readonly string[]): Lane {
   }
 }
 
+interface FindingsProps {
+  user: Schemas['UserDetail']
+  known: Coverage
+  date: string
+  /** What is missing; undefined for everything. */
+  types: readonly (string | undefined)[]
+}
+
+/** Why types are missing, those of one reason together. */
+function Findings({ user, known, date, types }: FindingsProps) {
+  const findings = new Map<string, { finding: Finding; named: string[] }>()
+  for (const type of types) {
+    const finding = whyEmpty(known, { user, date, ...(type && { type }) })
+    const named = findings.get(finding.text)?.named ?? []
+    findings.set(finding.text, { finding, named: type ? [...named, words(type)] : named })
+  }
+  return (
+    <>
+      {findings.size === 0 && <p>{isArchived(known, date) ? ARCHIVED : 'Everything that is usual is there.'}</p>}
+      {[...findings].map(([text, { finding, named }]) => (
+        <p key={text} data-finding={finding.kind} dir="auto">
+          {named.length > 0 && <strong>{named.join(', ')}: </strong>}
+          {text} <Next user={user} date={date} finding={finding} />
+        </p>
+      ))}
+    </>
+  )
+}
+
 /** Why a day is empty, or lacks what is usual, and what arrived of it. */
 function DayOf({ user, known, date }: { user: Schemas['UserDetail']; known: Coverage; date: string }) {
   const heading = useRef<HTMLHeadingElement>(null)
@@ -181,30 +219,12 @@ function DayOf({ user, known, date }: { user: Schemas['UserDetail']; known: Cove
   const missing = [...new Set([...usualTypes(known, date), ...rows.map(({ type }) => type)])].filter(
     (type) => !there.has(type),
   )
-  const findings = new Map<string, { finding: Finding; types: string[] }>()
-  for (const type of there.size === 0 ? [undefined] : missing) {
-    const finding = whyEmpty(known, { user, date, ...(type && { type }) })
-    const types = findings.get(finding.text)?.types ?? []
-    findings.set(finding.text, { finding, types: type ? [...types, words(type)] : types })
-  }
   return (
     <section>
       <h2 ref={heading} tabIndex={-1}>
         {longDate(date)}
       </h2>
-      {findings.size === 0 && (
-        <p>
-          {isArchived(known, date)
-            ? 'Archived: hours and days are there, single samples are not.'
-            : 'Everything that is usual is there.'}
-        </p>
-      )}
-      {[...findings].map(([text, { finding, types }]) => (
-        <p key={text} data-finding={finding.kind} dir="auto">
-          {types.length > 0 && <strong>{types.join(', ')}: </strong>}
-          {text} <Next user={user} date={date} finding={finding} />
-        </p>
-      ))}
+      <Findings user={user} known={known} date={date} types={there.size === 0 ? [undefined] : missing} />
       <p>
         <a href={`/console/people/${user.id}/day/${date}`}>The day</a> ·{' '}
         <a href={`/console/people/${user.id}/night/${date}`}>The night</a>

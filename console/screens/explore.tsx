@@ -28,7 +28,7 @@ import { PersonPage } from './person.tsx'
 
 const MOST_TYPES = 8
 const SETTLED_MS = 60
-const COLOURS = ['heart', 'sleep', 'steps', 'hrv', 'oxygen', 'breath', 'body']
+const COLOURS = ['heart', 'accent', 'steps', 'hrv', 'oxygen', 'breath', 'body']
 const DASHES = [[], [6, 3], [2, 3], [9, 3, 2, 3]]
 /** Types whose values add up. */
 const SUMS =
@@ -225,7 +225,6 @@ function Chart({ choice, asked, zoom }: ChartProps) {
   const seen = shown.series.map((one) => ({ ...one, points: within(one.points, window) }))
   const points = seen.reduce((sum, one) => sum + one.points.length, 0)
   const narrow = matchMedia('(max-width: 640px)').matches
-  const name = shown.resolution === 'raw' ? 'single samples' : shown.resolution.replace(/\d+/, '$& ')
   return (
     <>
       {problem}
@@ -245,9 +244,29 @@ function Chart({ choice, asked, zoom }: ChartProps) {
           state={isReady ? 'ready' : 'loading'}
         />
       </Zoom>
+      <Seen picture={shown} seen={seen} window={window} isReady={isReady} />
+      <Call choice={choice} window={window} picture={shown} />
+    </>
+  )
+}
+
+interface SeenProps {
+  picture: Picture
+  /** What of it lies in the window. */
+  seen: readonly Series[]
+  window: Window
+  isReady: boolean
+}
+
+/** What is seen, in words and as rows. */
+function Seen({ picture, seen, window, isReady }: SeenProps) {
+  const points = seen.reduce((sum, one) => sum + one.points.length, 0)
+  const name = picture.resolution === 'raw' ? 'single samples' : picture.resolution.replace(/\d+/, '$& ')
+  return (
+    <>
       <p>
         <span class="tag">
-          {name} · {count(points)} points{shown.isCut ? ', the first of more' : ''}
+          {name} · {count(points)} points{picture.isCut ? ', the first of more' : ''}
         </span>
         <span class="quiet">
           {textOf(window.from).replace('T', ' ')} to {textOf(window.until).replace('T', ' ')}, local time. Drag over a
@@ -271,7 +290,6 @@ function Chart({ choice, asked, zoom }: ChartProps) {
           )
         }
       />
-      <Call choice={choice} window={window} picture={shown} />
     </>
   )
 }
@@ -294,7 +312,7 @@ function lanesOf({ resolution }: Picture, all: readonly Series[], window: Window
     })
     const far = Math.max(bucketMs(resolution), (window.until - window.from) / 100)
     return {
-      name: own.length === 1 && own[0] ? titleOf(own[0]) : '',
+      name: own.map(titleOf).join(', '),
       unit: `${unitName(unit)}${isSum && resolution !== 'raw' ? ` in ${resolution.replace(/\d+/, '$& ')}` : ''}`,
       kind: 'several',
       height,

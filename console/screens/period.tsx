@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client.ts'
-import { type Period, readPeriod } from '../api/period.ts'
+import { type Days, readPeriod } from '../api/period.ts'
 import { useQuery } from '../api/query.ts'
 import { Calendar } from '../charts/calendar.tsx'
 import { type Daily, daysBetween, meanOf, stepsOf, timeTicks, usualRanges, weekMeans } from '../charts/days.ts'
@@ -20,8 +20,8 @@ const tenth = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFra
 const MEASURES: readonly [id: string, name: string, unit: string, kind: string, text: (value: number) => string][] = [
   ['steps', 'Steps', '', 'steps', count],
   ['active', 'Active', 'min', 'steps', count],
-  ['asleep', 'Asleep', '', 'sleep', span],
-  ['score', 'Sleep score', 'of 100', 'sleep', count],
+  ['asleep', 'Asleep', '', 'accent', span],
+  ['score', 'Sleep score', 'of 100', 'accent', count],
   ['resting', 'Resting heart rate', 'bpm', 'heart', count],
   ['sdnn', 'HRV (SDNN)', 'ms', 'hrv', count],
   ['rmssd', 'HRV (RMSSD)', 'ms', 'hrv', count],
@@ -53,13 +53,14 @@ function spanOf(date: string, isYear: boolean): Span {
   return { first, last, days: daysBetween(first, last) + 1, earlier: start(1 - 2 * length), isYear }
 }
 
-/** A calendar month of a person: a row for each measure, over one axis. */
-export const Month = ({ id, date }: { id: string; date: string }) => <Days id={id} date={date} view="month" />
+interface PeriodProps {
+  id: string
+  date: string
+  view: 'month' | 'year'
+}
 
-/** The twelve months of a person that end with the month of a date. */
-export const Year = ({ id, date }: { id: string; date: string }) => <Days id={id} date={date} view="year" />
-
-function Days({ id, date, view }: { id: string; date: string; view: 'month' | 'year' }) {
+/** A calendar month of a person, or the twelve months that end with that of a date: a row for each measure, over one axis. */
+export function Period({ id, date, view }: PeriodProps) {
   return (
     <PersonPage id={id} date={date} view={view}>
       {(user) => <Loaded key={`${id} ${view} ${date}`} user={user} shown={spanOf(date, view === 'year')} />}
@@ -105,7 +106,7 @@ interface Row {
   meansBefore: Daily
 }
 
-function rowsOf({ values }: Period, since: string, { first, earlier, days }: Span): Row[] {
+function rowsOf({ values }: Days, since: string, { first, earlier, days }: Span): Row[] {
   const lead = daysBetween(since, first)
   return MEASURES.flatMap((measure) => {
     const known = values.get(measure[0])
@@ -125,7 +126,7 @@ function rowsOf({ values }: Period, since: string, { first, earlier, days }: Spa
   })
 }
 
-function Filled({ user, shown, period, rows }: Shows & { period: Period; rows: Row[] }) {
+function Filled({ user, shown, period, rows }: Shows & { period: Days; rows: Row[] }) {
   const { first, last, days, isYear } = shown
   const [from, until] = [midnight(first), midnight(last) + DAY_MS]
   const narrow = matchMedia('(max-width: 640px)').matches
@@ -211,7 +212,7 @@ const laneOf =
     }
   }
 
-function nightsLane({ nights }: Period, { first, days }: Span): Lane[] {
+function nightsLane({ nights }: Days, { first, days }: Span): Lane[] {
   if (nights.length === 0) return []
   const regularity = regularityOf(nights)
   const level = (hour: number, text: string) => ({ at: 1 - hour / 24, text })
@@ -232,7 +233,7 @@ function nightsLane({ nights }: Period, { first, days }: Span): Lane[] {
   ]
 }
 
-function cyclesLane({ cycles }: Period, { first, last, days }: Span): Lane[] {
+function cyclesLane({ cycles }: Days, { first, last, days }: Span): Lane[] {
   const own = cycles.map((cycle) => ({
     cycle,
     start: Math.round((localMs(cycle.start_time, cycle.zone_offset) - midnight(first)) / DAY_MS),
@@ -282,7 +283,7 @@ function Values({ rows, shown, open }: { rows: Row[]; shown: Span; open(date: st
   const cellOf = (date: string) => {
     const index = daysBetween(shown.first, date)
     const value = row.values[index]
-    return { kind: `v${steps[index] ?? ''}`, text: value == null ? 'no data' : `${text(value)} ${unit}` }
+    return { kind: value == null ? '' : `v${steps[index]}`, text: value == null ? 'no data' : `${text(value)} ${unit}` }
   }
   return (
     <section>
@@ -298,7 +299,9 @@ function Values({ rows, shown, open }: { rows: Row[]; shown: Span; open(date: st
         </select>
       </label>
       <Calendar name={`Calendar of ${name}`} first={shown.first} last={shown.last} cellOf={cellOf} pick={open} />
-      <p class="quiet">The darker, the higher among this person’s own days; an outline is a day without a value.</p>
+      <p class="quiet">
+        The more a day stands out, the higher it is among this person’s own; an outline is a day without a value.
+      </p>
     </section>
   )
 }

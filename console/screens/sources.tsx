@@ -1,7 +1,6 @@
 import { answered, api, type Schemas } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { Empty, Shown } from '../ui/states.tsx'
-import { Table } from '../ui/table.tsx'
 import { count, words } from '../ui/words.ts'
 import { PersonPage } from './person.tsx'
 
@@ -39,7 +38,7 @@ async function readSources(id: string, signal: AbortSignal) {
   })
 }
 
-const day = (instant: string | null | undefined) => instant?.slice(0, 10) ?? null
+const day = (instant: string | null | undefined) => instant?.slice(0, 10)
 
 function Loaded({ user }: { user: Schemas['UserDetail'] }) {
   const sources = useQuery(`sources ${user.id}`, (signal) => readSources(user.id, signal))
@@ -48,36 +47,37 @@ function Loaded({ user }: { user: Schemas['UserDetail'] }) {
       {(all) =>
         all.length > 0 ? (
           <>
-            <p>
-              Where several measured the same, the one further up counts, and the others fill in what it lacks. The
-              order of providers and of kinds of devices is that of the API’s priorities.
-            </p>
-            <Table
-              name="Sources"
-              head={['Source', 'App or device', 'From', 'Kind', 'First', 'Last', 'Counts first for', 'Has']}
-              rows={all.map((one, index) => [
-                one.device_model ?? one.source ?? words(one.provider),
-                one.source,
-                words(one.provider),
-                one.device_type && words(one.device_type),
-                day(one.first_at),
-                day(one.last_at),
-                Object.keys(one.counts ?? {})
-                  .filter((type) => !all.slice(0, index).some(({ counts }) => counts?.[type]))
-                  .sort()
-                  .map(words)
-                  .join(', ') || null,
-                Object.entries(one.counts ?? {})
-                  .sort(([, a], [, b]) => b - a)
-                  .map(([type, samples]) => `${words(type)} ${count(samples)}`)
-                  .join(', ') || null,
-              ])}
-            />
+            <p>Where several measured the same, the one further up counts, and the others fill in what it lacks.</p>
+            {all.map((one, index) => (
+              <Source key={one.id} source={one} before={all.slice(0, index)} />
+            ))}
           </>
         ) : (
           <Empty>Nothing was ever sent of this person.</Empty>
         )
       }
     </Shown>
+  )
+}
+
+function Source({ source, before }: { source: Schemas['DataSource']; before: readonly Schemas['DataSource'][] }) {
+  const { provider, device_model, device_type, source: app, first_at, last_at, counts = {} } = source
+  const first = Object.keys(counts).filter((type) => !before.some((one) => one.counts?.[type]))
+  return (
+    <section class="source" dir="auto">
+      <h2>{device_model ?? app ?? words(provider)}</h2>
+      <p class="quiet">{[app, device_type && words(device_type), words(provider)].filter(Boolean).join(' · ')}</p>
+      <p>{first_at ? `${day(first_at)} to ${day(last_at)}` : 'No data'}</p>
+      {first.length > 0 && <p>Counts first for: {first.sort().map(words).join(', ')}</p>}
+      <ul>
+        {Object.entries(counts)
+          .sort(([, a], [, b]) => b - a)
+          .map(([type, samples]) => (
+            <li key={type}>
+              {words(type)} {count(samples)}
+            </li>
+          ))}
+      </ul>
+    </section>
   )
 }

@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client.ts'
+import { readCoverage } from '../api/coverage.ts'
 import { useQuery } from '../api/query.ts'
-import { readCoverage } from '../api/reads.ts'
 import { type Coverage, type Finding, whyEmpty } from '../charts/coverage.ts'
 import { daysLater, longDate } from '../charts/time.ts'
 import { Empty, Shown } from './states.tsx'

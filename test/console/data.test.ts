@@ -133,10 +133,14 @@ await inChromium('what arrived', async (_, { app, at, signedIn, journey }) => {
   await journey('the sources, the one that counts first on top', async (t) => {
     const { page } = await signedIn(t)
     await page.goto(at(`/people/${ada}/sources`))
-    const rows = page.locator('tbody tr')
-    await rows.first().waitFor()
-    t.match(await rows.first().textContent(), /^Watch7,5.*Watch.*Heart rate, Steps/)
-    t.match(await rows.nth(1).textContent(), /^iPhone17,1.*Phone.*–Steps 1$/)
+    const sources = page.locator('.source')
+    await sources.first().waitFor()
+    const said = await sources.allTextContents()
+    t.match(
+      said[0],
+      `Watch7,5Watch of Ada · Watch · Apple${date(200)} to ${date(2)}Counts first for: Heart rate, Steps`,
+    )
+    t.match(said[1], /^iPhone17,1Phone of Ada · Phone · Apple[-0-9 to]*Steps 1$/)
     await page.goto(at(`/people/${nobody}/sources`))
     await page.getByText('Nothing was ever sent of this person.').waitFor()
   })
@@ -154,7 +158,7 @@ await inChromium('what arrived', async (_, { app, at, signedIn, journey }) => {
       await finding(page, 'rejected').waitFor()
       await readableByAll(t, page, `data-${name}`)
       await page.goto(at(`/people/${ada}/sources`))
-      await page.locator('tbody tr').first().waitFor()
+      await page.locator('.source').first().waitFor()
       await readableByAll(t, page, `sources-${name}`)
     }
   })
