@@ -15,8 +15,11 @@ export class Failure extends Error {
   }
 }
 
-/** Every route of the API with its types. The header makes the cookie of the sign-in count. */
-export const api = createClient<paths>({ headers: { 'X-Pulsebase-Console': '1' } })
+/**
+ * Every route of the API with its types, of the forms of an answer the JSON one. The header makes the cookie of the sign-in
+ * count.
+ */
+export const api = createClient<paths, 'application/json'>({ headers: { 'X-Pulsebase-Console': '1' } })
 
 /** What is called when a request finds that the sign-in has ended. */
 let signedOut = () => {}
