@@ -52,15 +52,20 @@ export async function inChromium(name: string, work: (t: Test, journeys: Journey
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa']
 
-/** No violation of WCAG 2.2 A and AA, nothing wider than the window, and a picture to look at. */
+/** In both themes no violation of WCAG 2.2 A and AA, nothing wider than the window, and a picture to look at. */
 export async function readableByAll(t: Test, page: Page, name: string): Promise<void> {
   await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
-  const violations = await page.evaluate(`axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
-    violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + failureSummary)))`)
-  t.strictSame(violations, [], name)
+  for (const theme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme: theme })
+    const own = `${name}-${page.viewportSize()?.width}-${theme}`
+    const violations =
+      await page.evaluate(`axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations.flatMap(
+        ({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + failureSummary)))`)
+    t.strictSame(violations, [], own)
+    await picture(page, own)
+  }
   const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
   t.ok(overflow <= 0, `${name} does not scroll sideways (${overflow} px)`)
-  await picture(page, name)
 }
 
 /** Opens the table of a chart, and reads its cells. */
