@@ -30,6 +30,8 @@ export interface Config {
   databaseUrl?: string
   dataDir: string
   role: 'all' | 'api' | 'worker'
+  /** How many processes serve behind the port. */
+  webConcurrency: number
   /** Absent only with the embedded database, where it is generated into `dataDir`. */
   secretKey?: string
   /** What it was before: opens the tokens that are not yet sealed again. */
@@ -126,6 +128,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     host: text('HOST') ?? '127.0.0.1',
     dataDir: resolve(text('DATA_DIR') ?? 'data'),
     role: choice(env, 'ROLE', ['all', 'api', 'worker'] as const, 'all'),
+    webConcurrency: integer(env, 'WEB_CONCURRENCY', 1, [1, 64]),
     adminEmail,
     apiBaseUrl: url(env, 'API_BASE_URL') ?? `http://localhost:${port}`,
     consoleEnabled: flag(env, 'CONSOLE_ENABLED', true),

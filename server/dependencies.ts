@@ -1,5 +1,6 @@
 import type { Passwords } from './api/auth/passwords.ts'
 import type { SyncFeed } from './api/sync/feed.ts'
+import type { ShownMetrics } from './child.ts'
 import type { Config } from './config.ts'
 import type { Console } from './console-build.ts'
 import type { Database } from './db/database.ts'
@@ -39,6 +40,8 @@ export interface Dependencies {
   console?: Console
   log: Logger
   metrics: Metrics
+  /** What `/metrics` shows. */
+  shownMetrics: ShownMetrics
   /** Adds and removes the demo data. */
   demo: Demo
   /** Whether migrations have run and jobs can run, for `/readyz`. */

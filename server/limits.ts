@@ -111,6 +111,9 @@ export const LIMITS: Limits = {
   answerPace: { ms: 30_000, bytesPerSecond: 64 * 1024 },
 }
 
+/** However many processes there are, each may have as many bytes of answers in memory. */
+const ANSWERS_LEAST = 64 * MIB
+
 /** Time of each statement of a request of the gate `long`: years of samples take longer than a read may. */
 const LONG_STATEMENT_MS = 600_000
 
@@ -124,9 +127,32 @@ export async function allowWaiting(tx: Transaction): Promise<void> {
   await tx.query(`select set_config('lock_timeout', $1, true)`, [String(LIMITS.lockMs)])
 }
 
-/** Maximum of connections of the API. */
-export const API_CONNECTIONS =
-  Object.values(CONNECTIONS).reduce((sum, { capacity }) => sum + capacity, 0) + OTHER_CONNECTIONS
+/** Limits of one of so many processes behind a port: together they hold about what one alone may. */
+export function limitsOfOne(processes: number): Limits {
+  const share = (whole: number) => Math.ceil(whole / processes)
+  const connections = Object.entries(CONNECTIONS).map(([name, gate]) => {
+    const capacity = share(gate.capacity)
+    return [name, { ...gate, capacity, perKey: Math.min(gate.perKey, capacity) }]
+  })
+  // Whatever one caller may send has to fit.
+  const bodies = Object.entries(BODIES).map(([name, gate]) => [
+    name,
+    { ...gate, capacity: Math.max(gate.perKey, share(gate.capacity)) },
+  ])
+  const { answers } = LIMITS
+  const bytes = Math.max(share(answers.bytes), ANSWERS_LEAST)
+  return {
+    ...LIMITS,
+    gates: Object.fromEntries([...connections, ...bodies]),
+    answers: { bytes, perCaller: Math.min(answers.perCaller, bytes) },
+  }
+}
+
+/** Maximum of connections of the API under these limits. */
+export function apiConnections({ gates }: Limits): number {
+  const names = Object.keys(CONNECTIONS) as Share[]
+  return names.reduce((sum, name) => sum + gates[name].capacity, 0) + OTHER_CONNECTIONS
+}
 
 /** The gates of one process. */
 export type Gates = Record<keyof Limits['gates'], Gate>

@@ -154,6 +154,9 @@ function noticeMetrics(registers: Registry[]): Pick<Metrics, 'notices' | 'notice
   }
 }
 
+/** Of a gauge that counts what is in the database: several processes behind a port count the same. */
+export const OF_DATABASE = { aggregator: 'max' } as const
+
 /** How long `/metrics` waits for counts from the database. */
 const SOON_MS = 1_000
 

@@ -35,11 +35,14 @@ function transferable(bytes: Uint8Array): ArrayBuffer[] {
 /** The callers bound how many wait here: the API by the memory of bodies, imports by their number. */
 const WITHOUT_END = { waiting: Number.POSITIVE_INFINITY, waitMs: 2 ** 31 - 1, retrySeconds: 5 }
 
+/** Threads of one of so many processes that share the machine's cores. */
+export const threadCount = (processes = 1): number => Math.max(2, Math.ceil((availableParallelism() - 1) / processes))
+
 /**
  * Starts the thread pool; threads are created when the first upload arrives. Of two threads or more, one is always free
  * for small uploads.
  */
-export function startThreads(count = Math.max(2, availableParallelism() - 1)): Threads {
+export function startThreads(count = threadCount()): Threads {
   const workers = fileURLToPath(new URL('../workers/', import.meta.url))
   const pool = new Piscina({
     filename: `${workers}sdk-upload.ts`,

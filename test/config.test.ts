@@ -36,6 +36,7 @@ t.test('an empty environment is a complete configuration, with the embedded data
     host: '127.0.0.1',
     dataDir: resolve('data'),
     role: 'all',
+    webConcurrency: 1,
     adminEmail: 'admin@localhost',
     apiBaseUrl: 'http://localhost:8000',
     consoleEnabled: true,
@@ -137,6 +138,11 @@ t.test('API_BASE_URL', async (t) => {
     'https://health.example.org/base',
   )
   refuses(t, 'API_BASE_URL', /must be an http\(s\) address$/, 'health.example.org', 'ftp://example.org', 'https://')
+})
+
+t.test('WEB_CONCURRENCY', async (t) => {
+  t.equal(loadConfig({ WEB_CONCURRENCY: '4' }).webConcurrency, 4)
+  refuses(t, 'WEB_CONCURRENCY', /must be a whole number from 1 to 64$/, '0', '65', '1.5', 'auto')
 })
 
 t.test('API_KEY_HEADERS', async (t) => {

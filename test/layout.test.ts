@@ -195,6 +195,7 @@ t.test('the environment is read by the configuration', async (t) => {
   // Passing it on, npm's own marker, and the few variables that programs we start need.
   const others = new Set([
     'server/main.ts',
+    'server/cluster.ts',
     'server/replay.ts',
     'server/console-code.ts',
     'server/list-providers.ts',

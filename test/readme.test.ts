@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { eventRoutes } from '../server/api/events/index.ts'
 import { listHealthScores } from '../server/api/health-scores/list.ts'
 import { getTimeseries } from '../server/api/timeseries/get-timeseries.ts'
+import { shareMetrics } from '../server/child.ts'
 import { loadConfig } from '../server/config.ts'
 import type { Database } from '../server/db/database.ts'
 import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
@@ -204,6 +205,7 @@ t.test('the parameters in docs/scores.md are those of the route', async (t) => {
 t.test('the metrics in docs/operations.md are those that are offered', async (t) => {
   const { registry } = createMetrics()
   // No values are requested here, so no database is queried.
+  shareMetrics(registry)
   openGates(LIMITS, registry)
   observeGrants(registry, {} as Database, { keyIds: [] })
   observeRollups(registry, {} as Database)

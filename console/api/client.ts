@@ -27,10 +27,13 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** Every route of the API, with the types of openapi-fetch, whose code would be four times as long as this. */
+/**
+ * Every route of the API, with the types of openapi-fetch, whose code would be four times as long as this; of the forms of
+ * an answer the JSON one.
+ */
 export const api = Object.fromEntries(
   methods.map((method) => [method, (path: string, asking?: Asking) => send(method, path, asking)]),
-) as unknown as Pick<Client<paths>, Method>
+) as unknown as Pick<Client<paths, 'application/json'>, Method>
 
 /** The header makes the cookie of the sign-in count. */
 async function send(method: Method, path: string, { params, body, headers, signal }: Asking = {}) {

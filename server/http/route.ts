@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import type Router from '@koa/router'
 import type { Context } from 'koa'
 import type { Static, TSchema } from 'typebox'
@@ -9,9 +8,12 @@ import type { Dependencies } from '../dependencies.ts'
 import { type AppError, errors, type Issue } from '../errors.ts'
 import type { Share } from '../limits.ts'
 import { requireAcceptable } from './accept.ts'
+import { CSV_TYPE, type CsvForm, csvAnswers, csvDescription, csvHeaders } from './csv.ts'
 import { type Auth, authenticate, type Guard, requireOwner } from './guards.ts'
+import { gzipAnswer } from './gzip.ts'
 import type { FailurePage } from './page.ts'
 import { admitBody, bodyReader } from './read-body.ts'
+import { Reply } from './reply.ts'
 import { compile, compileQuery } from './validate.ts'
 
 /** Maximum of fields in a query; Node's parser silently drops all others. */
@@ -24,25 +26,6 @@ export interface Input<P extends TSchema, Q extends TSchema, B extends TSchema> 
   body: Static<B>
   auth: Auth
   ctx: Context
-}
-
-/** An answer other than plain JSON with the route's status. */
-export class Reply {
-  readonly status: number
-  readonly type: string
-  readonly body: string | Buffer | Readable | null
-  readonly headers: Record<string, string>
-  constructor(
-    status: number,
-    type: string,
-    body: string | Buffer | Readable | null,
-    headers: Record<string, string> = {},
-  ) {
-    this.status = status
-    this.type = type
-    this.body = body
-    this.headers = headers
-  }
 }
 
 interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
@@ -93,6 +76,8 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   alsoProduces?: Record<string, { schema: TSchema; example?: unknown }>
   /** What a browser gets in place of a JSON error; the client may accept text/html alone. */
   failurePage?: FailurePage
+  /** Its list is also served as CSV, to clients that prefer it. */
+  csv?: CsvForm
   /** Headers of the success answer, with their descriptions. */
   headers?: Record<string, string>
   /** Whether answers have an ETag, so that a client that holds the answer gets 304. */
@@ -118,17 +103,15 @@ export function route<
   P extends TSchema = typeof Nothing,
   Q extends TSchema = typeof Nothing,
   B extends TSchema = typeof Nothing,
->(definition: Definition<P, Q, B>, handler: (input: Input<P, Q, B>, deps: Dependencies) => Promise<unknown>): Route {
+>(declared: Definition<P, Q, B>, handler: (input: Input<P, Q, B>, deps: Dependencies) => Promise<unknown>): Route {
+  const definition = withCsv(declared)
+  const csv = declared.csv && csvAnswers(declared.csv, declared.response)
   const checkParams = compile(definition.params ?? Nothing, 'text')
   const { openQuery = false } = definition
   const checkQuery = compileQuery(definition.query ?? Nothing, openQuery)
   const variant = definition.queryVariant
   const checkVariant = variant && compileQuery(variant.schema)
-  const { body: bodySchema, bodyKind = 'json', bodyOptional = false } = definition
-  const readBody =
-    bodySchema && bodyKind !== 'bytes'
-      ? bodyReader(bodySchema, { forms: bodyKind === 'form or json', optional: bodyOptional })
-      : undefined
+  const readBody = bodyReaderOf(definition)
   const produced = producedBy(definition)
   return {
     ...definition,
@@ -137,6 +120,7 @@ export function route<
       if (openQuery && isProbe(ctx)) return respond(ctx, 200, '')
       const auth = await authenticate(definition.guard, ctx, deps)
       if (definition.method === 'GET') requireAcceptable(ctx.get('accept'), produced)
+      const table = csv?.asked(ctx) ? csv : undefined
       const issues: Issue[] = []
       const params = checkParams(ctx.params, ['path'], issues)
       requireOwner(auth, params)
@@ -156,12 +140,28 @@ export function route<
           { caller, user, ctx, deps },
           (admitted) => handler(input, admitted),
         )
-        respond(ctx, definition.status ?? 200, result)
+        respond(ctx, definition.status ?? 200, table ? table.reply(result, ctx) : result)
       } finally {
         forgetBody?.()
       }
+      await gzipAnswer(ctx)
       deps.answers.sending(caller, ctx.response.length ?? 0, ctx.res)
     },
+  }
+}
+
+function bodyReaderOf({ body, bodyKind = 'json', bodyOptional = false }: Definition<TSchema, TSchema, TSchema>) {
+  if (!body || bodyKind === 'bytes') return undefined
+  return bodyReader(body, { forms: bodyKind === 'form or json', optional: bodyOptional })
+}
+
+/** The definition of a route that also serves CSV, with all that this adds. */
+function withCsv<D extends Definition<TSchema, TSchema, TSchema>>(definition: D): D {
+  if (!definition.csv) return definition
+  return {
+    ...definition,
+    alsoProduces: { ...definition.alsoProduces, [CSV_TYPE]: csvDescription },
+    headers: { ...definition.headers, ...csvHeaders },
   }
 }
 

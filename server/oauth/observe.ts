@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { LatestCount } from '../latest-count.ts'
-import { soon } from '../metrics.ts'
+import { OF_DATABASE, soon } from '../metrics.ts'
 import type { Vault } from '../vault.ts'
 
 /** Counted at most this often, since every grant is counted. */
@@ -34,6 +34,7 @@ const COUNT_SQL = `
 export function observeGrants(registry: Registry, db: Database, { keyIds }: Pick<Vault, 'keyIds'>): void {
   const counter = new LatestCount(() => db.query<Count>(COUNT_SQL, [keyIds]), EVERY_MS)
   new Gauge({
+    ...OF_DATABASE,
     name: 'pulsebase_provider_grants',
     help: 'Grants of cloud providers, by state',
     labelNames: ['provider', 'state'],

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { LatestCount } from '../latest-count.ts'
-import { soon } from '../metrics.ts'
+import { OF_DATABASE, soon } from '../metrics.ts'
 
 /** Sizes are read at most this often: each read takes some milliseconds per chunk. */
 const SIZES_EVERY_MS = 60_000
@@ -22,6 +22,7 @@ export function observeRollups(registry: Registry, db: Database): void {
   // Metrics are answered even if the database is not available: its values stay as they were.
   const gauge = (name: string, help: string, count: () => Promise<number | undefined>) =>
     new Gauge({
+      ...OF_DATABASE,
       ...{ name, help, registers },
       async collect() {
         const known = await soon(count())

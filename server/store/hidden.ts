@@ -10,7 +10,7 @@ import type { EventTarget } from './event-items.ts'
 // after the deletion (docs/reading.md, "Deleting an event").
 
 /** What can be hidden; sleep by the id of a night, of a platform's own session, or of a stage. */
-export type HiddenKind = 'workout' | 'sleep' | 'menstrual_cycle'
+export type HiddenKind = 'workout' | 'sleep' | 'menstrual_cycle' | 'meal'
 
 type Owner = Pick<EventTarget, 'userId' | 'provider'>
 
@@ -70,6 +70,8 @@ async function hiddenAmong(tx: Transaction, { userId, provider }: Owner, events:
   for (const { externalId, version } of events.workouts) ask('workout', externalId, version)
   for (const { externalId, version } of events.nights) ask('sleep', externalId, version)
   for (const { externalId, lastUpdatedMs } of events.wholeCycles) ask('menstrual_cycle', externalId, lastUpdatedMs)
+  for (const { externalId } of events.meals) ask('meal', externalId)
+  for (const { meal } of events.nutrients) ask('meal', meal)
   for (const { externalId, session } of events.sleep) for (const id of [externalId, session]) ask('sleep', id)
   for (const { night, workout } of events.scores) {
     ask('sleep', night)
@@ -124,6 +126,8 @@ function siftedEvents(events: BatchEvents, hidden: ReadonlySet<string>) {
     nights: sift('sleep', events.nights, ({ externalId }) => has('sleep', externalId)),
     sleep: sift('sleep', events.sleep, ({ externalId, session }) => has('sleep', externalId) || has('sleep', session)),
     wholeCycles: sift('records', events.wholeCycles, ({ externalId }) => has('menstrual_cycle', externalId)),
+    meals: sift('records', events.meals, ({ externalId }) => has('meal', externalId)),
+    nutrients: sift('records', events.nutrients, ({ meal }) => has('meal', meal)),
     scores: sift('records', events.scores, ({ night, workout }) => has('sleep', night) || has('workout', workout)),
   }
   return { events: sifted, gone, records }

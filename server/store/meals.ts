@@ -77,6 +77,21 @@ export async function deleteMeals(tx: Transaction, target: Owner, externalIds: r
   return externalIds.filter((id) => names.has(id))
 }
 
+/** Deletes a meal by the id of the API, with its nutrients; undefined when the user has no such meal. */
+export async function deleteMeal(
+  tx: Transaction,
+  userId: string,
+  id: string,
+): Promise<{ provider: string; external_id: string } | undefined> {
+  const [meal] = await tx.query<{ provider: string; external_id: string }>(
+    'select provider, external_id from meal where id = $1 and user_id = $2',
+    [id, userId],
+  )
+  if (!meal) return undefined
+  await deleteMeals(tx, { userId, provider: meal.provider, changes: undefined }, [meal.external_id])
+  return meal
+}
+
 /** Identifies a nutrient within its meal: its id, or its series if it has none. */
 const itemOf = ({ externalId, seriesId }: Nutrient) => externalId ?? String(typeIdOf(seriesId))
 

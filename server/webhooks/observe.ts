@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { LatestCount } from '../latest-count.ts'
-import { soon } from '../metrics.ts'
+import { OF_DATABASE, soon } from '../metrics.ts'
 
 /** How late deliveries are; disabled endpoints do not count. */
 export interface Backlog {
@@ -19,6 +19,7 @@ export function observeWebhooks(registry: Registry, db: Database): () => Backlog
   const counter = new LatestCount(() => readBacklog(db))
   for (const { name, help, labelNames = [], set } of gauges) {
     new Gauge({
+      ...OF_DATABASE,
       ...{ name, help, labelNames, registers: [registry] },
       async collect() {
         const known = await soon(counter.count())

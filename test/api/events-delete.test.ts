@@ -33,6 +33,7 @@ const missing = {
   workouts: 'Workout not found',
   sleep: 'Sleep session not found',
   'menstrual-cycles': 'Menstrual cycle record not found',
+  meals: 'Meal not found',
 } as const
 const deletable = Object.keys(missing) as (keyof typeof missing)[]
 
@@ -89,6 +90,33 @@ oneEngine(t, 'deleting', async (t, engine) => {
       await removed(user, list, (await allEvents(app, user, list))[0].id)
       t.equal((await held()).status, 200)
     }
+  })
+
+  await t.test('a meal takes along its nutrients, and stays deleted', async (t) => {
+    const user = await createUser(app)
+    await importBody(app, user, body([...lunch(), ...lunch('dinner')]))
+    const meals = async () => (await allEvents(app, user, 'meals')).map(({ calories_kcal }) => calories_kcal)
+    const nutrients = () =>
+      app.db.query('select meal from meal_nutrient where user_id = $1 group by 1 order by 1', [user])
+    t.strictSame(await meals(), [500, 500])
+    const { id } = await app.db.one<{ id: string }>(
+      `select id from meal where user_id = $1 and external_id = 'lunch'`,
+      [user],
+    )
+    await removed(user, 'meals', id)
+    t.strictSame([await meals(), await nutrients()], [[500], [{ meal: 'dinner' }]])
+    // Again, with its meal and without it.
+    for (const content of [lunch(), lunch().slice(1)]) {
+      const batch = await importBody(app, user, body(content))
+      t.match(batch, { status: 'skipped', inserted: 0, ignored_type: content.length })
+      t.strictSame([await meals(), await nutrients()], [[500], [{ meal: 'dinner' }]])
+      t.strictSame(await storedSamples(app.db, user), [], 'nor does a nutrient become a sample')
+    }
+    await importBody(app, user, body(lunch('supper')))
+    t.strictSame(await meals(), [500, 500], 'another meal is stored')
+    await app.request('DELETE', `/api/v1/users/${user}/connections/apple/data`)
+    await importBody(app, user, body(lunch()))
+    t.strictSame(await meals(), [500], 'deleting everything forgets what was deleted before')
   })
 
   await t.test('a workout takes along the samples that came with it, and no others', async (t) => {
@@ -358,10 +386,18 @@ oneEngine(t, 'deleting', async (t, engine) => {
 const flow = (day: number) =>
   record('HKCategoryTypeIdentifierMenstrualFlow', DAY + (day - 1) * 24 * HOUR + 8 * HOUR, 3, { id: `flow ${day}` })
 
+/** A meal of two nutrients, under ids of the platform. */
+const lunch = (id = 'lunch') => [
+  record('HKCorrelationTypeIdentifierFood', DAY, 1, { id }),
+  record('HKQuantityTypeIdentifierDietaryEnergyConsumed', DAY, 500, { id: `${id} energy`, parentId: id, unit: 'kcal' }),
+  record('HKQuantityTypeIdentifierDietaryProtein', DAY, 20, { parentId: id, unit: 'g' }),
+]
+
 async function withOneOfEach(app: TestApp): Promise<string> {
   const user = await createUser(app)
   await importBody(app, user, workoutBody([workout('running', DAY, 30, { id: 'run', source: WATCH })]))
   await importBody(app, user, sleepBody([at('light', 0, 400)]))
   await importBody(app, user, body([flow(1), flow(2)]))
+  await importBody(app, user, body(lunch()))
   return user
 }

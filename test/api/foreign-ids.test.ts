@@ -62,6 +62,7 @@ interface Person {
   phone: string
   sleep: string
   cycle: string
+  meal: string
 }
 
 function bodyOf(route: Route): unknown {
@@ -83,6 +84,7 @@ async function call(app: TestApp, route: Route, person: Person, id: string, bear
     .replace('{workout_id}', person.workout)
     .replace('{sleep_id}', person.sleep)
     .replace('{cycle_id}', person.cycle)
+    .replace('{meal_id}', person.meal)
     .replace('{phone_id}', person.phone)
   const sent = bodyOf(route)
   const auth = bearer
@@ -124,7 +126,7 @@ async function person(app: TestApp): Promise<Person> {
   await app.request('POST', `/api/v1/users/${id}/token`, { auth: 'developer' })
   const { body: phones } = await app.request('GET', `/api/v1/users/${id}/phones`, { auth: 'developer' })
   const none = '00000000-0000-4000-8000-000000000000'
-  return { id, batch, workout: page.data[0].id, phone: phones[0].id, sleep: none, cycle: none }
+  return { id, batch, workout: page.data[0].id, phone: phones[0].id, sleep: none, cycle: none, meal: none }
 }
 
 t.test("a phone's token and the id of somebody else", async (t) => {
@@ -194,7 +196,7 @@ t.test("a phone's token and the id of somebody else", async (t) => {
     const rank = ({ method, path }: Route) =>
       Number(method === 'DELETE') * (/\/connections\/|\/phones$/.test(path) ? 2 : 1)
     const inOrder = ofUsers.toSorted((a, b) => rank(a) - rank(b))
-    for (const route of inOrder.filter(({ path }) => !/stream|\{(sleep|cycle)_id\}/.test(path))) {
+    for (const route of inOrder.filter(({ path }) => !/stream|\{(sleep|cycle|meal)_id\}/.test(path))) {
       if (route.operationId === 'deleteUser') continue
       const { status, body } = await call(app, route, ben, ben.id)
       if (status >= 300 && status !== OF_CLOUDS[route.operationId])

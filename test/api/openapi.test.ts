@@ -378,10 +378,12 @@ t.test('a read refuses an Accept header that nothing there is fits', async (t) =
   const taken = ['', '*/*', 'application/json', 'application/json; charset=utf-8', 'application/*', browser, java]
   const cases: [path: string, accept: string, status: number, type?: string][] = [
     ...taken.map((accept): [string, string, number] => ['/api/v1/users', accept, 200]),
-    ['/api/v1/users', 'text/csv, application/json;q=0.1', 200],
-    ['/api/v1/users', 'text/csv', 406],
+    ['/api/v1/users', 'text/csv, application/json;q=0.1', 200, 'text/csv'],
+    ['/api/v1/users', 'text/csv', 200, 'text/csv'],
+    [`/api/v1/users/${user}`, 'text/csv, application/json;q=0.1', 200],
+    [`/api/v1/users/${user}`, 'text/csv', 406],
     ['/api/v1/users', 'application/msgpack', 406],
-    ['/api/v1/users', 'application/json;q=0, text/csv', 406],
+    [`/api/v1/users/${user}`, 'application/json;q=0, text/csv', 406],
     ['/api/v1/users', 'nonsense', 406],
     [page, 'text/csv', 200, 'text/csv'],
     [page, 'application/msgpack', 200, 'application/msgpack'],

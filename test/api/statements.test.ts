@@ -62,6 +62,7 @@ const QUERIES: Record<string, string[]> = {
     ...['1min', '5min', '15min', '1hour'].flatMap((width) => [
       `resolution=${width}`,
       `resolution=${width}&filter_by_priority=true`,
+      `resolution=${width}&include=extremes`,
     ]),
   ],
   getActivitySummary: ['', 'merge=none', 'merge=segments&explain=true', 'sort_order=desc'],
@@ -121,6 +122,8 @@ interface Places {
   run_key: string
   developer_id: string
   endpoint_id: string
+  workout_id: string
+  sleep_id: string
 }
 
 const parametersOf = ({ query }: Route) => Object.keys((query as { properties?: object } | undefined)?.properties ?? {})
@@ -203,7 +206,12 @@ oneEngine(t, 'a read takes at most three statements, however much it shows', asy
   await connect('garmin')
   await operate('first')
   const { batch_id, run_id } = await importBody(app, user_id, dayOf(0))
-  const places = { user_id, batch_id, run_key: run_id, developer_id: app.developer.id, endpoint_id: endpoint.id }
+  const oneOf = async (table: string) =>
+    (await app.db.one<{ id: string }>(`select id from ${table} where user_id = $1 limit 1`, [user_id])).id
+  const places = {
+    ...{ user_id, batch_id, run_key: run_id, developer_id: app.developer.id, endpoint_id: endpoint.id },
+    ...{ workout_id: await oneOf('workout'), sleep_id: await oneOf('sleep') },
+  }
   const heard = hearStatements(app.db.pool)
   const few = await askAll(t, app, heard, places, false)
 

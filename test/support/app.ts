@@ -10,6 +10,7 @@ import { bootstrapAccounts } from '../../server/api/auth/bootstrap.ts'
 import { createPasswords, type HashCost, type Passwords } from '../../server/api/auth/passwords.ts'
 import { openSyncFeed } from '../../server/api/sync/feed.ts'
 import { buildApp } from '../../server/app.ts'
+import { shareMetrics } from '../../server/child.ts'
 import { type Config, loadConfig } from '../../server/config.ts'
 import { type Console, openConsole } from '../../server/console-build.ts'
 import { changing } from '../../server/db/changes.ts'
@@ -27,7 +28,7 @@ import { observePulls } from '../../server/intake/pulls/observe.ts'
 import { queueFirst } from '../../server/intake/pulls/plan.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
-import { API_CONNECTIONS, LIMITS, type Limits, openGates } from '../../server/limits.ts'
+import { apiConnections, LIMITS, type Limits, openGates } from '../../server/limits.ts'
 import type { Logger } from '../../server/log.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { observeGrants } from '../../server/oauth/observe.ts'
@@ -255,7 +256,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     url: databaseUrl,
     name: 'pulsebase test',
     // In addition to the service's, for the test itself.
-    maxConnections: API_CONNECTIONS + TEST_CONNECTIONS,
+    maxConnections: apiConnections(LIMITS) + TEST_CONNECTIONS,
     statementTimeoutMs: limits.statementMs,
     lockTimeoutMs: limits.lockMs,
     onError: (error) => log.error({ err: error }, 'a database connection was lost'),
@@ -313,6 +314,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     ...(config.consoleEnabled && config.role !== 'worker' && { console: console ?? sharedConsole(log) }),
     log,
     metrics,
+    shownMetrics: shareMetrics(metrics.registry),
     ready: async () => true,
     ...(clients.size > 0 && { inbox }),
     ...(config.outgoingWebhooksEnabled && {

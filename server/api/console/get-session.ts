@@ -1,5 +1,6 @@
 import { signedIn } from '../../http/console-cookie.ts'
-import { Reply, route } from '../../http/route.ts'
+import { Reply } from '../../http/reply.ts'
+import { route } from '../../http/route.ts'
 import { ConsoleSession, consoleSession, consoleSessionExample } from './sessions.ts'
 
 /** The sign-in whose cookie a request carries (contract 11). */

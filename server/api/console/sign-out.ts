@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { cookieOf } from '../../http/console-cookie.ts'
-import { Reply, route } from '../../http/route.ts'
+import { Reply } from '../../http/reply.ts'
+import { route } from '../../http/route.ts'
 import { endSignIns } from './sessions.ts'
 
 /** Signs a browser out of the console, or all of a developer (contract 11). */

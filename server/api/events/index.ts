@@ -1,7 +1,10 @@
 import type { Route } from '../../http/route.ts'
+import { deleteMeal } from './delete-meal.ts'
 import { deleteMenstrualCycle } from './delete-menstrual-cycle.ts'
 import { deleteSleepSession } from './delete-sleep.ts'
 import { deleteWorkout } from './delete-workout.ts'
+import { getSleepSession } from './get-sleep.ts'
+import { getWorkout } from './get-workout.ts'
 import { listMeals } from './list-meals.ts'
 import { listMenstrualCycles } from './list-menstrual-cycles.ts'
 import { listSleep } from './list-sleep.ts'
@@ -15,11 +18,14 @@ export const eventRoutes: readonly Route[] = [
   listWorkouts,
   listWorkoutTypes,
   totalWorkouts,
+  getWorkout,
   deleteWorkout,
   listSleep,
   totalSleep,
+  getSleepSession,
   deleteSleepSession,
   listMenstrualCycles,
   deleteMenstrualCycle,
   listMeals,
+  deleteMeal,
 ]

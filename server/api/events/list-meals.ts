@@ -60,6 +60,7 @@ export const listMeals = route(
     description: "Those that start within the range, the latest first. The ETag changes when the user's data does.",
     tag: 'Events',
     guard: 'key',
+    csv: { name: 'meals', list: 'data' },
     params: UserPath,
     query: Type.Object(listParameters),
     revalidated: true,

@@ -79,6 +79,7 @@ export const listMenstrualCycles = route(
     description: "Those that start within the range, the latest first. The ETag changes when the user's data does.",
     tag: 'Events',
     guard: 'key',
+    csv: { name: 'menstrual_cycles', list: 'data' },
     params: UserPath,
     query: Type.Object(listParameters),
     revalidated: true,

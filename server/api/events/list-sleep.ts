@@ -5,7 +5,8 @@ import { CursorPage, Enum, Instant, List, Nullable, SourceMetadata, UserPath, Uu
 import { listEvents, listParameters } from './page.ts'
 import { sleepFilters, sleepParams, whereSleep } from './sleep-filters.ts'
 
-const SleepSession = Type.Object(
+/** A sleep session of lists, and alone. */
+export const SleepSession = Type.Object(
   {
     id: Uuid(),
     start_time: Instant(),
@@ -23,32 +24,33 @@ const SleepSession = Type.Object(
   { title: 'SleepSession' },
 )
 
-const example = {
-  data: [
-    {
-      id: 'b2c3f1a4-58c6-4d0e-8c1a-70d9f2b6e415',
-      start_time: '2026-02-23T22:10:00Z',
-      end_time: '2026-02-24T06:05:00Z',
-      zone_offset: '+01:00',
-      source: {
-        provider: 'oura',
-        source: 'oura_api',
-        device: 'Oura Ring Gen3',
-        device_type: 'ring',
-        device_name: 'Oura Ring Gen3',
-      },
-      duration_seconds: 28_500,
-      sleep_duration_seconds: 25_200,
-      time_in_bed_seconds: 28_500,
-      efficiency_percent: 88.4,
-      stages: { awake_minutes: 55, light_minutes: 240, deep_minutes: 80, rem_minutes: 100 },
-      sleep_stage_intervals: [
-        { stage: 'in_bed', start_time: '2026-02-23T22:10:00Z', end_time: '2026-02-23T22:20:00Z' },
-        { stage: 'light', start_time: '2026-02-23T22:20:00Z', end_time: '2026-02-23T23:05:00Z' },
-      ],
-      is_nap: false,
-    },
+/** A `SleepSession` for the API description. */
+export const sleepExample = {
+  id: 'b2c3f1a4-58c6-4d0e-8c1a-70d9f2b6e415',
+  start_time: '2026-02-23T22:10:00Z',
+  end_time: '2026-02-24T06:05:00Z',
+  zone_offset: '+01:00',
+  source: {
+    provider: 'oura',
+    source: 'oura_api',
+    device: 'Oura Ring Gen3',
+    device_type: 'ring',
+    device_name: 'Oura Ring Gen3',
+  },
+  duration_seconds: 28_500,
+  sleep_duration_seconds: 25_200,
+  time_in_bed_seconds: 28_500,
+  efficiency_percent: 88.4,
+  stages: { awake_minutes: 55, light_minutes: 240, deep_minutes: 80, rem_minutes: 100 },
+  sleep_stage_intervals: [
+    { stage: 'in_bed', start_time: '2026-02-23T22:10:00Z', end_time: '2026-02-23T22:20:00Z' },
+    { stage: 'light', start_time: '2026-02-23T22:20:00Z', end_time: '2026-02-23T23:05:00Z' },
   ],
+  is_nap: false,
+}
+
+const example = {
+  data: [sleepExample],
   pagination: { next_cursor: null, previous_cursor: null, has_more: false, total_count: 1 },
   metadata: { resolution: null, sample_count: 1, start_time: '2026-02-23T00:00:00Z', end_time: '2026-02-24T00:00:00Z' },
 }
@@ -71,6 +73,7 @@ export const listSleep = route(
     description: "Those that start within the range, the latest first. The ETag changes when the user's data does.",
     tag: 'Events',
     guard: 'key',
+    csv: { name: 'sleep', list: 'data' },
     shareOf: ({ filter_by_priority }) => (filter_by_priority ? 'report' : 'read'),
     params: UserPath,
     query: Type.Object({

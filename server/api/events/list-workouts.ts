@@ -9,7 +9,8 @@ import { whereWorkout, workoutFilters, workoutParams } from './workout-filters.t
 
 const Document = Type.Record(Type.String(), Type.Unknown())
 
-const Workout = Type.Object(
+/** A workout of lists. */
+export const Workout = Type.Object(
   {
     id: Uuid(),
     type: Type.String(),
@@ -49,46 +50,47 @@ const Workout = Type.Object(
   { title: 'Workout' },
 )
 
+/** A `Workout` for the API description. */
+export const workoutExample = {
+  id: '3f0c8a52-7c1e-4f53-9a0b-5d6e2c1b7a94',
+  type: 'running',
+  name: null,
+  start_time: '2026-02-24T06:00:00Z',
+  end_time: '2026-02-24T06:45:00Z',
+  zone_offset: '+01:00',
+  duration_seconds: 2700,
+  source: {
+    provider: 'samsung',
+    source: 'com.sec.android.app.shealth',
+    device: 'SM-R960',
+    device_type: 'watch',
+    device_name: 'Galaxy Watch6 Classic',
+  },
+  entry_source: 'automatic',
+  intensity: null,
+  calories_kcal: 345.5,
+  distance_meters: 5234,
+  avg_heart_rate_bpm: 142,
+  max_heart_rate_bpm: 178,
+  avg_pace_sec_per_km: 515.9,
+  elevation_gain_meters: 45,
+  heart_rate_min: 95,
+  steps_count: null,
+  average_speed: null,
+  max_speed: 3.2,
+  average_cadence: 165,
+  average_watts: null,
+  max_watts: null,
+  moving_time_seconds: null,
+  elev_high: 185,
+  elev_low: 140,
+  hr_zones: null,
+  power_zones: null,
+  segments: null,
+}
+
 const example = {
-  data: [
-    {
-      id: '3f0c8a52-7c1e-4f53-9a0b-5d6e2c1b7a94',
-      type: 'running',
-      name: null,
-      start_time: '2026-02-24T06:00:00Z',
-      end_time: '2026-02-24T06:45:00Z',
-      zone_offset: '+01:00',
-      duration_seconds: 2700,
-      source: {
-        provider: 'samsung',
-        source: 'com.sec.android.app.shealth',
-        device: 'SM-R960',
-        device_type: 'watch',
-        device_name: 'Galaxy Watch6 Classic',
-      },
-      entry_source: 'automatic',
-      intensity: null,
-      calories_kcal: 345.5,
-      distance_meters: 5234,
-      avg_heart_rate_bpm: 142,
-      max_heart_rate_bpm: 178,
-      avg_pace_sec_per_km: 515.9,
-      elevation_gain_meters: 45,
-      heart_rate_min: 95,
-      steps_count: null,
-      average_speed: null,
-      max_speed: 3.2,
-      average_cadence: 165,
-      average_watts: null,
-      max_watts: null,
-      moving_time_seconds: null,
-      elev_high: 185,
-      elev_low: 140,
-      hr_zones: null,
-      power_zones: null,
-      segments: null,
-    },
-  ],
+  data: [workoutExample],
   pagination: {
     next_cursor: 'MjAyNi0wMi0yNFQwNjowMDowMFp8M2YwYzhhNTJ8NTh8QUJDREVG',
     previous_cursor: null,
@@ -117,6 +119,7 @@ export const listWorkouts = route(
     description: "Those that start within the range, the latest first. The ETag changes when the user's data does.",
     tag: 'Events',
     guard: 'key',
+    csv: { name: 'workouts', list: 'data' },
     params: UserPath,
     query: Type.Object({
       ...listParameters,
@@ -202,4 +205,10 @@ async function readDetails(db: Database, rows: readonly WorkoutRow[], withSegmen
     else segments.set(id, document)
   }
   return { means, segments }
+}
+
+/** The mean heart rate of a workout: as its source reports it, else of the samples during it; null without any. */
+export async function heartRateOf(db: Database, row: WorkoutRow): Promise<number | null> {
+  const { means } = await readDetails(db, [row], false)
+  return row.heart_rate_avg ?? means.get(row) ?? null
 }

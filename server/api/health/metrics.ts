@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { Reply, route } from '../../http/route.ts'
+import { Reply } from '../../http/reply.ts'
+import { route } from '../../http/route.ts'
 
 /** Metrics in Prometheus' text form; no health values, no user ids. */
 export const metrics = route(
@@ -14,5 +15,5 @@ export const metrics = route(
     produces: 'text/plain',
     response: Type.String({ description: "Prometheus' text format 0.0.4" }),
   },
-  async (_, { metrics }) => new Reply(200, metrics.registry.contentType, await metrics.registry.metrics()),
+  async (_, { metrics, shownMetrics }) => new Reply(200, metrics.registry.contentType, await shownMetrics.text()),
 )

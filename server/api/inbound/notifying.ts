@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Dependencies } from '../../dependencies.ts'
 import { errors } from '../../errors.ts'
-import { Reply } from '../../http/route.ts'
+import { Reply } from '../../http/reply.ts'
 import type { Reply as Answer, Notices } from '../../providers/notices.ts'
 import { settableProviders } from '../oauth/provider.ts'
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { Reply, route } from '../../http/route.ts'
+import { Reply } from '../../http/reply.ts'
+import { route } from '../../http/route.ts'
 import { Secret } from '../../http/schema.ts'
 import type { Keys } from '../../http/tokens.ts'
 import { browserOf } from '../../oauth/browser.ts'

@@ -1,7 +1,7 @@
 import { gated } from '../../db/database.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { type AppError, errors } from '../../errors.ts'
-import { Reply } from '../../http/route.ts'
+import { Reply } from '../../http/reply.ts'
 import { openAccount } from '../../intake/pulls/account.ts'
 import { BudgetClosed } from '../../intake/pulls/budget.ts'
 import { verdictOf } from '../../intake/pulls/verdicts.ts'

@@ -92,6 +92,7 @@ export const getActivitySummary = route(
       'A row per local day. Of each series and quarter hour the best source that measured it counts; `source` is the best one of which anything counts. A value is null when nobody measured it. A daily total of a platform replaces the samples of its source. Entries made by hand count only where nothing was measured.',
     tag: 'Summaries',
     guard: 'key',
+    csv: { name: 'activity', list: 'data' },
     share: 'report',
     params: UserPath,
     query: Type.Object({

@@ -49,6 +49,7 @@ export const getRecoverySummary = route(
       'A row per local day with a recovery score, a resting heart rate, heart rate variability or oxygen saturation. Each metric comes from the best source that has it; `source` is the best of these. Variability and saturation are means of the night if it has any, else of the day.',
     tag: 'Summaries',
     guard: 'key',
+    csv: { name: 'recovery', list: 'data' },
     share: 'report',
     params: UserPath,
     query: Type.Object(dayQuery),

@@ -98,6 +98,7 @@ export const getSleepSummary = route(
       'A row per local day on which sleep ended, from one source: the best of those that recorded at least half of the night. Durations leave naps out: without other sleep they are null.',
     tag: 'Summaries',
     guard: 'key',
+    csv: { name: 'sleep_days', list: 'data' },
     share: 'report',
     params: UserPath,
     query: Type.Object(dayQuery),

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Database } from '../../db/database.ts'
-import { Reply, route } from '../../http/route.ts'
+import { Reply } from '../../http/reply.ts'
+import { route } from '../../http/route.ts'
 import { DateInput, Enum, Provider, UserPath } from '../../http/schema.ts'
 import { type Stored, userView } from '../../sources/user-view.ts'
 import { DAY_MS } from '../../time.ts'

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { checkUuid } from '../../http/formats.ts'
 import { authenticate } from '../../http/guards.ts'
-import { Reply, route } from '../../http/route.ts'
+import { Reply } from '../../http/reply.ts'
+import { route } from '../../http/route.ts'
 import { UserPath } from '../../http/schema.ts'
 import { eventExample } from './event.ts'
 

@@ -11,6 +11,9 @@ const SampleColumns = Type.Object(
     value: Type.Array(Type.Number()),
     zone_offset_min: Type.Array(Nullable(Type.Integer({ description: 'Minutes east of UTC' }))),
     series: Type.Array(Type.Integer({ description: 'Index into `series`' })),
+    min: Type.Optional(Type.Array(Type.Number(), { description: 'With include=extremes, as the next two' })),
+    max: Type.Optional(Type.Array(Type.Number())),
+    count: Type.Optional(Type.Array(Type.Integer())),
   },
   { title: 'SampleColumns', description: 'All as long as the page: one entry for each sample' },
 )
@@ -67,7 +70,7 @@ export const columnarForms = {
     schema: Type.String({
       description:
         'RFC 4180 with a header line, a line for each sample; null is empty, and a text that a spreadsheet would ' +
-        "execute begins with '. The cursors are in headers.",
+        "execute begins with '. The cursors are in headers. With include=extremes, `min`, `max` and `count` are the last columns.",
     }),
     example: `${CSV_HEADER}\r\n2026-02-24T08:30:00Z,+01:00,heart_rate,62,bpm,,garmin,garmin_connect_api,Forerunner 255,watch,Forerunner 255,6f1e4a0c-93f4-4d0a-8a35-7b1de4f7c2d9,\r\n`,
   },

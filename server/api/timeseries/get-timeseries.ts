@@ -3,10 +3,12 @@ import { type Static, Type } from 'typebox'
 import { seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
 import type { Dependencies } from '../../dependencies.ts'
+import { errors } from '../../errors.ts'
 import { readCursor, writeCursor } from '../../http/cursors.ts'
 import { parseDateInput } from '../../http/dates.ts'
 import { etagOf, heldTags } from '../../http/etag.ts'
-import { Reply, route } from '../../http/route.ts'
+import { Reply } from '../../http/reply.ts'
+import { route } from '../../http/route.ts'
 import {
   Cursor,
   CursorPage,
@@ -57,6 +59,9 @@ const Sample = Type.Object(
         description: 'The value is implausible. Present only on such samples, which no aggregate counts.',
       }),
     ),
+    min: Type.Optional(Type.Number({ description: 'With include=extremes: the lowest sample of the bucket' })),
+    max: Type.Optional(Type.Number({ description: 'With include=extremes: the highest sample of the bucket' })),
+    count: Type.Optional(Type.Integer({ description: 'With include=extremes: how many samples the bucket has' })),
   },
   { title: 'Sample' },
 )
@@ -79,6 +84,11 @@ const query = (maxLimit: number) =>
     source: Type.Optional(Type.String({ description: 'Exact writer app' })),
     device_model: Type.Optional(Type.String({ description: 'Exact device model' })),
     data_source_id: Type.Optional(Uuid()),
+    include: Type.Optional(
+      List(Enum(['extremes']), {
+        description: 'Of buckets: `min`, `max` and `count` of the samples in each; not with resolution=raw',
+      }),
+    ),
     filter_by_priority: Type.Boolean({
       default: false,
       description: 'For each local day and series type, only the best source',
@@ -175,6 +185,9 @@ async function replyFrom(
   { db, keys }: Dependencies,
   remembered: boolean,
 ): Promise<Reply | undefined> {
+  const extremes = query.include?.includes('extremes') === true
+  if (extremes && query.resolution === 'raw')
+    throw errors.badRequest('include=extremes takes a resolution other than raw.')
   const startMs = parseDateInput(query.start_time)
   const endMs = parseDateInput(query.end_time, 'whole day')
   const { cursor: _, limit, ...narrowing } = query
@@ -189,7 +202,7 @@ async function replyFrom(
   const ranges = query.filter_by_priority
     ? await oncePerRevision(view, `ranges ${filters}`, () => priorityRanges(db, stored, startMs, endMs))
     : undefined
-  const selection: Selection = { stored, startMs, endMs, bucketMs: BUCKET_MS[query.resolution], ranges }
+  const selection: Selection = { stored, startMs, endMs, bucketMs: BUCKET_MS[query.resolution], ranges, extremes }
   const page = await readPage(db, view, { selection, filters, position, limit, remembered })
   if (remembered && page.rows.length === 0) return undefined
   const cursor = (row: Row | undefined, backward: boolean) =>
@@ -202,6 +215,7 @@ async function replyFrom(
     resolution: query.resolution === 'raw' ? null : query.resolution,
     startMs,
     endMs,
+    extremes,
   }
   return answer(format, page.rows, envelope, headers)
 }

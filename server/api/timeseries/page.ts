@@ -3,6 +3,7 @@ import type { Database } from '../../db/database.ts'
 import type { Mark } from '../../http/cursors.ts'
 import type { Stored } from '../../sources/user-view.ts'
 import { isoInstant } from '../../time.ts'
+import { type Extremes, withExtremes } from './extremes.ts'
 import { inSlices } from './slices.ts'
 
 /** A sample or a bucket: epoch ms, value, series and source. */
@@ -11,6 +12,8 @@ export interface Row {
   value: number
   stored: Stored
   zoneMin: number | null
+  /** Of a bucket, if they are asked for. */
+  extremes?: Extremes
 }
 
 /** A position between rows, which are ordered by time, then series, then source. */
@@ -43,6 +46,8 @@ export interface Selection {
   bucketMs: number | undefined
   /** The ranges to which each series of a source is limited, in the order of `stored`; undefined = not limited. */
   ranges: readonly (readonly Range[] | undefined)[] | undefined
+  /** Whether buckets have their extremes. */
+  extremes?: boolean
 }
 
 /** A range of time, epoch ms, the end excluded. */
@@ -183,7 +188,8 @@ export async function readRows(db: Database, selection: Selection, page: PageAsk
     const direction = page.position?.backward ? 'backward' : 'forward'
     const params = [keysOf(selection, page.position), page.limit, bucketMs / 1000]
     const sql = stored.some(({ isManual }) => isManual) ? TWIN_BUCKETS_SQL : BUCKETS_SQL
-    return bucketRows(stored, await db.rows<Bucket>(sql[direction], params))
+    const text = selection.extremes ? withExtremes(sql[direction]) : sql[direction]
+    return bucketRows(selection, await db.rows<Bucket>(text, params))
   }
   return rawRows(stored, await db.rows<Raw>(RAW_SQL, rawParams(selection, page)))
 }
@@ -210,13 +216,16 @@ function keysOf(selection: Selection, position: Position | undefined): string {
 const multirange = (ranges: readonly Range[] | undefined) =>
   ranges ? `{${ranges.map(([startMs, endMs]) => `[${isoInstant(startMs)},${isoInstant(endMs)})`).join()}}` : null
 
-type Bucket = [at: number, value: number, place: number, zone: number | null]
+type Bucket = [at: number, value: number, place: number, zone: number | null, ...extremes: number[]]
 
-async function bucketRows(stored: readonly Stored[], rows: readonly Bucket[]): Promise<Row[]> {
+async function bucketRows({ stored, extremes }: Selection, rows: readonly Bucket[]): Promise<Row[]> {
   const all: Row[] = []
   await inSlices(rows, (slice) => {
-    for (const [at, value, place, zone] of slice)
-      all.push({ timeMs: Math.round(at * 1000), value, stored: stored[place] as Stored, zoneMin: zone })
+    for (const [at, value, place, zone, count = 0, min = 0, max = 0] of slice) {
+      const row: Row = { timeMs: Math.round(at * 1000), value, stored: stored[place] as Stored, zoneMin: zone }
+      if (extremes) row.extremes = { min, max, count }
+      all.push(row)
+    }
   })
   return all
 }
@@ -273,8 +282,8 @@ export async function readCounted(
   }
   const params = [keysOf(selection, undefined), limit, bucketMs / 1000]
   const sql = stored.some(({ isManual }) => isManual) ? TWIN_BUCKETS_COUNTED_SQL : BUCKETS_COUNTED_SQL
-  const { page, total } = withoutTotal(await db.rows<Bucket>(sql, params))
-  return { rows: await bucketRows(stored, page), total }
+  const { page, total } = withoutTotal(await db.rows<Bucket>(selection.extremes ? withExtremes(sql) : sql, params))
+  return { rows: await bucketRows(selection, page), total }
 }
 
 /** Separates the row with the total, which has no series, from the others. */

@@ -1,7 +1,9 @@
 import { pack } from 'msgpackr'
+import { csvField } from '../../http/csv.ts'
 import type { SourceMetadata } from '../../sources/source.ts'
 import type { Stored } from '../../sources/user-view.ts'
 import { isoInstant, zoneText } from '../../time.ts'
+import { EXTREMES } from './extremes.ts'
 import type { Row } from './page.ts'
 import { inSlices } from './slices.ts'
 
@@ -14,6 +16,8 @@ export interface Envelope {
   resolution: string | null
   startMs: number
   endMs: number
+  /** Whether its buckets have their extremes. */
+  extremes: boolean
 }
 
 /** True or false for raw samples of additive series, null for all others and for buckets. */
@@ -53,12 +57,16 @@ export function envelopeJson(rows: readonly Row[], envelope: Envelope): Buffer {
       tails.set(row.stored, fixed)
     }
     parts.push(
-      `{"timestamp":"${isoInstant(row.timeMs)}","zone_offset":${zoneFragment(row.zoneMin)}${fixed.type}${row.value}${fixed.tail}`,
+      `{"timestamp":"${isoInstant(row.timeMs)}","zone_offset":${zoneFragment(row.zoneMin)}${fixed.type}${row.value}${envelope.extremes ? extremesJson(row) : ''}${fixed.tail}`,
     )
   }
   const { pagination, metadata } = around(rows, envelope)
   const text = `{"data":[${parts.join(',')}],"pagination":${JSON.stringify(pagination)},"metadata":${JSON.stringify(metadata)}}`
   return Buffer.from(text, 'latin1')
+}
+
+function extremesJson({ extremes }: Row): string {
+  return extremes ? `,"min":${extremes.min},"max":${extremes.max},"count":${extremes.count}` : ''
 }
 
 function around(rows: readonly Row[], envelope: Envelope) {
@@ -90,6 +98,10 @@ interface SeriesColumn {
 /** Names of the columns: epoch ms, values, zone offsets in minutes, and the index into `series` of each row. */
 const COLUMNS = ['timestamp_ms', 'value', 'zone_offset_min', 'series'] as const
 
+type Column = (typeof COLUMNS)[number] | (typeof EXTREMES)[number]
+
+const columnNames = ({ extremes }: Envelope): readonly Column[] => (extremes ? [...COLUMNS, ...EXTREMES] : COLUMNS)
+
 /**
  * The page as columns, each in the pieces that `encode` makes of some thousand values, and the rest: `series` lists
  * type, unit and source once.
@@ -112,17 +124,17 @@ async function columnsOf(
     const is_daily_total = dailyTotal(stored, bucketed)
     return series.push({ type, unit, is_daily_total, ...isImplausible, data_source_id, source }) - 1
   }
-  const columns: Record<(typeof COLUMNS)[number], Buffer[]> = {
-    timestamp_ms: [],
-    value: [],
-    zone_offset_min: [],
-    series: [],
+  const columns: Record<Column, Buffer[]> = {
+    ...{ timestamp_ms: [], value: [], zone_offset_min: [], series: [] },
+    ...{ min: [], max: [], count: [] },
   }
   await inSlices(rows, (slice) => {
     columns.timestamp_ms.push(encode(slice.map(({ timeMs }) => timeMs)))
     columns.value.push(encode(slice.map(({ value }) => value)))
     columns.zone_offset_min.push(encode(slice.map(({ zoneMin }) => zoneMin)))
     columns.series.push(encode(slice.map(({ stored }) => indexOf(stored))))
+    if (envelope.extremes)
+      for (const name of EXTREMES) columns[name].push(encode(slice.map(({ extremes }) => extremes?.[name] ?? null)))
   })
   return { columns, beside: { series, ...around(rows, envelope) } }
 }
@@ -133,7 +145,7 @@ export async function columnsJson(rows: readonly Row[], envelope: Envelope): Pro
     Buffer.from(JSON.stringify(values).slice(1, -1), 'latin1'),
   )
   const comma = Buffer.from(',')
-  const parts = COLUMNS.flatMap((name, index) => [
+  const parts = columnNames(envelope).flatMap((name, index) => [
     Buffer.from(`${index === 0 ? '{"columns":{' : ','}"${name}":[`),
     ...columns[name].flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece])),
     Buffer.from(']'),
@@ -147,14 +159,15 @@ export async function columnsMsgpack(rows: readonly Row[], envelope: Envelope): 
   const { columns, beside } = await columnsOf(rows, envelope, (values) =>
     pack(values).subarray(values.length < 16 ? 1 : 3),
   )
-  const parts = [FIXMAP_OF_4, pack('columns'), FIXMAP_OF_4]
-  for (const name of COLUMNS) parts.push(pack(name), array32(rows.length), ...columns[name])
+  const names = columnNames(envelope)
+  const parts = [fixmap(4), pack('columns'), fixmap(names.length)]
+  for (const name of names) parts.push(pack(name), array32(rows.length), ...columns[name])
   for (const [name, value] of Object.entries(beside)) parts.push(pack(name), pack(value))
   return Buffer.concat(parts)
 }
 
 // https://github.com/msgpack/msgpack/blob/master/spec.md
-const FIXMAP_OF_4 = Buffer.from([0x84])
+const fixmap = (entries: number) => Buffer.from([0x80 | entries])
 
 function array32(length: number): Buffer {
   const header = Buffer.from([0xdd, 0, 0, 0, 0])
@@ -166,28 +179,22 @@ function array32(length: number): Buffer {
 export const CSV_HEADER =
   'timestamp,zone_offset,type,value,unit,is_daily_total,provider,source,device,device_type,device_name,data_source_id,implausible'
 
-// A field that a spreadsheet would execute as a formula gets a quote in front (OWASP: CSV injection).
-function csvField(text: string | null): string {
-  if (text === null) return ''
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
-
 /** The page as CSV (RFC 4180) with a header line; the cursors are in the answer's headers. */
 export async function csv(rows: readonly Row[], envelope: Envelope): Promise<Buffer> {
   const bucketed = envelope.resolution !== null
   const tails = new Map<Stored, string>()
-  const parts = [Buffer.from(`${CSV_HEADER}\r\n`)]
+  const header = envelope.extremes ? `${CSV_HEADER},${EXTREMES}` : CSV_HEADER
+  const parts = [Buffer.from(`${header}\r\n`)]
   await inSlices(rows, (slice) => {
     let lines = ''
-    for (const { stored, timeMs, value, zoneMin } of slice) {
+    for (const { stored, timeMs, value, zoneMin, extremes } of slice) {
       let tail = tails.get(stored)
       if (tail === undefined) {
         tail = csvTail(stored, bucketed)
         tails.set(stored, tail)
       }
       const zone = zoneMin === null ? '' : zoneText(zoneMin)
-      lines += `${isoInstant(timeMs)},${zone},${stored.series.type},${value},${tail}\r\n`
+      lines += `${isoInstant(timeMs)},${zone},${stored.series.type},${value},${tail}${extremes ? `,${extremes.min},${extremes.max},${extremes.count}` : ''}\r\n`
     }
     parts.push(Buffer.from(lines))
   })

@@ -126,6 +126,7 @@ export const getUserCoverage = route(
     description: `\`days\` go by the time of measurement, \`arrivals\` by the time of upload: rejected items may have no usable time. At most ${MAX_DAYS} days.`,
     tag: 'Users',
     guard: 'key',
+    csv: { name: 'coverage', list: 'days' },
     share: 'report',
     params: UserPath,
     query: Type.Object({

@@ -109,6 +109,7 @@ export const listUsers = route(
     summary: 'List users',
     tag: 'Users',
     guard: 'key',
+    csv: { name: 'users', list: 'items' },
     shareOf: ({ include }) => (include?.includes('data') ? 'report' : 'read'),
     query: UserQuery,
     response: UserPage,

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { readCursor, writeCursor } from '../../http/cursors.ts'
-import { Reply, route } from '../../http/route.ts'
+import { Reply } from '../../http/reply.ts'
+import { route } from '../../http/route.ts'
 import { Nullable } from '../../http/schema.ts'
 import { endpointErrors, requireWebhooks } from './endpoint.ts'
 import { MESSAGE_COLUMNS, Message, type MessageRow, messageExample, messageJson } from './message.ts'

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Database, Queryable } from '../../db/database.ts'
 import { LatestCount } from '../../latest-count.ts'
-import { soon } from '../../metrics.ts'
+import { OF_DATABASE, soon } from '../../metrics.ts'
 
 const STATES_SQL = `
   select provider, state, count(*) as notices,
@@ -32,6 +32,7 @@ export function observeNotices(registry: Registry, db: Pick<Database, keyof Quer
   const counter = new LatestCount(() => db.query<Row>(STATES_SQL))
   const registers = [registry]
   new Gauge({
+    ...OF_DATABASE,
     name: 'pulsebase_notices_lag_seconds',
     help: 'Age of the oldest notice of a cloud provider that is not opened yet',
     labelNames: ['provider'],
@@ -44,6 +45,7 @@ export function observeNotices(registry: Registry, db: Pick<Database, keyof Quer
     },
   })
   new Gauge({
+    ...OF_DATABASE,
     name: 'pulsebase_notices_waiting',
     help: 'Notices of cloud providers that wait, that are held for an account, or that cannot be read',
     labelNames: ['provider', 'state'],

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Database } from '../../db/database.ts'
 import { LatestCount } from '../../latest-count.ts'
-import { soon } from '../../metrics.ts'
+import { OF_DATABASE, soon } from '../../metrics.ts'
 import type { OAuthClients } from '../../provider-client/clients.ts'
 
 /** Read at most this often, since every cursor is looked at. */
@@ -64,6 +64,7 @@ export function observePulls(registry: Registry, db: Database, clients: OAuthCli
   // Each waits for the same reading, since they are collected at the same time.
   const gauge = (name: string, help: string, labelNames: string[], set: (gauge: Gauge, known: Known) => void) =>
     new Gauge({
+      ...OF_DATABASE,
       ...{ name, help, labelNames, registers: [registry] },
       async collect() {
         const now = await soon(counter.count())

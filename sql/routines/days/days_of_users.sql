@@ -63,16 +63,19 @@ begin
       select e.user_id, e.recorded_at from health_score e
       where e.user_id = any (users) and e.source_id is not null and e.recorded_at >= lo and e.recorded_at < hi
     )
-    select s.user_id, local_day(r.bucket, null), sum(r.n)::int8, null::timestamptz, null::timestamptz
-    from series s
-    cross join lateral (
-      select q.bucket, q.n
-      from rollup_1day q
-      where q.source_id = s.source_id and q.series_id = s.series_id and q.bucket >= lo and q.bucket < hi
-        and q.bucket >= oldest
-      order by q.bucket
-    ) r
-    group by 1, 2
+    select c.user_id, local_day(c.bucket, null), c.n, null::timestamptz, null::timestamptz
+    from (
+      select s.user_id, r.bucket, sum(r.n)::int8 as n
+      from series s
+      cross join lateral (
+        select q.bucket, q.n
+        from rollup_1day q
+        where q.source_id = s.source_id and q.series_id = s.series_id and q.bucket >= lo and q.bucket < hi
+          and q.bucket >= oldest
+        order by q.bucket
+      ) r
+      group by 1, 2
+    ) c
     union all
     select e.user_id, local_day(e.at, null), count(*), null, null from event e group by 1, 2
     union all

@@ -1,0 +1,75 @@
+import cluster from 'node:cluster'
+import { Gauge, type MetricObject, type Registry } from 'prom-client'
+import type { Bootstrap } from './api/auth/bootstrap.ts'
+
+// What one of several processes behind a port and its parent (cluster.ts) say to each other.
+
+/** What a process says when it serves, with what it created. */
+export interface Serving {
+  kind: 'serving'
+  port: number
+  created: Bootstrap
+}
+
+/** Asks for metrics: a process those of all, and the parent those of each. */
+export interface Ask {
+  kind: 'metrics of all' | 'metrics of one'
+  id: number
+}
+
+/** An answer to `Ask`: the parent's is the text of all, null when there is none; that of a process its own metrics. */
+export interface Answer {
+  kind: 'answer'
+  id: number
+  metrics: MetricObject[] | string | null
+}
+
+/** Any of them. */
+export type Message = Serving | Ask | Answer
+
+/** Whether this is one of several processes behind one port. */
+export const isOneOfSeveral = (): boolean => cluster.isWorker
+
+/** Tells the parent that this process serves. */
+export function tellServing(port: number, created: Bootstrap): void {
+  process.send?.({ kind: 'serving', port, created } satisfies Serving)
+}
+
+/** The metrics that `/metrics` shows: of one of several processes, those of all, added up. */
+export interface ShownMetrics {
+  text(): Promise<string>
+}
+
+let lastId = 0
+
+/** How long a process has for its metrics; those that take longer are left out. */
+export const METRICS_MS = 1_000
+
+/** Adds the metrics of this process to those of the others, if there are others, and counts the processes. */
+export function shareMetrics(registry: Registry): ShownMetrics {
+  const help = 'Processes behind this port that answer'
+  new Gauge({ name: 'pulsebase_processes', help, registers: [registry] }).set(1)
+  if (!isOneOfSeveral()) return { text: () => registry.metrics() }
+  const asked = new Map<number, (text: string | null) => void>()
+  process.on('message', async (message: Message) => {
+    if (message.kind === 'metrics of one') {
+      const metrics = await registry.getMetricsAsJSON()
+      process.send?.({ kind: 'answer', id: message.id, metrics } satisfies Answer)
+    }
+    if (message.kind === 'answer') asked.get(message.id)?.(message.metrics as string | null)
+  })
+  return {
+    async text() {
+      lastId += 1
+      const id = lastId
+      const sum = new Promise<string | null>((resolve) => {
+        asked.set(id, resolve)
+        setTimeout(resolve, 2 * METRICS_MS, null).unref()
+      })
+      process.send?.({ kind: 'metrics of all', id } satisfies Ask)
+      const text = await sum
+      asked.delete(id)
+      return text ?? registry.metrics()
+    },
+  }
+}

@@ -1,0 +1,311 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { bootstrapAccounts } from './api/auth/bootstrap.ts'
+import { createPasswords } from './api/auth/passwords.ts'
+import { openSyncFeed } from './api/sync/feed.ts'
+import { buildApp } from './app.ts'
+import { isOneOfSeveral, shareMetrics, tellServing } from './child.ts'
+import type { Config } from './config.ts'
+import { openConsole } from './console-build.ts'
+import { startCron } from './cron.ts'
+import { changing } from './db/changes.ts'
+import { type Database, gated, openDatabase } from './db/database.ts'
+import { type EmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
+import { migrate } from './db/migrate.ts'
+import { openProbe } from './db/probe.ts'
+import { openDemo } from './demo.ts'
+import type { Dependencies } from './dependencies.ts'
+import { countAnswers } from './http/answers.ts'
+import { openApiKeys } from './http/api-keys.ts'
+import { closeServer, listen } from './http/server.ts'
+import { deriveKeys, type Keys } from './http/tokens.ts'
+import { keepBodies, type NoticeBodies } from './intake/notices/bodies.ts'
+import { observeNotices } from './intake/notices/observe.ts'
+import { startOpening } from './intake/notices/opening.ts'
+import { openReceiver } from './intake/notices/receive.ts'
+import { observePulls } from './intake/pulls/observe.ts'
+import { queueFirst } from './intake/pulls/plan.ts'
+import { startPulls } from './intake/pulls/pulls.ts'
+import { acceptUploads } from './intake/uploads/accept.ts'
+import { createHandover, type Handover } from './intake/uploads/handover.ts'
+import { createImporter } from './intake/uploads/import.ts'
+import { apiConnections, type Limits, limitsOfOne, openGates } from './limits.ts'
+import type { Logger } from './log.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+import { observeGrants } from './oauth/observe.ts'
+import { IDENTIFY_MS, type OAuthParts } from './oauth/parts.ts'
+import { type AccessTokens, openAccessTokens } from './oauth/refresh.ts'
+import { storeLeftBehind } from './oauth/refreshed.ts'
+import { type OAuthClients, oauthClients } from './provider-client/clients.ts'
+import { type Http, openHttp } from './provider-client/http.ts'
+import { cloudProviders, notifyingProviders } from './providers/index.ts'
+import { type Jobs, migrateJobs, startJobs } from './queue.ts'
+import { observeRollups } from './rollups/observe.ts'
+import { applyStrategy } from './rollups/strategy.ts'
+import { dataDirSecret } from './secrets.ts'
+import { startThreads, type Threads, threadCount } from './threads.ts'
+import { openVault, type Vault } from './vault.ts'
+import { observeWebhooks } from './webhooks/observe.ts'
+import { startWebhooks, WEBHOOK_CONNECTIONS } from './webhooks/start.ts'
+import { welcome } from './welcome.ts'
+
+/** Imports at the same time, of all processes behind a port; each has a connection, and the queue a few of its own. */
+const JOB_CONCURRENCY = 4
+
+/** Connections of pulls: one listens, none is held while a provider is asked. */
+const PULL_CONNECTIONS = 5
+/** Connections for opening notices: one listens, and one for each of two providers. */
+const NOTICE_CONNECTIONS = 3
+const JOB_TIMEOUT_MS = 60_000
+
+/** Connections that store what must not be refused: tokens and consents. */
+const SAVING_CONNECTIONS = 2
+
+/** Steps to undo, run in reverse. */
+type Closers = (() => Promise<unknown>)[]
+
+/** Shared by the parts of this process. */
+interface Shared {
+  config: Config
+  limits: Limits
+  log: Logger
+  closers: Closers
+  /** Access tokens of its parts. */
+  tokens: AccessTokens[]
+  /** Of the database. */
+  url: string
+  isEmbedded: boolean
+  keys: Keys
+  metrics: Metrics
+  threads: Threads
+  handover: Handover
+  noticeBodies: NoticeBodies
+  /** For cloud providers. */
+  http: Http
+  vault: Vault
+  clients: OAuthClients
+  /** Past the limits of requests. */
+  saving: Database
+  /** Whether events are recorded for endpoints and the feed. */
+  recordsEvents: boolean
+  /** Parts this process cannot run without; each resolves with the reason when it ends. */
+  ends: Promise<string>[]
+}
+
+/**
+ * Starts every part of the role. Resolves, with the reason, when it cannot continue. `closers` gets what ends the parts,
+ * the last one first, and `tokens` those whose refreshes have to be waited for.
+ */
+export async function startService(
+  config: Config,
+  log: Logger,
+  closers: Closers,
+  tokens: AccessTokens[],
+): Promise<string> {
+  const { url, embedded } = await prepareDatabase(config, log, closers)
+  const secretKey = config.secretKey ?? (await dataDirSecret(config.dataDir))
+  const { webConcurrency: processes } = config
+  const limits = limitsOfOne(processes)
+  const threads = startThreads(threadCount(processes))
+  closers.push(() => threads.close())
+  const http = openHttp()
+  closers.push(() => http.close())
+  const saving = database({ url, closers, log }, 'pulsebase tokens', {
+    ...{ maxConnections: SAVING_CONNECTIONS, statementTimeoutMs: limits.statementMs, lockTimeoutMs: limits.lockMs },
+  })
+  void storeLeftBehind({ saving, log, settings: config })
+  const shared: Shared = {
+    ...{ config, limits, log, closers, tokens, url, threads, http, saving },
+    keys: deriveKeys(secretKey),
+    vault: openVault(secretKey, config.previousSecretKey),
+    clients: oauthClients(cloudProviders, config),
+    isEmbedded: embedded !== undefined,
+    metrics: createMetrics(),
+    // Another process imports the uploads and reads them from the database.
+    handover: config.role === 'all' ? createHandover() : createHandover(0),
+    noticeBodies: config.role === 'all' ? keepBodies() : keepBodies(0),
+    recordsEvents: config.outgoingWebhooksEnabled || config.eventFeedEnabled,
+    ends: embedded ? [embedded.exited] : [],
+  }
+  if (config.role !== 'api') await startWork(shared)
+  await startApi(shared)
+  return Promise.race(shared.ends)
+}
+
+/** Starts the embedded database unless another one is configured, and brings its schema up to date. */
+async function prepareDatabase(config: Config, log: Logger, closers: Closers) {
+  const say = (message: string) => log.info(message)
+  const embedded = config.databaseUrl ? undefined : await startEmbeddedDatabase({ dataDir: config.dataDir, log: say })
+  if (embedded) closers.push(() => embedded.stop())
+  const url = config.databaseUrl ?? (embedded as EmbeddedDatabase).url
+  await migrate(url, say)
+  await applyStrategy(url, config.rollupStrategy, say)
+  await migrateJobs(url)
+  return { url, embedded }
+}
+
+/** Starts taking jobs, the clock that enqueues them, and deliveries. */
+async function startWork(shared: Shared): Promise<void> {
+  const { config, log, closers, url, threads, handover, metrics } = shared
+  const concurrency = Math.ceil(JOB_CONCURRENCY / config.webConcurrency)
+  const db = database(shared, 'pulsebase jobs', {
+    maxConnections: concurrency + 1,
+    statementTimeoutMs: JOB_TIMEOUT_MS,
+  })
+  const parts = oauthParts(shared, db)
+  const tokens = openTokens(shared, parts)
+  const jobs = await startJobs({
+    url,
+    db,
+    grants: { parts, tokens },
+    importer: createImporter({ db, threads, handover, settings: config, metrics, log }),
+    settings: config,
+    concurrency,
+    log,
+  })
+  closers.push(() => jobs.stop())
+  closers.push(startAsking(shared, tokens, jobs))
+  closers.push(await startOpeningNotices(shared))
+  shared.ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
+  closers.push(startCron(jobs, config, log))
+  if (shared.recordsEvents) closers.push(await startDeliveries(shared, jobs))
+}
+
+function openTokens({ closers, tokens }: Shared, parts: OAuthParts): AccessTokens {
+  const opened = openAccessTokens(parts)
+  tokens.push(opened)
+  closers.push(() => opened.idle())
+  return opened
+}
+
+/** Starts asking cloud providers; returns a function that stops it. */
+function startAsking(shared: Shared, tokens: AccessTokens, { processId }: Jobs): () => Promise<void> {
+  const db = database(shared, 'pulsebase pulls', {
+    maxConnections: PULL_CONNECTIONS,
+    statementTimeoutMs: JOB_TIMEOUT_MS,
+  })
+  const pulls = startPulls({ db, parts: oauthParts(shared, db), tokens, processId })
+  return () => pulls.stop()
+}
+
+/** Starts opening notices of cloud providers; returns a function that stops it. */
+function startOpeningNotices(shared: Shared): Promise<() => Promise<void>> {
+  const db = database(shared, 'pulsebase notices', {
+    maxConnections: NOTICE_CONNECTIONS,
+    statementTimeoutMs: JOB_TIMEOUT_MS,
+  })
+  const { threads, noticeBodies: bodies } = shared
+  return startOpening({ db, parts: oauthParts(shared, db), bodies, read: (task) => threads.openNotices(task) })
+}
+
+function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void>> {
+  const { config, log, vault, metrics } = shared
+  return startWebhooks({
+    db: database(shared, 'pulsebase webhooks', {
+      maxConnections: WEBHOOK_CONNECTIONS,
+      statementTimeoutMs: JOB_TIMEOUT_MS,
+    }),
+    deliver: config.outgoingWebhooksEnabled,
+    vault,
+    guard: { allowHttp: config.webhooksAllowHttp, allowNetworks: config.webhooksAllowNetworks },
+    processId: jobs.processId,
+    metrics,
+    log,
+  })
+}
+
+/** Starts to serve: every role does, at least its probes. */
+async function startApi(shared: Shared): Promise<void> {
+  const { config, log, closers } = shared
+  let open = false
+  const deps = await openDependencies(shared, () => open)
+  const server = createServer(buildApp(deps).callback())
+  closers.push(() => closeServer(server, () => log.warn('requests were cut off: they did not finish in time')))
+  // Streams never end on their own.
+  closers.push(() => deps.syncFeed.close())
+  closers.push(async () => {
+    open = false
+  })
+  await listen(server, config.port, config.host)
+  // Only now, since the secrets are shown once: a start that fails before must not have made them.
+  const created = await bootstrapAccounts(deps.db, config, deps.passwords)
+  open = true
+  // The probe answers with the last count; this is the first.
+  deps.webhookBacklog?.()
+  deps.inbox?.()
+  const { port } = server.address() as AddressInfo
+  if (isOneOfSeveral()) tellServing(port, created)
+  else welcome({ config, port, created, embedded: shared.isEmbedded })
+  // Whoever opens the console at once waits for it; the API does not.
+  void deps.console?.files().catch(() => {})
+}
+
+/** Everything that handlers use; ready while `isOpen` and the database answers. */
+async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<Dependencies> {
+  const { config, limits, log, closers, url, keys, metrics, threads, handover, vault } = shared
+  const probe = openProbe(url, limits.probeMs)
+  closers.push(() => probe.end())
+  const db = database(shared, 'pulsebase api', {
+    maxConnections: apiConnections(limits),
+    statementTimeoutMs: limits.statementMs,
+    lockTimeoutMs: limits.lockMs,
+  })
+  const gates = openGates(limits, metrics.registry)
+  observeRollups(metrics.registry, gated(db, gates.metrics))
+  const inbox = observeNotices(metrics.registry, gated(db, gates.metrics))
+  observePulls(metrics.registry, gated(db, gates.metrics), shared.clients)
+  observeGrants(metrics.registry, gated(db, gates.metrics), vault)
+  const apiKeys = await openApiKeys(gated(db, gates.guard), log)
+  closers.push(() => apiKeys.close())
+  const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
+  const demo = openDemo(log)
+  closers.push(() => demo.close())
+  const oauth = oauthParts(shared, changing(db, { gates, limits }, OAUTH_CHANGES))
+  const tokens = openTokens(shared, oauth)
+  return {
+    config,
+    db,
+    limits,
+    gates,
+    answers: countAnswers(limits),
+    keys,
+    apiKeys,
+    passwords: createPasswords(),
+    uploads: acceptUploads({ db, gates, limits, metrics, threads, handover }),
+    syncFeed,
+    demo,
+    ...{ oauth, tokens },
+    notices: openReceiver({
+      bodies: shared.noticeBodies,
+      ...{ db: gated(db, gates.inbox), vault, clients: shared.clients, notifying: notifyingProviders, metrics, log },
+    }),
+    ...(config.consoleEnabled && config.role !== 'worker' && { console: openConsole(log) }),
+    log,
+    metrics,
+    shownMetrics: shareMetrics(metrics.registry),
+    ready: async () => isOpen() && (await probe.answers()),
+    ...(shared.clients.size > 0 && { inbox }),
+    ...(shared.recordsEvents && { webhookBacklog: observeWebhooks(metrics.registry, gated(db, gates.metrics)) }),
+  }
+}
+
+/** Whose place the consents of all people take together: the address that calls back says nothing about them. */
+const OAUTH_CHANGES = { share: 'write', key: 'oauth', user: undefined } as const
+
+const oauthParts = ({ config, log, metrics, http, vault, clients, saving }: Shared, db: Database): OAuthParts => ({
+  ...{ db, saving, vault, http, clients, settings: config, metrics, log, identifyMs: IDENTIFY_MS },
+  connected: queueFirst(clients, config.historicalSyncOnConnect),
+})
+
+type Opening = Parameters<typeof openDatabase>[0]
+
+function database(
+  { url, closers, log }: Pick<Shared, 'url' | 'closers' | 'log'>,
+  name: string,
+  limits: Pick<Opening, 'maxConnections' | 'statementTimeoutMs' | 'lockTimeoutMs'>,
+): Database {
+  const onError = (error: Error) => log.warn({ err: error }, 'a database connection was lost')
+  const db = openDatabase({ url, name, ...limits, onError })
+  closers.push(() => db.end())
+  return db
+}
