@@ -60,6 +60,7 @@ export function Workout({ user, workout }: { user: string; workout: Schemas['Wor
 /** How long the heart was in each zone, where a provider says so. */
 function Zones({ detail }: { detail: Detail }) {
   const { zones = [] } = (detail.hr_zones ?? {}) as { zones?: { zone: number; seconds: number }[] }
+  if (zones.length === 0) return null
   return (
     <p>
       {zones.map(({ zone, seconds }) => (
