@@ -41,6 +41,9 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
   const lunch = record('HKQuantityTypeIdentifierDietaryEnergyConsumed', day, 550, energy)
   const records = [meal, lunch, heartRate(day, null), record(HOSTILE, day, 1)]
   await importBody(app, ada, body([], { data: { records, workouts: [run, walk] } }))
+  // As a provider reports them.
+  const zones = { zones: [{ zone: 2, seconds: 600 }] }
+  await app.db.query(`update workout set hr_zones = $1 where type = 'running'`, [JSON.stringify(zones)])
   const events = (query: string) => at(`/people/${ada}/events?${query}`)
   const rows = (page: Page) => page.locator('.items > li')
   const range = 'from=2026-02-10&to=2026-03-10'
@@ -80,6 +83,7 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
     await row.locator('summary').press('Enter')
     const chart = row.locator('[data-chart="Workout"][data-state="ready"]')
     await chart.locator('canvas').waitFor()
+    await row.getByText('Zone 2: 10 min').waitFor()
     const span = 'start_time=2026-02-20T16:00:00Z&end_time=2026-02-20T16:45:00Z'
     const { body: page_ } = await app.request(
       'GET',
