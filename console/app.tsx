@@ -6,7 +6,6 @@ import { People } from './screens/people.tsx'
 import { Person } from './screens/person.tsx'
 import { SignIn } from './screens/sign-in.tsx'
 import { ended, session } from './session.ts'
-import { useSignals } from './signal.ts'
 import { Dialog } from './ui/dialog.tsx'
 import { Keys } from './ui/keys.tsx'
 import { lazy } from './ui/lazy.tsx'
@@ -36,7 +35,6 @@ const screens: readonly [pattern: string, show: (found: Record<string, string>) 
 
 /** The console: the sign-in, or the shell around a screen. */
 export function App() {
-  useSignals()
   const signedIn = session.value?.developer.id
   // The next click most likely leads to a day.
   useEffect(() => {

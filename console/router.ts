@@ -1,4 +1,4 @@
-import { signal } from './signal.ts'
+import { signal } from '@preact/signals'
 
 /** The address below `/console`: it holds the whole view. */
 export const address = signal(current())

@@ -1,6 +1,6 @@
+import { signal } from '@preact/signals'
 import { answered, api, Failure, onSignedOut, type Schemas } from './api/client.ts'
 import { signIns } from './api/query.ts'
-import { signal } from './signal.ts'
 
 /** Who is signed in: undefined until that is known, null for nobody. */
 export const session = signal<Schemas['ConsoleSession'] | null | undefined>(undefined)

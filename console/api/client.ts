@@ -1,4 +1,4 @@
-import type { Client } from 'openapi-fetch'
+import createClient from 'openapi-fetch'
 import type { components, paths } from './schema.d.ts'
 
 /** The named objects of the API. */
@@ -15,43 +15,11 @@ export class Failure extends Error {
   }
 }
 
-/** What a request holds beside its method and path. */
-interface Asking {
-  params?: { path?: Record<string, string>; query?: Record<string, unknown> }
-  body?: unknown
-  headers?: Record<string, string>
-  signal?: AbortSignal
-}
-
-type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-
-const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
-
 /**
- * Every route of the API, with the types of openapi-fetch, whose code would be four times as long as this; of the forms of
- * an answer the JSON one.
+ * Every route of the API with its types, of the forms of an answer the JSON one. The header makes the cookie of the sign-in
+ * count.
  */
-export const api = Object.fromEntries(
-  methods.map((method) => [method, (path: string, asking?: Asking) => send(method, path, asking)]),
-) as unknown as Pick<Client<paths, 'application/json'>, Method>
-
-/** The header makes the cookie of the sign-in count. */
-async function send(method: Method, path: string, { params, body, headers, signal }: Asking = {}) {
-  const query = Object.entries(params?.query ?? {}).flatMap(([name, values]) =>
-    [values].flat().flatMap((value) => (value === undefined ? [] : [[name, String(value)]])),
-  )
-  const where = path.replace(/{(\w+)}/g, (_, name) => encodeURIComponent(params?.path?.[name] ?? ''))
-  const response = await fetch(where + (query.length > 0 ? `?${new URLSearchParams(query)}` : ''), {
-    method,
-    headers: { 'X-Pulsebase-Console': '1', ...(body ? { 'Content-Type': 'application/json' } : {}), ...headers },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-    ...(signal && { signal }),
-  })
-  const text = await response.text()
-  const isJson = /json/.test(response.headers.get('content-type') ?? '')
-  const received = isJson && text ? JSON.parse(text) : text || undefined
-  return { [response.ok ? 'data' : 'error']: received, response }
-}
+export const api = createClient<paths, 'application/json'>({ headers: { 'X-Pulsebase-Console': '1' } })
 
 /** What is called when a request finds that the sign-in has ended. */
 let signedOut = () => {}

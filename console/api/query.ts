@@ -1,5 +1,5 @@
+import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
-import { signal } from '../signal.ts'
 import { Failure } from './client.ts'
 
 /** What is known of an answer. */

@@ -1,4 +1,4 @@
-import { type Signal, useSignal } from '../signal.ts'
+import { type Signal, useSignal } from '@preact/signals'
 import { holesOf, type Night, type Part, partText, STAGES, stageName } from './sleep.ts'
 import { clock, HOUR_MS } from './time.ts'
 import { useWidth } from './width.ts'

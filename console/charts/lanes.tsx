@@ -1,5 +1,5 @@
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useSignal } from '../signal.ts'
 import { clock } from './time.ts'
 
 /** A part of the range that is marked across all lanes. */

@@ -1,6 +1,6 @@
+import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { signal } from '../signal.ts'
 import { Loading } from './states.tsx'
 
 /** A screen whose code the browser loads when it is first wanted. */

@@ -1,5 +1,5 @@
+import { signal } from '@preact/signals'
 import type { Schemas } from '../api/client.ts'
-import { signal } from '../signal.ts'
 
 /** How the data of a person who was created a moment ago will come in: their connections begin with that. */
 export const inviting = signal<'phone' | 'curl' | undefined>(undefined)
