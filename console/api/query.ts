@@ -43,7 +43,11 @@ export function useQuery<T>(
       },
       (error: unknown) => {
         if (controller.signal.aborted) return
-        setKnown({ name, asked, failure: error instanceof Failure ? error : new Failure(0, String(error), null) })
+        const failure = error instanceof Failure ? error : new Failure(0, String(error), null)
+        // What is asked for again and again stays meanwhile, and comes back by itself.
+        const stays = (last: Known<T>) =>
+          last.name === name && last.data !== undefined && failure.status === 0 && pace(last.data) > 0
+        setKnown((last) => (stays(last) ? { ...last, asked } : { name, asked, failure }))
       },
     )
     return () => controller.abort()

@@ -200,7 +200,9 @@ function Row({ user, one, kind, changed }: RowProps) {
         <p>{kind.warning}</p>
       </Confirm>
       {kind.kind === 'workouts' && (
-        <Reveal summary="Heart rate">{() => <Workout user={user.id} workout={one as Schemas['Workout']} />}</Reveal>
+        <Reveal summary="Heart rate, zones, laps and way">
+          {() => <Workout user={user.id} workout={one as Schemas['Workout']} />}
+        </Reveal>
       )}
     </li>
   )

@@ -6,11 +6,12 @@ import { installedChromium } from '../support/browser.ts'
 import { ORDINARY, storeLife } from '../support/console-life.ts'
 import { HOSTILE, openConsoleWindows } from '../support/console-window.ts'
 import { workout } from '../support/event-lists.ts'
-import { body, heartRate, importBody, record, startImports } from '../support/sdk.ts'
+import { body, heartRate, importBody, iso, record, startImports } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
 
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
+const HOUR = 3_600_000
 const chromium = await installedChromium()
 
 t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is installed' }, async (t) => {
@@ -20,15 +21,29 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
   const { at, journey, signedIn, everywhere } = await openConsoleWindows(t, app, chromium)
   const ada = await storeLife(app, 'Ada')
   const day = Date.parse(`${ORDINARY}T00:00:00Z`)
-  const run = workout('running', day + 30 * 3_600_000, 20, { title: HOSTILE })
-  const water = record('HKQuantityTypeIdentifierDietaryWater', day, 250, { unit: 'mL' })
-  await importBody(
-    app,
-    ada,
-    body([water, heartRate(day, null), record(HOSTILE, day, 1)], {
-      data: { records: [water, heartRate(day, null), record(HOSTILE, day, 1)], workouts: [run] },
-    }),
-  )
+  const run = workout('running', day + 30 * HOUR, 20, { title: HOSTILE })
+  const way = Array.from({ length: 900 }, (_, at) => ({
+    timestamp: iso(day + 54 * HOUR + at * 1000),
+    ...{
+      latitude: -16.5 + Math.sin(at / 150) / 100,
+      longitude: at < 450 ? 179.99 + at / 45_000 : -180 + (at - 450) / 45_000,
+    },
+  }))
+  const lap = {
+    startDate: iso(day + 54 * HOUR),
+    endDate: iso(day + 54 * HOUR + 480_000),
+    type: 'lap',
+    distanceM: 1_500,
+  }
+  const walk = workout('walking', day + 54 * HOUR, 15, { route: way, laps: [lap] })
+  const meal = record('HKCorrelationTypeIdentifierFood', day, 1, { id: 'meal-1', metadata: { title: HOSTILE } })
+  const energy = { parentId: 'meal-1', unit: 'kcal' }
+  const lunch = record('HKQuantityTypeIdentifierDietaryEnergyConsumed', day, 550, energy)
+  const records = [meal, lunch, heartRate(day, null), record(HOSTILE, day, 1)]
+  await importBody(app, ada, body([], { data: { records, workouts: [run, walk] } }))
+  // As a provider reports them.
+  const zones = { zones: [{ zone: 2, seconds: 600 }] }
+  await app.db.query(`update workout set hr_zones = $1 where type = 'running'`, [JSON.stringify(zones)])
   const events = (query: string) => at(`/people/${ada}/events?${query}`)
   const rows = (page: Page) => page.locator('.items > li')
   const range = 'from=2026-02-10&to=2026-03-10'
@@ -47,7 +62,7 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
     t.match(page.url(), /from=2026-02-10&to=2026-03-10/)
     await page.reload()
     await page.getByText('Running 8.0 km').waitFor()
-    t.equal(await rows(page).count(), 2)
+    t.equal(await rows(page).count(), 3)
     await page.getByRole('button', { name: 'Sleep', exact: true }).click()
     await page
       .getByText(/^Sleep, \d h \d+ min asleep$/)
@@ -68,12 +83,44 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
     await row.locator('summary').press('Enter')
     const chart = row.locator('[data-chart="Workout"][data-state="ready"]')
     await chart.locator('canvas').waitFor()
+    await row.getByText('Zone 2: 10 min').waitFor()
     const span = 'start_time=2026-02-20T16:00:00Z&end_time=2026-02-20T16:45:00Z'
     const { body: page_ } = await app.request(
       'GET',
       `/api/v1/users/${ada}/timeseries?types=heart_rate&resolution=raw&limit=1&${span}`,
     )
     t.equal(Number(await chart.getAttribute('data-points')), page_.pagination.total_count)
+  })
+
+  await journey('its laps, and its way over the line where the dates change', async (t) => {
+    const { page } = await signedIn(t)
+    await page.goto(events(range))
+    const row = rows(page).filter({ hasText: 'Walking' })
+    await row.locator('summary').click()
+    await row.getByText('No heart rate was measured during it.').waitFor()
+    await row.getByRole('row', { name: '1 07:00 8.0 1.50' }).waitFor()
+    const drawn = (await row.getByRole('img', { name: '900 points' }).locator('path').getAttribute('d')) ?? ''
+    const xs = drawn
+      .split(/[ML]/)
+      .filter(Boolean)
+      .map((point) => Number(point.split(' ')[0]))
+    t.same(
+      xs,
+      xs.toSorted((a, b) => a - b),
+      'it goes east all the way',
+    )
+    t.ok(Math.max(...xs) > 100)
+  })
+
+  await journey('a meal goes, and says so', async (t) => {
+    const { page } = await signedIn(t)
+    await page.goto(events(`${range}&kind=meals`))
+    await page.getByText('550 kcal').waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByText('Its nutrients go along').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('There are no meals').waitFor()
+    t.same((await app.db.query('select from meal')).length, 0)
   })
 
   await journey('deletion says what goes along, and takes that alone', async (t) => {
@@ -89,7 +136,7 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
       'GET',
       `/api/v1/users/${ada}/events/workouts?start_date=2026-02-10&end_date=2026-03-10`,
     )
-    t.equal(left.body.data.length, 1)
+    t.equal(left.body.data.length, 2)
     t.equal(await page.locator('main img').count(), 0)
   })
 
@@ -101,7 +148,7 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
     t.match(page.url(), /status=partial/)
     t.equal(await rows(page).count(), 1)
     await page.locator('[data-upload="partial"] summary').click()
-    await page.getByText(/records no\. 2 +value: Field required/).waitFor()
+    await page.getByText(/records no\. 3 +value: Field required/).waitFor()
     await page.getByText('onerror').first().waitFor()
     t.equal(await page.locator('main img').count(), 0)
     await page.getByRole('link', { name: 'Ada' }).click()
@@ -115,13 +162,15 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
     await everywhere(t, {
       events: async (page) => {
         await page.goto(events(range))
-        await rows(page).first().locator('summary').click()
+        await rows(page).first().waitFor()
+        for (const one of await rows(page).locator('summary').all()) await one.click()
         await page.locator('[data-chart="Workout"] canvas').waitFor()
+        await page.locator('.way').waitFor()
       },
       uploads: async (page) => {
         await page.goto(at('/uploads'))
         await page.locator('[data-upload="partial"] summary').click()
-        await page.getByText('records no. 2').waitFor()
+        await page.getByText('records no. 3').waitFor()
       },
     })
   })

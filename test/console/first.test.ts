@@ -65,7 +65,7 @@ t.test('a new person', { skip }, async (t) => {
   })
 
   await journey('a phone: the code lets it in, and the chart follows the first upload by itself', async (t) => {
-    const { page } = await signedIn(t)
+    const { page } = await signedIn(t, { expected: /net::ERR_FAILED/ })
     await page.getByRole('link', { name: 'Connect my phone' }).press('Enter')
     await page.getByRole('button', { name: 'Create' }).click()
     await page.getByText('Fill in one of them').waitFor()
@@ -76,6 +76,9 @@ t.test('a new person', { skip }, async (t) => {
     t.match(code, /^[A-Z2-9]{8}$/)
     await dialog.getByText('HOST=0.0.0.0').waitFor()
     await dialog.getByText('Waiting for an upload').waitFor()
+    await page.route('**/users/*?include=*', (route) => route.abort())
+    await page.waitForEvent('requestfailed')
+    await page.unroute('**/users/*?include=*')
     const { status, body: phone } = await app.request('POST', '/api/v1/invitation-code/redeem', {
       auth: 'none',
       body: { code },
