@@ -5,7 +5,6 @@ import { startSession } from './session.ts'
 import './shared.ts'
 import './style.css'
 import './charts/charts.css'
-import './charts/uplot.css'
 import './ui/parts.css'
 
 followLinks()

@@ -1,5 +1,4 @@
 import { useEffect, useRef } from 'preact/hooks'
-import uPlot from 'uplot'
 import type { LineData } from './samples.ts'
 
 interface LineProps {
@@ -9,7 +8,6 @@ interface LineProps {
   until: number
   low: number
   high: number
-  height: number
   /** Sets the colour, where it is not that of the lane. */
   kind?: string
   dash?: number[]
@@ -18,67 +16,102 @@ interface LineProps {
 }
 
 /** Lines over a range of local times, in the text colour of the element around them; without axes. */
-export function Line({ kind = '', dash = [], isBars = false, ...drawn }: LineProps) {
-  const { data, from, until, low, high, height } = drawn
-  const element = useRef<HTMLDivElement>(null)
+export function Line({ kind = '', ...drawn }: LineProps) {
+  const element = useRef<HTMLCanvasElement>(null)
+  const { data, from, until, low, high } = drawn
   useEffect(() => {
-    const box = element.current
-    if (!box) return
-    let chart: uPlot | undefined
-    const draw = () => {
-      chart?.destroy()
-      // Nothing can be drawn at width 0.
-      if (box.clientWidth === 0) return
-      chart = new uPlot(optionsOf(box, { ...drawn, dash, isBars }), data as uPlot.AlignedData, box)
-    }
-    const resized = new ResizeObserver(() => {
-      if (chart?.width !== box.clientWidth) draw()
-    })
-    resized.observe(box)
+    const canvas = element.current
+    if (!canvas) return
+    const draw = () => paint(canvas, drawn)
+    const resized = new ResizeObserver(draw)
+    resized.observe(canvas)
     const theme = matchMedia('(prefers-color-scheme: dark)')
     theme.addEventListener('change', draw)
     draw()
     return () => {
       resized.disconnect()
       theme.removeEventListener('change', draw)
-      chart?.destroy()
     }
-  }, [data, from, until, low, high, height])
-  return <div ref={element} class={`line ${kind}`} />
+  }, [data, from, until, low, high])
+  return <canvas ref={element} class={`line ${kind}`} />
 }
 
-type Drawn = Required<Omit<LineProps, 'kind'>>
+const WIDTH = 1.5
+const DOT = 1.5
+/** Of the distance between two bars, what one takes. */
+const BAR = 0.9
 
-function optionsOf(box: HTMLElement, { data, dash, isBars, ...area }: Drawn): uPlot.Options {
-  const stroke = getComputedStyle(box).color
-  return {
-    width: box.clientWidth,
-    height: area.height,
-    padding: [0, 0, 0, 0],
-    legend: { show: false },
-    cursor: { show: false },
-    axes: [{ show: false }, { show: false }],
-    scales: {
-      x: { time: false, range: () => [area.from, area.until] },
-      y: { range: () => [area.low, area.high] },
-    },
-    series: [{}, ...data.slice(1).map((values) => ({ ...seriesOf(values, stroke, isBars), dash }))],
+function paint(canvas: HTMLCanvasElement, { data, from, until, low, high, dash = [], isBars }: LineProps): void {
+  const { clientWidth: width, clientHeight: height } = canvas
+  const context = canvas.getContext('2d')
+  // Nothing can be drawn at width 0.
+  if (!context || width === 0) return
+  Object.assign(canvas, { width: width * devicePixelRatio, height: height * devicePixelRatio })
+  context.scale(devicePixelRatio, devicePixelRatio)
+  const { color } = getComputedStyle(canvas)
+  Object.assign(context, { strokeStyle: color, fillStyle: color, lineWidth: WIDTH, lineJoin: 'round' })
+  context.setLineDash(dash)
+  const [times, ...lines] = data
+  const x = times.map((time) => ((time - from) / (until - from)) * width)
+  const y = (value: number) => (1 - (value - low) / (high - low)) * height
+  for (const values of lines) {
+    if (isBars) bars(context, x, values, y)
+    else line(context, x, values, y)
+  }
+}
+
+type Values = readonly (number | null | undefined)[]
+
+function bars(context: CanvasRenderingContext2D, x: readonly number[], values: Values, y: (value: number) => number) {
+  const distances = x.slice(1).map((at, index) => at - (x[index] ?? at))
+  const width = Math.max(1, Math.min(...distances, 40) * BAR)
+  for (const [index, value] of values.entries())
+    if (value != null) context.fillRect(x[index] ?? 0, y(value), width, y(0) - y(value))
+}
+
+/** A line with dots for values that stand alone; of those that share a pixel, it passes the lowest and the highest. */
+function line(context: CanvasRenderingContext2D, x: readonly number[], values: Values, y: (value: number) => number) {
+  const path = new Path2D()
+  let column: { at: number; lowest: number; highest: number; last: number; count: number } | undefined
+  const leave = () => {
+    if (!column || column.count < 2) return
+    for (const place of [column.lowest, column.highest, column.last]) path.lineTo(column.at, place)
+  }
+  const known = values.flatMap((value, index) => (value === undefined ? [] : [index]))
+  for (const index of known) {
+    const value = values[index]
+    const at = x[index] ?? 0
+    if (value == null) {
+      leave()
+      column = undefined
+      continue
+    }
+    const place = y(value)
+    if (column && Math.floor(column.at) === Math.floor(at)) {
+      const { lowest, highest, count } = column
+      const extremes = { lowest: Math.max(lowest, place), highest: Math.min(highest, place) }
+      column = { ...column, ...extremes, last: place, count: count + 1 }
+      continue
+    }
+    leave()
+    if (column) path.lineTo(at, place)
+    else path.moveTo(at, place)
+    column = { at, lowest: place, highest: place, last: place, count: 1 }
+  }
+  leave()
+  context.stroke(path)
+  for (const index of dotted(known, values)) {
+    context.beginPath()
+    context.arc(x[index] ?? 0, y(values[index] ?? 0), DOT, 0, 2 * Math.PI)
+    context.fill()
   }
 }
 
 const FEW = 60
 
-/** A line, with dots for values that stand alone. */
-function seriesOf(values: readonly (number | null | undefined)[], stroke: string, isBars: boolean): uPlot.Series {
-  if (isBars) {
-    const paths = uPlot.paths.bars?.({ size: [0.9], align: 1 })
-    return { stroke, fill: stroke, width: 0, points: { show: false }, ...(paths && { paths }) }
-  }
-  const known = values.flatMap((value, index) => (value === undefined ? [] : [index]))
-  const isAlone = (place: number) =>
-    [place - 1, place + 1].every((next) => typeof values[known[next] ?? -1] !== 'number')
-  const alone = known.filter((index, place) => values[index] !== null && isAlone(place))
-  // A few values are all to be seen as such.
-  const dotted = known.length < FEW ? known : alone
-  return { stroke, width: 1.5, spanGaps: false, points: { show: true, size: 3, fill: stroke, filter: () => dotted } }
+/** Where dots are: at values that stand alone, or at all if they are few. */
+function dotted(known: readonly number[], values: Values): number[] {
+  const isValue = (index: number | undefined) => index !== undefined && typeof values[index] === 'number'
+  const isAlone = (place: number) => !isValue(known[place - 1]) && !isValue(known[place + 1])
+  return known.filter((index, place) => isValue(index) && (known.length < FEW || isAlone(place)))
 }

@@ -154,7 +154,7 @@ function heartLane({ date, heart, activity }: DayData, height: number): Lane {
     unit: 'bpm',
     kind: 'heart',
     height,
-    plot: <Line data={linesOf(heart)} from={from} until={from + DAY_MS} low={low} high={high} height={height} />,
+    plot: <Line data={linesOf(heart)} from={from} until={from + DAY_MS} low={low} high={high} />,
     ticks: ticks.map((value) => ({ at: (value - low) / (high - low), text: String(value) })),
     figure(local) {
       if (local === undefined) return day ? `${day.min_bpm}–${day.max_bpm}` : '–'

@@ -323,7 +323,7 @@ function lanesOf({ resolution }: Picture, all: readonly Series[], window: Window
           data={linesOf(one.points)}
           from={window.from}
           until={window.until}
-          {...{ low, high, height, isBars }}
+          {...{ low, high, isBars }}
           {...style(one)}
         />
       )),

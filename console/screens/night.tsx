@@ -241,7 +241,7 @@ export function laneOf(
     unit,
     kind,
     height,
-    plot: <Line data={linesOf(points)} from={from} until={until} low={low} high={high} height={height} />,
+    plot: <Line data={linesOf(points)} from={from} until={until} low={low} high={high} />,
     ticks: ticks.map((value) => ({ at: (value - low) / (high - low), text: String(+value.toFixed(2)) })),
     figure(local) {
       if (local === undefined) return mean === null ? '–' : `mean ${mean.toFixed(digits)}`
