@@ -12,6 +12,10 @@ import { lazy } from './ui/lazy.tsx'
 
 const Day = lazy(async () => (await import('./views.ts')).Day)
 const Night = lazy(async () => (await import('./views.ts')).Night)
+const Period = lazy(async () => (await import('./views.ts')).Period)
+const Explore = lazy(async () => (await import('./views.ts')).Explore)
+const Data = lazy(async () => (await import('./views.ts')).Data)
+const Sources = lazy(async () => (await import('./views.ts')).Sources)
 const Events = lazy(async () => (await import('./views.ts')).Events)
 const Connections = lazy(async () => (await import('./views.ts')).Connections)
 const Account = lazy(async () => (await import('./admin.ts')).Account)
@@ -26,6 +30,11 @@ const screens: readonly [pattern: string, show: (found: Record<string, string>) 
   ['/people/:id', ({ id = '' }) => <Person id={id} />],
   ['/people/:id/day/:date', ({ id = '', date = '' }) => <Day id={id} date={date} />],
   ['/people/:id/night/:date', ({ id = '', date = '' }) => <Night id={id} date={date} />],
+  ['/people/:id/month/:date', ({ id = '', date = '' }) => <Period id={id} date={date} view="month" />],
+  ['/people/:id/year/:date', ({ id = '', date = '' }) => <Period id={id} date={date} view="year" />],
+  ['/people/:id/explore', ({ id = '' }) => <Explore id={id} />],
+  ['/people/:id/data', ({ id = '' }) => <Data id={id} />],
+  ['/people/:id/sources', ({ id = '' }) => <Sources id={id} />],
   ['/people/:id/events', ({ id = '' }) => <Events id={id} />],
   ['/people/:id/connections', ({ id = '' }) => <Connections id={id} />],
   ['/uploads', () => <AllUploads />],

@@ -21,6 +21,16 @@ export function go(path: string, replace = false): void {
   read()
 }
 
+/** Changes fields of the query; null takes one out. */
+export function ask(fields: Record<string, string | null>, replace = true): void {
+  const params = new URLSearchParams(query.value)
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === null) params.delete(name)
+    else params.set(name, value)
+  }
+  go(address.value + (params.size > 0 ? `?${params}` : ''), replace)
+}
+
 /** The parts of the address that match `pattern`, such as `/people/:id/day/:date`; undefined if it does not match. */
 export function match(pattern: string, path: string): Record<string, string> | undefined {
   const names = pattern.split('/')

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { Gauge, type MetricObject, type Registry } from 'prom-client'
 import type { Bootstrap } from './api/auth/bootstrap.ts'
+import type { ShownMetrics } from './metrics.ts'
 
 // What one of several processes behind a port and its parent (cluster.ts) say to each other.
 
@@ -33,11 +34,6 @@ export const isOneOfSeveral = (): boolean => cluster.isWorker
 /** Tells the parent that this process serves. */
 export function tellServing(port: number, created: Bootstrap): void {
   process.send?.({ kind: 'serving', port, created } satisfies Serving)
-}
-
-/** The metrics that `/metrics` shows: of one of several processes, those of all, added up. */
-export interface ShownMetrics {
-  text(): Promise<string>
 }
 
 let lastId = 0

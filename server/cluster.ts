@@ -18,6 +18,8 @@ const LONGEST_MS = 30_000
 /** A process that lived as long did not end because of how it starts. */
 const SETTLED_MS = 60_000
 
+const NOT_STARTED = 'the first process could not start'
+
 /** Steps to undo, run in reverse. */
 type Closers = (() => Promise<unknown>)[]
 
@@ -65,7 +67,7 @@ class Processes {
   startFirst(serving: (message: Serving) => void): Promise<string | undefined> {
     return new Promise((resolve) => {
       const worker = cluster.fork(this.#env)
-      const ended = () => resolve('the first process could not start')
+      const ended = () => resolve(NOT_STARTED)
       worker.once('exit', ended)
       worker.on('message', (message: Message) => {
         if (message.kind !== 'serving') return

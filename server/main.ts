@@ -28,8 +28,8 @@ async function close(closers: Closers, log: Logger): Promise<void> {
 /** Serves, or starts several processes that do. Resolves, with the reason, when it cannot continue. */
 async function begin(config: Config, log: Logger, closers: Closers, tokens: AccessTokens[]): Promise<string> {
   if (config.webConcurrency > 1 && !isOneOfSeveral()) return startProcesses(config, log, closers)
-  const { startService } = await import('./service.ts')
-  return startService(config, log, closers, tokens)
+  const { startParts } = await import('./parts.ts')
+  return startParts(config, log, closers, tokens)
 }
 
 async function main(): Promise<void> {

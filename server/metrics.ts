@@ -20,6 +20,11 @@ export interface Metrics {
   noticesMissed: Counter<'provider'>
 }
 
+/** What `/metrics` shows: of one of several processes behind a port, the metrics of all, added up. */
+export interface ShownMetrics {
+  text(): Promise<string>
+}
+
 /** Creates the metrics of one process in a registry of its own. */
 export function createMetrics(): Metrics {
   const registry = new Registry()

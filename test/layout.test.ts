@@ -255,7 +255,7 @@ t.test('a function fits a screen', async (t) => {
 })
 
 t.test('tests stand where what they test stands', async (t) => {
-  const ofThisFolder = ['config', 'docs', 'gate', 'jobs', 'layout', 'log', 'migrate', 'readme', 'start']
+  const ofThisFolder = ['cluster', 'config', 'docs', 'gate', 'jobs', 'layout', 'log', 'migrate', 'readme', 'start']
   const elsewhere = files.filter((file) => {
     if (!/\.(test|long)\.ts$/.test(file)) return false
     const folder = dirname(file).replace(/^test\/?/, '')

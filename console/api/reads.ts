@@ -1,4 +1,4 @@
-import { rangeOfDay } from '../charts/time.ts'
+import { daysLater, rangeOfDay, today } from '../charts/time.ts'
 import { answered, api, type Schemas } from './client.ts'
 
 const COLUMNS = 'application/vnd.pulsebase.columns+json'
@@ -14,14 +14,22 @@ export function readPerson(id: string, signal: AbortSignal) {
   return answered(api.GET('/api/v1/users/{user_id}', { params, signal }))
 }
 
-/** Samples as columns, each day and type from its best source. */
+/** Samples as columns, each day and type from its best source unless all are asked for. */
 export async function readSamples(
   id: string,
-  { start, end, types, resolution }: Range & { types: Types; resolution: Resolution },
+  {
+    start,
+    end,
+    ...asked
+  }: Range & {
+    types: Types
+    resolution: Resolution
+    limit?: number
+    filter_by_priority?: boolean
+  },
   signal: AbortSignal,
 ): Promise<Schemas['ColumnarSamplePage']> {
-  const range = { start_time: start, end_time: end, limit: MOST_POINTS }
-  const query = { ...range, types, resolution, filter_by_priority: true }
+  const query = { start_time: start, end_time: end, limit: MOST_POINTS, filter_by_priority: true, ...asked }
   const headers = { Accept: COLUMNS }
   const page = await answered(
     api.GET('/api/v1/users/{user_id}/timeseries', { params: { path: { user_id: id }, query }, headers, signal }),
@@ -63,20 +71,25 @@ export async function readActivity(id: string, date: string, signal: AbortSignal
 
 /** The rows of local days in the summary of sleep. */
 export async function readSleepDays(id: string, [first, last]: readonly [string, string], signal: AbortSignal) {
-  const query = { start_date: first, end_date: last, limit: 400 }
+  const query = { start_date: first, end_date: last, limit: 1000 }
   const page = await answered(
     api.GET('/api/v1/users/{user_id}/summaries/sleep', { params: { path: { user_id: id }, query }, signal }),
   )
   return page.data
 }
 
-/** The newest local day with any activity; undefined if there is none. */
+/** How far back a newest night is looked for where there is no activity. */
+const NIGHTS_BACK = 400
+
+/** The newest local day with activity or sleep; undefined if there is none. */
 export async function lastDay(id: string, signal: AbortSignal) {
   const query = { start_date: '1990-01-01', end_date: '2100-01-01', limit: 1, sort_order: 'desc' }
   const page = await answered(
     api.GET('/api/v1/users/{user_id}/summaries/activity', { params: { path: { user_id: id }, query }, signal }),
   )
-  return page.data[0]?.date
+  const active = page.data[0]?.date
+  const nights = await readSleepDays(id, [active ?? daysLater(today(), -NIGHTS_BACK), daysLater(today(), 1)], signal)
+  return nights.at(-1)?.date ?? active
 }
 
 /** Scores of sleep recorded around a local day. */

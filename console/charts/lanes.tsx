@@ -1,10 +1,10 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { clock } from './time.ts'
+import { clock, type Tick } from './time.ts'
 
 /** A part of the range that is marked across all lanes. */
 export interface Mark {
-  kind: 'sleep' | 'workout'
+  kind: 'sleep' | 'workout' | 'chosen'
   from: number
   until: number
   name?: string
@@ -19,6 +19,8 @@ export interface Lane {
   height: number
   /** What is drawn. */
   plot: ComponentChildren
+  /** What each line means, in place of the name, if there are several. */
+  legend?: ComponentChildren
   /** The numbers at the side: at a local time, or of the whole range. */
   figure(local: number | undefined): string
   ticks?: { at: number; text: string }[]
@@ -30,60 +32,81 @@ interface LanesProps {
   marks: readonly Mark[]
   from: number
   until: number
-  /** Local times between the labels of the axis. */
-  tickMs: number
+  /** The labels of the axis. */
+  ticks: readonly Tick[]
   points: number
   resolution: string
+  /** What an arrow key moves; five minutes. */
+  stepMs?: number
+  /** The words for a place of the crosshair; its time of day. */
+  say?(local: number): string
+  /** What a click, and Enter, do. */
+  pick?(local: number): void
+  /** The place of the crosshair, for who needs it outside. */
+  cursor?: Signal<number | undefined>
+  state?: 'loading' | 'ready'
 }
 
-const STEP_MS = 300_000
+interface CursorProps extends Pick<LanesProps, 'from' | 'until'> {
+  stepMs: number
+  pick: LanesProps['pick'] | undefined
+  cursor: Signal<number | undefined> | undefined
+}
 
-/** Rows over one axis of local time, with one crosshair: by pointer, finger or arrow keys. */
-export function Lanes({ name, lanes, marks, from, until, tickMs, points, resolution }: LanesProps) {
-  const cursor = useSignal<number | undefined>(undefined)
-  const share = (local: number) => `${((Math.min(Math.max(local, from), until) - from) / (until - from)) * 100}%`
-  const point = (event: PointerEvent) => {
+/** A place on an axis, moved by pointer, finger or arrow keys. */
+function useCursor({ from, until, stepMs, pick, cursor: given }: CursorProps) {
+  const own = useSignal<number | undefined>(undefined)
+  const cursor = given ?? own
+  const onClick = () => cursor.value !== undefined && pick?.(cursor.value)
+  const onPointerMove = (event: PointerEvent) => {
     const plot = (event.currentTarget as HTMLElement).querySelector('.plot')?.getBoundingClientRect()
     if (!plot || plot.width === 0) return
     const part = (event.clientX - plot.left) / plot.width
     cursor.value = part < 0 || part > 1 ? undefined : from + part * (until - from)
   }
-  const key = (event: KeyboardEvent) => {
-    const step = { ArrowLeft: -STEP_MS, ArrowRight: STEP_MS }[event.key]
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowLeft: -stepMs, ArrowRight: stepMs }[event.key]
     if (event.key === 'Escape') cursor.value = undefined
-    if (!step) return
+    if (event.key === 'Enter') onClick()
+    if (!step || event.shiftKey) return
     event.preventDefault()
-    const start = cursor.value ?? (step > 0 ? from - STEP_MS : until)
-    cursor.value = Math.min(Math.max(start + step, from), until - STEP_MS)
+    const start = cursor.value ?? (step > 0 ? from - stepMs : until)
+    cursor.value = Math.min(Math.max(start + step, from), until - stepMs)
   }
+  const onPointerLeave = () => {
+    cursor.value = undefined
+  }
+  return { cursor, onClick, onPointerMove, onPointerDown: onPointerMove, onPointerLeave, onKeyDown }
+}
+
+/** Rows over one axis of local time, with one crosshair: by pointer, finger or arrow keys. */
+export function Lanes({ name, lanes, marks, from, until, ticks, points, resolution, ...more }: LanesProps) {
+  const { stepMs = 300_000, say = clock, pick, state = 'ready' } = more
+  const share = (local: number) => `${((Math.min(Math.max(local, from), until) - from) / (until - from)) * 100}%`
+  const { cursor, ...handlers } = useCursor({ from, until, stepMs, pick, cursor: more.cursor })
   const at = cursor.value
-  const said = at === undefined ? 'the whole range' : clock(at)
+  const said = at === undefined ? 'the whole range' : say(at)
   const values = lanes.map((lane) => `${lane.name} ${lane.figure(at)}`).join(', ')
   return (
     <div
       class="lanes"
       data-chart={name}
-      data-state="ready"
+      data-state={state}
       data-points={points}
       data-resolution={resolution}
       role="slider"
       tabIndex={0}
-      aria-label={`${name}: time of day, with the arrow keys`}
+      aria-label={`${name}: read it with the arrow keys${pick ? ', open with Enter' : ''}`}
       aria-valuemin={0}
       aria-valuemax={Math.round((until - from) / 60_000)}
       aria-valuenow={Math.round(((at ?? from) - from) / 60_000)}
       aria-valuetext={`${said}: ${values}`}
-      onPointerMove={point}
-      onPointerDown={point}
-      onPointerLeave={() => {
-        cursor.value = undefined
-      }}
-      onKeyDown={key}
+      {...handlers}
     >
       {lanes.map((lane, index) => (
-        <Row key={lane.name} lane={lane} marks={marks} share={share} at={at} first={index === 0} />
+        <Row key={`${lane.name} ${lane.unit}`} lane={lane} marks={marks} share={share} at={at} first={index === 0} />
       ))}
-      <Axis from={from} until={until} tickMs={tickMs} share={share} at={at} />
+      <Axis from={from} until={until} ticks={ticks} share={share} said={at === undefined ? '' : said} />
     </div>
   )
 }
@@ -100,7 +123,7 @@ function Row({ lane, marks, share, at, first }: RowProps) {
   return (
     <div class="lane">
       <div class="name">
-        {lane.name} <span class="quiet">{lane.unit}</span>
+        {lane.legend || lane.name} <span class="quiet">{lane.unit}</span>
       </div>
       <div class={`plot ${lane.kind}`} style={{ height: `${lane.height}px` }}>
         {marks.map(({ kind, from, until, name }) => (
@@ -125,31 +148,26 @@ function Row({ lane, marks, share, at, first }: RowProps) {
   )
 }
 
-function Axis({
-  from,
-  until,
-  tickMs,
-  share,
-  at,
-}: Pick<LanesProps, 'from' | 'until' | 'tickMs'> & Omit<RowProps, 'lane' | 'marks' | 'first'>) {
-  const first = Math.ceil(from / tickMs) * tickMs
-  const ticks = Array.from({ length: Math.floor((until - first) / tickMs) + 1 }, (_, index) => first + index * tickMs)
-  const text = (local: number) => (local === until && clock(local) === '00:00' ? '24:00' : clock(local))
+interface AxisProps extends Pick<LanesProps, 'from' | 'until' | 'ticks'>, Pick<RowProps, 'share'> {
+  said: string
+}
+
+function Axis({ from, until, ticks, share, said }: AxisProps) {
   return (
     <div class="lane axis" aria-hidden="true">
       <div class="name" />
       <div class="plot">
-        {ticks.map((local) => (
+        {ticks.map(({ at, text }) => (
           <span
-            key={local}
-            class={`tick${local === from ? ' first' : local === until ? ' last' : ''}`}
-            style={{ left: share(local) }}
+            key={at}
+            class={`tick${at === from ? ' first' : at === until ? ' last' : ''}`}
+            style={{ left: share(at) }}
           >
-            {text(local)}
+            {text}
           </span>
         ))}
       </div>
-      <div class="figure">{at === undefined ? '' : clock(at)}</div>
+      <div class="figure">{said}</div>
     </div>
   )
 }

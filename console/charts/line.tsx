@@ -10,10 +10,16 @@ interface LineProps {
   low: number
   high: number
   height: number
+  /** Sets the colour, where it is not that of the lane. */
+  kind?: string
+  dash?: number[]
+  /** Bars instead of a line, for values that add up. */
+  isBars?: boolean
 }
 
 /** Lines over a range of local times, in the text colour of the element around them; without axes. */
-export function Line({ data, from, until, low, high, height }: LineProps) {
+export function Line({ kind = '', dash = [], isBars = false, ...drawn }: LineProps) {
+  const { data, from, until, low, high, height } = drawn
   const element = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const box = element.current
@@ -23,7 +29,7 @@ export function Line({ data, from, until, low, high, height }: LineProps) {
       chart?.destroy()
       // Nothing can be drawn at width 0.
       if (box.clientWidth === 0) return
-      chart = new uPlot(optionsOf(box, data, { from, until, low, high, height }), data as uPlot.AlignedData, box)
+      chart = new uPlot(optionsOf(box, { ...drawn, dash, isBars }), data as uPlot.AlignedData, box)
     }
     const resized = new ResizeObserver(() => {
       if (chart?.width !== box.clientWidth) draw()
@@ -38,10 +44,12 @@ export function Line({ data, from, until, low, high, height }: LineProps) {
       chart?.destroy()
     }
   }, [data, from, until, low, high, height])
-  return <div ref={element} class="line" />
+  return <div ref={element} class={`line ${kind}`} />
 }
 
-function optionsOf(box: HTMLElement, data: LineData, area: Omit<LineProps, 'data'>): uPlot.Options {
+type Drawn = Required<Omit<LineProps, 'kind'>>
+
+function optionsOf(box: HTMLElement, { data, dash, isBars, ...area }: Drawn): uPlot.Options {
   const stroke = getComputedStyle(box).color
   return {
     width: box.clientWidth,
@@ -54,15 +62,23 @@ function optionsOf(box: HTMLElement, data: LineData, area: Omit<LineProps, 'data
       x: { time: false, range: () => [area.from, area.until] },
       y: { range: () => [area.low, area.high] },
     },
-    series: [{}, ...data.slice(1).map((values) => seriesOf(values, stroke))],
+    series: [{}, ...data.slice(1).map((values) => ({ ...seriesOf(values, stroke, isBars), dash }))],
   }
 }
 
+const FEW = 60
+
 /** A line, with dots for values that stand alone. */
-function seriesOf(values: readonly (number | null | undefined)[], stroke: string): uPlot.Series {
+function seriesOf(values: readonly (number | null | undefined)[], stroke: string, isBars: boolean): uPlot.Series {
+  if (isBars) {
+    const paths = uPlot.paths.bars?.({ size: [0.9], align: 1 })
+    return { stroke, fill: stroke, width: 0, points: { show: false }, ...(paths && { paths }) }
+  }
   const known = values.flatMap((value, index) => (value === undefined ? [] : [index]))
   const isAlone = (place: number) =>
     [place - 1, place + 1].every((next) => typeof values[known[next] ?? -1] !== 'number')
   const alone = known.filter((index, place) => values[index] !== null && isAlone(place))
-  return { stroke, width: 1.5, spanGaps: false, points: { show: true, size: 3, fill: stroke, filter: () => alone } }
+  // A few values are all to be seen as such.
+  const dotted = known.length < FEW ? known : alone
+  return { stroke, width: 1.5, spanGaps: false, points: { show: true, size: 3, fill: stroke, filter: () => dotted } }
 }

@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client.ts'
-import { MINUTE_MS } from './time.ts'
+import { HOUR_MS, MINUTE_MS } from './time.ts'
 
 /** A value at a local time, and the offset that made it local. */
 export interface Point {
@@ -29,6 +29,45 @@ export function pointsOf(
     if (local >= from && local < until) points.push({ local, value: value[index] ?? 0, offset })
   }
   return points
+}
+
+/** The series of a page within local times [from, until): each source apart, or one for each type; no daily totals. */
+export function seriesOf(
+  page: Schemas['ColumnarSamplePage'],
+  [from, until]: readonly [number, number],
+  isApart: boolean,
+): { type: string; unit: string; source: string; points: Point[] }[] {
+  const { timestamp_ms, value, zone_offset_min, series } = page.columns
+  const found = new Map<string, { type: string; unit: string; source: string; points: Point[] }>()
+  const targets = page.series.map(({ type, unit, source, data_source_id, is_daily_total, implausible }) => {
+    if (is_daily_total || implausible) return undefined
+    const key = isApart ? `${type} ${data_source_id}` : type
+    const name = isApart ? (source.device_name ?? source.source ?? source.provider) : ''
+    const target = found.get(key) ?? { type, unit, source: name, points: [] }
+    found.set(key, target)
+    return target
+  })
+  for (const [index, at] of timestamp_ms.entries()) {
+    const offset = zone_offset_min[index] ?? 0
+    const local = at + offset * MINUTE_MS
+    if (local >= from && local < until)
+      targets[series[index] ?? -1]?.points.push({ local, value: value[index] ?? 0, offset })
+  }
+  return [...found.values()].filter(({ points }) => points.length > 0)
+}
+
+/** Tells the offset that the nearest sample of a page has, at most an hour from an instant. */
+export function offsetsIn({ columns }: Schemas['ColumnarSamplePage']) {
+  const { timestamp_ms, zone_offset_min } = columns
+  return (instantMs: number): number | undefined => {
+    let [offset, distance]: [number | undefined, number] = [undefined, HOUR_MS]
+    for (const [index, at] of timestamp_ms.entries()) {
+      const own = Math.abs(at - instantMs)
+      const known = zone_offset_min[index]
+      if (own < distance && known != null) [offset, distance] = [known, own]
+    }
+    return offset
+  }
 }
 
 /** The offsets of points, in their order. */
@@ -77,10 +116,10 @@ export function sums(points: readonly Point[], from: number, stepMs: number, cou
   return bars
 }
 
-/** The point nearest to a local time, at most 15 minutes away. */
-export function nearest(points: readonly Point[], local: number): Point | undefined {
+/** The point nearest to a local time, at most 15 minutes away, or as far as is given. */
+export function nearest(points: readonly Point[], local: number, farthestMs = LEAST_GAP_MS): Point | undefined {
   let best: Point | undefined
-  let distance = LEAST_GAP_MS
+  let distance = farthestMs
   for (const point of points) {
     const own = Math.abs(point.local - local)
     if (own <= distance) [best, distance] = [point, own]

@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client.ts'
-import { clock, localMs, MINUTE_MS } from './time.ts'
+import { clock, DAY_MS, localMs, MINUTE_MS } from './time.ts'
 
 /** The rows of a hypnogram, from the top. */
 export const STAGES = ['awake', 'rem', 'light', 'deep'] as const
@@ -25,9 +25,15 @@ export interface Night {
 
 const KNOWN = new Set<string>([...STAGES, 'sleeping', 'in_bed'])
 
-/** A session with its parts; without any, the whole session is sleep without a stage. */
-export function nightOf(session: Schemas['SleepSession']): Night {
-  const local = (instant: string) => localMs(instant, session.zone_offset)
+/**
+ * A session with its parts; without any, the whole session is sleep without a stage. Its times are of the session's one
+ * offset, or of the minutes that `offsetAt` knows for an instant: clocks may change in a night.
+ */
+export function nightOf(session: Schemas['SleepSession'], offsetAt?: (instantMs: number) => number | undefined): Night {
+  const local = (instant: string) => {
+    const offset = offsetAt?.(Date.parse(instant))
+    return offset === undefined ? localMs(instant, session.zone_offset) : Date.parse(instant) + offset * MINUTE_MS
+  }
   const [from, until] = [local(session.start_time), local(session.end_time)]
   const parts = (session.sleep_stage_intervals ?? []).flatMap(({ stage, start_time, end_time }) =>
     KNOWN.has(stage) ? [{ stage: stage as Part['stage'], from: local(start_time), until: local(end_time) }] : [],
@@ -94,3 +100,34 @@ export const stageName = (stage: Part['stage']): string => NAMES[stage]
 /** A part in words. */
 export const partText = ({ stage, from, until }: Part): string =>
   `${stageName(stage)}, ${clock(from)} to ${clock(until)}, ${Math.round((until - from) / MINUTE_MS)} min`
+
+const EPOCH_MS = 5 * MINUTE_MS
+const EPOCHS = DAY_MS / EPOCH_MS
+
+/**
+ * The sleep regularity index (Phillips 2017): −100 + 200 × the share of steps of five minutes in which the person sleeps,
+ * or is awake, exactly as 24 hours before. Days from noon to noon count with a night that is known, as the day before;
+ * undefined with fewer than seven such nights.
+ */
+export function regularityOf(nights: readonly Night[]): number | undefined {
+  const days = new Map<number, Uint8Array>()
+  const dayOf = (local: number) => Math.floor((local + DAY_MS / 2) / DAY_MS)
+  for (const night of nights) if (!night.isNap) days.set(dayOf((night.from + night.until) / 2), new Uint8Array(EPOCHS))
+  if (days.size < 7) return undefined
+  for (const { stage, from, until } of nights.flatMap((night) => night.parts)) {
+    if (stage === 'awake' || stage === 'in_bed') continue
+    for (let at = Math.ceil(from / EPOCH_MS) * EPOCH_MS; at < until; at += EPOCH_MS) {
+      const day = dayOf(at)
+      const asleep = days.get(day)
+      if (asleep) asleep[(at + DAY_MS / 2 - day * DAY_MS) / EPOCH_MS] = 1
+    }
+  }
+  let [same, compared] = [0, 0]
+  for (const [day, asleep] of days) {
+    const before = days.get(day - 1)
+    if (!before) continue
+    compared += EPOCHS
+    same += asleep.filter((state, index) => state === before[index]).length
+  }
+  return compared > 0 ? -100 + (200 * same) / compared : undefined
+}

@@ -76,3 +76,18 @@ export function rangeOfDay(date: string): { start: string; end: string } {
   const at = (ms: number) => new Date(ms).toISOString().replace('.000', '')
   return { start: at(midnight(date) - 14 * HOUR_MS), end: at(midnight(date) + 38 * HOUR_MS) }
 }
+
+/** A label of an axis. */
+export interface Tick {
+  at: number
+  text: string
+}
+
+/** Labels of a day's axis, a step apart. */
+export function hourTicks(from: number, until: number, stepMs: number): Tick[] {
+  const first = Math.ceil(from / stepMs) * stepMs
+  return Array.from({ length: Math.floor((until - first) / stepMs) + 1 }, (_, index) => {
+    const at = first + index * stepMs
+    return { at, text: at === until && clock(at) === '00:00' ? '24:00' : clock(at) }
+  })
+}

@@ -5,16 +5,29 @@ import { Bars } from '../charts/bars.tsx'
 import { type Lane, Lanes, type Mark } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
 import { Ribbon } from '../charts/ribbon.tsx'
-import { linesOf, nearest, offsetsOf, type Point, pointsOf, scaleOf, sums } from '../charts/samples.ts'
+import { linesOf, nearest, offsetsIn, offsetsOf, type Point, pointsOf, scaleOf, sums } from '../charts/samples.ts'
 import { asleepMinutes, type Night, nightOf, partText, stageName } from '../charts/sleep.ts'
-import { clock, DAY_MS, dateOf, HOUR_MS, localMs, midnight, offsetText, rangeOfDay, span } from '../charts/time.ts'
+import {
+  clock,
+  DAY_MS,
+  dateOf,
+  HOUR_MS,
+  hourTicks,
+  localMs,
+  midnight,
+  offsetText,
+  rangeOfDay,
+  span,
+} from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
-import { NothingThere, PersonPage } from './person.tsx'
+import { AsTable } from '../ui/table.tsx'
+import { Why } from '../ui/why.tsx'
+import { count } from '../ui/words.ts'
+import { PersonPage } from './person.tsx'
 import { workoutName } from './workout.tsx'
 
 const BAR_MS = HOUR_MS / 4
 const RESOLUTION = '1min'
-const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
 /** Everything of a local day. */
 interface DayData {
@@ -40,7 +53,11 @@ function Loaded({ user, date }: { user: Schemas['UserDetail']; date: string }) {
   return (
     <Shown query={day} what="the day">
       {(data) =>
-        isEmpty(data) ? <NothingThere user={user} what="Nothing is stored for this day." /> : <Filled data={data} />
+        isEmpty(data) ? (
+          <Why user={user} date={date} what="Nothing is stored for this day." />
+        ) : (
+          <Filled user={user} data={data} />
+        )
       }
     </Shown>
   )
@@ -60,7 +77,9 @@ async function readDay(id: string, date: string, signal: AbortSignal): Promise<D
     date,
     heart: pointsOf(samples, 'heart_rate', [from, until]),
     steps: pointsOf(samples, 'steps', [from, until]),
-    nights: sleep.map(nightOf).filter((night) => within(night.from, night.until)),
+    nights: sleep
+      .map((session) => nightOf(session, offsetsIn(samples)))
+      .filter((night) => within(night.from, night.until)),
     workouts: workouts.filter((one) =>
       within(localMs(one.start_time, one.zone_offset), localMs(one.end_time, one.zone_offset)),
     ),
@@ -71,7 +90,7 @@ async function readDay(id: string, date: string, signal: AbortSignal): Promise<D
 const isEmpty = ({ heart, steps, nights, workouts, activity }: DayData) =>
   heart.length + steps.length + nights.length + workouts.length === 0 && !activity
 
-function Filled({ data }: { data: DayData }) {
+function Filled({ user, data }: { user: Schemas['UserDetail']; data: DayData }) {
   const { date, heart, steps, nights, workouts } = data
   const from = midnight(date)
   const until = from + DAY_MS
@@ -90,7 +109,7 @@ function Filled({ data }: { data: DayData }) {
         marks={marks}
         from={from}
         until={until}
-        tickMs={(narrow ? 6 : 3) * HOUR_MS}
+        ticks={hourTicks(from, until, (narrow ? 6 : 3) * HOUR_MS)}
         points={heart.length + steps.length}
         resolution={RESOLUTION}
       />
@@ -98,6 +117,9 @@ function Filled({ data }: { data: DayData }) {
         Local time{zones.length > 0 && `, ${zones.map(offsetText).join(' → ')}`} · values of a minute,{' '}
         {heart.length + steps.length} in all
       </p>
+      {heart.length + steps.length === 0 && (
+        <Why user={user} date={date} type="heart_rate" what="No heart rates or steps are there." />
+      )}
       <Remainder data={data} />
       <Events data={data} />
       <Hours data={data} />
@@ -111,8 +133,8 @@ function Remainder({ data: { steps, activity } }: { data: DayData }) {
   if (activity?.steps == null || Math.abs(activity.steps - counted) <= 1) return null
   return (
     <p class="quiet">
-      The bars add up to {whole.format(counted)} steps, of one source. The figure of the day counts daily totals and
-      other sources as well, each quarter of an hour once.
+      The bars add up to {count(counted)} steps, of one source. The figure of the day counts daily totals and other
+      sources as well, each quarter of an hour once.
     </p>
   )
 }
@@ -137,7 +159,7 @@ function heartLane({ date, heart, activity }: DayData, height: number): Lane {
     figure(local) {
       if (local === undefined) return day ? `${day.min_bpm}–${day.max_bpm}` : '–'
       const point = nearest(heart, local)
-      return point ? `${whole.format(point.value)} at ${clock(point.local)}` : 'no data'
+      return point ? `${count(point.value)} at ${clock(point.local)}` : 'no data'
     },
   }
 }
@@ -153,17 +175,17 @@ function stepsLane({ date, steps, activity }: DayData, height: number): Lane {
     height,
     plot: <Bars values={bars} high={high} />,
     figure(local) {
-      if (local === undefined) return activity?.steps == null ? '–' : whole.format(activity.steps)
+      if (local === undefined) return activity?.steps == null ? '–' : count(activity.steps)
       const index = Math.floor((local - from) / BAR_MS)
       const value = bars[index]
-      return value == null ? 'no data' : `${whole.format(value)} from ${clock(from + index * BAR_MS)}`
+      return value == null ? 'no data' : `${count(value)} from ${clock(from + index * BAR_MS)}`
     },
   }
 }
 
 function sleepLane({ date, nights }: DayData): Lane {
   const from = midnight(date)
-  const woken = nights.filter((night) => dateOf(night.until) === date)
+  const woken = nights.filter(({ session }) => dateOf(localMs(session.end_time, session.zone_offset)) === date)
   return {
     name: 'Sleep',
     unit: '',
@@ -206,43 +228,23 @@ function Events({ data }: { data: DayData }) {
   )
 }
 
-/** The day as a table: for screen readers, and for copying. */
+/** The day as a table, by the hour. */
 function Hours({ data: { date, heart, steps, nights } }: { data: DayData }) {
   const from = midnight(date)
-  const walked = sums(steps, from, HOUR_MS, 24)
-  const rows = walked.map((count, hour) => {
-    const start = from + hour * HOUR_MS
-    const values = heart.filter(({ local }) => local >= start && local < start + HOUR_MS).map(({ value }) => value)
-    return { start, count, values }
-  })
+  const rows = () =>
+    sums(steps, from, HOUR_MS, 24).map((walked, hour) => {
+      const start = from + hour * HOUR_MS
+      const values = heart.filter(({ local }) => local >= start && local < start + HOUR_MS).map(({ value }) => value)
+      const rates = values.length > 0 ? [Math.min(...values), Math.max(...values)] : [null, null]
+      return [clock(start), ...rates, walked]
+    })
   return (
-    <details>
-      <summary>As a table</summary>
-      <table class="numbers">
-        <thead>
-          <tr>
-            <th scope="col">Hour</th>
-            <th scope="col">Heart rate, lowest to highest minute</th>
-            <th scope="col">Steps</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ start, count, values }) => (
-            <tr key={start}>
-              <th scope="row">{clock(start)}</th>
-              <td>
-                {values.length > 0 ? `${whole.format(Math.min(...values))}–${whole.format(Math.max(...values))}` : '–'}
-              </td>
-              <td>{count === null ? '–' : whole.format(count)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <AsTable name={`day-${date}`} head={['Hour', 'Heart rate, lowest minute', 'Highest', 'Steps']} rows={rows}>
       <ul>
         {nights.flatMap((night) =>
           night.parts.map((part) => <li key={`${night.id} ${part.stage} ${part.from}`}>{partText(part)}</li>),
         )}
       </ul>
-    </details>
+    </AsTable>
   )
 }

@@ -7,20 +7,35 @@ import { type Lane, Lanes } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
 import { linesOf, nearest, type Point, pointsOf, scaleOf } from '../charts/samples.ts'
 import { asleepMinutes, type Night as NightData, nightOf, partText, stageMinutes } from '../charts/sleep.ts'
-import { clock, dateOf, daysLater, HOUR_MS, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
+import { clock, dateOf, daysLater, HOUR_MS, hourTicks, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
-import { NothingThere, PersonPage } from './person.tsx'
+import { Why } from '../ui/why.tsx'
+import { PersonPage } from './person.tsx'
 
 const AROUND_MS = 30 * MINUTE_MS
 
 /** What is measured at night, and how it is drawn; only what there is. */
 const MEASURES = [
-  { type: 'heart_rate', name: 'Heart rate', unit: 'bpm', kind: 'heart', digits: 0 },
-  { type: 'heart_rate_variability_sdnn', name: 'HRV (SDNN)', unit: 'ms', kind: 'hrv', digits: 0 },
-  { type: 'heart_rate_variability_rmssd', name: 'HRV (RMSSD)', unit: 'ms', kind: 'hrv', digits: 0 },
-  { type: 'oxygen_saturation', name: 'SpO₂', unit: '%', kind: 'oxygen', digits: 0 },
-  { type: 'respiratory_rate', name: 'Breath', unit: '/ min', kind: 'breath', digits: 1 },
-  { type: 'skin_temperature', name: 'Skin temperature', unit: '°C', kind: 'body', digits: 1 },
+  { type: 'heart_rate', mean: 'avg_heart_rate_bpm', name: 'Heart rate', unit: 'bpm', kind: 'heart', digits: 0 },
+  {
+    type: 'heart_rate_variability_sdnn',
+    mean: 'avg_hrv_sdnn_ms',
+    name: 'HRV (SDNN)',
+    unit: 'ms',
+    kind: 'hrv',
+    digits: 0,
+  },
+  {
+    type: 'heart_rate_variability_rmssd',
+    mean: 'avg_hrv_rmssd_ms',
+    name: 'HRV (RMSSD)',
+    unit: 'ms',
+    kind: 'hrv',
+    digits: 0,
+  },
+  { type: 'oxygen_saturation', mean: 'avg_spo2_percent', name: 'SpO₂', unit: '%', kind: 'oxygen', digits: 0 },
+  { type: 'respiratory_rate', mean: 'avg_respiratory_rate', name: 'Breath', unit: '/ min', kind: 'breath', digits: 1 },
+  { type: 'skin_temperature', mean: undefined, name: 'Skin temperature', unit: '°C', kind: 'body', digits: 1 },
 ] as const
 
 /** A night, by the local date of waking. */
@@ -34,7 +49,7 @@ export function Night({ id, date }: { id: string; date: string }) {
 
 function Loaded({ user, date }: { user: Schemas['UserDetail']; date: string }) {
   const sleep = useQuery(`night ${user.id} ${date}`, async (signal) => {
-    const nights = (await readSleep(user.id, date, signal)).map(nightOf)
+    const nights = (await readSleep(user.id, date, signal)).map((session) => nightOf(session))
     return nights.filter(({ until }) => dateOf(until) === date)
   })
   return (
@@ -43,7 +58,7 @@ function Loaded({ user, date }: { user: Schemas['UserDetail']; date: string }) {
         nights.length > 0 ? (
           <Sessions user={user} date={date} nights={nights} />
         ) : (
-          <NothingThere user={user} what="No sleep ended on this day." />
+          <Why user={user} date={date} type="sleep" what="No sleep ended on this day." />
         )
       }
     </Shown>
@@ -54,6 +69,10 @@ function Sessions({ user, date, nights }: { user: Schemas['UserDetail']; date: s
   const longest = nights.reduce((best, one) => (one.until - one.from > best.until - best.from ? one : best))
   const [chosen, choose] = useState(longest.id)
   const night = nights.find(({ id }) => id === chosen) ?? longest
+  const days = useQuery(`nights ${user.id} ${date}`, (signal) =>
+    readSleepDays(user.id, [daysLater(date, -30), date], signal),
+  )
+  const summary = days.data?.find((day) => day.date === date)
   return (
     <>
       {nights.length > 1 && (
@@ -66,8 +85,8 @@ function Sessions({ user, date, nights }: { user: Schemas['UserDetail']; date: s
         </nav>
       )}
       <Hypnogram key={night.id} night={night} />
-      <Totals user={user} date={date} night={night} />
-      <Measures key={`m ${night.id}`} user={user} night={night} />
+      <Totals user={user} date={date} night={night} days={days.data ?? []} />
+      <Measures key={`m ${night.id}`} user={user} night={night} summary={night.isNap ? undefined : summary} />
       <details>
         <summary>As a table</summary>
         <ul>
@@ -90,14 +109,18 @@ function usual(values: readonly number[]): [number, number] | undefined {
 
 type StageField = keyof NonNullable<Schemas['SleepSummary']['stages']>
 
-function Totals({ user, date, night }: { user: Schemas['UserDetail']; date: string; night: NightData }) {
-  const before = useQuery(`nights ${user.id} ${date}`, (signal) =>
-    readSleepDays(user.id, [daysLater(date, -30), daysLater(date, -1)], signal),
-  )
+interface TotalsProps {
+  user: Schemas['UserDetail']
+  date: string
+  night: NightData
+  /** The summaries of the date and the 30 days before. */
+  days: readonly Schemas['SleepSummary'][]
+}
+
+function Totals({ user, date, night, days }: TotalsProps) {
   const scores = useQuery(`scores ${user.id} ${date}`, (signal) => readSleepScores(user.id, date, signal))
-  const days = before.data ?? []
   const of = (pick: (day: Schemas['SleepSummary']) => number | null | undefined) =>
-    night.isNap ? undefined : usual(days.flatMap((day) => pick(day) ?? []))
+    night.isNap ? undefined : usual(days.flatMap((day) => (day.date < date ? (pick(day) ?? []) : [])))
   const stage = (name: StageField) => of((day) => day.stages?.[name])
   const minutes = stageMinutes(night)
   const { session } = night
@@ -138,7 +161,14 @@ function Totals({ user, date, night }: { user: Schemas['UserDetail']; date: stri
   )
 }
 
-function Measures({ user, night }: { user: Schemas['UserDetail']; night: NightData }) {
+interface MeasuresProps {
+  user: Schemas['UserDetail']
+  night: NightData
+  /** The summary whose means are those of this night. */
+  summary: Schemas['SleepSummary'] | undefined
+}
+
+function Measures({ user, night, summary }: MeasuresProps) {
   const at = (ms: number) => new Date(ms).toISOString()
   const start = at(Date.parse(night.session.start_time) - AROUND_MS)
   const end = at(Date.parse(night.session.end_time) + AROUND_MS)
@@ -158,11 +188,13 @@ function Measures({ user, night }: { user: Schemas['UserDetail']; night: NightDa
         found.length > 0 ? (
           <Lanes
             name="Night"
-            lanes={found.map(({ measure, points }) => laneOf(measure, points, [from, until]))}
+            lanes={found.map(({ measure, points }) =>
+              laneOf(measure, points, [from, until], nightMean(measure.mean, points, { night, summary })),
+            )}
             marks={[{ kind: 'sleep', from: night.from, until: night.until }]}
             from={from}
             until={until}
-            tickMs={2 * HOUR_MS}
+            ticks={hourTicks(from, until, 2 * HOUR_MS)}
             points={found.reduce((sum, { points }) => sum + points.length, 0)}
             resolution="raw"
           />
@@ -172,6 +204,19 @@ function Measures({ user, night }: { user: Schemas['UserDetail']; night: NightDa
       }
     </Shown>
   )
+}
+
+const meanOf = (points: readonly Point[]): number | null =>
+  points.length > 0 ? points.reduce((sum, { value }) => sum + value, 0) / points.length : null
+
+/** The mean of a night alone, though its lane shows what was before and after: that of the summary where it has one. */
+function nightMean(
+  field: (typeof MEASURES)[number]['mean'],
+  points: readonly Point[],
+  { night, summary }: Omit<MeasuresProps, 'user'>,
+) {
+  const within = points.filter(({ local }) => local >= night.from && local < night.until)
+  return (field && summary?.[field]) ?? meanOf(within)
 }
 
 /** What is measured, and how it is drawn. */
@@ -187,10 +232,10 @@ export function laneOf(
   { name, unit, kind, digits }: Measure,
   points: readonly Point[],
   [from, until]: readonly [number, number],
+  mean = meanOf(points),
 ): Lane {
   const height = kind === 'heart' ? 120 : 52
   const { low, high, ticks } = scaleOf(points.map(({ value }) => value))
-  const mean = points.reduce((sum, { value }) => sum + value, 0) / points.length
   return {
     name,
     unit,
@@ -199,7 +244,7 @@ export function laneOf(
     plot: <Line data={linesOf(points)} from={from} until={until} low={low} high={high} height={height} />,
     ticks: ticks.map((value) => ({ at: (value - low) / (high - low), text: String(+value.toFixed(2)) })),
     figure(local) {
-      if (local === undefined) return `mean ${mean.toFixed(digits)}`
+      if (local === undefined) return mean === null ? '–' : `mean ${mean.toFixed(digits)}`
       const point = nearest(points, local)
       return point ? `${point.value.toFixed(digits)} at ${clock(point.local)}` : 'no data'
     },

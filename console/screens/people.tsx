@@ -50,8 +50,8 @@ function show(filters: Filters): void {
 
 /** Everybody whose data is stored, newest upload first. */
 export function People() {
-  useTitle('People')
   const filters = filtersOf(query.value)
+  useTitle(filters.page > 1 ? `People, page ${filters.page}` : 'People')
   const users = useQuery(`people ${query.value}`, (signal) => listed(filters, signal))
   return (
     <>

@@ -6,8 +6,8 @@ import { useQuery } from '../api/query.ts'
 import { lastDay, readPerson } from '../api/reads.ts'
 import { dateOf, daysLater, isDate, longDate, monthName, shortDate, today } from '../charts/time.ts'
 import { go, match } from '../router.ts'
-import { ago, nameOf } from '../ui/person.ts'
-import { Empty, Shown } from '../ui/states.tsx'
+import { nameOf } from '../ui/person.ts'
+import { Shown } from '../ui/states.tsx'
 import { useTitle } from '../ui/title.ts'
 import { NotFound } from './not-found.tsx'
 
@@ -39,6 +39,11 @@ interface View {
 const VIEWS: readonly View[] = [
   { view: 'day', name: 'Day', key: 'd', step: 'day' },
   { view: 'night', name: 'Night', key: 'n', step: 'day' },
+  { view: 'month', name: 'Month', key: 'm', step: 'month' },
+  { view: 'year', name: 'Year', key: 'y', step: 'year' },
+  { view: 'explore', name: 'Explore', key: 'x' },
+  { view: 'data', name: 'Data', key: 'c' },
+  { view: 'sources', name: 'Sources', key: 's' },
   { view: 'events', name: 'Events', key: 'e' },
   { view: 'connections', name: 'Connections', key: 'o' },
 ]
@@ -77,6 +82,10 @@ export function PersonPage({ id, view, date, children }: PersonPageProps) {
   useEffect(() => {
     if (valid && date) lastDate.value = { id, date }
   }, [id, date, valid])
+  // On a phone the views do not fit beside each other.
+  useEffect(() => {
+    document.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [view, person.state])
   if (!valid || !shown) return <NotFound />
   return (
     <>
@@ -106,7 +115,7 @@ export function PersonPage({ id, view, date, children }: PersonPageProps) {
 }
 
 function Steps({ id, view, date }: { id: string; view: View; date: string }) {
-  const link = (steps: number) => `/console${pathOf(id, view, stepped(view, date, steps))}`
+  const link = (steps: number) => `/console${pathOf(id, view, stepped(view, date, steps))}${location.search}`
   const unit = view.step ?? 'day'
   return (
     <nav class="steps-of-days" aria-label="Dates">
@@ -134,9 +143,8 @@ export function personKey(key: string, path: string): string | undefined {
   const wanted = VIEWS.find((one) => one.key === key)
   if (wanted) return pathOf(id, wanted, date)
   if (!date || !isDate(date)) return undefined
-  if (key === 't') return pathOf(id, view, today())
-  if (key === '[' || key === ']') return pathOf(id, view, stepped(view, date, key === '[' ? -1 : 1))
-  return undefined
+  const to = key === 't' ? today() : key === '[' || key === ']' ? stepped(view, date, key === '[' ? -1 : 1) : undefined
+  return to && pathOf(id, view, to) + location.search
 }
 
 /** The keys of a person's page, and what each does. */
@@ -145,20 +153,3 @@ export const personKeys: readonly [key: string, what: string][] = [
   ['t', 'today'],
   ...VIEWS.map(({ key, name }): [string, string] => [key, name]),
 ]
-
-/** Why nothing is shown for a day, and where to go. */
-export function NothingThere({ user, what }: { user: Schemas['UserDetail']; what: string }) {
-  return (
-    <Empty>
-      <p>
-        <strong>{what}</strong>
-      </p>
-      <p>
-        {user.last_synced_at
-          ? `The last upload came ${ago(user.last_synced_at)}, on ${longDate(user.last_synced_at.slice(0, 10))}.`
-          : 'This person has never uploaded anything.'}{' '}
-        <a href={`/console/people/${user.id}`}>Newest day with data</a>
-      </p>
-    </Empty>
-  )
-}

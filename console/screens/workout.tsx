@@ -3,7 +3,7 @@ import { useQuery } from '../api/query.ts'
 import { readSamples } from '../api/reads.ts'
 import { Lanes } from '../charts/lanes.tsx'
 import { pointsOf } from '../charts/samples.ts'
-import { clock, localMs, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
+import { clock, hourTicks, localMs, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
 import { laneOf } from './night.tsx'
 import { words } from './runs.tsx'
@@ -41,7 +41,7 @@ export function Workout({ user, workout }: { user: string; workout: Schemas['Wor
               marks={[]}
               from={from}
               until={until}
-              tickMs={(until - from > 90 * MINUTE_MS ? 30 : 10) * MINUTE_MS}
+              ticks={hourTicks(from, until, (until - from > 90 * MINUTE_MS ? 30 : 10) * MINUTE_MS)}
               points={points.length}
               resolution="raw"
             />

@@ -2,7 +2,7 @@
 
 import type { TestApp } from './app.ts'
 import { statistic, workout } from './event-lists.ts'
-import { body, createUser, heartRate, importBody, iso, record, type SdkRecord, steps } from './sdk.ts'
+import { body, createUser, heartRate, importBody, iso, PHONE, record, type SdkRecord, steps } from './sdk.ts'
 import { stage } from './sleep.ts'
 
 const MINUTE = 60_000
@@ -94,5 +94,33 @@ export async function storeLife(app: TestApp, name: string): Promise<string> {
   const runs = [workout('running', day + 17 * HOUR, 45, { zoneOffset: '+01:00', values })]
   const records = [...ordinary, ...run, ...measures(day), ...abroad, ...short]
   await importBody(app, user, body([], { data: { records, sleep: nights, workouts: runs } }))
+  return user
+}
+
+/** The last day of `storeYear`: heart rates by the hour until a week before it, then every five minutes. */
+export const YEAR_END = '2026-03-01'
+/** An hour of the last week with heart rates every ten seconds. */
+export const DENSE = '2026-02-26T17:00'
+
+/** Stores a person with a year of heart rates, and steps of two devices in the last week, all in one zone. */
+export async function storeYear(app: TestApp, name: string): Promise<string> {
+  const user = await createUser(app)
+  await app.request('PATCH', `/api/v1/users/${user}`, { body: { first_name: name } })
+  const end = Date.parse(`${YEAR_END}T00:00:00+01:00`)
+  const week = end - 7 * 24 * HOUR
+  const dense = Date.parse(`${DENSE}:00+01:00`)
+  const fields = { zoneOffset: '+01:00' }
+  const at = (from: number, until: number, step: number) =>
+    Array.from({ length: Math.ceil((until - from) / step) }, (_, index) => from + index * step)
+  const rate = (ms: number) => heartRate(ms, Math.round(64 + 12 * Math.sin(ms / (7 * HOUR))), fields)
+  const records = [
+    ...at(end - 365 * 24 * HOUR, week, HOUR).map(rate),
+    ...at(week, end, 5 * MINUTE).map(rate),
+    ...at(dense + 10_000, dense + HOUR, 10_000).map(rate),
+    ...at(week, end, HOUR).flatMap((ms) => [steps(ms, 120, fields), steps(ms, 90, { ...fields, source: PHONE })]),
+  ]
+  for (let from = 0; from < records.length; from += 2_000) {
+    await importBody(app, user, body(records.slice(from, from + 2_000)))
+  }
   return user
 }

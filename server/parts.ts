@@ -96,7 +96,7 @@ interface Shared {
  * Starts every part of the role. Resolves, with the reason, when it cannot continue. `closers` gets what ends the parts,
  * the last one first, and `tokens` those whose refreshes have to be waited for.
  */
-export async function startService(
+export async function startParts(
   config: Config,
   log: Logger,
   closers: Closers,

@@ -1,0 +1,89 @@
+import { pointsOf } from '../charts/samples.ts'
+import { type Night, nightOf } from '../charts/sleep.ts'
+import { DAY_MS, dateOf, daysLater, localMs, midnight, rangeOfDay } from '../charts/time.ts'
+import { answered, api, type Schemas } from './client.ts'
+import { readSamples, readSleepDays } from './reads.ts'
+
+const MOST = 1000
+const BODY = ['weight', 'blood_pressure_systolic', 'blood_pressure_diastolic', 'body_temperature'] as const
+
+/** What is known of days: values by their name and local date, nights, and cycles. */
+export interface Days {
+  values: Map<string, Map<string, number>>
+  nights: Night[]
+  cycles: Schemas['MenstrualCycle'][]
+}
+
+interface Asked {
+  /** The first date that is read, for what is compared with. */
+  since: string
+  first: string
+  last: string
+}
+
+/** Reads everything of some days, in one request for each kind. */
+export async function readPeriod(
+  user: Schemas['UserDetail'],
+  { since, first, last }: Asked,
+  signal: AbortSignal,
+): Promise<Days> {
+  const { id } = user
+  const path = { user_id: id }
+  const days = { params: { path, query: { start_date: since, end_date: last, limit: MOST } }, signal }
+  const events = { start_date: rangeOfDay(first).start, end_date: rangeOfDay(last).end, limit: MOST }
+  const ofNights = { ...events, include: ['stages' as const], filter_by_priority: true }
+  const ofScores = { ...days.params.query, category: 'sleep' as const, provider: 'internal' as const }
+  // The cycle of the first day began before it.
+  const ofCycles = { ...events, start_date: rangeOfDay(daysLater(first, -60)).start }
+  const [activity, sleep, recovery, scores, body, nights, cycles] = await Promise.all([
+    answered(api.GET('/api/v1/users/{user_id}/summaries/activity', days)),
+    readSleepDays(id, [since, last], signal),
+    answered(api.GET('/api/v1/users/{user_id}/summaries/recovery', days)),
+    answered(api.GET('/api/v1/users/{user_id}/health-scores', { params: { path, query: ofScores }, signal })),
+    readSamples(
+      id,
+      { start: rangeOfDay(since).start, end: rangeOfDay(last).end, types: [...BODY], resolution: '1hour' },
+      signal,
+    ),
+    answered(api.GET('/api/v1/users/{user_id}/events/sleep', { params: { path, query: ofNights }, signal })),
+    user.has_womens_health_data
+      ? answered(
+          api.GET('/api/v1/users/{user_id}/events/menstrual-cycles', { params: { path, query: ofCycles }, signal }),
+        )
+      : undefined,
+  ])
+  const values: Days['values'] = new Map()
+  const put = (name: string, date: string, value: number | null) => {
+    if (value === null) return
+    const known = values.get(name) ?? new Map<string, number>()
+    values.set(name, known.set(date, value))
+  }
+  for (const { date, steps, active_minutes } of activity.data) {
+    put('steps', date, steps)
+    put('active', date, active_minutes)
+  }
+  for (const { date, duration_minutes } of sleep) put('asleep', date, duration_minutes)
+  for (const { date, resting_heart_rate_bpm, avg_hrv_sdnn_ms, avg_hrv_rmssd_ms } of recovery.data) {
+    put('resting', date, resting_heart_rate_bpm)
+    put('sdnn', date, avg_hrv_sdnn_ms)
+    put('rmssd', date, avg_hrv_rmssd_ms)
+  }
+  for (const score of scores.data) put('score', dateOf(localMs(score.recorded_at, score.zone_offset)), score.value)
+  for (const type of BODY) putMeans(body, type, [since, last], put)
+  return { values, nights: nights.data.map((session) => nightOf(session)), cycles: cycles?.data ?? [] }
+}
+
+/** The mean of a type on each local day. */
+function putMeans(
+  page: Schemas['ColumnarSamplePage'],
+  type: string,
+  [since, last]: readonly [string, string],
+  put: (name: string, date: string, value: number) => void,
+): void {
+  const sums = new Map<string, [sum: number, count: number]>()
+  for (const { local, value } of pointsOf(page, type, [midnight(since), midnight(last) + DAY_MS])) {
+    const [sum, count] = sums.get(dateOf(local)) ?? [0, 0]
+    sums.set(dateOf(local), [sum + value, count + 1])
+  }
+  for (const [date, [sum, count]] of sums) put(type, date, sum / count)
+}

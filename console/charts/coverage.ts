@@ -1,0 +1,203 @@
+import type { Schemas } from '../api/client.ts'
+import { ago } from '../ui/person.ts'
+import { count, reasonName, words } from '../ui/words.ts'
+import { dayOfMonth, daysBetween } from './days.ts'
+import { daysLater, longDate, midnight, today } from './time.ts'
+
+type Row = Schemas['CoverageDay']
+
+/** What arrived of some days, and what is stored, ready to be looked up. */
+export interface Coverage {
+  /** Rows by local date. */
+  days: Map<string, Row[]>
+  arrivals: Map<string, Schemas['CoverageArrival'][]>
+  /** The types of which something is there, by local date. */
+  there: Map<string, Set<string>>
+  answer: Schemas['UserCoverage']
+  /** The last date that was asked for. */
+  last: string
+}
+
+/** What a day is, in one word. */
+export type DayKind = 'all' | 'some' | 'touched' | 'silent'
+
+/** Why nothing of a day is there: the finding, in a sentence, and where to go on. */
+export interface Finding {
+  kind:
+    | 'future'
+    | 'never'
+    | 'before'
+    | 'after'
+    | 'archived'
+    | 'expired'
+    | 'rejected'
+    | 'deleted'
+    | 'ignored'
+    | 'others'
+    | 'touched'
+    | 'silent'
+  text: string
+}
+
+function byDay<T extends { day: string }>(rows: readonly T[]): Map<string, T[]> {
+  const found = new Map<string, T[]>()
+  for (const row of rows) found.set(row.day, [...(found.get(row.day) ?? []), row])
+  return found
+}
+
+/** An answer, by its days. */
+export function coverageOf(answer: Schemas['UserCoverage'], last: string): Coverage {
+  const days = byDay(answer.days)
+  const there: Coverage['there'] = new Map()
+  for (const [day, rows] of days) {
+    there.set(day, new Set(rows.filter((row) => isThere(days, row)).map(({ type }) => type)))
+  }
+  return { days, arrivals: byDay(answer.arrivals), there, answer, last }
+}
+
+/** Whether any of a row is there: stages of a night are counted by their own time, its session where the night begins. */
+function isThere(days: Coverage['days'], { day, type, stored, received, rejected }: Row): boolean {
+  if (stored > 0) return true
+  const evening = type === 'sleep' && received > rejected ? days.get(daysLater(day, -1)) : undefined
+  return evening?.some((one) => one.type === 'sleep' && one.stored > 0) ?? false
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** The types of which something is there on a date. */
+export const typesOn = ({ there }: Coverage, date: string): ReadonlySet<string> => there.get(date) ?? NONE
+
+/** The types that half of the 30 days before a date have, as far as they are known. */
+export function usualTypes(coverage: Coverage, date: string): string[] {
+  const counts = new Map<string, number>()
+  for (let back = 1; back <= 30; back += 1) {
+    for (const type of typesOn(coverage, daysLater(date, -back))) counts.set(type, (counts.get(type) ?? 0) + 1)
+  }
+  return [...counts].filter(([, days]) => days >= 15).map(([type]) => type)
+}
+
+/** What a day is: what is usual is there, some of it, nothing though uploads came, or nothing at all. */
+export function kindOf(coverage: Coverage, date: string): DayKind {
+  const there = typesOn(coverage, date)
+  if (there.size > 0) return usualTypes(coverage, date).every((type) => there.has(type)) ? 'all' : 'some'
+  return coverage.arrivals.has(date) ? 'touched' : 'silent'
+}
+
+/** Whether single samples of a date are no longer kept. */
+export const isArchived = ({ answer: { samples_kept_from: from } }: Coverage, date: string): boolean =>
+  from != null && daysLater(date, 1) <= from.slice(0, 10)
+
+const PHONES = ['apple', 'samsung', 'health_connect']
+
+interface Asked {
+  user: Schemas['UserDetail']
+  date: string
+  /** Of one type; absent: of everything. */
+  type?: string
+}
+
+/** What is left of days whose samples are no longer kept. */
+export const ARCHIVED = 'Archived: hours and days are there, single samples are not.'
+
+/** Why nothing of a date is there: the first that holds. */
+export function whyEmpty(coverage: Coverage, asked: Asked): Finding {
+  return (
+    outside(coverage, asked) ??
+    unkept(coverage, asked) ??
+    lost(coverage, asked) ??
+    ignored(coverage, asked) ??
+    elsewhere(coverage, asked)
+  )
+}
+
+/** Days before the first and after the last of a person. */
+function outside({ answer: { providers = [] }, arrivals }: Coverage, { user, date }: Asked): Finding | undefined {
+  if (date > today()) return { kind: 'future', text: 'This day has not come yet.' }
+  const firsts = providers.flatMap(({ first_day }) => first_day ?? []).sort()
+  const last = providers
+    .map(({ last_upload_at }) => last_upload_at)
+    .sort()
+    .at(-1)
+  if (!last) return { kind: 'never', text: 'This person has never sent anything.' }
+  if (firsts[0] && date < firsts[0])
+    return { kind: 'before', text: `Nothing was sent of days before ${longDate(firsts[0])}.` }
+  if (date <= last.slice(0, 10) || [...arrivals.keys()].some((day) => day >= date)) return undefined
+  const ended = (user.connections ?? [])
+    .filter(({ status }) => status !== 'active')
+    .map(({ provider }) => words(provider))
+  const end = ended.length > 0 ? ` The connection with ${ended.join(' and ')} has ended.` : ''
+  return { kind: 'after', text: `The last upload came on ${longDate(last.slice(0, 10))}, ${ago(last)}.${end}` }
+}
+
+/** What is older than what is kept. */
+function unkept(coverage: Coverage, { date, type }: Asked): Finding | undefined {
+  const { data_kept_from: kept } = coverage.answer
+  const there = typesOn(coverage, date)
+  if ((type === undefined ? there.size > 0 : there.has(type)) && isArchived(coverage, date)) {
+    return { kind: 'archived', text: ARCHIVED }
+  }
+  if (!kept || date >= kept.slice(0, 10) || there.size > 0) return undefined
+  return { kind: 'expired', text: `Too long ago: nothing from before ${longDate(kept.slice(0, 10))} is kept.` }
+}
+
+/** What came, but is not there. */
+function lost(coverage: Coverage, { date, type }: Asked): Finding | undefined {
+  const rows = (coverage.days.get(date) ?? []).filter((row) => type === undefined || row.type === type)
+  if (rows.some((row) => isThere(coverage.days, row))) return undefined
+  const received = rows.reduce((sum, row) => sum + row.received, 0)
+  const rejected = rows.reduce((sum, row) => sum + row.rejected, 0)
+  if (received === 0) return undefined
+  const reasons = rows
+    .flatMap((row) => row.reasons)
+    .map(({ reason, items }) => `${reasonName(reason)} (${count(items)})`)
+  const why = reasons.join(', ')
+  if (rejected >= received) return { kind: 'rejected', text: `${count(received)} came, none could be stored: ${why}.` }
+  const some = rejected > 0 ? ` ${count(rejected)} could not be stored: ${why}.` : ''
+  return { kind: 'deleted', text: `${count(received)} came and were deleted later, by the phone or here.${some}` }
+}
+
+/** What an upload of the day, or of the next one, had under a name that is not stored. */
+function ignored({ arrivals }: Coverage, { date }: Asked): Finding | undefined {
+  const uploads = [date, daysLater(date, 1)].flatMap((day) => arrivals.get(day) ?? [])
+  const found = uploads.flatMap(({ provider, unstored }) =>
+    unstored.filter(({ reason }) => reason === 'ignored_type').map((one) => ({ provider, ...one })),
+  )
+  const [first] = found.sort((a, b) => Number(b.likely !== undefined) - Number(a.likely !== undefined))
+  if (!first) return undefined
+  const { provider, items, type, likely, known_to } = first
+  const meant = likely
+    ? `${words(provider)} calls it ${likely}`
+    : known_to?.length
+      ? `that is a name of ${known_to.map(words).join(', ')}`
+      : 'Pulsebase does not know it'
+  const of = `${count(items)} ${items === 1 ? 'item was' : 'items were'} not stored, of the type ${type ?? 'without a name'}`
+  return { kind: 'ignored', text: `${of}: ${meant}.` }
+}
+
+/** What else the day has, and else the days around it without anything. */
+function elsewhere(coverage: Coverage, { date, type }: Asked): Finding {
+  const others = typesOn(coverage, date).size
+  const isPhone = coverage.answer.providers?.some(({ provider }) => PHONES.includes(provider))
+  const sender = isPhone
+    ? 'the phone'
+    : (coverage.answer.providers ?? []).map(({ provider }) => words(provider)).join(' and ')
+  const from = sender.charAt(0).toUpperCase() + sender.slice(1)
+  if (others > 0) {
+    const named = `${others} other ${others === 1 ? 'type' : 'types'}`
+    const check = type ? 'the permission for this one is missing' : 'the permission for the rest is missing'
+    return { kind: 'others', text: `${from} sent ${named} for this day: the device was not worn, or ${check}.` }
+  }
+  const uploads = (coverage.arrivals.get(date) ?? []).reduce((sum, one) => sum + one.uploads, 0)
+  if (uploads > 0) {
+    const times = `${uploads} ${uploads === 1 ? 'upload' : 'uploads'}`
+    return { kind: 'touched', text: `${from} was in touch (${times}) but had measured nothing.` }
+  }
+  const isSilent = (day: string) =>
+    day <= coverage.last && kindOf(coverage, day) === 'silent' && !coverage.days.has(day)
+  let [first, last] = [date, date]
+  while (daysBetween(first, date) < 31 && isSilent(daysLater(first, -1))) first = daysLater(first, -1)
+  while (last < today() && isSilent(daysLater(last, 1))) last = daysLater(last, 1)
+  const day = (one: string) => dayOfMonth(midnight(one))
+  const when = first === last ? `on ${day(date)}` : `between ${day(first)} and ${day(last)}`
+  return { kind: 'silent', text: `Nothing came from ${sender} ${when}.` }
+}

@@ -1,0 +1,37 @@
+const UNITS: Readonly<Record<string, string>> = {
+  count: '',
+  percent: '%',
+  celsius: '°C',
+  brpm: '/ min',
+  kg_m2: 'kg/m²',
+  m_per_s: 'm/s',
+}
+
+/** A unit of the API as people write it. */
+export const unitName = (unit: string): string => UNITS[unit] ?? unit.replaceAll('_', '/')
+
+/** A name of the API, such as resting_heart_rate, in words. */
+export const words = (name: string): string => {
+  const text = name
+    .replace(/^heart_rate_variability_(.*)/, (_, kind: string) => `HRV (${kind.toUpperCase()})`)
+    .replaceAll('_', ' ')
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+
+/** A number without decimals. */
+export const count = (value: number): string => whole.format(value)
+
+const REASONS: Readonly<Record<string, string>> = {
+  missing: 'no value',
+  float_parsing: 'not a number',
+  datetime_parsing: 'a time that cannot be read',
+  implausible_timestamp: 'a time that cannot be',
+  implausible_value: 'a value that cannot be',
+  unit: 'a unit that does not fit',
+  archived: 'older than what is kept',
+}
+
+/** Why an item was not stored, in words. */
+export const reasonName = (reason: string): string => REASONS[reason] ?? reason.replaceAll('_', ' ')
