@@ -1,4 +1,5 @@
 /** What all files of the console load: in one file it is smaller than in one for each two that need the same. */
+import './app.tsx'
 import './screens/person.tsx'
 import './screens/uploads.tsx'
 import './session.ts'

@@ -75,6 +75,7 @@ t.test('the console in Chromium', { skip: !chromium && 'no Chromium is installed
 
   await journey('a sign-in that ends is renewed over the page, which goes on as it was', async (t) => {
     const { page } = await signedIn(t, { expected: /status of 401/ })
+    await page.getByRole('link', { name: 'Ada' }).waitFor()
     await app.db.query('delete from console_session')
     await page.getByRole('searchbox').fill('ada')
     await page.getByRole('dialog').getByLabel('Email').fill(app.developer.email)
