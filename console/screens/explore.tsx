@@ -21,6 +21,7 @@ import { linesOf, nearest, scaleOf } from '../charts/samples.ts'
 import { clock, DAY_MS, midnight, offsetText, today } from '../charts/time.ts'
 import { Zoom, zoomed } from '../charts/zoom.tsx'
 import { ask, query } from '../router.ts'
+import { Code } from '../ui/code.tsx'
 import { Empty, Failed, Loading, Shown } from '../ui/states.tsx'
 import { AsTable } from '../ui/table.tsx'
 import { count, unitName, words } from '../ui/words.ts'
@@ -373,7 +374,10 @@ function Call({ choice, window, picture }: { choice: Choice; window: Window; pic
   return (
     <details>
       <summary>As a call of the API</summary>
-      <pre class="call">{`curl '${path.replaceAll("'", '%27')}' \\\n  -H "X-Service-API-Key: $KEY" -H 'Accept: text/csv'`}</pre>
+      <Code
+        label="the call"
+        text={`curl '${path.replaceAll("'", '%27')}' \\\n  -H "X-Service-API-Key: $KEY" -H 'Accept: text/csv'`}
+      />
     </details>
   )
 }

@@ -3,13 +3,13 @@ import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { archive } from '../../server/rollups/archive.ts'
 import type { TestApp } from '../support/app.ts'
-import { inChromium, readableByAll } from '../support/console-journeys.ts'
+import { inChromium } from '../support/console-journeys.ts'
+import { HOSTILE } from '../support/console-window.ts'
 import { body, createUser, heartRate, importBody, PHONE, record, steps } from '../support/sdk.ts'
 
 const DAY = 86_400_000
 const HOUR = 3_600_000
 const BERLIN = { zoneOffset: '+01:00' }
-const HOSTILE = '<img src=x onerror=alert(1)> \u202Eslrig'
 const APPLE = 'HKQuantityTypeIdentifierHeartRate'
 
 /** Noon in Berlin, some days ago. */
@@ -71,7 +71,7 @@ async function says(t: Test, page: Page, [days, kind, sentence]: (typeof FINDING
   else t.match(said.replace(/ Connect again$| Uploads$| The month$/, '').trim(), sentence)
 }
 
-await inChromium('what arrived', async (_, { app, at, signedIn, journey }) => {
+await inChromium('what arrived', async (_, { app, at, signedIn, journey, everywhere }) => {
   const ada = await storeGaps(app)
   const nobody = await createUser(app)
 
@@ -146,14 +146,14 @@ await inChromium('what arrived', async (_, { app, at, signedIn, journey }) => {
   })
 
   await journey('is readable for everybody, at every width and in both themes', async (t) => {
-    for (const width of [390, 1280]) {
-      const { page } = await signedIn(t, { width })
+    const data = async (page: Page) => {
       await page.goto(at(`/people/${ada}/data?day=${date(8)}`))
       await finding(page, 'rejected').waitFor()
-      await readableByAll(t, page, 'data')
+    }
+    const sources = async (page: Page) => {
       await page.goto(at(`/people/${ada}/sources`))
       await page.locator('.source').first().waitFor()
-      await readableByAll(t, page, 'sources')
     }
+    await everywhere(t, { data, sources })
   })
 })

@@ -1,7 +1,7 @@
 // Months and years of a person in a real browser: what they show is what the summaries of the API say.
 import type { Page } from 'playwright-core'
 import type { TestApp } from '../support/app.ts'
-import { inChromium, readableByAll, tableOf } from '../support/console-journeys.ts'
+import { inChromium, tableOf } from '../support/console-journeys.ts'
 import { ORDINARY, storeLife } from '../support/console-life.ts'
 
 const text = (value: number | null | undefined) =>
@@ -28,7 +28,7 @@ async function expected(app: TestApp, user: string, range: readonly [string, str
 
 const ready = (page: Page, name: string) => page.locator(`[data-chart="${name}"][data-state="ready"]`)
 
-await inChromium('months and years', async (_, { app, at, signedIn, journey }) => {
+await inChromium('months and years', async (_, { app, at, signedIn, journey, everywhere }) => {
   const ada = await storeLife(app, 'Ada')
 
   await journey('each day of a month and of a year has the values of the API, in few requests', async (t) => {
@@ -93,14 +93,11 @@ await inChromium('months and years', async (_, { app, at, signedIn, journey }) =
   })
 
   await journey('is readable for everybody, at every width and in both themes', async (t) => {
-    for (const width of [390, 1280]) {
-      const { page } = await signedIn(t, { width })
-      for (const view of ['month', 'year']) {
-        await page.goto(at(`/people/${ada}/${view}/${ORDINARY}?compare=1`))
-        await page.locator('.lanes[data-state="ready"]').waitFor()
-        if (view === 'month') await page.getByText('As a table').click()
-        await readableByAll(t, page, view)
-      }
+    const show = (view: string) => async (page: Page) => {
+      await page.goto(at(`/people/${ada}/${view}/${ORDINARY}?compare=1`))
+      await page.locator('.lanes[data-state="ready"]').waitFor()
+      if (view === 'month') await page.getByText('As a table').click()
     }
+    await everywhere(t, { month: show('month'), year: show('year') })
   })
 })

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import type { TestApp } from '../support/app.ts'
-import { inChromium, readableByAll, tableOf } from '../support/console-journeys.ts'
+import { inChromium, tableOf } from '../support/console-journeys.ts'
 import { DENSE, storeYear } from '../support/console-life.ts'
 
 const HOUR = 3_600_000
@@ -62,7 +62,7 @@ function turn() {
   return { taken, take }
 }
 
-await inChromium('the explorer', async (_, { app, at, signedIn, journey }) => {
+await inChromium('the explorer', async (_, { app, at, signedIn, journey, everywhere }) => {
   const ada = await storeYear(app, 'Ada')
   const year = `/people/${ada}/explore?types=heart_rate&from=2025-03-01&to=2026-03-01`
 
@@ -176,13 +176,12 @@ await inChromium('the explorer', async (_, { app, at, signedIn, journey }) => {
   })
 
   await journey('is readable for everybody, at every width and in both themes', async (t) => {
-    for (const width of [390, 1280]) {
-      const { page } = await signedIn(t, { width })
+    const explore = async (page: Page) => {
       await page.goto(at(`/people/${ada}/explore?types=heart_rate,steps&sources=all&from=2026-02-26&to=2026-02-27`))
       await chart(page).waitFor()
       await page.locator('.choices summary').click()
       await page.getByText('As a call of the API').click()
-      await readableByAll(t, page, 'explore')
     }
+    await everywhere(t, { explore })
   })
 })
