@@ -29,7 +29,15 @@ export async function readSamples(
   },
   signal: AbortSignal,
 ): Promise<Schemas['ColumnarSamplePage']> {
-  const query = { start_time: start, end_time: end, limit: MOST_POINTS, filter_by_priority: true, ...asked }
+  const extremes = asked.resolution === 'raw' ? {} : { include: ['extremes' as const] }
+  const query = {
+    start_time: start,
+    end_time: end,
+    limit: MOST_POINTS,
+    filter_by_priority: true,
+    ...asked,
+    ...extremes,
+  }
   const headers = { Accept: COLUMNS }
   const page = await answered(
     api.GET('/api/v1/users/{user_id}/timeseries', { params: { path: { user_id: id }, query }, headers, signal }),

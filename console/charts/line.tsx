@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { LineData } from './samples.ts'
+import { linesOf, type Point, runsOf } from './samples.ts'
 
 interface LineProps {
-  data: LineData
+  points: readonly Point[]
   /** Local epoch ms. */
   from: number
   until: number
@@ -15,10 +15,13 @@ interface LineProps {
   isBars?: boolean
 }
 
-/** Lines over a range of local times, in the text colour of the element around them; without axes. */
+/**
+ * A line through points over a range of local times, in the text colour of the element around it, before the band of their
+ * extremes; without axes.
+ */
 export function Line({ kind = '', ...drawn }: LineProps) {
   const element = useRef<HTMLCanvasElement>(null)
-  const { data, from, until, low, high } = drawn
+  const { points, from, until, low, high } = drawn
   useEffect(() => {
     const canvas = element.current
     if (!canvas) return
@@ -32,16 +35,18 @@ export function Line({ kind = '', ...drawn }: LineProps) {
       resized.disconnect()
       theme.removeEventListener('change', draw)
     }
-  }, [data, from, until, low, high])
+  }, [points, from, until, low, high])
   return <canvas ref={element} class={`line ${kind}`} />
 }
 
 const WIDTH = 1.5
 const DOT = 1.5
+/** How much of its colour a band has. */
+const BAND = 0.18
 /** Of the distance between two bars, what one takes. */
 const BAR = 0.9
 
-function paint(canvas: HTMLCanvasElement, { data, from, until, low, high, dash = [], isBars }: LineProps): void {
+function paint(canvas: HTMLCanvasElement, { points, from, until, low, high, dash = [], isBars }: LineProps): void {
   const { clientWidth: width, clientHeight: height } = canvas
   const context = canvas.getContext('2d')
   // Nothing can be drawn at width 0.
@@ -51,18 +56,34 @@ function paint(canvas: HTMLCanvasElement, { data, from, until, low, high, dash =
   const { color } = getComputedStyle(canvas)
   Object.assign(context, { strokeStyle: color, fillStyle: color, lineWidth: WIDTH, lineJoin: 'round' })
   context.setLineDash(dash)
-  const [times, ...lines] = data
-  const x = times.map((time) => ((time - from) / (until - from)) * width)
+  const [times, ...lines] = linesOf(points)
+  const xOf = (time: number) => ((time - from) / (until - from)) * width
+  const x = times.map(xOf)
   const y = (value: number) => (1 - (value - low) / (high - low)) * height
+  if (!isBars) bands(context, points, xOf, y)
   for (const values of lines) {
     if (isBars) bars(context, x, values, y)
     else line(context, x, values, y)
   }
 }
 
+type Scale = (value: number) => number
+
+/** From the lowest to the highest sample of each bucket. */
+function bands(context: CanvasRenderingContext2D, points: readonly Point[], x: Scale, y: Scale): void {
+  context.globalAlpha = BAND
+  for (const run of runsOf(points.filter(({ high }) => high !== undefined))) {
+    context.beginPath()
+    for (const { local, high = 0 } of run) context.lineTo(x(local), y(high))
+    for (const { local, low = 0 } of run.toReversed()) context.lineTo(x(local), y(low))
+    context.fill()
+  }
+  context.globalAlpha = 1
+}
+
 type Values = readonly (number | null | undefined)[]
 
-function bars(context: CanvasRenderingContext2D, x: readonly number[], values: Values, y: (value: number) => number) {
+function bars(context: CanvasRenderingContext2D, x: readonly number[], values: Values, y: Scale) {
   const distances = x.slice(1).map((at, index) => at - (x[index] ?? at))
   const width = Math.max(1, Math.min(...distances, 40) * BAR)
   for (const [index, value] of values.entries())
@@ -70,7 +91,7 @@ function bars(context: CanvasRenderingContext2D, x: readonly number[], values: V
 }
 
 /** A line with dots for values that stand alone; of those that share a pixel, it passes the lowest and the highest. */
-function line(context: CanvasRenderingContext2D, x: readonly number[], values: Values, y: (value: number) => number) {
+function line(context: CanvasRenderingContext2D, x: readonly number[], values: Values, y: Scale) {
   const path = new Path2D()
   let column: { at: number; lowest: number; highest: number; last: number; count: number } | undefined
   const leave = () => {

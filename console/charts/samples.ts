@@ -7,7 +7,22 @@ export interface Point {
   value: number
   /** Minutes east of UTC. */
   offset: number
+  /** Of a bucket, its lowest and its highest sample. */
+  low?: number
+  high?: number
 }
+
+/** The place of a row of a page, with its extremes where the page has them. */
+function pointOf({ value, min, max }: Schemas['ColumnarSamplePage']['columns'], index: number, at: Place): Point {
+  const extremes = min && max && { low: min[index] ?? 0, high: max[index] ?? 0 }
+  return { ...at, value: value[index] ?? 0, ...extremes }
+}
+
+type Place = Pick<Point, 'local' | 'offset'>
+
+/** What a scale has to hold of points: their values, and their extremes. */
+export const reachOf = (points: readonly Point[]): number[] =>
+  points.flatMap(({ value, low = value, high = value }) => [value, low, high])
 
 /**
  * The points of a series type within local times [from, until), in the order of their instants: by each point's own
@@ -19,14 +34,14 @@ export function pointsOf(
   [from, until]: readonly [number, number],
   oneOffset?: number,
 ): Point[] {
-  const { timestamp_ms, value, zone_offset_min, series } = page.columns
+  const { timestamp_ms, zone_offset_min, series } = page.columns
   const wanted = page.series.map((one) => one.type === type && !one.implausible)
   const points: Point[] = []
   for (const [index, at] of timestamp_ms.entries()) {
     if (!wanted[series[index] ?? -1]) continue
     const offset = oneOffset ?? zone_offset_min[index] ?? 0
     const local = at + offset * MINUTE_MS
-    if (local >= from && local < until) points.push({ local, value: value[index] ?? 0, offset })
+    if (local >= from && local < until) points.push(pointOf(page.columns, index, { local, offset }))
   }
   return points
 }
@@ -37,7 +52,7 @@ export function seriesOf(
   [from, until]: readonly [number, number],
   isApart: boolean,
 ): { type: string; unit: string; source: string; points: Point[] }[] {
-  const { timestamp_ms, value, zone_offset_min, series } = page.columns
+  const { timestamp_ms, zone_offset_min, series } = page.columns
   const found = new Map<string, { type: string; unit: string; source: string; points: Point[] }>()
   const targets = page.series.map(({ type, unit, source, data_source_id, is_daily_total, implausible }) => {
     if (is_daily_total || implausible) return undefined
@@ -51,7 +66,7 @@ export function seriesOf(
     const offset = zone_offset_min[index] ?? 0
     const local = at + offset * MINUTE_MS
     if (local >= from && local < until)
-      targets[series[index] ?? -1]?.points.push({ local, value: value[index] ?? 0, offset })
+      targets[series[index] ?? -1]?.points.push(pointOf(page.columns, index, { local, offset }))
   }
   return [...found.values()].filter(({ points }) => points.length > 0)
 }
@@ -94,16 +109,29 @@ export function linesOf(points: readonly Point[]): LineData {
 }
 
 function broken(points: readonly Point[]): Map<number, number | null> {
-  const distances = points.slice(1).map(({ local }, index) => local - (points[index]?.local ?? local))
-  const usual = distances.toSorted((a, b) => a - b)[Math.floor(distances.length / 2)] ?? 0
-  const gap = Math.max(LEAST_GAP_MS, 3 * usual)
   const line = new Map<number, number | null>()
-  for (const [index, { local, value }] of points.entries()) {
-    const before = points[index - 1]?.local ?? local
-    if (local - before > gap) line.set((local + before) / 2, null)
-    line.set(local, value)
+  let last: number | undefined
+  for (const run of runsOf(points)) {
+    if (last !== undefined) line.set((last + (run[0]?.local ?? last)) / 2, null)
+    for (const { local, value } of run) line.set(local, value)
+    last = run.at(-1)?.local
   }
   return line
+}
+
+/** Points in the runs that a line joins. */
+export function runsOf(points: readonly Point[]): Point[][] {
+  const distances = points.slice(1).map(({ local }, index) => Math.abs(local - (points[index]?.local ?? local)))
+  const usual = distances.toSorted((a, b) => a - b)[Math.floor(distances.length / 2)] ?? 0
+  const gap = Math.max(LEAST_GAP_MS, 3 * usual)
+  const runs: Point[][] = []
+  for (const point of points) {
+    const before = runs.at(-1)?.at(-1)
+    const goesOn = before && point.offset === before.offset && point.local - before.local <= gap
+    if (goesOn) runs.at(-1)?.push(point)
+    else runs.push([point])
+  }
+  return runs
 }
 
 /** Sums of points for each step of a day that begins at `from`; null where there are none. */

@@ -5,7 +5,7 @@ import { Bars } from '../charts/bars.tsx'
 import { type Lane, Lanes, type Mark } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
 import { Ribbon } from '../charts/ribbon.tsx'
-import { linesOf, nearest, offsetsIn, offsetsOf, type Point, pointsOf, scaleOf, sums } from '../charts/samples.ts'
+import { nearest, offsetsIn, offsetsOf, type Point, pointsOf, reachOf, scaleOf, sums } from '../charts/samples.ts'
 import { asleepMinutes, type Night, nightOf, partText, stageName } from '../charts/sleep.ts'
 import {
   clock,
@@ -114,7 +114,7 @@ function Filled({ user, data }: { user: Schemas['UserDetail']; data: DayData }) 
         resolution={RESOLUTION}
       />
       <p class="quiet">
-        Local time{zones.length > 0 && `, ${zones.map(offsetText).join(' → ')}`} · values of a minute,{' '}
+        Local time{zones.length > 0 && `, ${zones.map(offsetText).join(' → ')}`} · by the minute, from lowest to highest where there are several,{' '}
         {heart.length + steps.length} in all
       </p>
       {heart.length + steps.length === 0 && (
@@ -147,14 +147,14 @@ function markOf(workout: Schemas['Workout']): Mark {
 
 function heartLane({ date, heart, activity }: DayData, height: number): Lane {
   const from = midnight(date)
-  const { low, high, ticks } = scaleOf(heart.map(({ value }) => value))
+  const { low, high, ticks } = scaleOf(reachOf(heart))
   const day = activity?.heart_rate
   return {
     name: 'Heart rate',
     unit: 'bpm',
     kind: 'heart',
     height,
-    plot: <Line data={linesOf(heart)} from={from} until={from + DAY_MS} low={low} high={high} />,
+    plot: <Line points={heart} from={from} until={from + DAY_MS} low={low} high={high} />,
     ticks: ticks.map((value) => ({ at: (value - low) / (high - low), text: String(value) })),
     figure(local) {
       if (local === undefined) return day ? `${day.min_bpm}–${day.max_bpm}` : '–'

@@ -17,7 +17,7 @@ import { signIns, useQuery } from '../api/query.ts'
 import { dayOfMonth, timeTicks } from '../charts/days.ts'
 import { type Lane, Lanes } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
-import { linesOf, nearest, scaleOf } from '../charts/samples.ts'
+import { nearest, reachOf, scaleOf } from '../charts/samples.ts'
 import { clock, DAY_MS, midnight, offsetText, today } from '../charts/time.ts'
 import { Zoom, zoomed } from '../charts/zoom.tsx'
 import { ask, query } from '../router.ts'
@@ -305,7 +305,7 @@ function lanesOf({ resolution }: Picture, all: readonly Series[], window: Window
     const own = all.filter((one) => one.unit === unit)
     const isSum = own.every(({ type }) => SUMS.test(type))
     const isBars = isSum && own.length === 1
-    const { low: least, high, ticks } = scaleOf(own.flatMap(({ points }) => points.map((point) => point.value)))
+    const { low: least, high, ticks } = scaleOf(own.flatMap(({ points }) => reachOf(points)))
     const low = isSum ? 0 : least
     const style = (one: Series) => ({
       kind: COLOURS[all.indexOf(one) % COLOURS.length] ?? '',
@@ -321,7 +321,7 @@ function lanesOf({ resolution }: Picture, all: readonly Series[], window: Window
       plot: own.map((one) => (
         <Line
           key={titleOf(one)}
-          data={linesOf(one.points)}
+          points={one.points}
           from={window.from}
           until={window.until}
           {...{ low, high, isBars }}
@@ -337,7 +337,7 @@ function lanesOf({ resolution }: Picture, all: readonly Series[], window: Window
             const point = nearest(points, local, far)
             return point ? value.format(point.value) : 'no data'
           }
-          const values = points.map((point) => point.value)
+          const values = reachOf(points)
           const [lowest, highest] = [Math.min(...values), Math.max(...values)]
           return values.length > 0 ? `${value.format(lowest)}–${value.format(highest)}` : 'no data'
         })

@@ -5,7 +5,7 @@ import { readSamples, readSleep, readSleepDays, readSleepScores } from '../api/r
 import { Hypnogram } from '../charts/hypnogram.tsx'
 import { type Lane, Lanes } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
-import { linesOf, nearest, type Point, pointsOf, scaleOf } from '../charts/samples.ts'
+import { nearest, type Point, pointsOf, scaleOf } from '../charts/samples.ts'
 import { asleepMinutes, type Night as NightData, nightOf, partText, stageMinutes } from '../charts/sleep.ts'
 import { clock, dateOf, daysLater, HOUR_MS, hourTicks, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
@@ -241,7 +241,7 @@ export function laneOf(
     unit,
     kind,
     height,
-    plot: <Line data={linesOf(points)} from={from} until={until} low={low} high={high} />,
+    plot: <Line points={points} from={from} until={until} low={low} high={high} />,
     ticks: ticks.map((value) => ({ at: (value - low) / (high - low), text: String(+value.toFixed(2)) })),
     figure(local) {
       if (local === undefined) return mean === null ? '–' : `mean ${mean.toFixed(digits)}`
