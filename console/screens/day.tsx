@@ -117,9 +117,7 @@ function Filled({ user, data }: { user: Schemas['UserDetail']; data: DayData }) 
         Local time{zones.length > 0 && `, ${zones.map(offsetText).join(' → ')}`} · by the minute, from lowest to highest where there are several,{' '}
         {heart.length + steps.length} in all
       </p>
-      {heart.length + steps.length === 0 && (
-        <Why user={user} date={date} type="heart_rate" what="No heart rates or steps are there." />
-      )}
+      {heart.length === 0 && <Why user={user} date={date} type="heart_rate" what="No heart rates are there." />}
       <Remainder data={data} />
       <Events data={data} />
       <Hours data={data} />
