@@ -2,6 +2,7 @@
 import t from 'tap'
 import type { Schemas } from '../../console/api/client.ts'
 import { stepsOf, usualRanges, weekMeans } from '../../console/charts/days.ts'
+import { linesOf, pointsOf, reachOf, runsOf } from '../../console/charts/samples.ts'
 import { type Night, nightOf, regularityOf } from '../../console/charts/sleep.ts'
 import { DAY_MS, HOUR_MS } from '../../console/charts/time.ts'
 
@@ -39,3 +40,43 @@ t.test('means, usual ranges and steps of days', async (t) => {
   t.ok((ranges[8]?.[1] ?? 0) > 40, 'the day itself is not part of what was usual')
   t.strictSame(stepsOf([null, ...Array.from({ length: 11 }, (_, n) => n)]), [null, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5])
 })
+
+t.test(
+  'lines break at holes and where the clock changes, and their bands reach from the lowest to the highest sample',
+  async (t) => {
+    const minute = (at: number) => Date.UTC(2026, 1, 1) + at * 60_000
+    // The last two are an hour of the clock later: it was set forward.
+    const at = [0, 1, 2, 40, 41, 42, 43]
+    const page = {
+      series: [{ type: 'heart_rate' }],
+      columns: {
+        timestamp_ms: at.map(minute),
+        value: at.map((_, index) => 60 + index),
+        zone_offset_min: [60, 60, 60, 60, 60, 120, 120],
+        series: at.map(() => 0),
+        min: at.map((_, index) => 50 + index),
+        max: at.map((_, index) => 70 + index),
+        count: at.map(() => 3),
+      },
+    } as unknown as Schemas['ColumnarSamplePage']
+    const points = pointsOf(page, 'heart_rate', [minute(0), minute(24 * 60)])
+    t.strictSame(
+      runsOf(points).map((run) => run.map(({ value }) => value)),
+      [
+        [60, 61, 62],
+        [63, 64],
+        [65, 66],
+      ],
+    )
+    const [, winter = [], summer = []] = linesOf(points)
+    t.strictSame(
+      winter.filter((value) => value !== undefined),
+      [60, 61, 62, null, 63, 64],
+    )
+    t.strictSame(
+      summer.filter((value) => value !== undefined),
+      [65, 66],
+    )
+    t.strictSame([Math.min(...reachOf(points)), Math.max(...reachOf(points))], [50, 76])
+  },
+)
