@@ -114,8 +114,8 @@ function Filled({ user, data }: { user: Schemas['UserDetail']; data: DayData }) 
         resolution={RESOLUTION}
       />
       <p class="quiet">
-        Local time{zones.length > 0 && `, ${zones.map(offsetText).join(' → ')}`} · by the minute, from lowest to highest
-        where there are several, {heart.length + steps.length} in all
+        Local time{zones.length > 0 && `, ${zones.map(offsetText).join(' → ')}`} · by the minute,{' '}
+        {heart.length + steps.length} values
       </p>
       {heart.length === 0 && <Why user={user} date={date} type="heart_rate" what="No heart rates are there." />}
       <Remainder data={data} />
