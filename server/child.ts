@@ -31,6 +31,13 @@ export type Message = Serving | Ask | Answer
 /** Whether this is one of several processes behind one port. */
 export const isOneOfSeveral = (): boolean => cluster.isWorker
 
+/** Ends this process by `stop` when the parent is gone, and with it the port; Node would end it at once. */
+export function outliveParent(stop: () => void): void {
+  if (!cluster.worker) return
+  cluster.worker.exitedAfterDisconnect = true
+  process.once('disconnect', stop)
+}
+
 /** Tells the parent that this process serves. */
 export function tellServing(port: number, created: Bootstrap): void {
   process.send?.({ kind: 'serving', port, created } satisfies Serving)
@@ -38,8 +45,8 @@ export function tellServing(port: number, created: Bootstrap): void {
 
 let lastId = 0
 
-/** How long a process has for its metrics; those that take longer are left out. */
-export const METRICS_MS = 1_000
+/** How long a process has for its metrics, some of which wait a second for the database (metrics.ts). */
+export const METRICS_MS = 2_500
 
 /** Adds the metrics of this process to those of the others, if there are others, and counts the processes. */
 export function shareMetrics(registry: Registry): ShownMetrics {

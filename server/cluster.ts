@@ -58,8 +58,14 @@ class Processes {
   constructor(env: NodeJS.ProcessEnv, log: Logger) {
     this.#env = env
     this.#log = log
+    const metrics = new AllMetrics()
     cluster.on('message', (worker, message: Message) => {
-      if (message.kind === 'metrics of all') void sendSum(worker, message.id)
+      if (message.kind === 'metrics of all') void metrics.send(worker, message.id)
+    })
+    cluster.on('fork', (worker) => {
+      // It ended while something was sent to it, or could not begin: its exit says so, too.
+      worker.on('error', (error) => log.warn({ err: error }, 'a process cannot be reached'))
+      worker.once('exit', () => metrics.ended(worker))
     })
   }
 
@@ -67,7 +73,9 @@ class Processes {
   startFirst(serving: (message: Serving) => void): Promise<string | undefined> {
     return new Promise((resolve) => {
       const worker = cluster.fork(this.#env)
-      const ended = () => resolve(NOT_STARTED)
+      const ended = () => {
+        if (!this.#stopping) resolve(NOT_STARTED)
+      }
       worker.once('exit', ended)
       worker.on('message', (message: Message) => {
         if (message.kind !== 'serving') return
@@ -113,30 +121,51 @@ class Processes {
   }
 }
 
-let lastId = 0
+/** The metrics of all processes, added up. What processes counted that ended since goes on to count. */
+class AllMetrics {
+  #lastId = 0
+  /** The last answer of each process. */
+  readonly #known = new Map<number, MetricObject[]>()
+  #ended: MetricObject[] = []
 
-/** Answers a process that was asked for the metrics of all. */
-async function sendSum(asking: Worker, id: number): Promise<void> {
-  const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected() === true)
-  const found = (await Promise.all(workers.map((worker) => metricsOf(worker as Worker)))).filter((one) => one !== null)
-  const metrics = found.length > 0 ? await AggregatorRegistry.aggregate(found).metrics() : null
-  if (asking.isConnected()) asking.send({ kind: 'answer', id, metrics } satisfies Answer)
+  /** Answers a process that asks for the metrics of all. */
+  async send(asking: Worker, id: number): Promise<void> {
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected() === true)
+    await Promise.all(workers.map((worker) => this.#ask(worker as Worker)))
+    const found = [...this.#known.values()]
+    const metrics = found.length > 0 ? await AggregatorRegistry.aggregate([...found, this.#ended]).metrics() : null
+    if (asking.isConnected()) asking.send({ kind: 'answer', id, metrics } satisfies Answer)
+  }
+
+  /** Keeps what an ended process has counted: a sum that becomes less would be taken for a new start. */
+  async ended({ id }: Worker): Promise<void> {
+    const last = this.#known.get(id)
+    this.#known.delete(id)
+    if (!last) return
+    const both = AggregatorRegistry.aggregate([last.filter(isCount), this.#ended])
+    this.#ended = await both.getMetricsAsJSON()
+  }
+
+  /** One that answers late is counted as it was. */
+  #ask(worker: Worker): Promise<void> {
+    this.#lastId += 1
+    const id = this.#lastId
+    return new Promise((resolve) => {
+      const finish = () => {
+        clearTimeout(timer)
+        worker.off('message', answered)
+        resolve()
+      }
+      const answered = (message: Message) => {
+        if (message.kind !== 'answer' || message.id !== id) return
+        if (!worker.isDead()) this.#known.set(worker.id, message.metrics as MetricObject[])
+        finish()
+      }
+      const timer = setTimeout(finish, METRICS_MS)
+      worker.on('message', answered)
+      worker.send({ kind: 'metrics of one', id } satisfies Ask)
+    })
+  }
 }
 
-function metricsOf(worker: Worker): Promise<MetricObject[] | null> {
-  lastId += 1
-  const id = lastId
-  return new Promise((resolve) => {
-    const finish = (metrics: MetricObject[] | null) => {
-      clearTimeout(timer)
-      worker.off('message', answered)
-      resolve(metrics)
-    }
-    const answered = (message: Message) => {
-      if (message.kind === 'answer' && message.id === id) finish(message.metrics as MetricObject[])
-    }
-    const timer = setTimeout(finish, METRICS_MS, null)
-    worker.on('message', answered)
-    worker.send({ kind: 'metrics of one', id } satisfies Ask)
-  })
-}
+const isCount = ({ type }: MetricObject) => String(type) === 'counter' || String(type) === 'histogram'

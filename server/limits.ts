@@ -129,10 +129,13 @@ export async function allowWaiting(tx: Transaction): Promise<void> {
 
 /** Limits of one of so many processes behind a port: together they hold about what one alone may. */
 export function limitsOfOne(processes: number): Limits {
+  if (processes === 1) return LIMITS
   const share = (whole: number) => Math.ceil(whole / processes)
   const connections = Object.entries(CONNECTIONS).map(([name, gate]) => {
-    const capacity = share(gate.capacity)
-    return [name, { ...gate, capacity, perKey: Math.min(gate.perKey, capacity) }]
+    // Of two, one is left to others where one caller may not have all.
+    const capacity = Math.min(gate.capacity, Math.max(2, share(gate.capacity)))
+    const most = gate.perKey < gate.capacity ? capacity - 1 : capacity
+    return [name, { ...gate, capacity, perKey: Math.min(gate.perKey, Math.max(1, most)) }]
   })
   // Whatever one caller may send has to fit.
   const bodies = Object.entries(BODIES).map(([name, gate]) => [

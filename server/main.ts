@@ -1,4 +1,4 @@
-import { isOneOfSeveral } from './child.ts'
+import { isOneOfSeveral, outliveParent } from './child.ts'
 import { startProcesses } from './cluster.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { configWarnings } from './config-warnings.ts'
@@ -35,10 +35,16 @@ async function begin(config: Config, log: Logger, closers: Closers, tokens: Acce
 async function main(): Promise<void> {
   const config = loadConfig(process.env)
   const log = openLog(config.logLevel)
-  for (const warning of configWarnings(process.env)) log.warn(warning)
+  if (isOneOfSeveral()) {
+    // The parent has said what is to be said. What it passed on is nobody else's.
+    for (const name of ['SECRET_KEY', 'DATABASE_URL']) delete process.env[name]
+  } else for (const warning of configWarnings(process.env)) log.warn(warning)
   const closers: Closers = []
   const tokens: AccessTokens[] = []
   let stopping = false
+  // The parent waits for the others, however long they need.
+  const isParent = config.webConcurrency > 1 && !isOneOfSeveral()
+  const drainMs = isParent ? DRAIN_MS + REFRESH_MS + 1_000 : DRAIN_MS
   async function stop(code: number): Promise<void> {
     if (stopping) return
     stopping = true
@@ -47,7 +53,7 @@ async function main(): Promise<void> {
       log.error('could not finish in time, stopping anyway')
       setTimeout(() => process.exit(code), REFRESH_MS)
       void refreshed.finally(() => process.exit(code))
-    }, DRAIN_MS).unref()
+    }, drainMs).unref()
     await close(closers, log)
     process.exit(code)
   }
@@ -58,11 +64,10 @@ async function main(): Promise<void> {
       void stop(0)
     })
   }
-  // The parent is gone, and with it the port.
-  if (isOneOfSeveral()) process.on('disconnect', () => void stop(1))
+  outliveParent(() => void stop(1))
   try {
     const reason = await begin(config, log, closers, tokens)
-    log.fatal(reason)
+    if (!stopping) log.fatal(reason)
     await stop(1)
   } catch (error) {
     if (!stopping) {

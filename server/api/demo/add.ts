@@ -17,7 +17,7 @@ export const addDemo = route(
     status: 202,
     response: DemoData,
     example: { ...demoExample, progress: 0, people: [] },
-    errors: { 409: 'The demo data is being removed' },
+    errors: { 409: 'The demo data is being removed, or several processes serve' },
   },
   async ({ auth, ctx }, deps) => {
     if (deps.demo.state().doing === 'remove') throw errors.conflict('The demo data is being removed.')

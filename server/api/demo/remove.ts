@@ -15,6 +15,7 @@ export const removeDemo = route(
     status: 202,
     response: DemoData,
     example: { ...demoExample, state: 'removing', progress: 0 },
+    errors: { 409: 'Several processes serve' },
   },
   async ({ auth, ctx }, deps) => {
     await beginDemo('remove', auth, ctx, deps)

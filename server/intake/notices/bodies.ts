@@ -1,5 +1,5 @@
 /** Bytes of bodies that are kept, and how long: in the usual case they are opened within a second. */
-const LIMIT_BYTES = 16 * 1024 * 1024
+export const NOTICE_BYTES = 16 * 1024 * 1024
 const KEPT_MS = 30_000
 
 /**
@@ -18,7 +18,7 @@ interface Kept {
 }
 
 /** Creates an empty store of at most `limitBytes`; 0 keeps nothing. */
-export function keepBodies(limitBytes = LIMIT_BYTES): NoticeBodies {
+export function keepBodies(limitBytes = NOTICE_BYTES): NoticeBodies {
   const kept = new Map<number, Kept>()
   let bytes = 0
   let isTimed = false

@@ -1,7 +1,7 @@
 import type { Batch } from '../../batch/columns.ts'
 
 /** Bytes of cached samples; about three million samples. */
-const LIMIT_BYTES = 64 * 1024 * 1024
+export const HANDOVER_BYTES = 64 * 1024 * 1024
 
 /** Milliseconds and value as float64, zone offset as int16; for some samples also the length as int32. */
 const SAMPLE_BYTES = 18
@@ -46,7 +46,7 @@ const textBytes = (...texts: (string | null)[]) => texts.reduce((sum, text) => s
 const keyOf = (userId: string, sha256: Buffer) => `${userId} ${sha256.toString('base64')}`
 
 /** Creates an empty handover of at most `limitBytes` of samples; 0 keeps nothing. */
-export function createHandover(limitBytes = LIMIT_BYTES): Handover {
+export function createHandover(limitBytes = HANDOVER_BYTES): Handover {
   const kept = new Map<string, Batch>()
   let bytes = 0
   function forget(key: string): Batch | undefined {
