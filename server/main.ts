@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { isOneOfSeveral, outliveParent } from './child.ts'
 import { startProcesses } from './cluster.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
@@ -15,13 +16,28 @@ const REFRESH_MS = REQUEST_MS + 5_000 - DRAIN_MS
 /** Steps to undo, run in reverse. */
 type Closers = (() => Promise<unknown>)[]
 
+/** How often it is looked whether a start that goes on meanwhile has added steps. */
+const LOOK_MS = 50
+
+/** Undoes steps, the last one first; those that are added meanwhile first of all: one under way may wait for them. */
 async function close(closers: Closers, log: Logger): Promise<void> {
-  while (closers.length > 0) {
-    try {
-      await closers.pop()?.()
-    } catch (error) {
-      log.error({ err: error }, 'a part did not stop cleanly')
+  const begun = new Set<Promise<void>>()
+  while (closers.length + begun.size > 0) {
+    const step = closers.pop()
+    if (step) {
+      const undone = undo(step, log).finally(() => begun.delete(undone))
+      begun.add(undone)
     }
+    const left = closers.length
+    while (begun.size > 0 && closers.length === left) await Promise.race([...begun, delay(LOOK_MS)])
+  }
+}
+
+async function undo(step: () => Promise<unknown>, log: Logger): Promise<void> {
+  try {
+    await step()
+  } catch (error) {
+    log.error({ err: error }, 'a part did not stop cleanly')
   }
 }
 
