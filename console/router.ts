@@ -39,8 +39,16 @@ export function match(pattern: string, path: string): Record<string, string> | u
   const found: Record<string, string> = {}
   for (const [index, name] of names.entries()) {
     const part = parts[index] ?? ''
-    if (name.startsWith(':')) found[name.slice(1)] = decodeURIComponent(part)
-    else if (name !== part) return undefined
+    if (!name.startsWith(':')) {
+      if (name !== part) return undefined
+      continue
+    }
+    try {
+      found[name.slice(1)] = decodeURIComponent(part)
+    } catch {
+      // No text: as good as another address.
+      return undefined
+    }
   }
   return found
 }

@@ -153,7 +153,7 @@ function Totals({ user, date, night, days }: TotalsProps) {
       )}
       {own.map(({ id, provider, value }) => (
         <div key={id}>
-          <dt>Score of {provider}</dt>
+          <dt>Score of {provider === 'internal' ? 'Pulsebase' : words(provider)}</dt>
           <dd>{value}</dd>
         </div>
       ))}
