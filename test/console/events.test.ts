@@ -6,7 +6,7 @@ import { installedChromium } from '../support/browser.ts'
 import { ORDINARY, storeLife } from '../support/console-life.ts'
 import { HOSTILE, openConsoleWindows } from '../support/console-window.ts'
 import { workout } from '../support/event-lists.ts'
-import { body, heartRate, importBody, iso, record, startImports } from '../support/sdk.ts'
+import { body, createUser, heartRate, importBody, iso, record, startImports } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
 
 const [engine] = engines()
@@ -75,6 +75,29 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
     await page.goBack()
     await page.getByRole('heading', { name: 'Ada' }).waitFor()
   })
+
+  await journey(
+    'dates are those of the person: what starts before midnight in UTC can be of the next day',
+    async (t) => {
+      const user = await createUser(app)
+      await app.request('PATCH', `/api/v1/users/${user}`, { body: { first_name: 'Noor' } })
+      const late = (title: string, at: string, zoneOffset: string) =>
+        workout('walking', Date.parse(at), 15, { title, zoneOffset })
+      const workouts = [
+        late('Auckland', '2026-02-19T12:30:00Z', '+13:00'),
+        late('Honolulu', '2026-02-21T05:00:00Z', '-10:00'),
+        late('Day before', '2026-02-20T01:00:00Z', '-10:00'),
+        late('Day after', '2026-02-20T20:00:00Z', '+13:00'),
+      ]
+      await importBody(app, user, body([], { data: { workouts } }))
+      const { page } = await signedIn(t)
+      await page.goto(at(`/people/${user}/events?from=2026-02-20&to=2026-02-20`))
+      await page.getByText('Fri 20 Feb 19:00–19:15').waitFor()
+      t.strictSame(await rows(page).locator('strong').allTextContents(), ['Honolulu', 'Auckland'])
+      await page.goto(at(`/people/${user}/events?from=2026-02-18&to=2026-02-18`))
+      await page.getByText('There are no workouts from').waitFor()
+    },
+  )
 
   await journey('a workout shows the heart rate that the API has of it', async (t) => {
     const { page } = await signedIn(t)
