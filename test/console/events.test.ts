@@ -139,6 +139,7 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
     const { page } = await signedIn(t)
     await page.goto(events(`${range}&kind=meals`))
     await page.getByText('550 kcal').waitFor()
+    await page.getByRole('link', { name: 'Fri 20 Feb 01:00', exact: true }).waitFor()
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('dialog').getByText('Its nutrients go along').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
