@@ -6,7 +6,7 @@ import { installedChromium } from '../support/browser.ts'
 import { ORDINARY, storeLife } from '../support/console-life.ts'
 import { HOSTILE, openConsoleWindows } from '../support/console-window.ts'
 import { workout } from '../support/event-lists.ts'
-import { body, createUser, heartRate, importBody, iso, record, startImports } from '../support/sdk.ts'
+import { body, createUser, heartRate, importBody, iso, PHONE, record, startImports } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
 
 const [engine] = engines()
@@ -40,7 +40,10 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
   const energy = { parentId: 'meal-1', unit: 'kcal' }
   const lunch = record('HKQuantityTypeIdentifierDietaryEnergyConsumed', day, 550, energy)
   const records = [meal, lunch, heartRate(day, null), record(HOSTILE, day, 1)]
+  // The watch measured on that day, but not during the workout; the phone did.
+  const strap = [1, 2, 3].map((minute) => heartRate(day + 30 * HOUR + minute * 60_000, 140, { source: PHONE }))
   await importBody(app, ada, body([], { data: { records, workouts: [run, walk] } }))
+  await importBody(app, ada, body([...strap, heartRate(day + 34 * HOUR, 61)]))
   // As a provider reports them.
   const zones = { zones: [{ zone: 2, seconds: 600 }] }
   await app.db.query(`update workout set hr_zones = $1 where type = 'running'`, [JSON.stringify(zones)])
@@ -113,6 +116,15 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
       `/api/v1/users/${ada}/timeseries?types=heart_rate&resolution=raw&limit=1&${span}`,
     )
     t.equal(Number(await chart.getAttribute('data-points')), page_.pagination.total_count)
+  })
+
+  await journey('a workout that its own source did not measure shows who measured', async (t) => {
+    const { page } = await signedIn(t)
+    await page.goto(events(range))
+    const row = rows(page).filter({ hasText: 'onerror' })
+    await row.locator('summary').click()
+    await row.getByText('Measured by iPhone 16 Pro.').waitFor()
+    t.equal(await row.locator('[data-chart="Workout"]').getAttribute('data-points'), '3')
   })
 
   await journey('its laps, and its way over the line where the dates change', async (t) => {
