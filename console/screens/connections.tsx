@@ -62,36 +62,49 @@ function Loaded({ user }: { user: Schemas['UserDetail'] }) {
     else go(`/people/${user.id}`, true)
   }
   return (
-    <Shown query={query} what="the connections">
-      {(all) => (
-        <>
-          <ul class="items">
-            {all.connections.map((one) => (
-              <Connection key={one.id} {...{ user, one, all }} changed={query.again} />
-            ))}
-            {all.connections.length === 0 && <li>Nothing is connected yet.</li>}
-          </ul>
-          <p class="buttons">
-            <button type="button" onClick={() => invite('phone')}>
-              Connect a phone
-            </button>
-            <Opener button="Connect a provider" title="Connect a provider">
-              {(close) => <Provider {...{ user, all, close }} changed={query.again} />}
-            </Opener>
-            <button type="button" onClick={() => invite('curl')}>
-              Upload with curl
-            </button>
-          </p>
-          <Runs runs={all.runs} nameOf={all.nameOf} />
-          <section>
-            <h2>Uploads</h2>
-            <Uploads uploads={all.uploads} nameOf={all.nameOf} changed={query.again} />
-          </section>
-          <Removal user={user} />
-          {by && <Invite {...{ user, by, arrived }} onClose={() => invite(undefined)} />}
-        </>
-      )}
-    </Shown>
+    <>
+      <Shown query={query} what="the connections">
+        {(all) => <Everything {...{ user, all, invite }} changed={query.again} />}
+      </Shown>
+      {by && <Invite {...{ user, by, arrived }} onClose={() => invite(undefined)} />}
+    </>
+  )
+}
+
+interface EverythingProps {
+  user: Schemas['UserDetail']
+  all: All
+  invite(by: 'phone' | 'curl'): void
+  changed(): void
+}
+
+function Everything({ user, all, invite, changed }: EverythingProps) {
+  return (
+    <>
+      <ul class="items">
+        {all.connections.map((one) => (
+          <Connection key={one.id} {...{ user, one, all, changed }} />
+        ))}
+        {all.connections.length === 0 && <li>Nothing is connected yet.</li>}
+      </ul>
+      <p class="buttons">
+        <button type="button" onClick={() => invite('phone')}>
+          Connect a phone
+        </button>
+        <Opener button="Connect a provider" title="Connect a provider">
+          {(close) => <Provider {...{ user, all, close, changed }} />}
+        </Opener>
+        <button type="button" onClick={() => invite('curl')}>
+          Upload with curl
+        </button>
+      </p>
+      <Runs runs={all.runs} nameOf={all.nameOf} />
+      <section>
+        <h2>Uploads</h2>
+        <Uploads uploads={all.uploads} nameOf={all.nameOf} changed={changed} />
+      </section>
+      <Removal user={user} />
+    </>
   )
 }
 

@@ -70,6 +70,27 @@ t.test('connections in the console', { skip: !chromium && 'no Chromium is instal
     await oura.getByText('ended', { exact: true }).waitFor()
   })
 
+  await journey('while the service is out of order, the page stays, and a key that is shown once', async (t) => {
+    const { page } = await signedIn(t, { expected: /status of (503|429)/ })
+    await page.clock.install()
+    await show(page)
+    await page.getByRole('button', { name: 'Upload with curl' }).click()
+    await page.getByRole('button', { name: 'Make a key' }).click()
+    const line = page.getByRole('dialog').locator('pre')
+    const key = await line.textContent()
+    for (const status of [503, 429]) {
+      const isRuns = (url: URL) => url.pathname.endsWith('/sync/runs')
+      await page.route(isRuns, (route) => route.fulfill({ status, json: { detail: 'Out of order' } }))
+      const failed = page.waitForResponse((answer) => answer.status() === status)
+      await page.clock.runFor(61_000)
+      await (await failed).finished()
+      await page.clock.runFor(1_000)
+      t.equal(await line.textContent(), key)
+      t.ok(await page.getByRole('heading', { name: 'Uploads', includeHidden: true }).isVisible())
+      await page.unroute(isRuns)
+    }
+  })
+
   await journey('an upload: what was left out, where and why; it can be imported again', async (t) => {
     const at = Date.now() - 3_600_000
     const hostile = `<script>alert(1)</script>${'y'.repeat(200)}`
