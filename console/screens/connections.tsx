@@ -237,6 +237,13 @@ interface ProviderProps extends Pick<ConnectionProps, 'user' | 'all' | 'changed'
 function Provider({ user, all, close, changed }: ProviderProps) {
   const [provider, choose] = useState<string>()
   if (provider) return <Link {...{ user, provider, close, changed }} name={all.nameOf(provider)} />
+  if (all.clouds.length === 0) {
+    return (
+      <p>
+        No provider is enabled. <code>PUT /api/v1/oauth/providers</code> enables one.
+      </p>
+    )
+  }
   return (
     <div class="buttons">
       {all.clouds.map((one) => (
@@ -299,9 +306,6 @@ function Link({ user, provider, name, close, changed }: LinkProps) {
           </>
         )
       )}
-      <button type="button" onClick={close}>
-        Close
-      </button>
     </>
   )
 }

@@ -26,6 +26,29 @@ t.test('connections in the console', { skip: !chromium && 'no Chromium is instal
     await page.getByRole('heading', { name: 'Uploads' }).waitFor()
   }
 
+  await journey(
+    'every dialog has a way out without a keyboard, and says so where there is nothing to choose',
+    async (t) => {
+      const { page } = await signedIn(t)
+      const answer = (await app.request('GET', '/api/v1/oauth/providers')).body as { is_enabled: boolean }[]
+      await page.route('**/api/v1/oauth/providers', (route) =>
+        route.fulfill({ json: answer.map((one) => ({ ...one, is_enabled: false })) }),
+      )
+      await show(page)
+      await page.getByRole('button', { name: 'Connect a provider' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('No provider is enabled.').waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await page.goto(at('/access'))
+      for (const name of ['New key', 'New application']) {
+        await page.getByRole('button', { name }).click()
+        await dialog.getByRole('button', { name: 'Close' }).click()
+        await dialog.waitFor({ state: 'detached' })
+      }
+    },
+  )
+
   await journey('a link connects a provider; the page follows by itself', async (t) => {
     const { page } = await signedIn(t, { expected: /status of 400/ })
     await show(page)
