@@ -38,7 +38,12 @@ async function readAll(id: string, signal: AbortSignal) {
   ])
   const names = new Map(providers.map(({ provider, name }) => [provider, name]))
   const clouds = providers.filter((one) => one.has_cloud_api && one.has_connector && one.is_enabled)
-  return { connections, runs, uploads, clouds, nameOf: (provider: string) => names.get(provider) ?? provider }
+  const hasApi = new Set(providers.filter((one) => one.has_cloud_api).map(({ provider }) => provider))
+  return {
+    ...{ connections, runs, uploads, clouds },
+    nameOf: (provider: string) => names.get(provider) ?? provider,
+    isCloud: (provider: string) => hasApi.has(provider),
+  }
 }
 
 type All = Awaited<ReturnType<typeof readAll>>
@@ -136,7 +141,8 @@ interface ConnectionProps {
 function Connection({ user, one, all, changed }: ConnectionProps) {
   const { provider, status } = one
   const name = all.nameOf(provider)
-  const isCloud = all.clouds.some((cloud) => cloud.provider === provider)
+  const isCloud = all.isCloud(provider)
+  const isEnabled = all.clouds.some((cloud) => cloud.provider === provider)
   const isActive = status === 'active'
   const params = { path: { user_id: user.id, provider: provider as 'oura' } }
   const end = async () => {
@@ -159,9 +165,9 @@ function Connection({ user, one, all, changed }: ConnectionProps) {
             ` · the same account is connected to ${counted(others, 'other person').replace('persons', 'people')}`}
         </div>
       </div>
-      <Consent {...{ user, one, all, changed, isCloud }} />
+      <Consent {...{ user, one, all, changed, isEnabled }} />
       <div class="wide buttons">
-        {isCloud && isActive && <Fetching {...{ one, changed }} />}
+        {isEnabled && isActive && <Fetching {...{ one, changed }} />}
         {isActive && (
           <Confirm button="Disconnect" title={`Disconnect ${name}`} work={end}>
             <p>
@@ -182,11 +188,12 @@ function Connection({ user, one, all, changed }: ConnectionProps) {
 }
 
 /** What the person has to allow again, and the way there. */
-function Consent({ user, one, all, changed, isCloud }: ConnectionProps & { isCloud: boolean }) {
+function Consent({ user, one, all, changed, isEnabled }: ConnectionProps & { isEnabled: boolean }) {
   const { provider, status, failing_streams: failing } = one
   const name = all.nameOf(provider)
   if (status === 'active' && failing.length === 0) return null
-  if (!isCloud) return <p class="wide warn">It opens again with the next upload: connect the phone anew.</p>
+  if (!all.isCloud(provider))
+    return <p class="wide warn">It opens again with the next upload: connect the phone anew.</p>
   return (
     <div class="wide warn">
       <p>
@@ -194,9 +201,13 @@ function Consent({ user, one, all, changed, isCloud }: ConnectionProps & { isClo
           ? `${name} gives no ${failing.join(', ')}: not allowed, or refused for days. A new consent may change it.`
           : `${name} needs a new consent: the access has ended.`}
       </p>
-      <Opener button="Ask for a new consent" title={`Connect ${name}`}>
-        {(close) => <Link {...{ user, provider, name, close, changed }} />}
-      </Opener>
+      {isEnabled ? (
+        <Opener button="Ask for a new consent" title={`Connect ${name}`}>
+          {(close) => <Link {...{ user, provider, name, close, changed }} />}
+        </Opener>
+      ) : (
+        <p>{name} is switched off in this service.</p>
+      )}
     </div>
   )
 }

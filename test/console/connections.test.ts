@@ -80,9 +80,17 @@ t.test('connections in the console', { skip: !chromium && 'no Chromium is instal
       for (const { id } of await tx.query<{ id: string }>('select id from provider_grant for update'))
         await endGrant(tx, app.deps.oauth.settings, id, { status: 'revoked', reason: 'refresh_failed' })
     })
-    await show(page)
     const oura = page.locator('[data-connection="oura"]')
-    await oura.getByText('Oura needs a new consent').waitFor()
+    const enable = async (is_enabled: boolean) => {
+      const asked = { auth: 'developer', body: { providers: { oura: is_enabled } } } as const
+      t.equal((await app.request('PUT', '/api/v1/oauth/providers', asked)).status, 200)
+      await show(page)
+      await oura.getByText('Oura needs a new consent').waitFor()
+    }
+    await enable(false)
+    await oura.getByText('Oura is switched off').waitFor()
+    t.equal(await oura.getByRole('button', { name: 'Ask for a new consent' }).count(), 0)
+    await enable(true)
     await oura.getByRole('button', { name: 'Ask for a new consent' }).click()
     await consent(t, app, page)
     await oura.getByText('needs a new consent').waitFor({ state: 'detached' })
