@@ -33,7 +33,7 @@ const joined = (...parts: (string | false | null | undefined)[]) => parts.filter
 const whole = (value: number | null | undefined, unit: string) => value != null && `${Math.round(value)} ${unit}`
 
 const BACK =
-  'A phone that sends it again does not bring it back, unless it was changed since; but what has no id on the phone comes back.'
+  'It stays deleted when a phone sends it again, changed or not, unless it has no id there; a cloud provider brings it back if it says that it was changed after the deletion.'
 
 const KINDS: readonly Kind[] = [
   {
@@ -63,7 +63,7 @@ const KINDS: readonly Kind[] = [
         whole(one.calories_kcal, 'kcal'),
         whole(one.water_ml, 'ml of water'),
       ),
-    warning: `Its nutrients go along. ${BACK}`,
+    warning: 'Its nutrients go along. It stays deleted when it is sent again, changed or not.',
   },
   {
     ...{ kind: 'menstrual-cycles', name: 'Cycles' },

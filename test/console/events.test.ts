@@ -153,7 +153,7 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
     await page.getByText('550 kcal').waitFor()
     await page.getByRole('link', { name: 'Fri 20 Feb 01:00', exact: true }).waitFor()
     await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('dialog').getByText('Its nutrients go along').waitFor()
+    await page.getByRole('dialog').getByText('Its nutrients go along. It stays deleted').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('There are no meals').waitFor()
     t.same((await app.db.query('select from meal')).length, 0)
