@@ -6,8 +6,8 @@ import { address, go, query } from '../router.ts'
 import { Confirm } from '../ui/act.tsx'
 import { Pager } from '../ui/pager.tsx'
 import { Empty, Reveal, Shown } from '../ui/states.tsx'
+import { words } from '../ui/words.ts'
 import { PersonPage } from './person.tsx'
-import { words } from './runs.tsx'
 import { Workout, workoutName } from './workout.tsx'
 
 const PAGE = 50

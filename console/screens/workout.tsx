@@ -5,14 +5,14 @@ import { Lanes } from '../charts/lanes.tsx'
 import { pointsOf } from '../charts/samples.ts'
 import { clock, hourTicks, localMs, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
+import { words } from '../ui/words.ts'
 import { laneOf } from './night.tsx'
-import { words } from './runs.tsx'
 
 type Detail = Schemas['WorkoutDetail']
 
 /** What a workout is called, with its distance. */
 export function workoutName({ name, type, distance_meters: metres }: Schemas['Workout']): string {
-  const title = name || type.charAt(0).toUpperCase() + words(type.slice(1))
+  const title = name || words(type)
   return metres ? `${title} ${(metres / 1000).toFixed(1)} km` : title
 }
 
