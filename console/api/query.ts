@@ -21,6 +21,9 @@ interface Known<T> {
   failure?: Failure
 }
 
+/** Whether the same request may well be answered in a moment: nobody answered, too many asked, or the service is at fault. */
+const isPassing = ({ status }: Failure) => status === 0 || status === 429 || status >= 500
+
 /**
  * Asks for what `key` names, again when the key changes, and gives up the former request; asked again for the same, it
  * keeps what is known meanwhile. `pace` says after how many milliseconds to ask again by itself, 0 for never. Answers are
@@ -46,7 +49,7 @@ export function useQuery<T>(
         const failure = error instanceof Failure ? error : new Failure(0, String(error), null)
         // What is asked for again and again stays meanwhile, and comes back by itself.
         const stays = (last: Known<T>) =>
-          last.name === name && last.data !== undefined && failure.status === 0 && pace(last.data) > 0
+          last.name === name && last.data !== undefined && isPassing(failure) && pace(last.data) > 0
         setKnown((last) => (stays(last) ? { ...last, asked } : { name, asked, failure }))
       },
     )

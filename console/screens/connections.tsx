@@ -38,7 +38,12 @@ async function readAll(id: string, signal: AbortSignal) {
   ])
   const names = new Map(providers.map(({ provider, name }) => [provider, name]))
   const clouds = providers.filter((one) => one.has_cloud_api && one.has_connector && one.is_enabled)
-  return { connections, runs, uploads, clouds, nameOf: (provider: string) => names.get(provider) ?? provider }
+  const hasApi = new Set(providers.filter((one) => one.has_cloud_api).map(({ provider }) => provider))
+  return {
+    ...{ connections, runs, uploads, clouds },
+    nameOf: (provider: string) => names.get(provider) ?? provider,
+    isCloud: (provider: string) => hasApi.has(provider),
+  }
 }
 
 type All = Awaited<ReturnType<typeof readAll>>
@@ -62,36 +67,49 @@ function Loaded({ user }: { user: Schemas['UserDetail'] }) {
     else go(`/people/${user.id}`, true)
   }
   return (
-    <Shown query={query} what="the connections">
-      {(all) => (
-        <>
-          <ul class="items">
-            {all.connections.map((one) => (
-              <Connection key={one.id} {...{ user, one, all }} changed={query.again} />
-            ))}
-            {all.connections.length === 0 && <li>Nothing is connected yet.</li>}
-          </ul>
-          <p class="buttons">
-            <button type="button" onClick={() => invite('phone')}>
-              Connect a phone
-            </button>
-            <Opener button="Connect a provider" title="Connect a provider">
-              {(close) => <Provider {...{ user, all, close }} changed={query.again} />}
-            </Opener>
-            <button type="button" onClick={() => invite('curl')}>
-              Upload with curl
-            </button>
-          </p>
-          <Runs runs={all.runs} nameOf={all.nameOf} />
-          <section>
-            <h2>Uploads</h2>
-            <Uploads uploads={all.uploads} nameOf={all.nameOf} changed={query.again} />
-          </section>
-          <Removal user={user} />
-          {by && <Invite {...{ user, by, arrived }} onClose={() => invite(undefined)} />}
-        </>
-      )}
-    </Shown>
+    <>
+      <Shown query={query} what="the connections">
+        {(all) => <Everything {...{ user, all, invite }} changed={query.again} />}
+      </Shown>
+      {by && <Invite {...{ user, by, arrived }} onClose={() => invite(undefined)} />}
+    </>
+  )
+}
+
+interface EverythingProps {
+  user: Schemas['UserDetail']
+  all: All
+  invite(by: 'phone' | 'curl'): void
+  changed(): void
+}
+
+function Everything({ user, all, invite, changed }: EverythingProps) {
+  return (
+    <>
+      <ul class="items">
+        {all.connections.map((one) => (
+          <Connection key={one.id} {...{ user, one, all, changed }} />
+        ))}
+        {all.connections.length === 0 && <li>Nothing is connected yet.</li>}
+      </ul>
+      <p class="buttons">
+        <button type="button" onClick={() => invite('phone')}>
+          Connect a phone
+        </button>
+        <Opener button="Connect a provider" title="Connect a provider">
+          {(close) => <Provider {...{ user, all, close, changed }} />}
+        </Opener>
+        <button type="button" onClick={() => invite('curl')}>
+          Upload with curl
+        </button>
+      </p>
+      <Runs runs={all.runs} nameOf={all.nameOf} />
+      <section>
+        <h2>Uploads</h2>
+        <Uploads uploads={all.uploads} nameOf={all.nameOf} changed={changed} />
+      </section>
+      <Removal user={user} />
+    </>
   )
 }
 
@@ -123,7 +141,8 @@ interface ConnectionProps {
 function Connection({ user, one, all, changed }: ConnectionProps) {
   const { provider, status } = one
   const name = all.nameOf(provider)
-  const isCloud = all.clouds.some((cloud) => cloud.provider === provider)
+  const isCloud = all.isCloud(provider)
+  const isEnabled = all.clouds.some((cloud) => cloud.provider === provider)
   const isActive = status === 'active'
   const params = { path: { user_id: user.id, provider: provider as 'oura' } }
   const end = async () => {
@@ -146,9 +165,9 @@ function Connection({ user, one, all, changed }: ConnectionProps) {
             ` · the same account is connected to ${counted(others, 'other person').replace('persons', 'people')}`}
         </div>
       </div>
-      <Consent {...{ user, one, all, changed, isCloud }} />
+      <Consent {...{ user, one, all, changed, isEnabled }} />
       <div class="wide buttons">
-        {isCloud && isActive && <Fetching {...{ one, changed }} />}
+        {isEnabled && isActive && <Fetching {...{ one, changed }} />}
         {isActive && (
           <Confirm button="Disconnect" title={`Disconnect ${name}`} work={end}>
             <p>
@@ -169,11 +188,12 @@ function Connection({ user, one, all, changed }: ConnectionProps) {
 }
 
 /** What the person has to allow again, and the way there. */
-function Consent({ user, one, all, changed, isCloud }: ConnectionProps & { isCloud: boolean }) {
+function Consent({ user, one, all, changed, isEnabled }: ConnectionProps & { isEnabled: boolean }) {
   const { provider, status, failing_streams: failing } = one
   const name = all.nameOf(provider)
   if (status === 'active' && failing.length === 0) return null
-  if (!isCloud) return <p class="wide warn">It opens again with the next upload: connect the phone anew.</p>
+  if (!all.isCloud(provider))
+    return <p class="wide warn">It opens again with the next upload: connect the phone anew.</p>
   return (
     <div class="wide warn">
       <p>
@@ -181,9 +201,13 @@ function Consent({ user, one, all, changed, isCloud }: ConnectionProps & { isClo
           ? `${name} gives no ${failing.join(', ')}: not allowed, or refused for days. A new consent may change it.`
           : `${name} needs a new consent: the access has ended.`}
       </p>
-      <Opener button="Ask for a new consent" title={`Connect ${name}`}>
-        {(close) => <Link {...{ user, provider, name, close, changed }} />}
-      </Opener>
+      {isEnabled ? (
+        <Opener button="Ask for a new consent" title={`Connect ${name}`}>
+          {(close) => <Link {...{ user, provider, name, close, changed }} />}
+        </Opener>
+      ) : (
+        <p>{name} is switched off in this service.</p>
+      )}
     </div>
   )
 }
@@ -224,6 +248,13 @@ interface ProviderProps extends Pick<ConnectionProps, 'user' | 'all' | 'changed'
 function Provider({ user, all, close, changed }: ProviderProps) {
   const [provider, choose] = useState<string>()
   if (provider) return <Link {...{ user, provider, close, changed }} name={all.nameOf(provider)} />
+  if (all.clouds.length === 0) {
+    return (
+      <p>
+        No provider is enabled. <code>PUT /api/v1/oauth/providers</code> enables one.
+      </p>
+    )
+  }
   return (
     <div class="buttons">
       {all.clouds.map((one) => (
@@ -286,9 +317,6 @@ function Link({ user, provider, name, close, changed }: LinkProps) {
           </>
         )
       )}
-      <button type="button" onClick={close}>
-        Close
-      </button>
     </>
   )
 }

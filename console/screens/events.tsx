@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import { answered, api, type Schemas } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
-import { clock, dateOf, daysLater, isDate, localMs, shortDate, span, today } from '../charts/time.ts'
+import { clock, dateOf, daysLater, isDate, localMs, rangeOfDay, shortDate, span, today } from '../charts/time.ts'
 import { address, go, query } from '../router.ts'
 import { Confirm } from '../ui/act.tsx'
 import { Pager } from '../ui/pager.tsx'
 import { Empty, Reveal, Shown } from '../ui/states.tsx'
+import { words } from '../ui/words.ts'
 import { PersonPage } from './person.tsx'
-import { words } from './runs.tsx'
 import { Workout, workoutName } from './workout.tsx'
 
 const PAGE = 50
@@ -33,7 +33,7 @@ const joined = (...parts: (string | false | null | undefined)[]) => parts.filter
 const whole = (value: number | null | undefined, unit: string) => value != null && `${Math.round(value)} ${unit}`
 
 const BACK =
-  'A phone that sends it again does not bring it back, unless it was changed since; but what has no id on the phone comes back.'
+  'It stays deleted when a phone sends it again, changed or not, unless it has no id there; a cloud provider brings it back if it says that it was changed after the deletion.'
 
 const KINDS: readonly Kind[] = [
   {
@@ -63,7 +63,7 @@ const KINDS: readonly Kind[] = [
         whole(one.calories_kcal, 'kcal'),
         whole(one.water_ml, 'ml of water'),
       ),
-    warning: `Its nutrients go along. ${BACK}`,
+    warning: 'Its nutrients go along. It stays deleted when it is sent again, changed or not.',
   },
   {
     ...{ kind: 'menstrual-cycles', name: 'Cycles' },
@@ -136,15 +136,34 @@ export function Events({ id }: { id: string }) {
 
 const PATH = '/api/v1/users/{user_id}/events/'
 
-function List({ user, filters: { kind, from, until } }: { user: Schemas['UserDetail']; filters: Filters }) {
+/** The local date on which an event starts. */
+const dateOfEvent = (one: Event) => dateOf(localMs(one.start_time ?? one.timestamp ?? '', one.zone_offset ?? null))
+
+/**
+ * A page of those that start on the local dates, wherever the person was. The range of the API is wider: pages on which
+ * nothing is of these dates are passed.
+ */
+async function readPage(user: string, { kind, from, until }: Filters, start: string | undefined, signal: AbortSignal) {
+  const path = `${PATH}${kind.kind}` as `${typeof PATH}meals`
+  const range = { start_date: rangeOfDay(from).start, end_date: rangeOfDay(until).end, limit: PAGE }
+  let cursor = start
+  for (;;) {
+    const query = { ...range, ...(cursor && { cursor }) }
+    const page = await answered(api.GET(path, { params: { path: { user_id: user }, query }, signal }))
+    const next = page.pagination.next_cursor
+    const rows = (page.data as Event[]).filter((one) => from <= dateOfEvent(one) && dateOfEvent(one) <= until)
+    if (rows.length > 0 || !next) return { rows, next }
+    cursor = next
+  }
+}
+
+function List({ user, filters }: { user: Schemas['UserDetail']; filters: Filters }) {
+  const { kind, from, until } = filters
   const [pages, show] = useState<(string | undefined)[]>([undefined])
   const cursor = pages.at(-1)
-  const events = useQuery(`events ${user.id} ${kind.kind} ${from} ${until} ${cursor}`, async (signal) => {
-    const query = { start_date: from, end_date: until, limit: PAGE, ...(cursor && { cursor }) }
-    const path = `${PATH}${kind.kind}` as `${typeof PATH}meals`
-    const page = await answered(api.GET(path, { params: { path: { user_id: user.id }, query }, signal }))
-    return { rows: page.data as Event[], next: page.pagination.next_cursor }
-  })
+  const events = useQuery(`events ${user.id} ${kind.kind} ${from} ${until} ${cursor}`, (signal) =>
+    readPage(user.id, filters, cursor, signal),
+  )
   return (
     <Shown query={events} what="the events">
       {({ rows, next }) => (
@@ -156,7 +175,8 @@ function List({ user, filters: { kind, from, until } }: { user: Schemas['UserDet
           </ul>
           {rows.length === 0 && (
             <Empty>
-              There are no {kind.name.toLowerCase()} from {shortDate(from)} to {shortDate(until)}.
+              There are no {pages.length > 1 && 'further '}
+              {kind.name.toLowerCase()} from {shortDate(from)} to {shortDate(until)}.
             </Empty>
           )}
           <Pager {...{ pages, next, show }} />

@@ -199,7 +199,8 @@ function Month({ days, last }: { days: readonly number[]; last: string | null | 
   if (!last) return null
   const most = Math.max(...days)
   const bars = days.map((count, at) => (count > 0 ? `M${at} 10v-${1 + (9 * count) / most}h.8V10` : '')).join('')
-  const silent = Math.floor((Date.now() - Date.parse(last)) / DAY_MS)
+  // Whole days of UTC, as the last day is: neither that one nor today.
+  const silent = Math.floor((Date.now() - Date.parse(last)) / DAY_MS) - 1
   return (
     <div class="quiet">
       <svg class="spark" viewBox="0 0 30 10" preserveAspectRatio="none" role="img">

@@ -1,7 +1,8 @@
 import { answered, api, type Schemas } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { Reveal, Shown } from '../ui/states.tsx'
-import { figure, When } from '../ui/when.tsx'
+import { When } from '../ui/when.tsx'
+import { count, words } from '../ui/words.ts'
 
 interface RunsProps {
   runs: readonly Schemas['SyncRunSummary'][]
@@ -48,9 +49,6 @@ export const STATES: Readonly<Record<string, string>> = {
 /** What became of it, as a mark. */
 export const State = ({ of }: { of: string }) => <span class="tag">{STATES[of] ?? of}</span>
 
-/** A name of the API in words. */
-export const words = (name: string): string => name.replaceAll('_', ' ')
-
 function Types({ id }: { id: string }) {
   const run = useQuery(`run ${id}`, (signal) =>
     answered(api.GET('/api/v1/sync/history/{run_key}', { params: { path: { run_key: id } }, signal })),
@@ -75,9 +73,9 @@ function Types({ id }: { id: string }) {
                   {one.kind === 'task' && ` (asked for: ${STATES[one.status] ?? one.status})`}
                   {(one.error ?? one.error_code) && <div class="warn">{one.error ?? one.error_code}</div>}
                 </th>
-                <td>{one.reported_records === null ? '–' : figure(one.reported_records)}</td>
-                <td>{figure(one.items_inserted)}</td>
-                <td>{figure(one.items_updated)}</td>
+                <td>{one.reported_records === null ? '–' : count(one.reported_records)}</td>
+                <td>{count(one.items_inserted)}</td>
+                <td>{count(one.items_updated)}</td>
               </tr>
             ))}
           </tbody>

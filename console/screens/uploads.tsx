@@ -3,7 +3,8 @@ import { answered, api, type Schemas } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { Do } from '../ui/act.tsx'
 import { Reveal, Shown } from '../ui/states.tsx'
-import { counted, figure, When } from '../ui/when.tsx'
+import { counted, When } from '../ui/when.tsx'
+import { count } from '../ui/words.ts'
 import { State } from './runs.tsx'
 
 type Upload = Schemas['UploadBatch']
@@ -67,8 +68,8 @@ function countsOf(one: Upload): string {
     [one.ignored_type, 'of types that are not stored'],
     [one.dropped_count, 'unusable'],
   ]
-  const parts = counts.filter(([count]) => count > 0).map(([count, what]) => `${figure(count)} ${what}`)
-  return [`${figure(one.received)} received`, ...parts].join(', ')
+  const parts = counts.filter(([items]) => items > 0).map(([items, what]) => `${count(items)} ${what}`)
+  return [`${count(one.received)} received`, ...parts].join(', ')
 }
 
 const MOST = 100
@@ -90,7 +91,7 @@ function LeftOut({ upload: { user_id, batch_id } }: { upload: Upload }) {
               {msg}
             </li>
           ))}
-          {one.dropped_count > MOST && <li>… {figure(one.dropped_count)} in all</li>}
+          {one.dropped_count > MOST && <li>… {count(one.dropped_count)} in all</li>}
           {one.ignored_types.map(({ type, items, likely, known_to }) => (
             <li key={type}>
               {counted(items, 'item')} of type <code>{type ?? 'other'}</code>: not stored.

@@ -5,18 +5,45 @@ import { Lanes } from '../charts/lanes.tsx'
 import { pointsOf } from '../charts/samples.ts'
 import { clock, hourTicks, localMs, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
+import { words } from '../ui/words.ts'
 import { laneOf } from './night.tsx'
-import { words } from './runs.tsx'
 
 type Detail = Schemas['WorkoutDetail']
 
 /** What a workout is called, with its distance. */
 export function workoutName({ name, type, distance_meters: metres }: Schemas['Workout']): string {
-  const title = name || type.charAt(0).toUpperCase() + words(type.slice(1))
+  const title = name || words(type)
   return metres ? `${title} ${(metres / 1000).toFixed(1)} km` : title
 }
 
 const HEART = { type: 'heart_rate', name: 'Heart rate', unit: 'bpm', kind: 'heart', digits: 0 } as const
+
+type Page = Schemas['ColumnarSamplePage']
+
+/** How near a source is to that of a workout: the same one, the same device, or another. */
+function nearness(source: Schemas['SourceMetadata'], own: Schemas['SourceMetadata']): number {
+  if (source.provider !== own.provider || source.device !== own.device) return 0
+  return source.source === own.source ? 2 : own.device === null ? 0 : 1
+}
+
+/**
+ * The heart rates of a workout, of one source: the workout's own, else its device, else the one that measured most; and
+ * the name of a source that is not the workout's own.
+ */
+function heartOf(page: Page, { source: own, zone_offset: zone }: Schemas['Workout'], range: [number, number]) {
+  const [best] = page.series
+    .map((only, index) => {
+      // Daily totals are no measurements of the workout.
+      const series = page.series.map((one, at) => (at === index ? one : { ...one, implausible: true as const }))
+      const points = only.is_daily_total ? [] : pointsOf({ ...page, series }, HEART.type, range, offsetMinutes(zone))
+      return { points, source: only.source, near: nearness(only.source, own) }
+    })
+    .filter(({ points }) => points.length > 0)
+    .sort((a, b) => b.near - a.near || b.points.length - a.points.length)
+  if (!best) return { points: [], other: undefined }
+  const name = best.source.device_name ?? best.source.source ?? best.source.provider
+  return { points: best.points, other: best.near === 2 ? undefined : name }
+}
 
 /** A workout: its heart rate, the zones of it, its laps, and its way as a line. */
 export function Workout({ user, workout }: { user: string; workout: Schemas['Workout'] }) {
@@ -25,14 +52,14 @@ export function Workout({ user, workout }: { user: string; workout: Schemas['Wor
   const query = useQuery(`workout ${id}`, async (signal) => {
     const params = { path: { user_id: user, workout_id: id } }
     const [samples, detail] = await Promise.all([
-      readSamples(user, { start, end, types: [HEART.type], resolution: 'raw' }, signal),
+      readSamples(user, { start, end, types: [HEART.type], resolution: 'raw', filter_by_priority: false }, signal),
       answered(api.GET('/api/v1/users/{user_id}/events/workouts/{workout_id}', { params, signal })),
     ])
-    return { points: pointsOf(samples, HEART.type, [from, until], offsetMinutes(zone)), detail }
+    return { ...heartOf(samples, workout, [from, until]), detail }
   })
   return (
     <Shown query={query} what="the workout">
-      {({ points, detail }) => (
+      {({ points, other, detail }) => (
         <>
           {points.length > 0 ? (
             <Lanes
@@ -47,6 +74,11 @@ export function Workout({ user, workout }: { user: string; workout: Schemas['Wor
             />
           ) : (
             <p class="quiet">No heart rate was measured during it.</p>
+          )}
+          {other && (
+            <p class="quiet">
+              Measured by <bdi>{other}</bdi>.
+            </p>
           )}
           <Zones detail={detail} />
           <Laps laps={detail.laps ?? []} zone={zone} />

@@ -93,11 +93,13 @@ export function Fields({ fields, button, submit, children }: FieldsProps) {
 interface OpenerProps {
   button: ComponentChildren
   title: string
+  /** Whether what is in the dialog has a button to close it. */
+  closes?: boolean
   children(close: () => void): ComponentChildren
 }
 
-/** A button that opens a dialog; nothing of it is in the page before and after. */
-export function Opener({ button, title, children }: OpenerProps) {
+/** A button that opens a dialog, which can be closed; nothing of it is in the page before and after. */
+export function Opener({ button, title, closes, children }: OpenerProps) {
   const [open, setOpen] = useState(false)
   const close = () => setOpen(false)
   return (
@@ -108,6 +110,11 @@ export function Opener({ button, title, children }: OpenerProps) {
       {open && (
         <Dialog title={title} onClose={close}>
           {children(close)}
+          {!closes && (
+            <button type="button" onClick={close}>
+              Close
+            </button>
+          )}
         </Dialog>
       )}
     </>
@@ -133,7 +140,7 @@ export const typeable = (name: string): string =>
 export function Confirm({ button, title, word, work, children }: ConfirmProps) {
   const typed = word && typeable(word)
   return (
-    <Opener button={button} title={title}>
+    <Opener button={button} title={title} closes>
       {(close) => (
         <>
           {children}

@@ -1,4 +1,5 @@
 import { ago } from './person.ts'
+import { count } from './words.ts'
 
 /** How long ago something was, and when exactly for those who point at it. */
 export function When({ at, never = 'never' }: { at: string | null; never?: string }) {
@@ -10,11 +11,5 @@ export function When({ at, never = 'never' }: { at: string | null; never?: strin
   )
 }
 
-const numbers = new Intl.NumberFormat('en')
-
 /** A number of things, such as "1 record" and "1,200 records". */
-export const counted = (count: number, noun: string): string =>
-  `${numbers.format(count)} ${noun}${count === 1 ? '' : 's'}`
-
-/** A number with its thousands apart. */
-export const figure = (count: number): string => numbers.format(count)
+export const counted = (things: number, noun: string): string => `${count(things)} ${noun}${things === 1 ? '' : 's'}`

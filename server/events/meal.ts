@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { type SeriesType, seriesByName } from '../catalogue/series.ts'
 import { Nullable } from '../http/schema.ts'
-import type { EventRow } from './row.ts'
+import { type EventRow, zoneOf } from './row.ts'
 
 /** The columns of `meal`, as `e`, that a meal is made from. */
 export const MEAL_COLUMNS = 'e.title, e.meal_type, e.nutrients'
@@ -30,7 +30,8 @@ export const Nutrients = Type.Record(
 )
 
 /** A meal in its API form (contract 5.6). */
-export function mealItem({ id, start_at, meal_type, title, nutrients }: MealRow, source: object) {
+export function mealItem(row: MealRow, source: object) {
+  const { id, start_at, meal_type, title, nutrients } = row
   const macros = {
     protein_g: nutrients.dietary_protein ?? null,
     carbohydrates_g: nutrients.dietary_carbohydrates ?? null,
@@ -40,6 +41,7 @@ export function mealItem({ id, start_at, meal_type, title, nutrients }: MealRow,
   return {
     id,
     timestamp: start_at,
+    zone_offset: zoneOf(row),
     meal_type,
     name: title,
     source,

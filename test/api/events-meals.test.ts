@@ -65,27 +65,29 @@ oneEngine(t, 'meals and cycles', async (t, engine) => {
 
   await t.test('a meal has its energy, macronutrients and water, and every nutrient with its unit', async (t) => {
     const user = await userOfPhone()
-    const meals: [name: string | null, type: string | null, hours: number, nutrients: object][] = [
+    const meals: [name: string | null, type: string | null, hours: number, zone: number | null, nutrients: object][] = [
       [
         'Chicken and rice',
         'lunch',
         12,
+        60,
         { dietary_protein: 38.2, hydration: 250, dietary_energy_consumed: 550, dietary_sodium: 300 },
       ],
-      ['Water', null, 15, { hydration: 0 }],
-      [null, 'snack', 16, {}],
+      ['Water', null, 15, null, { hydration: 0 }],
+      [null, 'snack', 16, -180, {}],
       [
         'Celery',
         'snack',
         17,
+        330,
         { dietary_energy_consumed: 0, dietary_fat_total: 0, dietary_fiber: 1.6, dietary_carbohydrates: 2 },
       ],
     ]
-    for (const [index, [title, type, hours, nutrients]] of meals.entries()) {
+    for (const [index, [title, type, hours, zone, nutrients]] of meals.entries()) {
       await app.db.query(
-        `insert into meal (user_id, source_id, provider, external_id, title, meal_type, start_at, end_at, nutrients)
-         select $1, id, 'apple', $2, $3, $4, $5, $5, $6 from data_source where user_id = $1`,
-        [user, String(index), title, type, new Date(Date.UTC(2026, 1, 24, hours)).toISOString(), nutrients],
+        `insert into meal (user_id, source_id, provider, external_id, title, meal_type, start_at, end_at, zone_offset_min, nutrients)
+         select $1, id, 'apple', $2, $3, $4, $5, $5, $6, $7 from data_source where user_id = $1`,
+        [user, String(index), title, type, new Date(Date.UTC(2026, 1, 24, hours)).toISOString(), zone, nutrients],
       )
     }
     const shown = await allEvents(app, user, 'meals')
@@ -97,6 +99,7 @@ oneEngine(t, 'meals and cycles', async (t, engine) => {
       [
         {
           timestamp: '2026-02-24T17:00:00Z',
+          zone_offset: '+05:30',
           meal_type: 'snack',
           name: 'Celery',
           source: phone,
@@ -112,6 +115,7 @@ oneEngine(t, 'meals and cycles', async (t, engine) => {
         },
         {
           timestamp: '2026-02-24T16:00:00Z',
+          zone_offset: '-03:00',
           meal_type: 'snack',
           name: null,
           source: phone,
@@ -122,6 +126,7 @@ oneEngine(t, 'meals and cycles', async (t, engine) => {
         },
         {
           timestamp: '2026-02-24T15:00:00Z',
+          zone_offset: null,
           meal_type: null,
           name: 'Water',
           source: phone,
@@ -132,6 +137,7 @@ oneEngine(t, 'meals and cycles', async (t, engine) => {
         },
         {
           timestamp: '2026-02-24T12:00:00Z',
+          zone_offset: '+01:00',
           meal_type: 'lunch',
           name: 'Chicken and rice',
           source: phone,

@@ -26,6 +26,29 @@ t.test('connections in the console', { skip: !chromium && 'no Chromium is instal
     await page.getByRole('heading', { name: 'Uploads' }).waitFor()
   }
 
+  await journey(
+    'every dialog has a way out without a keyboard, and says so where there is nothing to choose',
+    async (t) => {
+      const { page } = await signedIn(t)
+      const answer = (await app.request('GET', '/api/v1/oauth/providers')).body as { is_enabled: boolean }[]
+      await page.route('**/api/v1/oauth/providers', (route) =>
+        route.fulfill({ json: answer.map((one) => ({ ...one, is_enabled: false })) }),
+      )
+      await show(page)
+      await page.getByRole('button', { name: 'Connect a provider' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('No provider is enabled.').waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await page.goto(at('/access'))
+      for (const name of ['New key', 'New application']) {
+        await page.getByRole('button', { name }).click()
+        await dialog.getByRole('button', { name: 'Close' }).click()
+        await dialog.waitFor({ state: 'detached' })
+      }
+    },
+  )
+
   await journey('a link connects a provider; the page follows by itself', async (t) => {
     const { page } = await signedIn(t, { expected: /status of 400/ })
     await show(page)
@@ -57,9 +80,17 @@ t.test('connections in the console', { skip: !chromium && 'no Chromium is instal
       for (const { id } of await tx.query<{ id: string }>('select id from provider_grant for update'))
         await endGrant(tx, app.deps.oauth.settings, id, { status: 'revoked', reason: 'refresh_failed' })
     })
-    await show(page)
     const oura = page.locator('[data-connection="oura"]')
-    await oura.getByText('Oura needs a new consent').waitFor()
+    const enable = async (is_enabled: boolean) => {
+      const asked = { auth: 'developer', body: { providers: { oura: is_enabled } } } as const
+      t.equal((await app.request('PUT', '/api/v1/oauth/providers', asked)).status, 200)
+      await show(page)
+      await oura.getByText('Oura needs a new consent').waitFor()
+    }
+    await enable(false)
+    await oura.getByText('Oura is switched off').waitFor()
+    t.equal(await oura.getByRole('button', { name: 'Ask for a new consent' }).count(), 0)
+    await enable(true)
     await oura.getByRole('button', { name: 'Ask for a new consent' }).click()
     await consent(t, app, page)
     await oura.getByText('needs a new consent').waitFor({ state: 'detached' })
@@ -68,6 +99,27 @@ t.test('connections in the console', { skip: !chromium && 'no Chromium is instal
     await page.getByRole('dialog').getByText('What is stored stays').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click()
     await oura.getByText('ended', { exact: true }).waitFor()
+  })
+
+  await journey('while the service is out of order, the page stays, and a key that is shown once', async (t) => {
+    const { page } = await signedIn(t, { expected: /status of (503|429)/ })
+    await page.clock.install()
+    await show(page)
+    await page.getByRole('button', { name: 'Upload with curl' }).click()
+    await page.getByRole('button', { name: 'Make a key' }).click()
+    const line = page.getByRole('dialog').locator('pre')
+    const key = await line.textContent()
+    for (const status of [503, 429]) {
+      const isRuns = (url: URL) => url.pathname.endsWith('/sync/runs')
+      await page.route(isRuns, (route) => route.fulfill({ status, json: { detail: 'Out of order' } }))
+      const failed = page.waitForResponse((answer) => answer.status() === status)
+      await page.clock.runFor(61_000)
+      await (await failed).finished()
+      await page.clock.runFor(1_000)
+      t.equal(await line.textContent(), key)
+      t.ok(await page.getByRole('heading', { name: 'Uploads', includeHidden: true }).isVisible())
+      await page.unroute(isRuns)
+    }
   })
 
   await journey('an upload: what was left out, where and why; it can be imported again', async (t) => {

@@ -6,7 +6,7 @@ import { installedChromium } from '../support/browser.ts'
 import { ORDINARY, storeLife } from '../support/console-life.ts'
 import { HOSTILE, openConsoleWindows } from '../support/console-window.ts'
 import { workout } from '../support/event-lists.ts'
-import { body, heartRate, importBody, iso, record, startImports } from '../support/sdk.ts'
+import { body, createUser, heartRate, importBody, iso, PHONE, record, startImports } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
 
 const [engine] = engines()
@@ -40,7 +40,10 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
   const energy = { parentId: 'meal-1', unit: 'kcal' }
   const lunch = record('HKQuantityTypeIdentifierDietaryEnergyConsumed', day, 550, energy)
   const records = [meal, lunch, heartRate(day, null), record(HOSTILE, day, 1)]
+  // The watch measured on that day, but not during the workout; the phone did.
+  const strap = [1, 2, 3].map((minute) => heartRate(day + 30 * HOUR + minute * 60_000, 140, { source: PHONE }))
   await importBody(app, ada, body([], { data: { records, workouts: [run, walk] } }))
+  await importBody(app, ada, body([...strap, heartRate(day + 34 * HOUR, 61)]))
   // As a provider reports them.
   const zones = { zones: [{ zone: 2, seconds: 600 }] }
   await app.db.query(`update workout set hr_zones = $1 where type = 'running'`, [JSON.stringify(zones)])
@@ -76,6 +79,29 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
     await page.getByRole('heading', { name: 'Ada' }).waitFor()
   })
 
+  await journey(
+    'dates are those of the person: what starts before midnight in UTC can be of the next day',
+    async (t) => {
+      const user = await createUser(app)
+      await app.request('PATCH', `/api/v1/users/${user}`, { body: { first_name: 'Noor' } })
+      const late = (title: string, at: string, zoneOffset: string) =>
+        workout('walking', Date.parse(at), 15, { title, zoneOffset })
+      const workouts = [
+        late('Auckland', '2026-02-19T12:30:00Z', '+13:00'),
+        late('Honolulu', '2026-02-21T05:00:00Z', '-10:00'),
+        late('Day before', '2026-02-20T01:00:00Z', '-10:00'),
+        late('Day after', '2026-02-20T20:00:00Z', '+13:00'),
+      ]
+      await importBody(app, user, body([], { data: { workouts } }))
+      const { page } = await signedIn(t)
+      await page.goto(at(`/people/${user}/events?from=2026-02-20&to=2026-02-20`))
+      await page.getByText('Fri 20 Feb 19:00–19:15').waitFor()
+      t.strictSame(await rows(page).locator('strong').allTextContents(), ['Honolulu', 'Auckland'])
+      await page.goto(at(`/people/${user}/events?from=2026-02-18&to=2026-02-18`))
+      await page.getByText('There are no workouts from').waitFor()
+    },
+  )
+
   await journey('a workout shows the heart rate that the API has of it', async (t) => {
     const { page } = await signedIn(t)
     await page.goto(events(range))
@@ -90,6 +116,15 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
       `/api/v1/users/${ada}/timeseries?types=heart_rate&resolution=raw&limit=1&${span}`,
     )
     t.equal(Number(await chart.getAttribute('data-points')), page_.pagination.total_count)
+  })
+
+  await journey('a workout that its own source did not measure shows who measured', async (t) => {
+    const { page } = await signedIn(t)
+    await page.goto(events(range))
+    const row = rows(page).filter({ hasText: 'onerror' })
+    await row.locator('summary').click()
+    await row.getByText('Measured by iPhone 16 Pro.').waitFor()
+    t.equal(await row.locator('[data-chart="Workout"]').getAttribute('data-points'), '3')
   })
 
   await journey('its laps, and its way over the line where the dates change', async (t) => {
@@ -116,8 +151,9 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
     const { page } = await signedIn(t)
     await page.goto(events(`${range}&kind=meals`))
     await page.getByText('550 kcal').waitFor()
+    await page.getByRole('link', { name: 'Fri 20 Feb 01:00', exact: true }).waitFor()
     await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('dialog').getByText('Its nutrients go along').waitFor()
+    await page.getByRole('dialog').getByText('Its nutrients go along. It stays deleted').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('There are no meals').waitFor()
     t.same((await app.db.query('select from meal')).length, 0)
@@ -154,7 +190,9 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
     await page.getByRole('link', { name: 'Ada' }).click()
     await page.getByRole('heading', { name: 'Uploads' }).waitFor()
     await page.getByRole('link', { name: 'People' }).click()
-    await page.getByText(/nothing for \d+ days/).waitFor()
+    // Samples end on 29 March; neither that day nor today is without.
+    const silent = Math.floor((Date.now() - Date.parse('2026-03-29')) / (24 * HOUR)) - 1
+    await page.getByRole('row', { name: 'Ada' }).getByText(`nothing for ${silent} days`).waitFor()
   })
 
   await journey('is readable for everybody, at every width and in both themes', async (t) => {

@@ -10,6 +10,7 @@ const Meal = Type.Object(
   {
     id: Uuid(),
     timestamp: Instant(),
+    zone_offset: Nullable(Type.String()),
     meal_type: Nullable(Type.String()),
     name: Nullable(Type.String()),
     source: SourceMetadata,
@@ -26,6 +27,7 @@ const example = {
     {
       id: 'c0ffee11-2b0c-4e02-9c7e-1f6a8e55d001',
       timestamp: '2026-09-18T12:00:00Z',
+      zone_offset: '+02:00',
       meal_type: 'lunch',
       name: 'Chicken and rice',
       source: {
