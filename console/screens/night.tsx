@@ -10,6 +10,7 @@ import { asleepMinutes, type Night as NightData, nightOf, partText, stageMinutes
 import { clock, dateOf, daysLater, HOUR_MS, hourTicks, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
 import { Why } from '../ui/why.tsx'
+import { words } from '../ui/words.ts'
 import { PersonPage } from './person.tsx'
 
 const AROUND_MS = 30 * MINUTE_MS

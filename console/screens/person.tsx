@@ -86,7 +86,8 @@ export function PersonPage({ id, view, date, children }: PersonPageProps) {
   useEffect(() => {
     document.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
   }, [view, person.state])
-  if (!valid || !shown) return <NotFound />
+  const isUnknown = person.failure !== undefined && [404, 422].includes(person.failure.status)
+  if (!valid || !shown || isUnknown) return <NotFound />
   return (
     <>
       <header class="bar">
