@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { linesOf, type Point, runsOf } from './samples.ts'
+import { extremesOf, linesOf, type Point, runsOf } from './samples.ts'
 
 interface LineProps {
   points: readonly Point[]
@@ -85,7 +85,7 @@ type Values = readonly (number | null | undefined)[]
 
 function bars(context: CanvasRenderingContext2D, x: readonly number[], values: Values, y: Scale) {
   const distances = x.slice(1).map((at, index) => at - (x[index] ?? at))
-  const width = Math.max(1, Math.min(...distances, 40) * BAR)
+  const width = Math.max(1, Math.min(extremesOf(distances)?.[0] ?? 40, 40) * BAR)
   for (const [index, value] of values.entries())
     if (value != null) context.fillRect(x[index] ?? 0, y(value), width, y(0) - y(value))
 }

@@ -158,10 +158,22 @@ export function nearest(points: readonly Point[], local: number, farthestMs = LE
 /** The share of a lane's height that stays free above and below, so that no line is cut off. */
 const MARGIN = 0.05
 
+/** The lowest and the highest of values, however many there are; undefined without any. */
+export function extremesOf(values: readonly number[]): [lowest: number, highest: number] | undefined {
+  if (values.length === 0) return undefined
+  let [lowest, highest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const value of values) {
+    if (value < lowest) lowest = value
+    if (value > highest) highest = value
+  }
+  return [lowest, highest]
+}
+
 /** A range around values, and round numbers within it: two to four. */
 export function scaleOf(values: readonly number[]): { low: number; high: number; ticks: number[] } {
-  if (values.length === 0) return { low: 0, high: 1, ticks: [] }
-  const [least, most] = [Math.min(...values), Math.max(...values)]
+  const extremes = extremesOf(values)
+  if (!extremes) return { low: 0, high: 1, ticks: [] }
+  const [least, most] = extremes
   const rough = Math.max((most - least) / 3, Math.abs(most) / 100, 1e-9)
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10) * power

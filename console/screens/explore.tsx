@@ -17,7 +17,7 @@ import { signIns, useQuery } from '../api/query.ts'
 import { dayOfMonth, timeTicks } from '../charts/days.ts'
 import { type Lane, Lanes } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
-import { nearest, reachOf, scaleOf } from '../charts/samples.ts'
+import { extremesOf, nearest, reachOf, scaleOf } from '../charts/samples.ts'
 import { clock, DAY_MS, midnight, offsetText, today } from '../charts/time.ts'
 import { Zoom, zoomed } from '../charts/zoom.tsx'
 import { ask, query } from '../router.ts'
@@ -337,9 +337,7 @@ function lanesOf({ resolution }: Picture, all: readonly Series[], window: Window
             const point = nearest(points, local, far)
             return point ? value.format(point.value) : 'no data'
           }
-          const values = reachOf(points)
-          const [lowest, highest] = [Math.min(...values), Math.max(...values)]
-          return values.length > 0 ? `${value.format(lowest)}–${value.format(highest)}` : 'no data'
+          return extremesOf(reachOf(points))?.map(value.format).join('–') ?? 'no data'
         })
         return said.join(' · ')
       },

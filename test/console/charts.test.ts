@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Schemas } from '../../console/api/client.ts'
 import { stepsOf, usualRanges, weekMeans } from '../../console/charts/days.ts'
-import { linesOf, pointsOf, reachOf, runsOf } from '../../console/charts/samples.ts'
+import { extremesOf, linesOf, type Point, pointsOf, reachOf, runsOf, scaleOf } from '../../console/charts/samples.ts'
 import { type Night, nightOf, regularityOf } from '../../console/charts/sleep.ts'
 import { DAY_MS, HOUR_MS } from '../../console/charts/time.ts'
 
@@ -77,6 +77,17 @@ t.test(
       summer.filter((value) => value !== undefined),
       [65, 66],
     )
-    t.strictSame([Math.min(...reachOf(points)), Math.max(...reachOf(points))], [50, 76])
+    t.strictSame(extremesOf(reachOf(points)), [50, 76])
   },
 )
+
+t.test('a scale holds more values than a call has room for', async (t) => {
+  const points = Array.from({ length: 300_000 }, (_, index): Point => {
+    const value = 60 + (index % 100)
+    return { local: index, offset: 0, value, low: value - 10, high: value + 10 }
+  })
+  t.strictSame(extremesOf(reachOf(points)), [50, 169])
+  const { low, high } = scaleOf(reachOf(points))
+  t.ok(low < 50 && high > 169)
+  t.equal(extremesOf([]), undefined)
+})
