@@ -32,7 +32,9 @@ export interface Finding {
     | 'expired'
     | 'rejected'
     | 'deleted'
+    | 'waiting'
     | 'ignored'
+    | 'failed'
     | 'others'
     | 'touched'
     | 'silent'
@@ -83,6 +85,27 @@ export function kindOf(coverage: Coverage, date: string): DayKind {
   return coverage.arrivals.has(date) ? 'touched' : 'silent'
 }
 
+/** What came of a date of which nothing is there, in a few words. */
+export function emptyText(coverage: Coverage, date: string): string {
+  const rows = coverage.days.get(date) ?? []
+  const [received, rejected] = [total(rows, 'received'), total(rows, 'rejected')]
+  if (received > 0) {
+    if (rejected >= received) return `${count(received)} came, none could be stored`
+    const some = rejected > 0 ? `, ${count(rejected)} could not be stored` : ''
+    return `${count(received)} came, nothing of it is there any longer${some}`
+  }
+  const [uploads, queued, failed, ignored] = (['uploads', 'queued', 'failed', 'ignored'] as const).map((name) =>
+    sumOf(coverage, date, name),
+  )
+  if (queued) return `${uploadsOf(queued)} waiting to be imported`
+  if (failed) return `${uploadsOf(failed)} could not be imported`
+  if (ignored) return 'uploads came, but only with types that are not stored'
+  return uploads ? 'uploads came, but nothing had been measured' : 'nothing came'
+}
+
+const total = (rows: readonly Row[], name: 'received' | 'rejected'): number =>
+  rows.reduce((sum, row) => sum + row[name], 0)
+
 /** Whether single samples of a date are no longer kept. */
 export const isArchived = ({ answer: { samples_kept_from: from } }: Coverage, date: string): boolean =>
   from != null && daysLater(date, 1) <= from.slice(0, 10)
@@ -105,7 +128,9 @@ export function whyEmpty(coverage: Coverage, asked: Asked): Finding {
     outside(coverage, asked) ??
     unkept(coverage, asked) ??
     lost(coverage, asked) ??
+    waiting(coverage, asked) ??
     ignored(coverage, asked) ??
+    failed(coverage, asked) ??
     elsewhere(coverage, asked)
   )
 }
@@ -144,8 +169,7 @@ function unkept(coverage: Coverage, { date, type }: Asked): Finding | undefined 
 function lost(coverage: Coverage, { date, type }: Asked): Finding | undefined {
   const rows = (coverage.days.get(date) ?? []).filter((row) => type === undefined || row.type === type)
   if (rows.some((row) => isThere(coverage.days, row))) return undefined
-  const received = rows.reduce((sum, row) => sum + row.received, 0)
-  const rejected = rows.reduce((sum, row) => sum + row.rejected, 0)
+  const [received, rejected] = [total(rows, 'received'), total(rows, 'rejected')]
   if (received === 0) return undefined
   const reasons = rows
     .flatMap((row) => row.reasons)
@@ -154,6 +178,30 @@ function lost(coverage: Coverage, { date, type }: Asked): Finding | undefined {
   if (rejected >= received) return { kind: 'rejected', text: `${count(received)} came, none could be stored: ${why}.` }
   const some = rejected > 0 ? ` ${count(rejected)} could not be stored: ${why}.` : ''
   return { kind: 'deleted', text: `${count(received)} came and were deleted later, by the phone or here.${some}` }
+}
+
+const uploadsOf = (number: number): string => `${count(number)} ${number === 1 ? 'upload' : 'uploads'}`
+
+const sumOf = ({ arrivals }: Coverage, date: string, name: 'uploads' | 'queued' | 'failed' | 'ignored'): number =>
+  (arrivals.get(date) ?? []).reduce((sum, one) => sum + one[name], 0)
+
+/** Uploads of the day, or of the next one, that are not imported yet: what is missing may be among them. */
+function waiting(coverage: Coverage, { date }: Asked): Finding | undefined {
+  const [own, next] = [sumOf(coverage, date, 'queued'), sumOf(coverage, daysLater(date, 1), 'queued')]
+  const queued = own || next
+  if (queued === 0) return undefined
+  const wait = queued === 1 ? 'waits' : 'wait'
+  return {
+    kind: 'waiting',
+    text: `${uploadsOf(queued)} of ${own > 0 ? 'this day' : 'the day after'} ${wait} to be imported.`,
+  }
+}
+
+/** Uploads of the day of which nothing is stored: what is missing may have been among them. */
+function failed(coverage: Coverage, { date }: Asked): Finding | undefined {
+  const number = sumOf(coverage, date, 'failed')
+  if (number === 0) return undefined
+  return { kind: 'failed', text: `${uploadsOf(number)} of this day could not be imported.` }
 }
 
 /** What an upload of the day, or of the next one, had under a name that is not stored. */
@@ -187,10 +235,9 @@ function elsewhere(coverage: Coverage, { date, type }: Asked): Finding {
     const check = type ? 'the permission for this one is missing' : 'the permission for the rest is missing'
     return { kind: 'others', text: `${from} sent ${named} for this day: the device was not worn, or ${check}.` }
   }
-  const uploads = (coverage.arrivals.get(date) ?? []).reduce((sum, one) => sum + one.uploads, 0)
+  const uploads = sumOf(coverage, date, 'uploads')
   if (uploads > 0) {
-    const times = `${uploads} ${uploads === 1 ? 'upload' : 'uploads'}`
-    return { kind: 'touched', text: `${from} was in touch (${times}) but had measured nothing.` }
+    return { kind: 'touched', text: `${from} was in touch (${uploadsOf(uploads)}) but had measured nothing.` }
   }
   const isSilent = (day: string) =>
     day <= coverage.last && kindOf(coverage, day) === 'silent' && !coverage.days.has(day)

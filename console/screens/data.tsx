@@ -6,6 +6,7 @@ import { Calendar } from '../charts/calendar.tsx'
 import {
   ARCHIVED,
   type Coverage,
+  emptyText,
   type Finding,
   isArchived,
   kindOf,
@@ -29,7 +30,7 @@ const DAYS = 365
 const SAID = {
   all: 'everything that is usual is there',
   some: 'some of what is usual is there',
-  touched: 'uploads came, but nothing had been measured',
+  touched: 'something came, but nothing is there',
   silent: 'nothing came',
 }
 
@@ -153,7 +154,12 @@ function cellOf(known: Coverage, date: string) {
   const kind = kindOf(known, date)
   const rejected = (known.days.get(date) ?? []).reduce((sum, row) => sum + row.rejected, 0)
   const archived = kind !== 'silent' && isArchived(known, date)
-  const notes = [SAID[kind], archived && 'archived', rejected > 0 && `${count(rejected)} could not be stored`]
+  const isEmpty = kind === 'touched' || kind === 'silent'
+  const notes = [
+    isEmpty ? emptyText(known, date) : SAID[kind],
+    archived && 'archived',
+    !isEmpty && rejected > 0 && `${count(rejected)} could not be stored`,
+  ]
   return {
     kind: [kind, archived && 'archived', rejected > 0 && 'rejected'].filter(Boolean).join(' '),
     text: notes.filter(Boolean).join(', '),

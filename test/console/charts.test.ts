@@ -1,6 +1,7 @@
 // What charts compute, without a browser.
 import t from 'tap'
 import type { Schemas } from '../../console/api/client.ts'
+import { coverageOf, emptyText, whyEmpty } from '../../console/charts/coverage.ts'
 import { stepsOf, usualRanges, weekMeans } from '../../console/charts/days.ts'
 import { extremesOf, linesOf, type Point, pointsOf, reachOf, runsOf, scaleOf } from '../../console/charts/samples.ts'
 import { type Night, nightOf, regularityOf } from '../../console/charts/sleep.ts'
@@ -90,4 +91,46 @@ t.test('a scale holds more values than a call has room for', async (t) => {
   const { low, high } = scaleOf(reachOf(points))
   t.ok(low < 50 && high > 169)
   t.equal(extremesOf([]), undefined)
+})
+
+const DAY = '2026-02-10'
+const USER = { id: 'ada', connections: [] } as unknown as Schemas['UserDetail']
+
+type Arrival = Schemas['CoverageArrival']
+
+/** What arrived on days, of a person who has sent something before. */
+function arrived(arrivals: readonly Partial<Arrival>[], days: readonly Partial<Schemas['CoverageDay']>[] = []) {
+  const none = { queued: 0, failed: 0, received: 0, ignored: 0, rejected: 0, deleted: 0 }
+  const filled = arrivals.map((one) => ({
+    ...{ day: DAY, provider: 'apple', uploads: 1, last_upload_at: '', unstored: [], ...none },
+    ...one,
+  }))
+  const last_upload_at = '2026-02-20T12:00:00Z'
+  const providers = [{ provider: 'apple', first_upload_at: '', last_upload_at, first_day: '2026-01-01', last_day: DAY }]
+  const counted = { day: DAY, provider: 'apple', received: 0, stored: 0, implausible: 0, rejected: 0, reasons: [] }
+  const rows = days.map((one) => ({ ...counted, last_upload_at: null, type: 'steps', ...one }))
+  return coverageOf({ days: rows, arrivals: filled, providers }, '2026-02-20')
+}
+
+t.test('a day is empty because its uploads wait, or could not be imported', async (t) => {
+  const of = (arrivals: Partial<Arrival>[], type?: string) => {
+    const { kind, text } = whyEmpty(arrived(arrivals), { user: USER, date: DAY, ...(type && { type }) })
+    return [kind, text]
+  }
+  t.strictSame(of([{ uploads: 3, queued: 2, failed: 1 }]), ['waiting', '2 uploads of this day wait to be imported.'])
+  t.strictSame(of([{ day: '2026-02-11', queued: 1 }]), ['waiting', '1 upload of the day after waits to be imported.'])
+  t.strictSame(of([{ uploads: 3, failed: 1 }], 'steps'), ['failed', '1 upload of this day could not be imported.'])
+  t.equal(of([{ uploads: 3 }])[0], 'touched')
+})
+
+t.test('the calendar says what came of an empty day', async (t) => {
+  const of = (arrivals: Partial<Arrival>[], days: Partial<Schemas['CoverageDay']>[] = []) =>
+    emptyText(arrived(arrivals, days), DAY)
+  t.equal(of([{ queued: 1 }]), '1 upload waiting to be imported')
+  t.equal(of([{ failed: 2 }]), '2 uploads could not be imported')
+  t.equal(of([{ ignored: 2 }]), 'uploads came, but only with types that are not stored')
+  t.equal(of([{}]), 'uploads came, but nothing had been measured')
+  t.equal(of([]), 'nothing came')
+  t.equal(of([], [{ received: 5, rejected: 5 }]), '5 came, none could be stored')
+  t.equal(of([], [{ received: 5, rejected: 2 }]), '5 came, nothing of it is there any longer, 2 could not be stored')
 })
