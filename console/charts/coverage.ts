@@ -2,6 +2,7 @@ import type { Schemas } from '../api/client.ts'
 import { ago } from '../ui/person.ts'
 import { count, reasonName, words } from '../ui/words.ts'
 import { dayOfMonth, daysBetween } from './days.ts'
+import { isNameOf } from './names.ts'
 import { daysLater, longDate, midnight, today } from './time.ts'
 
 type Row = Schemas['CoverageDay']
@@ -204,21 +205,25 @@ function failed(coverage: Coverage, { date }: Asked): Finding | undefined {
   return { kind: 'failed', text: `${uploadsOf(number)} of this day could not be imported.` }
 }
 
-/** What an upload of the day, or of the next one, had under a name that is not stored. */
-function ignored({ arrivals }: Coverage, { date }: Asked): Finding | undefined {
-  const uploads = [date, daysLater(date, 1)].flatMap((day) => arrivals.get(day) ?? [])
+/** What an upload of the day, or of the next one, had under a name that is not stored; of a type, what means that. */
+function ignored(coverage: Coverage, { date, type }: Asked): Finding | undefined {
+  // A name that means something else does not explain why this is missing while the rest is there.
+  if (type === undefined && typesOn(coverage, date).size > 0) return undefined
+  const uploads = [date, daysLater(date, 1)].flatMap((day) => coverage.arrivals.get(day) ?? [])
+  const isMeant = (one: Schemas['CoverageUnstored']) =>
+    type === undefined || [one.likely, one.type].some((name) => name != null && isNameOf(name, type))
   const found = uploads.flatMap(({ provider, unstored }) =>
-    unstored.filter(({ reason }) => reason === 'ignored_type').map((one) => ({ provider, ...one })),
+    unstored.filter((one) => one.reason === 'ignored_type' && isMeant(one)).map((one) => ({ provider, ...one })),
   )
   const [first] = found.sort((a, b) => Number(b.likely !== undefined) - Number(a.likely !== undefined))
   if (!first) return undefined
-  const { provider, items, type, likely, known_to } = first
+  const { provider, items, type: sent, likely, known_to } = first
   const meant = likely
     ? `${words(provider)} calls it ${likely}`
     : known_to?.length
       ? `that is a name of ${known_to.map(words).join(', ')}`
       : 'Pulsebase does not know it'
-  const of = `${count(items)} ${items === 1 ? 'item was' : 'items were'} not stored, of the type ${type ?? 'without a name'}`
+  const of = `${count(items)} ${items === 1 ? 'item was' : 'items were'} not stored, of the type ${sent ?? 'without a name'}`
   return { kind: 'ignored', text: `${of}: ${meant}.` }
 }
 
@@ -237,7 +242,8 @@ function elsewhere(coverage: Coverage, { date, type }: Asked): Finding {
   }
   const uploads = sumOf(coverage, date, 'uploads')
   if (uploads > 0) {
-    return { kind: 'touched', text: `${from} was in touch (${uploadsOf(uploads)}) but had measured nothing.` }
+    const what = sumOf(coverage, date, 'ignored') > 0 ? 'sent nothing that is stored' : 'had measured nothing'
+    return { kind: 'touched', text: `${from} was in touch (${uploadsOf(uploads)}) but ${what}.` }
   }
   const isSilent = (day: string) =>
     day <= coverage.last && kindOf(coverage, day) === 'silent' && !coverage.days.has(day)

@@ -3,9 +3,13 @@ import t from 'tap'
 import type { Schemas } from '../../console/api/client.ts'
 import { coverageOf, emptyText, whyEmpty } from '../../console/charts/coverage.ts'
 import { stepsOf, usualRanges, weekMeans } from '../../console/charts/days.ts'
+import { isNameOf } from '../../console/charts/names.ts'
 import { extremesOf, linesOf, type Point, pointsOf, reachOf, runsOf, scaleOf } from '../../console/charts/samples.ts'
 import { type Night, nightOf, regularityOf } from '../../console/charts/sleep.ts'
 import { DAY_MS, HOUR_MS } from '../../console/charts/time.ts'
+import { seriesTypes } from '../../server/catalogue/series.ts'
+import { appleRecords } from '../../server/providers/apple/records.ts'
+import { androidRecords } from '../../server/providers/health_connect/records.ts'
 
 /** A night of a date in 2026, from some hour of the evening before. */
 function night(day: number, hour: number, hours: number): Night {
@@ -133,4 +137,34 @@ t.test('the calendar says what came of an empty day', async (t) => {
   t.equal(of([]), 'nothing came')
   t.equal(of([], [{ received: 5, rejected: 5 }]), '5 came, none could be stored')
   t.equal(of([], [{ received: 5, rejected: 2 }]), '5 came, nothing of it is there any longer, 2 could not be stored')
+})
+
+t.test('an ignored type explains only the lack of what it means', async (t) => {
+  const heart = 'HKQuantityTypeIdentifierHeartRate'
+  const unstored = [{ collection: 'records', type: 'heart_rat', reason: 'ignored_type', items: 4, likely: heart }]
+  const known = arrived([{ ignored: 4, unstored }])
+  const of = (type?: string) => whyEmpty(known, { user: USER, date: DAY, ...(type && { type }) })
+  t.match(of('heart_rate').text, `4 items were not stored, of the type heart_rat: Apple calls it ${heart}.`)
+  t.equal(of().kind, 'ignored')
+  t.strictSame(of('steps'), {
+    kind: 'touched',
+    text: 'The phone was in touch (1 upload) but sent nothing that is stored.',
+  })
+  const beside = arrived([{ ignored: 4, unstored }], [{ type: 'weight', received: 1, stored: 1 }])
+  t.equal(whyEmpty(beside, { user: USER, date: DAY, type: 'steps' }).kind, 'others')
+  t.equal(whyEmpty(beside, { user: USER, date: DAY, type: 'heart_rate' }).kind, 'ignored')
+  t.equal(whyEmpty(beside, { user: USER, date: DAY }).kind, 'others')
+})
+
+t.test('each name of a phone means the type that it is stored as, and no other', async (t) => {
+  for (const [name, rule] of [...appleRecords, ...androidRecords]) {
+    if (typeof rule !== 'object' || !('series' in rule)) continue
+    const meant = seriesTypes.filter(({ type }) => isNameOf(name, type))
+    t.strictSame(
+      meant.map(({ type }) => type),
+      [rule.series.type],
+      name,
+    )
+  }
+  t.ok(isNameOf('HKCategoryTypeIdentifierSleepAnalysis', 'sleep'))
 })
