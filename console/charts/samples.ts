@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client.ts'
-import { HOUR_MS, MINUTE_MS } from './time.ts'
+import { dateOf, HOUR_MS, MINUTE_MS } from './time.ts'
 
 /** A value at a local time, and the offset that made it local. */
 export interface Point {
@@ -10,12 +10,18 @@ export interface Point {
   /** Of a bucket, its lowest and its highest sample. */
   low?: number
   high?: number
+  /** Of a bucket, how many samples it has. */
+  count?: number
 }
 
-/** The place of a row of a page, with its extremes where the page has them. */
-function pointOf({ value, min, max }: Schemas['ColumnarSamplePage']['columns'], index: number, at: Place): Point {
+/** The place of a row of a page, with its extremes and how many samples it has, where the page says so. */
+function pointOf(
+  { value, min, max, count }: Schemas['ColumnarSamplePage']['columns'],
+  index: number,
+  at: Place,
+): Point {
   const extremes = min && max && { low: min[index] ?? 0, high: max[index] ?? 0 }
-  return { ...at, value: value[index] ?? 0, ...extremes }
+  return { ...at, value: value[index] ?? 0, ...extremes, ...(count && { count: count[index] ?? 1 }) }
 }
 
 type Place = Pick<Point, 'local' | 'offset'>
@@ -69,6 +75,16 @@ export function seriesOf(
       targets[series[index] ?? -1]?.points.push(pointOf(page.columns, index, { local, offset }))
   }
   return [...found.values()].filter(({ points }) => points.length > 0)
+}
+
+/** The mean of all samples on each local day, however they are spread over the buckets. */
+export function dailyMeans(points: readonly Point[]): Map<string, number> {
+  const sums = new Map<string, [sum: number, count: number]>()
+  for (const { local, value, count = 1 } of points) {
+    const [sum, before] = sums.get(dateOf(local)) ?? [0, 0]
+    sums.set(dateOf(local), [sum + value * count, before + count])
+  }
+  return new Map([...sums].map(([date, [sum, count]]) => [date, sum / count]))
 }
 
 /** Tells the offset that the nearest sample of a page has, at most an hour from an instant. */

@@ -4,7 +4,16 @@ import type { Schemas } from '../../console/api/client.ts'
 import { coverageOf, emptyText, whyEmpty } from '../../console/charts/coverage.ts'
 import { stepsOf, usualRanges, weekMeans } from '../../console/charts/days.ts'
 import { isNameOf } from '../../console/charts/names.ts'
-import { extremesOf, linesOf, type Point, pointsOf, reachOf, runsOf, scaleOf } from '../../console/charts/samples.ts'
+import {
+  dailyMeans,
+  extremesOf,
+  linesOf,
+  type Point,
+  pointsOf,
+  reachOf,
+  runsOf,
+  scaleOf,
+} from '../../console/charts/samples.ts'
 import { type Night, nightOf, regularityOf } from '../../console/charts/sleep.ts'
 import { DAY_MS, HOUR_MS } from '../../console/charts/time.ts'
 import { seriesTypes } from '../../server/catalogue/series.ts'
@@ -167,4 +176,22 @@ t.test('each name of a phone means the type that it is stored as, and no other',
     )
   }
   t.ok(isNameOf('HKCategoryTypeIdentifierSleepAnalysis', 'sleep'))
+})
+
+t.test('the mean of a day is that of its samples, not that of its hours', async (t) => {
+  const at = (hour: number) => Date.UTC(2026, 1, 1, hour)
+  const page = {
+    series: [{ type: 'weight' }],
+    columns: {
+      timestamp_ms: [at(7), at(20), at(30)],
+      value: [80, 84, 81],
+      zone_offset_min: [60, 60, 60],
+      series: [0, 0, 0],
+      min: [79, 84, 81],
+      max: [81, 84, 81],
+      count: [3, 1, 2],
+    },
+  } as unknown as Schemas['ColumnarSamplePage']
+  const means = dailyMeans(pointsOf(page, 'weight', [at(0), at(72)]))
+  t.strictSame([...means], Object.entries({ '2026-02-01': 81, '2026-02-02': 81 }))
 })
