@@ -65,25 +65,40 @@ function isThere(days: Coverage['days'], { day, type, stored, received, rejected
   return evening?.some((one) => one.type === 'sleep' && one.stored > 0) ?? false
 }
 
+/** Two answers, of days that follow each other, as one. */
+export const joined = (earlier: Coverage, later: Coverage): Coverage =>
+  coverageOf(
+    {
+      ...later.answer,
+      days: [...earlier.answer.days, ...later.answer.days],
+      arrivals: [...earlier.answer.arrivals, ...later.answer.arrivals],
+    },
+    later.last,
+  )
+
 const NONE: ReadonlySet<string> = new Set()
 
 /** The types of which something is there on a date. */
 export const typesOn = ({ there }: Coverage, date: string): ReadonlySet<string> => there.get(date) ?? NONE
 
+/** Days before a date that say what is usual on it. */
+export const USUAL_DAYS = 30
+
 /** The types that half of the 30 days before a date have, as far as they are known. */
 export function usualTypes(coverage: Coverage, date: string): string[] {
   const counts = new Map<string, number>()
-  for (let back = 1; back <= 30; back += 1) {
+  for (let back = 1; back <= USUAL_DAYS; back += 1) {
     for (const type of typesOn(coverage, daysLater(date, -back))) counts.set(type, (counts.get(type) ?? 0) + 1)
   }
-  return [...counts].filter(([, days]) => days >= 15).map(([type]) => type)
+  return [...counts].filter(([, days]) => days >= USUAL_DAYS / 2).map(([type]) => type)
 }
 
-/** What a day is: what is usual is there, some of it, nothing though uploads came, or nothing at all. */
+/** What a day is: what is usual is there, some of it, nothing though something came, or nothing at all. */
 export function kindOf(coverage: Coverage, date: string): DayKind {
   const there = typesOn(coverage, date)
   if (there.size > 0) return usualTypes(coverage, date).every((type) => there.has(type)) ? 'all' : 'some'
-  return coverage.arrivals.has(date) ? 'touched' : 'silent'
+  const received = total(coverage.days.get(date) ?? [], 'received')
+  return received > 0 || coverage.arrivals.has(date) ? 'touched' : 'silent'
 }
 
 /** What came of a date of which nothing is there, in a few words. */

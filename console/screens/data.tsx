@@ -9,8 +9,10 @@ import {
   emptyText,
   type Finding,
   isArchived,
+  joined,
   kindOf,
   typesOn,
+  USUAL_DAYS,
   usualTypes,
   whyEmpty,
 } from '../charts/coverage.ts'
@@ -52,13 +54,22 @@ const datesFrom = (first: string) => Array.from({ length: DAYS }, (_, index) => 
 
 const pick = (date: string) => ask({ day: date })
 
+/** A year, with the days before it that say what is usual at its beginning. */
+async function readYear(id: string, [first, last]: readonly [string, string], signal: AbortSignal): Promise<Coverage> {
+  const [before, year] = await Promise.all([
+    readCoverage(id, [daysLater(first, -USUAL_DAYS), daysLater(first, -1)], signal),
+    readCoverage(id, [first, last], signal),
+  ])
+  return joined(before, year)
+}
+
 function Loaded({ user }: { user: Schemas['UserDetail'] }) {
   const day = dateIn('day')
   const until = dateIn('to') ?? today()
   // A day that is asked for is shown, whatever year it is in.
   const last = day && daysBetween(day, until) >= DAYS ? daysLater(day, 90) : until
   const first = daysLater(last, 1 - DAYS)
-  const coverage = useQuery(`coverage ${user.id} ${first}`, (signal) => readCoverage(user.id, [first, last], signal))
+  const coverage = useQuery(`coverage ${user.id} ${first}`, (signal) => readYear(user.id, [first, last], signal))
   const move = (days: number) => () => ask({ to: daysLater(last, days), day: null })
   return (
     <>
@@ -115,7 +126,8 @@ function Types({ known, first, last }: Omit<YearProps, 'day'>) {
   const dates = datesFrom(first)
   const [from, until] = [midnight(first), midnight(last) + DAY_MS]
   const narrow = matchMedia('(max-width: 640px)').matches
-  const types = [...new Set(known.answer.days.map(({ type }) => type))].sort()
+  const rows = known.answer.days.filter(({ day }) => day >= first)
+  const types = [...new Set(rows.map(({ type }) => type))].sort()
   return (
     <>
       <Lanes
@@ -125,7 +137,7 @@ function Types({ known, first, last }: Omit<YearProps, 'day'>) {
         from={from}
         until={until}
         ticks={timeTicks(from, until, narrow ? 6 : 13)}
-        points={known.answer.days.length}
+        points={rows.length}
         resolution="1day"
         stepMs={DAY_MS}
         say={(local) => shortDate(dateOf(local))}
@@ -135,15 +147,7 @@ function Types({ known, first, last }: Omit<YearProps, 'day'>) {
         name={`coverage-${last}`}
         head={['Date', 'Provider', 'Type', 'Received', 'Stored', 'Not stored', 'Cannot be true']}
         rows={() =>
-          known.answer.days.map((row) => [
-            row.day,
-            row.provider,
-            row.type,
-            row.received,
-            row.stored,
-            row.rejected,
-            row.implausible,
-          ])
+          rows.map((row) => [row.day, row.provider, row.type, row.received, row.stored, row.rejected, row.implausible])
         }
       />
     </>

@@ -1,7 +1,7 @@
 // What charts compute, without a browser.
 import t from 'tap'
 import type { Schemas } from '../../console/api/client.ts'
-import { coverageOf, emptyText, whyEmpty } from '../../console/charts/coverage.ts'
+import { coverageOf, emptyText, joined, kindOf, whyEmpty } from '../../console/charts/coverage.ts'
 import { stepsOf, usualRanges, weekMeans } from '../../console/charts/days.ts'
 import { isNameOf } from '../../console/charts/names.ts'
 import {
@@ -194,4 +194,17 @@ t.test('the mean of a day is that of its samples, not that of its hours', async 
   } as unknown as Schemas['ColumnarSamplePage']
   const means = dailyMeans(pointsOf(page, 'weight', [at(0), at(72)]))
   t.strictSame([...means], Object.entries({ '2026-02-01': 81, '2026-02-02': 81 }))
+})
+
+t.test('the days before the first one that is shown say what is usual on it', async (t) => {
+  const on = (day: string, type: string) => ({ day, type, received: 1, stored: 1 })
+  const before = Array.from({ length: 30 }, (_, day) => {
+    const date = new Date(Date.UTC(2026, 0, 11 + day)).toISOString().slice(0, 10)
+    return [on(date, 'steps'), on(date, 'weight')]
+  })
+  const shown = arrived([], [on(DAY, 'steps'), { day: '2026-02-11', received: 5, rejected: 5 }])
+  t.equal(kindOf(shown, DAY), 'all')
+  t.equal(kindOf(joined(arrived([], before.flat()), shown), DAY), 'some')
+  t.equal(kindOf(shown, '2026-02-11'), 'touched', 'what could not be stored came')
+  t.equal(kindOf(shown, '2026-02-12'), 'silent')
 })

@@ -92,7 +92,12 @@ await inChromium('months and years', async (_, { app, at, signedIn, journey, eve
     const pages: string[] = []
     await page.route(/\/events\/sleep\?/, (route) => {
       pages.push(route.request().url())
-      return route.continue({ url: route.request().url().replace(/limit=\d+/, 'limit=3') })
+      return route.continue({
+        url: route
+          .request()
+          .url()
+          .replace(/limit=\d+/, 'limit=3'),
+      })
     })
     await page.reload()
     await page.getByText('regularity 100 of 100').waitFor()
