@@ -15,6 +15,7 @@ import {
   scaleOf,
 } from '../../console/charts/samples.ts'
 import { type Night, nightOf, regularityOf } from '../../console/charts/sleep.ts'
+import { isSum } from '../../console/charts/sums.ts'
 import { DAY_MS, HOUR_MS } from '../../console/charts/time.ts'
 import { seriesTypes } from '../../server/catalogue/series.ts'
 import { appleRecords } from '../../server/providers/apple/records.ts'
@@ -207,4 +208,8 @@ t.test('the days before the first one that is shown say what is usual on it', as
   t.equal(kindOf(joined(arrived([], before.flat()), shown), DAY), 'some')
   t.equal(kindOf(shown, '2026-02-11'), 'touched', 'what could not be stored came')
   t.equal(kindOf(shown, '2026-02-12'), 'silent')
+})
+
+t.test('the types that are drawn as sums are those whose buckets are sums', async (t) => {
+  for (const { type, aggregation } of seriesTypes) t.equal(isSum(type), aggregation === 'sum', type)
 })
