@@ -162,12 +162,20 @@ function outside({ answer: { providers = [] }, arrivals }: Coverage, { user, dat
   if (!last) return { kind: 'never', text: 'This person has never sent anything.' }
   if (firsts[0] && date < firsts[0])
     return { kind: 'before', text: `Nothing was sent of days before ${longDate(firsts[0])}.` }
-  if (date <= last.slice(0, 10) || [...arrivals.keys()].some((day) => day >= date)) return undefined
+  // Its day is the person's, where its arrival is known.
+  const own = [...arrivals.values()]
+    .flat()
+    .find(({ last_upload_at }) => Date.parse(last_upload_at) === Date.parse(last))
+  const lastDay = own?.day ?? last.slice(0, 10)
+  if (date <= lastDay || [...arrivals.keys()].some((day) => day >= date)) return undefined
   const ended = (user.connections ?? [])
     .filter(({ status }) => status !== 'active')
     .map(({ provider }) => words(provider))
   const end = ended.length > 0 ? ` The connection with ${ended.join(' and ')} has ended.` : ''
-  return { kind: 'after', text: `The last upload came on ${longDate(last.slice(0, 10))}, ${ago(last)}.${end}` }
+  return {
+    kind: 'after',
+    text: `The last upload came on ${longDate(lastDay)}${own ? '' : ' (UTC)'}, ${ago(last)}.${end}`,
+  }
 }
 
 /** What is older than what is kept. */
@@ -178,7 +186,7 @@ function unkept(coverage: Coverage, { date, type }: Asked): Finding | undefined 
     return { kind: 'archived', text: ARCHIVED }
   }
   if (!kept || date >= kept.slice(0, 10) || there.size > 0) return undefined
-  return { kind: 'expired', text: `Too long ago: nothing from before ${longDate(kept.slice(0, 10))} is kept.` }
+  return { kind: 'expired', text: `Too long ago: nothing from before ${longDate(kept.slice(0, 10))} (UTC) is kept.` }
 }
 
 /** What came, but is not there. */

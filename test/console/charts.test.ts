@@ -213,3 +213,10 @@ t.test('the days before the first one that is shown say what is usual on it', as
 t.test('the types that are drawn as sums are those whose buckets are sums', async (t) => {
   for (const { type, aggregation } of seriesTypes) t.equal(isSum(type), aggregation === 'sum', type)
 })
+
+t.test('the last upload came on a day of the person, else on one of UTC', async (t) => {
+  const late = (arrivals: Partial<Arrival>[]) => whyEmpty(arrived(arrivals), { user: USER, date: '2026-02-25' }).text
+  const at = { last_upload_at: '2026-02-20T12:00:00Z' }
+  t.match(late([{ day: '2026-02-21', ...at }]), /^The last upload came on Saturday,? 21 February 2026, /)
+  t.match(late([]), /^The last upload came on Friday,? 20 February 2026 \(UTC\), /)
+})
