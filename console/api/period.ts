@@ -1,4 +1,4 @@
-import { pointsOf } from '../charts/samples.ts'
+import { dailyMeans, pointsOf } from '../charts/samples.ts'
 import { type Night, nightOf } from '../charts/sleep.ts'
 import { DAY_MS, dateOf, daysLater, localMs, midnight, rangeOfDay } from '../charts/time.ts'
 import { answered, api, type Schemas } from './client.ts'
@@ -21,7 +21,7 @@ interface Asked {
   last: string
 }
 
-/** Reads everything of some days, in one request for each kind. */
+/** Reads everything of some days, in one request for each kind, of many nights in several. */
 export async function readPeriod(
   user: Schemas['UserDetail'],
   { since, first, last }: Asked,
@@ -30,11 +30,10 @@ export async function readPeriod(
   const { id } = user
   const path = { user_id: id }
   const days = { params: { path, query: { start_date: since, end_date: last, limit: MOST } }, signal }
-  const events = { start_date: rangeOfDay(first).start, end_date: rangeOfDay(last).end, limit: MOST }
-  const ofNights = { ...events, include: ['stages' as const], filter_by_priority: true }
+  const range = { start_date: rangeOfDay(first).start, end_date: rangeOfDay(last).end }
   const ofScores = { ...days.params.query, category: 'sleep' as const, provider: 'internal' as const }
   // The cycle of the first day began before it.
-  const ofCycles = { ...events, start_date: rangeOfDay(daysLater(first, -60)).start }
+  const ofCycles = { ...range, start_date: rangeOfDay(daysLater(first, -60)).start, limit: MOST }
   const [activity, sleep, recovery, scores, body, nights, cycles] = await Promise.all([
     answered(api.GET('/api/v1/users/{user_id}/summaries/activity', days)),
     readSleepDays(id, [since, last], signal),
@@ -45,7 +44,7 @@ export async function readPeriod(
       { start: rangeOfDay(since).start, end: rangeOfDay(last).end, types: [...BODY], resolution: '1hour' },
       signal,
     ),
-    answered(api.GET('/api/v1/users/{user_id}/events/sleep', { params: { path, query: ofNights }, signal })),
+    readNights(id, range, signal),
     user.has_womens_health_data
       ? answered(
           api.GET('/api/v1/users/{user_id}/events/menstrual-cycles', { params: { path, query: ofCycles }, signal }),
@@ -69,21 +68,35 @@ export async function readPeriod(
     put('rmssd', date, avg_hrv_rmssd_ms)
   }
   for (const score of scores.data) put('score', dateOf(localMs(score.recorded_at, score.zone_offset)), score.value)
-  for (const type of BODY) putMeans(body, type, [since, last], put)
-  return { values, nights: nights.data.map((session) => nightOf(session)), cycles: cycles?.data ?? [] }
+  for (const type of BODY) {
+    const points = pointsOf(body, type, [midnight(since), midnight(last) + DAY_MS])
+    for (const [date, mean] of dailyMeans(points)) put(type, date, mean)
+  }
+  return { values, nights: nights.map((session) => nightOf(session)), cycles: cycles?.data ?? [] }
 }
 
-/** The mean of a type on each local day. */
-function putMeans(
-  page: Schemas['ColumnarSamplePage'],
-  type: string,
-  [since, last]: readonly [string, string],
-  put: (name: string, date: string, value: number) => void,
-): void {
-  const sums = new Map<string, [sum: number, count: number]>()
-  for (const { local, value } of pointsOf(page, type, [midnight(since), midnight(last) + DAY_MS])) {
-    const [sum, count] = sums.get(dateOf(local)) ?? [0, 0]
-    sums.set(dateOf(local), [sum + value, count + 1])
+/** Pages of nights that are read at most: one ends early where its nights have many stages. */
+const MOST_PAGES = 10
+
+/** All nights of a range, the latest first, with their stages. */
+async function readNights(
+  id: string,
+  range: { start_date: string; end_date: string },
+  signal: AbortSignal,
+): Promise<Schemas['SleepSession'][]> {
+  const nights: Schemas['SleepSession'][] = []
+  let cursor: string | null = null
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const query = {
+      ...{ ...range, limit: MOST, include: ['stages' as const], filter_by_priority: true },
+      ...(cursor !== null && { cursor }),
+    }
+    const found: Schemas['SleepSessionPage'] = await answered(
+      api.GET('/api/v1/users/{user_id}/events/sleep', { params: { path: { user_id: id }, query }, signal }),
+    )
+    nights.push(...found.data)
+    cursor = found.pagination.next_cursor
+    if (cursor === null) break
   }
-  for (const [date, [sum, count]] of sums) put(type, date, sum / count)
+  return nights
 }

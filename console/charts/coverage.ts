@@ -2,6 +2,7 @@ import type { Schemas } from '../api/client.ts'
 import { ago } from '../ui/person.ts'
 import { count, reasonName, words } from '../ui/words.ts'
 import { dayOfMonth, daysBetween } from './days.ts'
+import { isNameOf } from './names.ts'
 import { daysLater, longDate, midnight, today } from './time.ts'
 
 type Row = Schemas['CoverageDay']
@@ -32,7 +33,9 @@ export interface Finding {
     | 'expired'
     | 'rejected'
     | 'deleted'
+    | 'waiting'
     | 'ignored'
+    | 'failed'
     | 'others'
     | 'touched'
     | 'silent'
@@ -62,26 +65,62 @@ function isThere(days: Coverage['days'], { day, type, stored, received, rejected
   return evening?.some((one) => one.type === 'sleep' && one.stored > 0) ?? false
 }
 
+/** Two answers, of days that follow each other, as one. */
+export const joined = (earlier: Coverage, later: Coverage): Coverage =>
+  coverageOf(
+    {
+      ...later.answer,
+      days: [...earlier.answer.days, ...later.answer.days],
+      arrivals: [...earlier.answer.arrivals, ...later.answer.arrivals],
+    },
+    later.last,
+  )
+
 const NONE: ReadonlySet<string> = new Set()
 
 /** The types of which something is there on a date. */
 export const typesOn = ({ there }: Coverage, date: string): ReadonlySet<string> => there.get(date) ?? NONE
 
+/** Days before a date that say what is usual on it. */
+export const USUAL_DAYS = 30
+
 /** The types that half of the 30 days before a date have, as far as they are known. */
 export function usualTypes(coverage: Coverage, date: string): string[] {
   const counts = new Map<string, number>()
-  for (let back = 1; back <= 30; back += 1) {
+  for (let back = 1; back <= USUAL_DAYS; back += 1) {
     for (const type of typesOn(coverage, daysLater(date, -back))) counts.set(type, (counts.get(type) ?? 0) + 1)
   }
-  return [...counts].filter(([, days]) => days >= 15).map(([type]) => type)
+  return [...counts].filter(([, days]) => days >= USUAL_DAYS / 2).map(([type]) => type)
 }
 
-/** What a day is: what is usual is there, some of it, nothing though uploads came, or nothing at all. */
+/** What a day is: what is usual is there, some of it, nothing though something came, or nothing at all. */
 export function kindOf(coverage: Coverage, date: string): DayKind {
   const there = typesOn(coverage, date)
   if (there.size > 0) return usualTypes(coverage, date).every((type) => there.has(type)) ? 'all' : 'some'
-  return coverage.arrivals.has(date) ? 'touched' : 'silent'
+  const received = total(coverage.days.get(date) ?? [], 'received')
+  return received > 0 || coverage.arrivals.has(date) ? 'touched' : 'silent'
 }
+
+/** What came of a date of which nothing is there, in a few words. */
+export function emptyText(coverage: Coverage, date: string): string {
+  const rows = coverage.days.get(date) ?? []
+  const [received, rejected] = [total(rows, 'received'), total(rows, 'rejected')]
+  if (received > 0) {
+    if (rejected >= received) return `${count(received)} came, none could be stored`
+    const some = rejected > 0 ? `, ${count(rejected)} could not be stored` : ''
+    return `${count(received)} came, nothing of it is there any longer${some}`
+  }
+  const [uploads, queued, failed, ignored] = (['uploads', 'queued', 'failed', 'ignored'] as const).map((name) =>
+    sumOf(coverage, date, name),
+  )
+  if (queued) return `${uploadsOf(queued)} waiting to be imported`
+  if (failed) return `${uploadsOf(failed)} could not be imported`
+  if (ignored) return 'uploads came, but only with types that are not stored'
+  return uploads ? 'uploads came, but nothing had been measured' : 'nothing came'
+}
+
+const total = (rows: readonly Row[], name: 'received' | 'rejected'): number =>
+  rows.reduce((sum, row) => sum + row[name], 0)
 
 /** Whether single samples of a date are no longer kept. */
 export const isArchived = ({ answer: { samples_kept_from: from } }: Coverage, date: string): boolean =>
@@ -105,7 +144,9 @@ export function whyEmpty(coverage: Coverage, asked: Asked): Finding {
     outside(coverage, asked) ??
     unkept(coverage, asked) ??
     lost(coverage, asked) ??
+    waiting(coverage, asked) ??
     ignored(coverage, asked) ??
+    failed(coverage, asked) ??
     elsewhere(coverage, asked)
   )
 }
@@ -121,12 +162,20 @@ function outside({ answer: { providers = [] }, arrivals }: Coverage, { user, dat
   if (!last) return { kind: 'never', text: 'This person has never sent anything.' }
   if (firsts[0] && date < firsts[0])
     return { kind: 'before', text: `Nothing was sent of days before ${longDate(firsts[0])}.` }
-  if (date <= last.slice(0, 10) || [...arrivals.keys()].some((day) => day >= date)) return undefined
+  // Its day is the person's, where its arrival is known.
+  const own = [...arrivals.values()]
+    .flat()
+    .find(({ last_upload_at }) => Date.parse(last_upload_at) === Date.parse(last))
+  const lastDay = own?.day ?? last.slice(0, 10)
+  if (date <= lastDay || [...arrivals.keys()].some((day) => day >= date)) return undefined
   const ended = (user.connections ?? [])
     .filter(({ status }) => status !== 'active')
     .map(({ provider }) => words(provider))
   const end = ended.length > 0 ? ` The connection with ${ended.join(' and ')} has ended.` : ''
-  return { kind: 'after', text: `The last upload came on ${longDate(last.slice(0, 10))}, ${ago(last)}.${end}` }
+  return {
+    kind: 'after',
+    text: `The last upload came on ${longDate(lastDay)}${own ? '' : ' (UTC)'}, ${ago(last)}.${end}`,
+  }
 }
 
 /** What is older than what is kept. */
@@ -137,15 +186,14 @@ function unkept(coverage: Coverage, { date, type }: Asked): Finding | undefined 
     return { kind: 'archived', text: ARCHIVED }
   }
   if (!kept || date >= kept.slice(0, 10) || there.size > 0) return undefined
-  return { kind: 'expired', text: `Too long ago: nothing from before ${longDate(kept.slice(0, 10))} is kept.` }
+  return { kind: 'expired', text: `Too long ago: nothing from before ${longDate(kept.slice(0, 10))} (UTC) is kept.` }
 }
 
 /** What came, but is not there. */
 function lost(coverage: Coverage, { date, type }: Asked): Finding | undefined {
   const rows = (coverage.days.get(date) ?? []).filter((row) => type === undefined || row.type === type)
   if (rows.some((row) => isThere(coverage.days, row))) return undefined
-  const received = rows.reduce((sum, row) => sum + row.received, 0)
-  const rejected = rows.reduce((sum, row) => sum + row.rejected, 0)
+  const [received, rejected] = [total(rows, 'received'), total(rows, 'rejected')]
   if (received === 0) return undefined
   const reasons = rows
     .flatMap((row) => row.reasons)
@@ -156,21 +204,49 @@ function lost(coverage: Coverage, { date, type }: Asked): Finding | undefined {
   return { kind: 'deleted', text: `${count(received)} came and were deleted later, by the phone or here.${some}` }
 }
 
-/** What an upload of the day, or of the next one, had under a name that is not stored. */
-function ignored({ arrivals }: Coverage, { date }: Asked): Finding | undefined {
-  const uploads = [date, daysLater(date, 1)].flatMap((day) => arrivals.get(day) ?? [])
+const uploadsOf = (number: number): string => `${count(number)} ${number === 1 ? 'upload' : 'uploads'}`
+
+const sumOf = ({ arrivals }: Coverage, date: string, name: 'uploads' | 'queued' | 'failed' | 'ignored'): number =>
+  (arrivals.get(date) ?? []).reduce((sum, one) => sum + one[name], 0)
+
+/** Uploads of the day, or of the next one, that are not imported yet: what is missing may be among them. */
+function waiting(coverage: Coverage, { date }: Asked): Finding | undefined {
+  const [own, next] = [sumOf(coverage, date, 'queued'), sumOf(coverage, daysLater(date, 1), 'queued')]
+  const queued = own || next
+  if (queued === 0) return undefined
+  const wait = queued === 1 ? 'waits' : 'wait'
+  return {
+    kind: 'waiting',
+    text: `${uploadsOf(queued)} of ${own > 0 ? 'this day' : 'the day after'} ${wait} to be imported.`,
+  }
+}
+
+/** Uploads of the day of which nothing is stored: what is missing may have been among them. */
+function failed(coverage: Coverage, { date }: Asked): Finding | undefined {
+  const number = sumOf(coverage, date, 'failed')
+  if (number === 0) return undefined
+  return { kind: 'failed', text: `${uploadsOf(number)} of this day could not be imported.` }
+}
+
+/** What an upload of the day, or of the next one, had under a name that is not stored; of a type, what means that. */
+function ignored(coverage: Coverage, { date, type }: Asked): Finding | undefined {
+  // A name that means something else does not explain why this is missing while the rest is there.
+  if (type === undefined && typesOn(coverage, date).size > 0) return undefined
+  const uploads = [date, daysLater(date, 1)].flatMap((day) => coverage.arrivals.get(day) ?? [])
+  const isMeant = (one: Schemas['CoverageUnstored']) =>
+    type === undefined || [one.likely, one.type].some((name) => name != null && isNameOf(name, type))
   const found = uploads.flatMap(({ provider, unstored }) =>
-    unstored.filter(({ reason }) => reason === 'ignored_type').map((one) => ({ provider, ...one })),
+    unstored.filter((one) => one.reason === 'ignored_type' && isMeant(one)).map((one) => ({ provider, ...one })),
   )
   const [first] = found.sort((a, b) => Number(b.likely !== undefined) - Number(a.likely !== undefined))
   if (!first) return undefined
-  const { provider, items, type, likely, known_to } = first
+  const { provider, items, type: sent, likely, known_to } = first
   const meant = likely
     ? `${words(provider)} calls it ${likely}`
     : known_to?.length
       ? `that is a name of ${known_to.map(words).join(', ')}`
       : 'Pulsebase does not know it'
-  const of = `${count(items)} ${items === 1 ? 'item was' : 'items were'} not stored, of the type ${type ?? 'without a name'}`
+  const of = `${count(items)} ${items === 1 ? 'item was' : 'items were'} not stored, of the type ${sent ?? 'without a name'}`
   return { kind: 'ignored', text: `${of}: ${meant}.` }
 }
 
@@ -187,10 +263,10 @@ function elsewhere(coverage: Coverage, { date, type }: Asked): Finding {
     const check = type ? 'the permission for this one is missing' : 'the permission for the rest is missing'
     return { kind: 'others', text: `${from} sent ${named} for this day: the device was not worn, or ${check}.` }
   }
-  const uploads = (coverage.arrivals.get(date) ?? []).reduce((sum, one) => sum + one.uploads, 0)
+  const uploads = sumOf(coverage, date, 'uploads')
   if (uploads > 0) {
-    const times = `${uploads} ${uploads === 1 ? 'upload' : 'uploads'}`
-    return { kind: 'touched', text: `${from} was in touch (${times}) but had measured nothing.` }
+    const what = sumOf(coverage, date, 'ignored') > 0 ? 'sent nothing that is stored' : 'had measured nothing'
+    return { kind: 'touched', text: `${from} was in touch (${uploadsOf(uploads)}) but ${what}.` }
   }
   const isSilent = (day: string) =>
     day <= coverage.last && kindOf(coverage, day) === 'silent' && !coverage.days.has(day)

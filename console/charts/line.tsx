@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { linesOf, type Point, runsOf } from './samples.ts'
+import { extremesOf, linesOf, type Point, runsOf } from './samples.ts'
 
 interface LineProps {
   points: readonly Point[]
@@ -13,6 +13,8 @@ interface LineProps {
   dash?: number[]
   /** Bars instead of a line, for values that add up. */
   isBars?: boolean
+  /** Without a band: its samples are far below a sum of them. */
+  isBare?: boolean
 }
 
 /**
@@ -46,7 +48,8 @@ const BAND = 0.18
 /** Of the distance between two bars, what one takes. */
 const BAR = 0.9
 
-function paint(canvas: HTMLCanvasElement, { points, from, until, low, high, dash = [], isBars }: LineProps): void {
+function paint(canvas: HTMLCanvasElement, drawn: LineProps): void {
+  const { points, from, until, low, high, dash = [], isBars, isBare } = drawn
   const { clientWidth: width, clientHeight: height } = canvas
   const context = canvas.getContext('2d')
   // Nothing can be drawn at width 0.
@@ -60,7 +63,7 @@ function paint(canvas: HTMLCanvasElement, { points, from, until, low, high, dash
   const xOf = (time: number) => ((time - from) / (until - from)) * width
   const x = times.map(xOf)
   const y = (value: number) => (1 - (value - low) / (high - low)) * height
-  if (!isBars) bands(context, points, xOf, y)
+  if (!isBars && !isBare) bands(context, points, xOf, y)
   for (const values of lines) {
     if (isBars) bars(context, x, values, y)
     else line(context, x, values, y)
@@ -85,7 +88,7 @@ type Values = readonly (number | null | undefined)[]
 
 function bars(context: CanvasRenderingContext2D, x: readonly number[], values: Values, y: Scale) {
   const distances = x.slice(1).map((at, index) => at - (x[index] ?? at))
-  const width = Math.max(1, Math.min(...distances, 40) * BAR)
+  const width = Math.max(1, Math.min(extremesOf(distances)?.[0] ?? 40, 40) * BAR)
   for (const [index, value] of values.entries())
     if (value != null) context.fillRect(x[index] ?? 0, y(value), width, y(0) - y(value))
 }

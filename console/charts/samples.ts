@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client.ts'
-import { HOUR_MS, MINUTE_MS } from './time.ts'
+import { dateOf, HOUR_MS, MINUTE_MS } from './time.ts'
 
 /** A value at a local time, and the offset that made it local. */
 export interface Point {
@@ -10,12 +10,18 @@ export interface Point {
   /** Of a bucket, its lowest and its highest sample. */
   low?: number
   high?: number
+  /** Of a bucket, how many samples it has. */
+  count?: number
 }
 
-/** The place of a row of a page, with its extremes where the page has them. */
-function pointOf({ value, min, max }: Schemas['ColumnarSamplePage']['columns'], index: number, at: Place): Point {
+/** The place of a row of a page, with its extremes and how many samples it has, where the page says so. */
+function pointOf(
+  { value, min, max, count }: Schemas['ColumnarSamplePage']['columns'],
+  index: number,
+  at: Place,
+): Point {
   const extremes = min && max && { low: min[index] ?? 0, high: max[index] ?? 0 }
-  return { ...at, value: value[index] ?? 0, ...extremes }
+  return { ...at, value: value[index] ?? 0, ...extremes, ...(count && { count: count[index] ?? 1 }) }
 }
 
 type Place = Pick<Point, 'local' | 'offset'>
@@ -69,6 +75,16 @@ export function seriesOf(
       targets[series[index] ?? -1]?.points.push(pointOf(page.columns, index, { local, offset }))
   }
   return [...found.values()].filter(({ points }) => points.length > 0)
+}
+
+/** The mean of all samples on each local day, however they are spread over the buckets. */
+export function dailyMeans(points: readonly Point[]): Map<string, number> {
+  const sums = new Map<string, [sum: number, count: number]>()
+  for (const { local, value, count = 1 } of points) {
+    const [sum, before] = sums.get(dateOf(local)) ?? [0, 0]
+    sums.set(dateOf(local), [sum + value * count, before + count])
+  }
+  return new Map([...sums].map(([date, [sum, count]]) => [date, sum / count]))
 }
 
 /** Tells the offset that the nearest sample of a page has, at most an hour from an instant. */
@@ -158,10 +174,22 @@ export function nearest(points: readonly Point[], local: number, farthestMs = LE
 /** The share of a lane's height that stays free above and below, so that no line is cut off. */
 const MARGIN = 0.05
 
+/** The lowest and the highest of values, however many there are; undefined without any. */
+export function extremesOf(values: readonly number[]): [lowest: number, highest: number] | undefined {
+  if (values.length === 0) return undefined
+  let [lowest, highest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const value of values) {
+    if (value < lowest) lowest = value
+    if (value > highest) highest = value
+  }
+  return [lowest, highest]
+}
+
 /** A range around values, and round numbers within it: two to four. */
 export function scaleOf(values: readonly number[]): { low: number; high: number; ticks: number[] } {
-  if (values.length === 0) return { low: 0, high: 1, ticks: [] }
-  const [least, most] = [Math.min(...values), Math.max(...values)]
+  const extremes = extremesOf(values)
+  if (!extremes) return { low: 0, high: 1, ticks: [] }
+  const [least, most] = extremes
   const rough = Math.max((most - least) / 3, Math.abs(most) / 100, 1e-9)
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10) * power

@@ -6,10 +6,13 @@ import { Calendar } from '../charts/calendar.tsx'
 import {
   ARCHIVED,
   type Coverage,
+  emptyText,
   type Finding,
   isArchived,
+  joined,
   kindOf,
   typesOn,
+  USUAL_DAYS,
   usualTypes,
   whyEmpty,
 } from '../charts/coverage.ts'
@@ -29,7 +32,7 @@ const DAYS = 365
 const SAID = {
   all: 'everything that is usual is there',
   some: 'some of what is usual is there',
-  touched: 'uploads came, but nothing had been measured',
+  touched: 'something came, but nothing is there',
   silent: 'nothing came',
 }
 
@@ -51,13 +54,22 @@ const datesFrom = (first: string) => Array.from({ length: DAYS }, (_, index) => 
 
 const pick = (date: string) => ask({ day: date })
 
+/** A year, with the days before it that say what is usual at its beginning. */
+async function readYear(id: string, [first, last]: readonly [string, string], signal: AbortSignal): Promise<Coverage> {
+  const [before, year] = await Promise.all([
+    readCoverage(id, [daysLater(first, -USUAL_DAYS), daysLater(first, -1)], signal),
+    readCoverage(id, [first, last], signal),
+  ])
+  return joined(before, year)
+}
+
 function Loaded({ user }: { user: Schemas['UserDetail'] }) {
   const day = dateIn('day')
   const until = dateIn('to') ?? today()
   // A day that is asked for is shown, whatever year it is in.
   const last = day && daysBetween(day, until) >= DAYS ? daysLater(day, 90) : until
   const first = daysLater(last, 1 - DAYS)
-  const coverage = useQuery(`coverage ${user.id} ${first}`, (signal) => readCoverage(user.id, [first, last], signal))
+  const coverage = useQuery(`coverage ${user.id} ${first}`, (signal) => readYear(user.id, [first, last], signal))
   const move = (days: number) => () => ask({ to: daysLater(last, days), day: null })
   return (
     <>
@@ -114,7 +126,8 @@ function Types({ known, first, last }: Omit<YearProps, 'day'>) {
   const dates = datesFrom(first)
   const [from, until] = [midnight(first), midnight(last) + DAY_MS]
   const narrow = matchMedia('(max-width: 640px)').matches
-  const types = [...new Set(known.answer.days.map(({ type }) => type))].sort()
+  const rows = known.answer.days.filter(({ day }) => day >= first)
+  const types = [...new Set(rows.map(({ type }) => type))].sort()
   return (
     <>
       <Lanes
@@ -124,7 +137,7 @@ function Types({ known, first, last }: Omit<YearProps, 'day'>) {
         from={from}
         until={until}
         ticks={timeTicks(from, until, narrow ? 6 : 13)}
-        points={known.answer.days.length}
+        points={rows.length}
         resolution="1day"
         stepMs={DAY_MS}
         say={(local) => shortDate(dateOf(local))}
@@ -134,15 +147,7 @@ function Types({ known, first, last }: Omit<YearProps, 'day'>) {
         name={`coverage-${last}`}
         head={['Date', 'Provider', 'Type', 'Received', 'Stored', 'Not stored', 'Cannot be true']}
         rows={() =>
-          known.answer.days.map((row) => [
-            row.day,
-            row.provider,
-            row.type,
-            row.received,
-            row.stored,
-            row.rejected,
-            row.implausible,
-          ])
+          rows.map((row) => [row.day, row.provider, row.type, row.received, row.stored, row.rejected, row.implausible])
         }
       />
     </>
@@ -153,7 +158,12 @@ function cellOf(known: Coverage, date: string) {
   const kind = kindOf(known, date)
   const rejected = (known.days.get(date) ?? []).reduce((sum, row) => sum + row.rejected, 0)
   const archived = kind !== 'silent' && isArchived(known, date)
-  const notes = [SAID[kind], archived && 'archived', rejected > 0 && `${count(rejected)} could not be stored`]
+  const isEmpty = kind === 'touched' || kind === 'silent'
+  const notes = [
+    isEmpty ? emptyText(known, date) : SAID[kind],
+    archived && 'archived',
+    !isEmpty && rejected > 0 && `${count(rejected)} could not be stored`,
+  ]
   return {
     kind: [kind, archived && 'archived', rejected > 0 && 'rejected'].filter(Boolean).join(' '),
     text: notes.filter(Boolean).join(', '),

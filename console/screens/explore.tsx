@@ -17,7 +17,8 @@ import { signIns, useQuery } from '../api/query.ts'
 import { dayOfMonth, timeTicks } from '../charts/days.ts'
 import { type Lane, Lanes } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
-import { nearest, reachOf, scaleOf } from '../charts/samples.ts'
+import { extremesOf, nearest, reachOf, scaleOf } from '../charts/samples.ts'
+import { isSum } from '../charts/sums.ts'
 import { clock, DAY_MS, midnight, offsetText, today } from '../charts/time.ts'
 import { Zoom, zoomed } from '../charts/zoom.tsx'
 import { ask, query } from '../router.ts'
@@ -31,10 +32,6 @@ const MOST_TYPES = 8
 const SETTLED_MS = 60
 const COLOURS = ['heart', 'accent', 'steps', 'hrv', 'oxygen', 'breath', 'body']
 const DASHES = [[], [6, 3], [2, 3], [9, 3, 2, 3]]
-/** Types whose values add up. */
-const SUMS =
-  /^(steps|(basal_)?energy$|distance|dietary|hydration|flights|push_count|swimming_s|(stand|exercise|active)_time|time_in)/
-
 const value = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 })
 
 /** Up to eight series of a person over any range, as finely as the range allows. */
@@ -297,16 +294,20 @@ function Seen({ picture, seen, window, isReady }: SeenProps) {
 
 const titleOf = ({ type, source }: Series) => (source ? `${words(type)}, ${source}` : words(type))
 
+/** What a lane has to hold of a series: the extremes of its samples too, unless they add up. */
+const valuesOf = ({ type, points }: Series): number[] =>
+  isSum(type) ? points.map(({ value }) => value) : reachOf(points)
+
 /** A lane for each unit, with all series that have it. */
 function lanesOf({ resolution }: Picture, all: readonly Series[], window: Window): Lane[] {
   const units = [...new Set(all.map(({ unit }) => unit))]
   const height = units.length > 2 ? 110 : 180
   return units.map((unit) => {
     const own = all.filter((one) => one.unit === unit)
-    const isSum = own.every(({ type }) => SUMS.test(type))
-    const isBars = isSum && own.length === 1
-    const { low: least, high, ticks } = scaleOf(own.flatMap(({ points }) => reachOf(points)))
-    const low = isSum ? 0 : least
+    const areSums = own.every(({ type }) => isSum(type))
+    const isBars = areSums && own.length === 1
+    const { low: least, high, ticks } = scaleOf(own.flatMap(valuesOf))
+    const low = areSums ? 0 : least
     const style = (one: Series) => ({
       kind: COLOURS[all.indexOf(one) % COLOURS.length] ?? '',
       dash: DASHES[own.indexOf(one) % DASHES.length] ?? [],
@@ -314,7 +315,7 @@ function lanesOf({ resolution }: Picture, all: readonly Series[], window: Window
     const far = Math.max(bucketMs(resolution), (window.until - window.from) / 100)
     return {
       name: own.map(titleOf).join(', '),
-      unit: `${unitName(unit)}${isSum && resolution !== 'raw' ? ` in ${resolution.replace(/\d+/, '$& ')}` : ''}`,
+      unit: `${unitName(unit)}${areSums && resolution !== 'raw' ? ` in ${resolution.replace(/\d+/, '$& ')}` : ''}`,
       kind: 'several',
       height,
       legend: own.length > 1 && own.map((one) => <Legend key={titleOf(one)} name={titleOf(one)} {...style(one)} />),
@@ -325,6 +326,7 @@ function lanesOf({ resolution }: Picture, all: readonly Series[], window: Window
           from={window.from}
           until={window.until}
           {...{ low, high, isBars }}
+          isBare={isSum(one.type)}
           {...style(one)}
         />
       )),
@@ -332,14 +334,12 @@ function lanesOf({ resolution }: Picture, all: readonly Series[], window: Window
         .filter((tick) => tick >= low)
         .map((at) => ({ at: (at - low) / (high - low), text: value.format(at) })),
       figure(local) {
-        const said = own.map(({ points }) => {
+        const said = own.map((one) => {
           if (local !== undefined) {
-            const point = nearest(points, local, far)
+            const point = nearest(one.points, local, far)
             return point ? value.format(point.value) : 'no data'
           }
-          const values = reachOf(points)
-          const [lowest, highest] = [Math.min(...values), Math.max(...values)]
-          return values.length > 0 ? `${value.format(lowest)}–${value.format(highest)}` : 'no data'
+          return extremesOf(valuesOf(one))?.map(value.format).join('–') ?? 'no data'
         })
         return said.join(' · ')
       },

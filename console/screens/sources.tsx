@@ -67,7 +67,7 @@ function Source({ source, before }: { source: Schemas['DataSource']; before: rea
     <section class="source" dir="auto">
       <h2>{device_model ?? app ?? words(provider)}</h2>
       <p class="quiet">{[app, device_type && words(device_type), words(provider)].filter(Boolean).join(' · ')}</p>
-      <p>{first_at ? `${day(first_at)} to ${day(last_at)}` : 'No data'}</p>
+      <p>{first_at ? `${day(first_at)} to ${day(last_at)} (UTC)` : 'No data'}</p>
       {first.length > 0 && <p>Counts first for: {first.sort().map(words).join(', ')}</p>}
       <ul>
         {Object.entries(counts)

@@ -74,7 +74,8 @@ const lastDayOf = ({ answer: { providers = [] } }: Coverage): string | undefined
 export function Next({ user, date, finding }: { user: Schemas['UserDetail']; date: string; finding: Finding }) {
   const person = `/console/people/${user.id}`
   if (['never', 'after', 'silent'].includes(finding.kind)) return <a href={`${person}/connections`}>Connect again</a>
-  if (['rejected', 'deleted', 'ignored'].includes(finding.kind)) return <a href={`${person}/connections`}>Uploads</a>
+  if (['rejected', 'deleted', 'waiting', 'ignored', 'failed'].includes(finding.kind))
+    return <a href={`${person}/connections`}>Uploads</a>
   if (finding.kind === 'archived') return <a href={`${person}/month/${date}`}>The month</a>
   if (finding.kind !== 'others') return null
   return (

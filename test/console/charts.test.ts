@@ -1,10 +1,25 @@
 // What charts compute, without a browser.
 import t from 'tap'
 import type { Schemas } from '../../console/api/client.ts'
+import { coverageOf, emptyText, joined, kindOf, whyEmpty } from '../../console/charts/coverage.ts'
 import { stepsOf, usualRanges, weekMeans } from '../../console/charts/days.ts'
-import { linesOf, pointsOf, reachOf, runsOf } from '../../console/charts/samples.ts'
+import { isNameOf } from '../../console/charts/names.ts'
+import {
+  dailyMeans,
+  extremesOf,
+  linesOf,
+  type Point,
+  pointsOf,
+  reachOf,
+  runsOf,
+  scaleOf,
+} from '../../console/charts/samples.ts'
 import { type Night, nightOf, regularityOf } from '../../console/charts/sleep.ts'
+import { isSum } from '../../console/charts/sums.ts'
 import { DAY_MS, HOUR_MS } from '../../console/charts/time.ts'
+import { seriesTypes } from '../../server/catalogue/series.ts'
+import { appleRecords } from '../../server/providers/apple/records.ts'
+import { androidRecords } from '../../server/providers/health_connect/records.ts'
 
 /** A night of a date in 2026, from some hour of the evening before. */
 function night(day: number, hour: number, hours: number): Night {
@@ -77,6 +92,131 @@ t.test(
       summer.filter((value) => value !== undefined),
       [65, 66],
     )
-    t.strictSame([Math.min(...reachOf(points)), Math.max(...reachOf(points))], [50, 76])
+    t.strictSame(extremesOf(reachOf(points)), [50, 76])
   },
 )
+
+t.test('a scale holds more values than a call has room for', async (t) => {
+  const points = Array.from({ length: 300_000 }, (_, index): Point => {
+    const value = 60 + (index % 100)
+    return { local: index, offset: 0, value, low: value - 10, high: value + 10 }
+  })
+  t.strictSame(extremesOf(reachOf(points)), [50, 169])
+  const { low, high } = scaleOf(reachOf(points))
+  t.ok(low < 50 && high > 169)
+  t.equal(extremesOf([]), undefined)
+})
+
+const DAY = '2026-02-10'
+const USER = { id: 'ada', connections: [] } as unknown as Schemas['UserDetail']
+
+type Arrival = Schemas['CoverageArrival']
+
+/** What arrived on days, of a person who has sent something before. */
+function arrived(arrivals: readonly Partial<Arrival>[], days: readonly Partial<Schemas['CoverageDay']>[] = []) {
+  const none = { queued: 0, failed: 0, received: 0, ignored: 0, rejected: 0, deleted: 0 }
+  const filled = arrivals.map((one) => ({
+    ...{ day: DAY, provider: 'apple', uploads: 1, last_upload_at: '', unstored: [], ...none },
+    ...one,
+  }))
+  const last_upload_at = '2026-02-20T12:00:00Z'
+  const providers = [{ provider: 'apple', first_upload_at: '', last_upload_at, first_day: '2026-01-01', last_day: DAY }]
+  const counted = { day: DAY, provider: 'apple', received: 0, stored: 0, implausible: 0, rejected: 0, reasons: [] }
+  const rows = days.map((one) => ({ ...counted, last_upload_at: null, type: 'steps', ...one }))
+  return coverageOf({ days: rows, arrivals: filled, providers }, '2026-02-20')
+}
+
+t.test('a day is empty because its uploads wait, or could not be imported', async (t) => {
+  const of = (arrivals: Partial<Arrival>[], type?: string) => {
+    const { kind, text } = whyEmpty(arrived(arrivals), { user: USER, date: DAY, ...(type && { type }) })
+    return [kind, text]
+  }
+  t.strictSame(of([{ uploads: 3, queued: 2, failed: 1 }]), ['waiting', '2 uploads of this day wait to be imported.'])
+  t.strictSame(of([{ day: '2026-02-11', queued: 1 }]), ['waiting', '1 upload of the day after waits to be imported.'])
+  t.strictSame(of([{ uploads: 3, failed: 1 }], 'steps'), ['failed', '1 upload of this day could not be imported.'])
+  t.equal(of([{ uploads: 3 }])[0], 'touched')
+})
+
+t.test('the calendar says what came of an empty day', async (t) => {
+  const of = (arrivals: Partial<Arrival>[], days: Partial<Schemas['CoverageDay']>[] = []) =>
+    emptyText(arrived(arrivals, days), DAY)
+  t.equal(of([{ queued: 1 }]), '1 upload waiting to be imported')
+  t.equal(of([{ failed: 2 }]), '2 uploads could not be imported')
+  t.equal(of([{ ignored: 2 }]), 'uploads came, but only with types that are not stored')
+  t.equal(of([{}]), 'uploads came, but nothing had been measured')
+  t.equal(of([]), 'nothing came')
+  t.equal(of([], [{ received: 5, rejected: 5 }]), '5 came, none could be stored')
+  t.equal(of([], [{ received: 5, rejected: 2 }]), '5 came, nothing of it is there any longer, 2 could not be stored')
+})
+
+t.test('an ignored type explains only the lack of what it means', async (t) => {
+  const heart = 'HKQuantityTypeIdentifierHeartRate'
+  const unstored = [{ collection: 'records', type: 'heart_rat', reason: 'ignored_type', items: 4, likely: heart }]
+  const known = arrived([{ ignored: 4, unstored }])
+  const of = (type?: string) => whyEmpty(known, { user: USER, date: DAY, ...(type && { type }) })
+  t.match(of('heart_rate').text, `4 items were not stored, of the type heart_rat: Apple calls it ${heart}.`)
+  t.equal(of().kind, 'ignored')
+  t.strictSame(of('steps'), {
+    kind: 'touched',
+    text: 'The phone was in touch (1 upload) but sent nothing that is stored.',
+  })
+  const beside = arrived([{ ignored: 4, unstored }], [{ type: 'weight', received: 1, stored: 1 }])
+  t.equal(whyEmpty(beside, { user: USER, date: DAY, type: 'steps' }).kind, 'others')
+  t.equal(whyEmpty(beside, { user: USER, date: DAY, type: 'heart_rate' }).kind, 'ignored')
+  t.equal(whyEmpty(beside, { user: USER, date: DAY }).kind, 'others')
+})
+
+t.test('each name of a phone means the type that it is stored as, and no other', async (t) => {
+  for (const [name, rule] of [...appleRecords, ...androidRecords]) {
+    if (typeof rule !== 'object' || !('series' in rule)) continue
+    const meant = seriesTypes.filter(({ type }) => isNameOf(name, type))
+    t.strictSame(
+      meant.map(({ type }) => type),
+      [rule.series.type],
+      name,
+    )
+  }
+  t.ok(isNameOf('HKCategoryTypeIdentifierSleepAnalysis', 'sleep'))
+})
+
+t.test('the mean of a day is that of its samples, not that of its hours', async (t) => {
+  const at = (hour: number) => Date.UTC(2026, 1, 1, hour)
+  const page = {
+    series: [{ type: 'weight' }],
+    columns: {
+      timestamp_ms: [at(7), at(20), at(30)],
+      value: [80, 84, 81],
+      zone_offset_min: [60, 60, 60],
+      series: [0, 0, 0],
+      min: [79, 84, 81],
+      max: [81, 84, 81],
+      count: [3, 1, 2],
+    },
+  } as unknown as Schemas['ColumnarSamplePage']
+  const means = dailyMeans(pointsOf(page, 'weight', [at(0), at(72)]))
+  t.strictSame([...means], Object.entries({ '2026-02-01': 81, '2026-02-02': 81 }))
+})
+
+t.test('the days before the first one that is shown say what is usual on it', async (t) => {
+  const on = (day: string, type: string) => ({ day, type, received: 1, stored: 1 })
+  const before = Array.from({ length: 30 }, (_, day) => {
+    const date = new Date(Date.UTC(2026, 0, 11 + day)).toISOString().slice(0, 10)
+    return [on(date, 'steps'), on(date, 'weight')]
+  })
+  const shown = arrived([], [on(DAY, 'steps'), { day: '2026-02-11', received: 5, rejected: 5 }])
+  t.equal(kindOf(shown, DAY), 'all')
+  t.equal(kindOf(joined(arrived([], before.flat()), shown), DAY), 'some')
+  t.equal(kindOf(shown, '2026-02-11'), 'touched', 'what could not be stored came')
+  t.equal(kindOf(shown, '2026-02-12'), 'silent')
+})
+
+t.test('the types that are drawn as sums are those whose buckets are sums', async (t) => {
+  for (const { type, aggregation } of seriesTypes) t.equal(isSum(type), aggregation === 'sum', type)
+})
+
+t.test('the last upload came on a day of the person, else on one of UTC', async (t) => {
+  const late = (arrivals: Partial<Arrival>[]) => whyEmpty(arrived(arrivals), { user: USER, date: '2026-02-25' }).text
+  const at = { last_upload_at: '2026-02-20T12:00:00Z' }
+  t.match(late([{ day: '2026-02-21', ...at }]), /^The last upload came on Saturday,? 21 February 2026, /)
+  t.match(late([]), /^The last upload came on Friday,? 20 February 2026 \(UTC\), /)
+})

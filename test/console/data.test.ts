@@ -116,9 +116,9 @@ await inChromium('what arrived', async (_, { app, at, signedIn, journey, everywh
     await calendar.waitFor()
     await calendar.focus()
     for (let day = 0; day < 8; day += 1) await page.keyboard.press('ArrowUp')
-    t.match(await calendar.getAttribute('aria-valuetext'), `${long(7)}: uploads came, but nothing`)
+    t.match(await calendar.getAttribute('aria-valuetext'), `${long(7)}: 1 came, nothing of it is there any longer`)
     await page.keyboard.press('ArrowUp')
-    t.match(await calendar.getAttribute('aria-valuetext'), /2 could not be stored$/)
+    t.match(await calendar.getAttribute('aria-valuetext'), /: 2 came, none could be stored$/)
     await page.keyboard.press('Enter')
     await page.waitForURL(new RegExp(`day=${date(8)}$`))
     await finding(page, 'rejected').waitFor()
@@ -138,9 +138,9 @@ await inChromium('what arrived', async (_, { app, at, signedIn, journey, everywh
     const said = await sources.allTextContents()
     t.match(
       said[0],
-      `Watch7,5Watch of Ada · Watch · Apple${date(200)} to ${date(2)}Counts first for: Heart rate, Steps`,
+      `Watch7,5Watch of Ada · Watch · Apple${date(200)} to ${date(2)} (UTC)Counts first for: Heart rate, Steps`,
     )
-    t.match(said[1], /^iPhone17,1Phone of Ada · Phone · Apple[-0-9 to]*Steps 1$/)
+    t.match(said[1], /^iPhone17,1Phone of Ada · Phone · Apple[-0-9 to]* \(UTC\)Steps 1$/)
     await page.goto(at(`/people/${nobody}/sources`))
     await page.getByText('Nothing was ever sent of this person.').waitFor()
   })

@@ -88,6 +88,21 @@ await inChromium('months and years', async (_, { app, at, signedIn, journey, eve
     const { page } = await signedIn(t)
     await page.goto(at(`/people/${ada}/month/${ORDINARY}`))
     await page.getByText('regularity 100 of 100').waitFor()
+    // The same when an answer holds only three of the nights.
+    const pages: string[] = []
+    await page.route(/\/events\/sleep\?/, (route) => {
+      pages.push(route.request().url())
+      return route.continue({
+        url: route
+          .request()
+          .url()
+          .replace(/limit=\d+/, 'limit=3'),
+      })
+    })
+    await page.reload()
+    await page.getByText('regularity 100 of 100').waitFor()
+    t.ok(pages.length >= 4, `${pages.length} pages of nights`)
+    await page.unroute(/\/events\/sleep\?/)
     await page.goto(at(`/people/${ada}/year/2022-02-20`))
     await page.getByText('Nothing is stored for these days').waitFor()
   })
