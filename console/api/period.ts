@@ -32,8 +32,6 @@ export async function readPeriod(
   const days = { params: { path, query: { start_date: since, end_date: last, limit: MOST } }, signal }
   const range = { start_date: rangeOfDay(first).start, end_date: rangeOfDay(last).end }
   const ofScores = { ...days.params.query, category: 'sleep' as const, provider: 'internal' as const }
-  // The cycle of the first day began before it.
-  const ofCycles = { ...range, start_date: rangeOfDay(daysLater(first, -60)).start, limit: MOST }
   const [activity, sleep, recovery, scores, body, nights, cycles] = await Promise.all([
     answered(api.GET('/api/v1/users/{user_id}/summaries/activity', days)),
     readSleepDays(id, [since, last], signal),
@@ -45,11 +43,7 @@ export async function readPeriod(
       signal,
     ),
     readNights(id, range, signal),
-    user.has_womens_health_data
-      ? answered(
-          api.GET('/api/v1/users/{user_id}/events/menstrual-cycles', { params: { path, query: ofCycles }, signal }),
-        )
-      : undefined,
+    user.has_womens_health_data ? readCycles(id, [daysLater(first, -60), last], signal) : [],
   ])
   const values: Days['values'] = new Map()
   const put = (name: string, date: string, value: number | null) => {
@@ -72,7 +66,14 @@ export async function readPeriod(
     const points = pointsOf(body, type, [midnight(since), midnight(last) + DAY_MS])
     for (const [date, mean] of dailyMeans(points)) put(type, date, mean)
   }
-  return { values, nights: nights.map((session) => nightOf(session)), cycles: cycles?.data ?? [] }
+  return { values, nights: nights.map((session) => nightOf(session)), cycles }
+}
+
+/** Cycles that begin within some dates: that of a day began before it. */
+async function readCycles(id: string, [first, last]: readonly [string, string], signal: AbortSignal) {
+  const query = { start_date: rangeOfDay(first).start, end_date: rangeOfDay(last).end, limit: MOST }
+  const params = { path: { user_id: id }, query }
+  return (await answered(api.GET('/api/v1/users/{user_id}/events/menstrual-cycles', { params, signal }))).data
 }
 
 /** Pages of nights that are read at most: one ends early where its nights have many stages. */
