@@ -48,7 +48,7 @@ t.test('clients in other programs', async (t) => {
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(TSCONFIG))
     await writeFile(join(folder, 'wrong.ts'), WRONG)
     await node(join(ROOT, 'node_modules/typescript/lib/tsc.js'))
-    const { stdout } = await node('--import=tsx', 'read-samples.ts', app.url, app.apiKey, user)
+    const { stdout } = await node(LOADER, 'read-samples.ts', app.url, app.apiKey, user)
     t.equal(stdout, PRINTED)
   })
 
@@ -68,6 +68,8 @@ t.test('clients in other programs', async (t) => {
   })
 })
 
+/** What runs TypeScript, as the service runs its own. */
+const LOADER = `--import=${new URL('../../server/typescript.mjs', import.meta.url)}`
 const TSCONFIG = {
   compilerOptions: {
     ...{ strict: true, noEmit: true, module: 'nodenext', target: 'es2023', types: ['node'] },
