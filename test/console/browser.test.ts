@@ -7,6 +7,7 @@ import { newConsoleCode } from '../../server/api/console/codes.ts'
 import { startTestApp } from '../support/app.ts'
 import { installedChromium, openWindow, picture, startBrowser, type View } from '../support/browser.ts'
 import { FLIGHT, ORDINARY, SHORT, storeLife } from '../support/console-life.ts'
+import { themesAt } from '../support/console-window.ts'
 import { startImports } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
 
@@ -196,9 +197,9 @@ t.test('the console in Chromium', { skip: !chromium && 'no Chromium is installed
   await journey('is readable for everybody, at every width and in both themes', async (t) => {
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
     for (const width of [390, 1280]) {
-      for (const dark of [false, true]) {
-        const name = `${width}-${dark ? 'dark' : 'light'}`
-        const { page } = await open(t, { width, dark })
+      for (const theme of themesAt(width)) {
+        const name = `${width}-${theme}`
+        const { page } = await open(t, { width, dark: theme === 'dark' })
         await page.goto(at(''))
         await page.getByRole('button', { name: 'Sign in' }).waitFor()
         await inspect(t, page, axe, `sign-in-${name}`)

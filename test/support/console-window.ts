@@ -6,6 +6,7 @@ import type { Test } from 'tap'
 import { newConsoleCode } from '../../server/api/console/codes.ts'
 import type { TestApp } from './app.ts'
 import { openWindow, picture, startBrowser, type View, type Window } from './browser.ts'
+import { THOROUGH } from './thorough.ts'
 
 /** Text that would do harm if it were markup, or turn a line around. */
 export const HOSTILE = '<img src=x onerror=alert(1)> \u202Eslrig '.padEnd(100, 'x')
@@ -47,7 +48,7 @@ export async function openConsoleWindows(t: Test, app: TestApp, chromium: string
         const { context, page } = await signedIn(t, { width })
         for (const [name, show] of Object.entries(screens)) {
           await show(page)
-          for (const colorScheme of ['light', 'dark'] as const) {
+          for (const colorScheme of themesAt(width)) {
             await page.emulateMedia({ colorScheme })
             await inspect(t, page, `${name}-${width}-${colorScheme}`)
           }
@@ -57,6 +58,10 @@ export async function openConsoleWindows(t: Test, app: TestApp, chromium: string
     },
   }
 }
+
+/** Both themes with `npm run test:long`, otherwise each at one of the widths. */
+export const themesAt = (width: number): readonly ('light' | 'dark')[] =>
+  THOROUGH ? ['light', 'dark'] : [width < 600 ? 'dark' : 'light']
 
 /** No violation of WCAG 2.2 A and AA, nothing wider than the window, and a picture to look at. */
 export async function inspect(t: Test, page: Page, name: string): Promise<void> {
