@@ -6,6 +6,7 @@ import { type Answer, type Ask, METRICS_MS, type Message, type Serving } from '.
 import type { Config } from './config.ts'
 import { type EmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
 import type { Logger } from './log.ts'
+import type { Closers } from './parts.ts'
 import { dataDirSecret } from './secrets.ts'
 import { welcome } from './welcome.ts'
 
@@ -19,9 +20,6 @@ const LONGEST_MS = 30_000
 const SETTLED_MS = 60_000
 
 const NOT_STARTED = 'the first process could not start'
-
-/** Steps to undo, run in reverse. */
-type Closers = (() => Promise<unknown>)[]
 
 /**
  * Starts the embedded database if none is configured, then `WEB_CONCURRENCY` processes that serve: the first alone, so
@@ -126,24 +124,26 @@ class AllMetrics {
   #lastId = 0
   /** The last answer of each process. */
   readonly #known = new Map<number, MetricObject[]>()
-  #ended: MetricObject[] = []
+  /** Of processes that ended; one at a time is added. */
+  #ended: Promise<MetricObject[]> = Promise.resolve([])
 
   /** Answers a process that asks for the metrics of all. */
   async send(asking: Worker, id: number): Promise<void> {
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected() === true)
     await Promise.all(workers.map((worker) => this.#ask(worker as Worker)))
     const found = [...this.#known.values()]
-    const metrics = found.length > 0 ? await AggregatorRegistry.aggregate([...found, this.#ended]).metrics() : null
+    const metrics =
+      found.length > 0 ? await AggregatorRegistry.aggregate([...found, await this.#ended]).metrics() : null
     if (asking.isConnected()) asking.send({ kind: 'answer', id, metrics } satisfies Answer)
   }
 
   /** Keeps what an ended process has counted: a sum that becomes less would be taken for a new start. */
-  async ended({ id }: Worker): Promise<void> {
+  ended({ id }: Worker): void {
     const last = this.#known.get(id)
     this.#known.delete(id)
     if (!last) return
-    const both = AggregatorRegistry.aggregate([last.filter(isCount), this.#ended])
-    this.#ended = await both.getMetricsAsJSON()
+    const counts = last.filter(isCount)
+    this.#ended = this.#ended.then((others) => AggregatorRegistry.aggregate([counts, others]).getMetricsAsJSON())
   }
 
   /** One that answers late is counted as it was. */

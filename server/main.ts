@@ -5,6 +5,7 @@ import { type Config, ConfigError, loadConfig } from './config.ts'
 import { configWarnings } from './config-warnings.ts'
 import { type Logger, logProcess, openLog } from './log.ts'
 import type { AccessTokens } from './oauth/refresh.ts'
+import type { Closers } from './parts.ts'
 import { REQUEST_MS } from './provider-client/http.ts'
 
 /** Time from SIGTERM to the end, whatever still runs; the embedded database stops last. */
@@ -12,9 +13,6 @@ const DRAIN_MS = 19_000
 
 /** How much longer tokens that were asked for are waited for: they may be the only ones that work from then on. */
 const REFRESH_MS = REQUEST_MS + 5_000 - DRAIN_MS
-
-/** Steps to undo, run in reverse. */
-type Closers = (() => Promise<unknown>)[]
 
 /** How often it is looked whether a start that goes on meanwhile has added steps. */
 const LOOK_MS = 50

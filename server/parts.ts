@@ -62,7 +62,7 @@ const JOB_TIMEOUT_MS = 60_000
 const SAVING_CONNECTIONS = 2
 
 /** Steps to undo, run in reverse. */
-type Closers = (() => Promise<unknown>)[]
+export type Closers = (() => Promise<unknown>)[]
 
 /** Shared by the parts of this process. */
 interface Shared {

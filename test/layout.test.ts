@@ -21,7 +21,9 @@ const FUNCTION_LINES = 50
 const EXAMPLE = /\b(last_synced_)?provider: '|capabilities\('/
 
 const files = (
-  await Promise.all(['server', 'workers', 'console', 'simulator', 'demo', 'sql', 'benchmarks', 'test'].map(filesBelow))
+  await Promise.all(
+    ['server', 'workers', 'console', 'simulator', 'demo', 'dev', 'sql', 'benchmarks', 'test'].map(filesBelow),
+  )
 ).flat()
 const texts = new Map(
   await Promise.all(files.map(async (file) => [file, await readFile(ROOT + file, 'utf8')] as const)),
@@ -239,7 +241,7 @@ t.test('a function fits a screen', async (t) => {
   const tooLong: string[] = []
   let longest = 0
   for (const file of files.filter((name) =>
-    /^(server|workers|console|simulator|demo|benchmarks)\/.*\.tsx?$/.test(name),
+    /^(server|workers|console|simulator|demo|dev|benchmarks)\/.*\.tsx?$/.test(name),
   )) {
     for (const { line, code } of statements(text(file))) {
       // Parsing everything would take seconds.

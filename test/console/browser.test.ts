@@ -1,45 +1,15 @@
 // The console in a real browser, as a person uses it. Waits are for what the page shows, never for time.
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
 import { newConsoleCode } from '../../server/api/console/codes.ts'
-import { startTestApp } from '../support/app.ts'
-import { installedChromium, openWindow, picture, startBrowser, type View } from '../support/browser.ts'
+import { picture } from '../support/browser.ts'
+import { inChromium } from '../support/console-journeys.ts'
 import { FLIGHT, ORDINARY, SHORT, storeLife } from '../support/console-life.ts'
-import { themesAt } from '../support/console-window.ts'
-import { startImports } from '../support/sdk.ts'
-import { engines } from '../support/servers.ts'
+import { HOSTILE, inspect, themesAt } from '../support/console-window.ts'
 
-const [engine] = engines()
-if (!engine) throw new Error('no engine')
-
-const chromium = await installedChromium()
-const HOSTILE = '<img src=x onerror=alert(1)> \u202Eslrig '.padEnd(100, 'x')
-
-t.test('the console in Chromium', { skip: !chromium && 'no Chromium is installed' }, async (t) => {
-  if (!chromium) return
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
-  const browser = await startBrowser(t, chromium)
+await inChromium('the console in Chromium', async (_, { app, at, open, signedIn, journey }) => {
   const ada = await storeLife(app, 'Ada')
   await app.request('POST', '/api/v1/users', { body: { first_name: HOSTILE, last_name: HOSTILE } })
-  const at = (path: string) => `${app.url}/console${path}`
-  const problems: string[] = []
-  const open = (t: Test, view: View = {}) => openWindow(t, { browser, origin: app.url, problems }, view)
-  /** A test in which no page may report an error. */
-  const journey = (name: string, work: (t: Test) => Promise<void>) =>
-    t.test(name, async (t) => {
-      await work(t)
-      t.strictSame(problems.splice(0), [], 'no page reported an error')
-    })
   const link = async () => at(`#code=${await newConsoleCode(app.db, app.developer.id)}`)
-  const signedIn = async (t: Test, view: View = {}) => {
-    const window = await open(t, view)
-    await window.page.goto(await link())
-    await window.page.getByRole('heading', { name: 'People' }).waitFor()
-    return window
-  }
 
   await journey('a link signs in without typing, once, and leaves no trace in the address', async (t) => {
     const address = await link()
@@ -195,27 +165,26 @@ t.test('the console in Chromium', { skip: !chromium && 'no Chromium is installed
   })
 
   await journey('is readable for everybody, at every width and in both themes', async (t) => {
-    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
     for (const width of [390, 1280]) {
       for (const theme of themesAt(width)) {
         const name = `${width}-${theme}`
         const { page } = await open(t, { width, dark: theme === 'dark' })
         await page.goto(at(''))
         await page.getByRole('button', { name: 'Sign in' }).waitFor()
-        await inspect(t, page, axe, `sign-in-${name}`)
+        await inspect(t, page, `sign-in-${name}`)
         // In the tab that shows the sign-in: only the fragment changes.
         await page.goto(await link())
         await page.getByText('Ada').waitFor()
-        await inspect(t, page, axe, `people-${name}`)
+        await inspect(t, page, `people-${name}`)
         await page.goto(at(`/people/${ada}/day/${ORDINARY}`))
         await page.locator('[data-chart="Day"][data-state="ready"] canvas').waitFor()
-        await inspect(t, page, axe, `day-${name}`)
+        await inspect(t, page, `day-${name}`)
         await page.goto(at(`/people/${ada}/night/${ORDINARY}`))
         await page.locator('[data-chart="Night"][data-state="ready"] canvas').first().waitFor()
-        await inspect(t, page, axe, `night-${name}`)
+        await inspect(t, page, `night-${name}`)
         await page.goto(at('/account'))
         await page.getByRole('heading', { name: 'Account' }).waitFor()
-        await inspect(t, page, axe, `account-${name}`)
+        await inspect(t, page, `account-${name}`)
       }
     }
   })
@@ -232,20 +201,4 @@ function inkOf(page: Page, shares: number[]): Promise<boolean[]> {
     const near = (x) => Array.from({ length: 8 }, (_, n) => Math.round(x) - 4 + n)
     return ${JSON.stringify(shares)}.map((share) => near(share * width).some((x) => inked.has(x)))
   })()`)
-}
-
-/** No violation of WCAG 2.2 A and AA, nothing wider than the window, and a picture to look at. */
-async function inspect(t: Test, page: Page, axe: string, name: string): Promise<void> {
-  await page.evaluate(axe)
-  const violations = await page.evaluate(`(async () => {
-    const runOnly = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa']
-    const { violations } = await axe.run({ runOnly })
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary),
-    )
-  })()`)
-  t.strictSame(violations, [], name)
-  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-  t.ok(overflow <= 0, `${name} does not scroll sideways (${overflow} px)`)
-  await picture(page, name)
 }

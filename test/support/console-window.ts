@@ -20,7 +20,7 @@ export interface ConsoleWindows {
   open(t: Test, view?: View): Promise<Window>
   /** A window whose developer is signed in, at the list of people. */
   signedIn(t: Test, view?: View): Promise<Window>
-  /** Looks at screens at both widths and in both themes, by name: each function brings one about. */
+  /** Looks at screens at both widths, in `themesAt` each, by name: each function brings one about. */
   everywhere(t: Test, screens: Readonly<Record<string, (page: Page) => Promise<unknown>>>): Promise<void>
 }
 
