@@ -5,6 +5,7 @@ import { Lanes } from '../charts/lanes.tsx'
 import { pointsOf } from '../charts/samples.ts'
 import { clock, hourTicks, localMs, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
+import { Table } from '../ui/table.tsx'
 import { words } from '../ui/words.ts'
 import { laneOf } from './night.tsx'
 
@@ -108,28 +109,19 @@ function Laps({ laps, zone }: { laps: readonly Schemas['WorkoutLap'][]; zone: st
   if (laps.length === 0) return null
   const time = (lap: Schemas['WorkoutLap']) =>
     lap.duration_seconds ?? (Date.parse(lap.end_time) - Date.parse(lap.start_time)) / 1000
-  return (
-    <table class="numbers">
-      <thead>
-        <tr>
-          <th scope="col">Lap</th>
-          <th scope="col">From</th>
-          <th scope="col">Minutes</th>
-          <th scope="col">km</th>
-        </tr>
-      </thead>
-      <tbody>
-        {laps.map((lap, at) => (
-          <tr key={lap.start_time}>
-            <th scope="row">{at + 1}</th>
-            <td>{clock(localMs(lap.start_time, zone))}</td>
-            <td>{(time(lap) / 60).toFixed(1)}</td>
-            <td>{lap.distance_meters === null ? '–' : (lap.distance_meters / 1000).toFixed(2)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
+  const rows = laps.map((lap, at) => [
+    String(at + 1),
+    clock(localMs(lap.start_time, zone)),
+    minutesText(time(lap)),
+    lap.distance_meters === null ? null : (lap.distance_meters / 1000).toFixed(2),
+  ])
+  return <Table name="Laps" head={['Lap', 'From', 'Time', 'km']} rows={rows} />
+}
+
+/** As runners read it, such as 5:12. */
+function minutesText(seconds: number): string {
+  const whole = Math.round(seconds)
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`
 }
 
 /** More points than a line of this size can show. */

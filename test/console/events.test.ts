@@ -133,7 +133,7 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
     const row = rows(page).filter({ hasText: 'Walking' })
     await row.locator('summary').click()
     await row.getByText('No heart rate was measured during it.').waitFor()
-    await row.getByRole('row', { name: '1 07:00 8.0 1.50' }).waitFor()
+    await row.getByRole('row', { name: '1 07:00 8:00 1.50' }).waitFor()
     const drawn = (await row.getByRole('img', { name: '900 points' }).locator('path').getAttribute('d')) ?? ''
     const xs = drawn
       .split(/[ML]/)
