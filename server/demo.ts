@@ -40,7 +40,10 @@ export function openDemo(log: Logger, days?: number): Demo {
     })
     worker.on('error', (reason: Error) => {
       log.warn({ err: reason }, 'the demo data could not be changed')
-      if (isCurrent()) error = reason.message
+      if (!isCurrent()) return
+      error = reason.message
+      // It is about to exit; whoever reads of the failure may begin anew at once.
+      running = undefined
     })
     worker.on('exit', () => {
       if (isCurrent()) running = undefined
