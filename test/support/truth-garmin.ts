@@ -54,10 +54,13 @@ export function garminLines(truth: Json, span: Span): Lines {
   const days: Json[] = asItWas ? truth.days : truth.calendar_days
   const whole = new Set(days.flatMap((day): string[] => (day.complete ? [day.date] : [])))
   const isNew = truth.person.ring !== 'gen3'
-  const nights = new Set(truth.sleeps.flatMap(({ nap, date }: Json) => (nap ? [] : [date])))
+  const datesOf = (sleeps: Json[]) => new Set(sleeps.flatMap(({ nap, date }) => (nap ? [] : [date])))
+  const [nights, gone] = [datesOf(truth.sleeps), datesOf(truth.gone.sleeps)]
   for (const sleep of truth.sleeps) {
     if (!sleep.nap) nightLines(adding, sleep, isNew)
     else if (nights.has(sleep.date)) add(adding, sleep, napLine(sleep))
+    // Told with a night that was deleted later.
+    else if (asItWas && gone.has(sleep.date)) allow(adding, sleep, napLine(sleep))
   }
   for (const workout of truth.workouts) workoutLines(adding.add, workout)
   if (asItWas) goneLines(adding, truth, isNew)
@@ -80,6 +83,7 @@ export function garminLines(truth: Json, span: Span): Lines {
 }
 
 const add = ({ add }: Adding, { start }: Json, line: string) => add(line, ms(start))
+const allow = ({ allow }: Adding, { start }: Json, line: string) => allow(line, ms(start))
 
 const napLine = (nap: Json) => sleepLine(nap, null, (ms(nap.end) - ms(nap.start)) / 1000)
 
