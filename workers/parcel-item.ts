@@ -1,7 +1,8 @@
 import type { At, Item, Reason } from '../server/providers/part.ts'
 import { isStorableJson } from '../server/text.ts'
 import { parseInstant, parseZoneOffset } from '../server/time.ts'
-import { externalId, instant, isObject, type Json, MIN_TIME_MS } from './sdk-fields.ts'
+import { instant } from './instants.ts'
+import { externalId, isObject, type Json, MIN_TIME_MS } from './sdk-fields.ts'
 
 /** Far above any measurement, far below values whose sum over a year would overflow. */
 const MAX_VALUE = 1e15

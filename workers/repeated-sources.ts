@@ -1,3 +1,5 @@
+import { BACKSLASH, CLOSE, COMMA, OPEN, QUOTE } from './scan-bytes.ts'
+
 const KEY = Buffer.from('"source":{')
 
 /** Distinct source objects searched in one body; a person has a handful. */
@@ -7,12 +9,6 @@ const MAX_KNOWN = 32
 const MIN_SOURCE_BYTES = 9
 const MAX_SOURCE_BYTES = 4_096
 const MAX_SOURCE_DEPTH = 4
-
-const QUOTE = 0x22
-const COMMA = 0x2c
-const BACKSLASH = 0x5c
-const OPEN = 0x7b
-const CLOSE = 0x7d
 
 /** A body with its source objects replaced: `texts[n]` is the JSON of the object that is now the number `first + n`. */
 export interface Shortened {
@@ -38,7 +34,7 @@ export function takeSourcesOut(body: Buffer): Shortened {
     const start = at + KEY.length - 1
     let known = standsAt(body, start, texts[last]) ? last : texts.findIndex((text) => standsAt(body, start, text))
     if (known < 0) {
-      const end = texts.length < MAX_KNOWN ? objectEnd(body, start) : -1
+      const end = texts.length < MAX_KNOWN ? sourceEnd(body, start) : -1
       if (end - start >= MIN_SOURCE_BYTES) known = texts.push(body.subarray(start, end)) - 1
     }
     at = start
@@ -61,9 +57,16 @@ function standsAt(body: Buffer, start: number, text: Buffer | undefined): boolea
   return (next === COMMA || next === CLOSE) && text.compare(body, start, end) === 0
 }
 
-/** The position after an object; -1 when it is too long, too deep, or not followed by what follows a value. */
-function objectEnd(body: Buffer, start: number): number {
-  const limit = Math.min(body.length - 1, start + MAX_SOURCE_BYTES)
+/** The position after a source; -1 when it is too long, too deep, or not followed by what follows a value. */
+export function sourceEnd(body: Uint8Array, start: number): number {
+  const end = objectEnd(body, start, { bytes: MAX_SOURCE_BYTES, depth: MAX_SOURCE_DEPTH })
+  const next = body[end]
+  return next === COMMA || next === CLOSE ? end : -1
+}
+
+/** The position after an object, whose braces are balanced then, whatever is in it; -1 when it is longer or deeper than `most`. */
+export function objectEnd(body: Uint8Array, start: number, most: { bytes: number; depth: number }): number {
+  const limit = Math.min(body.length, start + most.bytes)
   let depth = 0
   for (let at = start; at < limit; at += 1) {
     const byte = body[at]
@@ -72,11 +75,10 @@ function objectEnd(body: Buffer, start: number): number {
       while (at < limit && body[at] !== QUOTE) at += body[at] === BACKSLASH ? 2 : 1
     } else if (byte === OPEN) {
       depth += 1
-      if (depth > MAX_SOURCE_DEPTH) return -1
+      if (depth > most.depth) return -1
     } else if (byte === CLOSE) {
       depth -= 1
-      const next = body[at + 1]
-      if (depth === 0) return next === COMMA || next === CLOSE ? at + 1 : -1
+      if (depth === 0) return at + 1
     }
   }
   return -1

@@ -9,6 +9,7 @@ import { readDeletion } from './sdk-deletions.ts'
 import { isObject, type Json, type Problem, plausibleInstant } from './sdk-fields.ts'
 import type { Reading } from './sdk-reading.ts'
 import { addTotal, placeOfRecord, readRecord } from './sdk-records.ts'
+import { readScanned } from './sdk-scanned.ts'
 import { markWhole, readSleep } from './sdk-sleep.ts'
 import { Sources } from './sdk-sources.ts'
 import { unknownFields } from './sdk-unknown-fields.ts'
@@ -64,7 +65,7 @@ export function readSdkBatch(parsed: ParsedBody, provider: SdkProvider, nowMs: n
     implausibleParts: {},
   }
   const body = isObject(parsed.body) ? parsed.body : {}
-  readData(reading, body.data)
+  readData(reading, body.data, parsed.records)
   markWhole(reading.events.sleep, reading.sleepIds)
   return finish(reading, unknownFields(body, parsed.decode))
 }
@@ -76,7 +77,7 @@ function meantBy(type: string, provider: SdkProvider) {
   return { likely, known_to: others.map(([name]) => name) }
 }
 
-function readData(reading: Reading, data: unknown): void {
+function readData(reading: Reading, data: unknown, records: ParsedBody['records']): void {
   if (data === undefined || data === null) return
   if (!isObject(data)) {
     reading.account.rejectCollection('data', ['data'], 'dict_type', 'Input should be a valid dictionary')
@@ -86,22 +87,24 @@ function readData(reading: Reading, data: unknown): void {
     const [name] = collection
     const items = data[name]
     if (items === undefined || items === null) continue
-    if (Array.isArray(items)) readItems(reading, collection, items)
+    if (name === 'records' && records)
+      readScanned(reading, records, items as unknown[], (item, index) => readItem(reading, collection, item, index))
+    else if (Array.isArray(items)) readItems(reading, collection, items)
     else reading.account.rejectCollection(name, ['data', name], 'list_type', 'Input should be a valid list')
   }
 }
 
-function readItems(reading: Reading, [name, read, placeOf]: Collection, items: unknown[]): void {
+function readItems(reading: Reading, collection: Collection, items: unknown[]): void {
+  reading.account.received += items.length
+  for (const [index, item] of items.entries()) readItem(reading, collection, item, index)
+}
+
+function readItem(reading: Reading, [name, read, placeOf]: Collection, item: unknown, index: number): void {
   const { account } = reading
-  account.received += items.length
-  for (let index = 0; index < items.length; index += 1) {
-    const item = items[index]
-    const problem = isObject(item) ? read(reading, item, index) : NOT_AN_OBJECT
-    if (problem === 'ignored') account.ignoreItem(name, item as Json)
-    else if (problem) {
-      account.rejectItem([name, index], item, problem, isObject(item) ? placeOf(reading, item) : undefined)
-    }
-  }
+  const problem = isObject(item) ? read(reading, item, index) : NOT_AN_OBJECT
+  if (problem === 'ignored') account.ignoreItem(name, item as Json)
+  else if (problem)
+    account.rejectItem([name, index], item, problem, isObject(item) ? placeOf(reading, item) : undefined)
 }
 
 function finish(reading: Reading, unknown: UnknownField[]): Batch {

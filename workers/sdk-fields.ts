@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import { zoneOffsetOf } from '../server/providers/zone-offset.ts'
-import { parseInstant } from '../server/time.ts'
+import { instant } from './instants.ts'
 import type { Decode } from './json-bytes.ts'
 
 // How to read single fields of an SDK upload, in every collection (sdk-payload 4, 5.3).
-
-const HOUR_MS = 3_600_000
 
 /**
  * Earliest plausible instant (README: limits), since weights of 1985 exist and a device without a clock writes 1970-01-01;
@@ -89,35 +87,6 @@ export function numeric(value: unknown): number | undefined {
 function dateProblem(value: unknown): [type: string, msg: string] {
   if (value === undefined || value === null) return [...MISSING]
   return ['datetime_parsing', 'Input should be a valid datetime with time of day']
-}
-
-let cachedDay = ''
-let cachedDayMs = 0
-
-/** Every SDK writes `2025-05-06T06:10:04Z`: parsed digit by digit, with the day from a one-entry cache. */
-export function instant(value: unknown): number | undefined {
-  if (typeof value !== 'string') return undefined
-  if (value.length !== 20 || value[19] !== 'Z' || value[10] !== 'T' || value[13] !== ':' || value[16] !== ':') {
-    return parseInstant(value)
-  }
-  const day = value.slice(0, 10)
-  if (day !== cachedDay) {
-    const dayMs = parseInstant(`${day}T00:00:00Z`)
-    if (dayMs === undefined) return undefined
-    cachedDay = day
-    cachedDayMs = dayMs
-  }
-  const hour = twoDigits(value, 11)
-  const minute = twoDigits(value, 14)
-  const second = twoDigits(value, 17)
-  if (!(hour < 24 && minute < 60 && second < 60)) return undefined
-  return cachedDayMs + hour * HOUR_MS + minute * 60_000 + second * 1000
-}
-
-function twoDigits(text: string, at: number): number {
-  const tens = text.charCodeAt(at) - 48
-  const ones = text.charCodeAt(at + 1) - 48
-  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
 }
 
 /**

@@ -1,4 +1,4 @@
-import { originHash } from '../server/batch/origins.ts'
+import { type OriginHash, originHash } from '../server/batch/origins.ts'
 import type { SampleStreams } from '../server/batch/sample-streams.ts'
 import { localMidnight } from '../server/batch/zones.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
@@ -68,7 +68,7 @@ export function placeOfRecord({ ability, latestMs, decode }: Reading, item: Json
 }
 
 function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | undefined {
-  const { streams, sources, decode, events } = reading
+  const { sources, decode, events } = reading
   const value = numeric(item.value)
   if (value === undefined) return ['value', ...valueProblem(item.value)]
   const span = spanOf(item, reading.latestMs)
@@ -90,19 +90,34 @@ function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | u
       seriesId: storedId(rule.series.id, converted),
       value: converted,
     })
-  } else if (rule.dailyTotal) {
-    const { startMs, zoneMin } = span
-    const seriesId = rule.series.id + DAILY_TOTAL_OFFSET
-    reading.totals.push({ source, seriesId, startMs, zoneMin, value: converted, origin })
   } else {
     const isManual = hasManualTwin(rule.series.id) && wasEntered(reading, item)
-    streams.of(source, rule.series.id).add(span, converted, origin, isManual)
+    addSample(reading, rule, { source, span, value: converted, origin, isManual })
   }
   return undefined
 }
 
+/** What a record states of a series; `value` in its unit. */
+interface Stated {
+  source: number
+  span: Span
+  value: number
+  origin: OriginHash | null
+  /** Ignored for a series without a manual twin, and for totals of days. */
+  isManual: boolean
+}
+
+/** Adds a sample, or the total of a day. */
+export function addSample(reading: Reading, rule: RecordRule, stated: Stated): void {
+  const { source, span, value, origin, isManual } = stated
+  if (rule.dailyTotal) {
+    const { startMs, zoneMin } = span
+    reading.totals.push({ source, seriesId: rule.series.id + DAILY_TOTAL_OFFSET, startMs, zoneMin, value, origin })
+  } else reading.streams.of(source, rule.series.id).add(span, value, origin, isManual)
+}
+
 /** Whether the platform says that somebody entered a record by hand (Health Connect's method, HealthKit's metadata). */
-function wasEntered({ sources, decode }: Reading, item: Json): boolean {
+export function wasEntered({ sources, decode }: Reading, item: Json): boolean {
   if (recordingMethodOf(sources, item) === 'manual') return true
   const entered = item.metadata ? metadataOf(item, 'HKWasUserEntered') : undefined
   return entered !== undefined && truth(typeof entered === 'string' ? decode(entered) : entered) === true

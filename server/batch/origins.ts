@@ -34,19 +34,46 @@ export function originHash(id: string, parent: string | null): OriginHash {
 const uuidBefore = (id: string) =>
   id.length > UUID_LENGTH && id[UUID_LENGTH] === '-' ? id.slice(0, UUID_LENGTH) : null
 
+/** `originHash` of an id without a parent that is printable ASCII and stands between two positions. */
+export function originHashOf(bytes: Uint8Array, from: number, until: number): OriginHash {
+  const isPart = until - from > UUID_LENGTH && bytes[from + UUID_LENGTH] === 0x2d
+  if (!isPart) return { record: hash48Of(bytes, from, until), part: 0 }
+  return { record: hash48Of(bytes, from, from + UUID_LENGTH), part: (hash48Of(bytes, from, until) % 0xffff) + 1 }
+}
+
 /** 48 bits of a text: two multiplicative hashes of 32 bits, mixed, 24 bits of each. */
 function hash48(text: string): number {
-  let a = 0x9e3779b1
-  let b = 0x85ebca6b
+  let a = FIRST_A
+  let b = FIRST_B
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index)
     a = Math.imul(a ^ code, 0x01000193)
     b = Math.imul(b ^ code, 0xcc9e2d51)
     b ^= b >>> 15
   }
-  a = Math.imul(a ^ (a >>> 16) ^ text.length, 0x7feb352d)
-  b = Math.imul(b ^ (b >>> 13), 0x846ca68b)
-  return ((a ^ (a >>> 15)) >>> 8) * 0x1000000 + ((b ^ (b >>> 16)) >>> 8) || 1
+  return mixed(a, b, text.length)
+}
+
+/** The same of ASCII bytes. */
+function hash48Of(bytes: Uint8Array, from: number, until: number): number {
+  let a = FIRST_A
+  let b = FIRST_B
+  for (let index = from; index < until; index += 1) {
+    const code = bytes[index] as number
+    a = Math.imul(a ^ code, 0x01000193)
+    b = Math.imul(b ^ code, 0xcc9e2d51)
+    b ^= b >>> 15
+  }
+  return mixed(a, b, until - from)
+}
+
+const FIRST_A = 0x9e3779b1
+const FIRST_B = 0x85ebca6b
+
+function mixed(a: number, b: number, length: number): number {
+  const first = Math.imul(a ^ (a >>> 16) ^ length, 0x7feb352d)
+  const second = Math.imul(b ^ (b >>> 13), 0x846ca68b)
+  return ((first ^ (first >>> 15)) >>> 8) * 0x1000000 + ((second ^ (second >>> 16)) >>> 8) || 1
 }
 
 /**

@@ -14,14 +14,14 @@ const BACKSLASH = 0x5c
 
 /**
  * Depth of the deepest array or object in JSON text, without building it; stops counting above `limit`, and counts
- * text of more than MAX_JSON_CONTAINERS arrays and objects as infinitely deep.
+ * text of more than MAX_JSON_CONTAINERS arrays and objects as infinitely deep; `taken` of them are no longer in it.
  * Works on UTF-8 bytes: no multi-byte sequence contains an ASCII byte. Two tight loops, since most bytes are in strings.
  */
-export function jsonDepth(bytes: Uint8Array, limit = MAX_JSON_DEPTH): number {
+export function jsonDepth(bytes: Uint8Array, limit = MAX_JSON_DEPTH, taken = 0): number {
   const end = bytes.length
   let depth = 0
   let deepest = 0
-  let containers = 0
+  let containers = taken
   for (let index = 0; index < end; index += 1) {
     const byte = bytes[index] as number
     if (byte === QUOTE) {

@@ -2,7 +2,7 @@
 import { brotliDecompressSync, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
-import { parseJsonBytes } from '../../workers/json-bytes.ts'
+import { parseJsonBytes, parseWhole } from '../../workers/json-bytes.ts'
 import { readUpload, type UploadResult, type UploadTask } from '../../workers/sdk-upload.ts'
 import { body, heartRate, type SdkRecord } from '../support/sdk.ts'
 import { runs } from '../support/thorough.ts'
@@ -117,9 +117,9 @@ t.test('sources taken out of a body mean what they meant in it', async (t) => {
     try {
       expected = JSON.parse(json)
     } catch {
-      return parseJsonBytes(Buffer.from(json)) === 'not_json'
+      return parseWhole(Buffer.from(json)) === 'not_json'
     }
-    const parsed = parseJsonBytes(Buffer.from(json))
+    const parsed = parseWhole(Buffer.from(json))
     if (typeof parsed === 'string') return false
     const { body, decode, sources, firstSource } = parsed
     const restored = JSON.parse(JSON.stringify(body), (key, value) =>
@@ -132,7 +132,7 @@ t.test('sources taken out of a body mean what they meant in it', async (t) => {
   })
   t.doesNotThrow(() => fc.assert(property, { seed: 9, numRuns: runs(100, 500) }))
   const same = body(Array.from({ length: 2000 }, (_, n) => heartRate(NOON + n * 1000, 60)))
-  const parsed = parseJsonBytes(Buffer.from(JSON.stringify(same)))
+  const parsed = parseWhole(Buffer.from(JSON.stringify(same)))
   if (typeof parsed === 'string') throw new Error(parsed)
   t.equal(parsed.sources.length, 1, 'taken out once')
   t.equal(typeof (parsed.body as { data: { records: SdkRecord[] } }).data.records[1999]?.source, 'number')
