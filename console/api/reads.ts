@@ -1,4 +1,4 @@
-import { daysLater, rangeOfDay, today } from '../charts/time.ts'
+import { daysLater, newestFull, rangeOfDay, today } from '../charts/time.ts'
 import { answered, api, type Schemas } from './client.ts'
 
 const COLUMNS = 'application/vnd.pulsebase.columns+json'
@@ -20,16 +20,19 @@ export async function readSamples(
   {
     start,
     end,
+    isBare,
     ...asked
   }: Range & {
     types: Types
     resolution: Resolution
     limit?: number
     filter_by_priority?: boolean
+    /** Of buckets, values alone, without their extremes. */
+    isBare?: boolean
   },
   signal: AbortSignal,
 ): Promise<Schemas['ColumnarSamplePage']> {
-  const extremes = asked.resolution === 'raw' ? {} : { include: ['extremes' as const] }
+  const extremes = isBare || asked.resolution === 'raw' ? {} : { include: ['extremes' as const] }
   const query = {
     start_time: start,
     end_time: end,
@@ -70,7 +73,7 @@ export async function readWorkouts(id: string, date: string, signal: AbortSignal
 
 /** The row of a local day in the summary of activity. */
 export async function readActivity(id: string, date: string, signal: AbortSignal) {
-  const query = { start_date: date, end_date: date }
+  const query = { start_date: date, end_date: date, explain: true }
   const page = await answered(
     api.GET('/api/v1/users/{user_id}/summaries/activity', { params: { path: { user_id: id }, query }, signal }),
   )
@@ -89,15 +92,21 @@ export async function readSleepDays(id: string, [first, last]: readonly [string,
 /** How far back a newest night is looked for where there is no activity. */
 const NIGHTS_BACK = 400
 
-/** The newest local day with activity or sleep; undefined if there is none. */
+/**
+ * The newest local day with activity or sleep, in the morning the one before it where there is one; undefined if there is
+ * none.
+ */
 export async function lastDay(id: string, signal: AbortSignal) {
-  const query = { start_date: '1990-01-01', end_date: '2100-01-01', limit: 1, sort_order: 'desc' }
+  const query = { start_date: '1990-01-01', end_date: '2100-01-01', limit: 2, sort_order: 'desc' }
   const page = await answered(
     api.GET('/api/v1/users/{user_id}/summaries/activity', { params: { path: { user_id: id }, query }, signal }),
   )
   const active = page.data[0]?.date
   const nights = await readSleepDays(id, [active ?? daysLater(today(), -NIGHTS_BACK), daysLater(today(), 1)], signal)
-  return nights.at(-1)?.date ?? active
+  return newestFull(
+    [...page.data, ...nights].map(({ date }) => date),
+    new Date(),
+  )
 }
 
 /** Scores of sleep recorded around a local day. */

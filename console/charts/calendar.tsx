@@ -131,7 +131,6 @@ function Cell({ x, y, cell, date, kind, isChosen }: CellProps) {
         width={size}
         height={size}
         rx={2}
-        {...(kind.startsWith('v') && { style: { fill: `var(--${kind})` } })}
       />
       {has('touched') && <circle cx={x + cell / 2} cy={y + cell / 2} r={2} />}
       {has('some') && <path class="half" d={`M${x + 2} ${y + 12}v-10l10 10z`} />}

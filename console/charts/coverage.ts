@@ -53,17 +53,14 @@ export function coverageOf(answer: Schemas['UserCoverage'], last: string): Cover
   const days = byDay(answer.days)
   const there: Coverage['there'] = new Map()
   for (const [day, rows] of days) {
-    there.set(day, new Set(rows.filter((row) => isThere(days, row)).map(({ type }) => type)))
+    there.set(day, new Set(rows.filter(({ stored }) => stored > 0).map(({ type }) => type)))
   }
   return { days, arrivals: byDay(answer.arrivals), there, answer, last }
 }
 
-/** Whether any of a row is there: stages of a night are counted by their own time, its session where the night begins. */
-function isThere(days: Coverage['days'], { day, type, stored, received, rejected }: Row): boolean {
-  if (stored > 0) return true
-  const evening = type === 'sleep' && received > rejected ? days.get(daysLater(day, -1)) : undefined
-  return evening?.some((one) => one.type === 'sleep' && one.stored > 0) ?? false
-}
+/** Stages are counted by their own time, but a night on the day of waking: those of an evening are of the day after. */
+const isEvening = (days: Coverage['days'], { day, type }: Row): boolean =>
+  type === 'sleep' && (days.get(daysLater(day, 1)) ?? []).some((one) => one.type === 'sleep' && one.stored > 0)
 
 /** Two answers, of days that follow each other, as one. */
 export const joined = (earlier: Coverage, later: Coverage): Coverage =>
@@ -84,13 +81,16 @@ export const typesOn = ({ there }: Coverage, date: string): ReadonlySet<string> 
 /** Days before a date that say what is usual on it. */
 export const USUAL_DAYS = 30
 
-/** The types that half of the 30 days before a date have, as far as they are known. */
+/** Of the days before a date, how many have what is usual on it: those of a runner's rest are no gaps. */
+const USUAL_SHARE = 2 / 3
+
+/** The types that two thirds of the 30 days before a date have, as far as they are known. */
 export function usualTypes(coverage: Coverage, date: string): string[] {
   const counts = new Map<string, number>()
   for (let back = 1; back <= USUAL_DAYS; back += 1) {
     for (const type of typesOn(coverage, daysLater(date, -back))) counts.set(type, (counts.get(type) ?? 0) + 1)
   }
-  return [...counts].filter(([, days]) => days >= USUAL_DAYS / 2).map(([type]) => type)
+  return [...counts].filter(([, days]) => days >= USUAL_DAYS * USUAL_SHARE).map(([type]) => type)
 }
 
 /** What a day is: what is usual is there, some of it, nothing though something came, or nothing at all. */
@@ -192,7 +192,7 @@ function unkept(coverage: Coverage, { date, type }: Asked): Finding | undefined 
 /** What came, but is not there. */
 function lost(coverage: Coverage, { date, type }: Asked): Finding | undefined {
   const rows = (coverage.days.get(date) ?? []).filter((row) => type === undefined || row.type === type)
-  if (rows.some((row) => isThere(coverage.days, row))) return undefined
+  if (rows.some((row) => row.stored > 0 || isEvening(coverage.days, row))) return undefined
   const [received, rejected] = [total(rows, 'received'), total(rows, 'rejected')]
   if (received === 0) return undefined
   const reasons = rows

@@ -19,6 +19,18 @@ function momentsOf(values: Daily, [from, until]: readonly [number, number], leas
 export const weekMeans = (values: Daily): Daily =>
   values.map((_, index) => momentsOf(values, [index - 6, index + 1], 3)?.mean ?? null)
 
+/** The median of the seven days that end with each day, if three of them have a value. */
+export function weekMedians(values: Daily): Daily {
+  const end = values.findLastIndex((value) => value !== null)
+  return values.map((_, index) => {
+    const known = values.slice(Math.max(0, index - 6), index + 1).filter((value) => value !== null)
+    const sorted = known.sort((a, b) => a - b)
+    const middle = sorted.length / 2
+    const [low, high] = [sorted[Math.ceil(middle) - 1] ?? 0, sorted[Math.floor(middle)] ?? 0]
+    return known.length < 3 || index > end ? null : (low + high) / 2
+  })
+}
+
 /** What was usual in the 28 days before each day: a deviation around their mean, if seven of them have a value. */
 export function usualRanges(values: Daily): ([number, number] | null)[] {
   return values.map((_, index) => {

@@ -1,22 +1,34 @@
 import { type Signal, useSignal } from '@preact/signals'
-import { holesOf, type Night, type Part, partText, STAGES, stageName } from './sleep.ts'
-import { clock, HOUR_MS } from './time.ts'
+import { asleepMinutes, holesOf, isStaged, type Night, type Part, partText, STAGES, stageName } from './sleep.ts'
+import { HOUR_MS, span } from './time.ts'
 import { useWidth } from './width.ts'
 
-const GUTTER = 52
+/** As wide as the labels beside the lanes below it, which have the same axis. */
+const GUTTER = 42
 const TOP = 8
 const BOTTOM = 24
 
 /** Places and sizes of a hypnogram in pixels. */
 interface Frame {
+  /** What has a row, from the top. */
+  rows: readonly Part['stage'][]
   row: number
   block: number
   x(local: number): number
   y(stage: Part['stage']): number
 }
 
+interface HypnogramProps {
+  night: Night
+  /** The ends of its axis. */
+  from: number
+  until: number
+  /** What clocks said at a time of the night. */
+  say(local: number): string
+}
+
 /** The stages of a night over its time. Arrow keys walk through them. */
-export function Hypnogram({ night }: { night: Night }) {
+export function Hypnogram({ night, say, ...axis }: HypnogramProps) {
   const [element, width] = useWidth<HTMLDivElement>()
   const chosen = useSignal<number | undefined>(undefined)
   const parts = night.parts.toSorted((a, b) => a.from - b.from)
@@ -29,11 +41,12 @@ export function Hypnogram({ night }: { night: Night }) {
     chosen.value = Math.min(Math.max(start + by, 0), parts.length - 1)
   }
   const part = chosen.value === undefined ? undefined : parts[chosen.value]
-  const said = part ? partText(part) : `From ${clock(night.from)} to ${clock(night.until)}`
+  const said = part
+    ? partText(part, say)
+    : `${span(Math.floor(asleepMinutes(night)))} asleep, ${say(night.from)} to ${say(night.until)}`
   return (
     <div
-      ref={element}
-      class="hypnogram"
+      class="lane hypnogram"
       data-chart="hypnogram"
       data-state={width > 0 ? 'ready' : 'loading'}
       data-points={parts.length}
@@ -47,31 +60,35 @@ export function Hypnogram({ night }: { night: Night }) {
       aria-valuetext={said}
       onKeyDown={step}
     >
-      {width > 0 && <Drawing night={night} parts={parts} width={width} chosen={chosen} />}
-      <p class="readout">{said}</p>
+      <div class="name">Stages</div>
+      <div class="drawn" ref={element}>
+        {width > 0 && <Drawing {...{ night, parts, width, chosen, say, ...axis }} />}
+      </div>
+      <div class="figure">{said}</div>
     </div>
   )
 }
 
-interface DrawingProps {
-  night: Night
+interface DrawingProps extends HypnogramProps {
   parts: readonly Part[]
   width: number
   chosen: Signal<number | undefined>
 }
 
-function Drawing({ night, parts, width, chosen }: DrawingProps) {
+function Drawing({ night, parts, width, chosen, ...axis }: DrawingProps) {
   const row = width < 480 ? 22 : 28
-  const area = Math.max(width - GUTTER - 8, 0)
+  const area = Math.max(width - GUTTER, 0)
+  const rows = isStaged(parts) ? STAGES : (['awake', 'sleeping'] as const)
   const frame: Frame = {
+    rows,
     row,
     block: 16,
-    x: (local) => GUTTER + ((local - night.from) / (night.until - night.from)) * area,
-    y: (stage) => TOP + (STAGES.indexOf(stage as 'awake') + 0.5) * row,
+    x: (local) => GUTTER + ((local - axis.from) / (axis.until - axis.from)) * area,
+    y: (stage) => TOP + (rows.indexOf(stage as 'awake') + 0.5) * row,
   }
   return (
-    <svg width={width} height={TOP + 4 * row + BOTTOM} aria-hidden="true">
-      <Grid night={night} frame={frame} width={width} />
+    <svg width={width} height={TOP + rows.length * row + BOTTOM} aria-hidden="true">
+      <Grid night={night} frame={frame} width={width} {...axis} />
       <Connectors parts={parts} frame={frame} />
       {parts.map((one, index) => (
         <Block
@@ -88,14 +105,18 @@ function Drawing({ night, parts, width, chosen }: DrawingProps) {
   )
 }
 
-function Grid({ night, frame, width }: { night: Night; frame: Frame; width: number }) {
-  const first = Math.ceil(night.from / HOUR_MS) * HOUR_MS
-  const all = Array.from(
-    { length: Math.max(0, Math.ceil((night.until - first) / HOUR_MS)) },
-    (_, n) => first + n * HOUR_MS,
-  )
+interface GridProps extends HypnogramProps {
+  frame: Frame
+  width: number
+}
+
+function Grid({ night, frame, width, from, until, say }: GridProps) {
+  const first = Math.ceil(from / HOUR_MS) * HOUR_MS
+  const all = Array.from({ length: Math.max(0, Math.ceil((until - first) / HOUR_MS)) }, (_, n) => first + n * HOUR_MS)
   const every = all.length * 44 > width - GUTTER ? 2 : 1
-  const bottom = TOP + 4 * frame.row
+  const bottom = TOP + frame.rows.length * frame.row
+  // Without stages a hole is one of sleep.
+  const line = frame.y(frame.rows === STAGES ? 'light' : 'sleeping')
   return (
     <>
       <rect
@@ -105,9 +126,9 @@ function Grid({ night, frame, width }: { night: Night; frame: Frame; width: numb
         width={frame.x(night.until) - frame.x(night.from)}
         height={bottom - TOP}
       />
-      {STAGES.map((stage) => (
+      {frame.rows.map((stage) => (
         <text key={stage} x={0} y={frame.y(stage) + 4}>
-          {stageName(stage)}
+          {stage === 'sleeping' ? 'Asleep' : stageName(stage)}
         </text>
       ))}
       {all.map((hour, index) => (
@@ -115,31 +136,22 @@ function Grid({ night, frame, width }: { night: Night; frame: Frame; width: numb
           <line class="hour" x1={frame.x(hour)} x2={frame.x(hour)} y1={TOP} y2={bottom + 4} />
           {index % every === 0 && (
             <text class="tick" x={frame.x(hour)} y={bottom + 18}>
-              {clock(hour)}
+              {say(hour)}
             </text>
           )}
         </g>
       ))}
       {holesOf(night).map((hole) => (
-        <line
-          key={hole.from}
-          class="hole"
-          x1={frame.x(hole.from)}
-          x2={frame.x(hole.until)}
-          y1={frame.y('light')}
-          y2={frame.y('light')}
-        >
-          <title>{`No data ${clock(hole.from)}–${clock(hole.until)}`}</title>
+        <line key={hole.from} class="hole" x1={frame.x(hole.from)} x2={frame.x(hole.until)} y1={line} y2={line}>
+          <title>{`No data ${say(hole.from)}–${say(hole.until)}`}</title>
         </line>
       ))}
     </>
   )
 }
 
-const isStage = ({ stage }: Part) => (STAGES as readonly string[]).includes(stage)
-
 function Connectors({ parts, frame }: { parts: readonly Part[]; frame: Frame }) {
-  const staged = parts.filter(isStage)
+  const staged = parts.filter(({ stage }) => frame.rows.includes(stage))
   return (
     <>
       {staged.slice(1).map((part, index) => {
@@ -164,9 +176,10 @@ interface BlockProps {
 function Block({ part, frame, isChosen, choose }: BlockProps) {
   if (part.stage === 'in_bed') return null
   const width = Math.max(2, frame.x(part.until) - frame.x(part.from))
-  // Sleep without a stage lies across light and deep.
-  const top = isStage(part) ? frame.y(part.stage) - frame.block / 2 : frame.y('light') - frame.block / 2
-  const height = isStage(part) ? frame.block : frame.row + frame.block
+  // In a night with stages, sleep without one lies across light and deep.
+  const hasRow = frame.rows.includes(part.stage)
+  const top = frame.y(hasRow ? part.stage : 'light') - frame.block / 2
+  const height = hasRow ? frame.block : frame.row + frame.block
   return (
     <rect
       class={`stage ${part.stage}${isChosen ? ' chosen' : ''}`}

@@ -89,7 +89,7 @@ export function Lanes({ name, lanes, marks, from, until, ticks, points, resoluti
   const values = lanes.map((lane) => `${lane.name} ${lane.figure(at)}`).join(', ')
   return (
     <div
-      class="lanes"
+      class={`lanes${lanes.some((lane) => lane.ticks) ? '' : ' bare'}`}
       data-chart={name}
       data-state={state}
       data-points={points}
@@ -110,6 +110,9 @@ export function Lanes({ name, lanes, marks, from, until, ticks, points, resoluti
     </div>
   )
 }
+
+/** From this part of a row on, in percent, a name stands before its mark. */
+const LATE = 65
 
 interface RowProps {
   lane: Lane
@@ -132,12 +135,16 @@ function Row({ lane, marks, share, at, first }: RowProps) {
             class={`mark ${kind}`}
             style={{ left: share(from), width: `calc(${share(until)} - ${share(from)})` }}
           >
-            {first && name && <span dir="auto">{name}</span>}
+            {first && name && (
+              <span dir="auto" class={Number.parseFloat(share(from)) > LATE ? 'late' : undefined}>
+                {name}
+              </span>
+            )}
           </div>
         ))}
         {lane.ticks?.map(({ at, text }) => (
           <div key={text} class="level" style={{ bottom: `${at * 100}%` }}>
-            {text}
+            <span>{text}</span>
           </div>
         ))}
         {lane.plot}

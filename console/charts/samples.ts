@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client.ts'
-import { dateOf, HOUR_MS, MINUTE_MS } from './time.ts'
+import { clock, dateOf, HOUR_MS, MINUTE_MS } from './time.ts'
 
 /** A value at a local time, and the offset that made it local. */
 export interface Point {
@@ -101,6 +101,15 @@ export function offsetsIn({ columns }: Schemas['ColumnarSamplePage']) {
   }
 }
 
+/** What clocks said at a time that is counted by one offset, in minutes, though they may have changed: by the samples near it. */
+export function clockOf(page: Schemas['ColumnarSamplePage'], offset: number): (local: number) => string {
+  const offsetAt = offsetsIn(page)
+  return (local) => {
+    const own = offsetAt(local - offset * MINUTE_MS) ?? offset
+    return clock(local + (own - offset) * MINUTE_MS)
+  }
+}
+
 /** The offsets of points, in their order. */
 export function offsetsOf(points: readonly Point[]): number[] {
   return points.map(({ offset }) => offset).filter((offset, index, all) => offset !== all[index - 1])
@@ -192,11 +201,11 @@ export function scaleOf(values: readonly number[]): { low: number; high: number;
   const [least, most] = extremes
   const rough = Math.max((most - least) / 3, Math.abs(most) / 100, 1e-9)
   const power = 10 ** Math.floor(Math.log10(rough))
-  const step = ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10) * power
-  const margin = (most - least || step) * MARGIN
+  const margin = (most - least || rough) * MARGIN
   // More above, where names of workouts stand.
   const [low, high] = [least - margin, most + 2.5 * margin]
-  const first = Math.ceil(low / step)
-  const count = Math.floor(high / step) - first + 1
+  const countOf = (step: number) => Math.floor(high / step) - Math.ceil(low / step) + 1
+  const step = ([10, 5, 2, 1, 0.5].find((one) => countOf(one * power) >= 2) ?? 0.5) * power
+  const [first, count] = [Math.ceil(low / step), countOf(step)]
   return { low, high, ticks: Array.from({ length: count }, (_, index) => (first + index) * step) }
 }

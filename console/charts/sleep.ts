@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client.ts'
+import type { Daily } from './days.ts'
 import { clock, DAY_MS, localMs, MINUTE_MS } from './time.ts'
 
 /** The rows of a hypnogram, from the top. */
@@ -49,20 +50,24 @@ export function minutesOf(parts: readonly Part[]): Record<Part['stage'], number>
   return total
 }
 
+/** Whether parts say how deep the sleep was: awake and asleep alone do not. */
+export const isStaged = (parts: readonly Part[]): boolean =>
+  parts.some(({ stage }) => stage === 'rem' || stage === 'light' || stage === 'deep')
+
 /**
  * Whole minutes of each stage, as the API counts them: as the source reports them, else of the parts; null where neither
  * says anything. Parts without light, deep or REM do not say how deep the sleep was.
  */
 export function stageMinutes({ session, parts }: Night): Record<Stage, number | null> {
   const minutes = minutesOf(parts)
-  const isStaged = parts.some(({ stage }) => stage === 'rem' || stage === 'light' || stage === 'deep')
+  const staged = isStaged(parts)
   const of = (stage: Stage, isKnown: boolean) =>
     session.stages?.[`${stage}_minutes`] ?? (isKnown ? Math.floor(minutes[stage]) : null)
   return {
-    awake: of('awake', isStaged || minutes.awake > 0),
-    rem: of('rem', isStaged),
-    light: of('light', isStaged),
-    deep: of('deep', isStaged),
+    awake: of('awake', staged || minutes.awake > 0),
+    rem: of('rem', staged),
+    light: of('light', staged),
+    deep: of('deep', staged),
   }
 }
 
@@ -97,9 +102,24 @@ const NAMES: Record<Part['stage'], string> = {
 /** What a stage is called. */
 export const stageName = (stage: Part['stage']): string => NAMES[stage]
 
-/** A part in words. */
-export const partText = ({ stage, from, until }: Part): string =>
-  `${stageName(stage)}, ${clock(from)} to ${clock(until)}, ${Math.round((until - from) / MINUTE_MS)} min`
+/** A part in words; `say` is what clocks said at a time. */
+export const partText = ({ stage, from, until }: Part, say = clock): string =>
+  `${stageName(stage)}, ${say(from)} to ${say(until)}, ${Math.round((until - from) / MINUTE_MS)} min`
+
+/**
+ * The middle of the longest sleep of each day, in minutes since the noon before it; null where no night is known. The
+ * first day begins at `midnightMs`.
+ */
+export function middlesOf(nights: readonly Night[], midnightMs: number, days: number): Daily {
+  const noon = midnightMs - DAY_MS / 2
+  const middles = Array<number | null>(days).fill(null)
+  for (const { isNap, from, until } of nights.toSorted((a, b) => a.until - a.from - (b.until - b.from))) {
+    const middle = (from + until) / 2 - noon
+    const day = Math.floor(middle / DAY_MS)
+    if (!isNap && day >= 0 && day < days) middles[day] = (middle - day * DAY_MS) / MINUTE_MS
+  }
+  return middles
+}
 
 const EPOCH_MS = 5 * MINUTE_MS
 const EPOCHS = DAY_MS / EPOCH_MS

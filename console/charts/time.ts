@@ -13,14 +13,33 @@ export const dateOf = (localMs: number): string => new Date(localMs).toISOString
 /** The date some days later, or earlier. */
 export const daysLater = (date: string, days: number): string => dateOf(midnight(date) + days * DAY_MS)
 
-/** Whether a text is a date that exists. */
+/** Nothing can be stored of days before, or after. */
+const [FIRST, LAST] = ['1970-01-02', '2100-01-01']
+
+/** Whether a text is a date that exists, and of which something may be stored. */
 export const isDate = (text: string): boolean =>
-  /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(midnight(text)) && dateOf(midnight(text)) === text
+  text >= FIRST && text <= LAST && /^\d{4}-\d\d-\d\d$/.test(text) && isDay(text)
+
+const isDay = (text: string) => !Number.isNaN(midnight(text)) && dateOf(midnight(text)) === text
+
+/** Local times within which something may be stored. */
+export const EVER: readonly [number, number] = [midnight(FIRST), midnight(LAST)]
 
 /** Today where the browser is. */
 export function today(): string {
   const now = new Date()
   return dateOf(now.getTime() - now.getTimezoneOffset() * MINUTE_MS)
+}
+
+/** Before this hour a day has little to show. */
+const NOON = 12
+
+/** The newest of some dates; in the morning of that day the one before it, if that is among them. Undefined without any. */
+export function newestFull(dates: readonly string[], now: Date): string | undefined {
+  const newest = dates.toSorted().at(-1)
+  const before = newest && daysLater(newest, -1)
+  const isToday = newest !== undefined && newest >= dateOf(now.getTime() - now.getTimezoneOffset() * MINUTE_MS)
+  return isToday && now.getHours() < NOON && dates.includes(before ?? '') ? before : newest
 }
 
 /** Minutes east of UTC of an offset such as +05:30; none counts as UTC. */
@@ -62,6 +81,11 @@ export function shortDate(date: string): string {
   const text = SHORT.format(midnight(date)).replace(',', '')
   return text + (year === today().slice(0, 4) ? '' : ` ${year}`)
 }
+
+const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short', timeZone: 'UTC' })
+
+/** The day of the week of a local time, such as Fri. */
+export const weekday = (local: number): string => WEEKDAY.format(local)
 
 const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
 

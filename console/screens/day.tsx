@@ -1,3 +1,5 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import type { Schemas } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { readActivity, readSamples, readSleep, readWorkouts } from '../api/reads.ts'
@@ -5,6 +7,7 @@ import { Bars } from '../charts/bars.tsx'
 import { type Lane, Lanes, type Mark } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
 import { Ribbon } from '../charts/ribbon.tsx'
+import { folded } from '../charts/same.ts'
 import { nearest, offsetsIn, offsetsOf, type Point, pointsOf, reachOf, scaleOf, sums } from '../charts/samples.ts'
 import { asleepMinutes, type Night, nightOf, partText, stageName } from '../charts/sleep.ts'
 import {
@@ -19,15 +22,20 @@ import {
   rangeOfDay,
   span,
 } from '../charts/time.ts'
+import { Call } from '../ui/call.tsx'
 import { Shown } from '../ui/states.tsx'
 import { AsTable } from '../ui/table.tsx'
 import { Why } from '../ui/why.tsx'
 import { count } from '../ui/words.ts'
+import { DayEvents } from './day-events.tsx'
+import { DaySources } from './day-sources.tsx'
+import { useYear, YearStrip } from './day-strip.tsx'
 import { PersonPage } from './person.tsx'
 import { workoutName } from './workout.tsx'
 
 const BAR_MS = HOUR_MS / 4
 const RESOLUTION = '1min'
+const TYPES = ['heart_rate', 'steps'] as const
 
 /** Everything of a local day. */
 interface DayData {
@@ -43,20 +51,45 @@ interface DayData {
 export function Day({ id, date }: { id: string; date: string }) {
   return (
     <PersonPage id={id} date={date} view="day">
-      {(user) => <Loaded key={`${id} ${date}`} user={user} date={date} />}
+      {(user) => <WithYear key={id} user={user} date={date} />}
     </PersonPage>
   )
 }
 
-function Loaded({ user, date }: { user: Schemas['UserDetail']; date: string }) {
+interface Shows {
+  user: Schemas['UserDetail']
+  date: string
+}
+
+/** A day, and once it is there its year, which stays from day to day. */
+function WithYear({ user, date }: Shows) {
+  const [isReady, ready] = useState(false)
+  const year = useYear(user.id, date, isReady)
+  const strip = year && <YearStrip id={user.id} date={date} year={year} />
+  return <Loaded key={date} user={user} date={date} ready={() => ready(true)} strip={strip} />
+}
+
+interface LoadedProps extends Shows {
+  strip: ComponentChildren
+  /** Called once it is known what there is. */
+  ready(): void
+}
+
+function Loaded({ user, date, ready, strip }: LoadedProps) {
   const day = useQuery(`day ${user.id} ${date}`, (signal) => readDay(user.id, date, signal))
+  useEffect(() => {
+    if (day.state !== 'loading') ready()
+  }, [day.state])
   return (
     <Shown query={day} what="the day">
       {(data) =>
         isEmpty(data) ? (
-          <Why user={user} date={date} what="Nothing is stored for this day." />
+          <>
+            <Why user={user} date={date} what="Nothing is stored for this day." />
+            {strip}
+          </>
         ) : (
-          <Filled user={user} data={data} />
+          <Filled user={user} data={data} strip={strip} />
         )
       }
     </Shown>
@@ -64,9 +97,8 @@ function Loaded({ user, date }: { user: Schemas['UserDetail']; date: string }) {
 }
 
 async function readDay(id: string, date: string, signal: AbortSignal): Promise<DayData> {
-  const types = ['heart_rate' as const, 'steps' as const]
   const [samples, sleep, workouts, activity] = await Promise.all([
-    readSamples(id, { ...rangeOfDay(date), types, resolution: RESOLUTION }, signal),
+    readSamples(id, { ...rangeOfDay(date), types: [...TYPES], resolution: RESOLUTION }, signal),
     readSleep(id, date, signal),
     readWorkouts(id, date, signal),
     readActivity(id, date, signal),
@@ -90,13 +122,22 @@ async function readDay(id: string, date: string, signal: AbortSignal): Promise<D
 const isEmpty = ({ heart, steps, nights, workouts, activity }: DayData) =>
   heart.length + steps.length + nights.length + workouts.length === 0 && !activity
 
-function Filled({ user, data }: { user: Schemas['UserDetail']; data: DayData }) {
+interface FilledProps {
+  user: Schemas['UserDetail']
+  data: DayData
+  strip: ComponentChildren
+}
+
+function Filled({ user, data, strip }: FilledProps) {
   const { date, heart, steps, nights, workouts } = data
   const from = midnight(date)
   const until = from + DAY_MS
   const marks: Mark[] = [
     ...nights.map((night): Mark => ({ kind: 'sleep', from: night.from, until: night.until })),
-    ...workouts.map(markOf),
+    ...folded(
+      workouts,
+      data.activity?.sources?.map(({ source }) => source),
+    ).map(({ workout }) => markOf(workout)),
   ]
   const narrow = matchMedia('(max-width: 640px)').matches
   const lanes = [heartLane(data, narrow ? 130 : 180), stepsLane(data, narrow ? 52 : 64), sleepLane(data)]
@@ -117,10 +158,16 @@ function Filled({ user, data }: { user: Schemas['UserDetail']; data: DayData }) 
         Local time{zones.length > 0 && `, ${zones.map(offsetText).join(' → ')}`} · by the minute,{' '}
         {heart.length + steps.length} values
       </p>
+      {strip}
       {heart.length === 0 && <Why user={user} date={date} type="heart_rate" what="No heart rates are there." />}
       <Remainder data={data} />
-      <Events data={data} />
+      <DayEvents {...data} />
+      <DaySources id={user.id} activity={data.activity} />
       <Hours data={data} />
+      <Call
+        {...{ id: user.id, types: TYPES, from, until, resolution: RESOLUTION }}
+        offsets={[zones[0] ?? 0, zones.at(-1) ?? 0]}
+      />
     </>
   )
 }
@@ -198,32 +245,6 @@ function sleepLane({ date, nights }: DayData): Lane {
       return part ? stageName(part.stage) : 'awake, or no data'
     },
   }
-}
-
-function Events({ data }: { data: DayData }) {
-  const { workouts, nights, date } = data
-  const nightPath = location.pathname.replace('/day/', '/night/')
-  if (workouts.length + nights.length === 0) return null
-  return (
-    <section>
-      <h2>Events</h2>
-      <ul class="events">
-        {nights.map((night) => (
-          <li key={night.id}>
-            {clock(night.from)}–{clock(night.until)} {night.isNap ? 'Nap' : 'Sleep'}, {span(asleepMinutes(night))}{' '}
-            {dateOf(night.until) === date && !night.isNap && <a href={nightPath}>stages</a>}
-          </li>
-        ))}
-        {workouts.map((workout) => (
-          <li key={workout.id}>
-            {clock(localMs(workout.start_time, workout.zone_offset))}–
-            {clock(localMs(workout.end_time, workout.zone_offset))} <span dir="auto">{workoutName(workout)}</span>
-            {workout.avg_heart_rate_bpm !== null && `, ${workout.avg_heart_rate_bpm} bpm on average`}
-          </li>
-        ))}
-      </ul>
-    </section>
-  )
 }
 
 /** The day as a table, by the hour. */

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks'
 import { answered, api, type Schemas } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
+import { nameOfSource } from '../charts/same.ts'
 import { clock, dateOf, daysLater, isDate, localMs, rangeOfDay, shortDate, span, today } from '../charts/time.ts'
 import { address, go, query } from '../router.ts'
 import { Confirm } from '../ui/act.tsx'
 import { Pager } from '../ui/pager.tsx'
 import { Empty, Reveal, Shown } from '../ui/states.tsx'
-import { words } from '../ui/words.ts'
+import { count, words } from '../ui/words.ts'
 import { PersonPage } from './person.tsx'
 import { Workout, workoutName } from './workout.tsx'
 
@@ -30,7 +31,7 @@ interface Kind {
 }
 
 const joined = (...parts: (string | false | null | undefined)[]) => parts.filter(Boolean).join(', ')
-const whole = (value: number | null | undefined, unit: string) => value != null && `${Math.round(value)} ${unit}`
+const whole = (value: number | null | undefined, unit: string) => value != null && `${count(value)} ${unit}`
 
 const BACK =
   'It stays deleted when a phone sends it again, changed or not, unless it has no id there; a cloud provider brings it back if it says that it was changed after the deletion.'
@@ -213,7 +214,7 @@ function Row({ user, one, kind, changed }: RowProps) {
       <div>
         <a href={`/console/people/${user.id}/${view}`}>{when}</a> <strong dir="auto">{kind.say(one)}</strong>
         <div class="quiet" dir="auto">
-          {joined(one.source.device_name ?? one.source.device, one.source.source, one.source.provider)}
+          {nameOfSource(one.source)}
         </div>
       </div>
       <Confirm button="Delete" title={`Delete: ${when}`} work={remove}>

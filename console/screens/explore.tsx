@@ -19,10 +19,10 @@ import { type Lane, Lanes } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
 import { extremesOf, nearest, reachOf, scaleOf } from '../charts/samples.ts'
 import { isSum } from '../charts/sums.ts'
-import { clock, DAY_MS, midnight, offsetText, today } from '../charts/time.ts'
+import { clock, DAY_MS, EVER, midnight, offsetText, today } from '../charts/time.ts'
 import { Zoom, zoomed } from '../charts/zoom.tsx'
 import { ask, query } from '../router.ts'
-import { Code } from '../ui/code.tsx'
+import { Call } from '../ui/call.tsx'
 import { Empty, Failed, Loading, Shown } from '../ui/states.tsx'
 import { AsTable } from '../ui/table.tsx'
 import { count, unitName, words } from '../ui/words.ts'
@@ -63,7 +63,13 @@ function Loaded({ user }: { user: Schemas['UserDetail'] }) {
 function timeOf(name: string): number | undefined {
   const text = query.value.get(name) ?? ''
   const at = Date.parse(text.length > 10 ? `${text}Z` : text)
-  return Number.isNaN(at) ? undefined : at
+  return at >= EVER[0] && at <= EVER[1] ? at : undefined
+}
+
+/** The offsets of the first and the last point, in minutes. */
+function offsetsOf(seen: readonly Series[]): [number, number] {
+  const points = seen.flatMap((one) => one.points)
+  return [points[0]?.offset ?? 0, points.at(-1)?.offset ?? 0]
 }
 
 const textOf = (local: number) => new Date(local).toISOString().slice(0, 16)
@@ -84,12 +90,16 @@ function Explorer({ user, counts }: ExplorerProps) {
   const whole = { from: end - 365 * DAY_MS, until: end }
   const [passing, setPassing] = useState<Window | undefined>(undefined)
   const steps = useRef(0)
-  const asked = windowOf(whole)
-  const window = passing ?? asked
+  const settled = windowOf(whole)
+  const window = passing ?? settled
   const usual = counts.find(([type]) => type === 'heart_rate') ?? counts[0]
-  const types = (query.value.get('types') ?? usual?.[0] ?? '').split(',').filter(Boolean).slice(0, MOST_TYPES)
+  const stored = new Set(counts.map(([type]) => type))
+  const asked = (query.value.get('types') ?? usual?.[0] ?? '').split(',')
+  const types = [...new Set(asked)].filter((type) => stored.has(type)).slice(0, MOST_TYPES)
   const choice: Choice = { id: user.id, types, isApart: query.value.get('sources') === 'all' }
-  const show = (next: Window, isPassing = false) => {
+  const show = (wanted: Window, isPassing = false) => {
+    const next = { from: Math.max(wanted.from, EVER[0]), until: Math.min(wanted.until, EVER[1]) }
+    if (next.from >= next.until) return
     setPassing(isPassing ? next : undefined)
     if (isPassing) return
     steps.current += 1
@@ -113,7 +123,7 @@ function Explorer({ user, counts }: ExplorerProps) {
     <>
       <Types counts={counts} types={types} />
       <Controls window={window} whole={whole} show={show} isApart={choice.isApart} />
-      {types.length > 0 && <Chart choice={choice} asked={asked} zoom={{ window, whole, show, back }} />}
+      {types.length > 0 && <Chart choice={choice} asked={settled} zoom={{ window, whole, show, back }} />}
     </>
   )
 }
@@ -243,7 +253,7 @@ function Chart({ choice, asked, zoom }: ChartProps) {
         />
       </Zoom>
       <Seen picture={shown} seen={seen} window={window} isReady={isReady} />
-      <Call choice={choice} window={window} picture={shown} />
+      <Call {...choice} {...window} resolution={shown.resolution} offsets={offsetsOf(seen)} />
     </>
   )
 }
@@ -339,7 +349,8 @@ function lanesOf({ resolution }: Picture, all: readonly Series[], window: Window
             const point = nearest(one.points, local, far)
             return point ? value.format(point.value) : 'no data'
           }
-          return extremesOf(valuesOf(one))?.map(value.format).join('–') ?? 'no data'
+          const extremes = extremesOf(valuesOf(one))?.map(value.format)
+          return extremes ? [...new Set(extremes)].join('–') : 'no data'
         })
         return said.join(' · ')
       },
@@ -355,29 +366,5 @@ function Legend({ name, kind, dash }: { name: string; kind: string; dash: number
       </svg>{' '}
       {name}
     </span>
-  )
-}
-
-/** The request that a program would make for what is seen. */
-function Call({ choice, window, picture }: { choice: Choice; window: Window; picture: Picture }) {
-  const points = picture.series.flatMap((one) => within(one.points, window))
-  const at = (local: number, offset = 0) => new Date(local - offset * 60_000).toISOString().replace('.000', '')
-  const params = new URLSearchParams({
-    types: choice.types.join(','),
-    start_time: at(window.from, points[0]?.offset),
-    end_time: at(window.until, points.at(-1)?.offset),
-    resolution: picture.resolution,
-    filter_by_priority: String(!choice.isApart),
-    limit: '200000',
-  })
-  const path = `${location.origin}/api/v1/users/${choice.id}/timeseries?${params}`
-  return (
-    <details>
-      <summary>As a call of the API</summary>
-      <Code
-        label="the call"
-        text={`curl '${path.replaceAll("'", '%27')}' \\\n  -H "X-Service-API-Key: $KEY" -H 'Accept: text/csv'`}
-      />
-    </details>
   )
 }

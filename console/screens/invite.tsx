@@ -5,6 +5,7 @@ import { readPerson } from '../api/reads.ts'
 import { Do, Problem, useAct } from '../ui/act.tsx'
 import { Code } from '../ui/code.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { qrOf } from '../ui/qr.ts'
 
 const PACE_MS = 2000
 
@@ -65,7 +66,28 @@ function Invitation({ id }: { id: string }) {
       {problem && <p class="warn">{problem}</p>}
       <p>2. Then this code, which lets one phone in, within 7 days:</p>
       {code && <Code text={code} label="Invitation code" />}
+      {code && <Scanned text={`${location.origin}/#invitation=${code}`} />}
       <Problem text={failure} />
+    </>
+  )
+}
+
+/** Light around a code that readers need, in modules. */
+const QUIET = 4
+
+/** Both as a QR code, for apps that have a camera to read it with. */
+function Scanned({ text }: { text: string }) {
+  const modules = qrOf(text)
+  if (!modules) return null
+  const size = modules.length + 2 * QUIET
+  const path = modules.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x + QUIET} ${y + QUIET}h1v1h-1z` : '')))
+  return (
+    <>
+      <p>Or, if the app can, scan both at once:</p>
+      <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img">
+        <title>QR code of the address and the code</title>
+        <path d={path.join('')} />
+      </svg>
     </>
   )
 }

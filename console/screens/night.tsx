@@ -5,7 +5,7 @@ import { readSamples, readSleep, readSleepDays, readSleepScores } from '../api/r
 import { Hypnogram } from '../charts/hypnogram.tsx'
 import { type Lane, Lanes } from '../charts/lanes.tsx'
 import { Line } from '../charts/line.tsx'
-import { nearest, type Point, pointsOf, scaleOf } from '../charts/samples.ts'
+import { clockOf, nearest, type Point, pointsOf, scaleOf } from '../charts/samples.ts'
 import { asleepMinutes, type Night as NightData, nightOf, partText, stageMinutes } from '../charts/sleep.ts'
 import { clock, dateOf, daysLater, HOUR_MS, hourTicks, MINUTE_MS, offsetMinutes, span } from '../charts/time.ts'
 import { Shown } from '../ui/states.tsx'
@@ -74,25 +74,31 @@ function Sessions({ user, date, nights }: { user: Schemas['UserDetail']; date: s
     readSleepDays(user.id, [daysLater(date, -30), date], signal),
   )
   const summary = days.data?.find((day) => day.date === date)
+  const samples = useQuery(`samples ${user.id} ${night.id}`, (signal) => readMeasures(user.id, night, signal))
+  const axis = [night.from - AROUND_MS, night.until + AROUND_MS] as const
+  // Its axis runs on when the clocks change in a night: from there on they said something else.
+  const say = samples.data ? clockOf(samples.data, offsetMinutes(night.session.zone_offset)) : clock
   return (
     <>
       {nights.length > 1 && (
         <nav class="buttons" aria-label="Sessions">
           {nights.map((one) => (
             <button key={one.id} type="button" aria-pressed={one === night} onClick={() => choose(one.id)}>
-              {one.isNap ? 'Nap' : 'Sleep'} {clock(one.from)}–{clock(one.until)}
+              {one.isNap ? 'Nap' : 'Sleep'} {say(one.from)}–{say(one.until)}
             </button>
           ))}
         </nav>
       )}
-      <Hypnogram key={night.id} night={night} />
+      <Hypnogram key={night.id} night={night} say={say} from={axis[0]} until={axis[1]} />
+      <Shown query={samples} what="measurements of the night">
+        {(page) => <Measures {...{ night, page, say, axis }} summary={night.isNap ? undefined : summary} />}
+      </Shown>
       <Totals user={user} date={date} night={night} days={days.data ?? []} />
-      <Measures key={`m ${night.id}`} user={user} night={night} summary={night.isNap ? undefined : summary} />
       <details>
         <summary>As a table</summary>
         <ul>
           {night.parts.map((part) => (
-            <li key={`${part.stage} ${part.from}`}>{partText(part)}</li>
+            <li key={`${part.stage} ${part.from}`}>{partText(part, say)}</li>
           ))}
         </ul>
       </details>
@@ -162,62 +168,60 @@ function Totals({ user, date, night, days }: TotalsProps) {
   )
 }
 
+/** Everything that is measured at night, of a session and around it. */
+function readMeasures(id: string, { session }: NightData, signal: AbortSignal) {
+  const at = (instant: string, byMs: number) => new Date(Date.parse(instant) + byMs).toISOString()
+  const range = { start: at(session.start_time, -AROUND_MS), end: at(session.end_time, AROUND_MS) }
+  return readSamples(id, { ...range, types: MEASURES.map(({ type }) => type), resolution: 'raw' }, signal)
+}
+
 interface MeasuresProps {
-  user: Schemas['UserDetail']
   night: NightData
+  page: Schemas['ColumnarSamplePage']
+  say(local: number): string
+  axis: readonly [number, number]
   /** The summary whose means are those of this night. */
   summary: Schemas['SleepSummary'] | undefined
 }
 
-function Measures({ user, night, summary }: MeasuresProps) {
-  const at = (ms: number) => new Date(ms).toISOString()
-  const start = at(Date.parse(night.session.start_time) - AROUND_MS)
-  const end = at(Date.parse(night.session.end_time) + AROUND_MS)
-  const [from, until] = [night.from - AROUND_MS, night.until + AROUND_MS]
-  const samples = useQuery(`samples ${user.id} ${start} ${end}`, async (signal) => {
-    const types = MEASURES.map(({ type }) => type)
-    const page = await readSamples(user.id, { start, end, types, resolution: 'raw' }, signal)
-    const offset = offsetMinutes(night.session.zone_offset)
-    return MEASURES.map((measure) => ({
-      measure,
-      points: pointsOf(page, measure.type, [from, until], offset),
-    })).filter(({ points }) => points.length > 0)
-  })
+function Measures({ night, page, say, axis, summary }: MeasuresProps) {
+  const [from, until] = axis
+  const offset = offsetMinutes(night.session.zone_offset)
+  const found = MEASURES.map((measure) => ({ measure, points: pointsOf(page, measure.type, axis, offset) })).filter(
+    ({ points }) => points.length > 0,
+  )
+  if (found.length === 0) return <p class="quiet">Nothing else was measured during this session.</p>
   return (
-    <Shown query={samples} what="measurements of the night">
-      {(found) =>
-        found.length > 0 ? (
-          <Lanes
-            name="Night"
-            lanes={found.map(({ measure, points }) =>
-              laneOf(measure, points, [from, until], nightMean(measure.mean, points, { night, summary })),
-            )}
-            marks={[{ kind: 'sleep', from: night.from, until: night.until }]}
-            from={from}
-            until={until}
-            ticks={hourTicks(from, until, 2 * HOUR_MS)}
-            points={found.reduce((sum, { points }) => sum + points.length, 0)}
-            resolution="raw"
-          />
-        ) : (
-          <p class="quiet">Nothing else was measured during this session.</p>
-        )
-      }
-    </Shown>
+    <Lanes
+      name="Night"
+      lanes={found.map(({ measure, points }) =>
+        laneOf(measure, points, axis, { say, mean: nightMean(measure.mean, points, { night, summary }) }),
+      )}
+      marks={[{ kind: 'sleep', from: night.from, until: night.until }]}
+      from={from}
+      until={until}
+      ticks={hourTicks(from, until, 2 * HOUR_MS).map(({ at }) => ({ at, text: say(at) }))}
+      points={found.reduce((sum, { points }) => sum + points.length, 0)}
+      resolution="raw"
+      say={say}
+    />
   )
 }
 
 const meanOf = (points: readonly Point[]): number | null =>
   points.length > 0 ? points.reduce((sum, { value }) => sum + value, 0) / points.length : null
 
-/** The mean of a night alone, though its lane shows what was before and after: that of the summary where it has one. */
+/**
+ * The mean of a night alone, though its lane shows what was before and after: that of the summary where it has one. A
+ * value of a whole night may come at its end.
+ */
 function nightMean(
   field: (typeof MEASURES)[number]['mean'],
   points: readonly Point[],
-  { night, summary }: Omit<MeasuresProps, 'user'>,
+  { night, summary }: Pick<MeasuresProps, 'night' | 'summary'>,
 ) {
   const within = points.filter(({ local }) => local >= night.from && local < night.until)
-  return (field && summary?.[field]) ?? meanOf(within)
+  return (field && summary?.[field]) ?? meanOf(within) ?? meanOf(points)
 }
 
 /** What is measured, and how it is drawn. */
@@ -233,7 +237,7 @@ export function laneOf(
   { name, unit, kind, digits }: Measure,
   points: readonly Point[],
   [from, until]: readonly [number, number],
-  mean = meanOf(points),
+  { mean = meanOf(points), say = clock } = {},
 ): Lane {
   const height = kind === 'heart' ? 120 : 52
   const { low, high, ticks } = scaleOf(points.map(({ value }) => value))
@@ -247,7 +251,7 @@ export function laneOf(
     figure(local) {
       if (local === undefined) return mean === null ? '–' : `mean ${mean.toFixed(digits)}`
       const point = nearest(points, local)
-      return point ? `${point.value.toFixed(digits)} at ${clock(point.local)}` : 'no data'
+      return point ? `${point.value.toFixed(digits)} at ${say(point.local)}` : 'no data'
     },
   }
 }

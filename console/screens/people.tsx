@@ -7,6 +7,7 @@ import { nameOf } from '../ui/person.ts'
 import { Empty, Shown } from '../ui/states.tsx'
 import { useTitle } from '../ui/title.ts'
 import { When } from '../ui/when.tsx'
+import { words } from '../ui/words.ts'
 
 const Demo = lazy(async () => (await import('../admin.ts')).Demo)
 const First = lazy(async () => (await import('../admin.ts')).First)
@@ -178,7 +179,7 @@ function Row({ user }: { user: Schemas['User'] }) {
       <td>
         {(user.connections ?? []).map(({ provider, status }) => (
           <span key={provider} class={`tag ${status}`}>
-            {provider}
+            {words(provider)}
             {status !== 'active' && ` (${status})`}
           </span>
         ))}

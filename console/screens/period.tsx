@@ -5,7 +5,7 @@ import { Calendar } from '../charts/calendar.tsx'
 import { type Daily, daysBetween, meanOf, stepsOf, timeTicks, usualRanges, weekMeans } from '../charts/days.ts'
 import { type Lane, Lanes } from '../charts/lanes.tsx'
 import { scaleOf } from '../charts/samples.ts'
-import { regularityOf } from '../charts/sleep.ts'
+import { type Night, regularityOf } from '../charts/sleep.ts'
 import { clock, DAY_MS, dateOf, daysLater, localMs, midnight, shortDate, span } from '../charts/time.ts'
 import { Nights, Trend } from '../charts/trend.tsx'
 import { ask, go, query } from '../router.ts'
@@ -194,7 +194,12 @@ const laneOf =
         />
       ),
       ticks: ticks
-        .map((value) => ({ at: (value - low) / (high - low), text: text(value * unitSize).replace(' 0 min', '') }))
+        .map((value) => ({
+          at: (value - low) / (high - low),
+          text: text(value * unitSize)
+            .replace(/ h 0 min$/, ' h')
+            .replace(/ h (\d+) min$/, ':$1'),
+        }))
         .filter(({ at }) => at < 0.8),
       figure(local) {
         const index = local === undefined ? undefined : daysBetween(first, dateOf(local))
@@ -227,7 +232,8 @@ function nightsLane({ nights }: Days, { first, days }: Span): Lane[] {
       figure(local) {
         if (local === undefined) return regularity === undefined ? '' : `regularity ${count(regularity)} of 100`
         const found = nights.filter(({ isNap, until }) => !isNap && dateOf(until) === dateOf(local))
-        return found.map(({ from, until }) => `${clock(from)}–${clock(until)}`).join(', ') || 'no data'
+        const said = ({ from, until }: Night) => `${clock(from)}–${clock(until)}, middle ${clock((from + until) / 2)}`
+        return found.map(said).join(', ') || 'no data'
       },
     },
   ]

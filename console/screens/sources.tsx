@@ -61,11 +61,11 @@ function Loaded({ user }: { user: Schemas['UserDetail'] }) {
 }
 
 function Source({ source, before }: { source: Schemas['DataSource']; before: readonly Schemas['DataSource'][] }) {
-  const { provider, device_model, device_type, source: app, first_at, last_at, counts = {} } = source
+  const { provider, device_name, device_model, device_type, source: app, first_at, last_at, counts = {} } = source
   const first = Object.keys(counts).filter((type) => !before.some((one) => one.counts?.[type]))
   return (
     <section class="source" dir="auto">
-      <h2>{device_model ?? app ?? words(provider)}</h2>
+      <h2>{device_name ?? device_model ?? app ?? words(provider)}</h2>
       <p class="quiet">{[app, device_type && words(device_type), words(provider)].filter(Boolean).join(' · ')}</p>
       <p>{first_at ? `${day(first_at)} to ${day(last_at)} (UTC)` : 'No data'}</p>
       {first.length > 0 && <p>Counts first for: {first.sort().map(words).join(', ')}</p>}

@@ -35,7 +35,7 @@ export function Uploads({ uploads, nameOf, changed, whose }: UploadsProps) {
             </Reveal>
           )}
           {one.body_kept && (
-            <div class="wide buttons">
+            <div class="buttons">
               <Do
                 work={async () => {
                   const params = { path: { user_id: one.user_id, batch_id: one.batch_id } }

@@ -10,8 +10,17 @@ const UNITS: Readonly<Record<string, string>> = {
 /** A unit of the API as people write it. */
 export const unitName = (unit: string): string => UNITS[unit] ?? unit.replaceAll('_', '/')
 
+/** Names that are written in a way of their own. */
+const NAMES: Readonly<Record<string, string>> = {
+  health_connect: 'Health Connect',
+  vo2_max: 'VO₂ max',
+  body_mass_index: 'BMI',
+}
+
 /** A name of the API, such as resting_heart_rate, in words. */
 export const words = (name: string): string => {
+  const own = NAMES[name]
+  if (own) return own
   const text = name
     .replace(/^heart_rate_variability_(.*)/, (_, kind: string) => `HRV (${kind.toUpperCase()})`)
     .replaceAll('_', ' ')

@@ -85,8 +85,17 @@ await inChromium('the console in Chromium', async (_, { app, at, open, signedIn,
     await chart.focus()
     for (let n = 0; n < 3; n += 1) await page.keyboard.press('ArrowRight')
     t.match(await chart.getAttribute('aria-valuetext'), /^00:10: Heart rate \d+ at 00:10/)
+    await page.getByText('Sources', { exact: true }).last().click()
+    await page.getByText('Of each quarter of an hour the best source counts').waitFor()
+    t.match(await page.locator('.events').textContent(), /Thu 23:10–\d\d:\d\d Sleep.*17:00–17:45 Running 8\.0 km/)
     await page.keyboard.press('[')
     await page.waitForURL(/\/day\/2026-02-19$/)
+    const strip = page.locator('[data-chart="Year strip"]')
+    await strip.focus()
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/day\/2026-\d\d-\d\d$/)
+    await page.goBack()
     await page.keyboard.press('n')
     await page.waitForURL(/\/night\/2026-02-19$/)
     await page.goBack()
@@ -144,6 +153,13 @@ await inChromium('the console in Chromium', async (_, { app, at, open, signedIn,
     await page.locator('[data-chart="Night"][data-state="ready"]').waitFor()
     const listed = await page.locator('details li').allTextContents()
     t.equal(listed.length, Number(await chart.getAttribute('data-points')))
+
+    // Clocks were set forward in it.
+    await page.goto(at(`/people/${ada}/night/${SHORT}`))
+    const range = 'start_date=2026-03-28T20:00:00Z&end_date=2026-03-29T12:00:00Z'
+    const [session] = (await app.request('GET', `/api/v1/users/${ada}/events/sleep?${range}`)).body.data
+    const end = new Date(Date.parse(session.end_time) + 7_200_000).toISOString().slice(11, 16)
+    await page.getByText(`asleep, 23:10 to ${end}`).waitFor()
   })
 
   await journey('says why nothing is there, what failed, and tries again', async (t) => {

@@ -1,10 +1,12 @@
 // What charts compute, without a browser.
 import t from 'tap'
 import type { Schemas } from '../../console/api/client.ts'
-import { coverageOf, emptyText, joined, kindOf, whyEmpty } from '../../console/charts/coverage.ts'
-import { stepsOf, usualRanges, weekMeans } from '../../console/charts/days.ts'
+import { coverageOf, emptyText, joined, kindOf, typesOn, whyEmpty } from '../../console/charts/coverage.ts'
+import { stepsOf, usualRanges, weekMeans, weekMedians } from '../../console/charts/days.ts'
 import { isNameOf } from '../../console/charts/names.ts'
+import { folded } from '../../console/charts/same.ts'
 import {
+  clockOf,
   dailyMeans,
   extremesOf,
   linesOf,
@@ -14,9 +16,10 @@ import {
   runsOf,
   scaleOf,
 } from '../../console/charts/samples.ts'
-import { type Night, nightOf, regularityOf } from '../../console/charts/sleep.ts'
+import { middlesOf, type Night, nightOf, regularityOf } from '../../console/charts/sleep.ts'
 import { isSum } from '../../console/charts/sums.ts'
-import { DAY_MS, HOUR_MS } from '../../console/charts/time.ts'
+import { DAY_MS, HOUR_MS, isDate, newestFull } from '../../console/charts/time.ts'
+import { qrOf } from '../../console/ui/qr.ts'
 import { seriesTypes } from '../../server/catalogue/series.ts'
 import { appleRecords } from '../../server/providers/apple/records.ts'
 import { androidRecords } from '../../server/providers/health_connect/records.ts'
@@ -111,6 +114,7 @@ const DAY = '2026-02-10'
 const USER = { id: 'ada', connections: [] } as unknown as Schemas['UserDetail']
 
 type Arrival = Schemas['CoverageArrival']
+type Workout = Schemas['Workout']
 
 /** What arrived on days, of a person who has sent something before. */
 function arrived(arrivals: readonly Partial<Arrival>[], days: readonly Partial<Schemas['CoverageDay']>[] = []) {
@@ -219,4 +223,113 @@ t.test('the last upload came on a day of the person, else on one of UTC', async 
   const at = { last_upload_at: '2026-02-20T12:00:00Z' }
   t.match(late([{ day: '2026-02-21', ...at }]), /^The last upload came on Saturday,? 21 February 2026, /)
   t.match(late([]), /^The last upload came on Friday,? 20 February 2026 \(UTC\), /)
+})
+
+t.test('the middle of nights, and the median of seven', async (t) => {
+  const nap = { ...night(2, 34, 2), isNap: true }
+  const nights = [night(1, 23, 8), nap, night(2, 22, 9), night(4, 24, 6), night(5, 31, 6)]
+  const middles = middlesOf(nights, Date.UTC(2026, 1, 1), 6)
+  t.strictSame(middles, [900, 870, null, 900, 1320, null], 'from noon: at 3:00, 2:30, 3:00 and 10:00')
+  t.strictSame(weekMedians(middles), [null, null, null, 900, 900, null])
+  t.strictSame(weekMedians([1, 9, 5, null, 7]), [null, null, 5, 5, 6], 'of two in the middle their mean')
+})
+
+t.test('in a night in which clocks are set back, its times are those that clocks showed', async (t) => {
+  const at = (hour: number) => Date.UTC(2026, 10, 1, hour)
+  const timestamp_ms = Array.from({ length: 8 * 12 }, (_, index) => at(2) + index * 300_000)
+  const zone_offset_min = timestamp_ms.map((ms) => (ms < at(6) ? -240 : -300))
+  const say = clockOf({ columns: { timestamp_ms, zone_offset_min } } as unknown as Schemas['ColumnarSamplePage'], -240)
+  const local = (hour: number) => at(hour) - 4 * HOUR_MS
+  t.equal(say(local(3)), '23:00')
+  t.equal(say(local(5)), '01:00')
+  t.equal(say(local(6)), '01:00')
+  t.equal(say(local(10)), '05:00')
+})
+
+t.test('a workout that several recorded stands once, of the best source', async (t) => {
+  const at = (minute: number) => new Date(Date.UTC(2026, 1, 1, 8, minute)).toISOString()
+  const source = (provider: string) => ({ provider, source: null, device: null, device_name: null, device_type: null })
+  const hike = (provider: string, from: number, until: number) =>
+    ({ id: `${provider} ${from}`, source: source(provider), start_time: at(from), end_time: at(until) }) as Workout
+  const all = [hike('polar', 0, 100), hike('apple', 2, 95), hike('strava', 5, 100), hike('apple', 110, 130)]
+  const ids = (ranked: string[]) =>
+    folded(all, ranked.map(source)).map(({ workout, others }) => [workout.id, ...others.map(({ id }) => id)])
+  t.strictSame(ids(['apple', 'strava']), [['apple 2', 'strava 5', 'polar 0'], ['apple 110']])
+  t.strictSame(ids([]), [['polar 0', 'apple 2', 'strava 5'], ['apple 110']], 'nobody ranks: the first one')
+  const apart = [hike('apple', 0, 60), hike('apple', 0, 60), hike('polar', 40, 100)]
+  t.equal(folded(apart).length, 3, 'twice of one source, and a third of the time together')
+})
+
+t.test('an axis has two numbers at least', async (t) => {
+  for (const values of [
+    [62, 127],
+    [13.7, 15.4],
+    [0, 1],
+    [96, 98],
+    [5, 5],
+    [-3, 40_000],
+    [0.001, 0.0012],
+  ]) {
+    const { low, high, ticks } = scaleOf(values)
+    t.ok(ticks.length >= 2 && ticks.length <= 6, `${values}: ${ticks}`)
+    t.ok(
+      ticks.every((tick) => tick >= low && tick <= high),
+      `${low} to ${high}`,
+    )
+  }
+})
+
+t.test('a person opens with the newest day, in the morning with the one before', async (t) => {
+  const at = (hour: number) => new Date(2026, 1, 10, hour)
+  t.equal(newestFull(['2026-02-09', '2026-02-10', '2026-02-08'], at(14)), '2026-02-10')
+  t.equal(newestFull(['2026-02-09', '2026-02-10'], at(8)), '2026-02-09')
+  t.equal(newestFull(['2026-02-08', '2026-02-10'], at(8)), '2026-02-10', 'nothing of yesterday')
+  t.equal(newestFull(['2026-02-08', '2026-02-09'], at(8)), '2026-02-09')
+  t.equal(newestFull([], at(8)), undefined)
+})
+
+t.test('dates of which nothing can be stored are none', async (t) => {
+  for (const date of ['0001-01-01', '1970-01-01', '2100-01-02', '9999-12-31', '2026-02-29', '26-2-1'])
+    t.notOk(isDate(date))
+  for (const date of ['1970-01-02', '2024-02-29', '2100-01-01']) t.ok(isDate(date))
+})
+
+t.test('sleep is there on the day of waking; the stages of the evening are not missed', async (t) => {
+  const known = arrived(
+    [{}],
+    [
+      { type: 'sleep', received: 6 },
+      { day: '2026-02-11', type: 'sleep', received: 30, stored: 1 },
+    ],
+  )
+  t.strictSame([...typesOn(known, DAY)], [])
+  t.strictSame([...typesOn(known, '2026-02-11')], ['sleep'])
+  t.equal(whyEmpty(known, { user: USER, date: DAY, type: 'sleep' }).kind, 'touched', 'nothing was deleted')
+  const gone = arrived([{}], [{ type: 'sleep', received: 6 }])
+  t.equal(whyEmpty(gone, { user: USER, date: DAY, type: 'sleep' }).kind, 'deleted')
+})
+
+t.test('what a runner does on four days a week is not missed on the others', async (t) => {
+  const days = Array.from({ length: 30 }, (_, index) => {
+    const day = new Date(Date.UTC(2026, 0, 11 + index)).toISOString().slice(0, 10)
+    const on = (type: string) => ({ day, type, received: 1, stored: 1 })
+    return index % 7 < 4 ? [on('steps'), on('workout')] : [on('steps')]
+  })
+  t.equal(kindOf(arrived([], [...days.flat(), { type: 'steps', received: 1, stored: 1 }]), DAY), 'all')
+})
+
+t.test('QR codes are those of another encoder', async (t) => {
+  const text = 'http://192.168.1.5:8000/#invitation=K7QM2XWP'
+  const rows = `1fc5b27f 1054b441 1741745d 175d9d5d 17484e5d 105be841 1fd5557f e5000 1f7a4daa 2055651 19543c30 131150d2
+    e4d4bac 10809e55 45b74c4 1aba62a2 1d28b84 11815edd 1748a94c 12a135d2 12c979f7 1cd31f 1fd33b5c 104e2512 175369fd
+    17515da3 1759e75a 105171b2 1fd8780c`
+  t.strictSame(
+    qrOf(text)?.map((row) => Number.parseInt(row.map(Number).join(''), 2).toString(16)),
+    rows.split(/\s+/),
+  )
+  t.strictSame(
+    [1, 17, 18, 32, 53, 78, 106].map((length) => qrOf('x'.repeat(length))?.length),
+    [21, 21, 25, 25, 29, 33, 37],
+  )
+  t.equal(qrOf('x'.repeat(107)), undefined)
 })

@@ -138,9 +138,9 @@ await inChromium('what arrived', async (_, { app, at, signedIn, journey, everywh
     const said = await sources.allTextContents()
     t.match(
       said[0],
-      `Watch7,5Watch of Ada · Watch · Apple${date(200)} to ${date(2)} (UTC)Counts first for: Heart rate, Steps`,
+      `Apple Watch Ultra 2Watch of Ada · Watch · Apple${date(200)} to ${date(2)} (UTC)Counts first for: Heart rate, Steps`,
     )
-    t.match(said[1], /^iPhone17,1Phone of Ada · Phone · Apple[-0-9 to]* \(UTC\)Steps 1$/)
+    t.match(said[1], /^iPhone 16 ProPhone of Ada · Phone · Apple[-0-9 to]* \(UTC\)Steps 1$/)
     await page.goto(at(`/people/${nobody}/sources`))
     await page.getByText('Nothing was ever sent of this person.').waitFor()
   })

@@ -1,5 +1,7 @@
 // The explorer in a real browser: from a year to two hours, and what is seen is what the API says.
+import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import type { TestApp } from '../support/app.ts'
@@ -173,6 +175,18 @@ await inChromium('the explorer', async (_, { app, at, signedIn, journey, everywh
     const address = new URL(/'([^']+)'/.exec(call)?.[1] ?? '')
     const answer = await app.request('GET', address.pathname + address.search, { headers: { Accept: 'text/csv' } })
     t.equal(answer.status, 200)
+    await page.getByRole('button', { name: 'JavaScript' }).click()
+    const program = (await page.locator('pre').textContent()) ?? ''
+    const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+      env: { KEY: app.apiKey },
+    })
+    t.equal((await run).stdout.trim(), String(answer.body).trim(), 'the same rows')
+    // What cannot be is passed over, in the address as well.
+    await page.goto(at(`/people/${ada}/explore?types=steps,none&from=0001-01-01&to=9999-01-01`))
+    await chart(page).waitFor()
+    t.equal(await page.getByRole('alert').count(), 0)
+    await page.goto(at(`/people/${ada}/day/0001-01-01`))
+    await page.getByRole('heading', { name: 'Nothing is here' }).waitFor()
   })
 
   await journey('is readable for everybody, at every width and in both themes', async (t) => {

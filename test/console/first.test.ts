@@ -74,6 +74,7 @@ t.test('a new person', { skip }, async (t) => {
     const dialog = page.getByRole('dialog')
     const code = (await dialog.locator('pre').nth(1).textContent()) ?? ''
     t.match(code, /^[A-Z2-9]{8}$/)
+    await dialog.getByRole('img', { name: 'QR code' }).waitFor()
     await dialog.getByText('HOST=0.0.0.0').waitFor()
     await dialog.getByText('Waiting for an upload').waitFor()
     await page.route('**/users/*?include=*', (route) => route.abort())

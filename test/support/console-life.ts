@@ -73,7 +73,7 @@ function measures(from: number): SdkRecord[] {
   return records
 }
 
-/** Stores a person with ten nights, an ordinary day with a run and a hole, a flight, and a day of 23 hours. */
+/** Stores a person with ten nights, an ordinary day with a run and a hole, a flight, and a day of 23 hours with its night. */
 export async function storeLife(app: TestApp, name: string): Promise<string> {
   const user = await createUser(app)
   await app.request('PATCH', `/api/v1/users/${user}`, { body: { first_name: name } })
@@ -91,6 +91,7 @@ export async function storeLife(app: TestApp, name: string): Promise<string> {
   const short = moves(Date.parse('2026-03-28T23:00:00Z'), Date.parse('2026-03-29T22:00:00Z'), berlin)
   const nights = Array.from({ length: 10 }, (_, index) => night(day - 50 * MINUTE - index * 24 * HOUR)).flat()
   const values = [statistic('distance', 8_040, 'm'), statistic('avgHeartRate', 151, 'bpm')]
+  nights.push(...night(Date.parse('2026-03-28T22:10:00Z')))
   const runs = [workout('running', day + 17 * HOUR, 45, { zoneOffset: '+01:00', values })]
   const records = [...ordinary, ...run, ...measures(day), ...abroad, ...short]
   await importBody(app, user, body([], { data: { records, sleep: nights, workouts: runs } }))

@@ -16,7 +16,7 @@ export interface Asked {
 /** Furthest that midnight is from that of UTC. */
 export const MAX_ZONE_MS = 18 * 3_600_000
 
-/** Of a record, the day in UTC or in its own zone. */
+/** Of a record, the day in UTC or in its own zone. A night belongs to the local day of waking, as in the summaries. */
 const dayOf = (at: string, local: boolean) =>
   local
     ? `to_char(date '1970-01-01' + local_day(${at}, e.zone_offset_min), 'YYYY-MM-DD')`
@@ -82,7 +82,7 @@ const daysSql = (local: boolean) => `
   union all
   select 'stored', ${dayOf('e.at', local)}, d.provider, e.type, null, count(*), null, null
   from (
-    select source_id, start_at as at, zone_offset_min, 'sleep' as type from sleep where user_id = $1
+    select source_id, ${local ? 'end_at' : 'start_at'} as at, zone_offset_min, 'sleep' as type from sleep where user_id = $1
     union all
     select source_id, start_at, zone_offset_min, 'workout' from workout where user_id = $1
     union all

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { deviceName } from '../../catalogue/devices.ts'
 import type { Database } from '../../db/database.ts'
 import { route } from '../../http/route.ts'
 import { Enum, Instant, List, Nullable, UserPath, Uuid } from '../../http/schema.ts'
@@ -18,6 +19,11 @@ const DataSource = Type.Object(
     device_type: Nullable(Type.String()),
     original_source_name: Nullable(Type.String()),
     display_name: Type.String(),
+    device_name: Type.Optional(
+      Nullable(
+        Type.String({ description: 'With include=data: what the device is called in shops, where that is known' }),
+      ),
+    ),
     first_at: Type.Optional(
       Nullable(
         Instant({
@@ -130,7 +136,10 @@ export const listDataSources = route(
     const items = rows.map((row) => ({
       ...row,
       display_name: displayName(row),
-      ...(data && (data.get(row.id) ?? { first_at: null, last_at: null, counts: {} })),
+      ...(data && {
+        device_name: deviceName(row.device_model),
+        ...(data.get(row.id) ?? { first_at: null, last_at: null, counts: {} }),
+      }),
     }))
     return { items, total: rows.length }
   },
