@@ -31,6 +31,9 @@ export type Message = Serving | Ask | Answer
 /** Whether this is one of several processes behind one port. */
 export const isOneOfSeveral = (): boolean => cluster.isWorker
 
+/** Whether this is the first of them, or the only one; not one that replaces it. */
+export const isFirst = (): boolean => cluster.worker === undefined || cluster.worker.id === 1
+
 /** Ends this process by `stop` when the parent is gone, and with it the port; Node would end it at once. */
 export function outliveParent(stop: () => void): void {
   if (!cluster.worker) return

@@ -4,7 +4,7 @@ import { bootstrapAccounts } from './api/auth/bootstrap.ts'
 import { createPasswords } from './api/auth/passwords.ts'
 import { openSyncFeed } from './api/sync/feed.ts'
 import { buildApp } from './app.ts'
-import { isOneOfSeveral, shareMetrics, tellServing } from './child.ts'
+import { isFirst, isOneOfSeveral, shareMetrics, tellServing } from './child.ts'
 import type { Config } from './config.ts'
 import { openConsole } from './console-build.ts'
 import { startCron } from './cron.ts'
@@ -43,6 +43,7 @@ import { type Jobs, migrateJobs, startJobs } from './queue.ts'
 import { observeRollups } from './rollups/observe.ts'
 import { applyStrategy } from './rollups/strategy.ts'
 import { dataDirSecret } from './secrets.ts'
+import { reportScattered } from './sources/groups.ts'
 import { startThreads, type Threads, threadCount } from './threads.ts'
 import { openVault, type Vault } from './vault.ts'
 import { observeWebhooks } from './webhooks/observe.ts'
@@ -115,6 +116,7 @@ export async function startParts(
     ...{ maxConnections: SAVING_CONNECTIONS, statementTimeoutMs: limits.statementMs, lockTimeoutMs: limits.lockMs },
   })
   void storeLeftBehind({ saving, log, settings: config })
+  if (isFirst()) void sayScattered(url, log)
   const shared: Shared = {
     ...{ config, limits, log, closers, tokens, url, threads, http, saving },
     keys: deriveKeys(secretKey),
@@ -144,6 +146,12 @@ async function prepareDatabase(config: Config, log: Logger, closers: Closers) {
   await migrateJobs(url)
   return { url, embedded }
 }
+
+/** Goes over the sources of an old database while the service starts; nothing depends on it. */
+const sayScattered = (url: string, log: Logger) =>
+  reportScattered(url, (message) => log.info(message)).catch((err: Error) =>
+    log.warn({ err }, 'sources were not checked'),
+  )
 
 /** Starts taking jobs, the clock that enqueues them, and deliveries. */
 async function startWork(shared: Shared): Promise<void> {

@@ -201,6 +201,7 @@ t.test('the environment is read by the configuration', async (t) => {
     'server/replay.ts',
     'server/console-code.ts',
     'server/list-providers.ts',
+    'server/list-sources.ts',
     'server/webhooks/listen.ts',
     'server/db/embedded/processes.ts',
     'server/db/embedded/cluster.ts',

@@ -3,8 +3,8 @@ import type { Transaction } from '../db/database.ts'
 
 /**
  * Returns the database keys of a batch's sources, in its order, and whether any was created or changed: more specific
- * or newer facts replace what is stored. A source beyond MAX_SOURCES has no key. The caller holds the user's ingest
- * lock.
+ * or newer facts replace what is stored. A source beyond MAX_SOURCES has no key. A new one gets its key from a trigger
+ * (sql/routines/samples/source_ids.sql). The caller holds the user's ingest lock.
  */
 export async function resolveSources(
   tx: Transaction,
@@ -25,8 +25,8 @@ export async function resolveSources(
                       <= $8::int4 - (select count(*) from data_source where user_id = $1) as is_kept
        from given g
      ), written as (
-       insert into data_source as d (user_id, provider, connection_id, device_model, source, software_version, device_type)
-       select $1, $2, $3, i.device_model, i.source, i.software_version, i.device_type from input i where i.is_kept
+       insert into data_source as d (id, user_id, provider, connection_id, device_model, source, software_version, device_type)
+       select i.id, $1, $2, $3, i.device_model, i.source, i.software_version, i.device_type from input i where i.is_kept
        on conflict (user_id, provider, device_model, source) do update
        set software_version = coalesce(excluded.software_version, d.software_version),
            device_type = case when excluded.device_type in ('unknown', 'other') then d.device_type else excluded.device_type end,

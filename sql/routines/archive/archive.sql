@@ -7,6 +7,7 @@ language plpgsql
 set plan_cache_mode = force_custom_plan
 as $$
 declare
+  own int4[];
   oldest timestamptz := rollup_floor();
   series record;
   first timestamptz;
@@ -20,11 +21,11 @@ begin
      or not pg_try_advisory_xact_lock_shared(hashtextextended('refresh all rollups', 0)) then
     return false;
   end if;
+  own := array(select d.id from data_source d where d.user_id = the_user);
   for series in
     select k.source_id, k.series_id, k.archived
-    from data_source d
-    join source_series k on k.source_id = d.id
-    where d.user_id = the_user and (k.archived_to is null or k.archived_to < until)
+    from source_series k
+    where k.source_id = any (own) and (k.archived_to is null or k.archived_to < until)
     order by 1, 2
   loop
     now_archived := series.archived * tstzmultirange(tstzrange(oldest, null));

@@ -28,6 +28,7 @@ set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
+  own int4[] := array(select d.id from data_source d where d.user_id = any (users));
   owners uuid[];
   source_ids int4[];
   series_ids int2[];
@@ -39,14 +40,14 @@ begin
   into owners, source_ids, series_ids
   from data_source d
   join source_series k on k.source_id = d.id
-  where d.user_id = any (users) and k.series_id < implausible
+  where d.id = any (own) and k.source_id = any (own) and k.series_id < implausible
     and exists (select from rollup_dirty r where r.source_id = k.source_id and r.series_id = k.series_id);
   return query
     with series as materialized (
       select d.user_id, k.source_id, k.series_id
       from data_source d
       join source_series k on k.source_id = d.id
-      where d.user_id = any (users) and k.series_id < implausible
+      where d.id = any (own) and k.source_id = any (own) and k.series_id < implausible
         and not exists (select from rollup_dirty r where r.source_id = k.source_id and r.series_id = k.series_id)
     ), event as materialized (
       select e.user_id, e.start_at as at from sleep e where e.user_id = any (users) and e.start_at >= lo and e.start_at < hi

@@ -101,18 +101,18 @@ as $$
 declare
   gone tstzmultirange;
   looked_at timestamptz;
+  own int4[];
   rival_sources int4[];
   rival_series int2[];
 begin
   if not has_minutes(the_series) then
     return;
   end if;
+  own := array(select d.id from data_source s join data_source d on d.user_id = s.user_id where s.id = the_source);
   select array_agg(k.source_id), array_agg(k.series_id) into rival_sources, rival_series
-  from data_source own
-  join data_source d on d.user_id = own.user_id
-  join source_series k on k.source_id = d.id and k.series_id in (the_series % 5000, the_series % 5000 + 5000)
-    and (k.source_id, k.series_id) <> (the_source, the_series)
-  where own.id = the_source;
+  from source_series k
+  where k.source_id = any (own) and k.series_id in (the_series % 5000, the_series % 5000 + 5000)
+    and (k.source_id, k.series_id) <> (the_source, the_series);
   if rival_sources is null then
     return;
   end if;
