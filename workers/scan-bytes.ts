@@ -19,6 +19,9 @@ export const CLOSE = 0x7d
 /** The longest spelling of an instant that is looked at. */
 const MAX_INSTANT_BYTES = 40
 
+/** The longest number that is read here. */
+const MAX_NUMBER_BYTES = 40
+
 /** Digits of which every integer is exact as a double. */
 const EXACT_DIGITS = 15
 const POWERS = Array.from({ length: EXACT_DIGITS + 1 }, (_, power) => 10 ** power)
@@ -43,7 +46,10 @@ function twoDigits(bytes: Uint8Array, at: number): number {
 export class NumberReader {
   value = 0
 
-  /** Position after the number that begins at `start`; -1 when it is none, or not finite. Its value is exactly JSON.parse's. */
+  /**
+   * Position after the number that begins at `start`; -1 when it is none, not finite or very long. Its value is exactly
+   * JSON.parse's.
+   */
   read(bytes: Uint8Array, start: number): number {
     const isNegative = bytes[start] === DASH
     const first = isNegative ? start + 1 : start
@@ -75,6 +81,7 @@ export class NumberReader {
       if (!isDigit(bytes[at])) return -1
       while (isDigit(bytes[at])) at += 1
     }
+    if (at - start > MAX_NUMBER_BYTES) return -1
     this.value = Number(asciiAt(bytes, start, at))
     return Number.isFinite(this.value) ? at : -1
   }

@@ -252,6 +252,16 @@ t.test('a number is the double that JSON.parse makes of it', async (t) => {
   t.doesNotThrow(() => fc.assert(property, { seed: 22, numRuns: runs(200, 20_000) }))
 })
 
+t.test('a number of any length is read, and so is the rest of the upload', async (t) => {
+  const records = text(body([heartRate(NOON, 60.5), heartRate(NOON - 1000, 61)]))
+  for (const digits of [41, 500_000]) {
+    const long = `60.${'5'.repeat(digits)}`
+    t.ok(isSame(Buffer.from(records.replace('60.5', long))), 'as a value')
+    t.ok(isSame(Buffer.from(records.replace('{', `{"also":${long},`))), 'elsewhere')
+    t.ok(isSame(Buffer.from(records.replace('"value"', `"metadata":{"n":${long}},"value"`))), 'in metadata')
+  }
+})
+
 t.test('what ordinary phones send is read from its bytes', async (t) => {
   const all: SdkRecord[] = Array.from({ length: 5_000 }, (_, n) =>
     n % 2 === 0
