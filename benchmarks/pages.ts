@@ -105,9 +105,9 @@ async function statementBehind(
   const position: Position = { timeMs, seriesId: only.seriesId, sourceId: only.source.id, backward: false, total: 0 }
   let heard: Statement | undefined
   const listener = {
-    rows: async (text: string, values: unknown[]) => {
+    columns: async (text: string, values: unknown[]) => {
       heard = { name: 'page', text, values, rowMode: 'array' }
-      return []
+      return [[], [], [], [], []]
     },
   }
   // One row more than the page shows whether there is another page.

@@ -39,26 +39,41 @@ export function parseZoneOffset(text: string): number | undefined {
 
 /** Milliseconds of a day of 24 hours. */
 export const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+const MINUTES_OF_DAY = 1440
 const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'))
-let cachedDay = Number.NaN
-let cachedDate = ''
+let cachedMinute = Number.NaN
+let cachedStart = ''
 
 /**
  * Writes epoch milliseconds in the form of contract 1.2: UTC with Z, six fractional digits only when not zero. Pages
- * are full of instants of one day, so its date is cached (a fifth of the time of Date.toISOString).
+ * are full of neighbouring instants, so what those of a minute have in common is cached.
  */
 export function isoInstant(ms: number): string {
-  const day = Math.floor(ms / DAY_MS)
-  if (day !== cachedDay) {
-    cachedDay = day
-    cachedDate = new Date(day * DAY_MS).toISOString().slice(0, -13)
+  const minute = Math.floor(ms / MINUTE_MS)
+  if (minute !== cachedMinute) {
+    cachedStart = startOfMinute(minute)
+    cachedMinute = minute
   }
-  const inDay = ms - day * DAY_MS
-  const seconds = Math.floor(inDay / 1000)
-  const minutes = Math.floor(seconds / 60)
-  const time = `${TWO_DIGITS[Math.floor(minutes / 60)]}:${TWO_DIGITS[minutes % 60]}:${TWO_DIGITS[seconds % 60]}`
-  const fraction = inDay - seconds * 1000
-  return `${cachedDate}${time}${fraction === 0 ? '' : `.${String(fraction).padStart(3, '0')}000`}Z`
+  const inMinute = ms - minute * MINUTE_MS
+  const second = Math.floor(inMinute / 1000)
+  const fraction = inMinute - second * 1000
+  const seconds = cachedStart + TWO_DIGITS[second]
+  return fraction === 0 ? `${seconds}Z` : `${seconds}.${String(fraction).padStart(3, '0')}000Z`
+}
+
+let cachedDay = Number.NaN
+let cachedDate = ''
+
+/** `2026-02-24T08:30:` of the minute that begins so many minutes after 1970. */
+function startOfMinute(minute: number): string {
+  const day = Math.floor(minute / MINUTES_OF_DAY)
+  if (day !== cachedDay) {
+    cachedDate = new Date(day * DAY_MS).toISOString().slice(0, -13)
+    cachedDay = day
+  }
+  const inDay = minute - day * MINUTES_OF_DAY
+  return `${cachedDate}${TWO_DIGITS[Math.floor(inDay / 60)]}:${TWO_DIGITS[inDay % 60]}:`
 }
 
 /** Writes minutes east of UTC, at most 18 hours, as `+HH:MM` (contract 1.2). */

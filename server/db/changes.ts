@@ -58,6 +58,7 @@ export function changing(
   return {
     query: (text, params) => transaction((tx) => tx.query(text, params)),
     rows: (text, params) => transaction((tx) => tx.rows(text, params)),
+    columns: (text, params) => transaction((tx) => tx.columns(text, params)),
     one: (text, params) => transaction((tx) => tx.one(text, params)),
     transaction,
     pool: db.pool,

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import { errors } from '../errors.ts'
 import type { Client, Gate } from '../gate.ts'
+import { ColumnsClient, poolColumns, queryColumns } from './columns.ts'
 
 type Param = string | number | boolean | null | Buffer | Date | readonly unknown[] | object
 
@@ -11,6 +12,11 @@ export interface Queryable {
   query<Row>(text: string, params?: readonly Param[]): Promise<Row[]>
   /** The same with rows as arrays: for large pages, where objects per row cost a third of the time. */
   rows<Row extends unknown[]>(text: string, params?: readonly Param[]): Promise<Row[]>
+  /**
+   * The same with an array per column, in the order of the rows: for pages, where it takes a third of the time. Columns
+   * are of type float8, int8, int4, int2, bool or text.
+   */
+  columns<Columns extends unknown[][]>(text: string, params?: readonly Param[]): Promise<Columns>
   /** Like `query` for a statement that returns exactly one row. */
   one<Row>(text: string, params?: readonly Param[]): Promise<Row>
 }
@@ -70,7 +76,12 @@ function statementName(text: string): string {
 }
 
 function queryable(target: pg.Pool | pg.PoolClient): Queryable {
+  const onTarget = target instanceof pg.Pool ? poolColumns : queryColumns
   return {
+    async columns<Columns extends unknown[][]>(text: string, params: readonly Param[] = []) {
+      const columns = await onTarget(target as never, { name: `${statementName(text)}c`, text, values: params })
+      return columns as Columns
+    },
     async query<Row>(text: string, params: readonly Param[] = []) {
       const result = await target.query({ name: statementName(text), text, values: params as unknown[] })
       return result.rows as Row[]
@@ -118,6 +129,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     max: options.maxConnections,
     application_name: options.name,
     types,
+    Client: ColumnsClient,
     idleTimeoutMillis: 60_000,
     connectionTimeoutMillis: 10_000,
   })
@@ -154,6 +166,7 @@ export function gated(db: Database, gate: Gate, key = ''): Database {
   return {
     query: (text, params) => gate.run(key, () => db.query(text, params)),
     rows: (text, params) => gate.run(key, () => db.rows(text, params)),
+    columns: (text, params) => gate.run(key, () => db.columns(text, params)),
     one: (text, params) => gate.run(key, () => db.one(text, params)),
     transaction: (work, lockMs) => gate.run(key, () => db.transaction(work, lockMs)),
     pool: db.pool,
@@ -204,6 +217,7 @@ export function cancelledBy(db: Database, client: Client): Database {
   return {
     query: (text, params) => read((on) => on.query(text, params)),
     rows: (text, params) => read((on) => on.rows(text, params)),
+    columns: (text, params) => read((on) => on.columns(text, params)),
     one: (text, params) => read((on) => on.one(text, params)),
     transaction: (work, lockMs) => db.transaction(work, lockMs),
     pool: db.pool,

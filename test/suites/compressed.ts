@@ -1,4 +1,5 @@
 import '../db/compress.test.ts'
+import '../db/columns.test.ts'
 import '../db/connections.test.ts'
 import '../db/opened.test.ts'
 import '../store/lock.test.ts'

@@ -1,13 +1,6 @@
 import { MANUAL_OFFSET } from '../../catalogue/series.ts'
 
-/** The lowest and the highest sample of a bucket, and how many it has. */
-export interface Extremes {
-  min: number
-  max: number
-  count: number
-}
-
-/** Names of the extremes in every format. */
+/** Names, in every format, of the lowest and the highest sample of a bucket and of how many it has. */
 export const EXTREMES = ['min', 'max', 'count'] as const
 
 const texts = new Map<string, string>()

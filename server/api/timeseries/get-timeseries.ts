@@ -32,7 +32,7 @@ import {
   markOf,
   type Position,
   positionOf,
-  type Row,
+  type Rows,
   readCounted,
   readRows,
   type Selection,
@@ -204,20 +204,25 @@ async function replyFrom(
     : undefined
   const selection: Selection = { stored, startMs, endMs, bucketMs: BUCKET_MS[query.resolution], ranges, extremes }
   const page = await readPage(db, view, { selection, filters, position, limit, remembered })
-  if (remembered && page.rows.length === 0) return undefined
-  const cursor = (row: Row | undefined, backward: boolean) =>
-    row ? writeCursor(keys.cursor, scope, { ...markOf(row), backward, total: page.total }) : null
+  const { rows, total } = page
+  const count = rows.times.length
+  if (remembered && count === 0) return undefined
+  const cursor = (row: number, backward: boolean) => {
+    const mark = markOf(rows, row, selection)
+    return mark ? writeCursor(keys.cursor, scope, { ...mark, backward, total }) : null
+  }
   const envelope: Envelope = {
-    nextCursor: page.more ? cursor(page.rows.at(-1), false) : null,
-    previousCursor: page.before ? cursor(page.rows[0], true) : null,
+    stored,
+    nextCursor: page.more ? cursor(count - 1, false) : null,
+    previousCursor: page.before ? cursor(0, true) : null,
     hasMore: page.more,
-    totalCount: page.total,
+    totalCount: total,
     resolution: query.resolution === 'raw' ? null : query.resolution,
     startMs,
     endMs,
     extremes,
   }
-  return answer(format, page.rows, envelope, headers)
+  return answer(format, rows, envelope, headers)
 }
 
 function formatOf(ctx: Context): (typeof FORMATS)[number] {
@@ -255,7 +260,7 @@ function matching({ stored: plausible, implausible }: UserView, filters: Filters
 }
 
 interface Page {
-  rows: Row[]
+  rows: Rows
   /** Whether rows follow, and whether rows precede. */
   more: boolean
   before: boolean
@@ -276,7 +281,7 @@ async function readPage(
   view: UserView,
   { selection, filters, position, limit, remembered }: PageAsked,
 ): Promise<Page> {
-  if (selection.stored.length === 0) return { rows: [], more: false, before: false, total: 0 }
+  if (selection.stored.length === 0) return { rows: NO_ROWS, more: false, before: false, total: 0 }
   const asOf = remembered ? view : undefined
   const question = `count ${filters}`
   // A later page has the total in its cursor.
@@ -285,24 +290,27 @@ async function readPage(
     known === undefined
       ? await readCounted(db, selection, { limit: limit + 1, asOf })
       : { rows: await readRows(db, selection, { position, limit: limit + 1, asOf }), total: known as number }
+  const count = rows.times.length
   // All earlier rows have been deleted meanwhile: a page with nothing before it is the first.
-  if (position?.backward && rows.length === 0 && !remembered)
+  if (position?.backward && count === 0 && !remembered)
     return readPage(db, view, { selection, filters, position: undefined, limit, remembered })
-  const further = rows.length > limit
-  if (further) rows.pop()
+  const further = count > limit
+  if (further) changeEach(rows, (column) => column.pop())
   // A first page that contains everything needs no count.
-  const total = position?.total ?? (further ? await oncePerRevision(view, question, async () => counted) : rows.length)
+  const total = position?.total ?? (further ? await oncePerRevision(view, question, async () => counted) : count)
+  if (!position?.backward) return { rows, more: further, before: position !== undefined, total }
   // The row of the cursor lies on the other side of the page.
-  if (position?.backward) return { rows: rows.reverse(), more: true, before: further, total }
-  return { rows, more: further, before: position !== undefined, total }
+  changeEach(rows, (column) => column.reverse())
+  return { rows, more: true, before: further, total }
 }
 
-async function answer(
-  format: string,
-  rows: Row[],
-  envelope: Envelope,
-  headers: Record<string, string>,
-): Promise<Reply> {
+const NO_ROWS: Rows = { times: [], values: [], places: [], zones: [] }
+
+function changeEach({ extremes, ...columns }: Rows, change: (column: unknown[]) => unknown): void {
+  for (const column of [...Object.values(columns), ...Object.values(extremes ?? {})]) change(column)
+}
+
+async function answer(format: string, rows: Rows, envelope: Envelope, headers: Record<string, string>): Promise<Reply> {
   switch (format) {
     case COLUMNS_JSON:
       return new Reply(200, COLUMNS_JSON, await columnsJson(rows, envelope), headers)

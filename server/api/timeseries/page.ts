@@ -3,17 +3,19 @@ import type { Database } from '../../db/database.ts'
 import type { Mark } from '../../http/cursors.ts'
 import type { Stored } from '../../sources/user-view.ts'
 import { isoInstant } from '../../time.ts'
-import { type Extremes, withExtremes } from './extremes.ts'
-import { inSlices } from './slices.ts'
+import { type EXTREMES, withExtremes } from './extremes.ts'
 
-/** A sample or a bucket: epoch ms, value, series and source. */
-export interface Row {
-  timeMs: number
-  value: number
-  stored: Stored
-  zoneMin: number | null
-  /** Of a bucket, if they are asked for. */
-  extremes?: Extremes
+/** Samples or buckets in order, as columns. */
+export interface Rows {
+  /** Epoch ms. */
+  times: number[]
+  values: number[]
+  /** The place of each in the `stored` of the selection. */
+  places: number[]
+  /** Minutes east of UTC. */
+  zones: (number | null)[]
+  /** Of buckets, if they are asked for. */
+  extremes?: Record<(typeof EXTREMES)[number], number[]>
 }
 
 /** A position between rows, which are ordered by time, then series, then source. */
@@ -26,9 +28,10 @@ export interface Position {
   total: number
 }
 
-/** The text of a cursor for a row. */
-export function markOf({ timeMs, stored }: Row): Pick<Mark, 'at' | 'id'> {
-  return { at: isoInstant(timeMs), id: `${stored.seriesId}.${stored.source.id}` }
+/** The mark of a row in its cursor; undefined if there is none. */
+export function markOf(rows: Rows, index: number, { stored }: Selection): Pick<Mark, 'at' | 'id'> | undefined {
+  const one = stored[rows.places[index] ?? -1]
+  return one && { at: isoInstant(rows.times[index] as number), id: `${one.seriesId}.${one.source.id}` }
 }
 
 /** The position that a cursor of `markOf` encodes. */
@@ -182,16 +185,16 @@ export interface PageAsked {
 }
 
 /** Reads a page of rows in the direction of the cursor, nearest first. */
-export async function readRows(db: Database, selection: Selection, page: PageAsked): Promise<Row[]> {
+export async function readRows(db: Database, selection: Selection, page: PageAsked): Promise<Rows> {
   const { stored, bucketMs } = selection
   if (bucketMs !== undefined) {
     const direction = page.position?.backward ? 'backward' : 'forward'
     const params = [keysOf(selection, page.position), page.limit, bucketMs / 1000]
     const sql = stored.some(({ isManual }) => isManual) ? TWIN_BUCKETS_SQL : BUCKETS_SQL
     const text = selection.extremes ? withExtremes(sql[direction]) : sql[direction]
-    return bucketRows(selection, await db.rows<Bucket>(text, params))
+    return bucketRows(await db.columns<Buckets>(text, params), selection)
   }
-  return rawRows(stored, await db.rows<Raw>(RAW_SQL, rawParams(selection, page)))
+  return rawRows(await db.columns<Samples>(RAW_SQL, rawParams(selection, page)), selection)
 }
 
 /** The parameters of each series for statements of buckets; instants in seconds, as `to_timestamp` takes them. */
@@ -216,21 +219,18 @@ function keysOf(selection: Selection, position: Position | undefined): string {
 const multirange = (ranges: readonly Range[] | undefined) =>
   ranges ? `{${ranges.map(([startMs, endMs]) => `[${isoInstant(startMs)},${isoInstant(endMs)})`).join()}}` : null
 
-type Bucket = [at: number, value: number, place: number, zone: number | null, ...extremes: number[]]
+type Buckets = [at: number[], values: number[], places: number[], zones: (number | null)[], ...extremes: number[][]]
 
-async function bucketRows({ stored, extremes }: Selection, rows: readonly Bucket[]): Promise<Row[]> {
-  const all: Row[] = []
-  await inSlices(rows, (slice) => {
-    for (const [at, value, place, zone, count = 0, min = 0, max = 0] of slice) {
-      const row: Row = { timeMs: Math.round(at * 1000), value, stored: stored[place] as Stored, zoneMin: zone }
-      if (extremes) row.extremes = { min, max, count }
-      all.push(row)
-    }
-  })
-  return all
+function bucketRows(
+  [at, values, places, zones, count = [], min = [], max = []]: Buckets,
+  { extremes }: Selection,
+): Rows {
+  return { times: at.map(toMs), values, places, zones, ...(extremes && { extremes: { min, max, count } }) }
 }
 
-type Raw = [at: number, value: number, source: number, series: number, zone: number | null]
+const toMs = (seconds: number) => Math.round(seconds * 1000)
+
+type Samples = [at: number[], values: number[], sources: number[], series: number[], zones: (number | null)[]]
 
 /** A series is repeated for each range to which it is limited. */
 function rawParams(selection: Selection, { position, limit, asOf }: PageAsked) {
@@ -256,14 +256,9 @@ function rawParams(selection: Selection, { position, limit, asOf }: PageAsked) {
   ]
 }
 
-async function rawRows(stored: readonly Stored[], rows: readonly Raw[]): Promise<Row[]> {
-  const find = finder(stored)
-  const all: Row[] = []
-  await inSlices(rows, (slice) => {
-    for (const [at, value, source, series, zone] of slice)
-      all.push({ timeMs: Math.round(at * 1000), value, stored: find(source, series), zoneMin: zone })
-  })
-  return all
+function rawRows([at, values, sources, series, zones]: Samples, { stored }: Selection): Rows {
+  const place = placeFinder(stored)
+  return { times: at.map(toMs), values, places: sources.map((source, index) => place(source, series[index])), zones }
 }
 
 /**
@@ -273,27 +268,39 @@ export async function readCounted(
   db: Database,
   selection: Selection,
   { limit, asOf }: Omit<PageAsked, 'position'>,
-): Promise<{ rows: Row[]; total: number }> {
+): Promise<{ rows: Rows; total: number }> {
   const { stored, bucketMs } = selection
   if (bucketMs === undefined) {
     const params = rawParams(selection, { position: undefined, limit, asOf })
-    const { page, total } = withoutTotal(await db.rows<Raw>(RAW_COUNTED_SQL, params))
-    return { rows: await rawRows(stored, page), total }
+    const columns = await db.columns<Samples>(RAW_COUNTED_SQL, params)
+    const total = takeTotal(columns)
+    return { rows: rawRows(columns, selection), total }
   }
   const params = [keysOf(selection, undefined), limit, bucketMs / 1000]
   const sql = stored.some(({ isManual }) => isManual) ? TWIN_BUCKETS_COUNTED_SQL : BUCKETS_COUNTED_SQL
-  const { page, total } = withoutTotal(await db.rows<Bucket>(selection.extremes ? withExtremes(sql) : sql, params))
-  return { rows: await bucketRows(selection, page), total }
+  const columns = await db.columns<Buckets>(selection.extremes ? withExtremes(sql) : sql, params)
+  const total = takeTotal(columns)
+  return { rows: bucketRows(columns, selection), total }
 }
 
-/** Separates the row with the total, which has no series, from the others. */
-function withoutTotal<R extends Raw | Bucket>(rows: R[]): { page: R[]; total: number } {
-  const at = rows.findLastIndex(([, , series]) => series === null)
-  const [total] = at < 0 ? [] : rows.splice(at, 1)
-  return { page: rows, total: total?.[0] ?? rows.length }
+/** Takes the row with the total, which is of no source, out of the columns. Without one, they hold all rows. */
+function takeTotal(columns: Samples | Buckets): number {
+  const [at, , ofSource] = columns
+  const row = (ofSource as (number | null)[]).lastIndexOf(null)
+  if (row < 0) return at.length
+  const total = at[row] as number
+  for (const column of columns) column.splice(row, 1)
+  return total
 }
 
-function finder(stored: readonly Stored[]): (source: number, series: number) => Stored {
-  const index = new Map(stored.map((one) => [one.source.id * 65_536 + one.seriesId, one]))
-  return (source, series) => index.get(source * 65_536 + series) as Stored
+/** Finds a series in `stored`; rows of one mostly follow one another. */
+function placeFinder(stored: readonly Stored[]): (sourceId: number, seriesId: number | undefined) => number {
+  const keyOf = (sourceId: number, seriesId: number) => sourceId * 65_536 + seriesId
+  const places = new Map(stored.map(({ source, seriesId }, place) => [keyOf(source.id, seriesId), place]))
+  let [lastKey, last] = [-1, -1]
+  return (sourceId, seriesId = -1) => {
+    const key = keyOf(sourceId, seriesId)
+    if (key !== lastKey) [lastKey, last] = [key, places.get(key) ?? -1]
+    return last
+  }
 }
