@@ -106,19 +106,38 @@ export function withRecord(records: readonly OriginHash[], added: OriginHash): r
  * two of the part's.
  */
 export function encodeOrigins(origins: readonly Origin[]): Uint8Array {
-  const bytes = Buffer.allocUnsafe(origins.length * (MAX_DELTA_BYTES + HASH_BYTES + PART_BYTES))
+  return encodeColumns({
+    timeMs: origins.map(({ timeMs }) => timeMs),
+    record: origins.map(({ record }) => record),
+    part: origins.map(({ part }) => part),
+  })
+}
+
+/** Origins in columns: long lists are too many objects. */
+export interface OriginColumns {
+  timeMs: number[]
+  record: number[]
+  part: number[]
+}
+
+/** `encodeOrigins` of entries `from` until before `until`. */
+export function encodeColumns(columns: OriginColumns, from = 0, until = columns.timeMs.length): Uint8Array {
+  const { timeMs, record, part } = columns
+  const bytes = Buffer.allocUnsafe((until - from) * (MAX_DELTA_BYTES + HASH_BYTES + PART_BYTES))
   let at = 0
-  let before = origins[0]?.timeMs ?? 0
-  for (const { timeMs, record, part } of origins) {
-    let rest = (timeMs - before) * 2 + (part > 0 ? 1 : 0)
-    before = timeMs
+  let before = timeMs[from] ?? 0
+  for (let index = from; index < until; index += 1) {
+    const ms = timeMs[index] as number
+    const isPart = (part[index] as number) > 0
+    let rest = (ms - before) * 2 + (isPart ? 1 : 0)
+    before = ms
     while (rest > 127) {
       bytes[at++] = (rest % 128) | 128
       rest = Math.floor(rest / 128)
     }
     bytes[at++] = rest
-    at = bytes.writeUIntBE(record, at, HASH_BYTES)
-    if (part > 0) at = bytes.writeUInt16BE(part, at)
+    at = bytes.writeUIntBE(record[index] as number, at, HASH_BYTES)
+    if (isPart) at = bytes.writeUInt16BE(part[index] as number, at)
   }
   // A copy: a transfer to another thread must not take the whole buffer along.
   return new Uint8Array(bytes.subarray(0, at))
@@ -126,9 +145,16 @@ export function encodeOrigins(origins: readonly Origin[]): Uint8Array {
 
 /** Decodes the result of `encodeOrigins`; `firstMs` is the instant of the first entry. */
 export function decodeOrigins(bytes: Buffer, firstMs: number): Origin[] {
-  const origins: Origin[] = []
+  const columns: OriginColumns = { timeMs: [], record: [], part: [] }
+  decodeInto(columns, bytes, firstMs)
+  const { record, part } = columns
+  return columns.timeMs.map((timeMs, at) => ({ timeMs, record: record[at] as number, part: part[at] as number }))
+}
+
+/** Adds the entries of `bytes` to columns. */
+export function decodeInto({ timeMs, record, part }: OriginColumns, bytes: Buffer, firstMs: number): void {
   let at = 0
-  let timeMs = firstMs
+  let ms = firstMs
   while (at < bytes.length) {
     let number = 0
     let scale = 1
@@ -138,12 +164,12 @@ export function decodeOrigins(bytes: Buffer, firstMs: number): Origin[] {
       number += (byte & 127) * scale
       scale *= 128
     } while (byte > 127)
-    timeMs += Math.floor(number / 2)
-    const record = bytes.readUIntBE(at, HASH_BYTES)
+    ms += Math.floor(number / 2)
+    timeMs.push(ms)
+    record.push(bytes.readUIntBE(at, HASH_BYTES))
     at += HASH_BYTES
-    const part = number % 2 === 1 ? bytes.readUInt16BE(at) : 0
-    if (part > 0) at += PART_BYTES
-    origins.push({ timeMs, record, part })
+    const isPart = number % 2 === 1
+    part.push(isPart ? bytes.readUInt16BE(at) : 0)
+    if (isPart) at += PART_BYTES
   }
-  return origins
 }

@@ -1,7 +1,7 @@
 import { errors } from '../errors.ts'
 import type { Client, Gate } from '../gate.ts'
 import type { Gates, Limits } from '../limits.ts'
-import { type Database, lockTimedOut, type Transaction } from './database.ts'
+import { type Database, lockTimedOut, type Queryable, type Transaction } from './database.ts'
 
 /** Why a change, or what waits for it, is refused. */
 export const HELD =
@@ -18,6 +18,15 @@ interface Changing {
   client?: Client
 }
 
+/** The database for changes: see `changing`. */
+export interface Changes extends Database {
+  /**
+   * Like `transaction`, with a single statement as the first attempt, which itself fails when it waits for a lock for
+   * `lockMs`: so a change that waits for nobody takes one round trip.
+   */
+  atOnce<T>(first: (on: Queryable, lockMs: number) => Promise<T>, work: (tx: Transaction) => Promise<T>): Promise<T>
+}
+
 /**
  * The database for changes. Each statement is a transaction and takes a connection of its gate; one that finds a lock
  * taken is rolled back after a moment and tries again in the gate `locked`, where all of these take turns. So locks that
@@ -28,16 +37,16 @@ export function changing(
   db: Database,
   { gates, limits }: { gates: Gates; limits: Limits },
   { share, key, user, client }: Changing,
-): Database {
+): Changes {
   const gate: Gate = gates[share]
   const lockKey = `${share} ${user ?? key}`
   const entering = client ? { client } : {}
 
-  async function transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const inTurn = async (place: Gate, placeKey: string): Promise<{ done: T } | undefined> => {
+  async function atOnce<T>(first: () => Promise<T>, again: () => Promise<T>): Promise<T> {
+    const inTurn = async (place: Gate, placeKey: string, attempt: () => Promise<T>) => {
       const leave = await place.enter(placeKey, entering)
       try {
-        return { done: await db.transaction(work, limits.lockTurnMs) }
+        return { done: await attempt() }
       } catch (error) {
         if (lockTimedOut(error)) return undefined
         throw error
@@ -47,12 +56,17 @@ export function changing(
     }
     const ends = performance.now() + limits.lockMs
     // Whoever asks for what another one of this user waits for, waits behind that one.
-    let outcome = user !== undefined && gates.locked.knows(lockKey) ? undefined : await inTurn(gate, key)
+    let outcome = user !== undefined && gates.locked.knows(lockKey) ? undefined : await inTurn(gate, key, first)
     while (!outcome) {
       if (performance.now() >= ends) throw errors.overloaded(HELD, 5)
-      outcome = await inTurn(gates.locked, lockKey)
+      outcome = await inTurn(gates.locked, lockKey, again)
     }
     return outcome.done
+  }
+
+  function transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const attempt = () => db.transaction(work, limits.lockTurnMs)
+    return atOnce(attempt, attempt)
   }
 
   return {
@@ -61,6 +75,11 @@ export function changing(
     columns: (text, params) => transaction((tx) => tx.columns(text, params)),
     one: (text, params) => transaction((tx) => tx.one(text, params)),
     transaction,
+    atOnce: (first, work) =>
+      atOnce(
+        () => first(db, limits.lockTurnMs),
+        () => db.transaction(work, limits.lockTurnMs),
+      ),
     pool: db.pool,
     end: () => db.end(),
   }

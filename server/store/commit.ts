@@ -131,8 +131,6 @@ async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Pr
   const wanted = await wantedEvents(tx, to.settings, userId)
   const connection = await connectionOf(tx, to)
   if (!connection) return outcomeOf(withoutConnection(received), NOTHING, false)
-  // In the order of locks (lock.ts): what follows refers to the user, and its revision moves in the end.
-  await tx.query('select 1 from app_user where id = $1 for key share', [userId])
   const sources = await resolveSources(tx, { userId, provider, connectionId: connection.id }, received.sources)
   const zoneAt = await zonesFor(tx, userId, received)
   const known = rejectFurtherSources({ ...received, local: localDays(received, zoneAt) }, sources.ids)

@@ -1,25 +1,34 @@
 import { type Batch, noEvents, type Span } from '../batch/columns.ts'
 import type { Transaction } from '../db/database.ts'
 
+// In the order of locks (lock.ts): what follows refers to the user, and its revision moves in the end.
+const USER_KEPT = '(select 1 from app_user u where u.id = c.user_id for key share)'
+
 // An upload connects its user with the provider, unless it arrived before the phone signed out; importing it again says
 // nothing new about that.
 const OPEN_SQL = `
-  with before as (select status from connection where user_id = $1 and provider = $2)
-  insert into connection as c (user_id, provider, last_synced_at)
-  values ($1, $2, now())
-  on conflict (user_id, provider) do update
-  set last_synced_at = case when $3::timestamptz is null then c.last_synced_at else now() end,
-      updated_at = case when $3 is null then c.updated_at else now() end,
-      status = case when $3 is null or c.revoked_at > $3 then c.status else 'active' end,
-      status_reason = case when $3 is null or c.revoked_at > $3 then c.status_reason end
-  returning id, status = 'active' and (select status from before) is distinct from 'active' as opened, updated_at as at,
-            null::float8 as since_ms`
+  with before as (
+    select status from connection where user_id = $1 and provider = $2
+  ), c as (
+    insert into connection as c (user_id, provider, last_synced_at)
+    values ($1, $2, now())
+    on conflict (user_id, provider) do update
+    set last_synced_at = case when $3::timestamptz is null then c.last_synced_at else now() end,
+        updated_at = case when $3 is null then c.updated_at else now() end,
+        status = case when $3 is null or c.revoked_at > $3 then c.status else 'active' end,
+        status_reason = case when $3 is null or c.revoked_at > $3 then c.status_reason end
+    returning id, user_id, status, updated_at
+  )
+  select c.id, c.status = 'active' and (select status from before) is distinct from 'active' as opened,
+         c.updated_at as at, null::float8 as since_ms, ${USER_KEPT} as kept
+  from c`
 
 // What a provider answered before its connection ended is stored, as what a phone sent before it signed out.
 const NAMED_SQL = `
-  select id, false as opened, updated_at as at, date_part('epoch', account_since) * 1000 as since_ms
-  from connection
-  where id = $1 and user_id = $2 and (status = 'active' or $3::timestamptz is null or revoked_at > $3)`
+  select c.id, false as opened, c.updated_at as at, date_part('epoch', c.account_since) * 1000 as since_ms,
+         ${USER_KEPT} as kept
+  from connection c
+  where c.id = $1 and c.user_id = $2 and (c.status = 'active' or $3::timestamptz is null or c.revoked_at > $3)`
 
 /** Whose batch is written, and through which connection it came. */
 interface Target {
@@ -40,7 +49,7 @@ export interface BatchConnection {
 
 /**
  * The connection through which a batch came: a phone's upload opens one, an answer of a provider names it. Undefined when
- * that ended before the answer came.
+ * that ended before the answer came. Its user cannot be deleted from then on.
  */
 export async function connectionOf(
   tx: Transaction,

@@ -79,23 +79,27 @@ export async function noteZones(
   const [stored = []] = await storedRuns(tx, { userId, providers: [provider], loMs, hiMs })
   const known = stored.filter((run) => run.hiMs >= loMs && run.loMs <= hiMs)
   const merged = mergedRuns(known, runs)
-  const gone = without(known, merged)
   const added = without(merged, known)
-  if (gone.length + added.length === 0) return
-  await tx.query(
-    `delete from zone_run z using unnest($3::float8[]) k (at)
-     where z.user_id = $1 and z.provider = $2 and z.lo = to_timestamp(k.at)`,
-    [userId, provider, gone.map((run) => run.loMs / 1000)],
-  )
-  await tx.query(
-    `insert into zone_run (user_id, provider, lo, hi, zone_offset_min)
-     select $1, $2, to_timestamp(lo), to_timestamp(hi), zone
-     from unnest($3::float8[], $4::float8[], $5::int2[]) r (lo, hi, zone)`,
-    [
-      ...[userId, provider, added.map((run) => run.loMs / 1000), added.map((run) => run.hiMs / 1000)],
-      added.map((run) => run.zoneMin),
-    ],
-  )
+  const starts = new Set(added.map((run) => run.loMs))
+  // One that only grows keeps its start.
+  const gone = without(known, merged).filter((run) => !starts.has(run.loMs))
+  if (gone.length > 0)
+    await tx.query(
+      `delete from zone_run z using unnest($3::float8[]) k (at)
+       where z.user_id = $1 and z.provider = $2 and z.lo = to_timestamp(k.at)`,
+      [userId, provider, gone.map((run) => run.loMs / 1000)],
+    )
+  if (added.length > 0)
+    await tx.query(
+      `insert into zone_run (user_id, provider, lo, hi, zone_offset_min)
+       select $1, $2, to_timestamp(lo), to_timestamp(hi), zone
+       from unnest($3::float8[], $4::float8[], $5::int2[]) r (lo, hi, zone)
+       on conflict (user_id, provider, lo) do update set hi = excluded.hi, zone_offset_min = excluded.zone_offset_min`,
+      [
+        ...[userId, provider, added.map((run) => run.loMs / 1000), added.map((run) => run.hiMs / 1000)],
+        added.map((run) => run.zoneMin),
+      ],
+    )
 }
 
 /** The runs that are not among others. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Envelope, UPLOAD_LIMIT_BYTES, type UploadResult } from '../../../workers/sdk-upload.ts'
-import { changing } from '../../db/changes.ts'
+import { type Changes, changing } from '../../db/changes.ts'
 import { type Database, gated, violatedConstraint } from '../../db/database.ts'
 import { AppError, errors, shortened } from '../../errors.ts'
 import type { Gates, Limits } from '../../limits.ts'
@@ -168,7 +168,7 @@ function runKeyOf({ syncType, syncSessionId }: Envelope, userId: string, batchId
 
 /** The same bytes were imported before: only the fact is stored. Undefined when their time to be kept has just ended. */
 async function storeAgain(
-  db: Database,
+  db: Changes,
   upload: IncomingUpload,
   sha256: Buffer,
   known: Known,
@@ -189,7 +189,9 @@ async function storeAgain(
 
 const STORE_SQL = `
   select batch_id, run_key, provider
-  from accept_upload($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+  from accept_upload($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, lock_ms => $13)`
+
+type Stored = { batch_id: string; run_key: string; provider: SdkProvider }
 
 /** What an upload holds: its body, compressed, unless it is stored already, and the number of items. */
 interface Content {
@@ -201,7 +203,7 @@ interface Content {
 
 /** Stores an upload, or returns the one that came with the same request id in this very moment. */
 async function store(
-  db: Database,
+  db: Changes,
   upload: IncomingUpload,
   sha256: Buffer,
   { envelope, received, body, decodedBytes }: Content,
@@ -222,11 +224,14 @@ async function store(
     runKeyOf(envelope, upload.userId, batchId),
   ]
   try {
-    const row = await db.transaction(async (tx) => {
-      // By itself, so that the body is not sent again and again while the user is locked.
-      await tx.query('select 1 from app_user where id = $1 for key share', [upload.userId])
-      return tx.one<{ batch_id: string; run_key: string; provider: SdkProvider }>(STORE_SQL, params)
-    })
+    const row = await db.atOnce(
+      (on, lockMs) => on.one<Stored>(STORE_SQL, [...params, lockMs]),
+      async (tx) => {
+        // By itself, so that the body is not sent again and again while the user is locked.
+        await tx.query('select 1 from app_user where id = $1 for key share', [upload.userId])
+        return tx.one<Stored>(STORE_SQL, [...params, null])
+      },
+    )
     return { batchId: row.batch_id, runKey: row.run_key, provider: row.provider }
   } catch (error) {
     // The user was deleted after the look-up.

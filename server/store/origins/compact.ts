@@ -1,7 +1,7 @@
 import { groupBy } from '../../batch/group-by.ts'
-import { NO_RECORD, type Origin } from '../../batch/origins.ts'
+import { decodeInto, encodeColumns, NO_RECORD, type OriginColumns } from '../../batch/origins.ts'
 import type { Transaction } from '../../db/database.ts'
-import { FILTERED_BYTES, newList, readLists, type Stream, storeLists, streamKey } from './lists.ts'
+import { FILTERED_BYTES, type NewList, readEncoded, type Stream, storeLists, streamKey } from './lists.ts'
 
 // A phone that uploads twenty times a day leaves twenty small lists per day and series. They are merged as in a
 // log-structured merge tree: many small ones to one of medium size, many of these to final ones. So an entry is written
@@ -94,44 +94,64 @@ export function toMerge<List extends ListSize>(lists: readonly List[]): readonly
 const bytesOf = (lists: readonly ListSize[]) => lists.reduce((sum, { bytes }) => sum + bytes, 0)
 
 async function merge(tx: Transaction, stream: Stream, lists: readonly ListSize[], isOldest: boolean): Promise<void> {
-  const stated = new Map<number, Origin[]>()
-  for await (const { origins } of readLists(
+  const all: OriginColumns = { timeMs: [], record: [], part: [] }
+  const ends: number[] = []
+  for await (const { bytes, firstMs } of readEncoded(
     tx,
     lists.map(({ seq, bytes }) => [seq, bytes]),
   )) {
-    let last: Origin[] = []
-    for (const origin of origins) {
-      if (last[0]?.timeMs === origin.timeMs) last.push(origin)
-      else {
-        last = [origin]
-        stated.set(origin.timeMs, last)
-      }
-    }
+    decodeInto(all, bytes, firstMs)
+    ends.push(all.timeMs.length)
   }
-  const instants = [...stated.keys()].sort((a, b) => a - b)
-  const origins = instants
-    .flatMap((timeMs) => stated.get(timeMs) as Origin[])
-    // There is nothing earlier that "no record" would have to replace.
-    .filter(({ record }) => !isOldest || record !== NO_RECORD.record)
-  const parts = pieces(origins, Math.min(Math.ceil(bytesOf(lists) / FINAL_BYTES), lists.length))
+  const latest = latestOf(all, ends)
+  // There is nothing earlier that "no record" would have to replace.
+  const kept = isOldest && latest.record.includes(NO_RECORD.record) ? withRecords(latest) : latest
+  const parts = pieces(kept, Math.min(Math.ceil(bytesOf(lists) / FINAL_BYTES), lists.length))
   const seqs = lists.map(({ seq }) => seq)
   await tx.query('delete from sample_origin where seq = any ($1)', [seqs])
   if (parts.length === 0) return
   await storeLists(
     tx,
-    parts.map((part) => newList(stream, part)),
+    parts.map((part) => ({ ...stream, ...part })),
     seqs.slice(-parts.length),
   )
 }
 
-/** Cuts entries into at most this many pieces of about equal length; entries of one instant stay together. */
-function pieces(origins: readonly Origin[], count: number): Origin[][] {
-  const length = Math.ceil(origins.length / count)
-  const cut: Origin[][] = []
-  for (let start = 0; start < origins.length; ) {
-    let end = Math.min(start + length, origins.length)
-    while (end < origins.length && origins[end]?.timeMs === origins[end - 1]?.timeMs) end += 1
-    cut.push(origins.slice(start, end))
+/** Entries of lists, earliest first, that end before `ends`: ascending by time, of each instant those of the latest list. */
+function latestOf(all: OriginColumns, ends: readonly number[]): OriginColumns {
+  const { timeMs } = all
+  if (ends.every((end) => end === timeMs.length || (timeMs[end - 1] as number) < (timeMs[end] as number))) return all
+  const lists = new Uint16Array(timeMs.length)
+  for (const [list, end] of ends.entries()) lists.fill(list, ends[list - 1] ?? 0, end)
+  const later = new Map<number, number>()
+  for (const [at, ms] of timeMs.entries()) later.set(ms, lists[at] as number)
+  const order = [...timeMs.keys()].filter((at) => later.get(timeMs[at] as number) === lists[at])
+  order.sort((a, b) => (timeMs[a] as number) - (timeMs[b] as number) || a - b)
+  return inOrder(all, order)
+}
+
+const withRecords = (all: OriginColumns): OriginColumns =>
+  inOrder(
+    all,
+    [...all.timeMs.keys()].filter((at) => all.record[at] !== NO_RECORD.record),
+  )
+
+const inOrder = ({ timeMs, record, part }: OriginColumns, places: readonly number[]): OriginColumns => ({
+  timeMs: places.map((at) => timeMs[at] as number),
+  record: places.map((at) => record[at] as number),
+  part: places.map((at) => part[at] as number),
+})
+
+/** Cuts entries into at most this many encoded pieces of about equal length; entries of one instant stay together. */
+function pieces(columns: OriginColumns, count: number): Omit<NewList, keyof Stream>[] {
+  const { timeMs } = columns
+  const length = Math.ceil(timeMs.length / count)
+  const cut: Omit<NewList, keyof Stream>[] = []
+  for (let start = 0; start < timeMs.length; ) {
+    let end = Math.min(start + length, timeMs.length)
+    while (end < timeMs.length && timeMs[end] === timeMs[end - 1]) end += 1
+    const bytes = encodeColumns(columns, start, end)
+    cut.push({ firstMs: timeMs[start] as number, lastMs: timeMs[end - 1] as number, bytes })
     start = end
   }
   return cut

@@ -1,5 +1,13 @@
 import { groupBy } from '../../batch/group-by.ts'
-import { decodeOrigins, encodeOrigins, NO_RECORD, type Origin, type OriginHash } from '../../batch/origins.ts'
+import {
+  decodeInto,
+  decodeOrigins,
+  encodeOrigins,
+  NO_RECORD,
+  type Origin,
+  type OriginColumns,
+  type OriginHash,
+} from '../../batch/origins.ts'
 import type { Transaction } from '../../db/database.ts'
 import { DAY_MS } from '../../time.ts'
 import { mayHave, originFilter } from './filter.ts'
@@ -45,33 +53,55 @@ export function newList({ sourceId, seriesId }: Stream, origins: readonly Origin
 
 /** Stores lists, each later than all before; `seqs` are places in that order to reuse, one each. */
 export async function storeLists(tx: Transaction, lists: readonly NewList[], seqs?: readonly number[]): Promise<void> {
+  const filters = lists.map(filterOf)
+  const pieces = [...lists.map(({ bytes }) => bytes), ...filters]
+  let size = 1
+  const starts = pieces.map(({ length }) => {
+    size += length
+    return size - length
+  })
   await tx.query(seqs ? STORE_AGAIN_SQL : STORE_SQL, [
+    // In one parameter, which the driver sends unchanged: an array of bytes would go as text of twice the size.
+    Buffer.concat(pieces),
     lists.map(({ sourceId }) => sourceId),
     lists.map(({ seriesId }) => seriesId),
     lists.map(({ firstMs }) => firstMs / 1000),
     lists.map(({ lastMs }) => lastMs / 1000),
-    lists.map(({ bytes }) => bufferOf(bytes)),
-    lists.map(({ bytes, firstMs }) =>
-      bytes.length < FILTERED_BYTES ? null : originFilter(decodeOrigins(bufferOf(bytes), firstMs)),
-    ),
+    starts.slice(0, lists.length),
+    lists.map(({ bytes }) => bytes.length),
+    starts.slice(lists.length),
+    filters.map(({ length }) => length),
     ...(seqs ? [seqs] : []),
   ])
 }
 
-const bufferOf = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+const NO_FILTER = new Uint8Array()
+
+function filterOf({ bytes, firstMs }: NewList): Uint8Array {
+  if (bytes.length < FILTERED_BYTES) return NO_FILTER
+  const columns: OriginColumns = { timeMs: [], record: [], part: [] }
+  decodeInto(columns, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), firstMs)
+  return originFilter(columns.record)
+}
+
+const VALUES = `
+  source_id, series_id, to_timestamp(lo), to_timestamp(hi), substring($1::bytea from ids_at for ids_size),
+  case when filter_size > 0 then substring($1::bytea from filter_at for filter_size) end`
 
 const STORE_SQL = `
   insert into sample_origin (source_id, series_id, lo, hi, ids, filter)
-  select source_id, series_id, to_timestamp(lo), to_timestamp(hi), ids, filter
-  from unnest($1::int4[], $2::int2[], $3::float8[], $4::float8[], $5::bytea[], $6::bytea[])
-    o (source_id, series_id, lo, hi, ids, filter)`
+  select ${VALUES}
+  from unnest($2::int4[], $3::int2[], $4::float8[], $5::float8[], $6::int4[], $7::int4[], $8::int4[], $9::int4[])
+    o (source_id, series_id, lo, hi, ids_at, ids_size, filter_at, filter_size)`
 
 const STORE_AGAIN_SQL = `
-  insert into sample_origin (seq, source_id, series_id, lo, hi, ids, filter)
+  insert into sample_origin (source_id, series_id, lo, hi, ids, filter, seq)
   overriding system value
-  select seq, source_id, series_id, to_timestamp(lo), to_timestamp(hi), ids, filter
-  from unnest($1::int4[], $2::int2[], $3::float8[], $4::float8[], $5::bytea[], $6::bytea[], $7::int8[])
-    o (source_id, series_id, lo, hi, ids, filter, seq)`
+  select ${VALUES}, seq
+  from unnest(
+      $2::int4[], $3::int2[], $4::float8[], $5::float8[], $6::int4[], $7::int4[], $8::int4[], $9::int4[], $10::int8[]
+    )
+    o (source_id, series_id, lo, hi, ids_at, ids_size, filter_at, filter_size, seq)`
 
 /** Place of a list in the order of all, and its size. */
 export type ListPlace = readonly [seq: number, bytes: number]
@@ -107,12 +137,21 @@ const FILTERS_SQL = 'select seq, octet_length(ids) as bytes, filter from sample_
 
 /** Reads lists, earliest first, in portions. */
 export async function* readLists(tx: Transaction, places: readonly ListPlace[]): AsyncGenerator<OriginList> {
+  for await (const { sourceId, seriesId, firstMs, bytes } of readEncoded(tx, places))
+    yield { sourceId, seriesId, origins: decodeOrigins(bytes, firstMs) }
+}
+
+/** The same, as they are stored. */
+export async function* readEncoded(
+  tx: Transaction,
+  places: readonly ListPlace[],
+): AsyncGenerator<Stream & { firstMs: number; bytes: Buffer }> {
   for (const portion of portions([...places].sort(([a], [b]) => a - b))) {
     const rows = await tx.query<{ source_id: number; series_id: number; first_ms: number; ids: Buffer }>(READ_SQL, [
       portion,
     ])
     for (const { source_id, series_id, first_ms, ids } of rows)
-      yield { sourceId: source_id, seriesId: series_id, origins: decodeOrigins(ids, Math.round(first_ms)) }
+      yield { sourceId: source_id, seriesId: series_id, firstMs: Math.round(first_ms), bytes: ids }
   }
 }
 

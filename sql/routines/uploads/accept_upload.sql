@@ -1,11 +1,14 @@
 -- Stores everything a 202 promises in one statement, and so in one transaction: the body, the upload, its run and the
 -- job that imports it. `stored_body` is null if the same body is already stored. Returns the upload, or the one stored
 -- within the last 24 hours for the same request id and body. `the_original` is the upload to import again. Of a parcel
--- `the_channel` and `the_connection` say how and for whom it came; its items are counted when it is imported.
+-- `the_channel` and `the_connection` say how and for whom it came; its items are counted when it is imported. With `lock_ms`
+-- it fails when it has to wait that long for a lock, as a statement of its own.
+drop function if exists accept_upload(uuid, uuid, text, bytea, bytea, int4, int4, text, text, text, text, text, uuid, text, uuid);
 create or replace function accept_upload(
   the_id uuid, the_user uuid, the_provider text, body_sha256 bytea, stored_body bytea, body_bytes int4, items int4,
   the_request_id text, session_id text, the_sync_type text, the_sdk_version text, the_run_key text,
-  the_original uuid default null, the_channel text default 'sdk', the_connection uuid default null
+  the_original uuid default null, the_channel text default 'sdk', the_connection uuid default null,
+  lock_ms int4 default null
 ) returns table (batch_id uuid, run_key text, provider text)
 language plpgsql as $$
 #variable_conflict use_column
@@ -13,6 +16,9 @@ declare
   job_id int8;
   reached text := case the_channel when 'sdk' then 'queued' else 'fetching' end;
 begin
+  if lock_ms is not null then
+    perform set_config('lock_timeout', lock_ms::text, true);
+  end if;
   if the_request_id is not null then
     -- A phone that lost the answer sends again, perhaps while the first request is still running.
     perform pg_advisory_xact_lock(hashtextextended('request:' || the_user || ':' || the_request_id, 0));
