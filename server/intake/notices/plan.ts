@@ -98,7 +98,7 @@ const SCOPE_SQL = `
   from changed
   where c.grant_id = changed.id and c.status = 'active'`
 
-const STORE_SQL = 'select store_notices($1, $2, $3, $4, $5, $6, $7)'
+const STORE_SQL = 'select store_several_notices($1, $2, $3, $4, $5, $6, $7, $8, $9)'
 
 type Means = Pick<OAuthParts, 'clients' | 'settings' | 'log'>
 
@@ -219,28 +219,35 @@ export class Plan {
     }
   }
 
-  /** Stores it, once it is packed; the caller holds the grant. */
-  async store(tx: Transaction): Promise<void> {
+  /** What is to be stored of it, once it is packed. */
+  get pieces(): Piece[] {
+    const piecesOf = ({ parcels, wishes }: Pile, ofPast: boolean): Piece[] => {
+      const of = { grantId: this.grant.id, ofPast, wishes: [], brought: [] }
+      const found: Piece[] = parcels.map((parcel) => ({ ...of, parcel }))
+      if (found.length === 0 && wishes.length > 0) found.push({ ...of, parcel: null })
+      return found.map((one, at) => (at === 0 ? { ...one, wishes } : one))
+    }
+    const pieces = [...piecesOf(this.#live, false), ...piecesOf(this.#past, true)]
+    if (this.#brought.length === 0) return pieces
+    const last = pieces.pop() ?? { grantId: this.grant.id, ofPast: false, parcel: null, wishes: [], brought: [] }
+    return [...pieces, { ...last, brought: this.#brought }]
+  }
+
+  /** Whether notices said more than what is stored of them. */
+  get hasMore(): boolean {
+    const isCounted = this.#unsigned > 0 || this.#isLimited
+    return isCounted || this.#scope !== undefined || this.#hasEnded || this.#isDoubted
+  }
+
+  /** Stores that, too; the caller holds the grant. */
+  async storeMore(tx: Transaction): Promise<void> {
     const { id } = this.grant
-    await this.#storePile(tx, this.#live, false)
-    await this.#storePile(tx, this.#past, true)
-    if (this.#brought.length > 0) await tx.query('select note_items($1, $2)', [id, JSON.stringify(this.#brought)])
     if (this.#unsigned > 0 || this.#isLimited) await tx.query(UNSIGNED_SQL, [id, this.#unsigned, this.#isLimited])
     if (this.#scope) await tx.query(SCOPE_SQL, [id, this.#scope.scope, this.#scope.atMs / 1000])
     if (this.#hasEnded) {
       await endGrant(tx, this.#parts.settings, id, { status: 'revoked', reason: 'deregistration' })
       this.#parts.log.info({ provider: this.#provider, grant: id }, 'a person withdrew access at the provider')
     } else if (this.#isDoubted) await tx.query(DOUBT_SQL, [id])
-  }
-
-  async #storePile(tx: Transaction, { parcels, wishes }: Pile, ofPast: boolean): Promise<void> {
-    const { id } = this.grant
-    let left = wishes
-    for (const { body, sha256, bytes } of parcels) {
-      await tx.query(STORE_SQL, [id, body, sha256, bytes, PARCEL_BYTES, JSON.stringify(left), ofPast])
-      left = []
-    }
-    if (left.length > 0) await tx.query(STORE_SQL, [id, null, null, null, 0, JSON.stringify(left), ofPast])
   }
 }
 
@@ -269,5 +276,35 @@ export async function storePlans(tx: Transaction, plans: readonly Plan[]): Promi
   // Before anything of a user is locked.
   await Promise.all(plans.map((plan) => plan.pack(isNewest)))
   // Runs and events of several users are written in the order of the users by everybody.
-  for (const plan of [...plans].sort((a, b) => (a.grant.user_id < b.grant.user_id ? -1 : 1))) await plan.store(tx)
+  let pieces: Piece[] = []
+  for (const plan of [...plans].sort((a, b) => (a.grant.user_id < b.grant.user_id ? -1 : 1))) {
+    pieces.push(...plan.pieces)
+    if (!plan.hasMore) continue
+    await storePieces(tx, pieces)
+    pieces = []
+    await plan.storeMore(tx)
+  }
+  await storePieces(tx, pieces)
+}
+
+/** What is stored of a grant by one call of store_notices, and what note_items notes of its past. */
+interface Piece {
+  readonly grantId: string
+  readonly ofPast: boolean
+  readonly parcel: PackedParcel | null
+  readonly wishes: readonly WishRow[]
+  readonly brought: readonly Brought[]
+}
+
+/** Stores pieces of several grants in one statement, in their order. */
+async function storePieces(tx: Transaction, pieces: readonly Piece[]): Promise<void> {
+  if (pieces.length === 0) return
+  const packed = pieces.flatMap(({ parcel }) => parcel ?? [])
+  await tx.query(STORE_SQL, [
+    ...[pieces.map(({ grantId }) => grantId), pieces.map(({ ofPast }) => ofPast)],
+    ...[pieces.map(({ parcel }) => parcel?.body.length ?? null), pieces.map(({ parcel }) => parcel?.bytes ?? null)],
+    ...[Buffer.concat(packed.map(({ sha256 }) => sha256)), Buffer.concat(packed.map(({ body }) => body))],
+    PARCEL_BYTES,
+    ...[pieces.map(({ wishes }) => JSON.stringify(wishes)), pieces.map(({ brought }) => JSON.stringify(brought))],
+  ])
 }

@@ -111,10 +111,11 @@ export async function packParcel(parts: readonly ParcelPart[]): Promise<PackedPa
   return packed(bytes)
 }
 
-/** Several packed parcels as one: their parts follow each other. */
-export async function joinParcels(bodies: readonly Buffer[]): Promise<PackedParcel> {
+/** Several packed parcels as one, whose parts follow each other; `bytes` before they are packed. */
+export async function joinParcels(bodies: readonly Buffer[]): Promise<{ bytes: Uint8Array; packed: PackedParcel }> {
   const parcels = await Promise.all(bodies.map((body) => promisify(brotliDecompress)(body)))
-  return packed(Buffer.concat(parcels))
+  const bytes = Buffer.concat(parcels)
+  return { bytes, packed: await packed(bytes) }
 }
 
 async function packed(bytes: Uint8Array): Promise<PackedParcel> {

@@ -14,7 +14,7 @@ import { isoInstant } from '../../time.ts'
 import type { EventSettings } from '../../webhooks/record.ts'
 import type { Handover } from './handover.ts'
 import { noteMissed } from './missed.ts'
-import { cameBy, readStored, type StoredUpload } from './stored.ts'
+import { cameBy, readJoined, readStored, type StoredUpload } from './stored.ts'
 import { closeUpload } from './waiting.ts'
 
 /** Uploads that one job imports before other users' jobs get a turn. */
@@ -95,8 +95,10 @@ async function importNext(means: ImportMeans, userId: string): Promise<'imported
   if (!upload) return 'none'
   if (!upload.free) return 'busy'
   try {
-    if (upload.channel === 'webhook') await closeUpload(db, upload)
-    const batch = handover.get(userId, upload.sha256) ?? (await readStored(db, threads, userId, upload))
+    const joined = upload.channel === 'webhook' ? await closeUpload(db, upload) : undefined
+    const batch =
+      handover.get(userId, upload.sha256) ??
+      (joined ? await readJoined(threads, upload, joined) : await readStored(db, threads, userId, upload))
     const outcome = batch ? await commitUpload(means, userId, upload, batch) : 'gone'
     if (outcome === 'busy') return 'busy'
     // Taken or deleted by another process meanwhile: there may be another upload.

@@ -1,3 +1,5 @@
+import type { ParcelResult } from '../../../workers/parcel.ts'
+import type { UploadResult } from '../../../workers/sdk-upload.ts'
 import type { Batch } from '../../batch/columns.ts'
 import type { Scope } from '../../catalogue/scopes.ts'
 import type { Queryable } from '../../db/database.ts'
@@ -39,7 +41,14 @@ export async function readStored(
     sha256,
   ])
   if (!stored) return undefined
-  const result = await read(threads, upload, stored.body)
+  return batchOf(id, await read(threads, upload, stored.body))
+}
+
+/** Reads what notices brought, as it was just put together; takes ownership of `bytes`. @throws Error when it is not readable */
+export const readJoined = async (threads: Threads, { id, provider }: StoredUpload, bytes: Uint8Array): Promise<Batch> =>
+  batchOf(id, await threads.readParcel({ bytes, encoding: 'identity', provider }))
+
+function batchOf(id: string, result: UploadResult | ParcelResult): Batch {
   if (!result.ok) throw new Error(`stored upload ${id} cannot be read again: ${result.code}`)
   return result.batch
 }

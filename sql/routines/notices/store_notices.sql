@@ -77,3 +77,33 @@ begin
   end loop;
 end
 $$;
+
+-- Stores what notices said of several grants, in this order: of each what store_notices takes, and what note_items notes. A
+-- parcel's `sizes` are those of its bytes here and before they were packed, null: none; `hashes` (SHA-256) and `parcels` follow
+-- each other without gaps, as in receive_notices. The caller holds the grants.
+create or replace function store_several_notices(
+  grants uuid[], are_past boolean[], sizes int4[], unpacked_sizes int4[], hashes bytea, parcels bytea, most_bytes int4,
+  wishes text[], brought text[]
+) returns void
+language plpgsql as $$
+declare
+  one record;
+begin
+  for one in
+    select n.*, 1 + 32 * (count(n.size) over w)::int4 - 32 as hash_at,
+           1 + (sum(n.size) over w)::int4 - n.size as parcel_at
+    from unnest(grants, are_past, sizes, unpacked_sizes, wishes, brought)
+      with ordinality n (grant_id, of_past, size, unpacked, wishes, brought, place)
+    window w as (order by n.place)
+    order by n.place
+  loop
+    perform store_notices(
+      one.grant_id, substring(parcels from one.parcel_at for one.size), substring(hashes from one.hash_at for 32),
+      one.unpacked, most_bytes, one.wishes::jsonb, one.of_past
+    );
+    if one.brought <> '[]' then
+      perform note_items(one.grant_id, one.brought::jsonb);
+    end if;
+  end loop;
+end
+$$;
