@@ -78,19 +78,27 @@ const NONE: ReadonlySet<string> = new Set()
 /** The types of which something is there on a date. */
 export const typesOn = ({ there }: Coverage, date: string): ReadonlySet<string> => there.get(date) ?? NONE
 
-/** Days before a date that say what is usual on it. */
+/** Days that say what is usual, and for how many a type is missed that comes no more. */
 export const USUAL_DAYS = 30
+/** Of these days, how many have what is usual. What is done on five days a week is not missed on the others. */
+const USUAL_SHARE = 0.8
 
-/** Of the days before a date, how many have what is usual on it: those of a runner's rest are no gaps. */
-const USUAL_SHARE = 2 / 3
-
-/** The types that two thirds of the 30 days before a date have, as far as they are known. */
+/**
+ * The types that are missed on a date without them, as far as days are known: those of four fifths of the 30 days that end
+ * with the last one that has them, which is one of the 30 days before the date.
+ */
 export function usualTypes(coverage: Coverage, date: string): string[] {
-  const counts = new Map<string, number>()
-  for (let back = 1; back <= USUAL_DAYS; back += 1) {
-    for (const type of typesOn(coverage, daysLater(date, -back))) counts.set(type, (counts.get(type) ?? 0) + 1)
+  const found = new Map<string, { last: number; days: number }>()
+  for (let back = 1; back < 2 * USUAL_DAYS; back += 1) {
+    for (const type of typesOn(coverage, daysLater(date, -back))) {
+      const known = found.get(type) ?? { last: back, days: 0 }
+      if (back < known.last + USUAL_DAYS) known.days += 1
+      found.set(type, known)
+    }
   }
-  return [...counts].filter(([, days]) => days >= USUAL_DAYS * USUAL_SHARE).map(([type]) => type)
+  const isUsual = ({ last, days }: { last: number; days: number }) =>
+    last <= USUAL_DAYS && days >= USUAL_DAYS * USUAL_SHARE
+  return [...found].filter(([, known]) => isUsual(known)).map(([type]) => type)
 }
 
 /** What a day is: what is usual is there, some of it, nothing though something came, or nothing at all. */

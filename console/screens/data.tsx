@@ -57,7 +57,7 @@ const pick = (date: string) => ask({ day: date })
 /** A year, with the days before it that say what is usual at its beginning. */
 async function readYear(id: string, [first, last]: readonly [string, string], signal: AbortSignal): Promise<Coverage> {
   const [before, year] = await Promise.all([
-    readCoverage(id, [daysLater(first, -USUAL_DAYS), daysLater(first, -1)], signal),
+    readCoverage(id, [daysLater(first, -2 * USUAL_DAYS), daysLater(first, -1)], signal),
     readCoverage(id, [first, last], signal),
   ])
   return joined(before, year)

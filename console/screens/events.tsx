@@ -70,8 +70,8 @@ const KINDS: readonly Kind[] = [
     ...{ kind: 'menstrual-cycles', name: 'Cycles' },
     say: (one) =>
       joined(
-        one.is_predicted_cycle ? 'Predicted cycle' : 'Cycle',
-        whole(one.cycle_length, 'days'),
+        one.is_predicted_cycle ? 'Present cycle' : 'Cycle',
+        whole(one.cycle_length, one.is_predicted_cycle ? 'days expected' : 'days'),
         whole(one.period_length, 'days of bleeding'),
       ),
     warning: `All that was observed in it goes along, and the other cycles are made anew from the rest. It comes back when a phone sends the observations again.`,
@@ -201,7 +201,9 @@ function Row({ user, one, kind, changed }: RowProps) {
   const until = one.end_time && localMs(one.end_time, zone)
   const isLong = kind.kind === 'menstrual-cycles'
   const when = isLong
-    ? `${shortDate(date)}${until ? ` – ${shortDate(dateOf(until))}` : ''}`
+    ? one.is_predicted_cycle
+      ? `Since ${shortDate(date)}`
+      : `${shortDate(date)}${until ? ` – ${shortDate(dateOf(until))}` : ''}`
     : `${shortDate(date)} ${clock(from)}${until ? `–${clock(until)}` : ''}`
   const view = kind.kind === 'sleep' && until ? `night/${dateOf(until)}` : `day/${date}`
   const remove = async () => {

@@ -148,7 +148,7 @@ function Totals({ user, date, night, days }: TotalsProps) {
           <dt class={name.toLowerCase()}>{name}</dt>
           <dd>
             {value === null ? '–' : span(Math.floor(value))}
-            {range && <span class="quiet"> usually {[...new Set(range.map(span))].join(' – ')}</span>}
+            {range && <span class="quiet"> usually {[...new Set(range.map(span))].join('–')}</span>}
           </dd>
         </div>
       ))}

@@ -31,6 +31,8 @@ const MEASURES: readonly [id: string, name: string, unit: string, kind: string, 
   ['body_temperature', 'Temperature', '°C', 'body', tenth.format],
 ]
 
+type Cycle = Schemas['MenstrualCycle']
+
 /** Days before the first one that say what is usual on it. */
 const USUAL_DAYS = 28
 
@@ -193,14 +195,12 @@ const laneOf =
           high={high * unitSize}
         />
       ),
-      ticks: ticks
-        .map((value) => ({
-          at: (value - low) / (high - low),
-          text: text(value * unitSize)
-            .replace(/ h 0 min$/, ' h')
-            .replace(/ h (\d+) min$/, ':$1'),
-        }))
-        .filter(({ at }) => at < 0.8),
+      ticks: ticks.map((value) => ({
+        at: (value - low) / (high - low),
+        text: text(value * unitSize)
+          .replace(/ h 0 min$/, ' h')
+          .replace(/ h (\d+) min$/, ':$1'),
+      })),
       figure(local) {
         const index = local === undefined ? undefined : daysBetween(first, dateOf(local))
         const [now, then] =
@@ -239,11 +239,17 @@ function nightsLane({ nights }: Days, { first, days }: Span): Lane[] {
   ]
 }
 
+/** Where a cycle ends in local time; the present one, where it is expected to. */
+const endOfCycle = ({ start_time, end_time, zone_offset, is_predicted_cycle, cycle_length }: Cycle): number =>
+  is_predicted_cycle && cycle_length
+    ? localMs(start_time, zone_offset) + cycle_length * DAY_MS
+    : localMs(end_time, zone_offset)
+
 function cyclesLane({ cycles }: Days, { first, last, days }: Span): Lane[] {
   const own = cycles.map((cycle) => ({
     cycle,
     start: Math.round((localMs(cycle.start_time, cycle.zone_offset) - midnight(first)) / DAY_MS),
-    end: Math.round((localMs(cycle.end_time, cycle.zone_offset) - midnight(first)) / DAY_MS),
+    end: Math.round((endOfCycle(cycle) - midnight(first)) / DAY_MS),
   }))
   if (own.length === 0) return []
   return [

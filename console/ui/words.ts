@@ -13,6 +13,8 @@ export const unitName = (unit: string): string => UNITS[unit] ?? unit.replaceAll
 /** Names that are written in a way of their own. */
 const NAMES: Readonly<Record<string, string>> = {
   health_connect: 'Health Connect',
+  bp_monitor: 'Blood pressure monitor',
+  hr_sensor: 'Heart rate sensor',
   vo2_max: 'VO₂ max',
   body_mass_index: 'BMI',
 }

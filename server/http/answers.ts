@@ -9,6 +9,8 @@ const SMALL_BYTES = 64 * 1024
 export interface Answers {
   /** Makes sure that the caller may have another large answer. @throws AppError overloaded */
   admit(caller: string): void
+  /** Counts the bytes of an answer while something is done with it; returns what ends that. */
+  holding(caller: string, bytes: number): () => void
   /** Counts the bytes of an answer until it is taken; a client that takes it too slowly is disconnected. */
   sending(caller: string, bytes: number, res: ServerResponse): void
 }
@@ -27,6 +29,11 @@ export function countAnswers({ answers, answerPace }: Pick<Limits, 'answers' | '
     admit(caller) {
       if (bytesOfAll < answers.bytes && (bytesOf.get(caller) ?? 0) < answers.perCaller) return
       throw errors.overloaded('Too many large answers are still unread; please retry.', 5)
+    },
+    holding(caller, bytes) {
+      if (bytes < SMALL_BYTES) return () => {}
+      change(caller, bytes)
+      return () => change(caller, -bytes)
     },
     sending(caller, bytes, res) {
       if (bytes < SMALL_BYTES || res.destroyed) return

@@ -144,7 +144,9 @@ export function route<
       } finally {
         forgetBody?.()
       }
-      await gzipAnswer(ctx)
+      // Until it is compressed, all of it is in memory.
+      const compressed = deps.answers.holding(caller, ctx.response.length ?? 0)
+      await gzipAnswer(ctx).finally(compressed)
       deps.answers.sending(caller, ctx.response.length ?? 0, ctx.res)
     },
   }

@@ -309,13 +309,21 @@ t.test('sleep is there on the day of waking; the stages of the evening are not m
   t.equal(whyEmpty(gone, { user: USER, date: DAY, type: 'sleep' }).kind, 'deleted')
 })
 
-t.test('what a runner does on four days a week is not missed on the others', async (t) => {
+t.test('what a runner does on five days a week is not missed on the others', async (t) => {
   const days = Array.from({ length: 30 }, (_, index) => {
     const day = new Date(Date.UTC(2026, 0, 11 + index)).toISOString().slice(0, 10)
     const on = (type: string) => ({ day, type, received: 1, stored: 1 })
-    return index % 7 < 4 ? [on('steps'), on('workout')] : [on('steps')]
+    return index % 7 < 5 ? [on('steps'), on('workout')] : [on('steps')]
   })
   t.equal(kindOf(arrived([], [...days.flat(), { type: 'steps', received: 1, stored: 1 }]), DAY), 'all')
+  const weights = Array.from({ length: 40 }, (_, index) => {
+    const day = new Date(Date.UTC(2026, 1, 10 + index)).toISOString().slice(0, 10)
+    return { day, type: 'weight', received: 1, stored: 1 }
+  })
+  const stopped = arrived([], [...days.flat(), ...weights])
+  t.equal(kindOf(stopped, '2026-02-10'), 'some', 'steps come no more')
+  t.equal(kindOf(stopped, '2026-03-11'), 'some', 'and are missed for a month')
+  t.equal(kindOf(stopped, '2026-03-12'), 'all')
 })
 
 t.test('QR codes are those of another encoder', async (t) => {

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import type { Transaction } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { openProbe } from '../../server/db/probe.ts'
+import { countAnswers } from '../../server/http/answers.ts'
 import { LIMITS, type Limits } from '../../server/limits.ts'
 import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
 import { body, createUser, eachEngine, heartRate, upload } from '../support/sdk.ts'
@@ -306,6 +307,18 @@ t.test('twenty readers of large pages', async (t) => {
     await holder.end()
     t.equal(await readAll(await answered), bytes)
   })
+})
+
+t.test('an answer counts in full while it is compressed', async (t) => {
+  const answers = countAnswers({ answers: { bytes: MIB, perCaller: MIB }, answerPace: { ms: 1, bytesPerSecond: 1 } })
+  const small = answers.holding('ada', 1_000)
+  const large = answers.holding('ada', MIB)
+  t.throws(() => answers.admit('ada'), { code: 'overloaded' })
+  t.throws(() => answers.admit('ben'), { code: 'overloaded' })
+  large()
+  answers.admit('ada')
+  small()
+  answers.admit('ben')
 })
 
 t.test('a client that does not read its page', async (t) => {

@@ -109,38 +109,54 @@ const daysSql = (local: boolean) => `
   union all
   ${samplesSql(local)}`
 
-/** What there is beside the days asked for: first and last upload and day of each provider, and what is kept. */
+/**
+ * What there is beside the days asked for: first and last upload and day of each provider, and what is kept. Each end is
+ * looked up in an index, since a person has thousands of uploads a year.
+ */
 const BESIDE_SQL = `
-  select 'first', f.day, u.provider, null, null, null, u.first_at, null
-  from (
-    select provider, min(received_at) as first_at, min(first_day) as first_day
-    from upload
-    where user_id = $1
-    group by 1
-  ) u
+  (with sender as (
+    select c.provider from connection c where c.user_id = $1
+    union
+    select e.provider from upload e where e.user_id = $1 and e.status = 'queued'
+  ), ends as materialized (
+    select s.provider,
+      (select e.received_at from upload e
+       where e.user_id = $1 and e.provider = s.provider and e.replay_of is null
+       order by e.received_at limit 1) as first_at,
+      (select e.received_at from upload e
+       where e.user_id = $1 and e.provider = s.provider and e.replay_of is null
+       order by e.received_at desc limit 1) as last_at,
+      (select e.last_day from upload e
+       where e.user_id = $1 and e.provider = s.provider and e.days is not null and e.last_day is not null
+       order by e.last_day limit 1) as first_end,
+      (select e.last_day from upload e
+       where e.user_id = $1 and e.provider = s.provider and e.days is not null and e.last_day is not null
+       order by e.last_day desc limit 1) as last_end
+    from sender s
+  )
+  select 'first', f.day, s.provider, null::text, null::text, null::int8, s.first_at, null::bytea
+  from ends s
   left join lateral (
-    -- The local day of the earliest item may be the one before, or after, that of UTC.
+    -- The earliest item is in one of the uploads that begin before the first one ends; by the local day of that item, which
+    -- may be the one before, or after, that of UTC.
     select min(d.day) as day
     from upload e
     cross join lateral jsonb_each(coalesce(e.local_days, e.days)) t (type, days)
     cross join lateral jsonb_object_keys(t.days) d (day)
-    where e.user_id = $1 and e.provider = u.provider and e.first_day <= u.first_day + 1
+    where e.user_id = $1 and e.provider = s.provider and e.days is not null and e.first_day <= s.first_end + 1
   ) f on true
+  where s.first_at is not null
   union all
-  select 'last', f.day, u.provider, null, null, null, u.last_at, null
-  from (
-    select provider, max(received_at) filter (where replay_of is null) as last_at, max(last_day) as last_day
-    from upload
-    where user_id = $1
-    group by 1
-  ) u
+  select 'last', f.day, s.provider, null, null, null, s.last_at, null
+  from ends s
   left join lateral (
     select max(d.day) as day
     from upload e
     cross join lateral jsonb_each(coalesce(e.local_days, e.days)) t (type, days)
     cross join lateral jsonb_object_keys(t.days) d (day)
-    where e.user_id = $1 and e.provider = u.provider and e.last_day >= u.last_day - 1
+    where e.user_id = $1 and e.provider = s.provider and e.days is not null and e.last_day >= s.last_end - 1
   ) f on true
+  where s.last_at is not null)
   union all
   select f.kind, null, null, null, null, null, nullif(f.floor, '-infinity'), null
   from (values ('samples_kept_from', raw_floor()), ('data_kept_from', rollup_floor())) f (kind, floor)`
