@@ -8,6 +8,7 @@ import type { Dependencies } from '../dependencies.ts'
 import { type AppError, errors, type Issue } from '../errors.ts'
 import type { Share } from '../limits.ts'
 import { requireAcceptable } from './accept.ts'
+import type { Answers } from './answers.ts'
 import { CSV_TYPE, type CsvForm, csvAnswers, csvDescription, csvHeaders } from './csv.ts'
 import { type Auth, authenticate, type Guard, requireOwner } from './guards.ts'
 import { gzipAnswer } from './gzip.ts'
@@ -144,12 +145,16 @@ export function route<
       } finally {
         forgetBody?.()
       }
-      // Until it is compressed, all of it is in memory.
-      const compressed = deps.answers.holding(caller, ctx.response.length ?? 0)
-      await gzipAnswer(ctx).finally(compressed)
-      deps.answers.sending(caller, ctx.response.length ?? 0, ctx.res)
+      await send(ctx, caller, deps.answers)
     },
   }
+}
+
+/** Compresses an answer, and counts its bytes until they are taken: all of them while it is compressed. */
+async function send(ctx: Context, caller: string, answers: Answers): Promise<void> {
+  const compressed = answers.holding(caller, ctx.response.length ?? 0)
+  await gzipAnswer(ctx).finally(compressed)
+  answers.sending(caller, ctx.response.length ?? 0, ctx.res)
 }
 
 function bodyReaderOf({ body, bodyKind = 'json', bodyOptional = false }: Definition<TSchema, TSchema, TSchema>) {

@@ -101,6 +101,7 @@ async function takePictures(page: Page, at: Looking['at']): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 720 })
   await page.goto(at(`/day/${dateAgo(1)}`))
   await page.locator('[data-chart="Day"][data-state="ready"] canvas').waitFor()
+  await page.locator('[data-chart="Year strip"]').waitFor()
   await page.screenshot({ path: `${PICTURES}readme-day.png` })
   await page.goto(at(`/year/${dateAgo(1)}`))
   await page.locator('[data-chart][data-state="ready"]').first().waitFor()
