@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { answered, api, type Schemas } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
-import { nameOfSource } from '../charts/same.ts'
+import { folded, nameOfSource } from '../charts/same.ts'
 import { clock, dateOf, daysLater, isDate, localMs, rangeOfDay, shortDate, span, today } from '../charts/time.ts'
 import { address, go, query } from '../router.ts'
 import { Confirm } from '../ui/act.tsx'
@@ -167,34 +167,46 @@ function List({ user, filters }: { user: Schemas['UserDetail']; filters: Filters
   )
   return (
     <Shown query={events} what="the events">
-      {({ rows, next }) => (
-        <>
-          <ul class="items">
-            {rows.map((one) => (
-              <Row key={one.id} {...{ user, one, kind }} changed={events.again} />
-            ))}
-          </ul>
-          {rows.length === 0 && (
-            <Empty>
-              There are no {pages.length > 1 && 'further '}
-              {kind.name.toLowerCase()} from {shortDate(from)} to {shortDate(until)}.
-            </Empty>
-          )}
-          <Pager {...{ pages, next, show }} />
-        </>
-      )}
+      {({ rows, next }) => {
+        const also = othersOf(kind.kind === 'workouts' ? (rows as Schemas['Workout'][]) : [])
+        return (
+          <>
+            <ul class="items">
+              {rows.map((one) => (
+                <Row key={one.id} {...{ user, one, kind }} also={also.get(one.id) ?? []} changed={events.again} />
+              ))}
+            </ul>
+            {rows.length === 0 && (
+              <Empty>
+                There are no {pages.length > 1 && 'further '}
+                {kind.name.toLowerCase()} from {shortDate(from)} to {shortDate(until)}.
+              </Empty>
+            )}
+            <Pager {...{ pages, next, show }} />
+          </>
+        )
+      }}
     </Shown>
   )
+}
+
+/** Who else recorded each workout of a list, by its id. */
+function othersOf(workouts: readonly Schemas['Workout'][]): Map<string, string[]> {
+  const groups = folded(workouts).map(({ workout, others }) => [workout, ...others])
+  const namesBut = (group: readonly Schemas['Workout'][], own: string) =>
+    group.filter(({ id }) => id !== own).map(({ source }) => nameOfSource(source))
+  return new Map(groups.flatMap((group) => group.map(({ id }) => [id, namesBut(group, id)])))
 }
 
 interface RowProps {
   user: Schemas['UserDetail']
   one: Event
   kind: Kind
+  also: readonly string[]
   changed(): void
 }
 
-function Row({ user, one, kind, changed }: RowProps) {
+function Row({ user, one, kind, also, changed }: RowProps) {
   const zone = one.zone_offset ?? null
   const from = localMs(one.start_time ?? one.timestamp ?? '', zone)
   const date = dateOf(from)
@@ -217,6 +229,7 @@ function Row({ user, one, kind, changed }: RowProps) {
         <a href={`/console/people/${user.id}/${view}`}>{when}</a> <strong dir="auto">{kind.say(one)}</strong>
         <div class="quiet" dir="auto">
           {nameOfSource(one.source)}
+          {also.length > 0 && `; the same as of ${also.join('; ')}`}
         </div>
       </div>
       <Confirm button="Delete" title={`Delete: ${when}`} work={remove}>
