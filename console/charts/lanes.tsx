@@ -122,6 +122,10 @@ interface RowProps {
   first: boolean
 }
 
+/** Values that are nearly the same may have the same words. */
+const isNew = ({ text }: { text: string }, index: number, all: readonly { text: string }[]) =>
+  text !== all[index - 1]?.text
+
 function Row({ lane, marks, share, at, first }: RowProps) {
   return (
     <div class="lane">
@@ -142,7 +146,7 @@ function Row({ lane, marks, share, at, first }: RowProps) {
             )}
           </div>
         ))}
-        {lane.ticks?.map(({ at, text }) => (
+        {lane.ticks?.filter(isNew).map(({ at, text }) => (
           <div key={text} class="level" style={{ bottom: `${at * 100}%` }}>
             <span>{text}</span>
           </div>

@@ -194,14 +194,19 @@ export function extremesOf(values: readonly number[]): [lowest: number, highest:
   return [lowest, highest]
 }
 
+const around = (value: number): [number, number] => {
+  const reach = Math.abs(value) / 10 || 1
+  return [value - reach, value + reach]
+}
+
 /** A range around values, and round numbers within it: two to four. */
 export function scaleOf(values: readonly number[]): { low: number; high: number; ticks: number[] } {
   const extremes = extremesOf(values)
   if (!extremes) return { low: 0, high: 1, ticks: [] }
-  const [least, most] = extremes
-  const rough = Math.max((most - least) / 3, Math.abs(most) / 100, 1e-9)
-  const power = 10 ** Math.floor(Math.log10(rough))
-  const margin = (most - least || rough) * MARGIN
+  // One value alone stands in the middle of a tenth of it.
+  const [least, most] = extremes[0] < extremes[1] ? extremes : around(extremes[0])
+  const power = 10 ** Math.floor(Math.log10((most - least) / 3))
+  const margin = (most - least) * MARGIN
   // More above, where names of workouts stand.
   const [low, high] = [least - margin, most + 2.5 * margin]
   const countOf = (step: number) => Math.floor(high / step) - Math.ceil(low / step) + 1
