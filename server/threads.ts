@@ -61,7 +61,10 @@ export function startThreads(count = threadCount()): Threads {
   return {
     readUpload: (task) => run(task, `${workers}sdk-upload.ts`),
     readParcel: (task) => run(task, `${workers}parcel.ts`),
-    openNotices: (task) => pool.run(task, { filename: `${workers}notices.ts` }),
+    openNotices(task) {
+      const read = () => pool.run(task, { filename: `${workers}notices.ts` })
+      return task.bodies.some(({ body }) => body.length > smallBodyBytes('identity')) ? large.run('', read) : read()
+    },
     async sampleEvents(task) {
       const samples = task.changed.reduce((sum, { timeMs }) => sum + timeMs.length, 0)
       // A transfer of few samples takes longer.

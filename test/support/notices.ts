@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import type { Test } from 'tap'
 import { openDatabase } from '../../server/db/database.ts'
-import { type OpenMeans, openDue } from '../../server/intake/notices/open.ts'
+import { laneOf, type OpenMeans, openDue } from '../../server/intake/notices/open.ts'
 import { startOpening } from '../../server/intake/notices/opening.ts'
 import type { TestApp } from './app.ts'
 
@@ -83,5 +83,8 @@ export async function startOpeningNotices(t: Test, app: TestApp): Promise<void> 
 
 /** Opens what is due of a provider. */
 export async function openAll(means: OpenMeans, provider: string): Promise<void> {
-  while (await openDue(means, provider));
+  for (const isLarge of [false, true]) {
+    const lane = laneOf(provider, isLarge)
+    while (await openDue(means, lane));
+  }
 }

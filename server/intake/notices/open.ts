@@ -1,17 +1,30 @@
 import type { NoticesTask, Opened } from '../../../workers/notices.ts'
 import { type Database, databaseUnavailable, type Queryable, type Transaction } from '../../db/database.ts'
+import { smallBodyBytes } from '../../limits.ts'
 import type { OAuthParts } from '../../oauth/parts.ts'
 import type { Notice } from '../../providers/notices.ts'
 import type { NoticeBodies } from './bodies.ts'
 import { GRANTS_SQL, type NoticedGrant, Plan, storePlans } from './plan.ts'
 import { repeatsAmong } from './repeats.ts'
 
-// Opens notices in the order of receipt: what they carry becomes parcels, what they name becomes tasks; deletions and
-// withdrawals of access are believed if they are signed, otherwise the provider is asked.
+// Opens notices in the order of receipt, large ones among themselves: what they carry becomes parcels, what they name becomes
+// tasks; deletions and withdrawals of access are believed if they are signed, otherwise the provider is asked.
 
 /** What is opened in one transaction at most. */
 const ROWS = 500
 const BYTES = 4 * 1024 * 1024
+
+/**
+ * The same while few people have many: what others send meanwhile waits for it. Of many people it is larger, since a batch
+ * takes the longer the more people it is about, however little of each.
+ */
+const BYTES_OF_FEW = 1024 * 1024
+
+/** So many of one person, in the mean, are many. */
+const MANY_OF_ONE = 20
+
+/** A larger one takes so long to read that others do not wait for it. */
+const LARGE_BYTES = smallBodyBytes('identity')
 
 /** When a notice of an account that nobody has connected is looked at again; after the last time it is forgotten. */
 const HELD_SECONDS: readonly number[] = [60, 300, 900]
@@ -44,40 +57,51 @@ interface NoticeRow {
   readonly at_ms: number
 }
 
-const LOCK_SQL = `select pg_try_advisory_xact_lock(hashtextextended('notices:' || $1, 0)) as free`
+/** Notices of a provider that are opened one after the other. */
+export interface Lane {
+  readonly provider: string
+  readonly isLarge: boolean
+  /** Opened in one transaction at most; changes with whom notices are about. */
+  bytes: number
+}
 
-// A large one is opened with few others, which would be read again if it cannot be stored.
+/** The lane of a provider's large notices, or of all others. */
+export const laneOf = (provider: string, isLarge: boolean): Lane => ({ provider, isLarge, bytes: BYTES })
+
+/** Whether a notice is large; an SQL expression of a row of `notification`. Its body is not read for that. */
+export const IS_LARGE = `octet_length(body) > ${LARGE_BYTES}`
+
+const LOCK_SQL = `select pg_try_advisory_xact_lock(hashtextextended('notices:' || $1 || case when $2 then ' large' else '' end, 0)) as free`
+
 const DUE_SQL = `
   select n.id, n.signed, n.account, n.attempts, date_part('epoch', n.received_at) * 1000 as at_ms
   from (
     select d.*, sum(octet_length(d.body)) over w as bytes, row_number() over w as place
     from (
       select * from notification
-      where provider = $1 and state <> 'malformed' and due_at <= now() and ($2::int8[] is null or id = any ($2))
+      where provider = $1 and state <> 'malformed' and due_at <= now() and (${IS_LARGE}) = $2
+        and ($3::int8[] is null or id = any ($3))
       order by id
       limit ${ROWS}
     ) d
     window w as (order by d.id rows unbounded preceding)
   ) n
-  where n.bytes <= ${BYTES} or n.place = 1
+  where n.bytes <= $4 or n.place = 1
   order by n.id`
 
-/**
- * Opens notices of a provider that are due, or `only` these. Returns how many; undefined: another process is at it.
- */
-export async function openBatch(
-  means: OpenMeans,
-  provider: string,
-  only?: readonly number[],
-): Promise<number | undefined> {
+/** Opens notices of a lane that are due, or `only` these. False: another process is at it. */
+async function openBatch(means: OpenMeans, lane: Lane, only?: readonly number[]): Promise<boolean> {
   return means.db.transaction(async (tx) => {
+    const { provider, isLarge, bytes } = lane
     // So that the order of receipt holds; a process that dies holds nothing.
-    const { free } = await tx.one<{ free: boolean }>(LOCK_SQL, [provider])
-    if (!free) return undefined
-    const due = await tx.query<Omit<NoticeRow, 'body'>>(DUE_SQL, [provider, only ?? null])
+    const { free } = await tx.one<{ free: boolean }>(LOCK_SQL, [provider, isLarge])
+    if (!free) return false
+    const due = await tx.query<Omit<NoticeRow, 'body'>>(DUE_SQL, [provider, isLarge, only ?? null, bytes])
     const rows = await withBodies(tx, means.bodies, due)
-    if (rows.length > 0) await openRows(tx, means, provider, rows)
-    return rows.length
+    if (rows.length === 0) return true
+    const people = await openRows(tx, means, provider, rows)
+    lane.bytes = rows.length > people * MANY_OF_ONE ? BYTES_OF_FEW : BYTES
+    return true
   })
 }
 
@@ -97,28 +121,29 @@ async function withBodies(
   return due.map((row) => ({ ...row, body: bodies.get(row.id) ?? new Uint8Array() }))
 }
 
-/** Opens what is due of a provider. One notice that fails stops no other. Returns whether there may be more. */
-export async function openDue(means: OpenMeans, provider: string): Promise<boolean> {
+/** Opens what is due of a lane. One notice that fails stops no other. Returns whether there may be more. */
+export async function openDue(means: OpenMeans, lane: Lane): Promise<boolean> {
   try {
-    return (await openBatch(means, provider)) !== undefined && (await hasDue(means.db, provider))
+    return (await openBatch(means, lane)) && (await hasDue(means.db, lane))
   } catch (error) {
     if (databaseUnavailable(error)) throw error
+    const { provider, isLarge, bytes } = lane
     means.parts.log.warn({ err: error, provider }, 'notices could not be opened together')
-    const due = await means.db.query<{ id: number }>(DUE_SQL, [provider, null])
-    for (const half of halves(due.map(({ id }) => id))) await openApart(means, provider, half)
-    return hasDue(means.db, provider)
+    const due = await means.db.query<{ id: number }>(DUE_SQL, [provider, isLarge, null, bytes])
+    for (const half of halves(due.map(({ id }) => id))) await openApart(means, lane, half)
+    return hasDue(means.db, lane)
   }
 }
 
 /** Opens these together, or else in two parts; what cannot be opened alone is tried again later. */
-async function openApart(means: OpenMeans, provider: string, ids: readonly number[]): Promise<void> {
+async function openApart(means: OpenMeans, lane: Lane, ids: readonly number[]): Promise<void> {
   try {
-    await openBatch(means, provider, ids)
+    await openBatch(means, lane, ids)
   } catch (error) {
     if (databaseUnavailable(error)) throw error
     const [first] = ids
-    if (ids.length > 1) for (const half of halves(ids)) await openApart(means, provider, half)
-    else if (first !== undefined) await setAside(means, provider, first, error)
+    if (ids.length > 1) for (const half of halves(ids)) await openApart(means, lane, half)
+    else if (first !== undefined) await setAside(means, lane.provider, first, error)
   }
 }
 
@@ -127,12 +152,13 @@ function halves(ids: readonly number[]): (readonly number[])[] {
   return [ids.slice(0, middle), ids.slice(middle)].filter((half) => half.length > 0)
 }
 
-async function hasDue(db: Queryable, provider: string): Promise<boolean> {
+async function hasDue(db: Queryable, { provider, isLarge }: Lane): Promise<boolean> {
   const { due } = await db.one<{ due: boolean }>(
     `select exists (
-       select from notification where provider = $1 and state <> 'malformed' and due_at <= now()
+       select from notification
+       where provider = $1 and state <> 'malformed' and due_at <= now() and (${IS_LARGE}) = $2
      ) as due`,
-    [provider],
+    [provider, isLarge],
   )
   return due
 }
@@ -150,12 +176,13 @@ async function setAside({ db, parts }: OpenMeans, provider: string, id: number, 
   if (row?.state === 'malformed') parts.metrics.noticesOpened.labels(provider, 'malformed').inc()
 }
 
+/** Returns about how many people they are. */
 async function openRows(
   tx: Transaction,
   means: OpenMeans,
   provider: string,
   rows: readonly NoticeRow[],
-): Promise<void> {
+): Promise<number> {
   const repeated = await repeatsAmong(
     tx,
     provider,
@@ -190,6 +217,7 @@ async function openRows(
      on conflict (provider) do update set opened_at = excluded.opened_at`,
     [provider],
   )
+  return accounts.size
 }
 
 /** What is being opened. */

@@ -1,27 +1,30 @@
 import { listen } from '../../db/listen.ts'
-import { type OpenMeans, openDue } from './open.ts'
+import { IS_LARGE, type Lane, laneOf, type OpenMeans, openDue } from './open.ts'
 
 /** How often it is looked for what is due: most is opened as soon as it is received. */
 const LOOK_MS = 1_000
 
-const PROVIDERS_SQL = `
-  select distinct provider from notification where state <> 'malformed' and due_at <= now() order by provider`
+const LANES_SQL = `
+  select distinct provider, ${IS_LARGE} as "isLarge" from notification
+  where state <> 'malformed' and due_at <= now()
+  order by 1, 2`
 
 /** Starts opening notices; returns a function that stops it, once those under way are stored. */
 export async function startOpening(means: OpenMeans): Promise<() => Promise<void>> {
   const { db, parts } = means
-  const opening = new Map<string, Promise<void>>()
+  const lanes = new Map<string, Lane>()
+  const opening = new Map<Lane, Promise<void>>()
   let looking: Promise<void> | undefined
   let wanted = false
   let stopped = false
 
-  async function openAll(provider: string): Promise<void> {
+  async function openAll(lane: Lane): Promise<void> {
     try {
-      while (!stopped && (await openDue(means, provider)));
+      while (!stopped && (await openDue(means, lane)));
     } catch (error) {
-      parts.log.warn({ err: error, provider }, 'notices cannot be opened now')
+      parts.log.warn({ err: error, provider: lane.provider }, 'notices cannot be opened now')
     } finally {
-      opening.delete(provider)
+      opening.delete(lane)
     }
   }
 
@@ -29,9 +32,12 @@ export async function startOpening(means: OpenMeans): Promise<() => Promise<void
     // Whatever comes meanwhile may come too late for this look.
     while (wanted && !stopped) {
       wanted = false
-      for (const { provider } of await db.query<{ provider: string }>(PROVIDERS_SQL)) {
-        // One provider does not wait for another.
-        if (!opening.has(provider)) opening.set(provider, openAll(provider))
+      for (const { provider, isLarge } of await db.query<Pick<Lane, 'provider' | 'isLarge'>>(LANES_SQL)) {
+        const name = `${provider} ${isLarge}`
+        const lane = lanes.get(name) ?? laneOf(provider, isLarge)
+        lanes.set(name, lane)
+        // One provider does not wait for another, and nobody for what takes long to read.
+        if (!opening.has(lane)) opening.set(lane, openAll(lane))
       }
     }
   }
