@@ -11,6 +11,7 @@ import * as flood from './flood.ts'
 import * as ingest from './ingest.ts'
 import * as lists from './lists.ts'
 import * as memory from './memory.ts'
+import * as mixedMemory from './mixed-memory.ts'
 import * as notices from './notices.ts'
 import * as opened from './opened.ts'
 import * as parity from './parity.ts'
@@ -25,6 +26,7 @@ import * as webhooks from './webhooks.ts'
 const SUITES = [
   ingest,
   memory,
+  mixedMemory,
   reads,
   lists,
   rollups,

@@ -1,7 +1,7 @@
 import { hasManualTwin, keepsLength, MANUAL_OFFSET, seriesById, storedId, typeIdOf } from '../catalogue/series.ts'
 import { NO_ZONE, type SampleColumns, type SampleOrigins, type SourceIdentity, type Span } from './columns.ts'
 import { keptLength } from './lengths.ts'
-import { encodeOrigins, type Origin, type OriginHash, withRecord } from './origins.ts'
+import { encodeColumns, type OriginColumns, type OriginHash, withRecord } from './origins.ts'
 
 /** The time of a sample: epoch milliseconds, and minutes east of UTC or null. */
 export interface SampleSpan {
@@ -268,15 +268,20 @@ function gather(stream: SampleStream, order: number[], columns: SampleColumns): 
 }
 
 function originsOf({ timeMs, origins, repeated }: SampleStream, order: readonly number[]): SampleOrigins | null {
-  const entries: Origin[] = []
+  const columns: OriginColumns = { timeMs: [], record: [], part: [] }
+  const add = (instant: number, { record, part }: OriginHash) => {
+    columns.timeMs.push(instant)
+    columns.record.push(record)
+    columns.part.push(part)
+  }
   for (const position of order) {
     const origin = origins[position]
     const instant = timeMs[position] as number
     const records = repeated.size > 0 ? repeated.get(position) : undefined
-    if (records) for (const { record, part } of records) entries.push({ timeMs: instant, record, part })
-    else if (origin) entries.push({ timeMs: instant, record: origin.record, part: origin.part })
+    if (records) for (const one of records) add(instant, one)
+    else if (origin) add(instant, origin)
   }
-  const [first, last] = [entries[0], entries.at(-1)]
-  if (!first || !last) return null
-  return { firstMs: first.timeMs, lastMs: last.timeMs, bytes: encodeOrigins(entries) }
+  const [firstMs, lastMs] = [columns.timeMs[0], columns.timeMs.at(-1)]
+  if (firstMs === undefined || lastMs === undefined) return null
+  return { firstMs, lastMs, bytes: encodeColumns(columns) }
 }

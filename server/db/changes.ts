@@ -64,10 +64,11 @@ export function changing(
     return outcome.done
   }
 
-  function transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const attempt = () => db.transaction(work, limits.lockTurnMs)
-    return atOnce(attempt, attempt)
-  }
+  const inTransaction =
+    <T>(work: (tx: Transaction) => Promise<T>) =>
+    () =>
+      db.transaction(work, limits.lockTurnMs)
+  const transaction = <T>(work: (tx: Transaction) => Promise<T>) => atOnce(inTransaction(work), inTransaction(work))
 
   return {
     query: (text, params) => transaction((tx) => tx.query(text, params)),
@@ -75,11 +76,7 @@ export function changing(
     columns: (text, params) => transaction((tx) => tx.columns(text, params)),
     one: (text, params) => transaction((tx) => tx.one(text, params)),
     transaction,
-    atOnce: (first, work) =>
-      atOnce(
-        () => first(db, limits.lockTurnMs),
-        () => db.transaction(work, limits.lockTurnMs),
-      ),
+    atOnce: (first, work) => atOnce(() => first(db, limits.lockTurnMs), inTransaction(work)),
     pool: db.pool,
     end: () => db.end(),
   }

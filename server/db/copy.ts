@@ -7,7 +7,8 @@ import { NO_ZONE, type SampleColumns } from '../batch/columns.ts'
 // Binary COPY format of the PostgreSQL manual ("COPY", binary format): signature, flags, header extension length.
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
 const ROW_BYTES = 2 + 12 + 12 + 8 + 6 + 6 + 8 + 8 + 5
-const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
+/** The instant from which PostgreSQL counts microseconds. */
+export const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
 
 /** The columns of `encodeSamples`. */
 export const SAMPLE_COLUMNS = 'ts, value, source_id, series_id, zone_offset_min, lasts_s'

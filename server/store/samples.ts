@@ -3,6 +3,7 @@ import { NO_ZONE, type SampleColumns } from '../batch/columns.ts'
 import { seriesById, typeIdOf } from '../catalogue/series.ts'
 import { copyInto, encodeSamples, SAMPLE_COLUMNS } from '../db/copy.ts'
 import type { Transaction } from '../db/database.ts'
+import { digestOf } from '../db/digest.ts'
 import { DAY_MS, isoInstant } from '../time.ts'
 import { noteOrigins } from './origins/note.ts'
 import { type Stretch, stretchesOf } from './stretches.ts'
@@ -32,11 +33,7 @@ export async function writeSamples(
   if (samples.length === 0) return []
   const divided = samples.map(stretchesOf)
   const stretches = divided.flat()
-  const storedRows = await countStored(
-    tx,
-    stretches.map(({ columns }) => columns),
-    sourceIds,
-  )
+  const storedRows = await countStored(tx, stretches, sourceIds)
   const counts = new Map<string, SeriesCounts>()
   const written = new Map<Stretch, Written>()
   const fresh = stretches.filter((_, position) => storedRows[position] === 0)
@@ -47,19 +44,22 @@ export async function writeSamples(
     for (const one of columns) addCount(counts, countOf(one))
     for (const one of fresh) written.set(one, { changed: 'all' })
   }
-  if (fresh.length < stretches.length) {
-    const overlapping = stretches.filter((_, position) => storedRows[position] !== 0)
-    const columns = overlapping.map((one) => one.columns)
+  const stored = stretches.flatMap((one, at) => (storedRows[at] === 0 ? [] : [{ one, rows: storedRows[at] as number }]))
+  const same = await storedAlready(tx, stored, sourceIds)
+  for (const one of same) written.set(one, { changed: [] })
+  const overlapping = stored.filter(({ one }) => !same.has(one))
+  if (overlapping.length > 0) {
+    const columns = overlapping.map(({ one }) => one.columns)
     const rows = await merge(
       tx,
       columns,
       sourceIds,
-      storedRows.filter((stored) => stored !== 0),
+      overlapping.map((one) => one.rows),
     )
     for (const row of rows) addCount(counts, row)
     const kept = keptZones(rows)
     for (const [place, [changed, first]] of [...atPlaces(columns, rows)].entries())
-      written.set(overlapping[place] as Stretch, { changed, zoneAt: (at) => kept.get(first + at) })
+      written.set(overlapping[place]?.one as Stretch, { changed, zoneAt: (at) => kept.get(first + at) })
   }
   await noteOrigins(
     tx,
@@ -104,20 +104,44 @@ function changesOf(
 /** If this many times more rows are stored than arrived, single look-ups are cheaper than reading the range. */
 const DENSE = 4
 
-/** Stored samples between the first and last instant of each column set, counted up to DENSE times its length. */
+/** Stored samples between the first and last instant of each stretch, counted up to DENSE times its length. */
 async function countStored(
   tx: Transaction,
-  samples: readonly SampleColumns[],
+  stretches: readonly Stretch[],
   sourceIds: readonly number[],
 ): Promise<number[]> {
   const rows = await tx.rows<[stored: number]>('select stored from count_stored($1, $2, $3, $4, $5)', [
-    samples.map((columns) => sourceIds[columns.source] as number),
-    samples.map((columns) => columns.seriesId),
-    samples.map((columns) => (columns.timeMs[0] as number) / 1000),
-    samples.map((columns) => (columns.timeMs.at(-1) as number) / 1000),
-    samples.map((columns) => columns.timeMs.length * DENSE + 1),
+    ...segmentsOf(stretches, sourceIds),
+    stretches.map(({ columns }) => columns.timeMs.length * DENSE + 1),
   ])
   return rows.map(([stored]) => stored)
+}
+
+/** Source, series, first and last instant (seconds) of each stretch, as columns. */
+const segmentsOf = (stretches: readonly Stretch[], sourceIds: readonly number[]) => [
+  stretches.map(({ columns }) => sourceIds[columns.source] as number),
+  stretches.map(({ columns }) => columns.seriesId),
+  stretches.map(({ columns }) => (columns.timeMs[0] as number) / 1000),
+  stretches.map(({ columns }) => (columns.timeMs.at(-1) as number) / 1000),
+]
+
+/**
+ * The stretches that are stored exactly as they are, of those with as many samples stored in their time as they have: a
+ * phone that sends the same again is compared where its samples lie, instead of sending and merging them. Samples that may
+ * take the zone that is stored are left to the merge.
+ */
+async function storedAlready(
+  tx: Transaction,
+  stored: readonly { one: Stretch; rows: number }[],
+  sourceIds: readonly number[],
+): Promise<ReadonlySet<Stretch>> {
+  const asked = stored
+    .filter(({ one: { columns }, rows }) => rows === columns.timeMs.length && !columns.zoneTaken)
+    .map(({ one }) => one)
+  if (asked.length === 0) return new Set()
+  const digests = 'select digest from stored_digests($1, $2, $3, $4)'
+  const rows = await tx.rows<[digest: Buffer]>(digests, segmentsOf(asked, sourceIds))
+  return new Set(asked.filter(({ columns }, at) => rows[at]?.[0].equals(digestOf(columns))))
 }
 
 /** The result for a series: new and changed rows. */

@@ -46,19 +46,17 @@ export async function readBody(upload: IncomingBody, gates: Gates, limits: Limit
   let forget = await enter(isSmall, announced ?? smallBytes)
   // The provider named in the query is part of an upload's identity.
   const hash = createHash('sha256').update(`${upload.queryProvider ?? ''}\n${encoding}\n`)
-  const chunks: Buffer[] = []
-  let size = 0
+  const incomingBytes = new IncomingBytes(announced)
   // The stream stays open when reading stops early: the answer goes out on the same connection.
   const incoming = body.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
 
   /** Reads until the end, or until there is more than `most`. True at the end. */
   async function readUpTo(most: number): Promise<boolean> {
-    while (size <= most) {
+    while (incomingBytes.size <= most) {
       const { done, value } = await incoming.next()
       if (done) return true
-      size += value.length
       hash.update(value)
-      chunks.push(value)
+      incomingBytes.add(value)
     }
     return false
   }
@@ -76,5 +74,27 @@ export async function readBody(upload: IncomingBody, gates: Gates, limits: Limit
     forget()
     throw error instanceof AppError ? error : errors.badRequest('The request body ended early.')
   }
-  return { bytes: Buffer.concat(chunks, size), sha256: hash.digest(), isSmall, forget }
+  return { bytes: incomingBytes.all(), sha256: hash.digest(), isSmall, forget }
+}
+
+/** Collects a body; one of an announced length goes piece by piece into its place, so that it is never there twice. */
+class IncomingBytes {
+  size = 0
+  readonly #whole: Buffer | undefined
+  readonly #chunks: Buffer[] = []
+
+  constructor(announced: number | undefined) {
+    // Of its own, since it is handed over to a thread.
+    this.#whole = announced === undefined ? undefined : Buffer.allocUnsafeSlow(announced)
+  }
+
+  add(chunk: Buffer): void {
+    if (this.#whole) chunk.copy(this.#whole, this.size)
+    else this.#chunks.push(chunk)
+    this.size += chunk.length
+  }
+
+  all(): Buffer {
+    return this.#whole ? this.#whole.subarray(0, this.size) : Buffer.concat(this.#chunks, this.size)
+  }
 }

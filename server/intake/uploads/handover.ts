@@ -1,7 +1,7 @@
 import type { Batch } from '../../batch/columns.ts'
 
-/** Bytes of cached samples; about three million samples. */
-export const HANDOVER_BYTES = 64 * 1024 * 1024
+/** Bytes of cached samples; about a million and a half. */
+export const HANDOVER_BYTES = 32 * 1024 * 1024
 
 /** Milliseconds and value as float64, zone offset as int16; for some samples also the length as int32. */
 const SAMPLE_BYTES = 18

@@ -34,6 +34,41 @@ begin
 end
 $$;
 
+-- What is stored within each segment, as a fingerprint: SHA-256 of its instants, values, zones and lengths, each an array in the
+-- binary form of the protocol, ascending by time. In the order of the segments.
+create or replace function stored_digests(source_ids int4[], series_ids int2[], los float8[], his float8[])
+returns table (digest bytea)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set timescaledb.enable_runtime_exclusion = off
+as $$
+declare
+  first timestamptz := (select to_timestamp(min(lo)) from unnest(los) lo);
+  last timestamptz := (select to_timestamp(max(hi)) from unnest(his) hi);
+begin
+  return query
+    select (
+      select sha256(
+        array_send(array_agg(o.ts)) || array_send(array_agg(o.value))
+        || array_send(array_agg(o.zone_offset_min)) || array_send(array_agg(o.lasts_s))
+      )
+      from (
+        select s.ts, s.value, s.zone_offset_min, s.lasts_s
+        from sample s
+        where s.source_id = k.source_id
+          and s.series_id = k.series_id
+          and s.ts >= to_timestamp(k.lo)
+          and s.ts <= to_timestamp(k.hi)
+          and s.ts >= first
+          and s.ts <= last
+        order by s.ts
+      ) o
+    )
+    from unnest(source_ids, series_ids, los, his) with ordinality k (source_id, series_id, lo, hi, position)
+    order by k.position;
+end
+$$;
+
 -- Notes that samples between `los` and `his` (seconds) were added to series, whose longest records last `longest` seconds:
 -- the series of each source, and the ranges in which rollups are outdated.
 drop function if exists note_added(int4[], int2[], float8[], float8[]);
