@@ -166,7 +166,7 @@ await inChromium('the console in Chromium', async (_, { app, at, open, signedIn,
     const { page } = await signedIn(t, { expected: /status of 503|net::ERR_FAILED/ })
     await page.goto(at(`/people/${ada}/day/2025-06-01`))
     await page.getByText('Nothing is stored for this day.').waitFor()
-    await page.goto(at(`/people/${ada}/day/2025-06-31`))
+    await page.goto(at(`/people/${ada}/day/0001-01-01`))
     await page.getByRole('heading', { name: 'Nothing is here' }).waitFor()
     const detail = 'Too many large pages at once; please retry.'
     await page.route('**/timeseries?*', (route) => route.fulfill({ status: 503, json: { detail } }))
