@@ -249,7 +249,7 @@ export function laneOf(
     plot: <Line points={points} from={from} until={until} low={low} high={high} />,
     ticks: ticks.map((value) => ({ at: (value - low) / (high - low), text: String(+value.toFixed(2)) })),
     figure(local) {
-      if (local === undefined) return mean === null ? '–' : `mean ${mean.toFixed(digits)}`
+      if (local === undefined) return mean === null ? '–' : `${points.length > 1 ? 'mean ' : ''}${mean.toFixed(digits)}`
       const point = nearest(points, local)
       return point ? `${point.value.toFixed(digits)} at ${say(point.local)}` : 'no data'
     },
