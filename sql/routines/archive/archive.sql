@@ -173,6 +173,7 @@ begin
   delete from rollup_1hour r where r.source_id = the_source and r.series_id = the_series and r.bucket < cut;
   get diagnostics found_rows = row_count;
   deleted := deleted + found_rows;
+  delete from rollup_total t where t.source_id = the_source and t.series_id = the_series;
   delete from rollup_1day r where r.source_id = the_source and r.series_id = the_series and r.bucket < cut;
   get diagnostics found_rows = row_count;
   deleted := deleted + found_rows;

@@ -230,9 +230,12 @@ begin
 end
 $$;
 
--- Notes that the days of samples are behind, while the rollups of these are brought up to date.
+-- Notes that the days of samples are behind, while the rollups of these are brought up to date, and that they were added up before.
 create or replace function note_stale_days(source_ids int4[], series_ids int2[], los timestamptz[], his timestamptz[]) returns void
 language sql as $$
+  delete from rollup_total t
+  using unnest(source_ids, series_ids, los) k (source_id, series_id, lo)
+  where t.source_id = k.source_id and t.series_id = k.series_id and t.before > time_bucket('1 day', k.lo);
   insert into rollup_local_day as r (source_id, series_id, day, stale)
   select distinct k.source_id, k.series_id, d.day, true
   from unnest(source_ids, series_ids, los, his) k (source_id, series_id, lo, hi)
@@ -269,15 +272,18 @@ begin
       select * from computed_days(the_source, the_series, lower(part), upper(part), true, true)
     )
     insert into rollup_local_day as r (
-      source_id, series_id, day, stale, n, total, lowest, highest, minutes, spread_minutes, spill_runs, spills, reached, firm
+      source_id, series_id, day, stale, n, total, lowest, highest, minutes, spread_minutes, spill_runs, spills, reached, firm,
+      held_minutes, held_fives
     )
     select the_source, the_series, c.day, false, c.n, c.total, c.lowest, c.highest, c.minutes, c.spread_minutes,
-           c.spill_runs, c.spills, c.reached, c.firm
+           c.spill_runs, c.spills, c.reached, c.firm, h.minutes, h.fives
     from computed c
+    left join held_of_days(the_source, the_series, lower(part), upper(part)) h on h.day = c.day
     on conflict (source_id, series_id, day) do update
     set stale = false, n = excluded.n, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest,
         minutes = excluded.minutes, spread_minutes = excluded.spread_minutes, spill_runs = excluded.spill_runs,
-        spills = excluded.spills, reached = excluded.reached, firm = excluded.firm;
+        spills = excluded.spills, reached = excluded.reached, firm = excluded.firm, held_minutes = excluded.held_minutes,
+        held_fives = excluded.held_fives;
     delete from rollup_local_day r
     where r.source_id = the_source and r.series_id = the_series and r.day >= lower(part) and r.day < upper(part) and r.stale;
     if exists (
@@ -288,6 +294,8 @@ begin
       perform store_marks(the_source, the_series, lower(part), upper(part), true);
     end if;
   end loop;
+  perform count_held(the_source, the_series, most);
+  perform add_up(the_source, the_series);
   return true;
 end
 $$;

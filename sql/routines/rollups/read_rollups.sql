@@ -269,6 +269,8 @@ declare
 begin
   if ranges is not null then
     return bucket_count_within(the_source, the_series, lo, hi, width, ranges);
+  elsif width < interval '15 minutes' then
+    return minute_count(the_source, the_series, lo, hi, width);
   end if;
   for part in select * from rollup_parts(the_source, the_series, lo, hi, width)
   loop
@@ -278,14 +280,6 @@ begin
       select count(distinct time_bucket(width, s.ts)) into found
       from sample s
       where s.source_id = the_source and s.series_id = the_series and s.ts >= part.starts and s.ts < part.ends;
-    elsif width = interval '1 minute' then
-      select count(*) into found
-      from rollup_1min r
-      where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
-    elsif width = interval '5 minutes' then
-      select count(*) into found
-      from rollup_5min r
-      where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
     elsif width = interval '15 minutes' then
       select count(*) into found
       from rollup_15min r

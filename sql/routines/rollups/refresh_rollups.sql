@@ -206,6 +206,7 @@ begin
   perform delete_of_sources('rollup_1hour', source_ids);
   perform delete_of_sources('rollup_1day', source_ids);
   delete from rollup_local_day where source_id = any (source_ids);
+  delete from rollup_total where source_id = any (source_ids);
   if rollup_from('1 minute') < 'infinity' then
     perform delete_of_sources('rollup_1min', source_ids);
     perform delete_of_sources('rollup_5min', source_ids);

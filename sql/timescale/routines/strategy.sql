@@ -58,6 +58,7 @@ begin
   drop table rollup_15min;
   drop table rollup_1hour;
   drop table rollup_1day;
+  delete from rollup_total;
   perform create_aggregate('rollup_1min', '1 minute', 'sample', '10 days');
   perform create_aggregate('rollup_5min', '5 minutes', 'rollup_1min', '10 days');
   perform create_aggregate('rollup_15min', '15 minutes', 'sample', '180 days');
