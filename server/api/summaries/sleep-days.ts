@@ -165,16 +165,23 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
     from session x
     join sleep s on s.id = x.id
     cross join lateral (
-      -- Awake for long between the first and the last sleep; null without intervals.
-      select case when count(*) > 0 then count(*) filter (
-               where e.stage = 'awake' and e.ends - e.starts >= ${INTERRUPTION_S} and e.starts >= e.first and e.ends <= e.last
+      -- Awake for long between the first and the last sleep; null without intervals. Each interval is taken apart once.
+      select case when jsonb_array_length(s.stages) > 0 then (
+               select count(*) from unnest(g.starts, g.ends) w (starts, ends) where w.starts >= g.first and w.ends <= g.last
              ) end as interruptions
       from (
-        select v->>0 as stage, (v->>1)::float8 as starts, (v->>2)::float8 as ends,
-               min((v->>1)::float8) filter (where v->>0 in ('sleeping', 'light', 'deep', 'rem')) over () as first,
-               max((v->>2)::float8) filter (where v->>0 in ('sleeping', 'light', 'deep', 'rem')) over () as last
-        from jsonb_array_elements(s.stages) v
-      ) e
+        select min(v.starts) filter (where v.asleep) as first, max(v.ends) filter (where v.asleep) as last,
+               array_agg(v.starts) filter (where v.long) as starts, array_agg(v.ends) filter (where v.long) as ends
+        from (
+          select e.starts, e.ends, e.stage in ('sleeping', 'light', 'deep', 'rem') as asleep,
+                 e.stage = 'awake' and e.ends - e.starts >= ${INTERRUPTION_S} as long
+          from (
+            select v->>0 as stage, (v->>1)::float8 as starts, (v->>2)::float8 as ends from jsonb_array_elements(s.stages) v
+            offset 0
+          ) e
+          offset 0
+        ) v
+      ) g
     ) i
     where x.day = p.day and x.source_id = p.id
   ) n

@@ -240,34 +240,53 @@ function besideOf(rows: readonly BesideRow[]) {
   }
 }
 
-/** All sides by day, provider and type; several devices and daily totals are one. */
+/** All sides by day, provider and type; several devices and daily totals are one. Without a key per item: there are thousands. */
 function joined(counts: readonly CountRow[], series: readonly Stored[]): Day[] {
-  const rows = new Map<string, Day>()
-  const rowOf = ({ day, provider, type }: Key) => {
-    const key = `${day} ${provider} ${type}`
-    const none = { received: 0, stored: 0, implausible: 0, rejected: 0, reasons: [], last_upload_at: null }
-    const row = rows.get(key) ?? { day, provider, type, ...none }
-    rows.set(key, row)
-    return row
+  const kinds = new Map<string, Map<string, Day>>()
+  const days = new Map<number, string>()
+  const textOf = (day: number) => {
+    const text = days.get(day) ?? dayText(day * DAY_MS)
+    days.set(day, text)
+    return text
+  }
+  const kindOf = (provider: string, type: string) => {
+    const key = `${provider} ${type}`
+    const found = kinds.get(key) ?? new Map<string, Day>()
+    kinds.set(key, found)
+    return (day: string): Day => {
+      const known = found.get(day)
+      if (known) return known
+      const none = { received: 0, stored: 0, implausible: 0, rejected: 0, reasons: [], last_upload_at: null }
+      const row = { day, provider, type, ...none }
+      found.set(day, row)
+      return row
+    }
   }
   for (const one of counts) {
-    if (one.kind === 'received') Object.assign(rowOf(one), { received: one.n, last_upload_at: one.last_upload_at })
-    else if (one.kind === 'stored' || one.kind === 'implausible') rowOf(one)[one.kind] += one.n
-    else if (one.kind === 'rejected') {
-      const row = rowOf(one)
-      row.rejected += one.n
-      row.reasons.push({ reason: one.reason, items: one.n })
-    } else {
+    if (one.kind === 'samples') {
       const { source, series: type, isImplausible } = series[one.n - 1] as Stored
+      const rowOf = kindOf(source.provider, type.type)
       for (let at = 0; at < one.pairs.length; at += 8) {
-        const day = dayText(one.pairs.readInt32BE(at) * DAY_MS)
-        const row = rowOf({ day, provider: source.provider, type: type.type })
+        const row = rowOf(textOf(one.pairs.readInt32BE(at)))
         const samples = one.pairs.readInt32BE(at + 4)
         row.stored += samples
         if (isImplausible) row.implausible += samples
       }
+      continue
     }
+    const row = kindOf(one.provider, one.type)(one.day)
+    if (one.kind === 'received') {
+      row.received = one.n
+      row.last_upload_at = one.last_upload_at
+    } else if (one.kind === 'rejected') {
+      row.rejected += one.n
+      row.reasons.push({ reason: one.reason, items: one.n })
+    } else row[one.kind] += one.n
   }
-  for (const { reasons } of rows.values()) reasons.sort((a, b) => b.items - a.items || (a.reason < b.reason ? -1 : 1))
-  return [...rows.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+  for (const found of kinds.values())
+    for (const { reasons } of found.values())
+      if (reasons.length > 1) reasons.sort((a, b) => b.items - a.items || (a.reason < b.reason ? -1 : 1))
+  const ordered = [...kinds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => found)
+  const dates = [...new Set(ordered.flatMap((found) => [...found.keys()]))].sort()
+  return dates.flatMap((day) => ordered.flatMap((found) => found.get(day) ?? []))
 }

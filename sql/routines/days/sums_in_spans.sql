@@ -35,6 +35,8 @@ begin
              time_bucket('15 minutes', k.hi) as last
       from unnest(los, his) with ordinality k (lo, hi, place)
       where k.lo < k.hi and not tstzrange(k.lo, k.hi) && dirty and not tstzrange(k.lo, k.hi) && gone
+      -- The edges are computed once, not for each bound.
+      offset 0
     ) k
     cross join lateral (
       select count(*) as n, sum(s.value) as total
