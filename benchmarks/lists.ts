@@ -21,6 +21,8 @@ const SMALL_DAYS = 10
 /** The overhead is HTTP: it is most of the time of a statement that takes a tenth of a millisecond. */
 const MOST_TIMES_SQL = 4
 const MOST_TIMES_FIRST = 3
+/** 20 ms where a page of samples takes 2. */
+const MOST_TIMES_SAMPLES = 10
 const DAY_SECONDS = 86_400
 const COLUMNS_JSON = 'application/vnd.pulsebase.columns+json'
 
@@ -34,8 +36,6 @@ interface Endpoint {
   /** How its pages are walked, and the longest page. */
   pages?: { by: 'cursor' | 'number' | 'offset' | 'none'; longest: number }
   developer?: true
-  /** Absent while there is no such route. */
-  planned?: true
 }
 
 const TIME = { names: ['start_time', 'end_time'] } as const
@@ -67,13 +67,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   { name: 'workout types', path: `${USER}/events/workouts/types` },
   { name: 'workout totals', path: `${USER}/events/workouts/totals`, range: DATE },
   { name: 'sleep totals', path: `${USER}/events/sleep/totals`, range: DATE },
-  {
-    name: 'health scores',
-    path: `${USER}/health-scores`,
-    range: DATE,
-    pages: { by: 'offset', longest: 1000 },
-    planned: true,
-  },
+  { name: 'health scores', path: `${USER}/health-scores`, range: DATE, pages: { by: 'offset', longest: 1000 } },
   { name: 'users', path: '/api/v1/users', pages: { by: 'number', longest: 100 } },
   {
     name: 'users by sync',
@@ -179,11 +173,9 @@ function firstPage(suite: Suite, endpoint: Endpoint, { limit = PAGE, days, more 
 
 async function planAll(suite: Suite, service: Service, db: Client): Promise<Plan[]> {
   const developer = await service.login()
-  const targets = ENDPOINTS.flatMap((endpoint): Target[] => {
-    if (routes.some(({ path }) => path === endpoint.path))
-      return [{ endpoint, headers: endpoint.developer ? developer : service.headers }]
-    if (!endpoint.planned) throw new Error(`there is no route ${endpoint.path}`)
-    return []
+  const targets = ENDPOINTS.map((endpoint): Target => {
+    if (!routes.some(({ path }) => path === endpoint.path)) throw new Error(`there is no route ${endpoint.path}`)
+    return { endpoint, headers: endpoint.developer ? developer : service.headers }
   })
   const counts: Plan['counts'][] = []
   for (const target of targets) counts.push(await countStatements(suite, service, db, target))
@@ -304,7 +296,13 @@ async function measureAll(suite: Suite, service: Service, url: string, plans: re
   const stop = bench.closing(driver.stop)
   try {
     const measures: Measure[] = []
-    for (const one of plans) measures.push(...measuresOf(one, await measureOne(suite, http, driver, one)))
+    let samples: Load[] | undefined
+    for (const one of plans) {
+      const rounds = await measureOne(suite, http, driver, one)
+      // The first of them is the plain page of samples.
+      samples ??= rounds.first
+      measures.push(...measuresOf(one, rounds), besideSamples(one, rounds.first, samples))
+    }
     // The table is sorted by id.
     return measures.sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
   } finally {
@@ -351,9 +349,18 @@ async function loop(seconds: number, work: () => Promise<unknown>): Promise<Load
   return { count: latenciesMs.length, seconds: (performance.now() - started) / 1000, latenciesMs }
 }
 
+const ratios = (a: Load[], b: Load[]) =>
+  a.map(({ latenciesMs }, round) => median(latenciesMs) / median((b[round] as Load).latenciesMs))
+
+const besideSamples = ({ endpoint: { name } }: Plan, first: Load[], samples: Load[]): Measure => ({
+  id: 'L1',
+  what: `${name}: page one ÷ page one of samples of one type, latency`,
+  values: ratios(first, samples),
+  target: { at: 'most', value: MOST_TIMES_SAMPLES },
+  beside: [],
+})
+
 function measuresOf({ endpoint: { name } }: Plan, { first, firstSql, deep, deepSql }: Rounds): Measure[] {
-  const middle = ({ latenciesMs }: Load) => median(latenciesMs)
-  const ratios = (a: Load[], b: Load[]) => a.map((load, round) => middle(load) / middle(b[round] as Load))
   const text = (what: string, loads: Load[]) => {
     const all = loads.flatMap(({ latenciesMs }) => latenciesMs)
     return loads.length > 0 ? [`${what} ${figure(median(all))} / ${figure(percentile(all, 0.99))}`] : []

@@ -21,6 +21,7 @@ import * as reads from './reads.ts'
 import * as refresh from './refresh.ts'
 import { type EngineResult, header, isMet, RESULTS, table, writeResults } from './report.ts'
 import * as rollups from './rollups.ts'
+import * as summaries from './summaries.ts'
 import * as webhooks from './webhooks.ts'
 
 const SUITES = [
@@ -30,6 +31,7 @@ const SUITES = [
   reads,
   lists,
   rollups,
+  summaries,
   refresh,
   opened,
   parity,
