@@ -17,7 +17,7 @@ import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
 import { createTestDatabase, type TestAnswer, type TestRequest } from './support/app.ts'
 import { type Api, body, createUser, heartRate, importBody, oneEngine, timeseries, waitForAll } from './support/sdk.ts'
 import { type Engine, engines } from './support/servers.ts'
-import { COMPILED, THIS_RUN } from './support/service.ts'
+import { compiledFile, THIS_RUN } from './support/service.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
@@ -66,7 +66,7 @@ t.test('a data directory from its first start to its last', async (t) => {
     t.strictSame([await signIn(printed), await signIn(printed)], ['admin@localhost', 401])
     t.equal((await api.request('GET', '/console', { auth: 'none' })).status, 200, 'the page is built')
     const command = (...args: string[]) =>
-      run(process.execPath, ['--import', COMPILED, 'server/console-code.ts', ...args], {
+      run(process.execPath, [...compiledFile('server/console-code.ts'), ...args], {
         cwd: ROOT,
         env: { ...process.env, ...THIS_RUN, ...env, API_BASE_URL: first.url },
       })
@@ -277,7 +277,7 @@ interface Service {
 
 /** Runs the service in a separate process group, by default on a free port, and with none of our environment. */
 function spawnService(t: Test, env: Record<string, string>): Service {
-  const child = spawn(process.execPath, ['--import', COMPILED, 'server/main.ts'], {
+  const child = spawn(process.execPath, compiledFile('server/main.ts'), {
     cwd: ROOT,
     env: { PATH: process.env.PATH, TMPDIR: tmpdir(), PORT: '0', ...THIS_RUN, ...env },
     detached: true,

@@ -27,7 +27,7 @@ import { SHARED_DIR } from '../../server/db/embedded/place.ts'
 import { signalProcess, startTime, waitUntil } from '../../server/db/embedded/processes.ts'
 import { freePort } from '../../server/db/embedded/server.ts'
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '../../server/db/embedded.ts'
-import { COMPILED, THIS_RUN } from '../support/service.ts'
+import { compiledFile, THIS_RUN } from '../support/service.ts'
 
 const isRoot = process.geteuid?.() === 0
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -242,7 +242,7 @@ async function start(t: Test, dataDir: string, log: string[] = [], port?: number
 
 /** Starts the database in a separate process and process group, which reports what happens line by line. */
 function spawnChild(t: Test, dataDir: string): ChildProcess {
-  const child = spawn(process.execPath, ['--import', COMPILED, 'test/support/embedded-main.ts', dataDir], {
+  const child = spawn(process.execPath, [...compiledFile('test/support/embedded-main.ts'), dataDir], {
     cwd: ROOT,
     detached: true,
     env: { ...process.env, ...THIS_RUN },

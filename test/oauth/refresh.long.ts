@@ -10,7 +10,7 @@ import { connectAccount, startCloudApp } from '../support/clouds.ts'
 import { type OAuthProvider, startProvider } from '../support/oauth-provider.ts'
 import { createUser, eachEngine, oneEngine } from '../support/sdk.ts'
 import type { Engine } from '../support/servers.ts'
-import { COMPILED, onDatabase, THIS_RUN } from '../support/service.ts'
+import { compiledFile, onDatabase, THIS_RUN } from '../support/service.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** Of one token request. */
@@ -37,7 +37,7 @@ async function startRefresher(t: Test, { app, provider }: World): Promise<ChildP
   const { PATH = '' } = process.env
   const { clientId: CLIENT_ID = '', clientSecret: CLIENT_SECRET = '' } = provider.config
   const env = { PATH, ...THIS_RUN, ...onDatabase(app.databaseUrl), DATA_DIR: app.deps.config.dataDir }
-  const child = spawn(process.execPath, ['--import', COMPILED, 'test/support/refreshing-main.ts'], {
+  const child = spawn(process.execPath, compiledFile('test/support/refreshing-main.ts'), {
     cwd: ROOT,
     env: { ...env, ORIGIN: provider.origin, CLIENT_ID, CLIENT_SECRET },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

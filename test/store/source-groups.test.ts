@@ -7,7 +7,7 @@ import { migrate } from '../../server/db/migrate.ts'
 import { reportScattered, scatteredUsers } from '../../server/sources/groups.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { body, createUser, eachEngine, heartRate, importBody, oneEngine, startImports } from '../support/sdk.ts'
-import { COMPILED, onDatabase, startService, THIS_RUN } from '../support/service.ts'
+import { compiledFile, onDatabase, startService, THIS_RUN } from '../support/service.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const NOON = Date.UTC(2026, 1, 24, 12)
@@ -154,7 +154,7 @@ oneEngine(t, 'a database with ids from before starts, and says what it has', asy
   await t.test('the command lists them', async (t) => {
     const { PATH = '', HOME = '' } = process.env
     const env = { PATH, HOME, ...THIS_RUN, ...onDatabase(databaseUrl) }
-    const args = ['--import', COMPILED, 'server/list-sources.ts']
+    const args = compiledFile('server/list-sources.ts')
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env })
     const groups = [groupOf(1000), groupOf(1001)].sort((a, b) => a - b).join(', ')
     t.equal(stdout, `The sources of 1 user are in several groups:\n${scattered}  2 sources in groups ${groups}\n`)

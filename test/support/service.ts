@@ -1,6 +1,7 @@
 // The service as operators start it: a separate process, which tests can measure and kill.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -13,8 +14,13 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const START_MS = 60_000
 
 /** The environment in which a child process of a test runs the files compiled for this run of tap. */
-export const COMPILED = './test/support/compiled.mjs'
 export const THIS_RUN = { TAP_RUN: String(process.ppid) }
+
+/** The arguments with which Node.js runs a file of the checkout, such as `server/main.ts`, as it was compiled. */
+export function compiledFile(file: string): string[] {
+  const compiled = `.tap/compiled/${THIS_RUN.TAP_RUN}/${file.replace(/\.ts$/, '.js')}`
+  return ['--import', './test/support/compiled.mjs', existsSync(ROOT + compiled) ? compiled : file]
+}
 
 /** A running service in a separate process group. */
 export interface Service extends Api {
@@ -72,7 +78,7 @@ export async function startService(
   entry: Entry = 'server/main.ts',
 ): Promise<Service> {
   const { PATH = '', HOME = '', TMPDIR = '' } = process.env
-  const child = spawn(process.execPath, ['--import', COMPILED, entry], {
+  const child = spawn(process.execPath, compiledFile(entry), {
     cwd: ROOT,
     detached: true,
     env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...THIS_RUN, ...SETTINGS, ...settings },

@@ -10,7 +10,7 @@ import { startTestApp, type TestApp } from '../support/app.ts'
 import { fanOut, hooks, recordEvent, until } from '../support/endpoints.ts'
 import { createUser } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
-import { COMPILED, THIS_RUN } from '../support/service.ts'
+import { compiledFile, THIS_RUN } from '../support/service.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const [engine] = engines()
@@ -21,15 +21,11 @@ const HERE = { webhooksAllowHttp: true, webhooksAllowNetworks: ['127.0.0.0/8'] }
 /** Runs the command; `printed` returns its output so far. */
 function listen(t: Test, app: TestApp, args: string[], env: Record<string, string> = {}) {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(
-    process.execPath,
-    ['--import', COMPILED, 'server/webhooks/listen.ts', '--url', app.url, ...args],
-    {
-      cwd: ROOT,
-      env: { PATH, HOME, ...THIS_RUN, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
+  const child = spawn(process.execPath, [...compiledFile('server/webhooks/listen.ts'), '--url', app.url, ...args], {
+    cwd: ROOT,
+    env: { PATH, HOME, ...THIS_RUN, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const exited = once(child, 'exit')
   t.teardown(() => child.kill('SIGKILL'))
   let printed = ''

@@ -21,7 +21,7 @@ import {
   waitForAll,
   waitForBatch,
 } from '../../support/sdk.ts'
-import { COMPILED, onDatabase, THIS_RUN } from '../../support/service.ts'
+import { compiledFile, onDatabase, THIS_RUN } from '../../support/service.ts'
 import { sleepBody, sleepIds, sleepVersions, stage } from '../../support/sleep.ts'
 
 const run = promisify(execFile)
@@ -40,7 +40,7 @@ async function replayed(app: TestApp, selection: Partial<Selection>, write = fal
 }
 
 const AS_OPERATORS_DO = ['npm', 'run', '--silent', 'replay', '--']
-const COMPILED_BEFORE = [process.execPath, '--import', COMPILED, 'server/replay.ts']
+const COMPILED_BEFORE = [process.execPath, ...compiledFile('server/replay.ts')]
 
 /** Runs the command in a separate process; returns its output, or its message when it fails. */
 async function command(databaseUrl: string, args: string[], [file = '', ...first] = COMPILED_BEFORE) {
