@@ -3,6 +3,7 @@ import { access, mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { THOROUGH } from './thorough.ts'
 
 const PLACES = [
   '/usr/bin/chromium',
@@ -80,8 +81,9 @@ export async function openWindow(t: Test, { browser, origin, problems }: Opener,
   return { context, page: await context.newPage() }
 }
 
-/** Keeps a picture of all of a page, to be looked at, in `.tap/console`. */
+/** Keeps a picture of all of a page, to be looked at, in `.tap/console`: with `npm run test:long`, or TEST_PICTURES. */
 export async function picture(page: Page, name: string): Promise<void> {
+  if (!THOROUGH && !process.env.TEST_PICTURES) return
   await mkdir(PICTURES, { recursive: true })
   await page.screenshot({ path: `${PICTURES}${name}.png`, fullPage: true })
 }
