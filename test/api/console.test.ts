@@ -5,7 +5,7 @@ import { routes } from '../../server/api/index.ts'
 import { ownTasks } from '../../server/jobs.ts'
 import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
 import { exchange } from '../support/exchange.ts'
-import { createUser, eachEngine, importerOf } from '../support/sdk.ts'
+import { createUser, importerOf, oneEngine } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
 
 const [engine] = engines()
@@ -28,7 +28,7 @@ const ask = (app: TestApp, headers: Record<string, string>, path = PATH) =>
 const signOut = (app: TestApp, headers: Record<string, string>, query = '') =>
   app.request('DELETE', `${PATH}${query}`, { auth: 'none', headers })
 
-eachEngine(t, 'a sign-in', async (t, engine) => {
+oneEngine(t, 'a sign-in', async (t, engine) => {
   const app = await startTestApp(t, engine)
 
   await t.test('is a cookie that scripts cannot read and other sites do not send', async (t) => {

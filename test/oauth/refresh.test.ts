@@ -17,7 +17,7 @@ import type { TestApp } from '../support/app.ts'
 import { connectAccount, connectionEvents, startCloudApp } from '../support/clouds.ts'
 import { type Fault, type OAuthProvider, startProvider } from '../support/oauth-provider.ts'
 import { connectPerson, startSimulated } from '../support/people.ts'
-import { createUser, eachEngine, oneEngine } from '../support/sdk.ts'
+import { createUser, oneEngine } from '../support/sdk.ts'
 
 const ANOTHER_KEY = 'b5a41d35f1c8b6a0e9d7c5b8d2f6c0b9'
 
@@ -114,7 +114,7 @@ function later(): { happen(): void; happened: Promise<void> } {
   return { happen, happened }
 }
 
-eachEngine(t, '200 callers of an expired token share one request', async (t, engine) => {
+oneEngine(t, '200 callers of an expired token share one request', async (t, engine) => {
   const { app, provider, grant } = await connected(t, engine)
   await expire(app, grant)
   const slow = later()

@@ -1,9 +1,9 @@
 // The past that Garmin sends once it was asked: what is asked, what becomes of it, and when that is told.
 import t from 'tap'
-import { createUser, eachEngine, oneEngine } from '../../support/sdk.ts'
+import { createUser, oneEngine } from '../../support/sdk.ts'
 import { runsOf, start, startBackfills, statesOf, statusOf } from './backfills.ts'
 
-eachEngine(t, 'a person connects, and a month is there', async (t, engine) => {
+oneEngine(t, 'a person connects, and a month is there', async (t, engine) => {
   const all = await startBackfills(t, engine)
   const { app } = all
   const ana = await all.join('ana')

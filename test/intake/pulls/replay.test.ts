@@ -2,9 +2,9 @@
 import t from 'tap'
 import { replay } from '../../../server/intake/uploads/replay.ts'
 import { connectPerson, settled, startPulling, startSimulated } from '../../support/people.ts'
-import { createUser, eachEngine } from '../../support/sdk.ts'
+import { createUser, oneEngine } from '../../support/sdk.ts'
 
-eachEngine(t, 'replaying all parcels changes nothing', async (t, engine) => {
+oneEngine(t, 'replaying all parcels changes nothing', async (t, engine) => {
   const { app } = await startSimulated(t, engine, { world: { people: 1, days: 30 } })
   const user = await createUser(app)
   await startPulling(t, app)
