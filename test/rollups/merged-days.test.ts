@@ -239,7 +239,7 @@ function differences(told: Map<string, Told>, wanted: Map<string, Told>): unknow
 eachEngine(t, 'merged days', async (t, engine) => {
   const app = await startTestApp(t, engine)
   const weeks: { sources: number[]; wanted: Map<string, Told>; seed: number; type: Type }[] = []
-  for (let seed = SEED; seed < SEED + runs(12, 100); seed += 1) {
+  for (let seed = SEED; seed < SEED + runs(6, 100); seed += 1) {
     const type = TYPES[seed % 2] as Type
     const user = await createUser(app)
     const sources = await addSources(app.db, user, DEVICES)

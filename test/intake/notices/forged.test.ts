@@ -3,6 +3,7 @@
 import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
 import { oneEngine } from '../../support/sdk.ts'
+import { runs } from '../../support/thorough.ts'
 import { done, nextDay, startTold, storedOf, TOLD, type Told } from './days-told.ts'
 
 interface Sent {
@@ -17,6 +18,8 @@ interface Sent {
 
 /** In so many, a person works out more than twice. */
 const DAYS = 14
+/** So many notices of each topic are repeated. */
+const REPEATED = runs(3, 1_000)
 
 oneEngine(t, 'notices that are forged, altered, repeated or late', async (t, engine) => {
   const told = await startTold(t, engine, { people: 1, days: DAYS, at: Date.now() })
@@ -47,7 +50,8 @@ oneEngine(t, 'notices that are forged, altered, repeated or late', async (t, eng
     const { asked: _, ...before } = await worldOf(told)
     t.ok(before.rows.length > 100 && before.events > 0, `${before.rows.length} rows, ${before.events} events`)
     const statuses = new Set<number>()
-    for (const one of all) for (const status of await Promise.all([send(one), send(one)])) statuses.add(status)
+    for (const one of firstOfEach(all))
+      for (const status of await Promise.all([send(one), send(one)])) statuses.add(status)
     t.strictSame(statuses, new Set([200]))
     await done(told)
     const { asked: __, ...after } = await worldOf(told)
@@ -82,6 +86,16 @@ async function untilAllTell(told: Told, after: number): Promise<Sent[]> {
 }
 
 const find = (all: readonly Sent[], name: string) => all.find(({ provider }) => provider === name) as Sent
+
+/** The first notices of each topic of each provider. */
+function firstOfEach(all: readonly Sent[]): Sent[] {
+  const seen = new Map<string, number>()
+  return all.filter(({ provider, topic }) => {
+    const count = (seen.get(`${provider} ${topic}`) ?? 0) + 1
+    seen.set(`${provider} ${topic}`, count)
+    return count <= REPEATED
+  })
+}
 
 const noticesOf = async ({ simulator }: Told): Promise<Sent[]> => (await simulator.control('GET', 'notices')).body
 
